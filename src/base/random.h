@@ -1,0 +1,45 @@
+// A seeded generator (SplitMix64): the same seed gives the same draws with every compiler.
+// Never draw twice in one argument list: compilers evaluate arguments in different orders.
+#pragma once
+
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace turnpike {
+
+class Random {
+public:
+    explicit constexpr Random(std::uint64_t seed) : state_(seed) {}
+
+    constexpr std::uint64_t next() {
+        state_ += 0x9E3779B97F4A7C15ULL;
+        std::uint64_t mixed = state_;
+        mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ULL;
+        mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBULL;
+        return mixed ^ (mixed >> 31);
+    }
+
+    /// Uniform in [0, bound); the bias of the multiply is below bound / 2^32.
+    constexpr std::uint64_t below(std::uint64_t bound) {
+        CHECK(bound > 0 && bound <= (std::uint64_t{1} << 32));
+        return ((next() >> 32) * bound) >> 32;
+    }
+
+    /// Uniform in [low, high].
+    constexpr std::int64_t between(std::int64_t low, std::int64_t high) {
+        CHECK(low <= high);
+        const auto span = static_cast<std::uint64_t>(high - low);
+        if (span < (std::uint64_t{1} << 32))
+            return low + static_cast<std::int64_t>(below(span + 1));
+        return low + static_cast<std::int64_t>(next() % (span + 1 == 0 ? 1 : span + 1));
+    }
+
+    /// True in `percent` of a hundred draws.
+    constexpr bool chance(unsigned percent) { return below(100) < percent; }
+
+private:
+    std::uint64_t state_;
+};
+
+}  // namespace turnpike

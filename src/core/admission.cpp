@@ -1,0 +1,113 @@
+#include "core/admission.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/placement.h"
+#include "core/state.h"
+
+namespace turnpike::admission {
+
+namespace {
+
+std::optional<EndReason> objection(const State& s, const Pool& pool, const JobArrived& event) {
+    if (s.shutdown.is_asked) return EndReason::shutting_down;
+    const LaneId wanted = event.lane_wanted;
+    if (!wanted.is_none() &&
+        (wanted.value >= s.lanes.size() || s.lanes[wanted.value].pool != pool.id))
+        return EndReason::lane_unknown;
+    if (!can_ever_serve(s, pool, wanted)) return EndReason::no_lane;
+    if (!event.aside && pool.arriving + pool.queued >= pool.settings.queue_jobs_max)
+        return EndReason::queue_full;
+    if (s.arriving >= s.settings.arriving_max) return EndReason::arrivals_full;
+    if (s.bytes_held + event.declared > s.settings.bytes_max) return EndReason::bytes_full;
+    return std::nullopt;
+}
+
+Duration advice(const State& s, const Pool& pool, EndReason reason) {
+    return reason == EndReason::lane_unknown ? Duration::zero() : retry_after(s, pool);
+}
+
+Job& admit(State& s, Pool& pool, const JobArrived& event) {
+    Job& job = s.jobs.add();
+    job.pool = pool.id;
+    job.wanted = event.lane_wanted;
+    job.priority.level = std::min<std::uint8_t>(event.priority.level, Priority::levels - 1);
+    job.aside = event.aside;
+    job.bytes = event.declared;
+    job.arrived = job.since = s.now;
+    job.deadline = later(s.now, std::max(event.timeout, Duration::zero()));
+    job.timer = {.kind = TimerKind::job, .owner = job.id.value};
+    s.timers.arm(job.timer, job.deadline);
+    s.bytes_held = s.bytes_held + job.bytes;
+    ++s.arriving;
+    if (!job.aside) ++pool.arriving;
+    return job;
+}
+
+/// Takes the job's new size into account; false if it does not fit, and the job has ended.
+bool resize(State& s, Job& job, Bytes total) {
+    total = std::max(total, job.bytes);
+    if (s.bytes_held - job.bytes + total > s.settings.bytes_max) {
+        job::end(s, job, EndReason::bytes_full);
+        return false;
+    }
+    s.bytes_held = s.bytes_held - job.bytes + total;
+    job.bytes = total;
+    return true;
+}
+
+Job* find_arriving(State& s, JobId id) {
+    Job* job = s.jobs.find(id);
+    return job != nullptr && job->state == JobState::arriving ? job : nullptr;
+}
+
+}  // namespace
+
+bool can_ever_serve(const State& s, const Pool& pool, LaneId wanted) {
+    return wanted.is_none() ? pool.lanes_on > 0 : s.lanes[wanted.value].mode == LaneMode::on;
+}
+
+void arrived(State& s, const JobArrived& event) {
+    Pool* pool = s.find_pool(event.pool);
+    if (pool == nullptr) return s.act(RefuseJob{event.ticket, event.pool, EndReason::no_lane, {}});
+    if (const auto reason = objection(s, *pool, event)) {
+        ++pool->counts.refused;
+        s.act(RefuseJob{event.ticket, pool->id, *reason, advice(s, *pool, *reason)});
+        return;
+    }
+    s.act(AdmitJob{event.ticket, admit(s, *pool, event).id});
+}
+
+void body_grew(State& s, const BodyGrew& event) {
+    if (Job* job = find_arriving(s, event.job)) resize(s, *job, event.total);
+}
+
+void body_completed(State& s, const BodyCompleted& event) {
+    Job* job = find_arriving(s, event.job);
+    if (job == nullptr || !resize(s, *job, event.total)) return;
+    if (job->aside) return placement::send_aside(s, *job);
+    --s.arriving;
+    --s.pool_of(*job).arriving;
+    job::enqueue(s, *job);
+}
+
+Duration expected_wait(const State& s, const Pool& pool) {
+    std::uint64_t serving = 0;
+    for (std::uint32_t i = 0; i < pool.settings.lanes; ++i) {
+        const Lane& lane = s.lanes[pool.first_lane + i];
+        if (lane.current != nullptr && lane.current->is_serving()) serving += pool.settings.slots;
+    }
+    if (serving == 0) serving = std::uint64_t{pool.settings.slots} * pool.settings.lanes;
+    if (pool.open_lanes != 0) return Duration::zero();
+    const auto ahead = static_cast<std::int64_t>(pool.queued + 1);
+    const Duration slot_time = std::min<Duration>(pool.pace.slot_time(), 1h);
+    return slot_time * ahead / static_cast<std::int64_t>(serving);
+}
+
+Duration retry_after(const State& s, const Pool& pool) {
+    return std::clamp(expected_wait(s, pool), s.settings.retry_after_min,
+                      s.settings.retry_after_max);
+}
+
+}  // namespace turnpike::admission

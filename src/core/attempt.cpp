@@ -1,0 +1,215 @@
+#include "core/attempt.h"
+
+#include <algorithm>
+
+#include "core/blame.h"
+#include "core/cancel.h"
+#include "core/event.h"
+#include "core/health.h"
+#include "core/placement.h"
+#include "core/state.h"
+#include "core/trust.h"
+
+namespace turnpike::attempt {
+
+namespace {
+
+/// When an attempt that was sent then runs far over what is usual now.
+Instant slow_at(const Pool& pool, Instant sent) {
+    if (pool.pace.samples() < pool.settings.slow_samples_min) return never;
+    const Duration usual = std::min<Duration>(pool.pace.usual(), 24h);
+    return later(sent, std::max(usual * pool.settings.slow_factor, pool.settings.slow_min));
+}
+
+void arm(State& s, Attempt& attempt) {
+    const Duration timeout = s.pool_of(attempt).settings.job_timeout;
+    s.timers.arm(attempt.timer, std::min(later(attempt.renewed, timeout), attempt.slow_at));
+}
+
+Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
+    Attempt& attempt = s.attempts.add();
+    Pool& pool = s.pool_of(worker);
+    attempt.job = job.id;
+    attempt.worker = &worker;
+    attempt.slot = slot;
+    attempt.sent = attempt.renewed = s.now;
+    attempt.slow_at = slow_at(pool, s.now);
+    attempt.timer = {.kind = TimerKind::attempt, .owner = attempt.id.value};
+    arm(s, attempt);
+    worker.aboard.push_back(attempt);
+    health::job_sent(worker);
+    job.state = JobState::running;
+    job.since = s.now;
+    job.attempt = attempt.id;
+    job.lane = worker.lane;
+    ++job.attempts;
+    ++pool.running;
+    return attempt;
+}
+
+/// The better of the pool's first job and the lane's own.
+Job* next_for(State& s, Lane& lane) {
+    const Pool& pool = s.pool_of(lane);
+    Job* shared = pool.queue.first(pool.settings.age_step);
+    Job* own = lane.queue.empty() ? nullptr : lane.queue.first(pool.settings.age_step);
+    if (shared == nullptr || own == nullptr) return shared != nullptr ? shared : own;
+    return goes_before(*own, *shared, pool.settings.age_step) ? own : shared;
+}
+
+EndReason reason_for(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::answered: return EndReason::answered;
+        case Verdict::bad_input: return EndReason::bad_input;
+        case Verdict::non_finite: return EndReason::non_finite;
+        case Verdict::out_of_memory: return EndReason::out_of_memory;
+        case Verdict::model_failed:
+        case Verdict::unhealthy:
+        case Verdict::broken:
+        case Verdict::cancelled: return EndReason::model_failed;
+    }
+    return EndReason::model_failed;
+}
+
+/// It ran far over what was usual when it was sent; if that still holds, it is reported, once.
+void seems_slow(State& s, Attempt& attempt) {
+    const Pool& pool = s.pool_of(attempt);
+    attempt.slow_at = slow_at(pool, attempt.sent);
+    if (s.now < attempt.slow_at) return;
+    attempt.slow_at = never;
+    if (s.jobs.find(attempt.job) != nullptr)
+        s.act(ReportSlowJob{attempt.job, attempt.id, attempt.worker->id, pool.pace.usual()});
+}
+
+/// The live attempt that this worker holds; nullptr if it is late. A worker that speaks of
+/// another's attempt misbehaves.
+Attempt* find(State& s, WorkerId worker_id, AttemptId id) {
+    Worker* worker = s.workers.find(worker_id);
+    Attempt* attempt = s.attempts.find(id);
+    if (worker == nullptr || attempt == nullptr || worker->state == WorkerState::stopping)
+        return nullptr;
+    if (attempt->worker == worker) return attempt;
+    worker::bring_down(s, *worker, Reason::misbehaved, Stop::kill);
+    return nullptr;
+}
+
+void finished(State& s, Attempt& attempt, Verdict verdict) {
+    Worker& worker = *attempt.worker;
+    Lane& lane = s.lane_of(worker);
+    Pool& pool = s.pool_of(lane);
+    Job* job = s.jobs.find(attempt.job);
+    const bool was_aside = attempt.is_aside();
+    if (verdict == Verdict::cancelled && job != nullptr)
+        verdict = Verdict::model_failed;  // unasked
+    if (verdict == Verdict::answered && !was_aside)
+        pool.pace.add(s.now - attempt.sent, attempt.batch_size);
+    release(s, attempt);
+    health::gave_a_sign(worker);
+    if (job != nullptr) {
+        const EndReason reason = reason_for(verdict);
+        ++(outcome_of(reason) == Outcome::finished ? lane.finished : lane.failed);
+        job::end(s, *job, reason);
+    }
+    if (!was_aside) trust::attempt_ended(s, worker, verdict);
+}
+
+}  // namespace
+
+void send_next(State& s, Lane& lane) {
+    Worker& worker = *lane.current;
+    const Pool& pool = s.pool_of(lane);
+    const std::size_t most = worker.on_probation ? 1 : pool.settings.batch;
+    s.batch.clear();
+    while (s.batch.size() < most) {
+        Job* job = next_for(s, lane);
+        if (job == nullptr) break;
+        job::dequeue(s, *job);
+        s.batch.push_back(job);
+    }
+    const auto size = static_cast<std::uint32_t>(s.batch.size());
+    CHECK(size > 0 && !worker.slots_idle.empty());
+    const std::uint32_t slot = worker.slots_idle.back();
+    worker.slots_idle.pop_back();
+    worker.slot_loads[slot] = size;
+    for (std::uint32_t i = 0; i < size; ++i) {
+        Job& job = *s.batch[i];
+        Attempt& attempt = board(s, worker, job, slot);
+        attempt.batch_size = size;
+        s.act(SendJob{worker.id, lane.id, job.id, attempt.id, job.attempts, i, size});
+    }
+    lane.last_job = s.now;
+    placement::refresh(s, lane);
+}
+
+void send_alone(State& s, Lane& lane, Job& job) {
+    Worker& worker = *lane.current;
+    std::uint32_t slot = Attempt::no_slot;
+    if (job.aside) {
+        ++worker.asides;
+    } else {
+        job::dequeue(s, job);
+        CHECK(!worker.slots_idle.empty());
+        slot = worker.slots_idle.back();
+        worker.slots_idle.pop_back();
+        worker.slot_loads[slot] = 1;
+        lane.last_job = s.now;
+    }
+    const Attempt& attempt = board(s, worker, job, slot);
+    s.act(SendJob{worker.id, lane.id, job.id, attempt.id, job.attempts, 0, 1});
+    placement::refresh(s, lane);
+}
+
+void begun(State& s, const AnswerBegun& event) {
+    Attempt* attempt = find(s, event.worker, event.attempt);
+    if (attempt == nullptr || attempt->state != AttemptState::running) return;
+    attempt->renewed = s.now;
+    s.jobs.find(attempt->job)->begun = true;
+}
+
+void moved(State& s, const AnswerMoved& event) {
+    Attempt* attempt = find(s, event.worker, event.attempt);
+    if (attempt != nullptr && attempt->state == AttemptState::running) attempt->renewed = s.now;
+}
+
+void ended(State& s, const AttemptEnded& event) {
+    Attempt* attempt = find(s, event.worker, event.attempt);
+    if (attempt == nullptr) return;
+    Worker& worker = *attempt->worker;
+    switch (event.verdict) {
+        case Verdict::unhealthy:
+            return worker::bring_down(s, worker, Reason::unhealthy, Stop::kill);
+        case Verdict::broken: blame::attempt_broke(s, *attempt); return health::doubt(s, worker);
+        case Verdict::answered:
+        case Verdict::bad_input:
+        case Verdict::model_failed:
+        case Verdict::non_finite:
+        case Verdict::out_of_memory:
+        case Verdict::cancelled: return finished(s, *attempt, event.verdict);
+    }
+}
+
+void time_is_up(State& s, Attempt& attempt) {
+    const Pool& pool = s.pool_of(attempt);
+    if (s.now >= attempt.slow_at) seems_slow(s, attempt);
+    if (attempt.state == AttemptState::expired) return cancel::grace_is_over(s, attempt);
+    if (s.now >= later(attempt.renewed, pool.settings.job_timeout))
+        return cancel::expire(s, attempt);
+    arm(s, attempt);
+}
+
+void release(State& s, Attempt& attempt) {
+    Worker& worker = *attempt.worker;
+    Lane& lane = s.lane_of(worker);
+    worker.aboard.remove(attempt);
+    if (attempt.state == AttemptState::overdue) cancel::unstuck(s, worker);
+    if (attempt.is_aside()) {
+        --worker.asides;
+    } else {
+        lane.last_job = s.now;
+        if (--worker.slot_loads[attempt.slot] == 0) worker.slots_idle.push_back(attempt.slot);
+    }
+    s.timers.disarm(attempt.timer);
+    s.attempts.remove(attempt);
+    s.touch(lane);
+}
+
+}  // namespace turnpike::attempt

@@ -1,0 +1,63 @@
+#include "core/blame.h"
+
+#include <cstdint>
+
+#include "core/state.h"
+
+namespace turnpike::blame {
+
+namespace {
+
+enum class Death : std::uint8_t {
+    lone,     // it was alone aboard
+    shared,   // others were aboard, too
+    ordered,  // we ended the worker; nobody is to blame
+};
+
+constexpr std::uint8_t lone_deaths_max = 2;
+
+void fail(State& s, Job& job, EndReason reason) {
+    ++s.lanes[job.lane.value].failed;
+    job::end(s, job, reason);
+}
+
+void retry(State& s, Job& job, Death death) {
+    Pool& pool = s.pool_of(job);
+    if (death == Death::lone && ++job.lone_deaths >= lone_deaths_max)
+        return fail(s, job, EndReason::poison);
+    if (death != Death::ordered && !pool.rides_are_lone()) job.alone = true;
+    job.retried = true;
+    --pool.running;
+    job::enqueue(s, job);
+}
+
+void lose(State& s, Attempt& attempt, Death death) {
+    Job* job = s.jobs.find(attempt.job);
+    attempt::release(s, attempt);
+    if (job == nullptr) return;
+    if (job->begun) return fail(s, *job, EndReason::stream_broken);
+    if (job->aside || !s.pool_of(*job).settings.retry) return fail(s, *job, EndReason::worker_died);
+    retry(s, *job, death);
+}
+
+}  // namespace
+
+void worker_lost(State& s, Worker& worker, Reason why) {
+    const bool shared = worker.aboard.size() > 1;
+    while (Attempt* attempt = worker.aboard.front()) {
+        const Death death = worker::was_ordered(why)          ? Death::ordered
+                            : shared || attempt->shared_break ? Death::shared
+                                                              : Death::lone;
+        lose(s, *attempt, death);
+    }
+}
+
+void attempt_broke(State& s, Attempt& attempt) {
+    Worker& worker = *attempt.worker;
+    const bool shared = worker.aboard.size() > 1 || attempt.shared_break;
+    for (Attempt* other = worker.aboard.front(); other != nullptr; other = other->links.after)
+        other->shared_break = true;
+    lose(s, attempt, shared ? Death::shared : Death::lone);
+}
+
+}  // namespace turnpike::blame

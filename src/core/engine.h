@@ -1,0 +1,49 @@
+// The engine: every decision of Turnpike, as a pure function of what happened and when.
+//
+//   Engine engine(settings);
+//   Actions actions;
+//   engine.handle(GateOpened{}, now, actions);     // append what to do
+//   carry_out(actions), actions.clear();
+//   sleep until engine.next_deadline(), then handle(TimePassed{}, …)
+//
+// It owns every job, queue, lane and worker state. It knows ids, sizes and verdicts, never bytes.
+// No I/O, clock, environment, thread or outside randomness: the same events at the same instants
+// give the same actions. docs/engine.md has the rules; each of them lives in the file of its owner.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/time.h"
+#include "core/action.h"
+#include "core/event.h"
+#include "core/settings.h"
+#include "core/view.h"
+
+namespace turnpike {
+
+struct State;
+
+class Engine {
+public:
+    explicit Engine(Settings settings);
+    ~Engine();
+    Engine(Engine&&) noexcept;
+    Engine& operator=(Engine&&) noexcept;
+
+    /// Takes one event and appends what follows from it. `now` never goes back.
+    void handle(const Event& event, Instant now, Actions& actions);
+
+    /// When TimePassed is due; `never` if nothing waits for time.
+    [[nodiscard]] Instant next_deadline() const;
+
+    /// Overwrites `out`, reusing its memory.
+    void view(Instant now, View& out) const;
+    [[nodiscard]] View view(Instant now) const;
+    [[nodiscard]] std::optional<JobView> find(JobId job, Instant now) const;
+
+private:
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace turnpike

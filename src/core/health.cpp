@@ -1,0 +1,70 @@
+#include "core/health.h"
+
+#include "core/state.h"
+
+namespace turnpike::health {
+
+namespace {
+
+void send_probe(State& s, Worker& worker) {
+    worker.probe_pending = true;
+    worker.probe_counts = worker.aboard.empty();
+    s.act(ProbeWorker{worker.id, ++worker.probe});
+}
+
+/// False if that was one too many, and the worker is going down.
+bool survives_silence(State& s, Worker& worker) {
+    if (++worker.probe_failures < s.pool_of(worker).settings.probe_failures_max) return true;
+    worker::bring_down(s, worker, Reason::not_answering, Stop::kill);
+    return false;
+}
+
+void wait(State& s, Worker& worker) {
+    s.timers.arm(worker.probe_timer, later(s.now, s.pool_of(worker).settings.probe_every));
+}
+
+}  // namespace
+
+void begin(State& s, Worker& worker) { wait(s, worker); }
+
+void probe_is_due(State& s, Worker& worker) {
+    wait(s, worker);
+    if (!worker.is_serving()) return;
+    if (!worker.aboard.empty() && worker.hold != Hold::probe) return;
+    const bool went_unanswered = worker.probe_pending && worker.probe_counts;
+    if (went_unanswered && !survives_silence(s, worker)) return;
+    send_probe(s, worker);
+}
+
+void probe_ended(State& s, const ProbeEnded& event) {
+    Worker* worker = s.workers.find(event.worker);
+    if (worker == nullptr || !worker->is_serving()) return;
+    if (!worker->probe_pending || event.probe != worker->probe) return;
+    worker->probe_pending = false;
+    switch (event.verdict) {
+        case ProbeVerdict::answered:
+            gave_a_sign(*worker);
+            if (worker->hold == Hold::probe) worker::lift_hold(s, *worker);
+            return;
+        case ProbeVerdict::silent:
+            if (worker->probe_counts) survives_silence(s, *worker);
+            return;
+        case ProbeVerdict::refused:
+            if (worker->probe_counts)
+                worker::bring_down(s, *worker, Reason::not_answering, Stop::kill);
+            return;
+    }
+}
+
+void doubt(State& s, Worker& worker) {
+    worker::hold(s, worker, Hold::probe, Reason::link_doubted);
+    if (worker.hold != Hold::probe) return;
+    wait(s, worker);
+    send_probe(s, worker);
+}
+
+void job_sent(Worker& worker) { worker.probe_counts = false; }
+
+void gave_a_sign(Worker& worker) { worker.probe_failures = 0; }
+
+}  // namespace turnpike::health

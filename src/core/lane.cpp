@@ -1,0 +1,139 @@
+#include "core/lane.h"
+
+#include "core/loading.h"
+#include "core/placement.h"
+#include "core/reload.h"
+#include "core/state.h"
+
+namespace turnpike::lane {
+
+namespace {
+
+LaneStatus status_off(const Lane& lane) {
+    const bool has_worker = lane.current != nullptr || lane.other != nullptr;
+    switch (lane.mode) {
+        case LaneMode::drained:
+            return {has_worker ? LaneState::draining : LaneState::drained, lane.off_reason};
+        case LaneMode::failed: return {LaneState::failed, lane.off_reason};
+        case LaneMode::on:
+        case LaneMode::quarantined: break;
+    }
+    return {LaneState::quarantined, lane.off_reason};
+}
+
+LaneStatus status_without_worker(const State& s, const Lane& lane) {
+    if (s.shutdown.is_stopping) return {LaneState::drained, Reason::shutting_down};
+    if (lane.memory_held) return {LaneState::backoff, Reason::memory_held};
+    if (s.now < lane.restart.not_before) return {LaneState::backoff, lane.restart.why};
+    if (lane.waits_for_turn) return {LaneState::starting, Reason::turn_to_load};
+    return {LaneState::starting, Reason::none};
+}
+
+LaneStatus status_serving(const Lane& lane, const Worker& worker) {
+    switch (worker.hold) {
+        case Hold::retire: return {LaneState::draining, worker.why};
+        case Hold::rest:
+        case Hold::probe: return {LaneState::backoff, worker.why};
+        case Hold::prove: return {LaneState::proving, worker.why};
+        case Hold::none: break;
+    }
+    return {aboard(lane) > 0 ? LaneState::busy : LaneState::ready, Reason::none};
+}
+
+}  // namespace
+
+LaneStatus status_of(const State& s, const Lane& lane) {
+    if (lane.mode != LaneMode::on) return status_off(lane);
+    if (lane.current == nullptr) return status_without_worker(s, lane);
+    const Worker& worker = *lane.current;
+    switch (worker.state) {
+        case WorkerState::starting: return {LaneState::starting, Reason::none};
+        case WorkerState::loading: return {LaneState::loading, Reason::none};
+        case WorkerState::proving: return {LaneState::proving, worker.why};
+        case WorkerState::serving: return status_serving(lane, worker);
+        case WorkerState::stopping:
+            return {worker::was_ordered(worker.why) ? LaneState::draining : LaneState::backoff,
+                    worker.why};
+    }
+    return {};
+}
+
+std::uint32_t aboard(const Lane& lane) {
+    std::size_t count = 0;
+    if (lane.current != nullptr) count += lane.current->aboard.size();
+    if (lane.other != nullptr) count += lane.other->aboard.size();
+    return static_cast<std::uint32_t>(count);
+}
+
+std::uint32_t slots_free(const State& s, const Lane& lane) {
+    std::uint32_t taken = 0;
+    if (lane.current != nullptr) taken += lane.current->slots_taken();
+    if (lane.other != nullptr) taken += lane.other->slots_taken();
+    const std::uint32_t slots = s.pool_of(lane).settings.slots;
+    return slots > taken ? slots - taken : 0;
+}
+
+void retire(State& s, Worker& worker, Reason why) {
+    if (worker.is_serving()) return worker::hold(s, worker, Hold::retire, why);
+    worker::bring_down(s, worker, why, Stop::ask);
+}
+
+void turn_on(State& s, Lane& lane) {
+    if (lane.mode == LaneMode::on) return;
+    lane.mode = LaneMode::on;
+    lane.off_reason = Reason::none;
+    ++s.pool_of(lane).lanes_on;
+    s.touch(lane);
+}
+
+void turn_off(State& s, Lane& lane, LaneMode mode, Reason why) {
+    if (lane.mode == LaneMode::on) --s.pool_of(lane).lanes_on;
+    lane.mode = mode;
+    lane.off_reason = why;
+    lane.revived = false;
+    s.timers.disarm(lane.timer);
+    s.touch(lane);
+    if (lane.current != nullptr) retire(s, *lane.current, why);
+    if (lane.other != nullptr && lane.other->role == Role::next)
+        worker::bring_down(s, *lane.other, Reason::reload_abandoned, Stop::ask);
+}
+
+void step(State& s, Lane& lane) {
+    if (lane.current != nullptr) worker::step(s, *lane.current);
+    if (lane.other != nullptr) worker::step(s, *lane.other);
+    if (lane.mode == LaneMode::on && lane.current == nullptr && s.now < lane.restart.not_before)
+        s.timers.arm(lane.timer, lane.restart.not_before);
+    loading::line_up(s, lane);
+    placement::refresh(s, lane);
+}
+
+void worker_down(State& s, Lane& lane, Worker& worker, Reason why) {
+    s.touch(lane);
+    switch (worker.role) {
+        case Role::leaving: return;
+        case Role::next: lane.next_ended = true; return;
+        case Role::current:
+            if (reload::is_trial(s, lane, worker)) {
+                reload::trial_ended(s, lane);
+            } else if (lane.mode == LaneMode::on) {
+                restart::after(s, lane, worker, why);
+            }
+    }
+}
+
+void memory_freed(State& s, LaneId id) {
+    Lane* lane = s.find_lane(id);
+    if (lane == nullptr || !lane->memory_held) return;
+    lane->memory_held = false;
+    s.touch(*lane);
+}
+
+void gpu_lost(State& s, LaneId id) {
+    Lane* lane = s.find_lane(id);
+    if (lane == nullptr) return;
+    for (Worker* worker : {lane->current, lane->other})
+        if (worker != nullptr) worker::bring_down(s, *worker, Reason::gpu_lost, Stop::kill);
+    turn_off(s, *lane, LaneMode::quarantined, Reason::gpu_lost);
+}
+
+}  // namespace turnpike::lane

@@ -1,0 +1,84 @@
+// A lane: one GPU (or a set of them, or a CPU slot) and the worker on it. It is on, or off for a
+// reason; what people see (`LaneState`) is derived from that and from its workers. It holds a
+// current worker and at most one other: the next one of a reload, or the last one, which finishes
+// its jobs.
+#pragma once
+
+#include <cstdint>
+
+#include "core/queue.h"
+#include "core/restart.h"
+#include "core/timers.h"
+#include "core/words.h"
+
+namespace turnpike {
+
+struct State;
+struct Worker;
+struct Pool;
+
+enum class LaneMode : std::uint8_t { on, drained, failed, quarantined };
+
+struct Lane {
+    LaneId id;
+    PoolId pool;
+    std::uint32_t number_in_pool = 0;
+    LaneMode mode = LaneMode::on;
+    Reason off_reason = Reason::none;
+    Worker* current = nullptr;
+    Worker* other = nullptr;
+    Restart restart;
+    bool memory_held = false;
+    bool waits_for_turn = false;      // in the line of lanes that want to load
+    std::uint32_t proofs_failed = 0;  // in a row, over restarts
+    Instant last_job = Instant::min();
+    Queue queue;  // jobs that want this lane
+    Timer timer;  // the next start
+
+    // of a reload
+    bool next_wanted = false;  // it starts a next worker
+    bool next_ended = false;   // which ended
+    bool revived = false;      // was failed before
+
+    std::uint64_t finished = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t starts = 0;  // of current workers
+
+    bool touched = false;
+    LaneState reported_state = LaneState::starting;
+    Reason reported_reason = Reason::none;
+};
+
+struct LaneStatus {
+    LaneState state = LaneState::starting;
+    Reason reason = Reason::none;
+    friend constexpr bool operator==(LaneStatus, LaneStatus) = default;
+};
+
+namespace lane {
+
+[[nodiscard]] LaneStatus status_of(const State& s, const Lane& lane);
+
+/// Everything that is aboard either worker.
+[[nodiscard]] std::uint32_t aboard(const Lane& lane);
+[[nodiscard]] std::uint32_t slots_free(const State& s, const Lane& lane);
+
+void turn_on(State& s, Lane& lane);
+
+/// Nothing more is sent or started; a serving worker finishes its jobs, then stops.
+void turn_off(State& s, Lane& lane, LaneMode mode, Reason why);
+
+/// Takes every step that the facts allow now.
+void step(State& s, Lane& lane);
+
+/// A worker of this lane is on its way down.
+void worker_down(State& s, Lane& lane, Worker& worker, Reason why);
+
+void memory_freed(State& s, LaneId id);
+void gpu_lost(State& s, LaneId id);
+
+/// Ends it as gently as its state allows: a serving worker is retired, any other is asked to stop.
+void retire(State& s, Worker& worker, Reason why);
+
+}  // namespace lane
+}  // namespace turnpike

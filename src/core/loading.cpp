@@ -1,0 +1,79 @@
+#include "core/loading.h"
+
+#include "core/reload.h"
+#include "core/state.h"
+
+namespace turnpike::loading {
+
+namespace {
+
+/// Whether nothing of an earlier worker is left that may still hold the lane's memory.
+bool is_clear(const Lane& lane) {
+    for (const Worker* worker : {lane.current, lane.other})
+        if (worker != nullptr && worker->state == WorkerState::stopping) return false;
+    return true;
+}
+
+bool may_start(const State& s, const Lane& lane) {
+    return s.is_open && !s.shutdown.is_stopping && lane.mode == LaneMode::on && !lane.memory_held &&
+           is_clear(lane);
+}
+
+bool wants_current(const State& s, const Lane& lane) {
+    const bool next_takes_over =
+        lane.revived || (lane.next_wanted && !lane.next_ended && s.pool_of(lane).reload.is_good);
+    return may_start(s, lane) && lane.current == nullptr && !next_takes_over &&
+           s.now >= lane.restart.not_before;
+}
+
+bool wants_next(const State& s, const Lane& lane) {
+    return may_start(s, lane) && lane.next_wanted && !lane.next_ended && lane.other == nullptr;
+}
+
+bool has_turn(const State& s) {
+    return s.settings.load_parallel_max == 0 || s.loading < s.settings.load_parallel_max;
+}
+
+void start(State& s, Lane& lane, Role role, Generation generation) {
+    const Pool& pool = s.pool_of(lane);
+    Worker& worker = s.workers.add();
+    worker.lane = lane.id;
+    worker.generation = generation;
+    worker.role = role;
+    worker.timer = {.kind = TimerKind::worker, .owner = worker.id.value};
+    worker.probe_timer = {.kind = TimerKind::probe, .owner = worker.id.value};
+    worker.slot_loads.assign(pool.settings.slots, 0);
+    for (std::uint32_t slot = pool.settings.slots; slot > 0; --slot)
+        worker.slots_idle.push_back(slot - 1);
+    ++s.loading;
+    (role == Role::current ? lane.current : lane.other) = &worker;
+    if (role == Role::current) ++lane.starts;
+    s.act(StartWorker{worker.id, lane.id, generation});
+    if (pool.settings.ownership == Ownership::owned)
+        s.timers.arm(worker.timer, later(s.now, pool.settings.load_timeout));
+    s.touch(lane);
+}
+
+}  // namespace
+
+void line_up(State& s, Lane& lane) {
+    if (lane.waits_for_turn || (!wants_current(s, lane) && !wants_next(s, lane))) return;
+    lane.waits_for_turn = true;
+    s.waits_for_turn.push_back(lane.id);
+}
+
+void start_next(State& s) {
+    while (!s.waits_for_turn.empty() && has_turn(s)) {
+        Lane& lane = s.lanes[s.waits_for_turn.front().value];
+        s.waits_for_turn.pop_front();
+        lane.waits_for_turn = false;
+        if (wants_current(s, lane)) {
+            start(s, lane, Role::current, reload::generation_for(s, lane));
+        } else if (wants_next(s, lane)) {
+            start(s, lane, Role::next, s.pool_of(lane).reload.generation);
+        }
+        line_up(s, lane);
+    }
+}
+
+}  // namespace turnpike::loading

@@ -1,0 +1,21 @@
+#include "core/pace.h"
+
+#include <algorithm>
+
+namespace turnpike {
+
+void Pace::add(Duration run, std::uint32_t batch_size) {
+    const Duration share = run / batch_size;
+    if (samples_++ == 0) {
+        usual_ = run;
+        slot_time_ = share;
+        return;
+    }
+    // A step towards each sample, of a size that depends on the estimate only, ends up where as
+    // many samples lie above as below.
+    const Duration step = std::max<Duration>(usual_ / 16, 1us);
+    usual_ += std::clamp(run - usual_, -step, step);
+    slot_time_ += (share - slot_time_) / 8;
+}
+
+}  // namespace turnpike

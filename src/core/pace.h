@@ -1,0 +1,26 @@
+// The pace of a pool: how long its jobs usually run (a median, so that one odd job changes nothing)
+// and how much slot time each takes (a mean, so that waits add up). In whole nanoseconds.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace turnpike {
+
+class Pace {
+public:
+    /// An answered attempt ran this long, sharing its slot with `batch_size - 1` others.
+    void add(Duration run, std::uint32_t batch_size);
+
+    [[nodiscard]] Duration usual() const { return usual_; }
+    [[nodiscard]] Duration slot_time() const { return slot_time_; }
+    [[nodiscard]] std::uint64_t samples() const { return samples_; }
+
+private:
+    Duration usual_ = Duration::zero();
+    Duration slot_time_ = Duration::zero();
+    std::uint64_t samples_ = 0;
+};
+
+}  // namespace turnpike

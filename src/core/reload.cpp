@@ -1,0 +1,194 @@
+#include "core/reload.h"
+
+#include <utility>
+
+#include "core/restart.h"
+#include "core/state.h"
+
+namespace turnpike::reload {
+
+namespace {
+
+bool is_candidate(const Lane& lane) {
+    return lane.mode == LaneMode::on || lane.mode == LaneMode::failed;
+}
+
+bool serves(const Worker* worker, Generation generation) {
+    return worker != nullptr && worker->is_serving() && worker->hold == Hold::none &&
+           worker->generation == generation;
+}
+
+void revive(State& s, Lane& lane) {
+    if (lane.mode != LaneMode::failed) return;
+    restart::forget(s, lane);
+    lane::turn_on(s, lane);
+    lane.revived = true;
+}
+
+void begin_beside(State& s, Pool& pool) {
+    s.each_lane(pool, [&](Lane& lane) {
+        if (!is_candidate(lane)) return;
+        revive(s, lane);
+        lane.next_wanted = true;
+        lane.next_ended = false;
+        s.touch(lane);
+    });
+}
+
+/// Rather a lane that serves nothing now, then one with little aboard.
+bool is_better_trial(const Lane& a, const Lane& b) {
+    if ((a.mode == LaneMode::on) != (b.mode == LaneMode::on)) return a.mode == LaneMode::on;
+    const bool a_serves = a.current != nullptr && a.current->is_serving();
+    const bool b_serves = b.current != nullptr && b.current->is_serving();
+    if (a_serves != b_serves) return b_serves;
+    return lane::aboard(a) < lane::aboard(b);
+}
+
+void begin_in_place(State& s, Pool& pool) {
+    Lane* trial = nullptr;
+    s.each_lane(pool, [&](Lane& lane) {
+        if (is_candidate(lane) && (trial == nullptr || is_better_trial(lane, *trial)))
+            trial = &lane;
+    });
+    revive(s, *trial);
+    trial->revived = false;
+    trial->restart.not_before = s.now;
+    pool.reload.trial = trial->id;
+    if (trial->current != nullptr) lane::retire(s, *trial->current, Reason::replaced);
+    s.touch(*trial);
+}
+
+void begin(State& s, Pool& pool) {
+    bool has_candidate = false;
+    s.each_lane(pool,
+                [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
+    if (!has_candidate || s.shutdown.is_asked) return;
+    pool.reload = {.generation = pool.reload.waiting, .waiting = {}, .is_good = false, .trial = {}};
+    pool.settings.reload == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
+}
+
+void finish(State& s, Pool& pool, ReloadEnd end) {
+    s.act(ReportReload{pool.id, pool.reload.generation, end});
+    s.each_lane(pool,
+                [](Lane& lane) { lane.next_wanted = lane.next_ended = lane.revived = false; });
+    pool.reload = {.generation = {}, .waiting = pool.reload.waiting, .is_good = false, .trial = {}};
+    s.touch(pool);
+}
+
+/// The trial lane's old worker, as long as it has not stopped yet.
+bool is_making_room(const Lane& lane) {
+    return lane.mode == LaneMode::on && lane.current != nullptr &&
+           lane.current->hold == Hold::retire && lane.current->why == Reason::replaced;
+}
+
+void abandon(State& s, Pool& pool) {
+    const Generation bad = pool.reload.generation;
+    s.each_lane(pool, [&](Lane& lane) {
+        for (Worker* worker : {lane.current, lane.other})
+            if (worker != nullptr && worker->generation == bad)
+                worker::bring_down(s, *worker, Reason::reload_abandoned, Stop::ask);
+        if (lane.revived) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
+        if (is_making_room(lane)) worker::lift_hold(s, *lane.current);
+        s.touch(lane);
+    });
+    finish(s, pool, ReloadEnd::abandoned);
+}
+
+void try_out(State& s, Pool& pool) {
+    Reload& reload = pool.reload;
+    bool may_succeed = false;
+    s.each_lane(pool, [&](const Lane& lane) {
+        if (serves(lane.current, reload.generation) || serves(lane.other, reload.generation))
+            reload.is_good = true;
+        may_succeed =
+            may_succeed || (lane.mode == LaneMode::on && lane.next_wanted && !lane.next_ended);
+    });
+    if (reload.is_good) {
+        pool.good = reload.generation;
+        return;
+    }
+    if (!reload.trial.is_none())
+        may_succeed = !reload.trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
+    if (!may_succeed || s.shutdown.is_asked) abandon(s, pool);
+}
+
+/// The next worker takes the new jobs; the old one finishes its own.
+void switch_over(State& s, Lane& lane) {
+    Worker* old = lane.current;
+    lane.current = lane.other;
+    lane.other = old;
+    lane.current->role = Role::current;
+    lane.restart.not_before = s.now;
+    lane.next_wanted = lane.revived = false;
+    s.touch(lane);
+    if (old == nullptr) return;
+    old->role = Role::leaving;
+    lane::retire(s, *old, Reason::replaced);
+}
+
+void move_on(State& s, const Pool& pool, Lane& lane) {
+    const bool next_may_come = lane.next_wanted && !lane.next_ended;
+    if (next_may_come && lane.other != nullptr && lane.other->role == Role::next) {
+        if (serves(lane.other, pool.good)) switch_over(s, lane);
+        return;
+    }
+    if (next_may_come) return;
+    if (std::exchange(lane.revived, false)) s.touch(lane);
+    Worker* worker = lane.current;
+    if (worker != nullptr && worker->generation != pool.good)
+        lane::retire(s, *worker, Reason::replaced);
+}
+
+bool is_through(const Pool& pool, const Lane& lane) {
+    return lane.mode != LaneMode::on ||
+           ((lane.current == nullptr || lane.current->generation == pool.good) &&
+            lane.other == nullptr && !lane.revived);
+}
+
+void spread(State& s, Pool& pool) {
+    bool is_over = true;
+    s.each_lane(pool, [&](Lane& lane) {
+        if (is_through(pool, lane)) return;
+        is_over = false;
+        move_on(s, pool, lane);
+    });
+    if (is_over) finish(s, pool, ReloadEnd::spread);
+}
+
+}  // namespace
+
+void asked(State& s, const ReloadAsked& event) {
+    Pool* pool = s.find_pool(event.pool);
+    if (pool == nullptr || event.generation.is_none() || event.generation <= pool->newest) return;
+    pool->newest = pool->reload.waiting = event.generation;
+    s.touch(*pool);
+}
+
+void step(State& s, Pool& pool) {
+    if (pool.reload.generation.is_none() && !pool.reload.waiting.is_none()) begin(s, pool);
+    if (pool.reload.generation.is_none()) return;
+    if (!pool.reload.is_good) try_out(s, pool);
+    if (pool.reload.is_good) spread(s, pool);
+}
+
+void proof_failed(State& s, Pool& pool, Generation generation) {
+    if (pool.reload.generation == generation && !pool.reload.is_good) abandon(s, pool);
+}
+
+bool is_trial(const State& s, const Lane& lane, const Worker& worker) {
+    const Reload& reload = s.pool_of(lane).reload;
+    return reload.trial == lane.id && !reload.is_good && worker.generation == reload.generation;
+}
+
+void trial_ended(State& s, Lane& lane) {
+    s.pool_of(lane).reload.trial_ended = true;
+    lane.restart.not_before = s.now;
+}
+
+Generation generation_for(const State& s, const Lane& lane) {
+    const Pool& pool = s.pool_of(lane);
+    const bool tries = pool.reload.trial == lane.id && !pool.reload.trial_ended;
+    return tries ? pool.reload.generation : pool.good;
+}
+
+}  // namespace turnpike::reload

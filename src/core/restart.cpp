@@ -1,0 +1,81 @@
+#include "core/restart.h"
+
+#include <algorithm>
+
+#include "core/state.h"
+
+namespace turnpike::restart {
+
+namespace {
+
+constexpr std::uint32_t proofs_failed_max = 2;
+
+/// Doubles with each level, ±25 %.
+Duration delay(State& s, const PoolSettings& settings, std::uint32_t& level) {
+    Duration plain = settings.restart_delay_min;
+    for (std::uint32_t i = 0; i < level && plain < settings.restart_delay_max; ++i) plain *= 2;
+    plain = std::min(plain, settings.restart_delay_max);
+    if (plain < settings.restart_delay_max) ++level;
+    return plain * s.random.between(750, 1250) / 1000;
+}
+
+void postpone(State& s, Lane& lane, const Worker& worker) {
+    const PoolSettings& settings = s.pool_of(lane).settings;
+    if (worker.serving_since != never && s.now - worker.serving_since >= settings.restart_good_run)
+        lane.restart.delay_level = 0;
+    lane.restart.not_before = later(s.now, delay(s, settings, lane.restart.delay_level));
+}
+
+/// Remembers a crash; true if it is one too many within the window.
+bool is_too_often(State& s, Lane& lane) {
+    Restart& memory = lane.restart;
+    const PoolSettings& settings = s.pool_of(lane).settings;
+    memory.crashes[memory.crash_count++ % crash_limit_max] = s.now;
+    if (settings.ownership == Ownership::attached || memory.crash_count < settings.crash_limit)
+        return false;
+    const Instant first =
+        memory.crashes[(memory.crash_count - settings.crash_limit) % crash_limit_max];
+    return s.now - first <= settings.crash_window;
+}
+
+/// A newer generation may be just what the lane needs: while one loads beside, that decides.
+void give_up(State& s, Lane& lane) {
+    if (lane.next_wanted && !lane.next_ended) {
+        lane.revived = true;
+    } else {
+        lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
+    }
+}
+
+}  // namespace
+
+bool is_crash(Reason why) {
+    return why == Reason::exited || why == Reason::unhealthy || why == Reason::misbehaved ||
+           why == Reason::load_silent || why == Reason::not_answering ||
+           why == Reason::proof_silent;
+}
+
+void after(State& s, Lane& lane, const Worker& worker, Reason why) {
+    lane.restart.not_before = s.now;
+    lane.restart.why = why;
+    if (why == Reason::proof_failed || why == Reason::disagrees) {
+        if (++lane.proofs_failed >= proofs_failed_max)
+            return lane::turn_off(s, lane, LaneMode::quarantined, why);
+        postpone(s, lane, worker);
+    } else if (is_crash(why)) {
+        if (is_too_often(s, lane)) return give_up(s, lane);
+        postpone(s, lane, worker);
+    }
+}
+
+Duration rest(State& s, Lane& lane) {
+    return delay(s, s.pool_of(lane).settings, lane.restart.rest_level);
+}
+
+void forget(State& s, Lane& lane) {
+    lane.restart = {};
+    lane.restart.not_before = s.now;
+    lane.proofs_failed = 0;
+}
+
+}  // namespace turnpike::restart

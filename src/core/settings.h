@@ -1,0 +1,69 @@
+// What the engine is told once, when it is made. Every limit and every wait has its name here, with
+// its default. The config module checks the bounds; the engine CHECKs only what it would break on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "core/words.h"
+
+namespace turnpike {
+
+inline constexpr std::uint32_t lanes_max = 64;  // per pool
+inline constexpr std::uint32_t slots_max = 1024;
+inline constexpr std::uint32_t batch_max = 1024;
+inline constexpr std::uint32_t crash_limit_max = 16;
+
+struct PoolSettings {
+    std::uint32_t lanes = 1;
+    std::uint32_t slots = 1;  // jobs (or batches) at once on a lane
+    std::uint32_t batch = 1;  // jobs that may share a slot
+    Ownership ownership = Ownership::owned;
+
+    std::uint32_t queue_jobs_max = 1000;  // arriving and queued
+    Duration queue_wait_max = 1h;
+    Duration age_step = 10s;  // a job that has waited this much longer beats one priority level
+
+    Duration job_timeout = 300s;
+    CancelPolicy cancel = CancelPolicy::finish;
+    Duration cancel_grace = 5s;
+    bool retry = true;
+    std::uint32_t aside_max = 8;  // per lane
+
+    Duration load_timeout = 30min;
+    Duration stop_grace = 5s;      // between asking a worker to stop and killing it
+    Duration kill_patience = 10s;  // between killing a worker and giving up on its lane
+
+    Duration restart_delay_min = 200ms;
+    Duration restart_delay_max = 30s;
+    Duration restart_good_run = 60s;  // serving this long resets the delay
+    std::uint32_t crash_limit = 5;    // within crash_window; attached workers are never given up
+    Duration crash_window = 10min;
+
+    Duration probe_every = 2s;
+    std::uint32_t probe_failures_max = 3;
+    std::uint32_t fail_streak = 3;
+
+    ProofKind proof = ProofKind::none;
+    Duration proof_every = 10min;
+    Duration proof_timeout = 300s;
+    ReloadKind reload = ReloadKind::beside;
+
+    std::uint32_t slow_factor = 8;  // "far over its usual time": this many times the usual …
+    Duration slow_min = 1s;         // … and at least this long
+    std::uint32_t slow_samples_min = 8;
+};
+
+struct Settings {
+    std::vector<PoolSettings> pools;
+    Bytes bytes_max = gibibyte;           // bodies of all live jobs
+    std::uint32_t arriving_max = 256;     // uploads under way
+    std::uint32_t load_parallel_max = 0;  // workers loading at once; 0: no limit
+    Duration retry_after_min = 1s;
+    Duration retry_after_max = 10min;
+    std::uint64_t seed = 1;  // of the restart jitter
+};
+
+}  // namespace turnpike

@@ -1,0 +1,49 @@
+#include "core/shutdown.h"
+
+#include <algorithm>
+
+#include "core/state.h"
+
+namespace turnpike::shutdown {
+
+namespace {
+
+void end_workers(State& s, Stop how) {
+    s.shutdown.is_stopping = true;
+    for (Lane& lane : s.lanes) s.touch(lane);
+    s.workers.each(
+        [&](Worker& worker) { worker::bring_down(s, worker, Reason::shutting_down, how); });
+}
+
+bool all_workers_ended(State& s) {
+    bool ended = true;
+    s.workers.each([&](const Worker& worker) { ended = ended && worker.undead; });
+    return ended;
+}
+
+}  // namespace
+
+void asked(State& s, Duration patience) {
+    const Instant deadline = later(s.now, std::max(patience, Duration::zero()));
+    if (s.shutdown.is_asked && deadline >= s.shutdown.deadline) return;
+    s.shutdown.is_asked = true;
+    s.shutdown.deadline = deadline;
+    s.timers.arm(s.shutdown.timer, deadline);
+    for (Pool& pool : s.pools) s.touch(pool);
+}
+
+void time_is_up(State& s) {
+    s.jobs.each([&](Job& job) { job::end(s, job, EndReason::shutting_down); });
+    end_workers(s, Stop::kill);
+}
+
+void step(State& s) {
+    if (!s.shutdown.is_asked || s.shutdown.is_over) return;
+    if (!s.shutdown.is_stopping && s.jobs.size() == 0) end_workers(s, Stop::ask);
+    if (!s.shutdown.is_stopping || !all_workers_ended(s)) return;
+    s.shutdown.is_over = true;
+    s.timers.disarm(s.shutdown.timer);
+    s.act(Leave{});
+}
+
+}  // namespace turnpike::shutdown

@@ -1,0 +1,81 @@
+// All that the engine knows. The owners (job, attempt, worker, lane, …) are functions over it.
+//
+// Events change facts and *touch* the lanes and pools whose facts they changed; settle() then takes
+// every step that the facts allow. Nobody decides in the middle of somebody else's change.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/random.h"
+#include "base/slab.h"
+#include "core/action.h"
+#include "core/attempt.h"
+#include "core/job.h"
+#include "core/lane.h"
+#include "core/pool.h"
+#include "core/settings.h"
+#include "core/timers.h"
+#include "core/worker.h"
+
+namespace turnpike {
+
+struct Shutdown {
+    bool is_asked = false;
+    bool is_stopping = false;  // no job lives, or patience is over: workers end
+    bool is_over = false;
+    Instant deadline = never;
+    Timer timer;
+};
+
+struct State {
+    explicit State(Settings settings);
+
+    Settings settings;
+    Slab<Job, JobId> jobs;
+    Slab<Attempt, AttemptId> attempts;
+    Slab<Worker, WorkerId> workers;
+    std::vector<Lane> lanes;
+    std::vector<Pool> pools;
+    Timers timers;
+    Random random;
+
+    Instant now = Instant::min();
+    bool is_open = false;
+    Bytes bytes_held;
+    std::uint32_t arriving = 0;
+    std::uint64_t queueings = 0;
+    std::uint32_t loading = 0;          // workers starting or loading
+    std::deque<LaneId> waits_for_turn;  // to load
+    Shutdown shutdown;
+
+    std::vector<LaneId> touched_lanes;
+    std::vector<PoolId> touched_pools;
+    std::vector<Job*> batch;  // being put together
+    Actions* actions = nullptr;
+
+    [[nodiscard]] Pool& pool_of(const auto& thing) { return pools[thing.pool.value]; }
+    [[nodiscard]] const Pool& pool_of(const auto& thing) const { return pools[thing.pool.value]; }
+    [[nodiscard]] Lane& lane_of(const Worker& worker) { return lanes[worker.lane.value]; }
+    [[nodiscard]] Pool& pool_of(const Worker& worker) { return pool_of(lane_of(worker)); }
+    [[nodiscard]] Pool& pool_of(const Attempt& attempt) { return pool_of(*attempt.worker); }
+    [[nodiscard]] Lane* find_lane(LaneId id) {
+        return id.value < lanes.size() ? &lanes[id.value] : nullptr;
+    }
+    [[nodiscard]] Pool* find_pool(PoolId id) {
+        return id.value < pools.size() ? &pools[id.value] : nullptr;
+    }
+
+    void act(Action action) { actions->push_back(std::move(action)); }
+    void touch(Lane& lane);
+    void touch(Pool& pool);
+
+    void each_lane(const Pool& pool, auto&& visit) {
+        for (std::uint32_t i = 0; i < pool.settings.lanes; ++i) visit(lanes[pool.first_lane + i]);
+    }
+};
+
+}  // namespace turnpike

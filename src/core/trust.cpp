@@ -1,0 +1,77 @@
+#include "core/trust.h"
+
+#include "core/restart.h"
+#include "core/state.h"
+
+namespace turnpike::trust {
+
+namespace {
+
+bool another_lane_fares_better(State& s, const Lane& lane) {
+    bool found = false;
+    s.each_lane(s.pool_of(lane), [&](const Lane& other) {
+        if (other.id == lane.id || other.mode != LaneMode::on || other.current == nullptr) return;
+        found = found || (other.current->is_serving() && !other.current->latest_failed);
+    });
+    return found;
+}
+
+void succeeded(State& s, Worker& worker) {
+    worker.latest_failed = false;
+    worker.fail_streak = 0;
+    if (!worker.on_probation) return;
+    worker.on_probation = false;
+    s.lane_of(worker).restart.rest_level = 0;
+    if (worker.why == Reason::failing_jobs) worker::release_hold(s, worker);
+}
+
+void rest(State& s, Worker& worker) {
+    if (worker.hold >= Hold::rest) return;
+    worker::hold(s, worker, Hold::rest, Reason::failing_jobs);
+    s.timers.arm(worker.timer, later(s.now, restart::rest(s, s.lane_of(worker))));
+}
+
+void distrust(State& s, Worker& worker) {
+    const bool relapsed = worker.on_probation;
+    worker.on_probation = true;
+    if (relapsed || !s.pool_of(worker).has_proof()) return rest(s, worker);
+    worker::hold(s, worker, Hold::prove, Reason::failing_jobs);
+}
+
+void failed(State& s, Worker& worker) {
+    const Lane& lane = s.lane_of(worker);
+    const Pool& pool = s.pool_of(lane);
+    worker.latest_failed = true;
+    ++worker.fail_streak;
+    if (worker.role != Role::current) return;
+    if (worker.on_probation && worker.hold != Hold::none) return;  // sent before it was distrusted
+    if (!worker.on_probation && worker.fail_streak < pool.settings.fail_streak) return;
+    if (another_lane_fares_better(s, lane)) return distrust(s, worker);
+    if (worker.on_probation || worker.fail_streak == pool.settings.fail_streak)
+        s.act(ReportModelFailing{pool.id, lane.id});
+    worker.on_probation = false;
+}
+
+/// Whatever else is held against it, and whatever clears that: it proves itself first.
+void require_proof(State& s, Worker& worker) {
+    if (!s.pool_of(worker).has_proof()) return;
+    worker::hold(s, worker, Hold::prove, Reason::proof_due);
+    if (worker.hold == Hold::prove) worker.why = Reason::proof_due;
+}
+
+}  // namespace
+
+void attempt_ended(State& s, Worker& worker, Verdict verdict) {
+    switch (verdict) {
+        case Verdict::answered:
+        case Verdict::bad_input: return succeeded(s, worker);
+        case Verdict::out_of_memory: failed(s, worker); return require_proof(s, worker);
+        case Verdict::model_failed:
+        case Verdict::non_finite: return failed(s, worker);
+        case Verdict::unhealthy:
+        case Verdict::broken:
+        case Verdict::cancelled: return;
+    }
+}
+
+}  // namespace turnpike::trust

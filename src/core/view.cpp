@@ -1,0 +1,96 @@
+// Engine::view and Engine::find: copies of the facts, for people and for the invariants.
+#include "core/view.h"
+
+#include <algorithm>
+
+#include "core/admission.h"
+#include "core/engine.h"
+#include "core/state.h"
+
+namespace turnpike {
+
+namespace {
+
+LaneView view_of(const State& s, const Lane& lane) {
+    const Pool& pool = s.pool_of(lane);
+    const LaneStatus status = lane::status_of(s, lane);
+    LaneView view;
+    view.lane = lane.id;
+    view.pool = lane.pool;
+    view.state = status.state;
+    view.reason = status.reason;
+    for (const Worker* worker : {lane.current, lane.other}) {
+        if (worker == nullptr) continue;
+        (worker == lane.current ? view.current : view.other) = worker->id;
+        view.aboard += worker->jobs_aboard();
+        view.asides += worker->asides;
+    }
+    if (lane.current != nullptr) view.generation = lane.current->generation;
+    view.slots_free = lane::slots_free(s, lane);
+    view.takes_jobs = ((pool.open_lanes >> lane.number_in_pool) & 1U) != 0;
+    view.reserved = pool.lone_ride.lane == lane.id;
+    view.finished = lane.finished;
+    view.failed = lane.failed;
+    view.restarts = lane.starts > 0 ? lane.starts - 1 : 0;
+    view.queued_for_it = lane.queue.size() + pool.lone_riders.retries_wanting(lane.id);
+    return view;
+}
+
+Instant oldest_since(const State& s, const Pool& pool, Instant now) {
+    Instant oldest = now;
+    const auto consider = [&](const Queue& queue) {
+        if (const Job* job = queue.oldest()) oldest = std::min(oldest, job->since);
+    };
+    consider(pool.queue);
+    consider(pool.lone_riders);
+    for (std::uint32_t i = 0; i < pool.settings.lanes; ++i)
+        consider(s.lanes[pool.first_lane + i].queue);
+    return oldest;
+}
+
+PoolView view_of(const State& s, const Pool& pool, Instant now) {
+    return {.pool = pool.id,
+            .arriving = pool.arriving,
+            .queued = pool.queued,
+            .running = pool.running,
+            .oldest_wait = now - oldest_since(s, pool, now),
+            .expected_wait = admission::expected_wait(s, pool),
+            .usual_run = pool.pace.usual(),
+            .good = pool.good,
+            .reloading = pool.reload.generation,
+            .majority_missing = pool.majority_missing,
+            .counts = pool.counts};
+}
+
+}  // namespace
+
+void Engine::view(Instant now, View& out) const {
+    const State& s = *state_;
+    out.pools.clear();
+    out.lanes.clear();
+    for (const Pool& pool : s.pools) out.pools.push_back(view_of(s, pool, now));
+    for (const Lane& lane : s.lanes) out.lanes.push_back(view_of(s, lane));
+    out.bytes_held = s.bytes_held;
+    out.jobs = s.jobs.size();
+    out.attempts = s.attempts.size();
+    out.workers = s.workers.size();
+    out.shutting_down = s.shutdown.is_asked;
+}
+
+View Engine::view(Instant now) const {
+    View out;
+    view(now, out);
+    return out;
+}
+
+std::optional<JobView> Engine::find(JobId id, Instant now) const {
+    const Job* job = state_->jobs.find(id);
+    if (job == nullptr) return std::nullopt;
+    return JobView{.state = job->state,
+                   .pool = job->pool,
+                   .lane = job->state == JobState::running ? job->lane : LaneId{},
+                   .attempts = job->attempts,
+                   .since = now - job->since};
+}
+
+}  // namespace turnpike

@@ -1,0 +1,209 @@
+#include "core/worker.h"
+
+#include "core/blame.h"
+#include "core/health.h"
+#include "core/placement.h"
+#include "core/proof.h"
+#include "core/state.h"
+
+namespace turnpike::worker {
+
+namespace {
+
+bool is_loading(const Worker& worker) {
+    return worker.state == WorkerState::starting || worker.state == WorkerState::loading;
+}
+
+void set_state(State& s, Worker& worker, WorkerState state) {
+    if (is_loading(worker)) --s.loading;
+    worker.state = state;
+    if (is_loading(worker)) ++s.loading;
+    s.touch(s.lane_of(worker));
+}
+
+void wait_for_load(State& s, Worker& worker) {
+    const PoolSettings& settings = s.pool_of(worker).settings;
+    if (settings.ownership == Ownership::attached) return;
+    s.timers.arm(worker.timer, later(s.now, settings.load_timeout));
+}
+
+void ask(State& s, Worker& worker) {
+    s.act(StopWorker{worker.id, worker.why});
+    s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.stop_grace));
+}
+
+void kill(State& s, Worker& worker) {
+    worker.killed = true;
+    s.act(KillWorker{worker.id, worker.why});
+    s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.kill_patience));
+}
+
+/// stop_grace, or kill_patience, is over.
+void stop_takes_long(State& s, Worker& worker) {
+    if (!worker.killed) return kill(s, worker);
+    worker.undead = true;
+    lane::turn_off(s, s.lane_of(worker), LaneMode::quarantined, Reason::will_not_die);
+}
+
+}  // namespace
+
+void started(State& s, WorkerId id) {
+    Worker* worker = s.workers.find(id);
+    if (worker == nullptr || worker->state != WorkerState::starting) return;
+    set_state(s, *worker, WorkerState::loading);
+    wait_for_load(s, *worker);
+}
+
+void load_progressed(State& s, WorkerId id) {
+    Worker* worker = s.workers.find(id);
+    if (worker != nullptr && is_loading(*worker)) wait_for_load(s, *worker);
+}
+
+void ready(State& s, WorkerId id) {
+    Worker* worker = s.workers.find(id);
+    if (worker == nullptr || !is_loading(*worker)) return;
+    s.timers.disarm(worker->timer);
+    if (!s.pool_of(*worker).has_proof()) return serve(s, *worker);
+    set_state(s, *worker, WorkerState::serving);
+    hold(s, *worker, Hold::prove, Reason::proof_due);
+}
+
+void exited(State& s, WorkerId id) {
+    if (Worker* worker = s.workers.find(id)) bring_down(s, *worker, Reason::exited, Stop::exited);
+}
+
+void gone(State& s, WorkerId id, Memory memory) {
+    Worker* worker = s.workers.find(id);
+    if (worker == nullptr) return;
+    bring_down(s, *worker, Reason::exited, Stop::gone);
+    Lane& lane = s.lane_of(*worker);
+    if (lane.current == worker) lane.current = nullptr;
+    if (lane.other == worker) lane.other = nullptr;
+    if (memory == Memory::held) lane.memory_held = true;
+    s.timers.disarm(worker->timer);
+    s.workers.remove(*worker);
+    s.touch(lane);
+}
+
+void misbehaved(State& s, WorkerId id) {
+    Worker* worker = s.workers.find(id);
+    if (worker == nullptr || worker->state == WorkerState::stopping) return;
+    bring_down(s, *worker, Reason::misbehaved, Stop::kill);
+}
+
+void time_is_up(State& s, Worker& worker) {
+    switch (worker.state) {
+        case WorkerState::starting:
+        case WorkerState::loading: return bring_down(s, worker, Reason::load_silent, Stop::kill);
+        case WorkerState::proving: return bring_down(s, worker, Reason::proof_silent, Stop::kill);
+        case WorkerState::serving:
+            if (worker.hold == Hold::rest) lift_hold(s, worker);
+            return;
+        case WorkerState::stopping: return stop_takes_long(s, worker);
+    }
+}
+
+void serve(State& s, Worker& worker) {
+    s.timers.disarm(worker.timer);
+    set_state(s, worker, WorkerState::serving);
+    worker.hold = Hold::none;
+    worker.why = Reason::none;
+    if (worker.serving_since == never) {
+        worker.serving_since = s.now;
+        health::begin(s, worker);
+    }
+}
+
+void hold(State& s, Worker& worker, Hold hold, Reason why) {
+    if (!worker.is_serving() || hold <= worker.hold) return;
+    worker.hold = hold;
+    worker.why = why;
+    s.timers.disarm(worker.timer);
+    s.touch(s.lane_of(worker));
+}
+
+void release_hold(State& s, Worker& worker) {
+    worker.hold = Hold::none;
+    worker.why = Reason::none;
+    s.timers.disarm(worker.timer);
+    s.touch(s.lane_of(worker));
+}
+
+void lift_hold(State& s, Worker& worker) {
+    release_hold(s, worker);
+    if (worker.overdue > 0) hold(s, worker, Hold::retire, Reason::job_stuck);
+    if (s.pool_of(worker).has_proof()) hold(s, worker, Hold::prove, Reason::proof_due);
+}
+
+bool was_ordered(Reason why) {
+    switch (why) {
+        case Reason::restart_asked:
+        case Reason::drain_asked:
+        case Reason::replaced:
+        case Reason::reload_abandoned:
+        case Reason::shutting_down:
+        case Reason::gpu_lost:
+        case Reason::job_stuck:
+        case Reason::job_cancelled:
+        case Reason::disagrees:
+        case Reason::will_not_die: return true;
+        case Reason::none:
+        case Reason::exited:
+        case Reason::load_silent:
+        case Reason::misbehaved:
+        case Reason::unhealthy:
+        case Reason::not_answering:
+        case Reason::proof_failed:
+        case Reason::proof_silent:
+        case Reason::crashed_too_often:
+        case Reason::memory_held:
+        case Reason::turn_to_load:
+        case Reason::failing_jobs:
+        case Reason::link_doubted:
+        case Reason::proof_due: return false;
+    }
+    return false;
+}
+
+void bring_down(State& s, Worker& worker, Reason why, Stop how) {
+    if (worker.state == WorkerState::stopping) {
+        const bool leaves_a_tree = how == Stop::kill || how == Stop::exited;
+        if (how == Stop::kill) worker.why = why;
+        if (leaves_a_tree && !worker.killed) kill(s, worker);
+        return;
+    }
+    blame::worker_lost(s, worker, why);
+    set_state(s, worker, WorkerState::stopping);
+    worker.hold = Hold::none;
+    worker.why = why;
+    worker.vote.reset();
+    s.timers.disarm(worker.probe_timer);
+    proof::forget(s, worker);
+    s.timers.disarm(worker.timer);
+    switch (how) {
+        case Stop::ask: ask(s, worker); break;
+        case Stop::kill:
+        case Stop::exited: kill(s, worker); break;
+        case Stop::gone: break;
+    }
+    lane::worker_down(s, s.lane_of(worker), worker, why);
+}
+
+void insist(State& s, Worker& worker, Reason why) {
+    worker.undead = false;
+    worker.why = why;
+    kill(s, worker);
+}
+
+void step(State& s, Worker& worker) {
+    if (!worker.is_serving()) return;
+    const bool is_empty = worker.aboard.empty();
+    if (worker.hold == Hold::retire) {
+        if (is_empty) return bring_down(s, worker, worker.why, Stop::ask);
+        if (worker.overdue == worker.aboard.size())
+            return bring_down(s, worker, Reason::job_stuck, Stop::kill);
+    }
+    if (worker.hold == Hold::prove && is_empty) proof::begin(s, worker);
+}
+
+}  // namespace turnpike::worker
