@@ -14,16 +14,15 @@ namespace turnpike::attempt {
 
 namespace {
 
-/// When an attempt that was sent then runs far over what is usual now.
-Instant slow_at(const Pool& pool, Instant sent) {
-    if (pool.pace.samples() < pool.settings.slow_samples_min) return never;
+bool is_slow(const Pool& pool, Duration run) {
     const Duration usual = std::min<Duration>(pool.pace.usual(), 24h);
-    return later(sent, std::max(usual * pool.settings.slow_factor, pool.settings.slow_min));
+    return pool.pace.samples() >= pool.settings.slow_samples_min && run >= pool.settings.slow_min &&
+           run >= usual * pool.settings.slow_factor;
 }
 
 void arm(State& s, Attempt& attempt) {
     const Duration timeout = s.pool_of(attempt).settings.job_timeout;
-    s.timers.arm(attempt.timer, std::min(later(attempt.renewed, timeout), attempt.slow_at));
+    s.timers.arm(attempt.timer, std::min(later(attempt.renewed, timeout), attempt.look_at));
 }
 
 Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
@@ -33,7 +32,7 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     attempt.worker = &worker;
     attempt.slot = slot;
     attempt.sent = attempt.renewed = s.now;
-    attempt.slow_at = slow_at(pool, s.now);
+    attempt.look_at = later(s.now, pool.settings.slow_min);
     attempt.timer = {.kind = TimerKind::attempt, .owner = attempt.id.value};
     arm(s, attempt);
     worker.aboard.push_back(attempt);
@@ -70,12 +69,13 @@ EndReason reason_for(Verdict verdict) {
     return EndReason::model_failed;
 }
 
-/// It ran far over what was usual when it was sent; if that still holds, it is reported, once.
-void seems_slow(State& s, Attempt& attempt) {
+/// Is it far over what is usual now? If not, look again when it has run twice as long.
+void look_at_pace(State& s, Attempt& attempt) {
     const Pool& pool = s.pool_of(attempt);
-    attempt.slow_at = slow_at(pool, attempt.sent);
-    if (s.now < attempt.slow_at) return;
-    attempt.slow_at = never;
+    const Duration run = s.now - attempt.sent;
+    attempt.look_at = later(s.now, std::max<Duration>(run, 1ms));
+    if (!is_slow(pool, run)) return;
+    attempt.look_at = never;
     if (s.jobs.find(attempt.job) != nullptr)
         s.act(ReportSlowJob{attempt.job, attempt.id, attempt.worker->id, pool.pace.usual()});
 }
@@ -98,18 +98,19 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
     Pool& pool = s.pool_of(lane);
     Job* job = s.jobs.find(attempt.job);
     const bool was_aside = attempt.is_aside();
+    const Instant sent = attempt.sent;
     if (verdict == Verdict::cancelled && job != nullptr)
         verdict = Verdict::model_failed;  // unasked
     if (verdict == Verdict::answered && !was_aside)
         pool.pace.add(s.now - attempt.sent, attempt.batch_size);
     release(s, attempt);
-    health::gave_a_sign(worker);
+    if (verdict != Verdict::cancelled) health::gave_a_sign(worker);
     if (job != nullptr) {
         const EndReason reason = reason_for(verdict);
         ++(outcome_of(reason) == Outcome::finished ? lane.finished : lane.failed);
         job::end(s, *job, reason);
     }
-    if (!was_aside) trust::attempt_ended(s, worker, verdict);
+    if (!was_aside) trust::attempt_ended(s, worker, verdict, sent);
 }
 
 }  // namespace
@@ -189,7 +190,7 @@ void ended(State& s, const AttemptEnded& event) {
 
 void time_is_up(State& s, Attempt& attempt) {
     const Pool& pool = s.pool_of(attempt);
-    if (s.now >= attempt.slow_at) seems_slow(s, attempt);
+    if (s.now >= attempt.look_at) look_at_pace(s, attempt);
     if (attempt.state == AttemptState::expired) return cancel::grace_is_over(s, attempt);
     if (s.now >= later(attempt.renewed, pool.settings.job_timeout))
         return cancel::expire(s, attempt);

@@ -44,7 +44,7 @@ struct Attempt {
     std::uint32_t batch_size = 1;
     Instant sent;
     Instant renewed;          // job_timeout counts from here
-    Instant slow_at = never;  // when to look whether it is; never: reported
+    Instant look_at = never;  // whether it is slow; never: it was reported
     Links<Attempt> links;
     Timer timer;
 

@@ -30,7 +30,7 @@ void begin(State& s, Worker& worker) { wait(s, worker); }
 void probe_is_due(State& s, Worker& worker) {
     wait(s, worker);
     if (!worker.is_serving()) return;
-    if (!worker.aboard.empty() && worker.hold != Hold::probe) return;
+    if (!worker.aboard.empty() && !worker.is_doubted) return;
     const bool went_unanswered = worker.probe_pending && worker.probe_counts;
     if (went_unanswered && !survives_silence(s, worker)) return;
     send_probe(s, worker);
@@ -44,6 +44,7 @@ void probe_ended(State& s, const ProbeEnded& event) {
     switch (event.verdict) {
         case ProbeVerdict::answered:
             gave_a_sign(*worker);
+            worker->is_doubted = false;
             if (worker->hold == Hold::probe) worker::lift_hold(s, *worker);
             return;
         case ProbeVerdict::silent:
@@ -57,8 +58,8 @@ void probe_ended(State& s, const ProbeEnded& event) {
 }
 
 void doubt(State& s, Worker& worker) {
+    worker.is_doubted = true;
     worker::hold(s, worker, Hold::probe, Reason::link_doubted);
-    if (worker.hold != Hold::probe) return;
     wait(s, worker);
     send_probe(s, worker);
 }

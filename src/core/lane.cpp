@@ -65,6 +65,13 @@ std::uint32_t aboard(const Lane& lane) {
     return static_cast<std::uint32_t>(count);
 }
 
+std::uint32_t asides(const Lane& lane) {
+    std::uint32_t count = 0;
+    if (lane.current != nullptr) count += lane.current->asides;
+    if (lane.other != nullptr) count += lane.other->asides;
+    return count;
+}
+
 std::uint32_t slots_free(const State& s, const Lane& lane) {
     std::uint32_t taken = 0;
     if (lane.current != nullptr) taken += lane.current->slots_taken();

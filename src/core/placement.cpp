@@ -146,8 +146,8 @@ void send_aside(State& s, Job& job) {
     s.each_lane(pool, [&](Lane& lane) {
         if (!is_willing(lane) || pool.lone_ride.lane == lane.id) return;
         if (!job.wanted.is_none() && job.wanted != lane.id) return;
-        if (lane.current->asides >= pool.settings.aside_max) return;
-        if (best == nullptr || lane.current->asides < best->current->asides) best = &lane;
+        if (lane::asides(lane) >= pool.settings.aside_max) return;
+        if (best == nullptr || lane::asides(lane) < lane::asides(*best)) best = &lane;
     });
     if (best == nullptr) return job::end(s, job, EndReason::aside_full);
     --s.arriving;

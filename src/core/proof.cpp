@@ -41,6 +41,12 @@ Tally count(State& s, const Pool& pool, Generation generation) {
     return tally;
 }
 
+/// Held against the lane, unless it is the code of a reload that is on trial.
+void answered_wrong(State& s, const Worker& worker) {
+    Lane& lane = s.lane_of(worker);
+    if (worker.role == Role::current && !reload::is_trial(s, lane, worker)) ++lane.proofs_failed;
+}
+
 void vote(State& s, Worker& worker, std::uint32_t group) {
     Pool& pool = s.pool_of(worker);
     worker.vote = group;
@@ -54,6 +60,7 @@ void vote(State& s, Worker& worker, std::uint32_t group) {
         if (voter.vote == tally.majority) {
             s.lane_of(voter).proofs_failed = 0;
         } else {
+            answered_wrong(s, voter);
             worker::hold(s, voter, Hold::retire, Reason::disagrees);
         }
     });
@@ -69,6 +76,7 @@ void passed(State& s, Worker& worker) {
 void failed(State& s, Worker& worker) {
     Pool& pool = s.pool_of(worker);
     const Generation generation = worker.generation;
+    answered_wrong(s, worker);
     worker::bring_down(s, worker, Reason::proof_failed, Stop::ask);
     reload::proof_failed(s, pool, generation);
 }

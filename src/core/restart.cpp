@@ -38,15 +38,6 @@ bool is_too_often(State& s, Lane& lane) {
     return s.now - first <= settings.crash_window;
 }
 
-/// A newer generation may be just what the lane needs: while one loads beside, that decides.
-void give_up(State& s, Lane& lane) {
-    if (lane.next_wanted && !lane.next_ended) {
-        lane.revived = true;
-    } else {
-        lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
-    }
-}
-
 }  // namespace
 
 bool is_crash(Reason why) {
@@ -58,12 +49,16 @@ bool is_crash(Reason why) {
 void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     lane.restart.not_before = s.now;
     lane.restart.why = why;
-    if (why == Reason::proof_failed || why == Reason::disagrees) {
-        if (++lane.proofs_failed >= proofs_failed_max)
-            return lane::turn_off(s, lane, LaneMode::quarantined, why);
+    const bool answered_wrong = why == Reason::proof_failed || why == Reason::disagrees;
+    if (lane.proofs_failed >= proofs_failed_max)
+        return lane::turn_off(s, lane, LaneMode::quarantined,
+                              answered_wrong ? why : Reason::disagrees);
+    if (answered_wrong) {
         postpone(s, lane, worker);
     } else if (is_crash(why)) {
-        if (is_too_often(s, lane)) return give_up(s, lane);
+        const bool newer_code_may_help = !s.pool_of(lane).reload.generation.is_none();
+        if (is_too_often(s, lane) && !newer_code_may_help)
+            return lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
         postpone(s, lane, worker);
     }
 }

@@ -30,6 +30,7 @@ void asked(State& s, Duration patience) {
     s.shutdown.deadline = deadline;
     s.timers.arm(s.shutdown.timer, deadline);
     for (Pool& pool : s.pools) s.touch(pool);
+    if (s.jobs.size() == 0) end_workers(s, Stop::ask);
 }
 
 void time_is_up(State& s) {

@@ -21,30 +21,31 @@ void succeeded(State& s, Worker& worker) {
     worker.fail_streak = 0;
     if (!worker.on_probation) return;
     worker.on_probation = false;
+    worker.rests_until = s.now;
     s.lane_of(worker).restart.rest_level = 0;
     if (worker.why == Reason::failing_jobs) worker::release_hold(s, worker);
 }
 
 void rest(State& s, Worker& worker) {
-    if (worker.hold >= Hold::rest) return;
+    worker.rests_until = later(s.now, restart::rest(s, s.lane_of(worker)));
     worker::hold(s, worker, Hold::rest, Reason::failing_jobs);
-    s.timers.arm(worker.timer, later(s.now, restart::rest(s, s.lane_of(worker))));
 }
 
 void distrust(State& s, Worker& worker) {
     const bool relapsed = worker.on_probation;
     worker.on_probation = true;
+    worker.distrusted_at = s.now;
     if (relapsed || !s.pool_of(worker).has_proof()) return rest(s, worker);
     worker::hold(s, worker, Hold::prove, Reason::failing_jobs);
 }
 
-void failed(State& s, Worker& worker) {
+void failed(State& s, Worker& worker, Instant sent) {
     const Lane& lane = s.lane_of(worker);
     const Pool& pool = s.pool_of(lane);
     worker.latest_failed = true;
     ++worker.fail_streak;
     if (worker.role != Role::current) return;
-    if (worker.on_probation && worker.hold != Hold::none) return;  // sent before it was distrusted
+    if (worker.on_probation && sent <= worker.distrusted_at) return;  // it was aboard before
     if (!worker.on_probation && worker.fail_streak < pool.settings.fail_streak) return;
     if (another_lane_fares_better(s, lane)) return distrust(s, worker);
     if (worker.on_probation || worker.fail_streak == pool.settings.fail_streak)
@@ -61,13 +62,13 @@ void require_proof(State& s, Worker& worker) {
 
 }  // namespace
 
-void attempt_ended(State& s, Worker& worker, Verdict verdict) {
+void attempt_ended(State& s, Worker& worker, Verdict verdict, Instant sent) {
     switch (verdict) {
         case Verdict::answered:
         case Verdict::bad_input: return succeeded(s, worker);
-        case Verdict::out_of_memory: failed(s, worker); return require_proof(s, worker);
+        case Verdict::out_of_memory: failed(s, worker, sent); return require_proof(s, worker);
         case Verdict::model_failed:
-        case Verdict::non_finite: return failed(s, worker);
+        case Verdict::non_finite: return failed(s, worker, sent);
         case Verdict::unhealthy:
         case Verdict::broken:
         case Verdict::cancelled: return;

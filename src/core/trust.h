@@ -2,6 +2,7 @@
 // failures in a row it is distrusted, unless the other lanes fail, too: then it is the model.
 #pragma once
 
+#include "base/time.h"
 #include "core/words.h"
 
 namespace turnpike {
@@ -11,8 +12,8 @@ struct Worker;
 
 namespace trust {
 
-/// A job (not an aside) ended on this worker.
-void attempt_ended(State& s, Worker& worker, Verdict verdict);
+/// A job (not an aside) that was sent then ended on this worker.
+void attempt_ended(State& s, Worker& worker, Verdict verdict, Instant sent);
 
 }  // namespace trust
 }  // namespace turnpike

@@ -23,9 +23,9 @@ LaneView view_of(const State& s, const Lane& lane) {
         if (worker == nullptr) continue;
         (worker == lane.current ? view.current : view.other) = worker->id;
         view.aboard += worker->jobs_aboard();
-        view.asides += worker->asides;
     }
     if (lane.current != nullptr) view.generation = lane.current->generation;
+    view.asides = lane::asides(lane);
     view.slots_free = lane::slots_free(s, lane);
     view.takes_jobs = ((pool.open_lanes >> lane.number_in_pool) & 1U) != 0;
     view.reserved = pool.lone_ride.lane == lane.id;

@@ -115,10 +115,12 @@ void serve(State& s, Worker& worker) {
 }
 
 void hold(State& s, Worker& worker, Hold hold, Reason why) {
-    if (!worker.is_serving() || hold <= worker.hold) return;
+    // A stuck job may end after all; every other reason to retire is for good.
+    const bool is_for_good = hold == Hold::retire && worker.why == Reason::job_stuck;
+    if (!worker.is_serving() || (hold <= worker.hold && !is_for_good)) return;
     worker.hold = hold;
     worker.why = why;
-    s.timers.disarm(worker.timer);
+    s.timers.arm(worker.timer, hold == Hold::rest ? worker.rests_until : never);
     s.touch(s.lane_of(worker));
 }
 
@@ -132,6 +134,8 @@ void release_hold(State& s, Worker& worker) {
 void lift_hold(State& s, Worker& worker) {
     release_hold(s, worker);
     if (worker.overdue > 0) hold(s, worker, Hold::retire, Reason::job_stuck);
+    if (worker.is_doubted) hold(s, worker, Hold::probe, Reason::link_doubted);
+    if (worker.rests_until > s.now) hold(s, worker, Hold::rest, Reason::failing_jobs);
     if (s.pool_of(worker).has_proof()) hold(s, worker, Hold::prove, Reason::proof_due);
 }
 

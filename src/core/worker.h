@@ -70,6 +70,7 @@ struct Worker {
     std::uint32_t probe_failures = 0;
     bool probe_pending = false;
     bool probe_counts = false;  // nothing has been aboard since it was sent
+    bool is_doubted = false;    // a link broke, and no probe was answered since
 
     // proof
     std::uint32_t proof = 0;  // number of the latest
@@ -79,6 +80,8 @@ struct Worker {
     // trust
     std::uint32_t fail_streak = 0;
     bool on_probation = false;
+    Instant rests_until = Instant::min();
+    Instant distrusted_at = Instant::min();
     bool latest_failed = false;
 
     [[nodiscard]] std::uint32_t jobs_aboard() const {
@@ -109,7 +112,8 @@ void hold(State& s, Worker& worker, Hold hold, Reason why);
 /// Back to work at once.
 void release_hold(State& s, Worker& worker);
 
-/// A rest, a doubt or a drain is over: on to the proof if the pool has one, else to work.
+/// What held it is over: on to whatever else holds it (a stuck job, a doubt, a rest), then to the
+/// proof if the pool has one, then to work.
 void lift_hold(State& s, Worker& worker);
 
 /// Ends it: what is aboard is lost (blame decides what becomes of it), its lane hears of it.

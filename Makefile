@@ -1,0 +1,63 @@
+# The verbs of the project. `make` lists them; the words after ## are the list.
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help build test sim mutants asan tsan fuzz bench coverage format lint install-deps clean
+
+SEEDS ?= 1..20000
+FUZZ_SECONDS ?= 60
+COVERAGE_CORE_MIN ?= 95
+SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
+
+# $(call built,PRESET[,TARGET]): configure and build one preset in build/PRESET
+built = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build build/$(1) $(if $(2),--target $(2))
+
+build: install-deps ## the release binaries, in build/release/
+	$(call built,release)
+
+test: install-deps ## everything that must be true before a commit; installs what is missing
+	$(call built,dev)
+	$(call built,release,turnpike-sim)
+	$(call built,clang,turnpike-sim)
+	ctest --preset dev
+
+sim: build ## simulate SEEDS (1..20000) over all scenarios
+	build/release/turnpike-sim --seeds $(SEEDS)
+
+mutants: build ## plant every known bug and see that the simulation finds it
+	tools/mutants.py
+
+asan: ## the tests under the address and undefined-behaviour sanitizers
+tsan: ## the tests under the thread sanitizer
+asan tsan: install-deps
+	$(call built,$@)
+	ctest --preset $@
+
+fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
+	$(call built,fuzz)
+	tools/fuzz $(FUZZ_SECONDS)
+
+bench: build ## run the benchmarks
+	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
+
+coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE_CORE_MIN (95) percent
+	find build/coverage -name '*.gcda' -delete 2>/dev/null || true
+	$(call built,coverage)
+	ctest --preset coverage
+	tools/coverage.py build/coverage --require src/core=$(COVERAGE_CORE_MIN)
+
+format: install-deps ## rewrite the sources in the project's format
+	clang-format-19 -i $(SOURCES)
+
+lint: install-deps ## format and clang-tidy, without changing anything
+	clang-format-19 --dry-run -Werror $(SOURCES)
+	cmake --preset clang --log-level=WARNING >/dev/null
+	run-clang-tidy-19 -quiet -p build/clang '^$(CURDIR)/(src|sim)/'
+
+install-deps: ## install the Debian packages that are missing
+	@tools/install-deps
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,69 @@
+// Probes and proofs: what a worker shows of its health and of its answers.
+#include <algorithm>
+
+#include "sim/workers.h"
+
+namespace turnpike::sim {
+
+namespace {
+
+constexpr std::uint32_t right_group = 0;
+
+}  // namespace
+
+void Workers::carry_out(const ProbeWorker& action) {
+    const Worker* worker = find_living(action.worker);
+    if (worker == nullptr) return;
+    Random luck = stage_.random(Topic::probe, worker->key, action.probe);
+    ProbeEnded ended{.worker = action.worker, .probe = action.probe};
+    Duration soon = between(luck, 0ms, 30ms);
+    if (is_cursed(*worker, CurseKind::probe_refused, action.probe)) {
+        ended.verdict = ProbeVerdict::refused;
+    } else if (is_cursed(*worker, CurseKind::link_silent, action.probe)) {
+        if (luck.chance(50)) return;  // nobody ever says anything
+        ended.verdict = ProbeVerdict::silent;
+        soon = between(luck, 100ms, 2s);
+    } else if (!worker->aboard.empty() && luck.chance(30)) {
+        soon = between(luck, 1s, 10s);  // too busy to answer soon
+    }
+    stage_.after(soon, worker->key, [this, ended] {
+        if (find_living(ended.worker) != nullptr) stage_.tell(ended);
+    });
+}
+
+void Workers::carry_out(const ProveWorker& action) {
+    const Worker* worker = find_living(action.worker);
+    if (worker == nullptr) return;
+    if (is_cursed(*worker, CurseKind::proof_silent, action.proof)) return;
+    Random luck = stage_.random(Topic::proof, worker->key, action.proof);
+    const Duration longest = stage_.plan().settings_of(worker->lane).proof_timeout * 4 / 5;
+    const Duration takes = std::min(between(luck, 1ms, 400ms), longest);
+    stage_.after(takes, worker->key, [this, id = action.worker, proof = action.proof] {
+        const Worker* prover = find_living(id);
+        if (prover != nullptr) stage_.tell(proof_of(*prover, proof));
+    });
+}
+
+ProofEnded Workers::proof_of(const Worker& worker, std::uint32_t proof) const {
+    ProofEnded ended{.worker = worker.id, .proof = proof};
+    const bool is_bad =
+        stage_.plan().quality_of(worker.generation) == Quality::wrong_proof && !is_attached(worker);
+    const bool is_wrong = is_cursed(worker, CurseKind::proof_wrong, proof);
+    if (stage_.plan().settings_of(worker.lane).proof != ProofKind::agree) {
+        if (is_bad || is_wrong) ended.verdict = ProofVerdict::failed;
+        return ended;
+    }
+    Random luck = stage_.random(Topic::proof, worker.key, ~std::uint64_t{proof});
+    if (is_wrong && luck.chance(50)) {
+        ended.verdict = ProofVerdict::failed;  // no answer to compare
+        return ended;
+    }
+    ended.verdict = ProofVerdict::grouped;
+    ended.group = right_group;
+    const bool is_calm = stage_.now() >= stage_.calm_at();
+    if (is_wrong || is_cursed(worker, CurseKind::proof_disagrees, proof) || (is_bad && !is_calm))
+        ended.group = luck.chance(60) ? 1 : 2 + static_cast<std::uint32_t>(worker.lane.value);
+    return ended;
+}
+
+}  // namespace turnpike::sim

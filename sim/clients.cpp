@@ -1,0 +1,95 @@
+// Clients at work.
+#include "sim/clients.h"
+
+#include <fmt/format.h>
+
+namespace turnpike::sim {
+
+void Clients::arrive(std::uint64_t key, const JobScript& script) {
+    undecided_[Ticket{key}] = &script;
+    stage_.tell(JobArrived{.ticket = Ticket{key},
+                           .pool = script.pool,
+                           .declared = script.declared,
+                           .priority = script.priority,
+                           .timeout = script.timeout,
+                           .lane_wanted = script.lane_wanted,
+                           .aside = script.aside});
+    if (undecided_.erase(Ticket{key}) > 0)
+        stage_.complain("every arrival is decided at once", fmt::format("ticket {} is not", key));
+}
+
+void Clients::carry_out(const AdmitJob& action) {
+    const auto undecided = undecided_.find(action.ticket);
+    if (undecided == undecided_.end())
+        return stage_.complain("actions make sense",
+                               fmt::format("AdmitJob of ticket {}", action.ticket.value));
+    const JobScript& script = *undecided->second;
+    undecided_.erase(undecided);
+    clients_[action.job] = {.key = action.ticket.value, .script = &script};
+    upload(action.job, 0);
+    leave_later(action.job);
+}
+
+void Clients::carry_out(const RefuseJob& action) {
+    if (undecided_.erase(action.ticket) == 0)
+        stage_.complain("actions make sense",
+                        fmt::format("RefuseJob of ticket {}", action.ticket.value));
+}
+
+void Clients::carry_out(const EndJob& action) {
+    const auto client = clients_.find(action.job);
+    if (client == clients_.end() || client->second.has_ended)
+        return stage_.complain("actions make sense",
+                               fmt::format("EndJob of job {}", action.job.value));
+    client->second.has_ended = true;
+    // A client that hangs up at the very moment of its answer.
+    Random luck = stage_.random(Topic::client, client->second.key);
+    if (!luck.chance(5)) return;
+    const Duration soon = between(luck, 0ms, 10ms);
+    stage_.after(soon, client->second.key,
+                 [this, job = action.job] { stage_.tell(ClientLeft{job}); });
+}
+
+const Clients::Client* Clients::find(JobId job) const {
+    const auto client = clients_.find(job);
+    return client == clients_.end() ? nullptr : &client->second;
+}
+
+bool Clients::waits(JobId job) const {
+    const Client* client = find(job);
+    return client != nullptr && !client->has_ended;
+}
+
+void Clients::upload(JobId job, std::uint32_t chunks_sent) {
+    const Client& client = clients_.at(job);
+    const Duration step = client.script->upload / (client.script->chunks + 1);
+    stage_.after(step, client.key, [this, job, chunks_sent] {
+        if (waits(job)) send_body(job, chunks_sent);
+    });
+}
+
+void Clients::send_body(JobId job, std::uint32_t chunks_sent) {
+    const JobScript& script = *clients_.at(job).script;
+    if (chunks_sent == script.chunks) {
+        if (!script.stalls) stage_.tell(BodyCompleted{.job = job, .total = script.total});
+        return;
+    }
+    const std::uint32_t sent = chunks_sent + 1;
+    const std::uint64_t grown = script.total.count * sent / (script.chunks + 1);
+    if (grown > script.declared.count) stage_.tell(BodyGrew{.job = job, .total = Bytes{grown}});
+    if (waits(job)) upload(job, sent);
+}
+
+void Clients::leave_later(JobId job) {
+    const Client& client = clients_.at(job);
+    if (client.script->leaves_after != Duration::max())
+        stage_.after(client.script->leaves_after, client.key, [this, job] {
+            if (waits(job)) stage_.tell(ClientLeft{job});
+        });
+    if (client.script->deleted_after != Duration::max())
+        stage_.after(client.script->deleted_after, client.key, [this, job] {
+            if (waits(job)) stage_.tell(CancelAsked{job});
+        });
+}
+
+}  // namespace turnpike::sim

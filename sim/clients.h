@@ -1,0 +1,44 @@
+// The clients: each follows its script from the first byte of its job to the answer, or leaves before. As the real
+// gate does, a client's connection tells the engine nothing more once its job has ended.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "core/action.h"
+#include "sim/stage.h"
+#include "sim/stimulus.h"
+
+namespace turnpike::sim {
+
+class Clients {
+public:
+    explicit Clients(Stage& stage) : stage_(stage) {}
+
+    /// `key`: the client's number; also its ticket. The script must outlive the run.
+    void arrive(std::uint64_t key, const JobScript& script);
+
+    void carry_out(const AdmitJob& action);
+    void carry_out(const RefuseJob& action);
+    void carry_out(const EndJob& action);
+
+    struct Client {
+        std::uint64_t key = 0;
+        const JobScript* script = nullptr;
+        bool has_ended = false;
+    };
+    /// The client whose job this is or was; nullptr: no such job was ever admitted.
+    [[nodiscard]] const Client* find(JobId job) const;
+
+private:
+    void send_body(JobId job, std::uint32_t chunks_sent);
+    void upload(JobId job, std::uint32_t chunks_sent);
+    void leave_later(JobId job);
+    [[nodiscard]] bool waits(JobId job) const;
+
+    Stage& stage_;
+    std::map<Ticket, const JobScript*> undecided_;
+    std::map<JobId, Client> clients_;
+};
+
+}  // namespace turnpike::sim

@@ -1,0 +1,35 @@
+// Which curses lie on a lane now. All of them end with the faults of the plan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/plan.h"
+
+namespace turnpike::sim {
+
+class Curses {
+public:
+    struct Cast {
+        Curse curse;
+        std::uint32_t id = 0;  // of the stimulus
+        Instant from;
+        Instant until;
+    };
+
+    Curses(const Plan& plan, Instant opened);
+
+    /// The curse of this kind that strikes the thing `key` on this lane now; nullptr: none does.
+    [[nodiscard]] const Cast* find(LaneId lane, CurseKind kind, Instant now,
+                                   std::uint64_t key) const;
+    [[nodiscard]] bool strikes(LaneId lane, CurseKind kind, Instant now, std::uint64_t key) const {
+        return find(lane, kind, now, key) != nullptr;
+    }
+
+private:
+    std::uint64_t seed_;
+    std::vector<std::vector<Cast>> of_lane_;
+};
+
+}  // namespace turnpike::sim

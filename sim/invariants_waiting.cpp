@@ -1,0 +1,63 @@
+// Nothing waits that could run: free slots, and lanes reserved for lone rides.
+#include <algorithm>
+
+#include "sim/judge.h"
+
+namespace turnpike::sim {
+
+namespace {
+
+bool a_job_waits_for(const KnownPool& pool, const KnownLane& lane) { return !pool.queue.empty() || !lane.queue.empty(); }
+
+void check_lane(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
+    const LaneView& seen = ledger.seen_lane(lane.id);
+    if (!a_job_waits_for(pool, lane)) return;
+    if (seen.takes_jobs && seen.slots_free > 0)
+        return broken(ledger, invariant::no_idle, "lane {} says that it takes jobs, and jobs wait", show(lane.id));
+    if (seen.reserved || lane.lone_ride != nullptr || lane.batches.size() >= pool.settings->slots) return;
+    if (ledger.plain_worker(lane) != nullptr)
+        broken(ledger, invariant::no_idle, "lane {} serves and has a free slot, and jobs wait", show(lane.id));
+}
+
+/// Could this lane be reserved, or get the job that it is reserved for?
+bool is_fit(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
+    return (wanted.is_none() || wanted == lane.id) && ledger.plain_worker(lane) != nullptr;
+}
+
+void check_pool(Ledger& ledger, const KnownPool& pool) {
+    const KnownLane* reserved = nullptr;
+    for (const KnownLane& lane : pool.lanes) {
+        if (!ledger.seen_lane(lane.id).reserved) continue;
+        if (reserved != nullptr) return broken(ledger, invariant::alone, "two lanes of pool {} are reserved", show(pool.id));
+        reserved = &lane;
+    }
+    const bool waits = !pool.alone.empty();
+    const bool unclear = pool.perhaps_alone + pool.perhaps_lone_rides > 0;
+    if (reserved != nullptr && !waits && pool.lone_rides == 0 && !unclear)
+        return broken(ledger, invariant::alone, "lane {} is reserved for nobody", show(reserved->id));
+    if (!waits || pool.lone_rides > 0 || unclear) return;
+    if (reserved == nullptr) {
+        for (const QueueKey& key : pool.alone)
+            for (const KnownLane& lane : pool.lanes)
+                if (is_fit(ledger, lane, ledger.find(key.job)->wanted))
+                    return broken(ledger, invariant::no_idle, "job {} must ride alone, and lane {} is not reserved for it", show(key.job), show(lane.id));
+        return;
+    }
+    if (reserved->riders + reserved->asides == 0 && ledger.plain_worker(*reserved) != nullptr)
+        broken(ledger, invariant::no_idle, "lane {} is reserved and empty, and its job waits", show(reserved->id));
+}
+
+}  // namespace
+
+void check_idle_lanes(Ledger& ledger) {
+    for (const KnownPool& pool : ledger.pools) {
+        if (pool.queued == 0) continue;
+        for (const KnownLane& lane : pool.lanes) check_lane(ledger, pool, lane);
+    }
+}
+
+void check_reservations(Ledger& ledger) {
+    for (const KnownPool& pool : ledger.pools) check_pool(ledger, pool);
+}
+
+}  // namespace turnpike::sim

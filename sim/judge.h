@@ -1,0 +1,73 @@
+// The judges of one turn. Each action is judged against the ledger and then written into it; what must hold after the
+// turn is checked when all its actions are written.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/action.h"
+#include "sim/ledger.h"
+
+namespace turnpike::sim {
+
+/// The invariant does not hold. Text is made only for the first one.
+template <class... Parts>
+void broken(Ledger& ledger, std::string_view invariant, fmt::format_string<Parts...> text, Parts&&... parts) {
+    if (!ledger.violation) ledger.complain(invariant, fmt::format(text, std::forward<Parts>(parts)...));
+}
+
+/// Why something must not be; none: it may.
+struct Objection {
+    std::string_view invariant;
+    std::string_view why;
+
+    [[nodiscard]] bool is_none() const { return invariant.empty(); }
+};
+
+// invariants_jobs.cpp
+void judge(Ledger& ledger, const AdmitJob& admit);
+void judge(Ledger& ledger, const RefuseJob& refuse);
+void judge(Ledger& ledger, const EndJob& end);
+void check_fates(Ledger& ledger);
+void check_job_times(Ledger& ledger);
+
+// invariants_sends.cpp
+void judge(Ledger& ledger, const SendJob& send);
+void judge(Ledger& ledger, const CancelAttempt& cancel);
+void judge(Ledger& ledger, const ReportSlowJob& report);
+void check_attempt_times(Ledger& ledger);
+
+// invariants_waiting.cpp
+void check_idle_lanes(Ledger& ledger);
+void check_reservations(Ledger& ledger);
+
+// invariants_workers.cpp
+void judge(Ledger& ledger, const StartWorker& start);
+void judge(Ledger& ledger, const StopWorker& stop);
+void judge(Ledger& ledger, const KillWorker& kill);
+void check_workers(Ledger& ledger);
+
+// invariants_health.cpp
+void judge(Ledger& ledger, const ProbeWorker& probe);
+void judge(Ledger& ledger, const ProveWorker& prove);
+void judge(Ledger& ledger, const ReportModelFailing& report);
+void judge(Ledger& ledger, const ReportNoMajority& report);
+void check_health(Ledger& ledger);
+
+// invariants_lanes.cpp
+void judge(Ledger& ledger, const Leave& leave);
+void judge(Ledger& ledger, const ReportLane& report);
+void judge(Ledger& ledger, const ReportReload& report);
+void check_lanes(Ledger& ledger);
+void check_generations(Ledger& ledger);
+void check_shutdown(Ledger& ledger);
+
+// invariants_counts.cpp
+void check_counts(Ledger& ledger);
+
+// invariants_calm.cpp
+void check_calm(Ledger& ledger, Healed healed);
+
+}  // namespace turnpike::sim

@@ -1,0 +1,278 @@
+// The life of jobs and attempts, as the observer writes it down.
+#include "sim/ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace turnpike::sim {
+
+namespace {
+
+template <class Map, class Key>
+auto* find_in(Map& map, const Key& key) {
+    const auto it = map.find(key);
+    return it == map.end() ? nullptr : &it->second;
+}
+
+void remember(std::vector<std::uint64_t>& recent, std::uint64_t id) {
+    constexpr std::size_t kept = 64;
+    if (recent.size() < kept) return recent.push_back(id);
+    recent[id % kept] = id;
+}
+
+std::int64_t rank_of(Instant queued_at, Priority priority, Duration age_step) {
+    return queued_at.time_since_epoch().count() - priority.level * age_step.count();
+}
+
+}  // namespace
+
+std::string show(Duration duration) {
+    if (duration == Duration::max()) return "none";
+    return fmt::format("{}.{:09}s", duration / 1s, (duration % 1s).count());
+}
+
+Ledger::Ledger(const Settings& given) : settings(given) {
+    std::size_t count = 0;
+    for (const PoolSettings& pool : settings.pools) count += pool.lanes;
+    lanes.resize(count);
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < settings.pools.size(); ++i) {
+        KnownPool& pool = pools.emplace_back();
+        pool.id = PoolId{i};
+        pool.settings = &settings.pools[i];
+        pool.lanes = std::span(lanes).subspan(first, pool.settings->lanes);
+        for (KnownLane& lane : pool.lanes) {
+            lane.id = LaneId{first++};
+            lane.pool = pool.id;
+        }
+    }
+}
+
+KnownJob* Ledger::find(JobId id) { return find_in(jobs, id); }
+KnownAttempt* Ledger::find(AttemptId id) { return find_in(attempts, id); }
+KnownWorker* Ledger::find(WorkerId id) { return find_in(workers, id); }
+KnownLane* Ledger::find(LaneId id) { return id.value < lanes.size() ? &lanes[id.value] : nullptr; }
+KnownPool* Ledger::find(PoolId id) { return id.value < pools.size() ? &pools[id.value] : nullptr; }
+
+KnownJob& Ledger::admit(const JobArrived& arrived, JobId id) {
+    KnownJob& job = jobs[id];
+    job.id = id;
+    job.pool = arrived.pool;
+    job.wanted = arrived.lane_wanted;
+    job.priority = arrived.priority;
+    job.aside = arrived.aside;
+    job.deadline = later(now, arrived.timeout);
+    jobs_due = std::min(jobs_due, job.deadline);
+    KnownPool& pool = pools[job.pool.value];
+    ++arriving, ++pool.arriving;
+    if (job.aside) ++arriving_asides, ++pool.arriving_asides;
+    grow(job, arrived.declared);
+    return job;
+}
+
+/// Totals should only grow; whether a smaller one counts is left open.
+void Ledger::grow(KnownJob& job, Bytes total) {
+    bytes_lo -= job.bytes_lo;
+    bytes_hi -= job.bytes_hi;
+    job.bytes_lo = total.count >= job.bytes_hi ? total.count : std::min(job.bytes_lo, total.count);
+    job.bytes_hi = std::max(job.bytes_hi, total.count);
+    bytes_lo += job.bytes_lo;
+    bytes_hi += job.bytes_hi;
+}
+
+void Ledger::enqueue(KnownJob& job, bool fresh) {
+    KnownPool& pool = pools[job.pool.value];
+    if (job.state == JobState::arriving) {
+        --arriving, --pool.arriving;
+        if (job.aside) --arriving_asides, --pool.arriving_asides;
+    } else {
+        --pool.running;
+    }
+    job.state = JobState::queued;
+    job.ride = nullptr;
+    job.queued_at = now;
+    jobs_due = std::min(jobs_due, later(now, pool.settings->queue_wait_max));
+    job.key = {.fresh = fresh,
+               .rank = fresh ? rank_of(now, job.priority, pool.settings->age_step)
+                             : static_cast<std::int64_t>(turn),
+               .order = ++queueings,
+               .priority = job.priority.level,
+               .job = job.id};
+    ++pool.queued;
+    pool.waits.push_back(job.key);
+    KnownLane* wanted = find(job.wanted);
+    if (wanted != nullptr) ++wanted->queued_for_it;
+    if (job.alone != Sure::no) pool.lone_change = turn;
+    if (pool.shares() && job.alone == Sure::yes) job.queue = &pool.alone;
+    else if (pool.shares() && job.alone == Sure::maybe) ++pool.perhaps_alone;
+    else job.queue = wanted != nullptr ? &wanted->queue : &pool.queue;
+    if (job.queue != nullptr) job.queue->insert(job.key);
+}
+
+void Ledger::leave_queue(KnownJob& job) {
+    KnownPool& pool = pools[job.pool.value];
+    --pool.queued;
+    if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_it;
+    if (job.queue != nullptr) job.queue->erase(job.key);
+    else --pool.perhaps_alone;
+    job.queue = nullptr;
+}
+
+void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
+    KnownPool& pool = pool_of(worker);
+    KnownLane& lane = lane_of(worker);
+    if (job.state == JobState::queued) {
+        leave_queue(job);
+    } else if (job.state == JobState::arriving) {
+        --arriving, --pool.arriving;
+        if (job.aside) --arriving_asides, --pool.arriving_asides;
+    }
+    if (job.state != JobState::running) ++pool.running, pool.running_asides += job.aside ? 1U : 0U;
+    job.state = JobState::running;
+    job.last = send.attempt;
+    job.last_lane = lane.id;
+    ++job.attempts;
+
+    KnownAttempt& attempt = attempts[send.attempt];
+    attempt.id = send.attempt;
+    attempt.job_id = job.id;
+    attempt.job = &job;
+    attempt.worker = &worker;
+    attempt.aside = job.aside;
+    attempt.sent = attempt.moved = now;
+    attempt.usual_known_at_send = pool.answered_lo >= pool.settings->slow_samples_min;
+    attempt.rides_alone = pool.shares() && job.alone == Sure::yes;
+    attempt.perhaps_alone = pool.shares() && job.alone == Sure::maybe;
+    if (attempt.perhaps_alone) ++pool.perhaps_lone_rides;
+    job.ride = &attempt;
+    worker.aboard.push_back(&attempt);
+    worker.probe.clean = false;
+    lane.last_job_hi = now;
+    if (attempt.rides_alone) {
+        lane.lone_ride = &attempt;
+        ++pool.lone_rides;
+        pool.lone_change = turn;
+    }
+    if (job.aside) {
+        ++lane.asides;
+        return;
+    }
+    ++lane.riders;
+    lane.last_job_lo = now;
+    lane.had_job = true;
+    if (send.batch_index == 0 || lane.batches.empty())
+        lane.batches.push_back({.number = ++batches_made, .left = 0});
+    attempt.batch = lane.batches.back().number;
+    ++lane.batches.back().left;
+}
+
+void Ledger::leave_worker(KnownAttempt& attempt) {
+    KnownWorker& worker = *attempt.worker;
+    KnownLane& lane = lane_of(worker);
+    std::erase(worker.aboard, &attempt);
+    const PoolSettings& rules = *pool_of(worker).settings;
+    if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace && rules.proof != ProofKind::none)
+        worker.proof.perhaps_needed = true;
+    if (worker.aboard.empty()) worker.idle_since = now;
+    attempt.over = true;
+    ended_now.push_back(&attempt);
+    if (attempt.job != nullptr) attempt.job->ride = nullptr;
+    lane.last_job_hi = now;
+    if (lane.lone_ride == &attempt) lane.lone_ride = nullptr;
+    if (attempt.perhaps_alone) --pool_of(worker).perhaps_lone_rides;
+    if (attempt.rides_alone) --pool_of(worker).lone_rides, pool_of(worker).lone_change = turn;
+    if (attempt.aside) {
+        --lane.asides;
+        return;
+    }
+    --lane.riders;
+    const auto batch = std::ranges::find(lane.batches, attempt.batch, &Batch::number);
+    if (batch != lane.batches.end() && --batch->left == 0) lane.batches.erase(batch);
+}
+
+void Ledger::end(KnownJob& job) {
+    KnownPool& pool = pools[job.pool.value];
+    if (job.alone != Sure::no) pool.lone_change = turn;
+    switch (job.state) {
+        case JobState::arriving:
+            --arriving, --pool.arriving;
+            if (job.aside) --arriving_asides, --pool.arriving_asides;
+            break;
+        case JobState::queued: leave_queue(job); break;
+        case JobState::running:
+            --pool.running;
+            if (job.aside) --pool.running_asides;
+            if (job.ride != nullptr) {
+                lane_of(*job.ride->worker).last_job_hi = now;
+                job.ride->job = nullptr;
+                abandoned_now.push_back(job.ride);
+            }
+            break;
+    }
+    bytes_lo -= job.bytes_lo;
+    bytes_hi -= job.bytes_hi;
+    const JobId id = job.id;
+    remember(recent_jobs, id.value);
+    jobs.erase(id);
+}
+
+void Ledger::expect_end(KnownJob& job, EndReason reason) {
+    job.must_end = true;
+    job.expected = reason;
+    touched_jobs.push_back(job.id);
+}
+
+void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action> actions) {
+    event = &what;
+    now = when;
+    ++turn;
+    timed = std::holds_alternative<TimePassed>(what);
+    late = !timed && deadline <= when;
+    for (KnownPool& pool : pools) {
+        const PoolView& then = pool_before(pool.id);
+        const PoolView& seen_now = seen_pool(pool.id);
+        if (seen_now.reloading != then.reloading && !seen_now.reloading.is_none()) begin_reload(pool);
+        if (seen_now.usual_run != then.usual_run) pool.usual_since = now;
+    }
+    for (const Action& action : actions) {
+        const auto* kill = std::get_if<KillWorker>(&action);
+        KnownWorker* worker = kill != nullptr ? find(kill->worker) : nullptr;
+        if (worker == nullptr) continue;
+        worker->killed_now = true;
+        touched_workers.push_back(worker);
+    }
+}
+
+void Ledger::end_turn() {
+    for (const JobId id : touched_jobs)
+        if (KnownJob* job = find(id)) job->must_end = job->any_end = false, job->expected.reset();
+    for (KnownWorker* worker : touched_workers) worker->must_kill = worker->must_end = worker->killed_now = false;
+    touched_jobs.clear();
+    touched_workers.clear();
+    for (const KnownAttempt* attempt : ended_now) {
+        const AttemptId id = attempt->id;
+        remember(recent_attempts, id.value);
+        attempts.erase(id);
+    }
+    ended_now.clear();
+    abandoned_now.clear();
+    cancelled_now.clear();
+    open_batch = {};
+    for (const KnownWorker* worker : gone_now) {
+        const WorkerId id = worker->id;
+        remember(recent_workers, id.value);
+        workers.erase(id);
+    }
+    gone_now.clear();
+    for (KnownLane& lane : lanes) lane.expects_start = lane.reported_now = false;
+    arrival = nullptr;
+    event = nullptr;
+}
+
+void Ledger::complain(std::string_view invariant, std::string detail) {
+    if (!violation) violation = Violation{.invariant = std::string(invariant), .detail = std::move(detail)};
+}
+
+}  // namespace turnpike::sim

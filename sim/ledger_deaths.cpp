@@ -1,0 +1,120 @@
+// Who is to blame when a worker dies, and what its lane owes for it.
+#include <algorithm>
+
+#include "sim/ledger.h"
+
+namespace turnpike::sim {
+
+/// Everything aboard dies with it, at once.
+void Ledger::die(KnownWorker& worker, Death death) {
+    worker.dead = true;
+    const std::size_t count = worker.aboard.size();
+    while (!worker.aboard.empty()) {
+        KnownAttempt& attempt = *worker.aboard.back();
+        Sure alone = Sure::no;
+        if (count == 1 && attempt.shared == Sure::no) alone = Sure::yes;
+        if (count == 1 && attempt.shared == Sure::maybe) alone = Sure::maybe;
+        perish(attempt, death, alone);
+    }
+}
+
+/// One attempt dies. Its job ends, or goes back to the queue.
+void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
+    KnownJob* const job = attempt.job;
+    const PoolSettings& rules = *pool_of(*attempt.worker).settings;
+    const bool begun = attempt.begun;
+    leave_worker(attempt);
+    attempt.job = nullptr;
+    if (job == nullptr) return;
+    touched_jobs.push_back(job->id);
+    job->any_end = job->any_end || death == Death::unclear;
+    if (begun) return expect_end(*job, EndReason::stream_broken);
+    if (job->aside || !rules.retry) return expect_end(*job, EndReason::worker_died);
+    if (death == Death::ordered) {
+        if (job->alone == Sure::yes) job->alone = Sure::maybe;
+        return enqueue(*job, false);
+    }
+    const bool unclear = death == Death::unclear;
+    if (alone == Sure::yes && !unclear) ++job->lone_deaths_lo;
+    if (alone != Sure::no) ++job->lone_deaths_hi;
+    if (job->lone_deaths_lo >= 2) return expect_end(*job, EndReason::poison);
+    if (job->lone_deaths_hi >= 2) job->expected = EndReason::poison;  // it may be
+    job->alone = unclear ? Sure::maybe : Sure::yes;
+    enqueue(*job, false);
+}
+
+/// The link of one attempt broke; those that were aboard with it shared that. Whether it does so if nobody waits for it is left open.
+void Ledger::break_off(KnownAttempt& attempt) {
+    KnownWorker& worker = *attempt.worker;
+    Sure alone = Sure::no;
+    if (worker.aboard.size() == 1 && attempt.shared == Sure::no) alone = Sure::yes;
+    if (worker.aboard.size() == 1 && attempt.shared == Sure::maybe) alone = Sure::maybe;
+    const bool wanted = attempt.job != nullptr;
+    perish(attempt, Death::own, alone);
+    for (KnownAttempt* other : worker.aboard) {
+        if (wanted) other->shared = Sure::yes;
+        else if (other->shared == Sure::no) other->shared = Sure::maybe;
+    }
+    worker.perhaps_held = true;
+    if (wanted) worker.held = true;
+    excuse(worker);
+}
+
+/// The end of a worker that asks for a growing delay, and counts towards crash_limit.
+void Ledger::crash(KnownWorker& worker, Sure sure) {
+    if (worker.crashed) return;
+    worker.crashed = true;
+    KnownLane& lane = lane_of(worker);
+    const PoolSettings& rules = *pool_of(worker).settings;
+    lane.last_trouble = now;
+    lane.crashes_hi.push_back(now);
+    if (lane.crashes_hi.size() > 2 * crash_limit_max) lane.crashes_hi.erase(lane.crashes_hi.begin());
+    if (worker.ready && now - worker.ready_at >= rules.restart_good_run) lane.crash_row = 0;
+    const bool counts = sure == Sure::yes && was_current(worker) && !lane.drained && !lane.gpu_lost && !worker.perhaps_retired &&
+                        worker.generation == pool_before(worker.pool).good && !shutting_down && !late;
+    if (!counts) return;
+    std::erase_if(lane.crashes_lo, [&](Instant at) { return now - at >= rules.crash_window; });
+    lane.crashes_lo.push_back(now);
+    const Duration doubled = rules.restart_delay_min * (std::int64_t{1} << std::min(lane.crash_row, 20U));
+    ++lane.crash_row;
+    lane.not_before = now + jittered_min(std::min(doubled, rules.restart_delay_max));
+    if (rules.ownership == Ownership::attached || lane.crashes_lo.size() < rules.crash_limit) return;
+    const bool reloads = !pool_before(worker.pool).reloading.is_none() || !seen_pool(worker.pool).reloading.is_none();
+    if (!reloads) lane.must_stay_down = true;
+}
+
+void Ledger::begin_reload(KnownPool& pool) {
+    const bool retires = pool.settings->reload == ReloadKind::in_place && pool.settings->proof != ProofKind::none;
+    for (KnownLane& lane : pool.lanes) {
+        if (lane_before(lane.id).state == LaneState::failed) lane.failed_before_reload = true;
+        if (lane.disagreements_row < 2 && lane.proof_failures_row < 2) {
+            lane.must_stay_down = false;
+            lane.disagreements_row = lane.proof_failures_row = 0;
+        }
+        forgive(lane);
+        // One that is retired for a reload, and then kept, proves itself.
+        for (KnownWorker* worker : lane.workers) {
+            worker->proof.perhaps_needed = worker->proof.perhaps_needed || retires;
+            excuse(*worker);
+        }
+    }
+}
+
+/// A stronger hold replaces the one of a worker that fails, and then need not lead back to it.
+void Ledger::excuse(KnownWorker& worker) {
+    worker.trust.rests_until = now;
+    worker.trust.probation = worker.proof.needed_for_trust = false;
+}
+
+void Ledger::forgive(KnownLane& lane) {
+    lane.not_before = now;
+    lane.crash_row = 0;
+    lane.crashes_lo.clear();
+}
+
+void Ledger::must_kill(KnownWorker& worker) {
+    worker.must_kill = true;
+    touched_workers.push_back(&worker);
+}
+
+}  // namespace turnpike::sim

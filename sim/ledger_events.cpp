@@ -1,0 +1,341 @@
+// What each event tells the observer. An event about something that is gone, or that makes no sense, tells nothing.
+#include <algorithm>
+#include <variant>
+
+#include "sim/ledger.h"
+
+namespace turnpike::sim {
+
+namespace {
+
+EndReason end_of(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::answered: return EndReason::answered;
+        case Verdict::bad_input: return EndReason::bad_input;
+        case Verdict::model_failed: return EndReason::model_failed;
+        case Verdict::non_finite: return EndReason::non_finite;
+        case Verdict::out_of_memory: return EndReason::out_of_memory;
+        case Verdict::unhealthy:
+        case Verdict::broken:
+        case Verdict::cancelled: break;
+    }
+    return EndReason::worker_died;
+}
+
+class Reader {
+public:
+    explicit Reader(Ledger& ledger) : to_(ledger) {}
+
+    // ── of clients ──
+    void operator()(const JobArrived& e) { to_.arrival = &e; }
+
+    void operator()(const BodyGrew& e) {
+        KnownJob* job = to_.find(e.job);
+        if (job == nullptr || job->state != JobState::arriving) return;
+        to_.grow(*job, e.total);
+        if (to_.bytes_lo > to_.settings.bytes_max.count) to_.expect_end(*job, EndReason::bytes_full);
+    }
+
+    void operator()(const BodyCompleted& e) {
+        KnownJob* job = to_.find(e.job);
+        if (job == nullptr || job->state != JobState::arriving) return;
+        to_.grow(*job, e.total);
+        if (to_.bytes_lo > to_.settings.bytes_max.count) to_.expect_end(*job, EndReason::bytes_full);
+        else if (job->aside) to_.touched_jobs.push_back(job->id);
+        else to_.enqueue(*job, true);
+    }
+
+    void operator()(const ClientLeft& e) {
+        if (KnownJob* job = to_.find(e.job)) to_.expect_end(*job, EndReason::client_left);
+    }
+    void operator()(const CancelAsked& e) {
+        if (KnownJob* job = to_.find(e.job)) to_.expect_end(*job, EndReason::cancel_asked);
+    }
+
+    // ── of workers ──
+    void operator()(const WorkerStarted& e) {
+        KnownWorker* worker = to_.find(e.worker);
+        if (worker == nullptr || worker->is_ending() || worker->ready) return;
+        worker->progressed_hi = to_.now;
+        if (!worker->told_started) worker->progressed_lo = to_.now;
+        worker->told_started = true;
+    }
+
+    void operator()(const LoadProgressed& e) {
+        KnownWorker* worker = to_.find(e.worker);
+        if (worker == nullptr || worker->is_ending() || worker->ready) return;
+        worker->progressed_hi = to_.now;
+        if (worker->told_started) worker->progressed_lo = to_.now;
+    }
+
+    void operator()(const WorkerReady& e) {
+        KnownWorker* worker = to_.find(e.worker);
+        if (worker == nullptr || worker->is_ending() || worker->ready) return;
+        worker->ready = true;
+        worker->ready_at = worker->idle_since = to_.now;
+        worker->proof.needed = to_.pool_of(*worker).settings->proof != ProofKind::none;
+    }
+
+    void operator()(const WorkerExited& e) {
+        KnownWorker* worker = to_.find(e.worker);
+        if (worker == nullptr || worker->exited_at != never) return;
+        const bool by_itself = !worker->is_ending();
+        if (by_itself) to_.crash(*worker, Sure::yes);
+        if (worker->end_reason == Reason::none) worker->end_reason = Reason::exited;
+        if (worker->killed_at == never) to_.must_kill(*worker);
+        worker->exited_at = to_.now;
+        to_.die(*worker, by_itself ? Ledger::Death::own : Ledger::Death::ordered);
+    }
+
+    void operator()(const WorkerGone& e) {
+        KnownWorker* worker = to_.find(e.worker);
+        if (worker == nullptr) return;
+        KnownLane& lane = to_.lane_of(*worker);
+        const bool by_itself = !worker->is_ending();
+        if (by_itself) to_.crash(*worker, Sure::maybe);
+        if (worker->exited_at == never) worker->exited_at = to_.now;
+        to_.die(*worker, by_itself ? Ledger::Death::unclear : Ledger::Death::ordered);
+        worker->gone = true;
+        to_.gone_now.push_back(worker);
+        std::erase(lane.workers, worker);
+        lane.last_gone = to_.now;
+        if (!worker->crashed && worker->ready && to_.now - worker->ready_at >= to_.pool_of(*worker).settings->restart_good_run)
+            lane.crash_row = 0;
+        if (e.memory == Memory::held) lane.memory_held = Sure::yes;
+        else if (lane.memory_held == Sure::yes) lane.memory_held = Sure::maybe;
+        lane.expects_start = starts_at_once(*worker, lane, e.memory);
+    }
+
+    void operator()(const WorkerMisbehaved& e) {
+        if (KnownWorker* worker = to_.find(e.worker)) misbehave(*worker);
+    }
+
+    // ── of attempts ──
+    void operator()(const AnswerBegun& e) {
+        KnownAttempt* attempt = moved(e.worker, e.attempt);
+        if (attempt != nullptr) attempt->begun = true;
+    }
+    void operator()(const AnswerMoved& e) { moved(e.worker, e.attempt); }
+
+    void operator()(const AttemptEnded& e) {
+        KnownAttempt* attempt = to_.find(e.attempt);
+        KnownWorker* worker = to_.find(e.worker);
+        if (worker == nullptr) return;
+        if (attempt == nullptr) return;
+        if (attempt->worker != worker) return misbehave(*worker);
+        end_attempt(*worker, *attempt, e.verdict);
+    }
+
+    void operator()(const ProbeEnded& e) {
+        KnownWorker* worker = to_.find(e.worker);
+        if (worker == nullptr || worker->is_ending() || !worker->probe.out || worker->probe.number != e.probe) return;
+        KnownProbe& probe = worker->probe;
+        probe.out = false;
+        const bool clean = probe.clean && worker->aboard.empty() && !worker->proof.out;
+        switch (e.verdict) {
+            case ProbeVerdict::answered:
+                probe.failures_lo = probe.failures_hi = 0;
+                if (worker->perhaps_held) worker->proof.perhaps_needed = to_.pool_of(*worker).settings->proof != ProofKind::none;
+                if (worker->held && clean) worker->proof.needed = worker->proof.perhaps_needed;
+                worker->held = false;
+                if (clean) worker->perhaps_held = false;
+                break;
+            case ProbeVerdict::silent: ++probe.failures_hi, probe.failures_lo += clean ? 1 : 0; break;
+            case ProbeVerdict::refused:
+                probe.refused = true;
+                if (clean) to_.must_kill(*worker);
+                break;
+        }
+        if (probe.failures_lo >= to_.pool_of(*worker).settings->probe_failures_max) to_.must_kill(*worker);
+    }
+
+    void operator()(const ProofEnded& e) {
+        KnownWorker* worker = to_.find(e.worker);
+        if (worker == nullptr || worker->is_ending() || !worker->proof.out || worker->proof.number != e.proof) return;
+        KnownProof& proof = worker->proof;
+        proof.out = false;
+        worker->idle_since = to_.now;
+        if (e.verdict == ProofVerdict::failed) return fail_proof(*worker);
+        const ProofKind kind = to_.pool_of(*worker).settings->proof;
+        if ((kind == ProofKind::agree) != (e.verdict == ProofVerdict::grouped)) worker->doubtful = true;
+        proof.needed = proof.needed_for_trust = proof.perhaps_needed = proof.asked = false;
+        proof.ever_passed = true;
+        proof.passed_at = to_.now;
+        worker->probe.failures_lo = worker->probe.failures_hi = 0;
+        to_.lane_of(*worker).proof_failures_row = 0;
+        if (e.verdict == ProofVerdict::grouped) to_.take_vote(*worker, e.group);
+    }
+
+    // ── of the machine and the operator ──
+    void operator()(const MemoryFreed& e) {
+        if (KnownLane* lane = to_.find(e.lane)) lane->memory_held = Sure::no;
+    }
+
+    void operator()(const GpuLost& e) {
+        KnownLane* lane = to_.find(e.lane);
+        if (lane == nullptr) return;
+        lane->gpu_lost = true;
+        for (KnownWorker* worker : lane->workers)
+            if (worker->killed_at == never && worker->exited_at == never && !worker->dead) to_.must_kill(*worker);
+    }
+
+    void operator()(const GateOpened&) { to_.opened = true; }
+
+    void operator()(const DrainAsked& e) {
+        KnownLane* lane = to_.find(e.lane);
+        if (lane == nullptr || lane->gpu_lost || lane->must_stay_down || is_off(to_.lane_before(lane->id).state)) return;
+        lane->drained = true;
+        lane->failed_before_reload = false;
+        for (KnownWorker* worker : lane->workers) worker->drain_asked = true;
+    }
+
+    void operator()(const ResumeAsked& e) {
+        KnownLane* lane = to_.find(e.lane);
+        if (lane == nullptr || !lane->drained) return;
+        lane->drained = false;
+        to_.forgive(*lane);
+        for (KnownWorker* worker : lane->workers) to_.excuse(*worker);
+        if (to_.pools[lane->pool.value].settings->proof == ProofKind::none) return;
+        for (KnownWorker* worker : lane->workers) {
+            worker->proof.perhaps_needed = true;
+            if (worker->proof.ever_passed && to_.was_current(*worker)) worker->proof.needed = true;
+        }
+    }
+
+    void operator()(const RestartAsked& e) {
+        KnownLane* lane = to_.find(e.lane);
+        if (lane == nullptr) return;
+        revive(*lane);
+        for (KnownWorker* worker : lane->workers) {
+            ++worker->restarts_asked;
+            worker->perhaps_retired = true;
+            if (to_.was_current(*worker) && worker->ready) worker->retired = true;
+        }
+    }
+
+    void operator()(const ReloadAsked& e) {
+        KnownPool* pool = to_.find(e.pool);
+        if (pool == nullptr) return;
+        const Generation good = to_.pool_before(e.pool).good;
+        const bool newer = std::ranges::all_of(pool->asked, [&](Generation g) { return g < e.generation; });
+        if (!newer || !(good < e.generation)) pool->odd_reload = true;
+        pool->asked.push_back(e.generation);
+        std::erase(pool->failed, e.generation);
+    }
+
+    void operator()(const ProveAsked& e) {
+        KnownPool* pool = to_.find(e.pool);
+        if (pool == nullptr || pool->settings->proof == ProofKind::none) return;
+        for (KnownLane& lane : pool->lanes)
+            for (KnownWorker* worker : lane.workers) worker->proof.asked = true;
+    }
+
+    void operator()(const ShutdownAsked& e) {
+        to_.shutting_down = true;
+        to_.shutdown_by = std::min(to_.shutdown_by, later(to_.now, e.patience));
+    }
+
+    void operator()(const TimePassed&) {}
+
+private:
+    void revive(KnownLane& lane) {
+        lane.drained = lane.gpu_lost = lane.must_stay_down = lane.ever_failed = lane.failed_before_reload = false;
+        to_.forgive(lane);
+        lane.crashes_hi.clear();
+        lane.proof_failures_row = lane.proof_failures_hi = 0;
+        lane.disagreements_row = lane.disagreements_hi = 0;
+    }
+
+    /// After an end that we ordered, and that is no crash, its lane starts anew in the same turn.
+    bool starts_at_once(const KnownWorker& worker, const KnownLane& lane, Memory memory) const {
+        const Reason reason = worker.end_reason;
+        const bool ordered = reason == Reason::job_stuck || reason == Reason::job_cancelled || reason == Reason::restart_asked;
+        return ordered && !worker.crashed && memory == Memory::freed && lane.memory_held == Sure::no && lane.workers.empty() &&
+               !lane.drained && !lane.gpu_lost && lane.not_before <= to_.now && lane.last_trouble < worker.progressed_lo &&
+               !lane.must_stay_down && !is_off(to_.lane_before(lane.id).state) && !to_.shutting_down && to_.settings.load_parallel_max == 0 && to_.was_current(worker) &&
+               to_.pool_before(worker.pool).reloading.is_none() && to_.seen_pool(worker.pool).reloading.is_none() && !to_.late;
+    }
+
+    void misbehave(KnownWorker& worker) {
+        if (worker.is_ending()) return;
+        to_.crash(worker, Sure::yes);
+        to_.must_kill(worker);
+        to_.die(worker, Ledger::Death::own);
+    }
+
+    KnownAttempt* moved(WorkerId from, AttemptId id) {
+        KnownAttempt* attempt = to_.find(id);
+        KnownWorker* worker = to_.find(from);
+        if (attempt == nullptr || worker == nullptr) return nullptr;
+        if (attempt->worker != worker) {
+            misbehave(*worker);
+            return nullptr;
+        }
+        if (attempt->job == nullptr) return nullptr;
+        attempt->moved = to_.now;
+        return attempt;
+    }
+
+    void end_attempt(KnownWorker& worker, KnownAttempt& attempt, Verdict verdict) {
+        if (worker.is_ending()) return to_.leave_worker(attempt);
+        worker.probe.failures_lo = 0;  // which ends count as an answer is left open
+        switch (verdict) {
+            case Verdict::answered:
+            case Verdict::bad_input:
+            case Verdict::model_failed:
+            case Verdict::non_finite:
+            case Verdict::out_of_memory: return answer(attempt, verdict);
+            case Verdict::unhealthy:
+                to_.crash(worker, Sure::yes);
+                to_.must_kill(worker);
+                return to_.die(worker, Ledger::Death::own);
+            case Verdict::broken: return to_.break_off(attempt);
+            case Verdict::cancelled:
+                return attempt.cancelled ? to_.leave_worker(attempt) : answer(attempt, Verdict::model_failed);
+        }
+    }
+
+    void answer(KnownAttempt& attempt, Verdict verdict) {
+        KnownWorker& worker = *attempt.worker;
+        KnownPool& pool = to_.pool_of(worker);
+        to_.take_outcome(attempt, verdict);
+        if (verdict == Verdict::answered) {
+            if (attempt.job != nullptr && !attempt.aside) worker.probe.failures_hi = 0;
+            ++pool.answered_hi;
+            if (attempt.job != nullptr && !attempt.aside) ++pool.answered_lo;
+            pool.fastest = std::min(pool.fastest, to_.now - attempt.sent);
+            pool.slowest = std::max(pool.slowest, to_.now - attempt.sent);
+        }
+        KnownJob* job = attempt.job;
+        to_.leave_worker(attempt);
+        if (job == nullptr) return;
+        if (!attempt.aside) to_.lane_of(worker).last_job_lo = to_.now;
+        to_.expect_end(*job, end_of(verdict));
+    }
+
+    void fail_proof(KnownWorker& worker) {
+        KnownLane& lane = to_.lane_of(worker);
+        KnownPool& pool = to_.pool_of(worker);
+        worker.proof.failed = worker.must_end = true;
+        to_.touched_workers.push_back(&worker);
+        ++lane.proof_failures_hi;
+        lane.last_trouble = to_.now;
+        lane.crashes_hi.push_back(to_.now);
+        const Generation good = to_.pool_before(worker.pool).good;
+        if (worker.generation != good) {
+            if (!is_among(pool.ever_good, worker.generation)) pool.failed.push_back(worker.generation);
+            return;
+        }
+        if (!to_.was_current(worker) || lane.drained || worker.perhaps_retired || to_.late) return;
+        lane.not_before = std::max(lane.not_before, to_.now + jittered_min(pool.settings->restart_delay_min));
+        if (++lane.proof_failures_row >= 2) lane.must_stay_down = true;
+    }
+
+    Ledger& to_;
+};
+
+}  // namespace
+
+void Ledger::take(const Event& what) { std::visit(Reader(*this), what); }
+
+}  // namespace turnpike::sim

@@ -1,0 +1,168 @@
+// Which lanes are trusted: outcomes, votes, and who plainly serves.
+#include <algorithm>
+#include <map>
+
+#include "sim/ledger.h"
+
+namespace turnpike::sim {
+
+namespace {
+
+bool is_failure(Verdict verdict) {
+    return verdict == Verdict::model_failed || verdict == Verdict::non_finite || verdict == Verdict::out_of_memory;
+}
+bool is_success(Verdict verdict) { return verdict == Verdict::answered || verdict == Verdict::bad_input; }
+
+/// Certainly distrusted: it must rest, or prove itself, and then takes one job at a time.
+void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool again) {
+    const bool proves = rules.proof != ProofKind::none;
+    if (proves) worker.proof.needed_for_trust = true;
+    if (!proves || again) worker.trust.rests_until = now + jittered_min(rules.restart_delay_min);
+    worker.trust.probation = true;
+    worker.trust.streak_lo = 0;
+}
+
+}  // namespace
+
+/// Whether the outcome of an aside, or of an attempt that nobody waits for, counts is left open.
+void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
+    KnownWorker& worker = *attempt.worker;
+    KnownLane& lane = lane_of(worker);
+    const PoolSettings& rules = *pool_of(worker).settings;
+    const bool counts = attempt.job != nullptr && !attempt.aside && was_current(worker);
+    KnownTrust& trust = worker.trust;
+    if (verdict == Verdict::out_of_memory && rules.proof != ProofKind::none) {
+        worker.proof.perhaps_needed = true;
+        if (counts) worker.proof.needed = true;
+    }
+    if (is_success(verdict)) {
+        trust.streak_lo = 0;
+        trust.probation = false;
+        trust.rests_until = now;
+        worker.proof.needed_for_trust = false;
+        if (counts) trust.streak_hi = 0, trust.perhaps_probation = false;
+        if (counts) lane.latest_failed = Sure::no;
+        else if (lane.latest_failed == Sure::yes) lane.latest_failed = Sure::maybe;
+        return;
+    }
+    if (!is_failure(verdict)) return;
+    ++trust.streak_hi;
+    const bool was_aboard = trust.perhaps_probation && attempt.sent <= trust.suspected_at;  // so it is no failure on probation
+    if (trust.streak_hi >= rules.fail_streak || trust.perhaps_probation) {
+        trust.perhaps_probation = true;
+        trust.suspected_at = now;
+        if (rules.proof != ProofKind::none) worker.proof.perhaps_needed = true;
+    }
+    if (!counts) {
+        if (lane.latest_failed == Sure::no) lane.latest_failed = Sure::maybe;
+        return;
+    }
+    lane.latest_failed = Sure::yes;
+    const bool fine = another_is_fine(lane) && !late && !worker.perhaps_held;  // that hold is the stronger one
+    if (was_aboard) return;
+    if (trust.probation) {
+        if (fine) distrust(worker, rules, now, true);
+        else trust.probation = false, trust.streak_lo = 0;
+        return;
+    }
+    if (++trust.streak_lo >= rules.fail_streak && fine) distrust(worker, rules, now, false);
+}
+
+bool Ledger::another_is_fine(const KnownLane& lane) const {
+    return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
+        return other.id != lane.id && other.latest_failed == Sure::no && plain_worker(other) != nullptr;
+    });
+}
+
+bool Ledger::plainly_serves(const KnownWorker& worker) const {
+    const KnownLane& lane = lanes[worker.lane.value];
+    const PoolSettings& rules = *pools[worker.pool.value].settings;
+    if (!worker.ready || worker.is_ending() || worker.killed_now) return false;
+    if (lane.drained || lane.gpu_lost || worker.perhaps_retired || worker.perhaps_held || worker.doubtful) return false;
+    if (worker.trust.streak_hi >= rules.fail_streak || worker.trust.perhaps_probation) return false;
+    if (rules.proof != ProofKind::none) {
+        const KnownProof& proof = worker.proof;
+        if (!proof.ever_passed || proof.out || proof.needed || proof.perhaps_needed || proof.asked || proof.failed) return false;
+        if (now - proof.passed_at >= rules.proof_every) return false;
+    }
+    return std::ranges::none_of(worker.aboard, [&](const KnownAttempt* attempt) {
+        return now - attempt->moved >= rules.job_timeout;
+    });
+}
+
+const KnownWorker* Ledger::plain_worker(const KnownLane& lane) const {
+    const WorkerId current = seen_lane(lane.id).current;
+    const PoolView& pool = seen_pool(lane.pool);
+    if (!pool.reloading.is_none()) return nullptr;
+    for (const KnownWorker* worker : lane.workers)
+        if (worker->id == current && worker->generation == pool.good && plainly_serves(*worker)) return worker;
+    return nullptr;
+}
+
+bool Ledger::is_off_lo(const KnownLane& lane) const {
+    return is_off(lane_before(lane.id).state) && is_off(seen_lane(lane.id).state);
+}
+
+bool Ledger::is_off_hi(const KnownLane& lane) const {
+    const LaneState then = lane_before(lane.id).state;
+    const LaneState state = seen_lane(lane.id).state;
+    return lane.drained || lane.gpu_lost || is_off(then) || is_off(state) || state == LaneState::draining;
+}
+
+/// May it be on its way to another proof?
+bool Ledger::proves_anew(const KnownWorker& worker) const {
+    const KnownProof& proof = worker.proof;
+    return proof.out || proof.needed || proof.needed_for_trust || proof.perhaps_needed || proof.asked || worker.perhaps_held ||
+           worker.trust.perhaps_probation || now - proof.passed_at >= pools[worker.pool.value].settings->proof_every;
+}
+
+/// A vote among the workers of one generation.
+void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
+    struct Voter {
+        KnownWorker* worker;
+        bool certain;
+    };
+    struct Votes {
+        std::uint32_t lo = 0;
+        std::uint32_t hi = 0;
+    };
+    worker.proof.vote = group;
+    std::vector<Voter> voters;
+    std::map<std::uint32_t, Votes> groups;
+    Votes all;
+    for (auto& [id, voter] : workers) {
+        if (voter.pool != worker.pool || voter.generation != worker.generation || !voter.proof.vote || voter.gone) continue;
+        const bool leaving = voter.ever_current && !was_current(voter);
+        const bool certain = !leaving && !voter.is_ending() && !voter.perhaps_retired && !lane_of(voter).drained && !voter.doubtful && !proves_anew(voter);
+        voters.push_back({.worker = &voter, .certain = certain});
+        Votes& votes = groups[*voter.proof.vote];
+        ++votes.hi, ++all.hi;
+        if (certain) ++votes.lo, ++all.lo;
+    }
+    for (const auto& [voter, certain] : voters) {
+        bool outside_lo = false;
+        bool outside_hi = false;
+        for (const auto& [other, votes] : groups) {
+            if (other == *voter->proof.vote) continue;
+            outside_lo = outside_lo || votes.lo * 2 > all.hi - (votes.hi - votes.lo);
+            outside_hi = outside_hi || votes.hi * 2 > all.lo;
+        }
+        take_ballot(*voter, outside_lo && certain ? Sure::yes : outside_hi ? Sure::maybe : Sure::no);
+    }
+    if (!worker.perhaps_retired) lane_of(worker).disagreements_row = lane_of(worker).proof_failures_row = 0;
+}
+
+/// Is the worker outside a strict majority?
+void Ledger::take_ballot(KnownWorker& voter, Sure outside) {
+    if (outside == Sure::no) return;
+    KnownLane& lane = lane_of(voter);
+    if (!voter.disagreed_hi) ++lane.disagreements_hi;
+    voter.disagreed_hi = voter.perhaps_retired = true;
+    lane.last_trouble = now;
+    if (outside != Sure::yes) return;
+    voter.retired = true;
+    if (!was_current(voter) || voter.generation != pool_before(voter.pool).good) return;
+    if (++lane.disagreements_row >= 2) lane.must_stay_down = true;
+}
+
+}  // namespace turnpike::sim

@@ -1,0 +1,77 @@
+// Scenarios: a workload × faults, as a table of knobs. A scenario and a seed make a plan.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "sim/stimulus.h"
+
+namespace turnpike::sim {
+
+/// A set of enumerators.
+template <class Enum>
+struct Among {
+    std::uint32_t bits = 0;
+
+    constexpr Among() = default;
+    template <class... Values>
+    constexpr explicit Among(Enum first, Values... rest) : bits(bit(first)) {
+        ((bits |= bit(rest)), ...);
+    }
+    static constexpr std::uint32_t bit(Enum value) {
+        return 1U << static_cast<std::uint32_t>(value);
+    }
+    [[nodiscard]] constexpr bool has(Enum value) const { return (bits & bit(value)) != 0; }
+};
+
+/// All numbers are percentages of jobs, pools or seeds, except those named `_max`.
+struct Scenario {
+    std::string_view name;
+    std::string_view about;
+
+    // the workload
+    std::uint32_t jobs_max = 100;
+    std::uint32_t bursts = 30;
+    std::uint32_t priorities = 20;
+    std::uint32_t streams = 10;
+    std::uint32_t asides = 3;
+    std::uint32_t wanted = 5;
+    std::uint32_t leaves = 2;
+    std::uint32_t deletes = 2;
+    std::uint32_t slow_uploads = 5;
+    std::uint32_t timeouts = 3;
+    std::uint32_t trouble = 0;  // jobs that end in one of:
+    Among<Ending> endings{};
+
+    // the settings
+    std::uint32_t tight = 10;
+    std::uint32_t slots = 40;
+    std::uint32_t batches = 25;
+    std::uint32_t attached = 8;
+    std::uint32_t fixed_proofs = 35;
+    std::uint32_t agreeing = 15;
+    std::uint32_t many_lanes = 8;
+
+    // the faults
+    Among<CurseKind> curses{};
+    std::uint32_t curses_max = 0;
+    Among<BlowKind> blows{};
+    std::uint32_t blows_max = 0;
+    Among<OrderKind> orders{};
+    std::uint32_t orders_max = 0;
+    std::uint32_t reloads_max = 0;
+    std::uint32_t shell_max = 0;
+    std::uint32_t shutdowns = 0;
+
+    bool is_calm =
+        false;  // nothing goes wrong, limits are wide: every job must be answered by its worker
+};
+
+[[nodiscard]] std::span<const Scenario> all_scenarios();
+/// nullptr: there is none of that name.
+[[nodiscard]] const Scenario* find_scenario(std::string_view name);
+/// Without a name given, each seed has one scenario.
+[[nodiscard]] const Scenario& scenario_of(std::uint64_t seed);
+
+}  // namespace turnpike::sim

@@ -1,0 +1,74 @@
+// What all actors of the world share: the clock, the agenda, the plan, and the way to tell the engine something, which
+// leads through the faults of the shell.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/event.h"
+#include "sim/agenda.h"
+#include "sim/chance.h"
+#include "sim/curses.h"
+#include "sim/invariants.h"
+#include "sim/plan.h"
+
+namespace turnpike::sim {
+
+class Stage {
+public:
+    using Listener = std::function<void(const Event&)>;
+
+    /// `listener` hands each event to the engine.
+    Stage(const Plan& plan, Listener listener);
+
+    [[nodiscard]] const Plan& plan() const { return plan_; }
+    [[nodiscard]] const Curses& curses() const { return curses_; }
+    [[nodiscard]] Instant opened() const { return opened_; }
+    [[nodiscard]] Instant calm_at() const { return opened_ + plan_.calm_at; }
+    [[nodiscard]] Instant now() const { return now_; }
+    [[nodiscard]] Random random(Topic topic, std::uint64_t who, std::uint64_t which = 0) const {
+        return random_of(plan_.seed, topic, who, which);
+    }
+
+    /// `key`: whose act it is; decides the order among acts of one instant.
+    void after(Duration wait, std::uint64_t key, Agenda::Act act) {
+        at(now_ + wait, key, std::move(act));
+    }
+    void at(Instant when, std::uint64_t key, Agenda::Act act);
+
+    /// Something happened. The engine hears of it now; while the shell is at fault perhaps twice, late, or again.
+    void tell(const Event& event);
+
+    /// Does what comes next before or at `until`: one act, or one TimePassed when the engine's deadline comes first.
+    /// False: there is nothing to do until then, and it is `until` now.
+    [[nodiscard]] bool step(Instant deadline, Instant until);
+
+    /// The engine wants something that makes no sense; the first complaint counts.
+    void complain(std::string invariant, std::string detail);
+    [[nodiscard]] const std::optional<Violation>& complaint() const { return complaint_; }
+
+private:
+    struct Spell {
+        ShellFault fault;
+        Instant from;
+        Instant until;
+    };
+
+    [[nodiscard]] const ShellFault* shell_fault() const;
+    [[nodiscard]] Instant wake_time(Instant deadline) const;
+
+    const Plan& plan_;
+    Listener listener_;
+    Instant opened_;
+    Instant now_;
+    Curses curses_;
+    std::vector<Spell> spells_;
+    Agenda agenda_;
+    std::optional<Violation> complaint_;
+};
+
+}  // namespace turnpike::sim

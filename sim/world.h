@@ -1,0 +1,30 @@
+// One run: the real engine in a made-up world.
+//
+//   workload × faults ──▶ calm: all that was accepted finishes ──▶ healed: the operator revives every lane, all serve
+//                     └─▶ (with a shutdown in the plan) the engine leaves, once
+//
+// The same plan gives the same run, bit by bit, with every compiler.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/coverage.h"
+#include "sim/invariants.h"
+#include "sim/plan.h"
+#include "sim/trace.h"
+
+namespace turnpike::sim {
+
+struct RunResult {
+    std::uint64_t hash = 0;    // of the whole trace
+    std::uint64_t events = 0;  // that the engine handled
+    std::optional<Violation> violation;
+    Coverage coverage;
+    std::string trace;  // with Tracing::on
+};
+
+[[nodiscard]] RunResult run_plan(const Plan& plan, Tracing tracing);
+
+}  // namespace turnpike::sim
