@@ -10,6 +10,7 @@
 
 #include "core/engine.h"
 #include "sim/invariants.h"
+#include "sim/trace.h"
 
 namespace {
 
@@ -80,14 +81,26 @@ Settings make_settings(Bytestream& in) {
 /// What the fuzzer knows of the engine: the ids that it was told.
 class Shell {
 public:
-    explicit Shell(Bytestream& in)
-        : in_(in), settings_(make_settings(in)), engine_(settings_), invariants_(settings_) {
+    Shell(Bytestream in, sim::Tracing tracing)
+        : in_(in),
+          settings_(make_settings(in_)),
+          engine_(settings_),
+          invariants_(settings_),
+          trace_(tracing) {
         for (const PoolSettings& pool : settings_.pools) lanes_ += pool.lanes;
     }
 
-    void run() {
+    /// False if an invariant was broken.
+    bool run() {
         tell(GateOpened{});
-        while (!in_.is_empty()) tell(next());
+        while (!in_.is_empty() && !invariants_.violation()) tell(next());
+        return !invariants_.violation();
+    }
+
+    void print() const {
+        const auto& broken = invariants_.violation();
+        std::fprintf(stderr, "%s%s: %s\n", trace_.text().c_str(), broken->invariant.c_str(),
+                     broken->detail.c_str());
     }
 
 private:
@@ -198,24 +211,34 @@ private:
         }
     }
 
-    void tell(const Event& event) {
-        if (in_.flip()) now_ += in_.duration();
-        if (in_.below(4) == 0 && engine_.next_deadline() != never)
+    /// Time moves on, and TimePassed comes at every deadline on the way, as a shell would have it.
+    void pass(Duration time) {
+        const Instant until = now_ + time;
+        for (int i = 0; i < 32 && engine_.next_deadline() <= until; ++i) {
             now_ = std::max(now_, engine_.next_deadline());
+            handle(TimePassed{});
+        }
+        if (engine_.next_deadline() > until) now_ = until;
+    }
+
+    void tell(const Event& event) {
+        if (in_.flip()) pass(in_.duration());
+        if (!invariants_.violation()) handle(event);
+    }
+
+    void handle(const Event& event) {
         actions_.clear();
         engine_.handle(event, now_, actions_);
         invariants_.observe(event, now_, actions_, engine_);
-        if (const auto& broken = invariants_.violation()) {
-            std::fprintf(stderr, "%s: %s\n", broken->invariant.c_str(), broken->detail.c_str());
-            std::abort();
-        }
+        if (trace_.is_on()) trace_.add(now_ - Instant{}, event, actions_);
         for (const Action& action : actions_) learn(action);
     }
 
-    Bytestream& in_;
+    Bytestream in_;
     Settings settings_;
     Engine engine_;
     sim::Invariants invariants_;
+    sim::Trace trace_;
     Actions actions_;
     Instant now_{};
     std::uint32_t lanes_ = 0;
@@ -231,8 +254,9 @@ private:
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    Bytestream in(data, size);
-    Shell shell(in);
-    shell.run();
-    return 0;
+    if (Shell(Bytestream(data, size), sim::Tracing::off).run()) return 0;
+    Shell again(Bytestream(data, size), sim::Tracing::on);
+    again.run();
+    again.print();
+    std::abort();
 }

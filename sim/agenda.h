@@ -1,6 +1,6 @@
-// What the world will do, in order of time. Things of one instant come in the order of their ties (drawn by whoever
-// adds them), so that both orders of a race occur; equal ties in the order of adding. The order is total: no heap
-// can change it.
+// What the world will do, in order of time. Things of one instant come in the order of their ties
+// (drawn by whoever adds them), so that both orders of a race occur; equal ties in the order of
+// adding. The order is total: no heap can change it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Jobs aboard: each attempt takes the course that its job's script and the curses of the lane give it. An attempt that
-// left its worker (answered, cancelled, or the worker is dead) ends nothing any more.
+// Jobs aboard: each attempt takes the course that its job's script and the curses of the lane give
+// it. An attempt that left its worker (answered, cancelled, or the worker is dead) ends nothing any
+// more.
 #include <algorithm>
 
 #include <fmt/format.h>

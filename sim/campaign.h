@@ -1,5 +1,6 @@
-// Many runs on all cores. Runs share nothing, and results are put together in the order of the list, so what comes out
-// does not depend on threads. It ends at the first run of the list that fails, unless told to keep going.
+// Many runs on all cores. Runs share nothing, and results are put together in the order of the
+// list, so what comes out does not depend on threads. It ends at the first run of the list that
+// fails, unless told to keep going.
 #pragma once
 
 #include <cstdint>

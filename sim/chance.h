@@ -1,5 +1,6 @@
-// Randomness that belongs to a thing. Each draw comes from a hash of (seed, topic, who, which), never from a stream
-// that all share: so taking one stimulus out of a run leaves the luck of everything else as it was, and shrinking works.
+// Randomness that belongs to a thing. Each draw comes from a hash of (seed, topic, who, which),
+// never from a stream that all share: so taking one stimulus out of a run leaves the luck of
+// everything else as it was, and shrinking works.
 #pragma once
 
 #include <cstdint>

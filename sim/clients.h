@@ -1,5 +1,6 @@
-// The clients: each follows its script from the first byte of its job to the answer, or leaves before. As the real
-// gate does, a client's connection tells the engine nothing more once its job has ended.
+// The clients: each follows its script from the first byte of its job to the answer, or leaves
+// before. As the real gate does, a client's connection tells the engine nothing more once its job
+// has ended.
 #pragma once
 
 #include <cstdint>

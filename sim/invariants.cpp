@@ -1,4 +1,5 @@
-// One turn: the event is written down, each action judged and written down, then what must hold after it.
+// One turn: the event is written down, each action judged and written down, then what must hold
+// after it.
 #include "sim/invariants.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace turnpike::sim {
 namespace {
 
 /// `ledger.seen` holds what is to be seen of the engine after the turn.
-void judge_turn(Ledger& ledger, const Event& event, Instant now, std::span<const Action> actions, Instant next_deadline) {
+void judge_turn(Ledger& ledger, const Event& event, Instant now, std::span<const Action> actions,
+                Instant next_deadline) {
     ledger.begin_turn(event, now, actions);
     ledger.take(event);
     for (const Action& action : actions) {
@@ -32,7 +34,8 @@ void judge_turn(Ledger& ledger, const Event& event, Instant now, std::span<const
     check_shutdown(ledger);
     check_counts(ledger);
     if (next_deadline <= now)
-        ledger.complain(invariant::clock, "next_deadline() has passed, and the engine has just been asked");
+        ledger.complain(invariant::clock,
+                        "next_deadline() has passed, and the engine has just been asked");
     ledger.deadline = next_deadline;
     ledger.end_turn();
 }
@@ -44,15 +47,16 @@ Invariants::~Invariants() = default;
 Invariants::Invariants(Invariants&&) noexcept = default;
 Invariants& Invariants::operator=(Invariants&&) noexcept = default;
 
-void Invariants::observe(const Event& event, Instant now, std::span<const Action> appended, const Engine& engine) {
+void Invariants::observe(const Event& event, Instant now, std::span<const Action> appended,
+                         const Engine& engine) {
     if (ledger_->violation) return;
     std::swap(ledger_->before, ledger_->seen);
     engine.view(now, ledger_->seen);
     judge_turn(*ledger_, event, now, appended, engine.next_deadline());
 }
 
-void Invariants::observe(const Event& event, Instant now, std::span<const Action> appended, const View& view,
-                         Instant next_deadline) {
+void Invariants::observe(const Event& event, Instant now, std::span<const Action> appended,
+                         const View& view, Instant next_deadline) {
     if (ledger_->violation) return;
     std::swap(ledger_->before, ledger_->seen);
     ledger_->seen = view;

@@ -1,5 +1,6 @@
-// What must always hold, judged from outside. An independent oracle: it keeps its own ledger of events and actions, derives from
-// docs/engine.md what the engine may do and must do, and compares. It never looks into the engine, only at its view.
+// What must always hold, judged from outside. An independent oracle: it keeps its own ledger of
+// events and actions, derives from docs/engine.md what the engine may do and must do, and compares.
+// It never looks into the engine, only at its view.
 //
 //   Invariants invariants(settings);
 //   engine.handle(event, now, actions);
@@ -25,16 +26,24 @@ namespace turnpike::sim {
 
 /// Each with the sentence that a violation shows.
 namespace invariant {
-inline constexpr std::string_view one_answer = "every accepted job gets exactly one answer, for a true reason";
-inline constexpr std::string_view capacity = "a lane never holds more than slots × batch jobs, nor gets any while it does not serve";
-inline constexpr std::string_view no_idle = "no lane has a free slot while a job that it could take waits";
+inline constexpr std::string_view one_answer =
+    "every accepted job gets exactly one answer, for a true reason";
+inline constexpr std::string_view capacity =
+    "a lane never holds more than slots × batch jobs, nor gets any while it does not serve";
+inline constexpr std::string_view no_idle =
+    "no lane has a free slot while a job that it could take waits";
 inline constexpr std::string_view alone = "a lane reserved for a lone ride takes nothing else";
-inline constexpr std::string_view order = "jobs leave the queue in their order, and only for the lane they want";
-inline constexpr std::string_view placement = "a job goes to the lane with most free slots, then to the longest idle";
+inline constexpr std::string_view order =
+    "jobs leave the queue in their order, and only for the lane they want";
+inline constexpr std::string_view placement =
+    "a job goes to the lane with most free slots, then to the longest idle";
 inline constexpr std::string_view in_time = "no job starves or outlives its time";
-inline constexpr std::string_view one_owner = "an attempt has one owner, and a job one attempt at a time";
-inline constexpr std::string_view blame = "poison never runs again, and innocent neighbours are never blamed";
-inline constexpr std::string_view failing_lane = "a lane that fails everything does not swallow the queue";
+inline constexpr std::string_view one_owner =
+    "an attempt has one owner, and a job one attempt at a time";
+inline constexpr std::string_view blame =
+    "poison never runs again, and innocent neighbours are never blamed";
+inline constexpr std::string_view failing_lane =
+    "a lane that fails everything does not swallow the queue";
 inline constexpr std::string_view bounds = "the bounds of every queue hold";
 inline constexpr std::string_view proof = "nothing that failed its proof ever gets a job";
 inline constexpr std::string_view calm = "after calm all that can live does, and nothing waits";
@@ -42,18 +51,23 @@ inline constexpr std::string_view counts = "counters and states agree";
 inline constexpr std::string_view off = "a drained, failed or quarantined lane gets nothing";
 inline constexpr std::string_view restart = "restarts keep their pace and their limit";
 inline constexpr std::string_view clock = "every wait ends in time";
-inline constexpr std::string_view ending = "nothing is asked of a worker that is ending, and none is ended without cause";
+inline constexpr std::string_view ending =
+    "nothing is asked of a worker that is ending, and none is ended without cause";
 inline constexpr std::string_view cancel = "cancelling follows the policy of the pool";
 inline constexpr std::string_view agreement = "a lane outside a strict majority leaves";
 inline constexpr std::string_view refusal = "refusals are just";
-inline constexpr std::string_view shutdown = "nothing is admitted after shutdown, and the end comes once, when all is over";
+inline constexpr std::string_view shutdown =
+    "nothing is admitted after shutdown, and the end comes once, when all is over";
 inline constexpr std::string_view slow = "slow jobs are reported once, and only if slow";
-inline constexpr std::string_view reload = "a generation is good only after one of its workers has served";
-inline constexpr std::string_view health = "idle workers are probed, and proofs come when they are due";
+inline constexpr std::string_view reload =
+    "a generation is good only after one of its workers has served";
+inline constexpr std::string_view health =
+    "idle workers are probed, and proofs come when they are due";
 
-inline constexpr std::array all = {one_answer, capacity, no_idle,  alone,   order,     placement, in_time,  one_owner, blame,
-                                   failing_lane, bounds, proof,    calm,    counts,    off,       restart,  clock,     ending,
-                                   cancel,    agreement, refusal,  shutdown, slow,     reload,    health};
+inline constexpr std::array all = {
+    one_answer,   capacity,  no_idle, alone,    order,  placement, in_time, one_owner, blame,
+    failing_lane, bounds,    proof,   calm,     counts, off,       restart, clock,     ending,
+    cancel,       agreement, refusal, shutdown, slow,   reload,    health};
 }  // namespace invariant
 
 struct Violation {
@@ -73,14 +87,16 @@ public:
     Invariants(Invariants&&) noexcept;
     Invariants& operator=(Invariants&&) noexcept;
 
-    /// After each engine.handle(): the event, the actions that it appended, and the engine as it is now.
-    void observe(const Event& event, Instant now, std::span<const Action> appended, const Engine& engine);
+    /// After each engine.handle(): the event, the actions that it appended, and the engine as it is
+    /// now.
+    void observe(const Event& event, Instant now, std::span<const Action> appended,
+                 const Engine& engine);
     /// What must hold when the world has been calm for long.
     void check_calm(Instant now, const Engine& engine, Healed healed);
 
     /// The same, with what is seen of the engine given by hand (tests tamper with it).
-    void observe(const Event& event, Instant now, std::span<const Action> appended, const View& view,
-                 Instant next_deadline);
+    void observe(const Event& event, Instant now, std::span<const Action> appended,
+                 const View& view, Instant next_deadline);
     void check_calm(Instant now, const View& view, Healed healed);
 
     /// The first one; later ones are not recorded.

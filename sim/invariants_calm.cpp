@@ -1,4 +1,5 @@
-// When nothing has gone wrong for long: everything accepted is answered, everything that can live does.
+// When nothing has gone wrong for long: everything accepted is answered, everything that can live
+// does.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -13,31 +14,47 @@ void check_lane(Ledger& ledger, const KnownLane& lane, Healed healed) {
     if (healed == Healed::no && is_off(seen.state)) return;
     if (!seen.other.is_none() || lane.workers.size() > 1)
         return broken(ledger, invariant::calm, "lane {} has two workers", show(lane.id));
-    const bool proves = seen.state == LaneState::proving && std::ranges::any_of(lane.workers, [](const KnownWorker* worker) { return worker->proof.ever_passed; });
+    const bool proves = seen.state == LaneState::proving &&
+                        std::ranges::any_of(lane.workers, [](const KnownWorker* worker) {
+                            return worker->proof.ever_passed;
+                        });
     if (seen.state != LaneState::ready && !proves)
-        return broken(ledger, invariant::calm, "lane {} is {} ({})", show(lane.id), name_of(seen.state), name_of(seen.reason));
-    if (!seen.takes_jobs && !proves) return broken(ledger, invariant::calm, "lane {} is ready, but takes no jobs", show(lane.id));
+        return broken(ledger, invariant::calm, "lane {} is {} ({})", show(lane.id),
+                      name_of(seen.state), name_of(seen.reason));
+    if (!seen.takes_jobs && !proves)
+        return broken(ledger, invariant::calm, "lane {} is ready, but takes no jobs",
+                      show(lane.id));
     if (seen.generation != pool.good)
-        return broken(ledger, invariant::calm, "lane {} runs generation {}, good is {}", show(lane.id), show(seen.generation), show(pool.good));
+        return broken(ledger, invariant::calm, "lane {} runs generation {}, good is {}",
+                      show(lane.id), show(seen.generation), show(pool.good));
 }
 
 }  // namespace
 
 void check_calm(Ledger& ledger, Healed healed) {
     const View& seen = ledger.seen;
-    if (!ledger.jobs.empty() || seen.jobs != 0) return broken(ledger, invariant::calm, "{} jobs live", ledger.jobs.size());
-    if (!ledger.attempts.empty() || seen.attempts != 0) return broken(ledger, invariant::calm, "{} attempts are aboard", ledger.attempts.size());
+    if (!ledger.jobs.empty() || seen.jobs != 0)
+        return broken(ledger, invariant::calm, "{} jobs live", ledger.jobs.size());
+    if (!ledger.attempts.empty() || seen.attempts != 0)
+        return broken(ledger, invariant::calm, "{} attempts are aboard", ledger.attempts.size());
     for (const PoolView& pool : seen.pools)
-        if (pool.queued + pool.arriving + pool.running != 0) return broken(ledger, invariant::calm, "pool {} is not empty", show(pool.pool));
-    if (seen.bytes_held.count != 0) return broken(ledger, invariant::calm, "{} bytes are held", seen.bytes_held.count);
+        if (pool.queued + pool.arriving + pool.running != 0)
+            return broken(ledger, invariant::calm, "pool {} is not empty", show(pool.pool));
+    if (seen.bytes_held.count != 0)
+        return broken(ledger, invariant::calm, "{} bytes are held", seen.bytes_held.count);
     if (ledger.shutting_down) {
-        if (!ledger.left) broken(ledger, invariant::calm, "shutdown was asked for, and {} workers are left", seen.workers);
+        if (!ledger.left)
+            broken(ledger, invariant::calm, "shutdown was asked for, and {} workers are left",
+                   seen.workers);
         return;
     }
     for (const KnownLane& lane : ledger.lanes) check_lane(ledger, lane, healed);
     for (const KnownPool& pool : ledger.pools) {
-        const bool any = std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) { return !is_off(ledger.seen_lane(lane.id).state); });
-        if (any && !ledger.seen_pool(pool.id).reloading.is_none()) return broken(ledger, invariant::calm, "pool {} still reloads", show(pool.id));
+        const bool any = std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
+            return !is_off(ledger.seen_lane(lane.id).state);
+        });
+        if (any && !ledger.seen_pool(pool.id).reloading.is_none())
+            return broken(ledger, invariant::calm, "pool {} still reloads", show(pool.id));
     }
 }
 

@@ -9,12 +9,14 @@ namespace turnpike::sim {
 namespace {
 
 bool has_riders(const KnownWorker& worker) {
-    return std::ranges::any_of(worker.aboard, [](const KnownAttempt* attempt) { return !attempt->aside; });
+    return std::ranges::any_of(worker.aboard,
+                               [](const KnownAttempt* attempt) { return !attempt->aside; });
 }
 
 bool is_after_trouble(const KnownWorker& worker) {
     const KnownProof& proof = worker.proof;
-    return !proof.ever_passed || proof.needed || proof.needed_for_trust || proof.perhaps_needed || worker.trust.perhaps_probation || worker.doubtful;
+    return !proof.ever_passed || proof.needed || proof.needed_for_trust || proof.perhaps_needed ||
+           worker.trust.perhaps_probation || worker.doubtful;
 }
 
 bool is_due(const Ledger& ledger, const KnownWorker& worker, const PoolSettings& rules) {
@@ -24,7 +26,8 @@ bool is_due(const Ledger& ledger, const KnownWorker& worker, const PoolSettings&
 const KnownWorker* other_routine_proof(const Ledger& ledger, const KnownWorker& worker) {
     for (const KnownLane& lane : ledger.pools[worker.pool.value].lanes)
         for (const KnownWorker* other : lane.workers)
-            if (other != &worker && other->proof.out && other->proof.routine && !other->is_ending()) return other;
+            if (other != &worker && other->proof.out && other->proof.routine && !other->is_ending())
+                return other;
     return nullptr;
 }
 
@@ -32,16 +35,20 @@ const KnownWorker* other_routine_proof(const Ledger& ledger, const KnownWorker& 
 void check_needed_proof(Ledger& ledger, const KnownWorker& worker) {
     const KnownLane& lane = ledger.lane_of(worker);
     const KnownProof& proof = worker.proof;
-    const bool hindered = worker.is_ending() || !worker.aboard.empty() || worker.perhaps_held || worker.perhaps_retired || worker.doubtful ||
+    const bool hindered = worker.is_ending() || !worker.aboard.empty() || worker.perhaps_held ||
+                          worker.perhaps_retired || worker.doubtful ||
                           worker.trust.perhaps_probation || lane.drained || lane.gpu_lost;
     if (proof.needed && !proof.out && !hindered)
-        broken(ledger, invariant::health, "worker {} has to prove itself, and is not asked to", show(worker.id));
+        broken(ledger, invariant::health, "worker {} has to prove itself, and is not asked to",
+               show(worker.id));
 }
 
 void check_probe(Ledger& ledger, const KnownWorker& worker) {
     const Instant since = std::max(worker.idle_since, worker.probe.last_sent);
-    if (worker.aboard.empty() && later(since, ledger.pool_of(worker).settings->probe_every) <= ledger.now)
-        broken(ledger, invariant::health, "worker {} has been idle since {} ago, and is not probed", show(worker.id), show(ledger.now - since));
+    if (worker.aboard.empty() &&
+        later(since, ledger.pool_of(worker).settings->probe_every) <= ledger.now)
+        broken(ledger, invariant::health, "worker {} has been idle since {} ago, and is not probed",
+               show(worker.id), show(ledger.now - since));
 }
 
 /// When all workers of a pool are idle and none is being proved, one that is due has no excuse.
@@ -50,45 +57,75 @@ void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
     const KnownWorker* due = nullptr;
     for (const KnownLane& lane : pool.lanes) {
         for (const KnownWorker* worker : lane.workers) {
-            const bool quiet = worker->ready && !worker->is_ending() && worker->aboard.empty() && !worker->proof.out && !is_after_trouble(*worker) &&
-                               !worker->perhaps_held && !worker->perhaps_retired && !lane.drained && !ledger.seen_lane(lane.id).reserved;
+            const bool quiet = worker->ready && !worker->is_ending() && worker->aboard.empty() &&
+                               !worker->proof.out && !is_after_trouble(*worker) &&
+                               !worker->perhaps_held && !worker->perhaps_retired && !lane.drained &&
+                               !ledger.seen_lane(lane.id).reserved;
             if (!quiet) return;
             if (is_due(ledger, *worker, *pool.settings)) due = worker;
         }
     }
-    if (due != nullptr) broken(ledger, invariant::health, "the proof of worker {} is due, and nothing hinders it", show(due->id));
+    if (due != nullptr)
+        broken(ledger, invariant::health, "the proof of worker {} is due, and nothing hinders it",
+               show(due->id));
 }
 
 }  // namespace
 
 void judge(Ledger& ledger, const ProbeWorker& ask) {
     KnownWorker* worker = ledger.find(ask.worker);
-    if (worker == nullptr || worker->is_ending()) return broken(ledger, invariant::ending, "worker {} is probed, but ending or gone", show(ask.worker));
-    if (!worker->ready) return broken(ledger, invariant::health, "worker {} is probed while it loads", show(ask.worker));
-    if (has_riders(*worker) && !worker->perhaps_held) return broken(ledger, invariant::health, "worker {} is probed while it works", show(ask.worker));
+    if (worker == nullptr || worker->is_ending())
+        return broken(ledger, invariant::ending, "worker {} is probed, but ending or gone",
+                      show(ask.worker));
+    if (!worker->ready)
+        return broken(ledger, invariant::health, "worker {} is probed while it loads",
+                      show(ask.worker));
+    if (has_riders(*worker) && !worker->perhaps_held)
+        return broken(ledger, invariant::health, "worker {} is probed while it works",
+                      show(ask.worker));
     KnownProbe& probe = worker->probe;
-    if (probe.out) ++probe.failures_hi, probe.failures_lo += probe.clean && worker->aboard.empty() ? 1 : 0;
+    if (!worker->perhaps_held &&
+        later(probe.last_sent, ledger.pool_of(*worker).settings->probe_every) > ledger.now &&
+        probe.last_sent != Instant{})
+        return broken(ledger, invariant::health, "worker {} is probed again too soon",
+                      show(ask.worker));
+    if (probe.out)
+        probe.failures_hi += probe.perhaps_clean ? 1 : 0, probe.failures_lo += probe.clean ? 1 : 0;
     if (probe.failures_lo >= ledger.pool_of(*worker).settings->probe_failures_max)
-        return broken(ledger, invariant::health, "worker {} is probed again, but has failed often enough", show(ask.worker));
+        return broken(ledger, invariant::health,
+                      "worker {} is probed again, but has failed often enough", show(ask.worker));
     probe.number = ask.probe;
     probe.out = true;
     probe.clean = worker->aboard.empty() && !worker->proof.out;
+    probe.perhaps_clean = !has_riders(*worker) && !worker->proof.out;
     probe.last_sent = ledger.now;
 }
 
 void judge(Ledger& ledger, const ProveWorker& ask) {
     KnownWorker* worker = ledger.find(ask.worker);
-    if (worker == nullptr || worker->is_ending()) return broken(ledger, invariant::ending, "worker {} is to prove itself, but ending or gone", show(ask.worker));
+    if (worker == nullptr || worker->is_ending())
+        return broken(ledger, invariant::ending, "worker {} is to prove itself, but ending or gone",
+                      show(ask.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
-    if (!worker->ready || rules.proof == ProofKind::none) return broken(ledger, invariant::health, "worker {} is to prove itself, but can't", show(ask.worker));
-    if (has_riders(*worker)) return broken(ledger, invariant::health, "worker {} is to prove itself while it works", show(ask.worker));
+    if (!worker->ready || rules.proof == ProofKind::none)
+        return broken(ledger, invariant::health, "worker {} is to prove itself, but can't",
+                      show(ask.worker));
+    if (has_riders(*worker))
+        return broken(ledger, invariant::health, "worker {} is to prove itself while it works",
+                      show(ask.worker));
     KnownProof& proof = worker->proof;
-    if (proof.out) return broken(ledger, invariant::health, "worker {} is to prove itself while it does", show(ask.worker));
+    if (proof.out)
+        return broken(ledger, invariant::health, "worker {} is to prove itself while it does",
+                      show(ask.worker));
     proof.routine = !is_after_trouble(*worker);
-    if (proof.routine && !is_due(ledger, *worker, rules)) return broken(ledger, invariant::health, "the proof of worker {} is not due", show(ask.worker));
+    if (proof.routine && !is_due(ledger, *worker, rules))
+        return broken(ledger, invariant::health, "the proof of worker {} is not due",
+                      show(ask.worker));
     const KnownWorker* other = proof.routine ? other_routine_proof(ledger, *worker) : nullptr;
-    if (other != nullptr) return broken(ledger, invariant::health, "workers {} and {} prove themselves at once", show(ask.worker), show(other->id));
-    worker->probe.clean = false;
+    if (other != nullptr)
+        return broken(ledger, invariant::health, "workers {} and {} prove themselves at once",
+                      show(ask.worker), show(other->id));
+    worker->probe.clean = worker->probe.perhaps_clean = false;
     proof.number = ask.proof;
     proof.out = true;
     proof.sent = ledger.now;
@@ -96,8 +133,11 @@ void judge(Ledger& ledger, const ProveWorker& ask) {
 
 void judge(Ledger& ledger, const ReportModelFailing& report) {
     KnownLane* lane = ledger.find(report.lane);
-    if (lane == nullptr || lane->pool != report.pool) return broken(ledger, invariant::failing_lane, "a lane is reported that is not there");
-    if (ledger.another_is_fine(*lane)) return broken(ledger, invariant::failing_lane, "the model is blamed for lane {}, but another is fine", show(lane->id));
+    if (lane == nullptr || lane->pool != report.pool)
+        return broken(ledger, invariant::failing_lane, "a lane is reported that is not there");
+    if (ledger.another_is_fine(*lane))
+        return broken(ledger, invariant::failing_lane,
+                      "the model is blamed for lane {}, but another is fine", show(lane->id));
     for (KnownWorker* worker : lane->workers) {  // it goes on
         worker->trust.streak_lo = 0;
         ledger.excuse(*worker);
@@ -107,18 +147,30 @@ void judge(Ledger& ledger, const ReportModelFailing& report) {
 void judge(Ledger& ledger, const ReportNoMajority& report) {
     std::set<std::uint32_t> groups;
     for (const auto& [id, worker] : ledger.workers)
-        if (worker.pool == report.pool && worker.generation == report.generation && worker.proof.vote) groups.insert(*worker.proof.vote);
-    if (groups.size() < 2) broken(ledger, invariant::agreement, "pool {} has no majority, it says, but all agree", show(report.pool));
+        if (worker.pool == report.pool && worker.generation == report.generation &&
+            worker.proof.vote)
+            groups.insert(*worker.proof.vote);
+    if (groups.size() < 2)
+        broken(ledger, invariant::agreement, "pool {} has no majority, it says, but all agree",
+               show(report.pool));
 }
 
 void check_health(Ledger& ledger) {
     for (const KnownPool& pool : ledger.pools) {
         const bool proves = pool.settings->proof != ProofKind::none;
+        if (pool.majority_missing &&
+            *pool.majority_missing != ledger.seen_pool(pool.id).majority_missing)
+            broken(ledger, invariant::agreement, "pool {} {} a majority, and says otherwise",
+                   show(pool.id), *pool.majority_missing ? "lacks" : "has");
         for (const KnownLane& lane : pool.lanes) {
             if (proves)
                 for (const KnownWorker* worker : lane.workers) check_needed_proof(ledger, *worker);
-            const KnownWorker* plain = ledger.timed ? ledger.plain_worker(lane) : nullptr;
+            if (!ledger.timed) continue;
+            const KnownWorker* plain = ledger.plain_worker(lane);
             if (plain != nullptr) check_probe(ledger, *plain);
+            for (const KnownWorker* worker : lane.workers)
+                if (worker->held && !worker->is_ending() && !worker->perhaps_retired)
+                    check_probe(ledger, *worker);
         }
         if (proves && ledger.timed) check_routine_proofs(ledger, pool);
     }

@@ -23,46 +23,53 @@ bool all_lanes(Ledger& ledger, PoolId pool, LaneId wanted, Predicate predicate) 
 }
 
 bool none_can_serve_lo(Ledger& ledger, PoolId pool, LaneId wanted) {
-    return all_lanes(ledger, pool, wanted, [&](const KnownLane& lane) { return ledger.is_off_lo(lane); });
+    return all_lanes(ledger, pool, wanted,
+                     [&](const KnownLane& lane) { return ledger.is_off_lo(lane); });
 }
 bool none_can_serve_hi(Ledger& ledger, PoolId pool, LaneId wanted) {
-    return all_lanes(ledger, pool, wanted, [&](const KnownLane& lane) { return ledger.is_off_hi(lane); });
+    return all_lanes(ledger, pool, wanted,
+                     [&](const KnownLane& lane) { return ledger.is_off_hi(lane); });
 }
 
 std::array<Ground, 6> grounds_of(Ledger& ledger, const JobArrived& arrived) {
     const KnownPool& pool = ledger.pools[arrived.pool.value];
     const KnownLane* wanted = ledger.find(arrived.lane_wanted);
-    const bool unknown = !arrived.lane_wanted.is_none() && (wanted == nullptr || wanted->pool != pool.id);
+    const bool unknown =
+        !arrived.lane_wanted.is_none() && (wanted == nullptr || wanted->pool != pool.id);
     const std::uint64_t waiting = pool.arriving - pool.arriving_asides + pool.queued;
     const bool full = waiting >= pool.settings->queue_jobs_max;
     const std::uint64_t uploads_max = ledger.settings.arriving_max;
     const std::uint64_t bytes_max = ledger.settings.bytes_max.count;
-    return {{{EndReason::shutting_down, ledger.shutting_down, ledger.shutting_down},
-             {EndReason::lane_unknown, unknown, unknown},
-             {EndReason::no_lane, !unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
-              !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted)},
-             {EndReason::queue_full, full && !arrived.aside, full},
-             {EndReason::arrivals_full, ledger.arriving - ledger.arriving_asides >= uploads_max, ledger.arriving >= uploads_max},
-             {EndReason::bytes_full, ledger.bytes_lo + arrived.declared.count > bytes_max,
-              ledger.bytes_hi + arrived.declared.count > bytes_max}}};
+    return {
+        {{EndReason::shutting_down, ledger.shutting_down, ledger.shutting_down},
+         {EndReason::lane_unknown, unknown, unknown},
+         {EndReason::no_lane, !unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
+          !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted)},
+         {EndReason::queue_full, full && !arrived.aside, full},
+         {EndReason::arrivals_full, ledger.arriving - ledger.arriving_asides >= uploads_max,
+          ledger.arriving >= uploads_max},
+         {EndReason::bytes_full, ledger.bytes_lo + arrived.declared.count > bytes_max,
+          ledger.bytes_hi + arrived.declared.count > bytes_max}}};
 }
 
 std::string_view invariant_of_bound(EndReason reason) {
     if (reason == EndReason::shutting_down) return invariant::shutdown;
-    const bool bound = reason == EndReason::queue_full || reason == EndReason::arrivals_full || reason == EndReason::bytes_full;
+    const bool bound = reason == EndReason::queue_full || reason == EndReason::arrivals_full ||
+                       reason == EndReason::bytes_full;
     return bound ? invariant::bounds : invariant::refusal;
 }
 
 bool is_allowed_wait(const Ledger& ledger, Duration retry_after) {
-    return retry_after == Duration::zero() ||
-           (retry_after >= ledger.settings.retry_after_min && retry_after <= ledger.settings.retry_after_max);
+    return retry_after == Duration::zero() || (retry_after >= ledger.settings.retry_after_min &&
+                                               retry_after <= ledger.settings.retry_after_max);
 }
 
 bool a_lane_takes_this_aside(Ledger& ledger, const KnownJob& job) {
     return !all_lanes(ledger, job.pool, job.wanted, [&](const KnownLane& lane) {
         const KnownWorker* worker = ledger.plain_worker(lane);
-        return worker == nullptr || ledger.seen_lane(lane.id).reserved || ledger.lane_before(lane.id).reserved ||
-               lane.lone_ride != nullptr || lane.asides >= ledger.pools[job.pool.value].settings->aside_max;
+        return worker == nullptr || ledger.seen_lane(lane.id).reserved ||
+               ledger.lane_before(lane.id).reserved || lane.lone_ride != nullptr ||
+               lane.asides >= ledger.pools[job.pool.value].settings->aside_max;
     });
 }
 
@@ -85,27 +92,38 @@ std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
         case EndReason::out_of_memory: return "its live attempt did not end so";
         case EndReason::client_left:
         case EndReason::cancel_asked: return "nobody said so";
-        case EndReason::worker_died: return dies && (job.aside || !rules.retry) ? "" : "it was to be retried";
+        case EndReason::worker_died:
+            return dies && (job.aside || !rules.retry) ? "" : "it was to be retried";
         case EndReason::stream_broken: return dies && job.ride->begun ? "" : "no answer broke off";
         case EndReason::poison: return "two workers did not die under it while it was alone aboard";
-        case EndReason::deadline_passed: return job.deadline <= ledger.now ? "" : "its deadline has not passed";
+        case EndReason::deadline_passed:
+            return job.deadline <= ledger.now ? "" : "its deadline has not passed";
         case EndReason::ran_too_long:
             if (job.ride == nullptr) return "it does not run";
-            return ledger.now - job.ride->moved >= rules.job_timeout ? "" : "job_timeout is not over";
+            return ledger.now - job.ride->moved >= rules.job_timeout ? ""
+                                                                     : "job_timeout is not over";
         case EndReason::waited_too_long:
             if (job.state != JobState::queued) return "it does not wait";
-            return ledger.now - job.queued_at >= rules.queue_wait_max ? "" : "queue_wait_max is not over";
+            return ledger.now - job.queued_at >= rules.queue_wait_max
+                       ? ""
+                       : "queue_wait_max is not over";
         case EndReason::no_lane:
             if (job.ride != nullptr) return "it runs";
-            return none_can_serve_hi(ledger, job.pool, job.wanted) ? "" : "a lane may still serve it";
+            return none_can_serve_hi(ledger, job.pool, job.wanted) ? ""
+                                                                   : "a lane may still serve it";
         case EndReason::bytes_full:
-            return is_event_of_body(ledger, job.id) && ledger.bytes_hi > ledger.settings.bytes_max.count
-                       ? "" : "its body did not outgrow bytes_max";
+            return is_event_of_body(ledger, job.id) &&
+                           ledger.bytes_hi > ledger.settings.bytes_max.count
+                       ? ""
+                       : "its body did not outgrow bytes_max";
         case EndReason::aside_full:
-            if (!job.aside || !is_event_of_body(ledger, job.id)) return "it is not an aside that is ready";
+            if (!job.aside || !is_event_of_body(ledger, job.id))
+                return "it is not an aside that is ready";
             return a_lane_takes_this_aside(ledger, job) ? "a lane has room for it" : "";
         case EndReason::shutting_down:
-            return ledger.shutting_down && ledger.shutdown_by <= ledger.now ? "" : "the patience is not over";
+            return ledger.shutting_down && ledger.shutdown_by <= ledger.now
+                       ? ""
+                       : "the patience is not over";
         case EndReason::lane_unknown:
         case EndReason::queue_full:
         case EndReason::arrivals_full: return "it was admitted";
@@ -144,12 +162,16 @@ std::string_view invariant_of_lie(EndReason reason) {
 void judge(Ledger& ledger, const AdmitJob& admit) {
     const JobArrived* arrived = ledger.arrival;
     if (arrived == nullptr || arrived->ticket != admit.ticket)
-        return broken(ledger, invariant::one_answer, "ticket {} is admitted, but did not arrive", show(admit.ticket));
+        return broken(ledger, invariant::one_answer, "ticket {} is admitted, but did not arrive",
+                      show(admit.ticket));
     if (ledger.find(admit.job) != nullptr || is_among(ledger.recent_jobs, admit.job.value))
-        return broken(ledger, invariant::one_answer, "job {} has an id that was used before", show(admit.job));
+        return broken(ledger, invariant::one_answer, "job {} has an id that was used before",
+                      show(admit.job));
     for (const Ground& ground : grounds_of(ledger, *arrived))
         if (ground.lo)
-            return broken(ledger, invariant_of_bound(ground.reason), "job {} is admitted in spite of {}", show(admit.job), name_of(ground.reason));
+            return broken(ledger, invariant_of_bound(ground.reason),
+                          "job {} is admitted in spite of {}", show(admit.job),
+                          name_of(ground.reason));
     ledger.arrival = nullptr;
     ledger.admit(*arrived, admit.job);
 }
@@ -157,18 +179,23 @@ void judge(Ledger& ledger, const AdmitJob& admit) {
 void judge(Ledger& ledger, const RefuseJob& refuse) {
     const JobArrived* arrived = ledger.arrival;
     if (arrived == nullptr || arrived->ticket != refuse.ticket || arrived->pool != refuse.pool)
-        return broken(ledger, invariant::one_answer, "ticket {} is refused, but did not arrive", show(refuse.ticket));
+        return broken(ledger, invariant::one_answer, "ticket {} is refused, but did not arrive",
+                      show(refuse.ticket));
     bool is_true = false;
     for (const Ground& ground : grounds_of(ledger, *arrived)) {
         is_true = ground.reason == refuse.reason && ground.hi;
         if (is_true) break;
         if (ground.lo)
-            return broken(ledger, invariant::refusal, "ticket {} is refused with {}, but {} comes first", show(refuse.ticket), name_of(refuse.reason), name_of(ground.reason));
+            return broken(ledger, invariant::refusal,
+                          "ticket {} is refused with {}, but {} comes first", show(refuse.ticket),
+                          name_of(refuse.reason), name_of(ground.reason));
     }
     if (!is_true)
-        return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not so", show(refuse.ticket), name_of(refuse.reason));
+        return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not so",
+                      show(refuse.ticket), name_of(refuse.reason));
     if (!is_allowed_wait(ledger, refuse.retry_after))
-        return broken(ledger, invariant::refusal, "retry_after {} is out of bounds", show(refuse.retry_after));
+        return broken(ledger, invariant::refusal, "retry_after {} is out of bounds",
+                      show(refuse.retry_after));
     ++ledger.pools[refuse.pool.value].counts.refused;
     ledger.arrival = nullptr;
 }
@@ -176,29 +203,47 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
 void judge(Ledger& ledger, const EndJob& end) {
     KnownJob* job = ledger.find(end.job);
     if (job == nullptr)
-        return broken(ledger, invariant::one_answer, "job {} ends with {}, but does not live", show(end.job), name_of(end.reason));
+        return broken(ledger, invariant::one_answer, "job {} ends with {}, but does not live",
+                      show(end.job), name_of(end.reason));
     const std::string_view lie = lie_in(ledger, *job, end.reason);
     if (!lie.empty())
-        return broken(ledger, invariant_of_lie(end.reason), "job {} ends with {}, but {}", show(end.job), name_of(end.reason), lie);
+        return broken(ledger, invariant_of_lie(end.reason), "job {} ends with {}, but {}",
+                      show(end.job), name_of(end.reason), lie);
     if (end.attempts != job->attempts || end.attempt != job->last || end.lane != job->last_lane)
-        return broken(ledger, invariant::one_owner, "job {} ends with attempt {} ({} in all, lane {}), but its last was {} ({}, lane {})", show(end.job), show(end.attempt), end.attempts, show(end.lane), show(job->last), job->attempts, show(job->last_lane));
+        return broken(
+            ledger, invariant::one_owner,
+            "job {} ends with attempt {} ({} in all, lane {}), but its last was {} ({}, lane {})",
+            show(end.job), show(end.attempt), end.attempts, show(end.lane), show(job->last),
+            job->attempts, show(job->last_lane));
     if (!is_allowed_wait(ledger, end.retry_after))
-        return broken(ledger, invariant::refusal, "retry_after {} is out of bounds", show(end.retry_after));
+        return broken(ledger, invariant::refusal, "retry_after {} is out of bounds",
+                      show(end.retry_after));
     ++ledger.pools[job->pool.value].counts.of(outcome_of(end.reason));
+    if (KnownLane* lane = ledger.find(end.lane)) {
+        if (outcome_of(end.reason) == Outcome::finished) ++lane->finished;
+        const bool by_lane =
+            end.reason != EndReason::no_lane && end.reason != EndReason::shutting_down;
+        if (outcome_of(end.reason) == Outcome::failed && by_lane) ++lane->failed;
+    }
     ledger.end(*job);
 }
 
 /// What this turn had to decide about jobs, it decided.
 void check_fates(Ledger& ledger) {
     if (ledger.arrival != nullptr)
-        return broken(ledger, invariant::one_answer, "ticket {} is neither admitted nor refused", show(ledger.arrival->ticket));
+        return broken(ledger, invariant::one_answer, "ticket {} is neither admitted nor refused",
+                      show(ledger.arrival->ticket));
     for (const JobId id : ledger.touched_jobs) {
         const KnownJob* job = ledger.find(id);
         if (job == nullptr) continue;
         if (job->must_end)
-            return broken(ledger, invariant_of_lie(*job->expected), "job {} had to end with {}, and lives", show(id), name_of(*job->expected));
-        if (job->aside && job->state == JobState::arriving && std::holds_alternative<BodyCompleted>(*ledger.event))
-            return broken(ledger, invariant::one_answer, "aside {} is complete, but neither sent nor ended", show(id));
+            return broken(ledger, invariant_of_lie(*job->expected),
+                          "job {} had to end with {}, and lives", show(id),
+                          name_of(*job->expected));
+        if (job->aside && job->state == JobState::arriving &&
+            std::holds_alternative<BodyCompleted>(*ledger.event))
+            return broken(ledger, invariant::one_answer,
+                          "aside {} is complete, but neither sent nor ended", show(id));
     }
 }
 
@@ -208,9 +253,11 @@ void check_job_times(Ledger& ledger) {
     for (const auto& [id, job] : ledger.jobs) {
         Instant due = job.deadline;
         if (job.state == JobState::queued)
-            due = std::min(due, later(job.queued_at, ledger.pools[job.pool.value].settings->queue_wait_max));
+            due = std::min(
+                due, later(job.queued_at, ledger.pools[job.pool.value].settings->queue_wait_max));
         if (due <= ledger.now)
-            return broken(ledger, invariant::in_time, "job {} should have ended {} ago", show(id), show(ledger.now - due));
+            return broken(ledger, invariant::in_time, "job {} should have ended {} ago", show(id),
+                          show(ledger.now - due));
         ledger.jobs_due = std::min(ledger.jobs_due, due);
     }
 }

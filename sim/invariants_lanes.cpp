@@ -1,4 +1,5 @@
-// Lanes and pools: what people see of them is true, restarts keep their pace, generations and shutdown their order.
+// Lanes and pools: what people see of them is true, restarts keep their pace, generations and
+// shutdown their order.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -8,20 +9,25 @@ namespace turnpike::sim {
 namespace {
 
 /// `ready` and `busy` alternate without a report.
-LaneState reported_as(LaneState state) { return state == LaneState::busy ? LaneState::ready : state; }
+LaneState reported_as(LaneState state) {
+    return state == LaneState::busy ? LaneState::ready : state;
+}
 
 void check_report(Ledger& ledger, const KnownLane& lane) {
     const LaneState then = reported_as(ledger.lane_before(lane.id).state);
     const LaneState state = reported_as(ledger.seen_lane(lane.id).state);
     if (lane.reported_now && reported_as(lane.reported) != state)
-        return broken(ledger, invariant::counts, "lane {} is reported {}, but is {}", show(lane.id), name_of(lane.reported), name_of(state));
+        return broken(ledger, invariant::counts, "lane {} is reported {}, but is {}", show(lane.id),
+                      name_of(lane.reported), name_of(state));
     if (then != state && !lane.reported_now)
-        broken(ledger, invariant::counts, "lane {} turned from {} to {} without a report", show(lane.id), name_of(then), name_of(state));
+        broken(ledger, invariant::counts, "lane {} turned from {} to {} without a report",
+               show(lane.id), name_of(then), name_of(state));
 }
 
 void check_failed(Ledger& ledger, const KnownLane& lane) {
     const PoolSettings& rules = *ledger.pools[lane.pool.value].settings;
-    if (rules.ownership == Ownership::attached) return broken(ledger, invariant::restart, "attached lane {} failed", show(lane.id));
+    if (rules.ownership == Ownership::attached)
+        return broken(ledger, invariant::restart, "attached lane {} failed", show(lane.id));
     const auto& crashes = lane.crashes_hi;  // by time
     std::size_t most = 0;
     for (std::size_t first = 0, last = 0; last < crashes.size(); ++last) {
@@ -33,34 +39,48 @@ void check_failed(Ledger& ledger, const KnownLane& lane) {
 }
 
 bool will_not_die(const Ledger& ledger, const KnownWorker& worker) {
-    return worker.killed_at != never && later(worker.killed_at, ledger.pools[worker.pool.value].settings->kill_patience) <= ledger.now;
+    return worker.killed_at != never &&
+           later(worker.killed_at, ledger.pools[worker.pool.value].settings->kill_patience) <=
+               ledger.now;
 }
 
 bool has_survivor(const Ledger& ledger, const KnownLane& lane) {
-    return std::ranges::any_of(lane.workers, [&](const KnownWorker* worker) { return will_not_die(ledger, *worker); });
+    return std::ranges::any_of(
+        lane.workers, [&](const KnownWorker* worker) { return will_not_die(ledger, *worker); });
 }
 
 void check_quarantined(Ledger& ledger, const KnownLane& lane) {
     const Reason reason = ledger.seen_lane(lane.id).reason;
     const std::uint32_t refuted = lane.proof_failures_hi + lane.disagreements_hi;
-    const bool just = (reason == Reason::gpu_lost && lane.gpu_lost) || (reason == Reason::will_not_die && has_survivor(ledger, lane)) ||
-                      ((reason == Reason::proof_failed || reason == Reason::disagrees) && refuted >= 2);
-    if (!just) broken(ledger, invariant::restart, "lane {} is quarantined for {}, which is not so", show(lane.id), name_of(reason));
+    const bool just =
+        (reason == Reason::gpu_lost && lane.gpu_lost) ||
+        (reason == Reason::will_not_die && has_survivor(ledger, lane)) ||
+        ((reason == Reason::proof_failed || reason == Reason::disagrees) && refuted >= 2);
+    if (!just)
+        broken(ledger, invariant::restart, "lane {} is quarantined for {}, which is not so",
+               show(lane.id), name_of(reason));
 }
 
 bool a_turn_to_load_is_free(const Ledger& ledger) {
-    const auto loading = std::ranges::count_if(ledger.workers, [](const auto& entry) { return !entry.second.ready && !entry.second.gone; });
+    const auto loading = std::ranges::count_if(ledger.workers, [](const auto& entry) {
+        return !entry.second.ready && !entry.second.gone;
+    });
     return ledger.settings.load_parallel_max == 0 || loading < ledger.settings.load_parallel_max;
 }
 
 /// A lane that is on and has no worker starts one, after the longest delay at the latest.
 void check_start(Ledger& ledger, const KnownLane& lane) {
     const LaneState state = ledger.seen_lane(lane.id).state;
-    if (!lane.workers.empty() || !ledger.opened || ledger.shutting_down || lane.drained || lane.gpu_lost || is_off(state)) return;
-    if (lane.memory_held != Sure::no || !ledger.seen_pool(lane.pool).reloading.is_none() || !a_turn_to_load_is_free(ledger)) return;
-    const Duration longest = jittered_max(ledger.pools[lane.pool.value].settings->restart_delay_max);
-    if (std::max(lane.last_trouble, lane.last_gone) + longest <= ledger.now)
-        broken(ledger, invariant::restart, "lane {} has no worker, and nothing to wait for", show(lane.id));
+    if (!lane.workers.empty() || !ledger.opened || ledger.shutting_down || lane.drained ||
+        lane.gpu_lost || is_off(state))
+        return;
+    if (lane.memory_held != Sure::no || !ledger.seen_pool(lane.pool).reloading.is_none() ||
+        !a_turn_to_load_is_free(ledger))
+        return;
+    if (std::max(lane.not_after, lane.last_gone) <= ledger.now)
+        broken(ledger, invariant::restart,
+               "lane {} has had no worker for {}, and nothing to wait for", show(lane.id),
+               show(ledger.now - lane.last_gone));
 }
 
 void check_lane(Ledger& ledger, KnownLane& lane) {
@@ -68,12 +88,57 @@ void check_lane(Ledger& ledger, KnownLane& lane) {
     const LaneState then = ledger.lane_before(lane.id).state;
     check_report(ledger, lane);
     if (seen.state == LaneState::failed && then != LaneState::failed) check_failed(ledger, lane);
-    if (seen.state == LaneState::quarantined && then != LaneState::quarantined) check_quarantined(ledger, lane);
+    if (seen.state == LaneState::quarantined && then != LaneState::quarantined)
+        check_quarantined(ledger, lane);
     if (seen.state == LaneState::failed) lane.ever_failed = true;
-    if (lane.expects_start) broken(ledger, invariant::restart, "the end of lane {}'s worker was ordered, but none is started at once", show(lane.id));
-    if (lane.must_stay_down && lane.workers.empty() && !is_off(seen.state) && ledger.seen_pool(lane.pool).reloading.is_none())
+    if (lane.expects_start)
+        broken(ledger, invariant::restart,
+               "the end of lane {}'s worker was ordered, but none is started at once",
+               show(lane.id));
+    if (lane.must_stay_down && lane.workers.empty() && !is_off(seen.state) &&
+        ledger.seen_pool(lane.pool).reloading.is_none())
         broken(ledger, invariant::restart, "lane {} had to be given up", show(lane.id));
     if (ledger.timed) check_start(ledger, lane);
+}
+
+/// A generation that is neither good nor being tried has no workers; in place, it is tried on one
+/// lane.
+void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
+    std::uint32_t lanes = 0;
+    for (const KnownLane& lane : pool.lanes) {
+        const bool tried = std::ranges::any_of(lane.workers, [&](const KnownWorker* worker) {
+            if (worker->is_ending() || is_among(pool.ever_good, worker->generation)) return false;
+            if (worker->generation != reloading)
+                broken(ledger, invariant::reload,
+                       "worker {} runs generation {}, which was abandoned", show(worker->id),
+                       show(worker->generation));
+            return true;
+        });
+        lanes += tried ? 1 : 0;
+    }
+    if (lanes > 1 && pool.settings->reload == ReloadKind::in_place)
+        broken(ledger, invariant::reload, "generation {} is tried on {} lanes at once",
+               show(reloading), lanes);
+}
+
+/// The newest generation that was asked for is tried as soon as a lane can take it.
+void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) {
+    if (!seen.reloading.is_none() && seen.reloading != ledger.pool_before(pool.id).reloading &&
+        seen.reloading != pool.newest)
+        return broken(ledger, invariant::reload,
+                      "pool {} reloads generation {}, but {} was asked for", show(pool.id),
+                      show(seen.reloading), show(pool.newest));
+    if (!seen.reloading.is_none() || ledger.shutting_down || pool.newest <= pool.tried ||
+        pool.newest <= seen.good)
+        return;
+    for (const KnownLane& lane : pool.lanes) {
+        const LaneState state = ledger.seen_lane(lane.id).state;
+        if (!lane.drained && !lane.gpu_lost && state != LaneState::drained &&
+            state != LaneState::quarantined)
+            return broken(ledger, invariant::reload,
+                          "generation {} is waiting, but lane {} could take it", show(pool.newest),
+                          show(lane.id));
+    }
 }
 
 void check_pool_generations(Ledger& ledger, KnownPool& pool) {
@@ -83,21 +148,36 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
     if (seen.good != then.good) {
         const bool served = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
             const KnownWorker& worker = entry.second;
-            return worker.pool == pool.id && worker.generation == seen.good && worker.ready && !worker.proof.failed &&
+            return worker.pool == pool.id && worker.generation == seen.good && worker.ready &&
+                   !worker.proof.failed &&
                    (pool.settings->proof == ProofKind::none || worker.proof.ever_passed);
         });
         if (!served || !is_among(pool.asked, seen.good) || is_among(pool.failed, seen.good))
-            return broken(ledger, invariant::reload, "generation {} is good, but no worker of it has served", show(seen.good));
+            return broken(ledger, invariant::reload,
+                          "generation {} is good, but no worker of it has served", show(seen.good));
         pool.ever_good.push_back(seen.good);
         for (KnownLane& lane : pool.lanes) ledger.forgive(lane);
     }
     if (!seen.reloading.is_none() && !is_among(pool.asked, seen.reloading))
-        return broken(ledger, invariant::reload, "pool {} reloads generation {}, which nobody asked for", show(pool.id), show(seen.reloading));
+        return broken(ledger, invariant::reload,
+                      "pool {} reloads generation {}, which nobody asked for", show(pool.id),
+                      show(seen.reloading));
+    check_waiting(ledger, pool, seen);
+    check_trial(ledger, pool, seen.reloading);
+    const bool settled = seen.reloading.is_none() && then.reloading.is_none();
+    for (const KnownLane& lane : pool.lanes)
+        if (settled && ledger.seen_lane(lane.id).takes_jobs &&
+            ledger.seen_lane(lane.id).generation != seen.good)
+            return broken(ledger, invariant::reload, "lane {} serves generation {}, good is {}",
+                          show(lane.id), show(ledger.seen_lane(lane.id).generation),
+                          show(seen.good));
     if (pool.settings->reload != ReloadKind::beside) return;
     for (const KnownLane& lane : pool.lanes) {
         const LaneView& view = ledger.seen_lane(lane.id);
         if (!view.current.is_none() && !is_among(pool.ever_good, view.generation))
-            return broken(ledger, invariant::reload, "lane {} switched to generation {}, which is not good", show(lane.id), show(view.generation));
+            return broken(ledger, invariant::reload,
+                          "lane {} switched to generation {}, which is not good", show(lane.id),
+                          show(view.generation));
     }
 }
 
@@ -105,7 +185,9 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
 
 void judge(Ledger& ledger, const ReportLane& report) {
     KnownLane* lane = ledger.find(report.lane);
-    if (lane == nullptr) return broken(ledger, invariant::counts, "lane {} is reported, but is not there", show(report.lane));
+    if (lane == nullptr)
+        return broken(ledger, invariant::counts, "lane {} is reported, but is not there",
+                      show(report.lane));
     lane->reported_now = true;
     lane->reported = report.state;
 }
@@ -113,17 +195,31 @@ void judge(Ledger& ledger, const ReportLane& report) {
 void judge(Ledger& ledger, const ReportReload& report) {
     KnownPool* pool = ledger.find(report.pool);
     if (pool == nullptr || !is_among(pool->asked, report.generation))
-        return broken(ledger, invariant::reload, "the end of a reload is reported that nobody asked for");
+        return broken(ledger, invariant::reload,
+                      "the end of a reload is reported that nobody asked for");
     const bool is_good = ledger.seen_pool(pool->id).good == report.generation;
     const bool spread = report.end == ReloadEnd::spread;
     if (spread != is_good && !pool->odd_reload)
-        return broken(ledger, invariant::reload, "the reload of generation {} is reported {}, but that is {}", show(report.generation),
-                      name_of(report.end), is_good ? "good" : "not good");
-    const bool follows = !ledger.seen_pool(pool->id).reloading.is_none();  // another, which revives them again
+        return broken(ledger, invariant::reload,
+                      "the reload of generation {} is reported {}, but that is {}",
+                      show(report.generation), name_of(report.end), is_good ? "good" : "not good");
+    const bool follows =
+        !ledger.seen_pool(pool->id).reloading.is_none();  // another, which revives them again
+    for (const KnownLane& lane : pool->lanes) {
+        const LaneView& seen = ledger.seen_lane(lane.id);
+        const bool is_on = !is_off(seen.state) && !lane.drained && !lane.gpu_lost;
+        if (spread && !follows && is_on && !seen.current.is_none() &&
+            seen.generation != report.generation)
+            return broken(ledger, invariant::reload,
+                          "generation {} has spread, it says, but not to lane {}",
+                          show(report.generation), show(lane.id));
+    }
     for (KnownLane& lane : pool->lanes) {
         const bool beside = pool->settings->reload == ReloadKind::beside;
-        if (!spread && lane.failed_before_reload && beside && !follows && !pool->odd_reload) lane.must_stay_down = true;
-        if (spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2) lane.must_stay_down = false;
+        if (!spread && lane.failed_before_reload && beside && !follows && !pool->odd_reload)
+            lane.must_stay_down = true;
+        if (spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)
+            lane.must_stay_down = false;
         if (spread || !follows) lane.failed_before_reload = false;
         ledger.forgive(lane);
     }
@@ -131,9 +227,12 @@ void judge(Ledger& ledger, const ReportReload& report) {
 
 void judge(Ledger& ledger, const Leave&) {
     if (ledger.left) return broken(ledger, invariant::shutdown, "it leaves twice");
-    const bool alive = std::ranges::any_of(ledger.workers, [&](const auto& entry) { return !entry.second.gone && !will_not_die(ledger, entry.second); });
+    const bool alive = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
+        return !entry.second.gone && !will_not_die(ledger, entry.second);
+    });
     if (!ledger.shutting_down || !ledger.jobs.empty() || alive)
-        return broken(ledger, invariant::shutdown, "it leaves with {} jobs and {} workers", ledger.jobs.size(), ledger.workers.size());
+        return broken(ledger, invariant::shutdown, "it leaves with {} jobs and {} workers",
+                      ledger.jobs.size(), ledger.workers.size());
     ledger.left = true;
 }
 
@@ -148,17 +247,23 @@ void check_generations(Ledger& ledger) {
 void check_shutdown(Ledger& ledger) {
     if (!ledger.shutting_down) return;
     const bool is_over = ledger.timed && ledger.shutdown_by <= ledger.now;
-    if (is_over && !ledger.jobs.empty()) return broken(ledger, invariant::shutdown, "the patience is over, and {} jobs live", ledger.jobs.size());
+    if (is_over && !ledger.jobs.empty())
+        return broken(ledger, invariant::shutdown, "the patience is over, and {} jobs live",
+                      ledger.jobs.size());
     if (!ledger.jobs.empty()) return;
     bool any = false;
     for (const auto& [id, worker] : ledger.workers) {
         if (worker.gone) continue;
         any = true;
-        if (!worker.is_ending()) return broken(ledger, invariant::shutdown, "no job lives, and worker {} is not stopped", show(id));
+        if (!worker.is_ending())
+            return broken(ledger, invariant::shutdown, "no job lives, and worker {} is not stopped",
+                          show(id));
         if (is_over && worker.killed_at == never && worker.exited_at == never)
-            return broken(ledger, invariant::shutdown, "the patience is over, and worker {} is not killed", show(id));
+            return broken(ledger, invariant::shutdown,
+                          "the patience is over, and worker {} is not killed", show(id));
     }
-    if (!any && !ledger.left) broken(ledger, invariant::shutdown, "no job and no worker is left, and it stays");
+    if (!any && !ledger.left)
+        broken(ledger, invariant::shutdown, "no job and no worker is left, and it stays");
 }
 
 }  // namespace turnpike::sim

@@ -1,4 +1,5 @@
-// Attempts: may this worker get this job now, and what becomes of attempts that nobody wants or that run too long.
+// Attempts: may this worker get this job now, and what becomes of attempts that nobody wants or
+// that run too long.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -21,45 +22,63 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     if (worker.is_ending()) return {invariant::ending, "its worker is ending"};
     if (!worker.ready) return {invariant::capacity, "its worker is not ready"};
     if (proof.failed) return {invariant::proof, "its worker failed its proof"};
-    if (is_among(pool.failed, worker.generation)) return {invariant::proof, "its generation failed a proof"};
-    if (worker.generation != ledger.seen_pool(pool.id).good && !is_among(pool.ever_good, worker.generation))
+    if (is_among(pool.failed, worker.generation))
+        return {invariant::proof, "its generation failed a proof"};
+    if (worker.generation != ledger.seen_pool(pool.id).good &&
+        !is_among(pool.ever_good, worker.generation))
         return {invariant::reload, "its generation is not good"};
-    if (pool.settings->proof != ProofKind::none && (!proof.ever_passed || proof.needed || proof.out))
+    if (pool.settings->proof != ProofKind::none &&
+        (!proof.ever_passed || proof.needed || proof.out))
         return {invariant::capacity, "its worker has not proved itself"};
-    if (proof.needed_for_trust) return {invariant::failing_lane, "its worker failed job after job, and has not proved itself"};
-    if (lane.drained || lane.gpu_lost || is_off(seen.state)) return {invariant::off, "its lane is off"};
-    if (seen.current != worker.id) return {invariant::capacity, "its worker is not the lane's current one"};
-    if (worker.held) return {invariant::capacity, "a link to its worker broke, and no probe has answered since"};
+    if (proof.needed_for_trust)
+        return {invariant::failing_lane,
+                "its worker failed job after job, and has not proved itself"};
+    if (lane.drained || lane.gpu_lost || is_off(seen.state))
+        return {invariant::off, "its lane is off"};
+    if (seen.current != worker.id)
+        return {invariant::capacity, "its worker is not the lane's current one"};
+    if (worker.held)
+        return {invariant::capacity, "a link to its worker broke, and no probe has answered since"};
     if (worker.retired) return {invariant::agreement, "its worker is to leave"};
-    if (worker.trust.rests_until > ledger.now) return {invariant::failing_lane, "its worker must rest"};
+    if (worker.trust.rests_until > ledger.now)
+        return {invariant::failing_lane, "its worker must rest"};
     for (const KnownAttempt* attempt : worker.aboard)
-        if (is_overdue(*attempt, *pool.settings, ledger.now)) return {invariant::cancel, "its worker has an overdue attempt"};
+        if (is_overdue(*attempt, *pool.settings, ledger.now))
+            return {invariant::cancel, "its worker has an overdue attempt"};
     return {};
 }
 
 /// Lone rides: nothing else aboard from beginning to end, one at a time in a pool.
-Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownWorker& worker, const SendJob& send) {
+Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
+                               const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
-    if (lane.lone_ride != nullptr) return {invariant::alone, "its lane carries a job that rides alone"};
+    if (lane.lone_ride != nullptr)
+        return {invariant::alone, "its lane carries a job that rides alone"};
     const bool alone = pool.shares() && job.alone == Sure::yes;
     const bool kept = ledger.seen_lane(lane.id).reserved && ledger.lane_before(lane.id).reserved;
-    if (kept && job.alone == Sure::no && pool.lone_change != ledger.turn) return {invariant::alone, "its lane is reserved for another"};
+    if (kept && job.alone == Sure::no && pool.lone_change != ledger.turn)
+        return {invariant::alone, "its lane is reserved for another"};
     if (!alone) return {};
     if (!worker.aboard.empty()) return {invariant::alone, "it must ride alone, and is not"};
     if (pool.lone_rides > 0) return {invariant::alone, "another job of its pool rides alone"};
-    if (send.batch_size != 1) return {invariant::alone, "it must ride alone, and is sent in a batch"};
+    if (send.batch_size != 1)
+        return {invariant::alone, "it must ride alone, and is sent in a batch"};
     return {};
 }
 
 Objection objection_to_job(Ledger& ledger, const KnownJob& job, const SendJob& send) {
     if (job.must_end) return {invariant::blame, "it had to end"};
     if (job.state == JobState::running) return {invariant::one_owner, "it runs already"};
-    if (job.state == JobState::arriving && (!job.aside || !is_among(ledger.touched_jobs, job.id))) return {invariant::order, "its body is not complete"};
-    if (send.number != job.attempts + 1) return {invariant::one_owner, "the number of its attempt is wrong"};
-    if (ledger.find(send.attempt) != nullptr || is_among(ledger.recent_attempts, send.attempt.value))
+    if (job.state == JobState::arriving && (!job.aside || !is_among(ledger.touched_jobs, job.id)))
+        return {invariant::order, "its body is not complete"};
+    if (send.number != job.attempts + 1)
+        return {invariant::one_owner, "the number of its attempt is wrong"};
+    if (ledger.find(send.attempt) != nullptr ||
+        is_among(ledger.recent_attempts, send.attempt.value))
         return {invariant::one_owner, "the id of its attempt was used before"};
-    if (!job.wanted.is_none() && job.wanted != send.lane) return {invariant::order, "it wants another lane"};
+    if (!job.wanted.is_none() && job.wanted != send.lane)
+        return {invariant::order, "it wants another lane"};
     return {};
 }
 
@@ -67,36 +86,47 @@ Objection objection_to_batch(Ledger& ledger, const KnownWorker& worker, const Se
     const PoolSettings& rules = *ledger.pool_of(worker).settings;
     const KnownLane& lane = ledger.lane_of(worker);
     OpenBatch& open = ledger.open_batch;
-    if (send.batch_size == 0 || send.batch_size > rules.batch) return {invariant::capacity, "the batch is too large"};
-    if (send.batch_index != open.next || (open.next != 0 && (open.worker != worker.id || open.size != send.batch_size)))
+    if (send.batch_size == 0 || send.batch_size > rules.batch)
+        return {invariant::capacity, "the batch is too large"};
+    if (send.batch_index != open.next ||
+        (open.next != 0 && (open.worker != worker.id || open.size != send.batch_size)))
         return {invariant::capacity, "the members of a batch do not follow each other"};
     open = {.worker = worker.id, .next = send.batch_index + 1, .size = send.batch_size};
     if (open.next == open.size) open = {};
-    if (send.batch_index == 0 && lane.batches.size() >= rules.slots) return {invariant::capacity, "every slot of its lane is taken"};
-    const auto riders = std::ranges::count_if(worker.aboard, [](const KnownAttempt* attempt) { return !attempt->aside; });
+    if (send.batch_index == 0 && lane.batches.size() >= rules.slots)
+        return {invariant::capacity, "every slot of its lane is taken"};
+    const auto riders = std::ranges::count_if(
+        worker.aboard, [](const KnownAttempt* attempt) { return !attempt->aside; });
     if (worker.trust.probation && (riders > 0 || send.batch_size > 1))
         return {invariant::failing_lane, "its worker is on probation, and takes one job at a time"};
     return {};
 }
 
 bool is_open(Ledger& ledger, const KnownLane& lane) {
-    return ledger.plain_worker(lane) != nullptr && !ledger.seen_lane(lane.id).reserved && !ledger.lane_before(lane.id).reserved &&
-           lane.lone_ride == nullptr;
+    return ledger.plain_worker(lane) != nullptr && !ledger.seen_lane(lane.id).reserved &&
+           !ledger.lane_before(lane.id).reserved && lane.lone_ride == nullptr;
 }
 
 /// Nobody before it in the queue could have gone instead, and no other lane had more room.
-Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWorker& worker, const SendJob& send) {
+Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
+                            const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
     if (job.queue == nullptr || job.queue == &pool.alone) return {};
     for (const Queue* queue : {&pool.queue, &lane.queue})
-        if (!queue->empty() && queue->begin()->is_ahead_of(job.key)) return {invariant::order, "another job comes first"};
+        if (!queue->empty() && queue->begin()->is_ahead_of(job.key))
+            return {invariant::order, "another job comes first"};
     if (send.batch_index != 0 || !job.wanted.is_none()) return {};
     for (const KnownLane& other : pool.lanes) {
-        if (other.id == lane.id || other.batches.size() > lane.batches.size() || !is_open(ledger, other)) continue;
-        if (other.batches.size() < lane.batches.size()) return {invariant::placement, "another lane has more free slots"};
-        if (other.last_job_hi < lane.last_job_lo) return {invariant::placement, "another lane has been idle for longer"};
-        if (!other.had_job && !lane.had_job && other.id < lane.id && other.last_job_hi == lane.last_job_hi)
+        if (other.id == lane.id || other.batches.size() > lane.batches.size() ||
+            !is_open(ledger, other))
+            continue;
+        if (other.batches.size() < lane.batches.size())
+            return {invariant::placement, "another lane has more free slots"};
+        if (other.last_job_hi < lane.last_job_lo)
+            return {invariant::placement, "another lane has been idle for longer"};
+        if (!other.had_job && !lane.had_job && other.id < lane.id &&
+            other.last_job_hi == lane.last_job_hi)
             return {invariant::placement, "a lane with a lower number is as good"};
     }
     return {};
@@ -105,17 +135,22 @@ Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWork
 Objection objection_to_aside(Ledger& ledger, const KnownJob& job, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
-    if (lane.asides >= pool.settings->aside_max) return {invariant::bounds, "its lane has aside_max asides"};
+    if (lane.asides >= pool.settings->aside_max)
+        return {invariant::bounds, "its lane has aside_max asides"};
     if (!job.wanted.is_none()) return {};
     for (const KnownLane& other : pool.lanes)
-        if (other.asides < lane.asides && is_open(ledger, other)) return {invariant::placement, "another lane has fewer asides"};
+        if (other.asides < lane.asides && is_open(ledger, other))
+            return {invariant::placement, "another lane has fewer asides"};
     return {};
 }
 
-Objection objection_to_send(Ledger& ledger, const KnownJob& job, const KnownWorker& worker, const SendJob& send) {
-    if (worker.lane != send.lane || worker.pool != job.pool) return {invariant::one_owner, "its worker belongs elsewhere"};
-    for (const Objection& objection : {objection_to_job(ledger, job, send), objection_to(ledger, worker),
-                                       objection_to_company(ledger, job, worker, send)})
+Objection objection_to_send(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
+                            const SendJob& send) {
+    if (worker.lane != send.lane || worker.pool != job.pool)
+        return {invariant::one_owner, "its worker belongs elsewhere"};
+    for (const Objection& objection :
+         {objection_to_job(ledger, job, send), objection_to(ledger, worker),
+          objection_to_company(ledger, job, worker, send)})
         if (!objection.is_none()) return objection;
     if (job.aside) return objection_to_aside(ledger, job, worker);
     const Objection objection = objection_to_batch(ledger, worker, send);
@@ -126,34 +161,47 @@ Objection objection_to_send(Ledger& ledger, const KnownJob& job, const KnownWork
 void check_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
-    if (send.batch_index + 1 != send.batch_size || send.batch_size == pool.settings->batch || lane.lone_ride != nullptr) return;
+    if (send.batch_index + 1 != send.batch_size || send.batch_size == pool.settings->batch ||
+        lane.lone_ride != nullptr)
+        return;
     if (pool.queue.empty() && lane.queue.empty()) return;
-    if (is_open(ledger, lane)) broken(ledger, invariant::no_idle, "the batch of attempt {} has room, and jobs wait", show(send.attempt));
+    if (is_open(ledger, lane))
+        broken(ledger, invariant::no_idle, "the batch of attempt {} has room, and jobs wait",
+               show(send.attempt));
 }
 
 void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownWorker& worker = *attempt.worker;
     if (attempt.over || worker.is_ending()) return;
-    const CancelPolicy policy = attempt.aside ? CancelPolicy::close : ledger.pool_of(worker).settings->cancel;
+    const CancelPolicy policy =
+        attempt.aside ? CancelPolicy::close : ledger.pool_of(worker).settings->cancel;
     switch (policy) {
         case CancelPolicy::finish: return;
         case CancelPolicy::close:
-            if (!attempt.cancelled) broken(ledger, invariant::cancel, "attempt {} is abandoned, but not cancelled", show(attempt.id));
+            if (!attempt.cancelled)
+                broken(ledger, invariant::cancel, "attempt {} is abandoned, but not cancelled",
+                       show(attempt.id));
             return;
-        case CancelPolicy::kill: broken(ledger, invariant::cancel, "attempt {} is abandoned, but its worker not killed", show(attempt.id)); return;
+        case CancelPolicy::kill:
+            broken(ledger, invariant::cancel, "attempt {} is abandoned, but its worker not killed",
+                   show(attempt.id));
+            return;
     }
 }
 
-/// It is looked at after slow_min, and whenever its run has doubled: so beyond twice the limit it has been seen.
+/// It is looked at after slow_min, and whenever its run has doubled: so beyond twice the limit it
+/// has been seen.
 void check_slow(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownPool& pool = ledger.pool_of(*attempt.worker);
     const Duration usual = ledger.seen_pool(pool.id).usual_run;
-    const bool decidable = !attempt.aside && attempt.job != nullptr && attempt.usual_known_at_send && pool.usual_since <= attempt.sent;
+    const bool decidable = !attempt.aside && attempt.job != nullptr &&
+                           attempt.usual_known_at_send && pool.usual_since <= attempt.sent;
     if (!decidable || attempt.reported_slow || usual == Duration::zero()) return;
-    const Duration seen_by = std::max(pool.settings->slow_min, 2 * usual * pool.settings->slow_factor);
+    const Duration seen_by =
+        std::max(pool.settings->slow_min, 2 * usual * pool.settings->slow_factor);
     if (ledger.now - attempt.sent >= seen_by)
-        broken(ledger, invariant::slow, "attempt {} runs for {}, usual are {}, and is not reported", show(attempt.id),
-               show(ledger.now - attempt.sent), show(usual));
+        broken(ledger, invariant::slow, "attempt {} runs for {}, usual are {}, and is not reported",
+               show(attempt.id), show(ledger.now - attempt.sent), show(usual));
 }
 
 }  // namespace
@@ -161,26 +209,36 @@ void check_slow(Ledger& ledger, const KnownAttempt& attempt) {
 void judge(Ledger& ledger, const SendJob& send) {
     KnownJob* job = ledger.find(send.job);
     KnownWorker* worker = ledger.find(send.worker);
-    if (job == nullptr) return broken(ledger, invariant::one_owner, "job {} is sent, but does not live", show(send.job));
-    if (worker == nullptr) return broken(ledger, invariant::ending, "job {} is sent to {}, which is gone", show(send.job), show(send.worker));
+    if (job == nullptr)
+        return broken(ledger, invariant::one_owner, "job {} is sent, but does not live",
+                      show(send.job));
+    if (worker == nullptr)
+        return broken(ledger, invariant::ending, "job {} is sent to {}, which is gone",
+                      show(send.job), show(send.worker));
     const Objection objection = objection_to_send(ledger, *job, *worker, send);
     if (!objection.is_none())
-        return broken(ledger, objection.invariant, "job {} is sent to worker {} of lane {}, but {}", show(send.job), show(send.worker),
-                      show(send.lane), objection.why);
+        return broken(ledger, objection.invariant, "job {} is sent to worker {} of lane {}, but {}",
+                      show(send.job), show(send.worker), show(send.lane), objection.why);
     ledger.ride(*job, *worker, send);
     if (!job->aside) check_batch(ledger, *worker, send);
 }
 
 void judge(Ledger& ledger, const CancelAttempt& cancel) {
     KnownAttempt* attempt = ledger.find(cancel.attempt);
-    if (attempt == nullptr || attempt->worker->id != cancel.worker || (attempt->over && !ledger.late))
-        return broken(ledger, invariant::ending, "attempt {} is cancelled, but not aboard", show(cancel.attempt));
+    if (attempt == nullptr || attempt->worker->id != cancel.worker ||
+        (attempt->over && !ledger.late))
+        return broken(ledger, invariant::ending, "attempt {} is cancelled, but not aboard",
+                      show(cancel.attempt));
     if (attempt->over) return;
     if (attempt->worker->is_ending())
-        return broken(ledger, invariant::ending, "attempt {} is cancelled, but its worker is ending", show(cancel.attempt));
-    if (attempt->cancelled) return broken(ledger, invariant::cancel, "attempt {} is cancelled twice", show(cancel.attempt));
+        return broken(ledger, invariant::ending,
+                      "attempt {} is cancelled, but its worker is ending", show(cancel.attempt));
+    if (attempt->cancelled)
+        return broken(ledger, invariant::cancel, "attempt {} is cancelled twice",
+                      show(cancel.attempt));
     if (!attempt->aside && ledger.pool_of(*attempt->worker).settings->cancel != CancelPolicy::close)
-        return broken(ledger, invariant::cancel, "attempt {} is cancelled against the policy", show(cancel.attempt));
+        return broken(ledger, invariant::cancel, "attempt {} is cancelled against the policy",
+                      show(cancel.attempt));
     attempt->cancelled = true;
     ledger.cancelled_now.push_back(attempt);
 }
@@ -188,29 +246,40 @@ void judge(Ledger& ledger, const CancelAttempt& cancel) {
 void judge(Ledger& ledger, const ReportSlowJob& report) {
     KnownAttempt* attempt = ledger.find(report.attempt);
     if (attempt == nullptr || attempt->worker->id != report.worker || attempt->job_id != report.job)
-        return broken(ledger, invariant::slow, "attempt {} is reported slow, but not aboard", show(report.attempt));
+        return broken(ledger, invariant::slow, "attempt {} is reported slow, but not aboard",
+                      show(report.attempt));
     const KnownPool& pool = ledger.pool_of(*attempt->worker);
     const Duration run = ledger.now - attempt->sent;
-    if (attempt->reported_slow) return broken(ledger, invariant::slow, "attempt {} is reported slow twice", show(report.attempt));
+    if (attempt->reported_slow)
+        return broken(ledger, invariant::slow, "attempt {} is reported slow twice",
+                      show(report.attempt));
     attempt->reported_slow = true;
-    const bool known = pool.answered_hi >= pool.settings->slow_samples_min && report.usual >= pool.fastest && report.usual <= pool.slowest;
-    if (!known) return broken(ledger, invariant::slow, "{} was never usual in pool {}", show(report.usual), show(pool.id));
+    const bool known = pool.answered_hi >= pool.settings->slow_samples_min &&
+                       report.usual >= pool.fastest && report.usual <= pool.slowest;
+    if (!known)
+        return broken(ledger, invariant::slow, "{} was never usual in pool {}", show(report.usual),
+                      show(pool.id));
     if (run < pool.settings->slow_min || run < report.usual * pool.settings->slow_factor)
-        broken(ledger, invariant::slow, "attempt {} is reported slow after {}, usual are {}", show(report.attempt), show(run), show(report.usual));
+        broken(ledger, invariant::slow, "attempt {} is reported slow after {}, usual are {}",
+               show(report.attempt), show(run), show(report.usual));
 }
 
 void check_attempt_times(Ledger& ledger) {
     if (ledger.open_batch.next != 0) broken(ledger, invariant::capacity, "a batch is not complete");
     for (const KnownAttempt* attempt : ledger.abandoned_now) check_abandoned(ledger, *attempt);
     for (const KnownAttempt* attempt : ledger.cancelled_now)
-        if (attempt->job != nullptr && !attempt->over) broken(ledger, invariant::cancel, "attempt {} is cancelled, but its job lives", show(attempt->id));
+        if (attempt->job != nullptr && !attempt->over)
+            broken(ledger, invariant::cancel, "attempt {} is cancelled, but its job lives",
+                   show(attempt->id));
     if (!ledger.timed) return;
     for (auto& [id, attempt] : ledger.attempts) {
         if (attempt.over) continue;
         const PoolSettings& rules = *ledger.pool_of(*attempt.worker).settings;
-        if (later(attempt.moved, rules.job_timeout) <= ledger.now && attempt.timed_out_at == never) attempt.timed_out_at = ledger.now;
+        if (later(attempt.moved, rules.job_timeout) <= ledger.now && attempt.timed_out_at == never)
+            attempt.timed_out_at = ledger.now;
         if (attempt.job != nullptr && attempt.timed_out_at != never)
-            return broken(ledger, invariant::in_time, "job {} outlives job_timeout", show(attempt.job_id));
+            return broken(ledger, invariant::in_time, "job {} outlives job_timeout",
+                          show(attempt.job_id));
         check_slow(ledger, attempt);
     }
 }

@@ -7,16 +7,36 @@ namespace turnpike::sim {
 
 namespace {
 
-bool a_job_waits_for(const KnownPool& pool, const KnownLane& lane) { return !pool.queue.empty() || !lane.queue.empty(); }
+bool a_job_waits_for(const KnownPool& pool, const KnownLane& lane) {
+    return !pool.queue.empty() || !lane.queue.empty();
+}
 
 void check_lane(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
     const LaneView& seen = ledger.seen_lane(lane.id);
     if (!a_job_waits_for(pool, lane)) return;
     if (seen.takes_jobs && seen.slots_free > 0)
-        return broken(ledger, invariant::no_idle, "lane {} says that it takes jobs, and jobs wait", show(lane.id));
-    if (seen.reserved || lane.lone_ride != nullptr || lane.batches.size() >= pool.settings->slots) return;
+        return broken(ledger, invariant::no_idle, "lane {} says that it takes jobs, and jobs wait",
+                      show(lane.id));
+    if (seen.reserved || lane.lone_ride != nullptr || lane.batches.size() >= pool.settings->slots)
+        return;
     if (ledger.plain_worker(lane) != nullptr)
-        broken(ledger, invariant::no_idle, "lane {} serves and has a free slot, and jobs wait", show(lane.id));
+        broken(ledger, invariant::no_idle, "lane {} serves and has a free slot, and jobs wait",
+               show(lane.id));
+}
+
+/// Nobody waits for a lane that is off for good.
+void check_hopeless(Ledger& ledger, const KnownPool& pool) {
+    bool all_off = true;
+    for (const KnownLane& lane : pool.lanes) {
+        const bool off = is_off(ledger.seen_lane(lane.id).state);
+        all_off = all_off && off;
+        if (off && !lane.queue.empty())
+            return broken(ledger, invariant::in_time, "jobs wait for lane {}, which is off",
+                          show(lane.id));
+    }
+    if (all_off)
+        broken(ledger, invariant::in_time, "jobs wait before pool {}, whose lanes are all off",
+               show(pool.id));
 }
 
 /// Could this lane be reserved, or get the job that it is reserved for?
@@ -24,27 +44,48 @@ bool is_fit(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
     return (wanted.is_none() || wanted == lane.id) && ledger.plain_worker(lane) != nullptr;
 }
 
+/// The lane that was reserved in this turn had fewest aboard; others can only have got more since.
+void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserved) {
+    if (ledger.lane_before(reserved.id).reserved || reserved.lone_ride != nullptr) return;
+    const bool free = std::ranges::all_of(
+        pool.alone, [&](const QueueKey& key) { return ledger.find(key.job)->wanted.is_none(); });
+    for (const KnownLane& other : pool.lanes)
+        if (free && other.riders < reserved.riders &&
+            other.riders + other.asides < reserved.riders + reserved.asides &&
+            ledger.plain_worker(other) != nullptr)
+            return broken(ledger, invariant::placement,
+                          "lane {} is reserved, but lane {} has less aboard", show(reserved.id),
+                          show(other.id));
+}
+
 void check_pool(Ledger& ledger, const KnownPool& pool) {
     const KnownLane* reserved = nullptr;
     for (const KnownLane& lane : pool.lanes) {
         if (!ledger.seen_lane(lane.id).reserved) continue;
-        if (reserved != nullptr) return broken(ledger, invariant::alone, "two lanes of pool {} are reserved", show(pool.id));
+        if (reserved != nullptr)
+            return broken(ledger, invariant::alone, "two lanes of pool {} are reserved",
+                          show(pool.id));
         reserved = &lane;
     }
     const bool waits = !pool.alone.empty();
     const bool unclear = pool.perhaps_alone + pool.perhaps_lone_rides > 0;
     if (reserved != nullptr && !waits && pool.lone_rides == 0 && !unclear)
-        return broken(ledger, invariant::alone, "lane {} is reserved for nobody", show(reserved->id));
+        return broken(ledger, invariant::alone, "lane {} is reserved for nobody",
+                      show(reserved->id));
     if (!waits || pool.lone_rides > 0 || unclear) return;
     if (reserved == nullptr) {
         for (const QueueKey& key : pool.alone)
             for (const KnownLane& lane : pool.lanes)
                 if (is_fit(ledger, lane, ledger.find(key.job)->wanted))
-                    return broken(ledger, invariant::no_idle, "job {} must ride alone, and lane {} is not reserved for it", show(key.job), show(lane.id));
+                    return broken(ledger, invariant::no_idle,
+                                  "job {} must ride alone, and lane {} is not reserved for it",
+                                  show(key.job), show(lane.id));
         return;
     }
+    check_choice(ledger, pool, *reserved);
     if (reserved->riders + reserved->asides == 0 && ledger.plain_worker(*reserved) != nullptr)
-        broken(ledger, invariant::no_idle, "lane {} is reserved and empty, and its job waits", show(reserved->id));
+        broken(ledger, invariant::no_idle, "lane {} is reserved and empty, and its job waits",
+               show(reserved->id));
 }
 
 }  // namespace
@@ -52,6 +93,7 @@ void check_pool(Ledger& ledger, const KnownPool& pool) {
 void check_idle_lanes(Ledger& ledger) {
     for (const KnownPool& pool : ledger.pools) {
         if (pool.queued == 0) continue;
+        check_hopeless(ledger, pool);
         for (const KnownLane& lane : pool.lanes) check_lane(ledger, pool, lane);
     }
 }

@@ -10,66 +10,82 @@ namespace {
 
 /// Workers that certainly have a turn to load.
 std::uint64_t loading(const Ledger& ledger) {
-    return static_cast<std::uint64_t>(std::ranges::count_if(
-        ledger.workers, [](const auto& entry) { return !entry.second.ready && !entry.second.is_ending(); }));
+    return static_cast<std::uint64_t>(std::ranges::count_if(ledger.workers, [](const auto& entry) {
+        return !entry.second.ready && !entry.second.is_ending();
+    }));
 }
 
 Objection objection_to_generation(Ledger& ledger, const KnownPool& pool, const StartWorker& start) {
     const PoolView& then = ledger.pool_before(pool.id);
     const PoolView& seen = ledger.seen_pool(pool.id);
     if (start.generation == then.good || start.generation == seen.good) return {};
-    if (start.generation != then.reloading && start.generation != seen.reloading) return {invariant::reload, "its generation is not good"};
-    if (!is_among(pool.asked, start.generation)) return {invariant::reload, "nobody asked for its generation"};
-    if (is_among(pool.failed, start.generation)) return {invariant::proof, "its generation failed a proof"};
+    if (start.generation != then.reloading && start.generation != seen.reloading)
+        return {invariant::reload, "its generation is not good"};
+    if (!is_among(pool.asked, start.generation))
+        return {invariant::reload, "nobody asked for its generation"};
+    if (is_among(pool.failed, start.generation))
+        return {invariant::proof, "its generation failed a proof"};
     return {};
 }
 
 /// A lane has one worker; while a generation spreads beside the old one, two.
-Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane, const StartWorker& start) {
+Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
+                                 const StartWorker& start) {
     if (lane.workers.empty()) return {};
     if (lane.workers.size() > 1) return {invariant::bounds, "its lane has two workers"};
     const KnownWorker& other = *lane.workers.front();
     if (other.is_ending()) return {invariant::restart, "its predecessor is not gone"};
     const bool beside = pool.settings->reload == ReloadKind::beside && !pool.asked.empty();
-    if (!beside || (other.generation == start.generation && !pool.odd_reload)) return {invariant::restart, "its predecessor lives"};
+    if (!beside || (other.generation == start.generation && !pool.odd_reload))
+        return {invariant::restart, "its predecessor lives"};
     return {};
 }
 
 Objection objection_to_lane(Ledger& ledger, const KnownLane& lane, const StartWorker& start) {
-    if (lane.drained || lane.gpu_lost || is_off(ledger.seen_lane(lane.id).state)) return {invariant::off, "the lane is off"};
+    if (lane.drained || lane.gpu_lost || is_off(ledger.seen_lane(lane.id).state))
+        return {invariant::off, "the lane is off"};
     if (!lane.workers.empty()) return {};
-    if (lane.memory_held == Sure::yes) return {invariant::restart, "the memory of its predecessor is not free"};
+    if (lane.memory_held == Sure::yes)
+        return {invariant::restart, "the memory of its predecessor is not free"};
     const bool ordinary = start.generation == ledger.pool_before(lane.pool).good;
     if (ordinary && lane.must_stay_down) return {invariant::off, "the lane had to stay down"};
-    if (ordinary && ledger.now < lane.not_before) return {invariant::restart, "its delay is not over"};
+    if (ordinary && ledger.now < lane.not_before)
+        return {invariant::restart, "its delay is not over"};
     return {};
 }
 
-Objection objection_to_start(Ledger& ledger, const KnownPool& pool, const KnownLane& lane, const StartWorker& start) {
+Objection objection_to_start(Ledger& ledger, const KnownPool& pool, const KnownLane& lane,
+                             const StartWorker& start) {
     if (ledger.find(start.worker) != nullptr || is_among(ledger.recent_workers, start.worker.value))
         return {invariant::one_owner, "its id was used before"};
-    for (const Objection& objection : {objection_to_generation(ledger, pool, start), objection_to_neighbour(pool, lane, start),
-                                       objection_to_lane(ledger, lane, start)})
+    for (const Objection& objection :
+         {objection_to_generation(ledger, pool, start), objection_to_neighbour(pool, lane, start),
+          objection_to_lane(ledger, lane, start)})
         if (!objection.is_none()) return objection;
     const std::uint64_t loading_max = ledger.settings.load_parallel_max;
-    if (loading_max != 0 && loading(ledger) >= loading_max) return {invariant::bounds, "load_parallel_max workers are loading"};
+    if (loading_max != 0 && loading(ledger) >= loading_max)
+        return {invariant::bounds, "load_parallel_max workers are loading"};
     if (ledger.left || (ledger.shutting_down && ledger.jobs.empty() && ledger.before.jobs == 0))
         return {invariant::shutdown, "nobody needs it any more"};
     return {};
 }
 
-bool some_rider_is_unwanted(const Ledger& ledger, const KnownWorker& worker, const PoolSettings& rules) {
+bool some_rider_is_unwanted(const Ledger& ledger, const KnownWorker& worker,
+                            const PoolSettings& rules) {
     return std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
         if (attempt->aside) return false;
-        return attempt->job == nullptr || attempt->job->must_end || attempt->job->deadline <= ledger.now ||
+        return attempt->job == nullptr || attempt->job->must_end ||
+               attempt->job->deadline <= ledger.now ||
                ledger.now - attempt->moved >= rules.job_timeout;
     });
 }
 
 bool all_are_overdue(const Ledger& ledger, const KnownWorker& worker, const PoolSettings& rules) {
-    return !worker.aboard.empty() && std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
-        return attempt->job == nullptr && ledger.now - attempt->moved >= rules.job_timeout + rules.cancel_grace;
-    });
+    return !worker.aboard.empty() &&
+           std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
+               return attempt->job == nullptr &&
+                      ledger.now - attempt->moved >= rules.job_timeout + rules.cancel_grace;
+           });
 }
 
 /// Is there a reason to kill it at once, without asking it to stop first?
@@ -79,19 +95,29 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     switch (reason) {
         case Reason::exited: return worker.exited_at != never;
         case Reason::load_silent:
-            return rules.ownership == Ownership::owned && !worker.ready && ledger.now - worker.progressed_lo >= rules.load_timeout;
+            return rules.ownership == Ownership::owned && !worker.ready &&
+                   ledger.now - worker.progressed_lo >= rules.load_timeout;
         case Reason::misbehaved:
         case Reason::unhealthy: return worker.crashed && worker.killed_at == never;
         case Reason::not_answering:
-            return worker.probe.refused || worker.probe.failures_hi + (worker.probe.out ? 1 : 0) >= rules.probe_failures_max;
-        case Reason::proof_silent: return worker.proof.out && ledger.now - worker.proof.sent >= rules.proof_timeout;
+            return worker.probe.refused ||
+                   worker.probe.failures_hi +
+                           (worker.probe.out && worker.probe.perhaps_clean ? 1 : 0) >=
+                       rules.probe_failures_max;
+        case Reason::proof_silent:
+            return worker.proof.out && ledger.now - worker.proof.sent >= rules.proof_timeout;
         case Reason::job_stuck: return all_are_overdue(ledger, worker, rules);
-        case Reason::job_cancelled: return rules.cancel == CancelPolicy::kill && some_rider_is_unwanted(ledger, worker, rules);
+        case Reason::job_cancelled:
+            return rules.cancel == CancelPolicy::kill &&
+                   some_rider_is_unwanted(ledger, worker, rules);
         case Reason::gpu_lost: return lane.gpu_lost;
-        case Reason::restart_asked: return worker.restarts_asked >= 2 || (worker.restarts_asked == 1 && worker.killed_at != never);
+        case Reason::restart_asked:
+            return worker.restarts_asked >= 2 ||
+                   (worker.restarts_asked == 1 && worker.killed_at != never);
         case Reason::shutting_down: return ledger.shutting_down && ledger.shutdown_by <= ledger.now;
         case Reason::proof_failed: return worker.proof.failed;
-        case Reason::reload_abandoned: return worker.generation != ledger.seen_pool(worker.pool).good;
+        case Reason::reload_abandoned:
+            return worker.generation != ledger.seen_pool(worker.pool).good;
         case Reason::none:
         case Reason::disagrees:
         case Reason::will_not_die:
@@ -107,17 +133,43 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     return false;
 }
 
+/// In place, one lane goes first.
+bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
+    return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
+        return lane.id != worker.lane &&
+               std::ranges::any_of(lane.workers, [&](const KnownWorker* other) {
+                   const bool made_room = other->end_reason == Reason::replaced &&
+                                          other->stopped_turn >= pool.reload_turn && !other->gone;
+                   return made_room || (other->generation == pool.tried && !other->is_ending());
+               });
+    });
+}
+
+/// By a generation that is good, or that is tried in its place.
+bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
+    const KnownPool& pool = ledger.pool_of(worker);
+    const PoolView& seen = ledger.seen_pool(pool.id);
+    if (worker.generation != seen.good || pool.odd_reload) return !pool.asked.empty();
+    if (ledger.lane_of(worker).drained) return !pool.asked.empty();
+    const bool reloads =
+        !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
+    return pool.settings->reload == ReloadKind::in_place && reloads &&
+           !is_tried_elsewhere(pool, worker);
+}
+
 bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) {
     const KnownPool& pool = ledger.pool_of(worker);
     switch (reason) {
-        case Reason::drain_asked: return ledger.lane_of(worker).drained || (worker.drain_asked && !pool.asked.empty());
+        case Reason::drain_asked:
+            return ledger.lane_of(worker).drained || (worker.drain_asked && !pool.asked.empty());
         case Reason::restart_asked: return worker.restarts_asked > 0;
         case Reason::proof_failed: return worker.proof.failed;
         case Reason::disagrees: return worker.disagreed_hi;
-        case Reason::replaced:
+        case Reason::replaced: return is_replaced(ledger, worker);
         case Reason::reload_abandoned: return !pool.asked.empty();
         case Reason::shutting_down: return ledger.shutting_down;
-        case Reason::will_not_die: return ledger.seen_lane(worker.lane).state == LaneState::quarantined;
+        case Reason::will_not_die:
+            return ledger.seen_lane(worker.lane).state == LaneState::quarantined;
         case Reason::none:
         case Reason::exited:
         case Reason::load_silent:
@@ -146,37 +198,52 @@ std::string_view invariant_of_cause(Reason reason) {
 
 void check_waits(Ledger& ledger, const KnownWorker& worker) {
     const PoolSettings& rules = *ledger.pool_of(worker).settings;
-    const auto is_over = [&](Instant from, Duration wait) { return from != never && later(from, wait) <= ledger.now; };
+    const auto is_over = [&](Instant from, Duration wait) {
+        return from != never && later(from, wait) <= ledger.now;
+    };
     if (is_over(worker.stopped_at, rules.stop_grace) && worker.killed_at == never)
-        return broken(ledger, invariant::clock, "worker {} should have stopped, and is not killed", show(worker.id));
+        return broken(ledger, invariant::clock, "worker {} should have stopped, and is not killed",
+                      show(worker.id));
     if (worker.is_ending()) return;
-    if (!worker.ready && rules.ownership == Ownership::owned && is_over(worker.progressed_hi, rules.load_timeout))
-        return broken(ledger, invariant::clock, "worker {} loads in silence, and is not killed", show(worker.id));
+    if (!worker.ready && rules.ownership == Ownership::owned &&
+        is_over(worker.progressed_hi, rules.load_timeout))
+        return broken(ledger, invariant::clock, "worker {} loads in silence, and is not killed",
+                      show(worker.id));
     if (worker.proof.out && is_over(worker.proof.sent, rules.proof_timeout))
-        return broken(ledger, invariant::clock, "worker {} does not answer its proof, and is not killed", show(worker.id));
-    const bool stuck = !worker.aboard.empty() && std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
-        return is_over(attempt->timed_out_at, rules.cancel_grace);
-    });
-    if (stuck) broken(ledger, invariant::cancel, "all attempts of worker {} are overdue, and it is not killed", show(worker.id));
+        return broken(ledger, invariant::clock,
+                      "worker {} does not answer its proof, and is not killed", show(worker.id));
+    const bool stuck = !worker.aboard.empty() &&
+                       std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
+                           return is_over(attempt->timed_out_at, rules.cancel_grace);
+                       });
+    if (stuck)
+        broken(ledger, invariant::cancel,
+               "all attempts of worker {} are overdue, and it is not killed", show(worker.id));
 }
 
 /// A worker that survives the kill costs its lane.
 void check_survivor(Ledger& ledger, KnownWorker& worker) {
     if (worker.killed_at == never || worker.given_up) return;
-    if (later(worker.killed_at, ledger.pool_of(worker).settings->kill_patience) > ledger.now) return;
+    if (later(worker.killed_at, ledger.pool_of(worker).settings->kill_patience) > ledger.now)
+        return;
     worker.given_up = true;
     if (ledger.seen_lane(worker.lane).state != LaneState::quarantined)
-        broken(ledger, invariant::clock, "worker {} will not die, and lane {} is not quarantined", show(worker.id), show(worker.lane));
+        broken(ledger, invariant::clock, "worker {} will not die, and lane {} is not quarantined",
+               show(worker.id), show(worker.lane));
 }
 
 }  // namespace
 
 void judge(Ledger& ledger, const StartWorker& start) {
     KnownLane* lane = ledger.find(start.lane);
-    if (lane == nullptr) return broken(ledger, invariant::one_owner, "worker {} is started on no lane", show(start.worker));
-    const Objection objection = objection_to_start(ledger, ledger.pools[lane->pool.value], *lane, start);
+    if (lane == nullptr)
+        return broken(ledger, invariant::one_owner, "worker {} is started on no lane",
+                      show(start.worker));
+    const Objection objection =
+        objection_to_start(ledger, ledger.pools[lane->pool.value], *lane, start);
     if (!objection.is_none())
-        return broken(ledger, objection.invariant, "worker {} is started on lane {}, but {}", show(start.worker), show(start.lane), objection.why);
+        return broken(ledger, objection.invariant, "worker {} is started on lane {}, but {}",
+                      show(start.worker), show(start.lane), objection.why);
     KnownWorker& worker = ledger.workers[start.worker];
     worker.id = start.worker;
     worker.lane = lane->id;
@@ -185,35 +252,53 @@ void judge(Ledger& ledger, const StartWorker& start) {
     worker.progressed_lo = worker.progressed_hi = worker.idle_since = ledger.now;
     worker.trust.rests_until = ledger.now;
     lane->workers.push_back(&worker);
+    ++lane->starts;
     lane->expects_start = lane->must_stay_down = false;
-    if (lane->latest_failed == Sure::yes) lane->latest_failed = Sure::maybe;
 }
 
 void judge(Ledger& ledger, const StopWorker& stop) {
     KnownWorker* worker = ledger.find(stop.worker);
-    if (worker == nullptr) return broken(ledger, invariant::ending, "worker {} is stopped, but gone", show(stop.worker));
-    if (worker->is_ending()) return broken(ledger, invariant::ending, "worker {} is stopped, but ending", show(stop.worker));
-    if (std::ranges::any_of(worker->aboard, [](const KnownAttempt* attempt) { return attempt->job != nullptr; }))
-        return broken(ledger, invariant::ending, "worker {} is stopped with a job aboard", show(stop.worker));
+    if (worker == nullptr)
+        return broken(ledger, invariant::ending, "worker {} is stopped, but gone",
+                      show(stop.worker));
+    if (worker->is_ending())
+        return broken(ledger, invariant::ending, "worker {} is stopped, but ending",
+                      show(stop.worker));
+    if (std::ranges::any_of(worker->aboard,
+                            [](const KnownAttempt* attempt) { return attempt->job != nullptr; }))
+        return broken(ledger, invariant::ending, "worker {} is stopped with a job aboard",
+                      show(stop.worker));
     if (!is_cause_to_stop(ledger, *worker, stop.reason))
-        return broken(ledger, invariant_of_cause(stop.reason), "worker {} is stopped for {}, which is not so", show(stop.worker), name_of(stop.reason));
+        return broken(ledger, invariant_of_cause(stop.reason),
+                      "worker {} is stopped for {}, which is not so", show(stop.worker),
+                      name_of(stop.reason));
+    if (stop.reason == Reason::disagrees) ledger.trouble(*worker);
     ledger.die(*worker, Ledger::Death::ordered);
     worker->stopped_at = ledger.now;
+    worker->stopped_turn = ledger.turn;
     worker->end_reason = stop.reason;
 }
 
 void judge(Ledger& ledger, const KillWorker& kill) {
     KnownWorker* worker = ledger.find(kill.worker);
-    if (worker == nullptr || (worker->gone && !ledger.late)) return broken(ledger, invariant::ending, "worker {} is killed, but gone", show(kill.worker));
+    if (worker == nullptr || (worker->gone && !ledger.late))
+        return broken(ledger, invariant::ending, "worker {} is killed, but gone",
+                      show(kill.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
-    const bool asked_in_vain = worker->stopped_at != never && later(worker->stopped_at, rules.stop_grace) <= ledger.now;
-    if (!asked_in_vain && worker->exited_at == never && !is_cause_to_kill(ledger, *worker, kill.reason))
-        return broken(ledger, invariant_of_cause(kill.reason), "worker {} is killed for {}, which is not so", show(kill.worker), name_of(kill.reason));
-    if (kill.reason == Reason::load_silent || kill.reason == Reason::not_answering || kill.reason == Reason::proof_silent)
+    const bool asked_in_vain =
+        worker->stopped_at != never && later(worker->stopped_at, rules.stop_grace) <= ledger.now;
+    if (!asked_in_vain && worker->exited_at == never &&
+        !is_cause_to_kill(ledger, *worker, kill.reason))
+        return broken(ledger, invariant_of_cause(kill.reason),
+                      "worker {} is killed for {}, which is not so", show(kill.worker),
+                      name_of(kill.reason));
+    if (kill.reason == Reason::load_silent || kill.reason == Reason::not_answering ||
+        kill.reason == Reason::proof_silent)
         ledger.crash(*worker, Sure::yes);
     if (worker->end_reason == Reason::none) worker->end_reason = kill.reason;
     if (!worker->dead) ledger.die(*worker, Ledger::Death::ordered);
-    if (worker->killed_at == never || kill.reason == Reason::restart_asked) {  // one that would not die is killed once more
+    if (worker->killed_at == never ||
+        kill.reason == Reason::restart_asked) {  // one that would not die is killed once more
         worker->killed_at = ledger.now;
         worker->given_up = false;
     }
@@ -222,15 +307,19 @@ void judge(Ledger& ledger, const KillWorker& kill) {
 void check_workers(Ledger& ledger) {
     for (const KnownWorker* worker : ledger.touched_workers) {
         if (worker->must_kill && worker->killed_at == never)
-            return broken(ledger, invariant::ending, "worker {} had to be killed", show(worker->id));
+            return broken(ledger, invariant::ending, "worker {} had to be killed",
+                          show(worker->id));
         if (worker->must_end && worker->killed_at == never && worker->stopped_at == never)
-            return broken(ledger, invariant::proof, "worker {} failed its proof, and is not stopped", show(worker->id));
+            return broken(ledger, worker->proof.failed ? invariant::proof : invariant::ending,
+                          "worker {} had to be stopped", show(worker->id));
     }
     for (KnownLane& lane : ledger.lanes) {
         for (KnownWorker* worker : lane.workers) {
             const bool leaves = worker->retired || lane.drained || lane.gpu_lost;
             if (leaves && worker->aboard.empty() && !worker->is_ending() && !worker->proof.out)
-                return broken(ledger, invariant::ending, "worker {} has to leave and has nothing aboard, but is not stopped", show(worker->id));
+                return broken(ledger, invariant::ending,
+                              "worker {} has to leave and has nothing aboard, but is not stopped",
+                              show(worker->id));
             if (!ledger.timed) continue;
             check_waits(ledger, *worker);
             check_survivor(ledger, *worker);

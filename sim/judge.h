@@ -1,5 +1,5 @@
-// The judges of one turn. Each action is judged against the ledger and then written into it; what must hold after the
-// turn is checked when all its actions are written.
+// The judges of one turn. Each action is judged against the ledger and then written into it; what
+// must hold after the turn is checked when all its actions are written.
 #pragma once
 
 #include <string_view>
@@ -14,8 +14,10 @@ namespace turnpike::sim {
 
 /// The invariant does not hold. Text is made only for the first one.
 template <class... Parts>
-void broken(Ledger& ledger, std::string_view invariant, fmt::format_string<Parts...> text, Parts&&... parts) {
-    if (!ledger.violation) ledger.complain(invariant, fmt::format(text, std::forward<Parts>(parts)...));
+void broken(Ledger& ledger, std::string_view invariant, fmt::format_string<Parts...> text,
+            Parts&&... parts) {
+    if (!ledger.violation)
+        ledger.complain(invariant, fmt::format(text, std::forward<Parts>(parts)...));
 }
 
 /// Why something must not be; none: it may.

@@ -105,9 +105,12 @@ void Ledger::enqueue(KnownJob& job, bool fresh) {
     KnownLane* wanted = find(job.wanted);
     if (wanted != nullptr) ++wanted->queued_for_it;
     if (job.alone != Sure::no) pool.lone_change = turn;
-    if (pool.shares() && job.alone == Sure::yes) job.queue = &pool.alone;
-    else if (pool.shares() && job.alone == Sure::maybe) ++pool.perhaps_alone;
-    else job.queue = wanted != nullptr ? &wanted->queue : &pool.queue;
+    if (pool.shares() && job.alone == Sure::yes)
+        job.queue = &pool.alone;
+    else if (pool.shares() && job.alone == Sure::maybe)
+        ++pool.perhaps_alone;
+    else
+        job.queue = wanted != nullptr ? &wanted->queue : &pool.queue;
     if (job.queue != nullptr) job.queue->insert(job.key);
 }
 
@@ -115,8 +118,10 @@ void Ledger::leave_queue(KnownJob& job) {
     KnownPool& pool = pools[job.pool.value];
     --pool.queued;
     if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_it;
-    if (job.queue != nullptr) job.queue->erase(job.key);
-    else --pool.perhaps_alone;
+    if (job.queue != nullptr)
+        job.queue->erase(job.key);
+    else
+        --pool.perhaps_alone;
     job.queue = nullptr;
 }
 
@@ -149,6 +154,7 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     job.ride = &attempt;
     worker.aboard.push_back(&attempt);
     worker.probe.clean = false;
+    if (!job.aside) worker.probe.perhaps_clean = false;
     lane.last_job_hi = now;
     if (attempt.rides_alone) {
         lane.lone_ride = &attempt;
@@ -173,7 +179,8 @@ void Ledger::leave_worker(KnownAttempt& attempt) {
     KnownLane& lane = lane_of(worker);
     std::erase(worker.aboard, &attempt);
     const PoolSettings& rules = *pool_of(worker).settings;
-    if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace && rules.proof != ProofKind::none)
+    if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace &&
+        rules.proof != ProofKind::none)
         worker.proof.perhaps_needed = true;
     if (worker.aboard.empty()) worker.idle_since = now;
     attempt.over = true;
@@ -233,7 +240,8 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
     for (KnownPool& pool : pools) {
         const PoolView& then = pool_before(pool.id);
         const PoolView& seen_now = seen_pool(pool.id);
-        if (seen_now.reloading != then.reloading && !seen_now.reloading.is_none()) begin_reload(pool);
+        if (seen_now.reloading != then.reloading && !seen_now.reloading.is_none())
+            begin_reload(pool);
         if (seen_now.usual_run != then.usual_run) pool.usual_since = now;
     }
     for (const Action& action : actions) {
@@ -248,7 +256,8 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
 void Ledger::end_turn() {
     for (const JobId id : touched_jobs)
         if (KnownJob* job = find(id)) job->must_end = job->any_end = false, job->expected.reset();
-    for (KnownWorker* worker : touched_workers) worker->must_kill = worker->must_end = worker->killed_now = false;
+    for (KnownWorker* worker : touched_workers)
+        worker->must_kill = worker->must_end = worker->killed_now = false;
     touched_jobs.clear();
     touched_workers.clear();
     for (const KnownAttempt* attempt : ended_now) {
@@ -266,13 +275,20 @@ void Ledger::end_turn() {
         workers.erase(id);
     }
     gone_now.clear();
-    for (KnownLane& lane : lanes) lane.expects_start = lane.reported_now = false;
+    for (KnownLane& lane : lanes) {
+        lane.expects_start = lane.reported_now = false;
+        const bool replaced = seen_lane(lane.id).current !=
+                              lane_before(lane.id).current;  // whose outcomes count is left open
+        if (replaced && lane.latest_failed == Sure::yes) lane.latest_failed = Sure::maybe;
+    }
+    for (KnownPool& pool : pools) pool.majority_missing.reset();
     arrival = nullptr;
     event = nullptr;
 }
 
 void Ledger::complain(std::string_view invariant, std::string detail) {
-    if (!violation) violation = Violation{.invariant = std::string(invariant), .detail = std::move(detail)};
+    if (!violation)
+        violation = Violation{.invariant = std::string(invariant), .detail = std::move(detail)};
 }
 
 }  // namespace turnpike::sim

@@ -1,8 +1,10 @@
-// What an observer of the engine knows: every job, attempt, worker, lane and pool, from events and actions alone.
+// What an observer of the engine knows: every job, attempt, worker, lane and pool, from events and
+// actions alone.
 //
-// The ledger never guesses. Where docs/engine.md leaves a choice, it keeps both ends: `_lo` is what certainly holds (a rule
-// that bars something uses it), `_hi` what may hold (a rule that demands something uses it).
-// An event is taken first, then the turn's actions one after the other, each judged and then taken.
+// The ledger never guesses. Where docs/engine.md leaves a choice, it keeps both ends: `_lo` is what
+// certainly holds (a rule that bars something uses it), `_hi` what may hold (a rule that demands
+// something uses it). An event is taken first, then the turn's actions one after the other, each
+// judged and then taken.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +32,8 @@ enum class Sure : std::uint8_t { no, maybe, yes };
 
 /// A place in a queue: retries first, in their order; then by rank.
 struct QueueKey {
-    bool fresh = true;       // not a retry
-    std::int64_t rank = 0;   // fresh: queued at − priority × age_step; else the turn of its return
+    bool fresh = true;        // not a retry
+    std::int64_t rank = 0;    // fresh: queued at − priority × age_step; else the turn of its return
     std::uint64_t order = 0;  // of queueing
     std::uint8_t priority = 0;
     JobId job;
@@ -65,7 +67,7 @@ struct KnownJob {
     JobState state = JobState::arriving;
     Instant queued_at{};
     QueueKey key;
-    Queue* queue = nullptr;  // where it waits, if its order counts
+    Queue* queue = nullptr;        // where it waits, if its order counts
     KnownAttempt* ride = nullptr;  // while running
     std::uint32_t attempts = 0;
     AttemptId last;
@@ -89,7 +91,7 @@ struct KnownAttempt {
     bool aside = false;
     std::uint64_t batch = 0;
     Instant sent{};
-    Instant moved{};  // when job_timeout began to count
+    Instant moved{};               // when job_timeout began to count
     Instant timed_out_at = never;  // when we first saw it beyond job_timeout
     bool usual_known_at_send = false;
     bool begun = false;
@@ -97,14 +99,15 @@ struct KnownAttempt {
     bool reported_slow = false;
     bool rides_alone = false;
     bool perhaps_alone = false;
-    bool over = false;  // ended in this turn
+    bool over = false;       // ended in this turn
     Sure shared = Sure::no;  // in an earlier break
 };
 
 struct KnownProbe {
     std::uint32_t number = 0;
     bool out = false;
-    bool clean = true;  // nothing aboard since it began
+    bool clean = true;          // nothing aboard since it began, and no proof
+    bool perhaps_clean = true;  // but for asides
     std::uint32_t failures_lo = 0;
     std::uint32_t failures_hi = 0;
     bool refused = false;
@@ -123,6 +126,7 @@ struct KnownProof {
     bool asked = false;  // by ProveAsked, since its last one
     Instant sent{};
     Instant passed_at{};
+    Instant first_passed_at{};
     std::optional<std::uint32_t> vote;
 };
 
@@ -144,6 +148,7 @@ struct KnownWorker {
     Instant progressed_hi{};
     Instant ready_at = never;
     Instant stopped_at = never;
+    std::uint64_t stopped_turn = 0;
     Instant killed_at = never;
     Instant exited_at = never;
     Reason end_reason = Reason::none;
@@ -159,7 +164,7 @@ struct KnownWorker {
     bool disagreed_hi = false;
     bool crashed = false;  // its end was put down as a crash
     bool ever_current = false;
-    bool given_up = false;  // its lane was quarantined for it
+    bool given_up = false;    // its lane was quarantined for it
     bool must_kill = false;   // in this turn
     bool must_end = false;    // in this turn: stop or kill
     bool killed_now = false;  // this turn's actions kill it
@@ -196,7 +201,7 @@ struct KnownLane {
     std::uint32_t riders = 0;           // attempts that are no asides
     std::uint32_t asides = 0;
     KnownAttempt* lone_ride = nullptr;
-    Queue queue;  // jobs that want only this lane
+    Queue queue;                      // jobs that want only this lane
     std::uint64_t queued_for_it = 0;  // those that must ride alone, too
     Instant last_job_lo{};
     Instant last_job_hi{};
@@ -207,8 +212,10 @@ struct KnownLane {
     Sure memory_held = Sure::no;
     Sure latest_failed = Sure::no;
 
-    Instant not_before{};      // no ordinary start earlier
-    Instant last_trouble{};    // the latest end that may ask for a delay
+    Instant not_before{};    // no ordinary start earlier
+    Instant last_trouble{};  // the latest end that may ask for a delay
+    Instant not_after{};     // that delay is over for certain
+    std::uint32_t trouble_row = 0;
     Instant last_gone{};
     std::uint32_t crash_row = 0;
     std::vector<Instant> crashes_lo;
@@ -216,12 +223,14 @@ struct KnownLane {
     bool must_stay_down = false;  // failed, or quarantined, by what we saw
     bool ever_failed = false;
     bool failed_before_reload = false;
-    bool expects_start = false;   // in this turn
+    bool expects_start = false;  // in this turn
     std::uint32_t proof_failures_row = 0;
     std::uint32_t proof_failures_hi = 0;
     std::uint32_t disagreements_row = 0;
     std::uint32_t disagreements_hi = 0;
     std::uint64_t finished = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t starts = 0;
     bool reported_now = false;
     LaneState reported = LaneState::starting;
 };
@@ -232,7 +241,8 @@ struct KnownPool {
     std::span<KnownLane> lanes;
     Queue queue;  // jobs that any lane may take
     Queue alone;  // jobs that must ride alone
-    std::deque<QueueKey> waits;  // all queued jobs by time; left ones are dropped when they come to the front
+    std::deque<QueueKey>
+        waits;  // all queued jobs by time; left ones are dropped when they come to the front
     std::uint64_t arriving = 0;
     std::uint64_t arriving_asides = 0;
     std::uint64_t queued = 0;
@@ -244,9 +254,13 @@ struct KnownPool {
     std::uint64_t lone_change = 0;  // the turn in which a job that rides alone last came or went
     Counts counts;
     std::vector<Generation> asked;
+    Generation newest{0};           // of those asked for
+    Generation tried{0};            // the latest that was begun
+    std::uint64_t reload_turn = 0;  // when that was
     std::vector<Generation> ever_good;
     std::vector<Generation> failed;
-    bool odd_reload = false;  // one was asked for that is no newer
+    std::optional<bool> majority_missing;  // as this turn's vote must have shown
+    bool odd_reload = false;               // one was asked for that is no newer
     std::uint64_t answered_lo = 0;
     std::uint64_t answered_hi = 0;
     Duration fastest = Duration::max();
@@ -276,16 +290,17 @@ struct Ledger {
     bool shutting_down = false;
     Instant shutdown_by = never;
     bool left = false;
-    Instant jobs_due = never;      // no job's time is over before
-    std::vector<std::uint64_t> recent_jobs, recent_attempts, recent_workers;  // ids that were used not long ago
+    Instant jobs_due = never;  // no job's time is over before
+    std::vector<std::uint64_t> recent_jobs, recent_attempts,
+        recent_workers;  // ids that were used not long ago
 
     // the turn
     const Event* event = nullptr;
     Instant now{};
     std::uint64_t turn = 0;
     Instant deadline = never;  // what the engine asked for after the turn before
-    bool late = false;  // time was over before this event came: two causes in one turn
-    bool timed = false;  // TimePassed
+    bool late = false;         // time was over before this event came: two causes in one turn
+    bool timed = false;        // TimePassed
     const JobArrived* arrival = nullptr;  // until it is answered
     View before;
     View seen;
@@ -294,7 +309,7 @@ struct Ledger {
     std::vector<KnownAttempt*> cancelled_now;
     std::vector<KnownAttempt*> abandoned_now;
     std::vector<KnownWorker*> gone_now;
-    std::vector<JobId> touched_jobs;           // whose fate this turn decides
+    std::vector<JobId> touched_jobs;            // whose fate this turn decides
     std::vector<KnownWorker*> touched_workers;  // likewise
     std::optional<Violation> violation;
 
@@ -308,9 +323,15 @@ struct Ledger {
     [[nodiscard]] KnownLane& lane_of(const KnownWorker& worker) { return lanes[worker.lane.value]; }
     [[nodiscard]] const LaneView& seen_lane(LaneId id) const { return seen.lanes[id.value]; }
     [[nodiscard]] const PoolView& seen_pool(PoolId id) const { return seen.pools[id.value]; }
-    [[nodiscard]] const LaneView& lane_before(LaneId id) const { return turn > 1 ? before.lanes[id.value] : seen.lanes[id.value]; }
-    [[nodiscard]] const PoolView& pool_before(PoolId id) const { return turn > 1 ? before.pools[id.value] : seen.pools[id.value]; }
-    [[nodiscard]] bool was_current(const KnownWorker& worker) const { return lane_before(worker.lane).current == worker.id; }
+    [[nodiscard]] const LaneView& lane_before(LaneId id) const {
+        return turn > 1 ? before.lanes[id.value] : seen.lanes[id.value];
+    }
+    [[nodiscard]] const PoolView& pool_before(PoolId id) const {
+        return turn > 1 ? before.pools[id.value] : seen.pools[id.value];
+    }
+    [[nodiscard]] bool was_current(const KnownWorker& worker) const {
+        return lane_before(worker.lane).current == worker.id;
+    }
 
     // the life of jobs (ledger.cpp)
     KnownJob& admit(const JobArrived& arrived, JobId id);
@@ -329,6 +350,9 @@ struct Ledger {
     void break_off(KnownAttempt& attempt);
     void crash(KnownWorker& worker, Sure sure);
     void must_kill(KnownWorker& worker);
+    [[nodiscard]] bool has_served_well(const KnownWorker& worker) const;
+    /// The end of a worker that may ask for a delay.
+    void trouble(KnownWorker& worker);
 
     /// A reload began: it revives failed lanes.
     void begin_reload(KnownPool& pool);
@@ -339,12 +363,18 @@ struct Ledger {
     // trust (ledger_trust.cpp)
     void take_outcome(KnownAttempt& attempt, Verdict verdict);
     void take_vote(KnownWorker& worker, std::uint32_t group);
+    [[nodiscard]] bool may_be_stuck(const KnownWorker& worker) const;
     [[nodiscard]] bool proves_anew(const KnownWorker& worker) const;
     void take_ballot(KnownWorker& voter, Sure outside);
-    /// Is there another lane that certainly serves, and whose latest outcome certainly did not fail?
+    /// Is there another lane that certainly serves, and whose latest outcome certainly did not
+    /// fail?
     [[nodiscard]] bool another_is_fine(const KnownLane& lane) const;
+    [[nodiscard]] bool another_may_be_fine(const KnownLane& lane) const;
     /// Serves for certain, with nothing against it: it must take what it can.
     [[nodiscard]] bool plainly_serves(const KnownWorker& worker) const;
+    /// Was distrusted perhaps, but then it has rested for as long as it ever can, and takes one
+    /// job.
+    [[nodiscard]] bool has_rested(const KnownWorker& worker) const;
     /// The worker of the lane that plainly serves, or nullptr.
     [[nodiscard]] const KnownWorker* plain_worker(const KnownLane& lane) const;
     /// Can certainly never serve again by itself / may be so.
@@ -361,7 +391,8 @@ struct Ledger {
 
 /// Not by itself will it serve again.
 [[nodiscard]] constexpr bool is_off(LaneState state) {
-    return state == LaneState::drained || state == LaneState::failed || state == LaneState::quarantined;
+    return state == LaneState::drained || state == LaneState::failed ||
+           state == LaneState::quarantined;
 }
 
 template <class Thing>

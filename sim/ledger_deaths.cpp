@@ -43,7 +43,8 @@ void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
     enqueue(*job, false);
 }
 
-/// The link of one attempt broke; those that were aboard with it shared that. Whether it does so if nobody waits for it is left open.
+/// The link of one attempt broke; those that were aboard with it shared that. Whether it does so if
+/// nobody waits for it is left open.
 void Ledger::break_off(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     Sure alone = Sure::no;
@@ -52,8 +53,10 @@ void Ledger::break_off(KnownAttempt& attempt) {
     const bool wanted = attempt.job != nullptr;
     perish(attempt, Death::own, alone);
     for (KnownAttempt* other : worker.aboard) {
-        if (wanted) other->shared = Sure::yes;
-        else if (other->shared == Sure::no) other->shared = Sure::maybe;
+        if (wanted)
+            other->shared = Sure::yes;
+        else if (other->shared == Sure::no)
+            other->shared = Sure::maybe;
     }
     worker.perhaps_held = true;
     if (wanted) worker.held = true;
@@ -66,25 +69,35 @@ void Ledger::crash(KnownWorker& worker, Sure sure) {
     worker.crashed = true;
     KnownLane& lane = lane_of(worker);
     const PoolSettings& rules = *pool_of(worker).settings;
-    lane.last_trouble = now;
+    const bool counts = sure == Sure::yes && was_current(worker) && !lane.drained &&
+                        !lane.gpu_lost && !worker.perhaps_retired &&
+                        worker.generation == pool_before(worker.pool).good && !shutting_down &&
+                        !late;
+    if (counts && has_served_well(worker)) lane.trouble_row = 0;
+    trouble(worker);
     lane.crashes_hi.push_back(now);
-    if (lane.crashes_hi.size() > 2 * crash_limit_max) lane.crashes_hi.erase(lane.crashes_hi.begin());
+    if (lane.crashes_hi.size() > 2 * crash_limit_max)
+        lane.crashes_hi.erase(lane.crashes_hi.begin());
     if (worker.ready && now - worker.ready_at >= rules.restart_good_run) lane.crash_row = 0;
-    const bool counts = sure == Sure::yes && was_current(worker) && !lane.drained && !lane.gpu_lost && !worker.perhaps_retired &&
-                        worker.generation == pool_before(worker.pool).good && !shutting_down && !late;
     if (!counts) return;
     std::erase_if(lane.crashes_lo, [&](Instant at) { return now - at >= rules.crash_window; });
     lane.crashes_lo.push_back(now);
-    const Duration doubled = rules.restart_delay_min * (std::int64_t{1} << std::min(lane.crash_row, 20U));
+    const Duration doubled =
+        rules.restart_delay_min * (std::int64_t{1} << std::min(lane.crash_row, 20U));
     ++lane.crash_row;
     lane.not_before = now + jittered_min(std::min(doubled, rules.restart_delay_max));
-    if (rules.ownership == Ownership::attached || lane.crashes_lo.size() < rules.crash_limit) return;
-    const bool reloads = !pool_before(worker.pool).reloading.is_none() || !seen_pool(worker.pool).reloading.is_none();
+    if (rules.ownership == Ownership::attached || lane.crashes_lo.size() < rules.crash_limit)
+        return;
+    const bool reloads = !pool_before(worker.pool).reloading.is_none() ||
+                         !seen_pool(worker.pool).reloading.is_none();
     if (!reloads) lane.must_stay_down = true;
 }
 
 void Ledger::begin_reload(KnownPool& pool) {
-    const bool retires = pool.settings->reload == ReloadKind::in_place && pool.settings->proof != ProofKind::none;
+    pool.tried = seen_pool(pool.id).reloading;
+    pool.reload_turn = turn;
+    const bool retires =
+        pool.settings->reload == ReloadKind::in_place && pool.settings->proof != ProofKind::none;
     for (KnownLane& lane : pool.lanes) {
         if (lane_before(lane.id).state == LaneState::failed) lane.failed_before_reload = true;
         if (lane.disagreements_row < 2 && lane.proof_failures_row < 2) {
@@ -110,6 +123,25 @@ void Ledger::forgive(KnownLane& lane) {
     lane.not_before = now;
     lane.crash_row = 0;
     lane.crashes_lo.clear();
+}
+
+/// For restart_good_run, for certain.
+bool Ledger::has_served_well(const KnownWorker& worker) const {
+    const PoolSettings& rules = *pools[worker.pool.value].settings;
+    const bool proves = rules.proof != ProofKind::none;
+    if (!worker.ready || (proves && !worker.proof.ever_passed)) return false;
+    return now - (proves ? worker.proof.first_passed_at : worker.ready_at) >=
+           rules.restart_good_run;
+}
+
+void Ledger::trouble(KnownWorker& worker) {
+    KnownLane& lane = lane_of(worker);
+    const PoolSettings& rules = *pool_of(worker).settings;
+    const Duration doubled =
+        rules.restart_delay_min * (std::int64_t{1} << std::min(lane.trouble_row++, 20U));
+    lane.last_trouble = now;
+    lane.not_after =
+        std::max(lane.not_after, now + jittered_max(std::min(doubled, rules.restart_delay_max)));
 }
 
 void Ledger::must_kill(KnownWorker& worker) {

@@ -1,4 +1,5 @@
-// What each event tells the observer. An event about something that is gone, or that makes no sense, tells nothing.
+// What each event tells the observer. An event about something that is gone, or that makes no
+// sense, tells nothing.
 #include <algorithm>
 #include <variant>
 
@@ -33,16 +34,20 @@ public:
         KnownJob* job = to_.find(e.job);
         if (job == nullptr || job->state != JobState::arriving) return;
         to_.grow(*job, e.total);
-        if (to_.bytes_lo > to_.settings.bytes_max.count) to_.expect_end(*job, EndReason::bytes_full);
+        if (to_.bytes_lo > to_.settings.bytes_max.count)
+            to_.expect_end(*job, EndReason::bytes_full);
     }
 
     void operator()(const BodyCompleted& e) {
         KnownJob* job = to_.find(e.job);
         if (job == nullptr || job->state != JobState::arriving) return;
         to_.grow(*job, e.total);
-        if (to_.bytes_lo > to_.settings.bytes_max.count) to_.expect_end(*job, EndReason::bytes_full);
-        else if (job->aside) to_.touched_jobs.push_back(job->id);
-        else to_.enqueue(*job, true);
+        if (to_.bytes_lo > to_.settings.bytes_max.count)
+            to_.expect_end(*job, EndReason::bytes_full);
+        else if (job->aside)
+            to_.touched_jobs.push_back(job->id);
+        else
+            to_.enqueue(*job, true);
     }
 
     void operator()(const ClientLeft& e) {
@@ -99,10 +104,13 @@ public:
         to_.gone_now.push_back(worker);
         std::erase(lane.workers, worker);
         lane.last_gone = to_.now;
-        if (!worker->crashed && worker->ready && to_.now - worker->ready_at >= to_.pool_of(*worker).settings->restart_good_run)
+        if (!worker->crashed && worker->ready &&
+            to_.now - worker->ready_at >= to_.pool_of(*worker).settings->restart_good_run)
             lane.crash_row = 0;
-        if (e.memory == Memory::held) lane.memory_held = Sure::yes;
-        else if (lane.memory_held == Sure::yes) lane.memory_held = Sure::maybe;
+        if (e.memory == Memory::held)
+            lane.memory_held = Sure::yes;
+        else if (lane.memory_held == Sure::yes)
+            lane.memory_held = Sure::maybe;
         lane.expects_start = starts_at_once(*worker, lane, e.memory);
     }
 
@@ -128,37 +136,49 @@ public:
 
     void operator()(const ProbeEnded& e) {
         KnownWorker* worker = to_.find(e.worker);
-        if (worker == nullptr || worker->is_ending() || !worker->probe.out || worker->probe.number != e.probe) return;
+        if (worker == nullptr || worker->is_ending() || !worker->probe.out ||
+            worker->probe.number != e.probe)
+            return;
         KnownProbe& probe = worker->probe;
         probe.out = false;
-        const bool clean = probe.clean && worker->aboard.empty() && !worker->proof.out;
+        const bool clean = probe.clean;
         switch (e.verdict) {
             case ProbeVerdict::answered:
                 probe.failures_lo = probe.failures_hi = 0;
-                if (worker->perhaps_held) worker->proof.perhaps_needed = to_.pool_of(*worker).settings->proof != ProofKind::none;
+                if (worker->perhaps_held)
+                    worker->proof.perhaps_needed =
+                        to_.pool_of(*worker).settings->proof != ProofKind::none;
                 if (worker->held && clean) worker->proof.needed = worker->proof.perhaps_needed;
                 worker->held = false;
                 if (clean) worker->perhaps_held = false;
                 break;
-            case ProbeVerdict::silent: ++probe.failures_hi, probe.failures_lo += clean ? 1 : 0; break;
+            case ProbeVerdict::silent:
+                probe.failures_hi += probe.perhaps_clean ? 1 : 0;
+                probe.failures_lo += clean ? 1 : 0;
+                break;
             case ProbeVerdict::refused:
-                probe.refused = true;
+                probe.refused = probe.perhaps_clean;
                 if (clean) to_.must_kill(*worker);
                 break;
         }
-        if (probe.failures_lo >= to_.pool_of(*worker).settings->probe_failures_max) to_.must_kill(*worker);
+        if (probe.failures_lo >= to_.pool_of(*worker).settings->probe_failures_max)
+            to_.must_kill(*worker);
     }
 
     void operator()(const ProofEnded& e) {
         KnownWorker* worker = to_.find(e.worker);
-        if (worker == nullptr || worker->is_ending() || !worker->proof.out || worker->proof.number != e.proof) return;
+        if (worker == nullptr || worker->is_ending() || !worker->proof.out ||
+            worker->proof.number != e.proof)
+            return;
         KnownProof& proof = worker->proof;
         proof.out = false;
         worker->idle_since = to_.now;
         if (e.verdict == ProofVerdict::failed) return fail_proof(*worker);
         const ProofKind kind = to_.pool_of(*worker).settings->proof;
-        if ((kind == ProofKind::agree) != (e.verdict == ProofVerdict::grouped)) worker->doubtful = true;
+        if ((kind == ProofKind::agree) != (e.verdict == ProofVerdict::grouped))
+            worker->doubtful = true;
         proof.needed = proof.needed_for_trust = proof.perhaps_needed = proof.asked = false;
+        if (!proof.ever_passed) proof.first_passed_at = to_.now;
         proof.ever_passed = true;
         proof.passed_at = to_.now;
         worker->probe.failures_lo = worker->probe.failures_hi = 0;
@@ -176,14 +196,17 @@ public:
         if (lane == nullptr) return;
         lane->gpu_lost = true;
         for (KnownWorker* worker : lane->workers)
-            if (worker->killed_at == never && worker->exited_at == never && !worker->dead) to_.must_kill(*worker);
+            if (worker->killed_at == never && worker->exited_at == never && !worker->dead)
+                to_.must_kill(*worker);
     }
 
     void operator()(const GateOpened&) { to_.opened = true; }
 
     void operator()(const DrainAsked& e) {
         KnownLane* lane = to_.find(e.lane);
-        if (lane == nullptr || lane->gpu_lost || lane->must_stay_down || is_off(to_.lane_before(lane->id).state)) return;
+        if (lane == nullptr || lane->gpu_lost || lane->must_stay_down ||
+            is_off(to_.lane_before(lane->id).state))
+            return;
         lane->drained = true;
         lane->failed_before_reload = false;
         for (KnownWorker* worker : lane->workers) worker->drain_asked = true;
@@ -207,9 +230,17 @@ public:
         if (lane == nullptr) return;
         revive(*lane);
         for (KnownWorker* worker : lane->workers) {
+            const bool serves =
+                worker->ready && (worker->proof.ever_passed ||
+                                  to_.pools[lane->pool.value].settings->proof == ProofKind::none);
+            if (to_.was_current(*worker) && !worker->is_ending()) {
+                if (!serves) worker->must_end = true, to_.touched_workers.push_back(worker);
+                if (worker->retired && !worker->disagreed_hi && !worker->aboard.empty())
+                    to_.must_kill(*worker);
+                worker->retired = worker->retired || serves;
+            }
             ++worker->restarts_asked;
             worker->perhaps_retired = true;
-            if (to_.was_current(*worker) && worker->ready) worker->retired = true;
         }
     }
 
@@ -217,9 +248,11 @@ public:
         KnownPool* pool = to_.find(e.pool);
         if (pool == nullptr) return;
         const Generation good = to_.pool_before(e.pool).good;
-        const bool newer = std::ranges::all_of(pool->asked, [&](Generation g) { return g < e.generation; });
+        const bool newer =
+            std::ranges::all_of(pool->asked, [&](Generation g) { return g < e.generation; });
         if (!newer || !(good < e.generation)) pool->odd_reload = true;
         pool->asked.push_back(e.generation);
+        pool->newest = std::max(pool->newest, e.generation);
         std::erase(pool->failed, e.generation);
     }
 
@@ -239,7 +272,8 @@ public:
 
 private:
     void revive(KnownLane& lane) {
-        lane.drained = lane.gpu_lost = lane.must_stay_down = lane.ever_failed = lane.failed_before_reload = false;
+        lane.drained = lane.gpu_lost = lane.must_stay_down = lane.ever_failed =
+            lane.failed_before_reload = false;
         to_.forgive(lane);
         lane.crashes_hi.clear();
         lane.proof_failures_row = lane.proof_failures_hi = 0;
@@ -249,11 +283,16 @@ private:
     /// After an end that we ordered, and that is no crash, its lane starts anew in the same turn.
     bool starts_at_once(const KnownWorker& worker, const KnownLane& lane, Memory memory) const {
         const Reason reason = worker.end_reason;
-        const bool ordered = reason == Reason::job_stuck || reason == Reason::job_cancelled || reason == Reason::restart_asked;
-        return ordered && !worker.crashed && memory == Memory::freed && lane.memory_held == Sure::no && lane.workers.empty() &&
-               !lane.drained && !lane.gpu_lost && lane.not_before <= to_.now && lane.last_trouble < worker.progressed_lo &&
-               !lane.must_stay_down && !is_off(to_.lane_before(lane.id).state) && !to_.shutting_down && to_.settings.load_parallel_max == 0 && to_.was_current(worker) &&
-               to_.pool_before(worker.pool).reloading.is_none() && to_.seen_pool(worker.pool).reloading.is_none() && !to_.late;
+        const bool ordered = reason == Reason::job_stuck || reason == Reason::job_cancelled ||
+                             reason == Reason::restart_asked;
+        return ordered && !worker.crashed && memory == Memory::freed &&
+               lane.memory_held == Sure::no && lane.workers.empty() && !lane.drained &&
+               !lane.gpu_lost && lane.not_before <= to_.now &&
+               lane.last_trouble < worker.progressed_lo && !lane.must_stay_down &&
+               !is_off(to_.lane_before(lane.id).state) && !to_.shutting_down &&
+               to_.settings.load_parallel_max == 0 && to_.was_current(worker) &&
+               to_.pool_before(worker.pool).reloading.is_none() &&
+               to_.seen_pool(worker.pool).reloading.is_none() && !to_.late;
     }
 
     void misbehave(KnownWorker& worker) {
@@ -291,7 +330,8 @@ private:
                 return to_.die(worker, Ledger::Death::own);
             case Verdict::broken: return to_.break_off(attempt);
             case Verdict::cancelled:
-                return attempt.cancelled ? to_.leave_worker(attempt) : answer(attempt, Verdict::model_failed);
+                return attempt.cancelled ? to_.leave_worker(attempt)
+                                         : answer(attempt, Verdict::model_failed);
         }
     }
 
@@ -319,15 +359,17 @@ private:
         worker.proof.failed = worker.must_end = true;
         to_.touched_workers.push_back(&worker);
         ++lane.proof_failures_hi;
-        lane.last_trouble = to_.now;
+        to_.trouble(worker);
         lane.crashes_hi.push_back(to_.now);
         const Generation good = to_.pool_before(worker.pool).good;
         if (worker.generation != good) {
-            if (!is_among(pool.ever_good, worker.generation)) pool.failed.push_back(worker.generation);
+            if (!is_among(pool.ever_good, worker.generation))
+                pool.failed.push_back(worker.generation);
             return;
         }
         if (!to_.was_current(worker) || lane.drained || worker.perhaps_retired || to_.late) return;
-        lane.not_before = std::max(lane.not_before, to_.now + jittered_min(pool.settings->restart_delay_min));
+        lane.not_before =
+            std::max(lane.not_before, to_.now + jittered_min(pool.settings->restart_delay_min));
         if (++lane.proof_failures_row >= 2) lane.must_stay_down = true;
     }
 

@@ -9,9 +9,12 @@ namespace turnpike::sim {
 namespace {
 
 bool is_failure(Verdict verdict) {
-    return verdict == Verdict::model_failed || verdict == Verdict::non_finite || verdict == Verdict::out_of_memory;
+    return verdict == Verdict::model_failed || verdict == Verdict::non_finite ||
+           verdict == Verdict::out_of_memory;
 }
-bool is_success(Verdict verdict) { return verdict == Verdict::answered || verdict == Verdict::bad_input; }
+bool is_success(Verdict verdict) {
+    return verdict == Verdict::answered || verdict == Verdict::bad_input;
+}
 
 /// Certainly distrusted: it must rest, or prove itself, and then takes one job at a time.
 void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool again) {
@@ -41,14 +44,19 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
         trust.rests_until = now;
         worker.proof.needed_for_trust = false;
         if (counts) trust.streak_hi = 0, trust.perhaps_probation = false;
-        if (counts) lane.latest_failed = Sure::no;
-        else if (lane.latest_failed == Sure::yes) lane.latest_failed = Sure::maybe;
+        if (counts)
+            lane.latest_failed = Sure::no;
+        else if (lane.latest_failed == Sure::yes)
+            lane.latest_failed = Sure::maybe;
         return;
     }
     if (!is_failure(verdict)) return;
     ++trust.streak_hi;
-    const bool was_aboard = trust.perhaps_probation && attempt.sent <= trust.suspected_at;  // so it is no failure on probation
-    if (trust.streak_hi >= rules.fail_streak || trust.perhaps_probation) {
+    const bool was_aboard = trust.perhaps_probation &&
+                            attempt.sent <= trust.suspected_at;  // so it is no failure on probation
+    const bool suspect =
+        trust.streak_hi >= rules.fail_streak && another_may_be_fine(lane);  // else it is the model
+    if (suspect || trust.perhaps_probation) {
         trust.perhaps_probation = true;
         trust.suspected_at = now;
         if (rules.proof != ProofKind::none) worker.proof.perhaps_needed = true;
@@ -58,11 +66,14 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
         return;
     }
     lane.latest_failed = Sure::yes;
-    const bool fine = another_is_fine(lane) && !late && !worker.perhaps_held;  // that hold is the stronger one
+    const bool fine =
+        another_is_fine(lane) && !late && !worker.perhaps_held;  // that hold is the stronger one
     if (was_aboard) return;
     if (trust.probation) {
-        if (fine) distrust(worker, rules, now, true);
-        else trust.probation = false, trust.streak_lo = 0;
+        if (fine)
+            distrust(worker, rules, now, true);
+        else
+            trust.probation = false, trust.streak_lo = 0;
         return;
     }
     if (++trust.streak_lo >= rules.fail_streak && fine) distrust(worker, rules, now, false);
@@ -70,7 +81,16 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
 
 bool Ledger::another_is_fine(const KnownLane& lane) const {
     return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
-        return other.id != lane.id && other.latest_failed == Sure::no && plain_worker(other) != nullptr;
+        return other.id != lane.id && other.latest_failed == Sure::no &&
+               plain_worker(other) != nullptr;
+    });
+}
+
+bool Ledger::another_may_be_fine(const KnownLane& lane) const {
+    return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
+        if (other.id == lane.id || other.latest_failed == Sure::yes) return false;
+        return std::ranges::any_of(other.workers,
+                                   [](const KnownWorker* worker) { return worker->ready; });
     });
 }
 
@@ -78,16 +98,31 @@ bool Ledger::plainly_serves(const KnownWorker& worker) const {
     const KnownLane& lane = lanes[worker.lane.value];
     const PoolSettings& rules = *pools[worker.pool.value].settings;
     if (!worker.ready || worker.is_ending() || worker.killed_now) return false;
-    if (lane.drained || lane.gpu_lost || worker.perhaps_retired || worker.perhaps_held || worker.doubtful) return false;
-    if (worker.trust.streak_hi >= rules.fail_streak || worker.trust.perhaps_probation) return false;
+    if (lane.drained || lane.gpu_lost || worker.perhaps_retired || worker.perhaps_held ||
+        worker.doubtful)
+        return false;
+    if (worker.trust.perhaps_probation && !has_rested(worker)) return false;
     if (rules.proof != ProofKind::none) {
         const KnownProof& proof = worker.proof;
-        if (!proof.ever_passed || proof.out || proof.needed || proof.perhaps_needed || proof.asked || proof.failed) return false;
+        if (!proof.ever_passed || proof.out || proof.needed || proof.perhaps_needed ||
+            proof.asked || proof.failed)
+            return false;
         if (now - proof.passed_at >= rules.proof_every) return false;
     }
-    return std::ranges::none_of(worker.aboard, [&](const KnownAttempt* attempt) {
-        return now - attempt->moved >= rules.job_timeout;
+    return !may_be_stuck(worker);
+}
+
+bool Ledger::may_be_stuck(const KnownWorker& worker) const {
+    const Duration timeout = pools[worker.pool.value].settings->job_timeout;
+    return std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
+        return now - attempt->moved >= timeout;
     });
+}
+
+bool Ledger::has_rested(const KnownWorker& worker) const {
+    const PoolSettings& rules = *pools[worker.pool.value].settings;
+    return timed && rules.proof == ProofKind::none && worker.aboard.empty() &&
+           worker.trust.suspected_at + jittered_max(rules.restart_delay_max) <= now;
 }
 
 const KnownWorker* Ledger::plain_worker(const KnownLane& lane) const {
@@ -95,7 +130,8 @@ const KnownWorker* Ledger::plain_worker(const KnownLane& lane) const {
     const PoolView& pool = seen_pool(lane.pool);
     if (!pool.reloading.is_none()) return nullptr;
     for (const KnownWorker* worker : lane.workers)
-        if (worker->id == current && worker->generation == pool.good && plainly_serves(*worker)) return worker;
+        if (worker->id == current && worker->generation == pool.good && plainly_serves(*worker))
+            return worker;
     return nullptr;
 }
 
@@ -106,14 +142,16 @@ bool Ledger::is_off_lo(const KnownLane& lane) const {
 bool Ledger::is_off_hi(const KnownLane& lane) const {
     const LaneState then = lane_before(lane.id).state;
     const LaneState state = seen_lane(lane.id).state;
-    return lane.drained || lane.gpu_lost || is_off(then) || is_off(state) || state == LaneState::draining;
+    return lane.drained || lane.gpu_lost || is_off(then) || is_off(state) ||
+           state == LaneState::draining;
 }
 
 /// May it be on its way to another proof?
 bool Ledger::proves_anew(const KnownWorker& worker) const {
     const KnownProof& proof = worker.proof;
-    return proof.out || proof.needed || proof.needed_for_trust || proof.perhaps_needed || proof.asked || worker.perhaps_held ||
-           worker.trust.perhaps_probation || now - proof.passed_at >= pools[worker.pool.value].settings->proof_every;
+    return proof.out || proof.needed || proof.needed_for_trust || proof.perhaps_needed ||
+           proof.asked || worker.perhaps_held || worker.trust.perhaps_probation ||
+           now - proof.passed_at >= pools[worker.pool.value].settings->proof_every;
 }
 
 /// A vote among the workers of one generation.
@@ -131,13 +169,22 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     std::map<std::uint32_t, Votes> groups;
     Votes all;
     for (auto& [id, voter] : workers) {
-        if (voter.pool != worker.pool || voter.generation != worker.generation || !voter.proof.vote || voter.gone) continue;
+        if (voter.pool != worker.pool || voter.generation != worker.generation ||
+            !voter.proof.vote || voter.gone)
+            continue;
         const bool leaving = voter.ever_current && !was_current(voter);
-        const bool certain = !leaving && !voter.is_ending() && !voter.perhaps_retired && !lane_of(voter).drained && !voter.doubtful && !proves_anew(voter);
+        const bool certain = !leaving && !voter.is_ending() && !voter.perhaps_retired &&
+                             !lane_of(voter).drained && !voter.doubtful && !proves_anew(voter) &&
+                             !may_be_stuck(voter);
         voters.push_back({.worker = &voter, .certain = certain});
         Votes& votes = groups[*voter.proof.vote];
         ++votes.hi, ++all.hi;
         if (certain) ++votes.lo, ++all.lo;
+    }
+    if (all.lo == all.hi && worker.generation == seen_pool(worker.pool).good) {
+        const bool any = std::ranges::any_of(
+            groups, [&](const auto& entry) { return entry.second.hi * 2 > all.hi; });
+        pools[worker.pool.value].majority_missing = groups.size() > 1 && !any;
     }
     for (const auto& [voter, certain] : voters) {
         bool outside_lo = false;
@@ -147,9 +194,12 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
             outside_lo = outside_lo || votes.lo * 2 > all.hi - (votes.hi - votes.lo);
             outside_hi = outside_hi || votes.hi * 2 > all.lo;
         }
-        take_ballot(*voter, outside_lo && certain ? Sure::yes : outside_hi ? Sure::maybe : Sure::no);
+        take_ballot(*voter, outside_lo && certain ? Sure::yes
+                            : outside_hi          ? Sure::maybe
+                                                  : Sure::no);
     }
-    if (!worker.perhaps_retired) lane_of(worker).disagreements_row = lane_of(worker).proof_failures_row = 0;
+    if (!worker.perhaps_retired)
+        lane_of(worker).disagreements_row = lane_of(worker).proof_failures_row = 0;
 }
 
 /// Is the worker outside a strict majority?
@@ -158,7 +208,7 @@ void Ledger::take_ballot(KnownWorker& voter, Sure outside) {
     KnownLane& lane = lane_of(voter);
     if (!voter.disagreed_hi) ++lane.disagreements_hi;
     voter.disagreed_hi = voter.perhaps_retired = true;
-    lane.last_trouble = now;
+    trouble(voter);
     if (outside != Sure::yes) return;
     voter.retired = true;
     if (!was_current(voter) || voter.generation != pool_before(voter.pool).good) return;

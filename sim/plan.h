@@ -1,5 +1,5 @@
-// A plan: all that is decided before a run begins. The same scenario and seed make the same plan; leaving stimuli out
-// changes nothing about the others.
+// A plan: all that is decided before a run begins. The same scenario and seed make the same plan;
+// leaving stimuli out changes nothing about the others.
 #pragma once
 
 #include <cstdint>

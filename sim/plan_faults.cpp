@@ -1,5 +1,5 @@
-// The faults of a run. They gather: near the start, near each other and near the arrival of jobs, because a fault hurts
-// most in the middle of something.
+// The faults of a run. They gather: near the start, near each other and near the arrival of jobs,
+// because a fault hurts most in the middle of something.
 #include <algorithm>
 
 #include "sim/chance.h"

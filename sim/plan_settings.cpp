@@ -1,4 +1,5 @@
-// Settings of a run: every limit small enough to be hit, every wait short enough to pass while the run lasts.
+// Settings of a run: every limit small enough to be hit, every wait short enough to pass while the
+// run lasts.
 #include "sim/chance.h"
 #include "sim/plan.h"
 

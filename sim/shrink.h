@@ -1,5 +1,5 @@
-// Delta debugging: the fewest stimuli that still show a failure. Not the smallest set there is, but one from which none
-// can be left out (if time allows).
+// Delta debugging: the fewest stimuli that still show a failure. Not the smallest set there is, but
+// one from which none can be left out (if time allows).
 #pragma once
 
 #include <cstdint>

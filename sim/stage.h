@@ -1,5 +1,5 @@
-// What all actors of the world share: the clock, the agenda, the plan, and the way to tell the engine something, which
-// leads through the faults of the shell.
+// What all actors of the world share: the clock, the agenda, the plan, and the way to tell the
+// engine something, which leads through the faults of the shell.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,12 @@ public:
     }
     void at(Instant when, std::uint64_t key, Agenda::Act act);
 
-    /// Something happened. The engine hears of it now; while the shell is at fault perhaps twice, late, or again.
+    /// Something happened. The engine hears of it now; while the shell is at fault perhaps twice,
+    /// late, or again.
     void tell(const Event& event);
 
-    /// Does what comes next before or at `until`: one act, or one TimePassed when the engine's deadline comes first.
-    /// False: there is nothing to do until then, and it is `until` now.
+    /// Does what comes next before or at `until`: one act, or one TimePassed when the engine's
+    /// deadline comes first. False: there is nothing to do until then, and it is `until` now.
     [[nodiscard]] bool step(Instant deadline, Instant until);
 
     /// The engine wants something that makes no sense; the first complaint counts.

@@ -1,6 +1,6 @@
-// What is done to the engine's world, one self-contained piece at a time: a job with its whole fate, a curse on a lane,
-// a blow, an order of the operator, a spell of bad luck in the shell. A run is settings and a list of these; a shrunken
-// run is the same with fewer of them.
+// What is done to the engine's world, one self-contained piece at a time: a job with its whole
+// fate, a curse on a lane, a blow, an order of the operator, a spell of bad luck in the shell. A
+// run is settings and a list of these; a shrunken run is the same with fewer of them.
 #pragma once
 
 #include <cstdint>
@@ -98,7 +98,8 @@ struct Order {
     OrderKind kind = OrderKind::drain;
 };
 
-/// What a new generation is worth. Bad ones are bad for ever, except that `crashes` ends with the faults.
+/// What a new generation is worth. Bad ones are bad for ever, except that `crashes` ends with the
+/// faults.
 enum class Quality : std::uint8_t { good, unloadable, silent_load, wrong_proof, crashes };
 inline constexpr std::size_t qualities = 5;
 
@@ -111,7 +112,8 @@ struct Shutdown {
     Duration patience = Duration::zero();
 };
 
-/// The shell repeats events at once, repeats them late, delivers ends late, and wakes too early or too late.
+/// The shell repeats events at once, repeats them late, delivers ends late, and wakes too early or
+/// too late.
 struct ShellFault {
     Duration lasts = 1s;
     std::uint32_t twice = 0;              // percent of events

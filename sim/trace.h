@@ -1,5 +1,6 @@
-// A run written down: for people as lines, for machines as one number. Both come from the fields that events and
-// actions list themselves; the number needs no text, so it costs little enough to be always on.
+// A run written down: for people as lines, for machines as one number. Both come from the fields
+// that events and actions list themselves; the number needs no text, so it costs little enough to
+// be always on.
 #pragma once
 
 #include <cstdint>

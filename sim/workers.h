@@ -1,7 +1,8 @@
-// The workers and their machine: carries out what the engine wants of the supervisor, as real processes would, and as
-// cursed ones do. It keeps the shell's promises also under faults: a started worker either becomes ready, stays silent
-// or exits; each exit is followed by WorkerGone; a dead worker says nothing, unless a curse makes it lie.
-// workers.cpp: life and death; attempts.cpp: jobs aboard; checkups.cpp: probes and proofs.
+// The workers and their machine: carries out what the engine wants of the supervisor, as real
+// processes would, and as cursed ones do. It keeps the shell's promises also under faults: a
+// started worker either becomes ready, stays silent or exits; each exit is followed by WorkerGone;
+// a dead worker says nothing, unless a curse makes it lie. workers.cpp: life and death;
+// attempts.cpp: jobs aboard; checkups.cpp: probes and proofs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The phases of a run, and the road of every event: engine, invariants, trace, then the actions to whom they concern.
+// The phases of a run, and the road of every event: engine, invariants, trace, then the actions to
+// whom they concern.
 #include "sim/world.h"
 
 #include <algorithm>

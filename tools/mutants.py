@@ -16,6 +16,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -24,6 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = ROOT / "sim" / "mutants.txt"
 BUILD = ROOT / "build" / "release"
 OUT = ROOT / "build" / "mutants"
+LIBRARIES = [BUILD / "sim" / "libturnpike_sim_world.a", BUILD / "src" / "core" / "libturnpike_core.a",
+             BUILD / "src" / "base" / "libturnpike_base.a"]
 FLAGS = ["-std=c++23", "-O1", f"-I{ROOT / 'src'}", f"-I{ROOT}"]
 
 
@@ -79,32 +82,41 @@ def check(mutants):
     return 1 if problems else 0
 
 
-def build(mutant, compiler):
+def compile_unit(source, output, compiler):
+    ccache = ["ccache"] if shutil.which("ccache") else []
+    subprocess.run([*ccache, compiler, *FLAGS, "-c", str(source), "-o", str(output)], check=True)
+
+
+def gather_parts(compiler):
+    """What all mutants share, set aside so that a build meanwhile does no harm."""
+    parts = OUT / ".parts"
+    parts.mkdir(parents=True, exist_ok=True)
+    compile_unit(ROOT / "sim" / "main.cpp", parts / "main.o", compiler)
+    for library in LIBRARIES:
+        shutil.copy(library, parts)
+    return [parts / "main.o", *(parts / library.name for library in LIBRARIES)]
+
+
+def build(mutant, compiler, parts):
     folder = OUT / mutant.name
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / pathlib.Path(mutant.file).name
     source.write_text(mutant.text())
+    compile_unit(source, folder / "mutant.o", compiler)
     program = folder / "turnpike-sim"
-    libraries = [BUILD / "sim" / "libturnpike_sim_world.a", BUILD / "src" / "core" / "libturnpike_core.a",
-                 BUILD / "src" / "base" / "libturnpike_base.a"]
-    command = [compiler, *FLAGS, str(source), str(ROOT / "sim" / "main.cpp"), *map(str, libraries), "-lfmt",
-               "-pthread", "-o", str(program)]
-    if os.path.exists("/usr/bin/ccache"):
-        objects = []
-        for unit in (source, ROOT / "sim" / "main.cpp"):
-            objects.append(folder / (unit.stem + ".o"))
-            subprocess.run(["ccache", compiler, *FLAGS, "-c", str(unit), "-o", str(objects[-1])], check=True)
-        command = [compiler, *map(str, objects), *map(str, libraries), "-lfmt", "-pthread", "-o", str(program)]
-    subprocess.run(command, check=True)
+    subprocess.run([compiler, str(folder / "mutant.o"), *map(str, parts), "-lfmt", "-pthread", "-o", str(program)],
+                   check=True)
     return program
 
 
-def run(mutant, compiler, seeds, seconds):
+def run(mutant, compiler, parts, seeds, seconds):
     """The row of the table: how many seeds it took, and what caught it; None for a survivor."""
-    program = build(mutant, compiler)
     try:
+        program = build(mutant, compiler, parts)
         done = subprocess.run([str(program), "--seeds", f"1..{seeds}", "--jobs", "1", "--no-shrink"],
                               capture_output=True, text=True, timeout=seconds)
+    except subprocess.CalledProcessError:
+        return None, "does not build"
     except subprocess.TimeoutExpired:
         return None, "no violation in time"
     if done.returncode == 0:
@@ -139,7 +151,8 @@ def main():
     survivors = []
     print("| mutant | file | caught after | by |\n|---|---|---|---|")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = [pool.submit(run, mutant, arguments.compiler, arguments.seeds, arguments.seconds)
+        parts = gather_parts(arguments.compiler)
+        runs = [pool.submit(run, mutant, arguments.compiler, parts, arguments.seeds, arguments.seconds)
                 for mutant in mutants]
         for mutant, result in zip(mutants, runs):
             seed, what = result.result()

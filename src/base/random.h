@@ -29,16 +29,20 @@ public:
     /// Uniform in [low, high].
     constexpr std::int64_t between(std::int64_t low, std::int64_t high) {
         CHECK(low <= high);
-        const auto span = static_cast<std::uint64_t>(high - low);
-        if (span < (std::uint64_t{1} << 32))
-            return low + static_cast<std::int64_t>(below(span + 1));
-        return low + static_cast<std::int64_t>(next() % (span + 1 == 0 ? 1 : span + 1));
+        const std::uint64_t span =
+            static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + up_to(span));
     }
 
     /// True in `percent` of a hundred draws.
     constexpr bool chance(unsigned percent) { return below(100) < percent; }
 
 private:
+    constexpr std::uint64_t up_to(std::uint64_t most) {
+        if (most < (std::uint64_t{1} << 32)) return below(most + 1);
+        return most + 1 == 0 ? next() : next() % (most + 1);
+    }
+
     std::uint64_t state_;
 };
 

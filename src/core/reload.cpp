@@ -94,6 +94,16 @@ void abandon(State& s, Pool& pool) {
     finish(s, pool, ReloadEnd::abandoned);
 }
 
+/// Lanes that had failed with the old code get the new one, too.
+void became_good(State& s, Pool& pool) {
+    pool.good = pool.reload.generation;
+    s.each_lane(pool, [&](Lane& lane) {
+        if (lane.mode != LaneMode::failed) return;
+        revive(s, lane);
+        lane.revived = false;
+    });
+}
+
 void try_out(State& s, Pool& pool) {
     Reload& reload = pool.reload;
     bool may_succeed = false;
@@ -103,10 +113,7 @@ void try_out(State& s, Pool& pool) {
         may_succeed =
             may_succeed || (lane.mode == LaneMode::on && lane.next_wanted && !lane.next_ended);
     });
-    if (reload.is_good) {
-        pool.good = reload.generation;
-        return;
-    }
+    if (reload.is_good) return became_good(s, pool);
     if (!reload.trial.is_none())
         may_succeed = !reload.trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
     if (!may_succeed || s.shutdown.is_asked) abandon(s, pool);
