@@ -65,6 +65,11 @@ void check_lane(Ledger& ledger, const KnownLane& lane) {
             broken(ledger, invariant::counts, "lane {} shows generation {}, but runs {}",
                    show(lane.id), show(seen.generation), show(worker->generation));
     }
+    compare(ledger, "finished by lane", id, seen.finished, lane.finished);
+    compare(ledger, "failed by lane", id, seen.failed, lane.failed);
+    if (seen.restarts > 0 && seen.restarts >= lane.starts)
+        broken(ledger, invariant::counts, "lane {} shows {} restarts after {} starts",
+               show(lane.id), seen.restarts, lane.starts);
     compare(ledger, "aboard lane", id, seen.aboard, lane.riders);
     compare(ledger, "asides on lane", id, seen.asides, lane.asides);
     compare(ledger, "queued for lane", id, seen.queued_for_it, lane.queued_for_it);

@@ -63,7 +63,7 @@ private:
         if (!is_over()) trace_.note(stage_.now() - stage_.opened(), text);
     }
 
-    // ── the road of an event ────────────────────────────────────────────────────────────────────────────────
+    // ── the road of an event ─────────────────────────────────────────────────────────────────────
 
     void handle(const Event& event) {
         if (is_over()) return;
@@ -100,7 +100,7 @@ private:
         if constexpr (requires { judge(action); }) judge(action);
     }
 
-    // ── what only the world knows ───────────────────────────────────────────────────────────────────────────
+    // ── what only the world knows ────────────────────────────────────────────────────────────────
 
     /// After Leave arrivals are refused and lanes reported; nothing else is wanted.
     template <class Kind>
@@ -135,7 +135,7 @@ private:
         if (plan_.is_calm) stage_.complain("a calm world answers", "a worker is ended");
     }
 
-    // ── stimuli ─────────────────────────────────────────────────────────────────────────────────────────────
+    // ── stimuli ──────────────────────────────────────────────────────────────────────────────────
 
     void inflict(const Stimulus& stimulus) {
         if (is_over() || leaves_ > 0) return;
@@ -165,7 +165,7 @@ private:
         }
     }
 
-    // ── phases ──────────────────────────────────────────────────────────────────────────────────────────────
+    // ── phases ───────────────────────────────────────────────────────────────────────────────────
 
     void run_until(Instant until) {
         while (!is_over() && stage_.step(engine_.next_deadline(), until)) check_shutdown();
@@ -231,7 +231,7 @@ private:
             }
     }
 
-    // ── shutdown ────────────────────────────────────────────────────────────────────────────────────────────
+    // ── shutdown ─────────────────────────────────────────────────────────────────────────────────
 
     void check_shutdown() {
         if (stage_.now() <= later(jobs_end_at_, haste) || is_over()) return;

@@ -1,6 +1,6 @@
 // One run: the real engine in a made-up world.
 //
-//   workload × faults ──▶ calm: all that was accepted finishes ──▶ healed: the operator revives every lane, all serve
+//   workload × faults ──▶ calm: all that was accepted finishes ──▶ healed: every lane serves
 //                     └─▶ (with a shutdown in the plan) the engine leaves, once
 //
 // The same plan gives the same run, bit by bit, with every compiler.

@@ -201,7 +201,7 @@ TEST(Admission, IgnoresASecondCompletionWhileTheJobRuns) {
     EXPECT_TRUE(gate.is_running(job));
 }
 
-// ── the expected wait ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── the expected wait ────────────────────────────────────────────────────────────────────────────
 
 /// Two lanes with two slots; a job takes 8 s.
 Gate& after_a_job_of_8s(Gate& gate) {

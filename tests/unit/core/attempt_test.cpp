@@ -67,7 +67,7 @@ TEST(Attempt, TakesItsSlotUntilTheWorkerIsDoneWithIt) {
     EXPECT_THAT(gate.deeds(), ElementsAre("send j1 to w0"));
 }
 
-// ── answers at the wrong time or from the wrong worker ──────────────────────────────────────────────────────────────
+// ── answers at the wrong time or from the wrong worker ───────────────────────────────────────────
 
 TEST(Attempt, DropsASecondAnswer) {
     Gate gate({.lanes = 1});
@@ -139,7 +139,7 @@ TEST(Attempt, IgnoresNewsOfAttemptsThatNeverWere) {
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
-// ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── time ─────────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Attempt, RunsForJobTimeout) {
     Gate gate({.lanes = 1, .job_timeout = 10s});

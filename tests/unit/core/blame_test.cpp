@@ -18,7 +18,7 @@ void worker_is_replaced(Gate& gate, std::uint64_t lane) {
     gate.comes_up(lane);
 }
 
-// ── one job per lane ────────────────────────────────────────────────────────────────────────────────────────────────
+// ── one job per lane ─────────────────────────────────────────────────────────────────────────────
 
 TEST(Blame, RunsAJobOnceMoreAfterALoneDeath) {
     Gate gate({.lanes = 2});
@@ -110,7 +110,7 @@ TEST(Blame, CallsADeathSharedWithAnAsideNobodysFault) {
     }
 }
 
-// ── deaths that we ordered ──────────────────────────────────────────────────────────────────────────────────────────
+// ── deaths that we ordered ───────────────────────────────────────────────────────────────────────
 
 TEST(Blame, UsesNothingUpWhenTheDeathWasOrdered) {
     Gate gate({.lanes = 1});

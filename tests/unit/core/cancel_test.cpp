@@ -17,7 +17,7 @@ PoolSettings pool_with(CancelPolicy policy, std::uint32_t slots = 1) {
     return {.slots = slots, .job_timeout = 10s, .cancel = policy, .cancel_grace = 5s};
 }
 
-// ── abandoned: the job has ended, the attempt runs on ───────────────────────────────────────────────────────────────
+// ── abandoned: the job has ended, the attempt runs on ────────────────────────────────────────────
 
 TEST(Cancel, TellsTheWorkerNothingWhenThePolicyIsToFinish) {
     Gate gate(pool_with(CancelPolicy::finish));
@@ -89,7 +89,7 @@ TEST(Cancel, AlwaysClosesAsides) {
     }
 }
 
-// ── job_timeout ─────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── job_timeout ──────────────────────────────────────────────────────────────────────────────────
 
 TEST(Cancel, ClosesAnAttemptThatRanTooLongAndKillsItsWorkerAfterTheGrace) {
     Gate gate(pool_with(CancelPolicy::close));

@@ -13,7 +13,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// ── drain ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── drain ────────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Drain, StopsAnIdleLane) {
     Gate gate({.lanes = 1});
@@ -79,7 +79,7 @@ TEST(Drain, DoesNotTakeACrashOfADrainedLaneForOne) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
 }
 
-// ── resume ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── resume ───────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Drain, IsUndoneByResume) {
     Gate gate({.lanes = 1});

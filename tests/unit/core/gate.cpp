@@ -39,7 +39,7 @@ Gate::~Gate() {
         ADD_FAILURE() << violation->invariant << ": " << violation->detail;
 }
 
-// ── moving it ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── moving it ────────────────────────────────────────────────────────────────────────────────────
 
 void Gate::hand_over(const Event& event) {
     const std::size_t before = turn_.size();
@@ -181,7 +181,7 @@ void Gate::dies(WorkerId worker) {
     hand_over(WorkerGone{worker});
 }
 
-// ── looking at it ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── looking at it ────────────────────────────────────────────────────────────────────────────────
 
 std::vector<std::string> Gate::turn() const {
     std::vector<std::string> sentences;

@@ -64,7 +64,7 @@ public:
     Gate(const Gate&) = delete;
     Gate& operator=(const Gate&) = delete;
 
-    // ── what moves it ───────────────────────────────────────────────────────────────────────────────────────────
+    // ── what moves it ────────────────────────────────────────────────────────────────────────────
     void tell(const Event& event);
     /// The event comes after this time, before any deadline on the way.
     void tell_after(Duration time, const Event& event);
@@ -107,7 +107,7 @@ public:
     void reload(std::uint64_t generation) { tell(ReloadAsked{PoolId{0}, Generation{generation}}); }
     void shut_down(Duration patience) { tell(ShutdownAsked{patience}); }
 
-    // ── what the latest turn did ────────────────────────────────────────────────────────────────────────────────
+    // ── what the latest turn did ─────────────────────────────────────────────────────────────────
     [[nodiscard]] std::vector<std::string> turn() const;
     /// The same without what goes on all the time: reports of lanes, and probes that are answered
     /// by themselves.
@@ -122,7 +122,7 @@ public:
     /// Why the latest arrival was refused, in this turn.
     [[nodiscard]] std::optional<EndReason> refusal() const;
 
-    // ── how things are ──────────────────────────────────────────────────────────────────────────────────────────
+    // ── how things are ───────────────────────────────────────────────────────────────────────────
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] Instant next_deadline() const { return engine_.next_deadline(); }
     [[nodiscard]] const Engine& engine() const { return engine_; }

@@ -173,7 +173,7 @@ TEST(Health, StartsCountingAnewAfterAPassedProof) {
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
-// ── a broken link ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── a broken link ────────────────────────────────────────────────────────────────────────────────
 
 TEST_F(HealthOfOneLane, IsDoubtedWhenALinkBreaksUntilAProbeAnswers) {
     const JobId job = gate.queue_job();

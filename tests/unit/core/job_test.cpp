@@ -81,7 +81,7 @@ TEST(Job, EndsOnceHoweverOftenItIsEnded) {
     EXPECT_THAT(gate.acts<EndJob>(), IsEmpty()) << "nobody waits for the answer";
 }
 
-// ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── time ─────────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Job, EndsAfterTheLongestWait) {
     Gate gate({.lanes = 1, .queue_wait_max = 1min});
@@ -178,7 +178,7 @@ TEST(Job, TakesAnAnswerThatComesTogetherWithItsDeadline) {
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered"));
 }
 
-// ── no lane ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── no lane ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Job, EndsWhenItsPoolCanNeverServeAnyMore) {
     Gate gate({.lanes = 2});

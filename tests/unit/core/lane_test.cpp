@@ -44,7 +44,7 @@ TEST(Lane, StartsNothingWhileItsOldWorkerIsStopping) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
 }
 
-// ── memory ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── memory ───────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Lane, WaitsForMemoryThatItsDeadWorkerHeld) {
     Gate gate({.lanes = 1});
@@ -89,7 +89,7 @@ TEST(Lane, StillServesWhileAMemoryIsHeldByItsPredecessor) {
     EXPECT_EQ(gate.reason(0), Reason::memory_held) << "but nothing new starts";
 }
 
-// ── the loss of a GPU ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── the loss of a GPU ────────────────────────────────────────────────────────────────────────────
 
 TEST(Lane, IsQuarantinedWhenItsGpuIsLost) {
     Gate gate({.lanes = 2});
@@ -145,7 +145,7 @@ TEST(Lane, LosesBothItsWorkersWithItsGpu) {
     EXPECT_EQ(gate.view().workers, 2U) << "those of lane 1";
 }
 
-// ── what people see ─────────────────────────────────────────────────────────────────────────────────────────────────
+// ── what people see ──────────────────────────────────────────────────────────────────────────────
 
 TEST(Lane, ShowsEveryStateOfAnOrdinaryLife) {
     Gate gate({.lanes = 1, .proof = ProofKind::fixed});

@@ -102,7 +102,7 @@ TEST(Placement, SendsAJobOnlyToTheLaneItWants) {
     EXPECT_EQ(gate.lane_of(waits), LaneId{1});
 }
 
-// ── batches ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── batches ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Placement, FillsASlotWithABatchOfWhateverWaits) {
     Gate gate({.lanes = 1, .slots = 1, .batch = 3});
@@ -144,7 +144,7 @@ TEST(Placement, FailsOneJobOfABatchByItself) {
     EXPECT_THAT(gate.deeds(), ElementsAre("end j1 answered"));
 }
 
-// ── who takes nothing ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── who takes nothing ────────────────────────────────────────────────────────────────────────────
 
 TEST(Placement, SendsNothingToAWorkerThatStillLoadsOrProves) {
     Gate gate({.lanes = 1, .proof = ProofKind::fixed});
@@ -174,7 +174,7 @@ TEST(Placement, CountsTheSlotsOfALeavingWorkerTogetherWithTheNewOne) {
     EXPECT_TRUE(gate.is_running(fresh[1]));
 }
 
-// ── asides ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── asides ───────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Placement, SendsAnAsideAtOnceWithoutTakingASlot) {
     Gate gate({.lanes = 1});

@@ -24,7 +24,7 @@ PoolSettings proving(std::uint32_t lanes, ProofKind kind = ProofKind::fixed) {
 
 void prove_all(Gate& gate) { gate.tell(ProveAsked{PoolId{0}}); }
 
-// ── a fixed answer ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── a fixed answer ───────────────────────────────────────────────────────────────────────────────
 
 TEST(Proof, ComesBeforeTheFirstJob) {
     Gate gate(proving(1));
@@ -104,7 +104,7 @@ TEST(Proof, IgnoresTheVerdictOfAnotherProof) {
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
-// ── now and then ────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── now and then ─────────────────────────────────────────────────────────────────────────────────
 
 TEST(Proof, IsRepeatedNowAndThen) {
     Gate gate(proving(1));

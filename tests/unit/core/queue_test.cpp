@@ -122,7 +122,7 @@ TEST_F(QueueOfJobsDeathTest, OnlyLetsItsOwnJobsLeave) {
     EXPECT_DEATH(other.remove(job), "CHECK failed: job.queue == this");
 }
 
-// ── the same through the engine ─────────────────────────────────────────────────────────────────────────────────────
+// ── the same through the engine ──────────────────────────────────────────────────────────────────
 
 TEST(Queue, SendsTheHighestPriorityFirst) {
     Gate gate({.lanes = 1});

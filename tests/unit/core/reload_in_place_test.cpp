@@ -89,7 +89,7 @@ TEST(ReloadInPlace, StopsAWorkerThatStillLoadsTheOldCode) {
     EXPECT_THAT(gate.deeds(), Contains("start w2 on 1 with g2"));
 }
 
-// ── when it does not work ───────────────────────────────────────────────────────────────────────────────────────────
+// ── when it does not work ────────────────────────────────────────────────────────────────────────
 
 TEST(ReloadInPlace, IsAbandonedWhenTheFirstWorkerEnds) {
     Gate gate(in_place(2));
@@ -175,7 +175,7 @@ TEST(ReloadInPlace, RestartsALaneThatCrashesLaterWithTheNewGeneration) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w2 on 0 with g2"));
 }
 
-// ── failed lanes ────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── failed lanes ─────────────────────────────────────────────────────────────────────────────────
 
 /// Lane 1 of two has failed.
 void fail_lane_1(Gate& gate) {

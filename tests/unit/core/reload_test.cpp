@@ -23,7 +23,7 @@ void all_gone(Gate& gate, std::uint64_t lane) {
     if (!gate.other(lane).is_none()) gate.dies(gate.other(lane));
 }
 
-// ── beside, when all goes well ──────────────────────────────────────────────────────────────────────────────────────
+// ── beside, when all goes well ───────────────────────────────────────────────────────────────────
 
 TEST(Reload, StartsANextWorkerBesideEveryCurrentOne) {
     Gate gate(beside());
@@ -81,7 +81,7 @@ TEST(Reload, LetsNoUnprovedWorkerServe) {
     EXPECT_EQ(gate.lane(0).generation, Generation{2});
 }
 
-// ── beside, when it does not ────────────────────────────────────────────────────────────────────────────────────────
+// ── beside, when it does not ─────────────────────────────────────────────────────────────────────
 
 TEST(Reload, IsAbandonedWhenAProofFailsBeforeAnyPassed) {
     Gate gate(beside(ProofKind::fixed));
@@ -148,7 +148,7 @@ TEST(Reload, StartsTheGoodGenerationAfterACrashWhileTheNewOneIsTried) {
     EXPECT_THAT(gate.deeds(), Contains("stop w4 replaced")) << "no longer needed";
 }
 
-// ── one at a time, the newest wins ──────────────────────────────────────────────────────────────────────────────────
+// ── one at a time, the newest wins ───────────────────────────────────────────────────────────────
 
 TEST(Reload, WaitsForTheOneUnderWayAndThenTakesTheNewest) {
     Gate gate({.lanes = 1});
@@ -193,7 +193,7 @@ TEST(Reload, OfOnePoolLeavesTheOthersAlone) {
     EXPECT_EQ(gate.pool(0).good, Generation{1});
 }
 
-// ── shutting down ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── shutting down ────────────────────────────────────────────────────────────────────────────────
 
 TEST(Reload, NeverBeginsWhileShuttingDown) {
     Gate gate({.lanes = 1});

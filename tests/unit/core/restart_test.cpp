@@ -40,7 +40,7 @@ PoolSettings patient() {
             .crash_window = 1s};
 }
 
-// ── delays ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── delays ───────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Restart, DoublesItsDelayUpToTheMaximum) {
     Gate gate(patient());
@@ -91,7 +91,7 @@ TEST(Restart, SpreadsLanesThatCrashTogether) {
     EXPECT_THAT(gate.acts<StartWorker>(), testing::SizeIs(1));
 }
 
-// ── giving up ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── giving up ────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Restart, FailsALaneThatCrashedTooOften) {
     Gate gate({.lanes = 1, .crash_limit = 3, .crash_window = 10min});

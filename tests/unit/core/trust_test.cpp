@@ -25,7 +25,7 @@ PoolSettings two_lanes(ProofKind proof = ProofKind::none) {
             .proof = proof};
 }
 
-// ── the streak ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── the streak ───────────────────────────────────────────────────────────────────────────────────
 
 TEST(Trust, LetsALaneRestAfterAStreakOfFailures) {
     Gate gate(two_lanes());
@@ -98,7 +98,7 @@ TEST(Trust, DoesNotJudgeByAsides) {
     EXPECT_EQ(gate.reason(0), Reason::failing_jobs) << "an aside clears nothing either";
 }
 
-// ── the model ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── the model ────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Trust, BlamesTheModelWhenThereIsNoOtherLane) {
     Gate gate({.lanes = 1});
@@ -145,7 +145,7 @@ TEST(Trust, TakesALaneOfAnotherPoolForNoComparison) {
     EXPECT_THAT(gate.deeds(), Contains("model failing on 0"));
 }
 
-// ── with a proof ────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── with a proof ─────────────────────────────────────────────────────────────────────────────────
 
 TEST(Trust, AsksForAProofInsteadOfARest) {
     Gate gate(two_lanes(ProofKind::fixed));

@@ -73,7 +73,7 @@ TEST(Worker, IgnoresNewsOfWorkersThatAreGone) {
     EXPECT_EQ(gate.state(0), LaneState::starting);
 }
 
-// ── loading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── loading ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Worker, IsKilledWhenItsStartGoesSilent) {
     Gate gate({.lanes = 1, .load_timeout = 1min});
@@ -118,7 +118,7 @@ TEST(Worker, MayLoadForeverWhenItIsAttached) {
     EXPECT_EQ(gate.state(0), LaneState::loading);
 }
 
-// ── ending ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── ending ───────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Worker, LeavesAKillBehindWhenItExitsByItself) {
     Gate gate({.lanes = 1});
@@ -235,7 +235,7 @@ TEST(Worker, CrashesInEveryStateWithoutLosingAJob) {
     EXPECT_EQ(gate.acts<EndJob>().front().attempts, 2U);
 }
 
-// ── holds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── holds ────────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Worker, FinishesItsJobsBeforeItIsRetired) {
     Gate gate({.lanes = 1, .slots = 2});
