@@ -197,6 +197,8 @@ void judge(Ledger& ledger, const ReportReload& report) {
     if (pool == nullptr || !is_among(pool->asked, report.generation))
         return broken(ledger, invariant::reload,
                       "the end of a reload is reported that nobody asked for");
+    pool->tried =
+        std::max(pool->tried, report.generation);  // it may have begun and ended in one turn
     const bool is_good = ledger.seen_pool(pool->id).good == report.generation;
     const bool spread = report.end == ReloadEnd::spread;
     if (spread != is_good && !pool->odd_reload)

@@ -246,7 +246,7 @@ public:
 
     void operator()(const ReloadAsked& e) {
         KnownPool* pool = to_.find(e.pool);
-        if (pool == nullptr) return;
+        if (pool == nullptr || e.generation.is_none()) return;
         const Generation good = to_.pool_before(e.pool).good;
         const bool newer =
             std::ranges::all_of(pool->asked, [&](Generation g) { return g < e.generation; });

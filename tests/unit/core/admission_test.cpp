@@ -222,8 +222,9 @@ TEST(Admission, ExpectsAWaitOfJobsAheadTimesSlotTimeOverServingSlots) {
 TEST(Admission, CountsOnlySlotsOfLanesThatServe) {
     Gate gate({.lanes = 2, .slots = 2});
     after_a_job_of_8s(gate).queue_jobs(4);
-    gate.drain(1);
     gate.dies(1);
+    gate.pass(1s);
+    ASSERT_EQ(gate.state(1), LaneState::starting);
     EXPECT_EQ(gate.pool().queued, 2U) << "two came back";
     EXPECT_EQ(gate.pool().expected_wait, 12s) << "(2 + 1) × 8 s ÷ 2";
 }

@@ -51,12 +51,12 @@ TEST(Placement, PrefersTheLaneWhoseLastJobIsLongestAgo) {
 TEST(Placement, CountsAJobThatWasSentLikeOneThatEnded) {
     Gate gate({.lanes = 2, .slots = 2});
     gate.open();
-    gate.queue_job({.lane = 0});
-    gate.pass(1s);
     gate.queue_job({.lane = 1});
     gate.pass(1s);
+    gate.queue_job({.lane = 0});
+    gate.pass(1s);
     gate.queue_job();
-    EXPECT_THAT(gate.deeds(), ElementsAre("admit j2", "send j2 to w0"));
+    EXPECT_THAT(gate.deeds(), ElementsAre("admit j2", "send j2 to w1"));
 }
 
 TEST(Placement, ForgetsNoLastJobWhenAWorkerIsReplaced) {

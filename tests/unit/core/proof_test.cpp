@@ -66,6 +66,18 @@ TEST(Proof, ForgivesAFailureOnceOneHasPassed) {
     }
 }
 
+TEST(Proof, ForgivesAFailureWhenAPersonRestartsTheLane) {
+    Gate gate(proving(1));
+    gate.tell(GateOpened{});
+    for (int i = 0; i < 3; ++i) {
+        gate.tell(WorkerReady{gate.current(0)});
+        gate.fails_proof(gate.current(0));
+        ASSERT_EQ(gate.state(0), LaneState::backoff) << i;
+        gate.restart(0);
+        gate.dies(0);
+    }
+}
+
 TEST(Proof, IsRememberedThroughACrashInBetween) {
     Gate gate(proving(1));
     gate.tell(GateOpened{});
@@ -147,6 +159,18 @@ TEST(Proof, TakesOneLaneOfAPoolAtATime) {
     gate.dies(1);
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w1 exited", "prove w2"))
         << "a death passes the turn on";
+}
+
+TEST(Proof, StaysOneAtATimeWhateverHappensToOtherLanes) {
+    Gate gate(proving(3));
+    gate.open();
+    prove_all(gate);
+    ASSERT_EQ(gate.state(0), LaneState::proving);
+    gate.dies(2);
+    EXPECT_THAT(gate.deeds(), ElementsAre("kill w2 exited"));
+    prove_all(gate);
+    EXPECT_THAT(gate.deeds(), IsEmpty());
+    EXPECT_EQ(gate.state(1), LaneState::ready);
 }
 
 TEST(Proof, IsGivenToEveryLaneWhenAskedOneAtATime) {

@@ -34,6 +34,9 @@ TEST(ReloadRevival, RevivesAFailedLane) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 0 with g2", "start w4 on 1 with g2"));
     gate.comes_up(gate.other(1));
     EXPECT_EQ(gate.state(1), LaneState::ready);
+    gate.comes_up(gate.other(0));
+    gate.dies(gate.other(0));
+    ASSERT_THAT(gate.deeds(), Contains("reload g2 spread"));
     gate.dies(1);
     EXPECT_EQ(gate.state(1), LaneState::backoff) << "its old crashes are forgotten";
 }

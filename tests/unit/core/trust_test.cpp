@@ -145,6 +145,27 @@ TEST(Trust, TakesALaneOfAnotherPoolForNoComparison) {
     EXPECT_THAT(gate.deeds(), Contains("model failing on 0"));
 }
 
+TEST(Trust, TakesALaneThatDrainsForNoComparison) {
+    Gate gate(two_lanes());
+    gate.open();
+    gate.queue_job({.lane = 1});
+    gate.drain(1);
+    gate.run_jobs(0, 3, Verdict::model_failed);
+    EXPECT_THAT(gate.deeds(), Contains("model failing on 0")) << "nobody else would serve";
+}
+
+TEST(Trust, DoesNotJudgeAWorkerThatIsLeavingAnyway) {
+    Gate gate({.lanes = 1, .slots = 3});
+    gate.open();
+    const auto jobs = gate.queue_jobs(3);
+    gate.reload(2);
+    gate.comes_up(gate.other(0));
+    for (const JobId job : jobs) {
+        gate.ends(job, Verdict::model_failed);
+        EXPECT_THAT(gate.acts<ReportModelFailing>(), IsEmpty());
+    }
+}
+
 // ── with a proof ─────────────────────────────────────────────────────────────────────────────────
 
 TEST(Trust, AsksForAProofInsteadOfARest) {
