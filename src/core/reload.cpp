@@ -75,10 +75,11 @@ void finish(State& s, Pool& pool, ReloadEnd end) {
     s.touch(pool);
 }
 
-/// The trial lane's old worker, as long as it has not stopped yet.
-bool is_making_room(const Lane& lane) {
-    return lane.mode == LaneMode::on && lane.current != nullptr &&
-           lane.current->hold == Hold::retire && lane.current->why == Reason::replaced;
+/// The trial lane's good worker, as long as it has not stopped yet.
+bool is_making_room(const Pool& pool, const Lane& lane) {
+    const Worker* worker = lane.current;
+    return lane.mode == LaneMode::on && worker != nullptr && worker->generation == pool.good &&
+           worker->hold == Hold::retire && worker->why == Reason::replaced;
 }
 
 void abandon(State& s, Pool& pool) {
@@ -88,7 +89,7 @@ void abandon(State& s, Pool& pool) {
             if (worker != nullptr && worker->generation == bad)
                 worker::bring_down(s, *worker, Reason::reload_abandoned, Stop::ask);
         if (lane.revived) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
-        if (is_making_room(lane)) worker::lift_hold(s, *lane.current);
+        if (is_making_room(pool, lane)) worker::lift_hold(s, *lane.current);
         s.touch(lane);
     });
     finish(s, pool, ReloadEnd::abandoned);
