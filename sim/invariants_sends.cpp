@@ -43,7 +43,7 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     if (worker.trust.rests_until > ledger.now)
         return {invariant::failing_lane, "its worker must rest"};
     for (const KnownAttempt* attempt : worker.aboard)
-        if (is_overdue(*attempt, *pool.settings, ledger.now))
+        if (is_overdue(*attempt, *pool.settings, ledger.now) && !ledger.late)
             return {invariant::cancel, "its worker has an overdue attempt"};
     return {};
 }

@@ -128,7 +128,7 @@ bool Ledger::has_rested(const KnownWorker& worker) const {
 const KnownWorker* Ledger::plain_worker(const KnownLane& lane) const {
     const WorkerId current = seen_lane(lane.id).current;
     const PoolView& pool = seen_pool(lane.pool);
-    if (!pool.reloading.is_none()) return nullptr;
+    if (!pool.reloading.is_none() || is_off(seen_lane(lane.id).state)) return nullptr;
     for (const KnownWorker* worker : lane.workers)
         if (worker->id == current && worker->generation == pool.good && plainly_serves(*worker))
             return worker;
@@ -168,14 +168,16 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     std::vector<Voter> voters;
     std::map<std::uint32_t, Votes> groups;
     Votes all;
+    // During a reload workers may be retiring for reasons that can't be told apart from outside.
+    const bool is_settled = pool_before(worker.pool).reloading.is_none();
     for (auto& [id, voter] : workers) {
         if (voter.pool != worker.pool || voter.generation != worker.generation ||
             !voter.proof.vote || voter.gone)
             continue;
         const bool leaving = voter.ever_current && !was_current(voter);
-        const bool certain = !leaving && !voter.is_ending() && !voter.perhaps_retired &&
-                             !lane_of(voter).drained && !voter.doubtful && !proves_anew(voter) &&
-                             !may_be_stuck(voter);
+        const bool certain = is_settled && !leaving && !voter.is_ending() &&
+                             !voter.perhaps_retired && !lane_of(voter).drained && !voter.doubtful &&
+                             !proves_anew(voter) && !may_be_stuck(voter);
         voters.push_back({.worker = &voter, .certain = certain});
         Votes& votes = groups[*voter.proof.vote];
         ++votes.hi, ++all.hi;
@@ -209,7 +211,10 @@ void Ledger::take_ballot(KnownWorker& voter, Sure outside) {
     if (!voter.disagreed_hi) ++lane.disagreements_hi;
     voter.disagreed_hi = voter.perhaps_retired = true;
     trouble(voter);
-    if (outside != Sure::yes) return;
+    if (outside != Sure::yes) {
+        lane.disagreements_row = 0;  // or it was inside, which clears it
+        return;
+    }
     voter.retired = true;
     if (!was_current(voter) || voter.generation != pool_before(voter.pool).good) return;
     if (++lane.disagreements_row >= 2) lane.must_stay_down = true;
