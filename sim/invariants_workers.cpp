@@ -136,7 +136,7 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
 /// In place, one lane goes first.
 bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
     return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
-        return lane.id != worker.lane &&
+        return !lane.drained && lane.id != worker.lane &&
                std::ranges::any_of(lane.workers, [&](const KnownWorker* other) {
                    const bool made_room = other->end_reason == Reason::replaced &&
                                           other->stopped_turn >= pool.reload_turn && !other->gone;
@@ -153,8 +153,10 @@ bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
     if (ledger.lane_of(worker).drained) return !pool.asked.empty();
     const bool reloads =
         !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
+    const bool one_after_another =
+        pool.asked.size() > 1;  // perhaps in one turn: hard to tell apart
     return pool.settings->reload == ReloadKind::in_place && reloads &&
-           !is_tried_elsewhere(pool, worker);
+           (one_after_another || !is_tried_elsewhere(pool, worker));
 }
 
 bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) {

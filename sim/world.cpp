@@ -191,12 +191,20 @@ private:
                std::ranges::all_of(view_.pools, pool_rests);
     }
 
+    /// A probe that was lost in the time of faults counts when the next one is due.
+    [[nodiscard]] Duration time_to_notice() const {
+        Duration longest = Duration::zero();
+        for (const PoolSettings& pool : plan_.settings.pools)
+            longest = std::max(longest, pool.probe_every);
+        return longest + 5s;
+    }
+
     void see_it_calm() {
         for (std::size_t pool = 0; pool < plan_.settings.pools.size(); ++pool)
             if (plan_.settings.pools[pool].proof == ProofKind::agree)
                 stage_.tell(ProveAsked{PoolId{pool}});
         run_until_settled();
-        run_until(stage_.now() + 5s);
+        run_until(stage_.now() + time_to_notice());
         run_until_settled();
         check_calm(Healed::no);
         heal();
