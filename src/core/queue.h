@@ -20,7 +20,7 @@ public:
     /// Who goes next; nullptr if nobody waits.
     [[nodiscard]] Job* first(Duration age_step) const;
 
-    /// Who has waited longest, among those not retried; nullptr if nobody waits.
+    /// Who has waited longest since it was queued, or queued again; nullptr if nobody waits.
     [[nodiscard]] const Job* oldest() const;
 
     /// Looks at every retried job: for people, not for the job path.

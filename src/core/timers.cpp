@@ -59,7 +59,7 @@ void Timers::disarm(Timer& timer) {
 }
 
 Timer* Timers::take_due(Instant now) {
-    if (next() > now) return nullptr;
+    if (heap_.empty() || next() > now) return nullptr;
     Timer* due = heap_.front().timer;
     disarm(*due);
     return due;

@@ -140,5 +140,10 @@ TEST(Timers, StayInOrderThroughAnyHistory) {
     }
 }
 
+TEST(Timers, HasNothingDueAtTheEndOfTimeWhenNothingWaits) {
+    Timers timers;
+    EXPECT_EQ(timers.take_due(never), nullptr);
+}
+
 }  // namespace
 }  // namespace turnpike
