@@ -144,7 +144,9 @@ private:
             case 0:
             case 1:
             case 2: return arrival();
-            case 3: return BodyGrew{pick(jobs_), Bytes{in_.byte()}};
+            case 3:
+                return in_.below(4) == 0 ? Event{JobRouted{pick(jobs_), pool()}}
+                                         : Event{BodyGrew{pick(jobs_), Bytes{in_.byte()}}};
             case 4:
             case 5:
             case 6: return BodyCompleted{pick(jobs_), Bytes{in_.byte()}};

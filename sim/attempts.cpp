@@ -20,6 +20,7 @@ Verdict verdict_of(Ending ending) {
         case Ending::out_of_memory: return Verdict::out_of_memory;
         case Ending::unhealthy: return Verdict::unhealthy;
         case Ending::breaks_link: return Verdict::broken;
+        case Ending::never_arrives: return Verdict::undelivered;
         case Ending::kills_worker:
         case Ending::misbehaves:
         case Ending::hangs: break;
@@ -60,6 +61,10 @@ Workers::Course Workers::course_of(const Worker& worker, const Aboard& aboard,
     Course course{.parts = script.stream_parts};
     if (aboard.number <= script.ending_times) course.ending = script.ending;
     if (is_cursed(worker, CurseKind::link_breaks, key)) course.ending = Ending::breaks_link;
+    if (course.ending == Ending::breaks_link && key % 3 == 0) {
+        course.ending = Ending::never_arrives;
+        course.parts = 0;
+    }
     if (is_cursed(worker, CurseKind::crashes, key)) course.ending = Ending::kills_worker;
     if (is_cursed(worker, CurseKind::runs_out_of_memory, key))
         course.ending = Ending::out_of_memory;
@@ -98,7 +103,8 @@ void Workers::end(WorkerId id, AttemptId attempt, Ending ending) {
         case Ending::non_finite:
         case Ending::out_of_memory:
         case Ending::unhealthy:
-        case Ending::breaks_link: return answer(id, attempt, verdict_of(ending));
+        case Ending::breaks_link:
+        case Ending::never_arrives: return answer(id, attempt, verdict_of(ending));
     }
 }
 

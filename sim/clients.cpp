@@ -71,7 +71,9 @@ void Clients::upload(JobId job, std::uint32_t chunks_sent) {
 void Clients::send_body(JobId job, std::uint32_t chunks_sent) {
     const JobScript& script = *clients_.at(job).script;
     if (chunks_sent == script.chunks) {
-        if (!script.stalls) stage_.tell(BodyCompleted{.job = job, .total = script.total});
+        if (script.stalls) return;
+        if (script.routed_to != script.pool) stage_.tell(JobRouted{job, script.routed_to});
+        if (waits(job)) stage_.tell(BodyCompleted{.job = job, .total = script.total});
         return;
     }
     const std::uint32_t sent = chunks_sent + 1;

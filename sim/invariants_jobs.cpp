@@ -79,6 +79,24 @@ bool is_event_of_body(const Ledger& ledger, JobId job) {
     return completed != nullptr && completed->job == job;
 }
 
+/// A job that was routed here in this turn may still be refused.
+bool was_routed(const Ledger& ledger, const KnownJob& job) {
+    const auto* routed = std::get_if<JobRouted>(ledger.event);
+    return routed != nullptr && routed->job == job.id && routed->pool == job.pool;
+}
+
+bool wants_a_strange_lane(Ledger& ledger, const KnownJob& job) {
+    const KnownLane* wanted = ledger.find(job.wanted);
+    return was_routed(ledger, job) && !job.wanted.is_none() &&
+           (wanted == nullptr || wanted->pool != job.pool);
+}
+
+bool is_full_with(const Ledger& ledger, const KnownJob& job) {
+    const KnownPool& pool = ledger.pools[job.pool.value];
+    const std::uint64_t waiting = pool.arriving - pool.arriving_asides + pool.queued;
+    return was_routed(ledger, job) && !job.aside && waiting > pool.settings->queue_jobs_max;
+}
+
 /// Does `reason` tell the truth about this job? Empty if so, else why not.
 std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
     if (job.any_end || job.expected == reason) return {};
@@ -125,7 +143,8 @@ std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
                        ? ""
                        : "the patience is not over";
         case EndReason::lane_unknown:
-        case EndReason::queue_full:
+            return wants_a_strange_lane(ledger, job) ? "" : "it was admitted";
+        case EndReason::queue_full: return is_full_with(ledger, job) ? "" : "it was admitted";
         case EndReason::arrivals_full: return "it was admitted";
     }
     return "there is no such reason";
@@ -240,6 +259,9 @@ void check_fates(Ledger& ledger) {
             return broken(ledger, invariant_of_lie(*job->expected),
                           "job {} had to end with {}, and lives", show(id),
                           name_of(*job->expected));
+        if (is_full_with(ledger, *job) || wants_a_strange_lane(ledger, *job))
+            return broken(ledger, invariant::bounds, "job {} was routed where it may not go",
+                          show(id));
         if (job->aside && job->state == JobState::arriving &&
             std::holds_alternative<BodyCompleted>(*ledger.event))
             return broken(ledger, invariant::one_answer,

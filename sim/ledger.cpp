@@ -72,6 +72,14 @@ KnownJob& Ledger::admit(const JobArrived& arrived, JobId id) {
     return job;
 }
 
+void Ledger::move(KnownJob& job, PoolId to) {
+    KnownPool& old_pool = pools[job.pool.value];
+    KnownPool& new_pool = pools[to.value];
+    --old_pool.arriving, ++new_pool.arriving;
+    if (job.aside) --old_pool.arriving_asides, ++new_pool.arriving_asides;
+    job.pool = to;
+}
+
 /// Totals should only grow; whether a smaller one counts is left open.
 void Ledger::grow(KnownJob& job, Bytes total) {
     bytes_lo -= job.bytes_lo;

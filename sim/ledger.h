@@ -85,6 +85,7 @@ struct Ledger {
     }
 
     // the life of jobs (ledger.cpp)
+    void move(KnownJob& job, PoolId to);
     KnownJob& admit(const JobArrived& arrived, JobId id);
     void grow(KnownJob& job, Bytes total);
     void enqueue(KnownJob& job, bool fresh);
@@ -95,10 +96,11 @@ struct Ledger {
     void expect_end(KnownJob& job, EndReason reason);
 
     // deaths (ledger_deaths.cpp)
-    enum class Death : std::uint8_t { own, ordered, unclear };
+    enum class Death : std::uint8_t { own, ordered, undelivered, unclear };
     void die(KnownWorker& worker, Death death);
     void perish(KnownAttempt& attempt, Death death, Sure alone);
     void break_off(KnownAttempt& attempt);
+    void miss(KnownAttempt& attempt);
     void crash(KnownWorker& worker, Sure sure);
     void must_kill(KnownWorker& worker);
     [[nodiscard]] bool has_served_well(const KnownWorker& worker) const;

@@ -29,8 +29,9 @@ void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
     touched_jobs.push_back(job->id);
     job->any_end = job->any_end || death == Death::unclear;
     if (begun) return expect_end(*job, EndReason::stream_broken);
-    if (job->aside || !rules.retry) return expect_end(*job, EndReason::worker_died);
-    if (death == Death::ordered) {
+    if (job->aside || (!rules.retry && death != Death::undelivered))
+        return expect_end(*job, EndReason::worker_died);
+    if (death == Death::ordered || death == Death::undelivered) {
         if (job->alone == Sure::yes) job->alone = Sure::maybe;
         return enqueue(*job, false);
     }
@@ -58,6 +59,16 @@ void Ledger::break_off(KnownAttempt& attempt) {
         else if (other->shared == Sure::no)
             other->shared = Sure::maybe;
     }
+    worker.perhaps_held = true;
+    if (wanted) worker.held = true;
+    excuse(worker);
+}
+
+/// The attempt never reached its worker.
+void Ledger::miss(KnownAttempt& attempt) {
+    KnownWorker& worker = *attempt.worker;
+    const bool wanted = attempt.job != nullptr;
+    perish(attempt, Death::undelivered, Sure::no);
     worker.perhaps_held = true;
     if (wanted) worker.held = true;
     excuse(worker);

@@ -18,6 +18,7 @@ EndReason end_of(Verdict verdict) {
         case Verdict::out_of_memory: return EndReason::out_of_memory;
         case Verdict::unhealthy:
         case Verdict::broken:
+        case Verdict::undelivered:
         case Verdict::cancelled: break;
     }
     return EndReason::worker_died;
@@ -48,6 +49,14 @@ public:
             to_.touched_jobs.push_back(job->id);
         else
             to_.enqueue(*job, true);
+    }
+
+    void operator()(const JobRouted& e) {
+        KnownJob* job = to_.find(e.job);
+        if (job == nullptr || job->state != JobState::arriving) return;
+        if (e.pool.value >= to_.pools.size() || e.pool == job->pool) return;
+        to_.move(*job, e.pool);
+        to_.touched_jobs.push_back(job->id);
     }
 
     void operator()(const ClientLeft& e) {
@@ -329,6 +338,7 @@ private:
                 to_.must_kill(worker);
                 return to_.die(worker, Ledger::Death::own);
             case Verdict::broken: return to_.break_off(attempt);
+            case Verdict::undelivered: return to_.miss(attempt);
             case Verdict::cancelled:
                 return attempt.cancelled ? to_.leave_worker(attempt)
                                          : answer(attempt, Verdict::model_failed);

@@ -80,13 +80,15 @@ void add_workload(const Scenario& scenario, Random random, Plan& plan) {
         const Duration window = random.chance(20) ? 0ms : between(random, 1ms, 2s);
         const PoolId pool{random.below(plan.settings.pools.size())};
         for (std::int64_t i = 0; i < size; ++i) {
-            JobScript job{.pool = pool};
+            JobScript job{.pool = pool, .routed_to = pool};
             draw_body(scenario, random, job);
             draw_run(scenario, usual, random, job);
             draw_client(scenario, usual, random, job);
             if (random.chance(scenario.wanted)) job.lane_wanted = draw_wanted(plan, pool, random);
             job.aside = random.chance(scenario.asides);
             if (scenario.is_calm) job.aside = false, job.lane_wanted = LaneId{};
+            if (plan.settings.pools.size() > 1 && job.total.count % 16 == 0)
+                job.routed_to = PoolId{(pool.value + 1) % plan.settings.pools.size()};
             const Duration at = std::min(from + between(random, 0ms, window), plan.calm_at - hush);
             plan.stimuli.push_back({.at = at, .deed = job});
         }

@@ -23,6 +23,7 @@ double seconds(Duration duration) {
 struct Describe {
     std::string operator()(const JobScript& job) const {
         std::string text = fmt::format("job: pool {}, {} bytes", job.pool.value, job.total.count);
+        if (job.routed_to != job.pool) text += fmt::format(", for pool {}", job.routed_to.value);
         if (job.upload > 0s) text += fmt::format(", upload {:g} s", seconds(job.upload));
         if (job.chunks > 0) text += fmt::format(", {} chunks", job.chunks);
         if (job.stalls) text += ", stalls";
@@ -68,9 +69,9 @@ struct Describe {
 }  // namespace
 
 std::string_view name_of(Ending value) {
-    static constexpr std::array<std::string_view, 10> names{
-        "answers",   "bad_input",   "fails",        "non_finite", "out_of_memory",
-        "unhealthy", "breaks_link", "kills_worker", "misbehaves", "hangs"};
+    static constexpr std::array<std::string_view, 11> names{
+        "answers",     "bad_input",    "fails",      "non_finite", "out_of_memory", "unhealthy",
+        "breaks_link", "kills_worker", "misbehaves", "hangs",      "never_arrives"};
     return name_in(names, value);
 }
 

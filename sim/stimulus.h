@@ -26,11 +26,13 @@ enum class Ending : std::uint8_t {
     kills_worker,
     misbehaves,  // the worker breaks the protocol while it has the job
     hangs,
+    never_arrives,  // no link could be made
 };
 
 /// One client's job, from its first byte to what it does to its worker.
 struct JobScript {
     PoolId pool{};
+    PoolId routed_to{};  // what its body will say; mostly `pool`
     Bytes declared{};
     Bytes total{};
     std::uint32_t chunks = 0;  // BodyGrew this often before it is complete

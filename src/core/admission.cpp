@@ -10,15 +10,20 @@ namespace turnpike::admission {
 
 namespace {
 
-std::optional<EndReason> objection(const State& s, const Pool& pool, const JobArrived& event) {
-    if (s.shutdown.is_asked) return EndReason::shutting_down;
-    const LaneId wanted = event.lane_wanted;
+/// Why this pool (or the lane wanted of it) does not take one more job.
+std::optional<EndReason> objection_of(const State& s, const Pool& pool, LaneId wanted, bool aside) {
     if (!wanted.is_none() &&
         (wanted.value >= s.lanes.size() || s.lanes[wanted.value].pool != pool.id))
         return EndReason::lane_unknown;
     if (!can_ever_serve(s, pool, wanted)) return EndReason::no_lane;
-    if (!event.aside && pool.arriving + pool.queued >= pool.settings.queue_jobs_max)
+    if (!aside && pool.arriving + pool.queued >= pool.settings.queue_jobs_max)
         return EndReason::queue_full;
+    return std::nullopt;
+}
+
+std::optional<EndReason> objection(const State& s, const Pool& pool, const JobArrived& event) {
+    if (s.shutdown.is_asked) return EndReason::shutting_down;
+    if (const auto reason = objection_of(s, pool, event.lane_wanted, event.aside)) return reason;
     if (s.arriving >= s.settings.arriving_max) return EndReason::arrivals_full;
     if (s.bytes_held + event.declared > s.settings.bytes_max) return EndReason::bytes_full;
     return std::nullopt;
@@ -81,6 +86,16 @@ void arrived(State& s, const JobArrived& event) {
 
 void body_grew(State& s, const BodyGrew& event) {
     if (Job* job = find_arriving(s, event.job)) resize(s, *job, event.total);
+}
+
+void routed(State& s, const JobRouted& event) {
+    Job* job = find_arriving(s, event.job);
+    Pool* pool = s.find_pool(event.pool);
+    if (job == nullptr || pool == nullptr || pool->id == job->pool) return;
+    const auto reason = objection_of(s, *pool, job->wanted, job->aside);
+    if (!job->aside) --s.pool_of(*job).arriving, ++pool->arriving;
+    job->pool = pool->id;
+    if (reason) job::end(s, *job, *reason);
 }
 
 void body_completed(State& s, const BodyCompleted& event) {

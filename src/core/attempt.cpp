@@ -64,6 +64,7 @@ EndReason reason_for(Verdict verdict) {
         case Verdict::model_failed:
         case Verdict::unhealthy:
         case Verdict::broken:
+        case Verdict::undelivered:
         case Verdict::cancelled: return EndReason::model_failed;
     }
     return EndReason::model_failed;
@@ -179,6 +180,9 @@ void ended(State& s, const AttemptEnded& event) {
         case Verdict::unhealthy:
             return worker::bring_down(s, worker, Reason::unhealthy, Stop::kill);
         case Verdict::broken: blame::attempt_broke(s, *attempt); return health::doubt(s, worker);
+        case Verdict::undelivered:
+            blame::not_delivered(s, *attempt);
+            return health::doubt(s, worker);
         case Verdict::answered:
         case Verdict::bad_input:
         case Verdict::model_failed:

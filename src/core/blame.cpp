@@ -9,9 +9,10 @@ namespace turnpike::blame {
 namespace {
 
 enum class Death : std::uint8_t {
-    lone,     // it was alone aboard
-    shared,   // others were aboard, too
-    ordered,  // we ended the worker; nobody is to blame
+    lone,         // it was alone aboard
+    shared,       // others were aboard, too
+    ordered,      // we ended the worker; nobody is to blame
+    undelivered,  // it never got there; nobody is to blame
 };
 
 constexpr std::uint8_t lone_deaths_max = 2;
@@ -25,7 +26,8 @@ void retry(State& s, Job& job, Death death) {
     Pool& pool = s.pool_of(job);
     if (death == Death::lone && ++job.lone_deaths >= lone_deaths_max)
         return fail(s, job, EndReason::poison);
-    if (death != Death::ordered && !pool.rides_are_lone()) job.alone = true;
+    if ((death == Death::lone || death == Death::shared) && !pool.rides_are_lone())
+        job.alone = true;
     job.retried = true;
     --pool.running;
     job::enqueue(s, job);
@@ -36,7 +38,8 @@ void lose(State& s, Attempt& attempt, Death death) {
     attempt::release(s, attempt);
     if (job == nullptr) return;
     if (job->begun) return fail(s, *job, EndReason::stream_broken);
-    if (job->aside || !s.pool_of(*job).settings.retry) return fail(s, *job, EndReason::worker_died);
+    const bool may_retry = s.pool_of(*job).settings.retry || death == Death::undelivered;
+    if (job->aside || !may_retry) return fail(s, *job, EndReason::worker_died);
     retry(s, *job, death);
 }
 
@@ -51,6 +54,8 @@ void worker_lost(State& s, Worker& worker, Reason why) {
         lose(s, *attempt, death);
     }
 }
+
+void not_delivered(State& s, Attempt& attempt) { lose(s, attempt, Death::undelivered); }
 
 void attempt_broke(State& s, Attempt& attempt) {
     Worker& worker = *attempt.worker;

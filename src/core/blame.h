@@ -16,6 +16,9 @@ namespace blame {
 /// The worker is going down: takes everything off it.
 void worker_lost(State& s, Worker& worker, Reason why);
 
+/// The attempt never reached its worker: nobody is to blame, and nothing was tried yet.
+void not_delivered(State& s, Attempt& attempt);
+
 /// One attempt's link broke while the worker seems to live.
 void attempt_broke(State& s, Attempt& attempt);
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <variant>
 
 #include "base/bytes.h"
@@ -49,6 +48,16 @@ struct BodyCompleted {
 
     static constexpr const char* name = "BodyCompleted";
     void fields(auto&& f) const { f("job", job), f("total", total); }
+};
+
+/// What came of the body tells that the job is for another pool (its `model` names it). Only while
+/// it arrives; that pool may refuse it.
+struct JobRouted {
+    JobId job;
+    PoolId pool;
+
+    static constexpr const char* name = "JobRouted";
+    void fields(auto&& f) const { f("job", job), f("pool", pool); }
 };
 
 struct ClientLeft {
@@ -248,7 +257,7 @@ struct TimePassed {
     void fields(auto&&) const {}
 };
 
-using Event = std::variant<JobArrived, BodyGrew, BodyCompleted, ClientLeft, CancelAsked,
+using Event = std::variant<JobArrived, BodyGrew, BodyCompleted, JobRouted, ClientLeft, CancelAsked,
                            WorkerStarted, LoadProgressed, WorkerReady, WorkerExited, WorkerGone,
                            WorkerMisbehaved, AnswerBegun, AnswerMoved, AttemptEnded, ProbeEnded,
                            ProofEnded, MemoryFreed, GpuLost, GateOpened, DrainAsked, ResumeAsked,

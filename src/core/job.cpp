@@ -16,9 +16,9 @@ Queue& queue_for(State& s, const Job& job) {
 }
 
 bool deserves_advice(EndReason reason) {
-    return reason == EndReason::bytes_full || reason == EndReason::waited_too_long ||
-           reason == EndReason::no_lane || reason == EndReason::aside_full ||
-           reason == EndReason::shutting_down;
+    return reason == EndReason::bytes_full || reason == EndReason::queue_full ||
+           reason == EndReason::waited_too_long || reason == EndReason::no_lane ||
+           reason == EndReason::aside_full || reason == EndReason::shutting_down;
 }
 
 }  // namespace

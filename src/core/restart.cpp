@@ -38,13 +38,14 @@ bool is_too_often(State& s, Lane& lane) {
     return s.now - first <= settings.crash_window;
 }
 
-}  // namespace
-
+/// Whether this end of a worker counts as a crash.
 bool is_crash(Reason why) {
     return why == Reason::exited || why == Reason::unhealthy || why == Reason::misbehaved ||
            why == Reason::load_silent || why == Reason::not_answering ||
            why == Reason::proof_silent;
 }
+
+}  // namespace
 
 void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     lane.restart.not_before = s.now;

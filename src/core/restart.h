@@ -27,9 +27,6 @@ struct Restart {
 
 namespace restart {
 
-/// Whether this end of a worker counts as a crash.
-[[nodiscard]] bool is_crash(Reason why);
-
 /// The current worker of a lane that is on went down: decides when, and whether, the next one
 /// starts.
 void after(State& s, Lane& lane, const Worker& worker, Reason why);

@@ -71,6 +71,7 @@ void attempt_ended(State& s, Worker& worker, Verdict verdict, Instant sent) {
         case Verdict::non_finite: return failed(s, worker, sent);
         case Verdict::unhealthy:
         case Verdict::broken:
+        case Verdict::undelivered:
         case Verdict::cancelled: return;
     }
 }

@@ -11,6 +11,7 @@ std::string_view name_of(Verdict value) {
         case Verdict::out_of_memory: return "out_of_memory";
         case Verdict::unhealthy: return "unhealthy";
         case Verdict::broken: return "broken";
+        case Verdict::undelivered: return "undelivered";
         case Verdict::cancelled: return "cancelled";
     }
     return "?";

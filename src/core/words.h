@@ -2,7 +2,6 @@
 // means.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -33,9 +32,10 @@ enum class Verdict : std::uint8_t {
     model_failed,   // 5xx, an exception
     non_finite,     // NaN or infinity in the answer
     out_of_memory,  // of the GPU; the worker lives and freed what it could
-    unhealthy,  // the worker says that it can't go on (poisoned CUDA context, turnpike.Unhealthy)
-    broken,     // the link broke, or what came was no answer
-    cancelled,  // ended because we asked
+    unhealthy,    // the worker says that it can't go on (poisoned CUDA context, turnpike.Unhealthy)
+    broken,       // the link broke, or what came was no answer
+    undelivered,  // no link could be made: the worker never saw the job
+    cancelled,    // ended because we asked
 };
 
 /// Why a job ended (or was never admitted). Each belongs to one Outcome.

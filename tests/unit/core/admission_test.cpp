@@ -273,5 +273,50 @@ TEST(Admission, AdvisesJobsThatEndForLackOfRoomToo) {
     EXPECT_EQ(gate.acts<EndJob>().front().retry_after, 0s) << "who left needs no advice";
 }
 
+// ── another pool after all ───────────────────────────────────────────────────────────────────────
+
+TEST(Admission, RoutesAnArrivingJobToThePoolThatItsBodyNames) {
+    Gate gate(settings_with({{.lanes = 1}, {.lanes = 1}}));
+    gate.open();
+    const JobId job = gate.arrive({.pool = 0});
+    gate.tell(JobRouted{job, PoolId{1}});
+    EXPECT_EQ(gate.pool(0).arriving, 0U);
+    EXPECT_EQ(gate.pool(1).arriving, 1U);
+    gate.tell(BodyCompleted{job, Bytes{10}});
+    EXPECT_EQ(gate.engine().find(job, gate.now())->lane, LaneId{1});
+}
+
+TEST(Admission, LetsThePoolThatAJobIsRoutedToRefuseIt) {
+    Gate gate(settings_with({{.lanes = 1}, {.lanes = 1, .queue_jobs_max = 1}}));
+    gate.open();
+    gate.queue_job({.pool = 1});
+    gate.queue_job({.pool = 1});
+    const JobId job = gate.arrive({.pool = 0});
+    gate.tell(JobRouted{job, PoolId{1}});
+    EXPECT_EQ(gate.ended(job), EndReason::queue_full);
+    EXPECT_EQ(gate.pool(1).counts.refused, 1U);
+    EXPECT_EQ(gate.pool(0).counts.refused, 0U);
+}
+
+TEST(Admission, RefusesAJobThatIsRoutedAwayFromTheLaneItWants) {
+    Gate gate(settings_with({{.lanes = 1}, {.lanes = 1}}));
+    gate.open();
+    const JobId job = gate.arrive({.pool = 0, .lane = 0});
+    gate.tell(JobRouted{job, PoolId{1}});
+    EXPECT_EQ(gate.ended(job), EndReason::lane_unknown);
+}
+
+TEST(Admission, RoutesNothingThatIsQueuedNorAnywhereThatIsNot) {
+    Gate gate(settings_with({{.lanes = 1}, {.lanes = 1}}));
+    gate.open();
+    const JobId arriving = gate.arrive({.pool = 0});
+    gate.tell(JobRouted{arriving, PoolId{7}});
+    const JobId running = gate.queue_job({.pool = 0});
+    gate.tell(JobRouted{running, PoolId{1}});
+    EXPECT_EQ(gate.pool(0).arriving, 1U);
+    EXPECT_TRUE(gate.is_running(running));
+    EXPECT_EQ(gate.pool(1).running, 0U);
+}
+
 }  // namespace
 }  // namespace turnpike

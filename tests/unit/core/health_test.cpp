@@ -234,6 +234,26 @@ TEST_F(HealthOfOneLane, BlamesALoneJobWhoseLinkBreaksTwice) {
     EXPECT_EQ(gate.ended(job), EndReason::poison);
 }
 
+TEST_F(HealthOfOneLane, BlamesNobodyForWhatWasNeverDelivered) {
+    const JobId job = gate.queue_job();
+    for (int i = 0; i < 3; ++i) {
+        gate.ends(job, Verdict::undelivered);
+        EXPECT_EQ(gate.reason(0), Reason::link_doubted);
+        probe_ends(ProbeVerdict::answered);
+        ASSERT_TRUE(gate.is_running(job));
+    }
+    gate.ends(job);
+    EXPECT_EQ(gate.ended(job), EndReason::answered);
+}
+
+TEST(Blame, SendsWhatWasNotDeliveredElsewhereThoughRetriesAreOff) {
+    Gate gate({.lanes = 2, .retry = false});
+    gate.open();
+    const JobId job = gate.queue_job();
+    gate.ends(job, Verdict::undelivered);
+    EXPECT_TRUE(gate.is_running(job));
+}
+
 TEST_F(HealthOfOneLane, BlamesNobodyForABreakThatWasShared) {
     const auto jobs = gate.queue_jobs(2);
     gate.ends(jobs[0], Verdict::broken);
