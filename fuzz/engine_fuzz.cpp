@@ -150,7 +150,9 @@ private:
             case 4:
             case 5:
             case 6: return BodyCompleted{pick(jobs_), Bytes{in_.byte()}};
-            case 7: return ClientLeft{pick(jobs_)};
+            case 7:
+                return in_.below(4) == 0 ? Event{BodyFailed{pick(jobs_)}}
+                                         : Event{ClientLeft{pick(jobs_)}};
             case 8: return CancelAsked{pick(jobs_)};
             case 9: return WorkerStarted{worker()};
             case 10: return LoadProgressed{worker()};

@@ -86,7 +86,10 @@ void Clients::leave_later(JobId job) {
     const Client& client = clients_.at(job);
     if (client.script->leaves_after != Duration::max())
         stage_.after(client.script->leaves_after, client.key, [this, job] {
-            if (waits(job)) stage_.tell(ClientLeft{job});
+            if (!waits(job)) return;
+            const Client& leaver = clients_.at(job);
+            const bool fails = leaver.script->stalls && leaver.key % 2 == 0;
+            stage_.tell(fails ? Event{BodyFailed{job}} : Event{ClientLeft{job}});
         });
     if (client.script->deleted_after != Duration::max())
         stage_.after(client.script->deleted_after, client.key, [this, job] {

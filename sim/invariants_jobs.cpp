@@ -109,6 +109,7 @@ std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
         case EndReason::non_finite:
         case EndReason::out_of_memory: return "its live attempt did not end so";
         case EndReason::client_left:
+        case EndReason::body_failed:
         case EndReason::cancel_asked: return "nobody said so";
         case EndReason::worker_died:
             return dies && (job.aside || !rules.retry) ? "" : "it was to be retried";
@@ -169,6 +170,7 @@ std::string_view invariant_of_lie(EndReason reason) {
         case EndReason::out_of_memory:
         case EndReason::client_left:
         case EndReason::cancel_asked:
+        case EndReason::body_failed:
         case EndReason::lane_unknown:
         case EndReason::queue_full:
         case EndReason::arrivals_full: return invariant::one_answer;

@@ -51,6 +51,12 @@ public:
             to_.enqueue(*job, true);
     }
 
+    void operator()(const BodyFailed& e) {
+        KnownJob* job = to_.find(e.job);
+        if (job != nullptr && job->state == JobState::arriving)
+            to_.expect_end(*job, EndReason::body_failed);
+    }
+
     void operator()(const JobRouted& e) {
         KnownJob* job = to_.find(e.job);
         if (job == nullptr || job->state != JobState::arriving) return;

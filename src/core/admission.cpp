@@ -88,6 +88,10 @@ void body_grew(State& s, const BodyGrew& event) {
     if (Job* job = find_arriving(s, event.job)) resize(s, *job, event.total);
 }
 
+void body_failed(State& s, const BodyFailed& event) {
+    if (Job* job = find_arriving(s, event.job)) job::end(s, *job, EndReason::body_failed);
+}
+
 void routed(State& s, const JobRouted& event) {
     Job* job = find_arriving(s, event.job);
     Pool* pool = s.find_pool(event.pool);

@@ -13,6 +13,7 @@ namespace admission {
 
 void arrived(State& s, const JobArrived& event);
 void body_grew(State& s, const BodyGrew& event);
+void body_failed(State& s, const BodyFailed& event);
 void routed(State& s, const JobRouted& event);
 void body_completed(State& s, const BodyCompleted& event);
 

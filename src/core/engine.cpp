@@ -33,6 +33,7 @@ struct Router {
     void operator()(const JobArrived& e) const { admission::arrived(s, e); }
     void operator()(const BodyGrew& e) const { admission::body_grew(s, e); }
     void operator()(const BodyCompleted& e) const { admission::body_completed(s, e); }
+    void operator()(const BodyFailed& e) const { admission::body_failed(s, e); }
     void operator()(const JobRouted& e) const { admission::routed(s, e); }
     void operator()(const ClientLeft& e) const { end_job(s, e.job, EndReason::client_left); }
     void operator()(const CancelAsked& e) const { end_job(s, e.job, EndReason::cancel_asked); }

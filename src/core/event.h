@@ -50,6 +50,14 @@ struct BodyCompleted {
     void fields(auto&& f) const { f("job", job), f("total", total); }
 };
 
+/// The body can't be taken: it is malformed, too large or too slow, or there is no room on disk.
+struct BodyFailed {
+    JobId job;
+
+    static constexpr const char* name = "BodyFailed";
+    void fields(auto&& f) const { f("job", job); }
+};
+
 /// What came of the body tells that the job is for another pool (its `model` names it). Only while
 /// it arrives; that pool may refuse it.
 struct JobRouted {
@@ -257,10 +265,11 @@ struct TimePassed {
     void fields(auto&&) const {}
 };
 
-using Event = std::variant<JobArrived, BodyGrew, BodyCompleted, JobRouted, ClientLeft, CancelAsked,
-                           WorkerStarted, LoadProgressed, WorkerReady, WorkerExited, WorkerGone,
-                           WorkerMisbehaved, AnswerBegun, AnswerMoved, AttemptEnded, ProbeEnded,
-                           ProofEnded, MemoryFreed, GpuLost, GateOpened, DrainAsked, ResumeAsked,
-                           RestartAsked, ReloadAsked, ProveAsked, ShutdownAsked, TimePassed>;
+using Event =
+    std::variant<JobArrived, BodyGrew, BodyCompleted, BodyFailed, JobRouted, ClientLeft,
+                 CancelAsked, WorkerStarted, LoadProgressed, WorkerReady, WorkerExited, WorkerGone,
+                 WorkerMisbehaved, AnswerBegun, AnswerMoved, AttemptEnded, ProbeEnded, ProofEnded,
+                 MemoryFreed, GpuLost, GateOpened, DrainAsked, ResumeAsked, RestartAsked,
+                 ReloadAsked, ProveAsked, ShutdownAsked, TimePassed>;
 
 }  // namespace turnpike

@@ -35,6 +35,7 @@ std::string_view name_of(EndReason value) {
         case EndReason::queue_full: return "queue_full";
         case EndReason::bytes_full: return "bytes_full";
         case EndReason::arrivals_full: return "arrivals_full";
+        case EndReason::body_failed: return "body_failed";
         case EndReason::aside_full: return "aside_full";
         case EndReason::shutting_down: return "shutting_down";
         case EndReason::client_left: return "client_left";

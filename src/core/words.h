@@ -56,6 +56,7 @@ enum class EndReason : std::uint8_t {
     queue_full,       // queue.jobs_max
     bytes_full,       // queue.bytes_max
     arrivals_full,    // arriving_max
+    body_failed,      // malformed, too large, too slow, or no room on disk
     aside_full,       // every serving lane has aside_max asides, or none serves now
     shutting_down,
     client_left,
@@ -86,6 +87,7 @@ enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refu
         case EndReason::queue_full:
         case EndReason::bytes_full:
         case EndReason::arrivals_full:
+        case EndReason::body_failed:
         case EndReason::aside_full: return Outcome::refused;
     }
     return Outcome::failed;

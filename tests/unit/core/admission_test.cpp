@@ -273,6 +273,18 @@ TEST(Admission, AdvisesJobsThatEndForLackOfRoomToo) {
     EXPECT_EQ(gate.acts<EndJob>().front().retry_after, 0s) << "who left needs no advice";
 }
 
+TEST(Admission, EndsAJobWhoseBodyCanNotBeTaken) {
+    Gate gate({.lanes = 1});
+    gate.open();
+    const JobId job = gate.arrive();
+    gate.tell(BodyFailed{job});
+    EXPECT_EQ(gate.ended(job), EndReason::body_failed);
+    EXPECT_EQ(gate.pool().counts.refused, 1U);
+    const JobId running = gate.queue_job();
+    gate.tell(BodyFailed{running});
+    EXPECT_TRUE(gate.is_running(running)) << "its body was complete";
+}
+
 // ── another pool after all ───────────────────────────────────────────────────────────────────────
 
 TEST(Admission, RoutesAnArrivingJobToThePoolThatItsBodyNames) {
