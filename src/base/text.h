@@ -39,7 +39,7 @@ private:
     static constexpr std::size_t fitting(std::string_view text) {
         if (text.size() <= N) return text.size();
         constexpr std::size_t continuation_bytes_max = 3;
-        for (std::size_t back = 0; back <= continuation_bytes_max && back < N; ++back) {
+        for (std::size_t back = 0; back <= continuation_bytes_max && back <= N; ++back) {
             const auto next = static_cast<unsigned char>(text[N - back]);
             if ((next & 0xC0U) != 0x80) return N - back;
         }

@@ -1,5 +1,6 @@
-// Points of the calendar as text, from nanoseconds since 1970 in UTC. No locale, no time zone
-// database, no allocation beyond the string's own.
+// Points of the calendar as text, from nanoseconds since 1970 in UTC (1677-09-22 is the first day
+// they reach, 2262-04-11 the last). No locale, no time zone database, no allocation beyond the
+// string's own.
 #pragma once
 
 #include <cstdint>
