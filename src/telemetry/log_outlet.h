@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <expected>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "base/time.h"
@@ -41,16 +42,19 @@ public:
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
 private:
+    static constexpr std::size_t drain_step = 64 * std::size_t{1024};
+
     LogOutlet(LogWriter writer, LogFormat format, Duration utc_offset)
         : writer_(std::move(writer)), format_(format), utc_offset_(utc_offset) {}
 
     void confess();
-    void note(const LogWritten& result);
+    void note(int error);
 
     LogWriter writer_;
     LogFormat format_;
     Duration utc_offset_;
-    std::string pending_;        // whole lines, except that the first may have been begun
+    std::string pending_;  // whole lines, except that the first may have been begun
+    std::size_t drain_at_ = drain_step;
     std::uint64_t skipped_ = 0;  // lines lost since the log last said so
     std::uint64_t lost_ = 0;     // in all
     bool given_up_ = false;      // its reader is gone

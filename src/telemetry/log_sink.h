@@ -36,6 +36,7 @@ struct LogOptions {
     Duration utc_offset = Duration::zero();  // of readable lines
     std::size_t lines_max = 65'536;          // that wait to be written; more are lost
     Duration gather = 50ms;                  // how long lines may wait for company
+    Duration patience = 1s;                  // with a slow reader, when all must be written
 };
 
 class LogSink {
@@ -51,13 +52,14 @@ public:
     void push(const JobRecord& record);
     void push(const JobStart& start);
 
-    /// Returns when all that was pushed is written, or its target has refused it for a second.
+    /// Returns when all that was pushed is written, or a target has not taken it in time (`patience`).
     void flush();
 
     /// What is wrong with the log now, for the gate to report when it changes; empty: nothing.
     [[nodiscard]] std::string problem() const;
 
-    /// Lines that did not reach a target and never will, over all targets.
+    /// Lines that did not reach a target and never will, over all targets (those that were given up
+    /// count no more).
     [[nodiscard]] std::uint64_t lost() const;
 
 private:
@@ -66,14 +68,17 @@ private:
 
     LogSink(LogOptions options, std::vector<LogOutlet> outlets);
 
-    void push_entry(const LogEntry& entry);
+    template <class Record>
+    void push_entry(const Record& record);
     Block& block_with_room();
 
     void run();
     Round next_round();
-    void write(Round& round);
-    void end_round(Round& round);
+    void write(const Round& round);
+    void end(Round& round);
+    [[nodiscard]] std::size_t lines_urgent() const { return (options_.lines_max + 1) / 2; }
     [[nodiscard]] bool is_urgent() const;
+    [[nodiscard]] bool has_work() const;
 
     const LogOptions options_;
     std::vector<LogOutlet> outlets_;  // of the thread alone
@@ -85,7 +90,6 @@ private:
     std::vector<Block> queue_;
     std::vector<Block> spares_;
     std::size_t lines_held_ = 0;     // queued, or taken and not yet written
-    std::size_t lines_queued_ = 0;   // of these, not yet taken
     std::uint64_t lines_spilt_ = 0;  // refused by the full queue, since the last round
     std::uint64_t flushes_asked_ = 0;
     std::uint64_t flushes_done_ = 0;

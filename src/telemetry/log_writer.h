@@ -7,9 +7,9 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
-#include "base/time.h"
 #include "telemetry/log_target.h"
 
 namespace turnpike {
@@ -31,6 +31,7 @@ public:
     /// `text` is whole lines, save that the first may be the rest of one that was begun.
     LogWritten write(std::string_view text);
 
+    [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] const std::string& name() const { return where_.path; }
 
     /// Why the last rotation failed; the file then grows on. Empty: it did not.
@@ -56,10 +57,11 @@ public:
 
     LogWritten write(std::string_view text);
 
-    /// Waits until it may take more.
-    void await(Duration at_most) const;
-
+    [[nodiscard]] int fd() const { return where_.fd; }
     [[nodiscard]] const std::string& name() const { return where_.name; }
+
+    /// There is nothing to rotate.
+    [[nodiscard]] std::string rotation_problem() const { return {}; }
 
 private:
     LogDescriptor where_;
