@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "gate/keys.h"
 
@@ -16,11 +17,12 @@ public:
     /// `required`: without a key nobody gets in, even if the file has none.
     enum class Need : std::uint8_t { if_there_are_any, required };
 
-    /// Reads the file. From the first key that it ever sees, keys are required.
+    /// Reads the file. From the first key that it ever sees, or if there is a file that can't be
+    /// read, keys are required.
     KeyFile(std::string path, Need need);
 
-    /// Looks whether the file changed and reads it if so; true if the keys are others now. Cheap: a
-    /// system call. Keys that were found before are no longer valid.
+    /// Looks whether the file changed (one system call) and reads it if so; true if it was read. A
+    /// `const Key*` found before is then no longer valid.
     bool refresh();
 
     [[nodiscard]] const KeyRing& ring() const { return ring_; }
@@ -32,21 +34,23 @@ public:
     [[nodiscard]] const std::string& problem() const { return problem_; }
 
 private:
-    /// What tells one version of the file from another.
+    /// What tells one version of the file from another; all zero: there is none.
     struct Version {
-        std::uint64_t device = 0, inode = 0, size = 0;
-        std::int64_t modified_ns = 0, changed_ns = 0;
-        bool exists = false;
+        std::uint64_t device = 0;
+        std::uint64_t inode = 0;
+        std::uint64_t size = 0;
+        std::int64_t modified_ns = 0;
+        std::int64_t changed_ns = 0;
         friend bool operator==(const Version&, const Version&) = default;
     };
 
-    [[nodiscard]] Version version() const;
-    bool read();
+    [[nodiscard]] std::expected<Version, std::string> version() const;
+    bool fail(std::string problem);
 
     std::string path_;
     bool required_;
     KeyRing ring_;
-    Version version_;
+    std::optional<Version> version_;  // that `ring_` was read from
     std::string problem_;
 };
 

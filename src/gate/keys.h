@@ -8,11 +8,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace turnpike {
@@ -32,10 +34,11 @@ struct Key {
 };
 
 inline constexpr std::size_t key_name_bytes_max = 64;
-inline constexpr std::size_t keys_max = 10'000;
+inline constexpr std::size_t keys_max = 1000;                // each request is compared with all
 inline constexpr std::size_t presented_key_bytes_max = 256;  // longer ones are wrong unread
 
-/// $XDG_CONFIG_HOME/turnpike/keys if that is an absolute path, else HOME/.config/turnpike/keys.
+/// $XDG_CONFIG_HOME/turnpike/keys if that is an absolute path, else HOME/.config/turnpike/keys;
+/// empty if neither is known.
 std::string keys_path(std::string_view xdg_config_home, std::string_view home);
 
 /// [A-Za-z0-9._-]{1,64}
