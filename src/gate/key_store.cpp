@@ -58,11 +58,16 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
+/// Somebody else may be making it too.
+bool make_folder(const std::filesystem::path& folder) {
+    return ::mkdir(folder.c_str(), folder_mode) == 0 || errno == EEXIST;
+}
+
 /// Every missing folder on the way is made for its owner alone.
 bool make_folders(const std::filesystem::path& folder) {
-    if (::mkdir(folder.c_str(), folder_mode) == 0 || errno == EEXIST) return true;
+    if (make_folder(folder)) return true;
     return errno == ENOENT && folder.has_relative_path() && make_folders(folder.parent_path()) &&
-           ::mkdir(folder.c_str(), folder_mode) == 0;
+           make_folder(folder);
 }
 
 }  // namespace

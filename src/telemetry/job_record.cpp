@@ -22,10 +22,11 @@ void append_number(std::string& out, std::uint64_t value) {
 void append_thousandths(std::string& out, std::uint64_t thousandths) {
     append_number(out, thousandths / 1000);
     std::uint64_t rest = thousandths % 1000;
-    if (rest == 0) return;
-    out += '.';
+    std::array<char, 4> fraction = {'.'};
+    std::size_t size = 1;
     for (std::uint64_t unit = 100; rest > 0; rest %= unit, unit /= 10)
-        out += static_cast<char>('0' + rest / unit);
+        fraction[size++] = static_cast<char>('0' + rest / unit);
+    if (size > 1) out.append(fraction.data(), size);
 }
 
 std::uint64_t microseconds(Duration duration) {
@@ -175,9 +176,11 @@ void append_json_line(std::string& out, const JobRecord& record) {
     if (!record.key.empty()) append_member(out, ",\"key\":", record.key.view());
     append_member(out, ",\"method\":", record.method.view());
     append_member(out, ",\"path\":", record.path.view());
-    append_member(out, ",\"outcome\":", name_of(record.outcome));
-    append_member(out, ",\"reason\":", name_of(record.reason));
-    out += "}\n";
+    out += ",\"outcome\":\"";
+    out += name_of(record.outcome);
+    out += "\",\"reason\":\"";
+    out += name_of(record.reason);
+    out += "\"}\n";
 }
 
 void append_json_line(std::string& out, const JobStart& start) {
