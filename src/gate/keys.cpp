@@ -105,7 +105,10 @@ std::expected<std::vector<Key>, std::string> parse(std::string_view text, const 
     std::vector<Key> keys;
     for (std::size_t number = 1; !text.empty(); ++number) {
         const auto problem = [&](const std::string& what) {
-            return std::unexpected(path + ":" + std::to_string(number) + ": " + what);
+            std::string place = path;
+            place += ":";
+            place += std::to_string(number);
+            return std::unexpected(place += ": " + what);
         };
         auto key = parse_line(take_until('\n', text));
         if (!key) return problem(key.error());
