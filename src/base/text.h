@@ -1,0 +1,53 @@
+// A short string that lives inside its owner: no allocation, copied like a number. Made for records
+// that outlive the request they describe. What is too long is cut, never in the middle of a UTF-8
+// character.
+//
+//   Text<8> method{"POST"};
+//   method.view();  // "POST"
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace turnpike {
+
+template <std::size_t N>
+class Text {
+    static_assert(N <= 255, "the size is one byte");
+
+public:
+    static constexpr std::size_t size_max = N;
+
+    constexpr Text() = default;
+    constexpr explicit Text(std::string_view text) { assign(text); }
+
+    constexpr void assign(std::string_view text) {
+        const std::size_t size = fitting(text);
+        text.copy(bytes_.data(), size);
+        size_ = static_cast<std::uint8_t>(size);
+    }
+
+    [[nodiscard]] constexpr std::string_view view() const { return {bytes_.data(), size_}; }
+    [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+
+    friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
+
+private:
+    /// How much of the text is kept. Bytes that are no UTF-8 at all are cut at N.
+    static constexpr std::size_t fitting(std::string_view text) {
+        if (text.size() <= N) return text.size();
+        constexpr std::size_t continuation_bytes_max = 3;
+        for (std::size_t back = 0; back <= continuation_bytes_max && back <= N; ++back) {
+            const auto next = static_cast<unsigned char>(text[N - back]);
+            if ((next & 0xC0U) != 0x80) return N - back;
+        }
+        return N;
+    }
+
+    std::uint8_t size_ = 0;
+    std::array<char, N> bytes_{};
+};
+
+}  // namespace turnpike

@@ -1,0 +1,130 @@
+#include "gate/key_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace turnpike {
+namespace {
+
+constexpr std::size_t file_bytes_max = 4 * std::size_t{1024} * 1024;
+constexpr mode_t file_mode = 0600;
+constexpr mode_t folder_mode = 0700;
+
+std::unexpected<std::string> failed(const std::string& path, const char* doing) {
+    return std::unexpected(path + ": can't " + doing + ": " + std::strerror(errno));
+}
+
+/// A descriptor that is closed with its scope.
+class Descriptor {
+public:
+    explicit Descriptor(int fd) : fd_(fd) {}
+    ~Descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+
+    [[nodiscard]] int get() const { return fd_; }
+    [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+
+private:
+    int fd_;
+};
+
+/// Empty: it is as private as it must be.
+std::string distrust(const struct stat& info) {
+    if (!S_ISREG(info.st_mode)) return "is not a file";
+    if (info.st_uid != ::geteuid()) return "belongs to another user";
+    if ((info.st_mode & 0022U) != 0) return "can be written by others; chmod 600 it";
+    return {};
+}
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t count = ::write(fd, text.data(), text.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+/// Somebody else may be making it too.
+bool make_folder(const std::filesystem::path& folder) {
+    return ::mkdir(folder.c_str(), folder_mode) == 0 || errno == EEXIST;
+}
+
+/// Every missing folder on the way is made for its owner alone.
+bool make_folders(const std::filesystem::path& folder) {
+    if (make_folder(folder)) return true;
+    return errno == ENOENT && folder.has_relative_path() && make_folders(folder.parent_path()) &&
+           make_folder(folder);
+}
+
+}  // namespace
+
+std::expected<std::string, std::string> read_private_file(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file.is_open() && (errno == ENOENT || errno == ENOTDIR)) return std::string();
+    if (!file.is_open()) return failed(path, "open it");
+    struct stat info{};
+    if (::fstat(file.get(), &info) != 0) return failed(path, "look at it");
+    if (const std::string reason = distrust(info); !reason.empty())
+        return std::unexpected(path + ": " + reason);
+
+    std::string text;
+    std::array<char, 16 * 1024> buffer;
+    for (;;) {
+        const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return failed(path, "read it");
+        if (count == 0) return text;
+        text.append(buffer.data(), static_cast<std::size_t>(count));
+        if (text.size() > file_bytes_max) return std::unexpected(path + ": is too large");
+    }
+}
+
+std::expected<KeyStore, std::string> KeyStore::lock(const std::string& path) {
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    const std::string folder = parent.empty() ? "." : parent.string();
+    if (!make_folders(folder)) return failed(folder, "make the folder");
+    KeyStore store(path, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (store.folder_ < 0) return failed(folder, "open the folder");
+    while (::flock(store.folder_, LOCK_EX) != 0)
+        if (errno != EINTR) return failed(folder, "lock the folder");
+    return store;
+}
+
+KeyStore::KeyStore(KeyStore&& other) noexcept
+    : path_(std::move(other.path_)), folder_(std::exchange(other.folder_, -1)) {}
+
+KeyStore::~KeyStore() {
+    if (folder_ >= 0) ::close(folder_);
+}
+
+std::expected<void, std::string> KeyStore::replace(std::string_view text) const {
+    const std::string fresh = path_ + ".new";
+    ::unlink(fresh.c_str());  // left by one that was killed; the lock says that nobody uses it
+    const Descriptor file(
+        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode));
+    if (!file.is_open()) return failed(fresh, "make it");
+    if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 ||
+        ::rename(fresh.c_str(), path_.c_str()) != 0) {
+        auto problem = failed(path_, "write it");
+        ::unlink(fresh.c_str());
+        return problem;
+    }
+    if (::fsync(folder_) != 0) return failed(path_, "make sure that it is on the disk");
+    return {};
+}
+
+}  // namespace turnpike

@@ -1,0 +1,152 @@
+#include "telemetry/log_writer.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace turnpike {
+namespace {
+
+constexpr mode_t file_mode = 0640;
+constexpr mode_t others_mask = 0007;
+
+std::string why(const char* doing, const std::string& path, int error) {
+    return std::string("can't ") + doing + " " + path + ": " + std::strerror(error);
+}
+
+/// -1 and errno. Without waiting: a pipe that nobody reads is an error.
+int open_to_append(const std::string& path) {
+    return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                  file_mode);
+}
+
+/// As ::write, but EINTR is no answer.
+ssize_t write_once(int fd, std::string_view text) {
+    ssize_t count;
+    do count = ::write(fd, text.data(), text.size());
+    while (count < 0 && errno == EINTR);
+    return count;
+}
+
+}  // namespace
+
+// ── a file that rotates ──────────────────────────────────────────────────────────────────────────
+
+std::expected<RotatingFile, std::string> RotatingFile::open(LogFile where) {
+    if (where.size_max < LogFile::size_least)
+        return std::unexpected(where.path + ": a log file needs room for at least " +
+                               std::to_string(LogFile::size_least.count) + " bytes");
+    if (where.keep > LogFile::keep_max)
+        return std::unexpected(where.path + ": at most " + std::to_string(LogFile::keep_max) +
+                               " old log files can be kept");
+    const int fd = open_to_append(where.path);
+    if (fd < 0) return std::unexpected(why("open the log", where.path, errno));
+    RotatingFile file(std::move(where), fd);
+    struct stat info{};
+    if (::fstat(fd, &info) != 0) return std::unexpected(why("look at the log", file.name(), errno));
+    file.rotates_ = S_ISREG(info.st_mode);
+    if (!file.rotates_) return file;
+    file.size_ = static_cast<std::uint64_t>(info.st_size);
+    if ((info.st_mode & others_mask) != 0 && ::fchmod(fd, info.st_mode & 0770) != 0)
+        return std::unexpected(why("keep others from reading the log", file.name(), errno));
+    return file;
+}
+
+RotatingFile::RotatingFile(RotatingFile&& other) noexcept
+    : where_(std::move(other.where_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      rotates_(other.rotates_),
+      rotation_problem_(std::move(other.rotation_problem_)) {}
+
+RotatingFile::~RotatingFile() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+LogWritten RotatingFile::write(std::string_view text) {
+    LogWritten result;
+    while (result.bytes < text.size()) {
+        const std::string_view rest = text.substr(result.bytes);
+        const std::size_t size = fitting(rest);
+        if (size == 0) {
+            rotate();
+            continue;
+        }
+        const ssize_t count = write_once(fd_, rest.substr(0, size));
+        if (count < 0) {
+            result.error = errno;
+            break;
+        }
+        result.bytes += static_cast<std::size_t>(count);
+        size_ += static_cast<std::uint64_t>(count);
+    }
+    return result;
+}
+
+/// Bytes of the lines that still fit into this file. 0: rotate first. A fresh file takes at least
+/// one line, so rotating always helps.
+std::size_t RotatingFile::fitting(std::string_view text) const {
+    if (!rotates_) return text.size();
+    const std::uint64_t room = where_.size_max.count - std::min(size_, where_.size_max.count);
+    if (text.size() <= room) return text.size();
+    const std::size_t last = text.substr(0, static_cast<std::size_t>(room)).rfind('\n');
+    if (last != std::string_view::npos) return last + 1;
+    return size_ == 0 ? text.find('\n') + 1 : 0;
+}
+
+/// Whatever fails, lines go on into the file that is open; the next try comes after another
+/// size_max.
+void RotatingFile::rotate() {
+    size_ = 0;
+    rotation_problem_.clear();
+    const auto name = [&](std::uint32_t age) {
+        return age == 0 ? where_.path : where_.path + "." + std::to_string(age);
+    };
+    if (where_.keep == 0 && ::unlink(where_.path.c_str()) != 0 && errno != ENOENT) {
+        rotation_problem_ = why("remove the old log", where_.path, errno);
+        return;
+    }
+    for (std::uint32_t age = where_.keep; age > 0; --age)
+        if (::rename(name(age - 1).c_str(), name(age).c_str()) != 0 && errno != ENOENT) {
+            rotation_problem_ = why("rotate the log", name(age - 1), errno);
+            return;  // going on would overwrite what could not be moved
+        }
+
+    const int fresh = open_to_append(where_.path);
+    if (fresh < 0) {
+        rotation_problem_ = why("open the log after rotating", where_.path, errno);
+        return;
+    }
+    ::close(std::exchange(fd_, fresh));
+}
+
+// ── somebody else's descriptor ───────────────────────────────────────────────────────────────────
+
+LogWritten BorrowedDescriptor::write(std::string_view text) {
+    // A pipe that says it is writable takes this much without blocking.
+    constexpr std::size_t bytes_at_once = 4096;
+    LogWritten result;
+    while (result.bytes < text.size()) {
+        pollfd asked{.fd = where_.fd, .events = POLLOUT, .revents = 0};
+        if (::poll(&asked, 1, 0) == 0) {
+            result.error = EAGAIN;
+            break;
+        }
+        const ssize_t count = write_once(where_.fd, text.substr(result.bytes, bytes_at_once));
+        if (count < 0) {
+            result.error = errno;
+            break;
+        }
+        result.bytes += static_cast<std::size_t>(count);
+    }
+    return result;
+}
+
+}  // namespace turnpike
