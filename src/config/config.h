@@ -146,7 +146,4 @@ struct Flags {
 
 [[nodiscard]] ConfigOrMistakes make_config(std::optional<std::string> path, const Flags&);
 
-/// Of pools and of running gates: 1 to 64 of a-z 0-9 . _ -, not beginning with a dot.
-[[nodiscard]] bool is_name(std::string_view);
-
 }  // namespace turnpike
