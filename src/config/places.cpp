@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t host_length_max = 253;  // of DNS
 constexpr std::size_t target_length_max = 2048;
-constexpr std::string_view digits = "0123456789";
 
 using Problem = std::unexpected<std::string>;
 

@@ -18,6 +18,7 @@ struct BrokenAssertion {};
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 
 namespace turnpike {
 namespace {
@@ -25,10 +26,10 @@ namespace {
 Node converted(const toml::node& node, const toml::source_position& at);
 
 Table converted(const toml::table& table) {
-    std::vector<std::pair<toml::source_position, Table::value_type>> rows;
+    std::vector<std::pair<toml::source_position, Entry>> rows;
     for (const auto& [key, node] : table) {
         const toml::source_position at = key.source().begin;
-        rows.emplace_back(at, Table::value_type{key.str(), converted(node, at)});
+        rows.emplace_back(at, Entry{std::string(key.str()), converted(node, at)});
     }
     std::ranges::stable_sort(rows, std::less{}, [](const auto& row) { return row.first; });
     Table result;

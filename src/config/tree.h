@@ -5,20 +5,25 @@
 #include <expected>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace turnpike {
 
 struct Node;
+struct Entry;
 using List = std::vector<Node>;
-using Table = std::vector<std::pair<std::string, Node>>;  // in the file's order
-struct OtherValue {};                                     // dates and times: no key takes one
+using Table = std::vector<Entry>;  // in the file's order
+struct OtherValue {};              // dates and times: no key takes one
 
 struct Node {
     std::variant<bool, std::int64_t, double, std::string, List, Table, OtherValue> value;
     int line = 0;  // of the key, or of the value within a list
+};
+
+struct Entry {
+    std::string key;
+    Node node;
 };
 
 struct SyntaxError {
