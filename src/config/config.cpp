@@ -1,0 +1,71 @@
+#include "config/config.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "config/reading.h"
+
+namespace turnpike {
+namespace {
+
+constexpr std::size_t file_size_max = 1024 * 1024;
+
+using Contents = std::expected<std::string, std::string>;
+
+Contents contents_of(const std::string& path) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                               std::fclose);
+    if (!file) return std::unexpected("can't be opened: " + std::string(std::strerror(errno)));
+    std::string text(file_size_max + 1, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+    if (std::ferror(file.get()) != 0)
+        return std::unexpected("can't be read: " + std::string(std::strerror(errno)));
+    if (text.size() > file_size_max) return std::unexpected("is larger than 1MiB");
+    return text;
+}
+
+/// False: there is nothing more to judge.
+bool read_file(Reading& reading) {
+    Contents text = contents_of(reading.file);
+    if (text) return read_text(reading, *text);
+    reading.mistakes.push_back({.file = reading.file, .problem = std::move(text.error())});
+    return false;
+}
+
+}  // namespace
+
+Settings engine_settings(const Config& config, std::uint64_t seed) {
+    Settings settings{.bytes_max = config.bytes_max,
+                      .arriving_max = config.arriving_max,
+                      .load_parallel_max = config.load_parallel_max,
+                      .seed = seed};
+    for (const PoolConfig& pool : config.pools) settings.pools.push_back(pool.settings);
+    return settings;
+}
+
+std::string text_of(const Mistake& mistake) {
+    std::string text = mistake.file;
+    if (mistake.line > 0) text += ':' + std::to_string(mistake.line);
+    if (!text.empty()) text += ": ";
+    if (!mistake.key.empty()) text += mistake.key + ": ";
+    return text + mistake.problem;
+}
+
+ConfigOrMistakes parse_config(std::string_view text, std::string_view file_name) {
+    Reading reading{.file = std::string(file_name)};
+    if (!read_text(reading, text)) return std::unexpected(std::move(reading.mistakes));
+    return settled(std::move(reading));
+}
+
+ConfigOrMistakes load_config(const std::string& path) { return make_config(path, {}); }
+
+ConfigOrMistakes make_config(std::optional<std::string> path, const Flags& flags) {
+    Reading reading{.file = path.value_or("")};
+    if (path && !read_file(reading)) return std::unexpected(std::move(reading.mistakes));
+    read_flags(reading, flags);
+    return settled(std::move(reading));
+}
+
+}  // namespace turnpike

@@ -1,0 +1,149 @@
+// The configuration: defaults ← turnpike.toml ← flags, checked as a whole before anything starts.
+// Whoever holds a Config may rely on every bound; all mistakes come at once, sorted by line.
+//
+//     auto config = make_config("turnpike.toml", {.port = 9000});
+//     if (!config) for (const Mistake& mistake : config.error()) print(text_of(mistake));
+//
+// The keys, with their bounds and what they mean: config/turnpike.example.toml.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "config/units.h"
+#include "core/settings.h"
+
+namespace turnpike {
+
+/// "127.0.0.1:8000", "[::1]:8000", "localhost:8000". The host has no brackets; port 0: any free one.
+struct Address {
+    std::string host;
+    std::uint16_t port = 0;
+    friend bool operator==(const Address&, const Address&) = default;
+};
+
+/// http://host[:port][/prefix], of an attached worker.
+struct WorkerUrl {
+    std::string text;  // as it was written
+    std::string host;  // lower case, without brackets
+    std::uint16_t port = 80;
+    std::string prefix;  // without a slash at its end; put before the path of each job
+    friend bool operator==(const WorkerUrl&, const WorkerUrl&) = default;
+};
+
+/// "GET /v1/models": the exact path, whatever its query. A path that ends in "/*" stands for all
+/// that begin with what is before the star.
+struct AsideRule {
+    std::string method;
+    std::string path;
+    friend bool operator==(const AsideRule&, const AsideRule&) = default;
+};
+
+enum class Compare : std::uint8_t {
+    exact,  // byte by byte
+    json,   // as JSON values; numbers within the tolerances
+};
+
+/// Whether there is a proof, and which kind, is said by PoolSettings::proof.
+struct ProofConfig {
+    std::string method = "POST";
+    std::string path = "/predict";  // with its query
+    std::string content_type = "application/json";
+    std::string body;
+    int status = 200;
+    Compare compare = Compare::exact;  // pools that agree: json if there is a tolerance
+    std::string expected;              // JSON text that nobody has parsed yet, or bytes
+    double tolerance_absolute = 0;
+    double tolerance_relative = 0;
+    friend bool operator==(const ProofConfig&, const ProofConfig&) = default;
+};
+
+struct PoolConfig {
+    std::string name = "default";
+    std::vector<WorkerUrl> attach;  // one lane each, in this order
+    bool is_default = false;  // takes the jobs that name no pool; the only pool does so anyway
+    std::vector<std::string> models;
+    std::vector<AsideRule> aside;
+    std::string health_path = "/health";
+    Duration health_timeout = 2s;
+    ProofConfig proof;
+    PoolSettings settings;
+};
+
+/// Who sees the text of a model's exceptions.
+enum class ErrorText : std::uint8_t { local /* loopback clients */, full /* everybody */ };
+
+struct GateConfig {
+    Address listen{"127.0.0.1", 8000};
+    Bytes body_max{64 * mebibyte.count};
+    Bytes answer_buffer{64 * mebibyte.count};
+    std::string spool = "/var/tmp";
+    std::uint32_t connections_max = 12000;
+    Duration idle_timeout = 75s;
+    Duration head_timeout = 10s;
+    Bytes body_rate_min = kibibyte;    // per second, judged over rate_window; 0: none
+    Bytes answer_rate_min = kibibyte;  // the same
+    Duration rate_window = 10s;
+    std::vector<std::string> allowed_hosts;    // names in lower case, without port and brackets
+    std::vector<std::string> allowed_origins;  // scheme://host[:port] in lower case
+    ErrorText errors = ErrorText::local;
+    Duration shutdown_patience = 30s;
+    friend bool operator==(const GateConfig&, const GateConfig&) = default;
+};
+
+struct LogConfig {
+    std::string jobs;  // "": none; "-": JSON lines on stdout; else a file
+    Bytes size_max{100 * mebibyte.count};
+    std::uint32_t keep = 5;
+    bool starts = false;
+    friend bool operator==(const LogConfig&, const LogConfig&) = default;
+};
+
+struct Config {
+    GateConfig gate;
+    LogConfig log;
+    std::vector<PoolConfig> pools;  // in the file's order; at least one
+    Bytes bytes_max = gibibyte;
+    std::uint32_t arriving_max = 256;
+    std::uint32_t load_parallel_max = 0;  // 0: no limit
+};
+
+/// What the engine is told. `seed`: of the restart jitter.
+[[nodiscard]] Settings engine_settings(const Config&, std::uint64_t seed);
+
+struct Mistake {
+    std::string file;  // "": a flag's mistake
+    int line = 0;      // 0: no line
+    std::string key;   // "gate.listen", "--attach"; "": of the file as a whole
+    std::string problem;
+    friend bool operator==(const Mistake&, const Mistake&) = default;
+};
+
+/// file:line: key: problem, without the parts that are not there
+[[nodiscard]] std::string text_of(const Mistake&);
+
+using ConfigOrMistakes = std::expected<Config, std::vector<Mistake>>;
+
+[[nodiscard]] ConfigOrMistakes parse_config(std::string_view text, std::string_view file_name);
+[[nodiscard]] ConfigOrMistakes load_config(const std::string& path);
+
+/// The flags that override keys. `attach` makes the pool "default", or replaces the list of the
+/// file's only pool; `slots` is of the only pool too.
+struct Flags {
+    std::vector<std::string> attach;
+    std::optional<std::string> host;
+    std::optional<std::uint16_t> port;
+    std::optional<std::uint32_t> slots;
+    std::optional<std::string> log_jobs;
+    bool log_starts = false;
+};
+
+[[nodiscard]] ConfigOrMistakes make_config(std::optional<std::string> path, const Flags&);
+
+}  // namespace turnpike

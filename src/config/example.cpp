@@ -1,0 +1,60 @@
+#include "config/example.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "config/keys.h"
+
+namespace turnpike {
+namespace {
+
+constexpr std::string_view opening =
+    R"(# Every key of turnpike.toml. Lines that begin with "#" and no blank show the default of a key;
+# take the "#" away to change it.
+#
+# Durations have a unit: "500ms", "30s", "10min" (or "10m"), "1h", "30d". Sizes are "100B", "512KiB",
+# "64MiB", "1GiB", "1TiB" or a number of bytes. All mistakes are reported at once, with their lines.
+)";
+
+std::string prose(std::string_view text) {
+    std::string result;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        result.append("# ").append(line).append("\n");
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return result;
+}
+
+/// "pool.*.proof." → "[pool.default.proof]"
+std::string header_of(const Section& section) {
+    std::string name(section.prefix.substr(0, section.prefix.size() - 1));
+    if (const std::size_t star = name.find('*'); star != std::string::npos)
+        name.replace(star, 1, "default");
+    return '[' + name + ']';
+}
+
+bool is_needed(const Section& section, const Key& key) {
+    return section.prefix == "pool.*." && key.name == "attach";
+}
+
+}  // namespace
+
+std::string example_text() {
+    std::string text(opening);
+    for (const Section& section : sections()) {
+        if (!section.prefix.empty()) {
+            const bool is_optional = section.prefix == "pool.*.proof.";
+            text +=
+                '\n' + prose(section.says) + (is_optional ? "#" : "") + header_of(section) + '\n';
+        }
+        for (const Key& key : section.keys) {
+            text += '\n' + prose(key.says) + (is_needed(section, key) ? "" : "#");
+            text += std::string(key.name) + " = " + shown_value(key, {});
+            text += "  # " + bounds_of(key) + '\n';
+        }
+    }
+    return text;
+}
+
+}  // namespace turnpike

@@ -1,0 +1,160 @@
+#include "config/reading.h"
+
+#include <utility>
+
+#include "base/name.h"
+#include "config/assign.h"
+#include "config/nearest.h"
+#include "config/text.h"
+#include "config/tree.h"
+
+namespace turnpike {
+namespace {
+
+// Of keys that need no quotes; with others one could name what only the table of keys may say.
+constexpr std::string_view bare =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+
+/// A place in the file and its place in the table of keys, where pools are called "*".
+struct Spot {
+    std::string path;
+    std::string pattern;
+
+    [[nodiscard]] Spot within(std::string_view key) const {
+        const std::string dot = path.empty() ? "" : ".";
+        return {path + dot + std::string(key), pattern + dot + std::string(key)};
+    }
+};
+
+std::string last_part(std::string_view path) {
+    return std::string(path.substr(path.rfind('.') + 1));
+}
+
+/// Every path that has a meaning: keys and the groups they are in.
+std::vector<std::string> known_paths() {
+    std::vector<std::string> known;
+    for (const Section& section : sections()) {
+        for (const Key& key : section.keys) {
+            const std::string path = std::string(section.prefix).append(key.name);
+            for (std::size_t dot = path.find('.'); dot != std::string::npos;
+                 dot = path.find('.', dot + 1))
+                known.push_back(path.substr(0, dot));
+            known.push_back(path);
+        }
+    }
+    return known;
+}
+
+/// What stands beside `pattern` in the table: "gate.listen" → listen, body_max, …
+std::vector<std::string> neighbours(std::string_view pattern) {
+    const std::string_view group = pattern.substr(0, pattern.rfind('.') + 1);
+    std::vector<std::string> result;
+    for (const std::string& path : known_paths())
+        if (path.starts_with(group) && path.find('.', group.size()) == std::string::npos)
+            result.push_back(path.substr(group.size()));
+    return result;
+}
+
+std::string unknown_key(const Spot& spot) {
+    const std::string word = last_part(spot.pattern);
+    if (const std::string near = nearest(word, neighbours(spot.pattern)); !near.empty())
+        return "unknown key; did you mean " + near + "?";
+    for (const std::string& path : known_paths())
+        if (last_part(path) == word) return "unknown key; did you mean " + path + "?";
+    return "unknown key";
+}
+
+class Reader {
+public:
+    explicit Reader(Reading& reading) : reading_(reading) {}
+
+    void read(const Table& table, const Spot& spot) {
+        for (const auto& [key, node] : table) {
+            if (key.empty() || key.find_first_not_of(bare) != std::string::npos) {
+                const std::string path = spot.within(quoted(key)).path;
+                reading_.origins[path] = {.line = node.line};
+                reading_.wrong(path, "unknown key");
+                continue;
+            }
+            read(node, spot.within(key));
+        }
+    }
+
+private:
+    void read(const Node& node, const Spot& spot) {
+        reading_.origins[spot.path] = {.line = node.line};
+        const auto* table = std::get_if<Table>(&node.value);
+        if (const Key* key = find_key(spot.pattern)) return read_value(*key, node, spot);
+        if (!is_group(spot.pattern)) return reading_.wrong(spot.path, unknown_key(spot));
+        if (table == nullptr)
+            return reading_.wrong(spot.path, "must be a table, not " + std::string(kind_of(node)));
+        if (spot.pattern == "pool") return read_pools(*table);
+        if (spot.pattern == "pool.*.proof") reading_.draft.pool.has_proof = true;
+        read(*table, spot);
+    }
+
+    void read_value(const Key& key, const Node& node, const Spot& spot) {
+        if (const auto* items = std::get_if<List>(&node.value))
+            for (std::size_t i = 0; i < items->size(); ++i)
+                reading_.origins[item_path(spot.path, i)] = {.line = (*items)[i].line};
+        for (Flaw& flaw : assign(key, node, reading_.draft))
+            reading_.wrong(flaw.item ? item_path(spot.path, *flaw.item) : spot.path,
+                           std::move(flaw.problem));
+    }
+
+    void read_pools(const Table& pools) {
+        for (const auto& [name, node] : pools) {
+            const Spot spot{"pool." + name, "pool.*"};
+            if (!is_name(name)) {
+                reading_.origins["pool"] = {.line = node.line};
+                reading_.wrong("pool", quoted(name) + " is no name: " + std::string(name_rule));
+                continue;
+            }
+            reading_.draft.pool = {};
+            reading_.draft.pool.config.name = name;
+            read(node, spot);
+            reading_.draft.pools.push_back(std::move(reading_.draft.pool));
+        }
+    }
+
+    static std::string item_path(const std::string& path, std::size_t item) {
+        return path + '[' + std::to_string(item) + ']';
+    }
+
+    Reading& reading_;
+};
+
+}  // namespace
+
+void Reading::wrong(std::string_view path, std::string problem) {
+    const std::string key(path.substr(0, path.find('[')));
+    unsound.insert(key);
+    for (std::string_view at = path; !at.empty();) {
+        if (const auto found = origins.find(std::string(at)); found != origins.end()) {
+            const auto& [line, flag] = found->second;
+            const bool is_flag = !flag.empty();
+            mistakes.push_back({.file = is_flag ? "" : file,
+                                .line = line,
+                                .key = is_flag ? flag : key,
+                                .problem = std::move(problem)});
+            return;
+        }
+        const std::size_t end = at.find_last_of(".[");
+        at = at.substr(0, end == std::string_view::npos ? 0 : end);
+    }
+    mistakes.push_back({.file = file, .line = 0, .key = key, .problem = std::move(problem)});
+}
+
+bool read_text(Reading& reading, std::string_view text) {
+    auto table = parse_toml(text);
+    if (table)
+        Reader(reading).read(*table, {});
+    else
+        reading.mistakes.push_back({.file = reading.file,
+                                    .line = table.error().line,
+                                    .key = "",
+                                    .problem = std::move(table.error().problem)});
+    return table.has_value();
+}
+
+}  // namespace turnpike

@@ -1,0 +1,17 @@
+// The rows of the table, by what they are about.
+#pragma once
+
+#include <span>
+
+#include "config/keys.h"
+
+namespace turnpike {
+
+[[nodiscard]] std::span<const Key> top_keys();
+[[nodiscard]] std::span<const Key> gate_keys();
+[[nodiscard]] std::span<const Key> queue_keys();
+[[nodiscard]] std::span<const Key> log_keys();
+[[nodiscard]] std::span<const Key> pool_keys();
+[[nodiscard]] std::span<const Key> proof_keys();
+
+}  // namespace turnpike

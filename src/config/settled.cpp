@@ -1,0 +1,185 @@
+// The end of a reading: what no single value shows. A value that is wrong by itself is not judged
+// again together with others.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "config/reading.h"
+#include "config/text.h"
+
+namespace turnpike {
+namespace {
+
+std::string path_of(const PoolDraft& pool, std::string_view key) {
+    return "pool." + pool.config.name + "." + std::string(key);
+}
+
+std::string path_of(const PoolDraft& pool, std::string_view key, std::size_t item) {
+    return path_of(pool, key) + '[' + std::to_string(item) + ']';
+}
+
+/// Two amounts of which the first must not be above the second.
+template <class Amount>
+struct Pair {
+    std::string lesser_path;
+    Amount lesser;
+    std::string greater_path;
+    Amount greater;
+};
+
+template <class Amount>
+void check_order(Reading& reading, const Pair<Amount>& pair) {
+    const auto& [lesser_path, lesser, greater_path, greater] = pair;
+    if (lesser <= greater || !reading.is_sound(lesser_path) || !reading.is_sound(greater_path))
+        return;
+    const bool is_said = reading.origins.contains(lesser_path);  // else its default is in the way
+    reading.wrong(is_said ? lesser_path : greater_path, lesser_path + " (" + text_of(lesser) +
+                                                            ") must not be above " + greater_path +
+                                                            " (" + text_of(greater) + ")");
+}
+
+void check_sizes(Reading& reading) {
+    const Config& config = reading.draft.config;
+    check_order<Bytes>(
+        reading, {"gate.body_max", config.gate.body_max, "queue.bytes_max", config.bytes_max});
+}
+
+void check_there_are_workers(Reading& reading) {
+    if (reading.draft.pools.empty() && reading.is_sound("pool")) {
+        const bool by_flags = reading.file.empty();
+        reading.wrong(by_flags ? "--attach" : "pool",
+                      "there is no pool: name workers with --attach http://127.0.0.1:8001, or in a "
+                      "config file's [pool.NAME]");
+    }
+    for (const PoolDraft& pool : reading.draft.pools) {
+        const std::string path = path_of(pool, "attach");
+        if (pool.config.attach.empty() && reading.is_sound(path) &&
+            reading.is_sound("pool." + pool.config.name))
+            reading.wrong(path, "needs at least one worker, such as \"http://127.0.0.1:8001\"");
+    }
+}
+
+/// Things that only one pool may have, and only once.
+class Claims {
+public:
+    explicit Claims(Reading& reading) : reading_(reading) {}
+
+    void claim(const std::string& thing, const std::string& name, const std::string& path) {
+        const auto [first, is_new] = holders_.try_emplace(thing, path);
+        if (!is_new) reading_.wrong(path, name + " is in " + place_of(first->second) + " already");
+    }
+
+private:
+    [[nodiscard]] std::string place_of(const std::string& path) const {
+        const auto origin = reading_.origins.find(path);
+        if (origin != reading_.origins.end() && !origin->second.flag.empty())
+            return origin->second.flag;
+        return path.substr(0, path.find('['));
+    }
+
+    Reading& reading_;
+    std::map<std::string, std::string> holders_;
+};
+
+void check_claims(Reading& reading) {
+    Claims workers(reading);
+    Claims models(reading);
+    for (const PoolDraft& pool : reading.draft.pools) {
+        const std::vector<WorkerUrl>& attach = pool.config.attach;
+        const std::vector<std::string>& names = pool.config.models;
+        for (std::size_t i = 0; i < attach.size(); ++i)
+            workers.claim(attach[i].host + ' ' + std::to_string(attach[i].port) + attach[i].prefix,
+                          quoted(attach[i].text), path_of(pool, "attach", i));
+        for (std::size_t i = 0; i < names.size(); ++i)
+            models.claim(names[i], quoted(names[i]), path_of(pool, "models", i));
+    }
+}
+
+void check_defaults(Reading& reading) {
+    const PoolDraft* first = nullptr;
+    for (const PoolDraft& pool : reading.draft.pools) {
+        if (!pool.config.is_default) continue;
+        if (first != nullptr)
+            reading.wrong(path_of(pool, "default"),
+                          "the pool " + first->config.name + " is the default already");
+        else
+            first = &pool;
+    }
+}
+
+void check_pool(Reading& reading, const PoolDraft& pool) {
+    const PoolSettings& settings = pool.config.settings;
+    if (pool.cancel == CancelPolicy::kill)
+        reading.wrong(path_of(pool, "cancel"),
+                      R"(attached workers can't be killed: use "finish" or "close")");
+    check_order<Duration>(reading,
+                          {path_of(pool, "restart_delay_min"), settings.restart_delay_min,
+                           path_of(pool, "restart_delay_max"), settings.restart_delay_max});
+}
+
+void check_proof(Reading& reading, const PoolDraft& pool) {
+    if (!pool.has_proof) return;
+    const bool by_json = !pool.expect_json.empty();
+    const int ways = int{!pool.expect.empty()} + int{by_json} + int{pool.agree};
+    const bool are_sound = std::ranges::all_of(
+        std::initializer_list<std::string_view>{"proof.expect", "proof.expect_json", "proof.agree"},
+        [&](std::string_view key) { return reading.is_sound(path_of(pool, key)); });
+    if (ways != 1 && are_sound)
+        reading.wrong(path_of(pool, "proof"),
+                      std::string("needs exactly one of expect, expect_json and agree = true; it "
+                                  "has ") +
+                          (ways == 0 ? "none" : "several"));
+    if (by_json || pool.agree || ways == 0) return;
+    for (const auto& [key, tolerance] :
+         {std::pair{"proof.tolerance_absolute", pool.config.proof.tolerance_absolute},
+          std::pair{"proof.tolerance_relative", pool.config.proof.tolerance_relative}})
+        if (tolerance > 0)
+            reading.wrong(path_of(pool, key), "has no meaning with expect; use expect_json");
+}
+
+ProofConfig settled_proof(PoolDraft& pool) {
+    ProofConfig proof = std::move(pool.config.proof);
+    const bool is_near = proof.tolerance_absolute > 0 || proof.tolerance_relative > 0;
+    const bool by_json = !pool.expect_json.empty();
+    proof.status = static_cast<int>(pool.proof_status);
+    proof.compare = by_json || (pool.agree && is_near) ? Compare::json : Compare::exact;
+    proof.expected = std::move(by_json ? pool.expect_json : pool.expect);
+    return proof;
+}
+
+PoolConfig settled_pool(PoolDraft pool, const PoolSettings& queue) {
+    pool.config.proof = settled_proof(pool);
+    PoolSettings& settings = pool.config.settings;
+    settings.lanes = static_cast<std::uint32_t>(pool.config.attach.size());
+    settings.ownership = Ownership::attached;
+    settings.queue_jobs_max = queue.queue_jobs_max;
+    settings.queue_wait_max = queue.queue_wait_max;
+    settings.age_step = queue.age_step;
+    settings.cancel =
+        pool.cancel.value_or(settings.slots == 1 ? CancelPolicy::finish : CancelPolicy::close);
+    if (pool.has_proof) settings.proof = pool.agree ? ProofKind::agree : ProofKind::fixed;
+    return std::move(pool.config);
+}
+
+}  // namespace
+
+ConfigOrMistakes settled(Reading reading) {
+    check_sizes(reading);
+    check_there_are_workers(reading);
+    check_claims(reading);
+    check_defaults(reading);
+    for (const PoolDraft& pool : reading.draft.pools) {
+        check_pool(reading, pool);
+        check_proof(reading, pool);
+    }
+    if (!reading.mistakes.empty()) {
+        std::ranges::stable_sort(reading.mistakes, std::less{}, &Mistake::line);
+        return std::unexpected(std::move(reading.mistakes));
+    }
+    Config config = std::move(reading.draft.config);
+    for (PoolDraft& pool : reading.draft.pools)
+        config.pools.push_back(settled_pool(std::move(pool), reading.draft.queue));
+    return config;
+}
+
+}  // namespace turnpike

@@ -1,0 +1,22 @@
+#include "config/text.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace turnpike {
+namespace {
+
+bool is_control(char c) { return (c >= 0 && c < ' ') || c == 0x7f; }
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+    constexpr std::size_t length_max = 80;
+    std::string result = "\"";
+    for (const char c : text.substr(0, length_max)) result += is_control(c) ? '?' : c;
+    return result.append(text.size() > length_max ? "…\"" : "\"");
+}
+
+bool has_control_characters(std::string_view text) { return std::ranges::any_of(text, is_control); }
+
+}  // namespace turnpike
