@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "http/fault.h"
-#include "http/head_parser.h"
 #include "http/message.h"
+#include "http/progress.h"
 
 namespace turnpike::http {
 
@@ -24,7 +24,8 @@ public:
     struct Step {
         std::size_t consumed = 0;
         std::string_view data;
-        Progress progress = Progress::more;  // done: the body is complete; what follows is not of it
+        Progress progress =
+            Progress::more;  // done: the body is complete; what follows is not of it
     };
 
     BodyDecoder() = default;  // of no body: done at once
