@@ -38,6 +38,7 @@ Fault HeadFields::add(std::string_view line, std::string_view bytes) {
     const std::string_view name = line.substr(0, colon);
     const std::string_view value = trim(line.substr(colon + 1));
     if (!is_value(value)) return fault_in(value, Fault::bad_field);
+    if (entries_.capacity() == 0) entries_.reserve(entries_kept);
     entries_.push_back({place_of(name, bytes), place_of(value, bytes)});
     return look_at(name, value);
 }

@@ -44,16 +44,19 @@ public:
     void reset();
 
 private:
-    enum class Stage : std::uint8_t { request_line, fields, done, fault };
+    enum class Stage : std::uint8_t { request_line, fields, done };
 
-    Progress advance(std::string_view bytes);
+    Fault advance(std::string_view bytes);
     Fault look_at_first_byte(std::string_view bytes) const;
     std::size_t line_end_max() const;
     Fault fault_at_limit(std::string_view bytes) const;
     Fault take_line(std::string_view bytes);
     Fault take_request_line(std::string_view line, std::string_view bytes);
-    Fault take_target(std::string_view target, std::string_view bytes);
+    Fault take_target(std::string_view text, std::string_view bytes);
     Fault take_field(std::string_view line, std::string_view bytes);
+    Fault take_host(Place value, std::string_view bytes);
+    Fault take_expect(std::string_view value);
+    Fault take_upgrade(std::string_view value);
     Fault finish(std::string_view bytes);
     void resolve(std::string_view bytes);
 
@@ -64,6 +67,7 @@ private:
     Fault fault_ = Fault::none;
     std::uint8_t empty_lines_ = 0;
     bool has_host_ = false;
+    bool has_expect_ = false;
     HeadLines lines_;
     HeadFields fields_;
     RequestHead head_;

@@ -32,7 +32,7 @@ public:
     void reset();
 
 private:
-    enum class Stage : std::uint8_t { status_line, fields, done, fault };
+    enum class Stage : std::uint8_t { status_line, fields, done };
 
     Fault advance(std::string_view bytes, Method asked);
     Fault take_line(std::string_view bytes, Method asked);
