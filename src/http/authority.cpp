@@ -25,7 +25,7 @@ bool is_ipv4(std::string_view text) {
     return is_number(text, 255, 3);
 }
 
-/// How many 16-bit groups "a:b:c" has; the last may be an IPv4 address, which counts as two. -1: bad.
+/// How many 16-bit groups "a:b:c" has; an IPv4 address at the end counts as two. -1: malformed.
 int count_groups(std::string_view text) {
     if (text.empty()) return 0;
     for (int groups = 0; groups < 8; ++groups) {

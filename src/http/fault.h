@@ -38,8 +38,8 @@ enum class Fault : std::uint8_t {
     unasked_upgrade,  // 101
 };
 
-/// What a client is answered: 400, 405 (which needs an Allow field), 414, 417, 431, 501 or 505; for a
-/// fault that only a response can have, 502.
+/// What a client is answered: 400, 405 (which needs an Allow field), 414, 417, 431, 501 or 505; for
+/// a fault that only a response can have, 502.
 int status_of(Fault);
 
 /// A sentence for the client or the log: what was wrong.

@@ -17,9 +17,9 @@ const Field* find(Fields fields, std::string_view name);
 /// The value of the only field of that name: nullopt if there is none, or more than one.
 std::optional<std::string_view> only(Fields fields, std::string_view name);
 
-/// Whether a field belongs to this connection only, and must not be passed on: the hop-by-hop fields
-/// of RFC 9110 (Connection, Keep-Alive, Proxy-*, TE, Trailer, Transfer-Encoding, Upgrade), framing
-/// (Content-Length, Expect), and whatever a Connection field of `all` names.
+/// Whether a field belongs to this connection only, and must not be passed on: the hop-by-hop
+/// fields of RFC 9110 (Connection, Keep-Alive, Proxy-*, TE, Trailer, Transfer-Encoding, Upgrade),
+/// framing (Content-Length, Expect), and whatever a Connection field of `all` names, be it Host.
 bool is_hop_by_hop(const Field& field, Fields all);
 
 }  // namespace turnpike::http

@@ -80,8 +80,9 @@ Fault RequestParser::fault_at_limit(std::string_view bytes) const {
     const std::size_t method_end = count_front(token_char, line);
     if (method_end == line.size()) return Fault::unknown_method;
     if (line[method_end] != ' ') return fault_in(line, Fault::bad_method);
-    const bool target_ends = line.find(' ', method_end + 1) != std::string_view::npos;
-    return target_ends ? fault_in(line, Fault::bad_request_line) : Fault::target_too_long;
+    const std::string_view target = line.substr(method_end + 1);
+    if (target.find(' ') > target_max_) return Fault::target_too_long;
+    return fault_in(line, Fault::bad_request_line);
 }
 
 Fault RequestParser::take_line(std::string_view bytes) {
@@ -149,8 +150,8 @@ Fault RequestParser::take_expect(std::string_view value) {
     return Fault::none;
 }
 
-/// h2c is declined by ignoring it: Java's client offers it with every first request. In HTTP/1.0 any
-/// Upgrade is ignored, by RFC 9110.
+/// h2c is declined by ignoring it: Java's client offers it with every first request. In HTTP/1.0
+/// any Upgrade is ignored, by RFC 9110.
 Fault RequestParser::take_upgrade(std::string_view value) {
     if (head_.version == Version::http_1_0 || is_named(value, "h2c")) return Fault::none;
     return Fault::upgrade;
