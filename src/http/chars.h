@@ -61,19 +61,24 @@ constexpr bool all(CharClass wanted, std::string_view text) {
     return count_front(wanted, text) == text.size();
 }
 
+/// Whether one of eight bytes is a control byte; a tab is one too.
+inline bool has_control(const char* eight) {
+    constexpr std::uint64_t ones = 0x0101010101010101U;
+    std::uint64_t word = 0;
+    std::memcpy(&word, eight, 8);
+    const std::uint64_t del = word ^ (ones * 0x7f);
+    const std::uint64_t controls = (word - ones * 0x20) & ~word;
+    const std::uint64_t dels = (del - ones) & ~del;
+    return ((controls | dels) & (ones * 0x80)) != 0;
+}
+
 /// all(value_char, text), eight bytes at a time: values are most of a head.
 inline bool is_value(std::string_view text) {
-    constexpr std::uint64_t ones = 0x0101010101010101U;
-    std::size_t at = 0;
-    for (; at + 8 <= text.size(); at += 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, text.data() + at, 8);
-        const std::uint64_t del = word ^ (ones * 0x7f);
-        const std::uint64_t controls = (word - ones * 0x20) & ~word;
-        const std::uint64_t dels = (del - ones) & ~del;
-        if (((controls | dels) & (ones * 0x80)) != 0) break;  // perhaps just a tab: look closer
-    }
-    return all(value_char, text.substr(at));
+    if (text.size() < 8) return all(value_char, text);
+    for (std::size_t at = 0; at + 8 <= text.size(); at += 8)
+        if (has_control(text.data() + at)) return all(value_char, text.substr(at));
+    const std::string_view last = text.substr(text.size() - 8);
+    return !has_control(last.data()) || all(value_char, last);
 }
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }

@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include "http/chars.h"
 #include "http/fields.h"
@@ -54,28 +53,28 @@ Fault HeadFields::look_at(std::string_view name, std::string_view value) {
 
 Fault HeadFields::take_length(std::string_view value) {
     const auto length = parse_length(value);
-    if (!length || has_length_) return Fault::bad_length;
-    if (is_chunked_) return Fault::two_framings;
-    has_length_ = true;
-    length_ = *length;
+    if (!length || facts_.has_length) return Fault::bad_length;
+    if (facts_.is_chunked) return Fault::two_framings;
+    facts_.has_length = true;
+    facts_.length = *length;
     return Fault::none;
 }
 
 Fault HeadFields::take_coding(std::string_view value) {
-    if (version_ == Version::http_1_0 || is_chunked_) return Fault::bad_coding;
+    if (facts_.version == Version::http_1_0 || facts_.is_chunked) return Fault::bad_coding;
     if (!is_named(value, "chunked")) return Fault::bad_coding;
-    if (has_length_) return Fault::two_framings;
-    is_chunked_ = true;
+    if (facts_.has_length) return Fault::two_framings;
+    facts_.is_chunked = true;
     return Fault::none;
 }
 
 Fault HeadFields::take_connection(std::string_view value) {
     while (!value.empty()) {
         const std::string_view option = cut_element(value);
-        if (++options_ > connection_options_max) return Fault::bad_connection;
+        if (++facts_.options > connection_options_max) return Fault::bad_connection;
         if (!all(token_char, option)) return Fault::bad_connection;
-        says_close_ |= is_named(option, "close");
-        says_keep_alive_ |= is_named(option, "keep-alive");
+        facts_.says_close |= is_named(option, "close");
+        facts_.says_keep_alive |= is_named(option, "keep-alive");
     }
     return Fault::none;
 }
@@ -89,18 +88,16 @@ Fields HeadFields::resolve(std::string_view bytes) {
 }
 
 bool HeadFields::keeps_alive() const {
-    return !says_close_ && (version_ == Version::http_1_1 || says_keep_alive_);
+    return !facts_.says_close && (facts_.version == Version::http_1_1 || facts_.says_keep_alive);
 }
 
 void HeadFields::reset() {
-    std::vector<Entry> entries = std::move(entries_);
-    std::vector<Field> fields = std::move(fields_);
-    *this = {};
-    if (entries.capacity() > entries_kept) return;
-    entries.clear();
-    fields.clear();
-    entries_ = std::move(entries);
-    fields_ = std::move(fields);
+    facts_ = {};
+    entries_.clear();
+    fields_.clear();
+    if (entries_.capacity() <= entries_kept) return;
+    entries_ = {};
+    fields_ = {};
 }
 
 }  // namespace turnpike::http

@@ -19,7 +19,7 @@ public:
         Place value;
     };
 
-    void begin(Version version) { version_ = version; }
+    void begin(Version version) { facts_.version = version; }
 
     /// One line, without its CRLF; a piece of `bytes`.
     Fault add(std::string_view line, std::string_view bytes);
@@ -30,9 +30,9 @@ public:
     /// The views are good until the next call or reset().
     Fields resolve(std::string_view bytes);
 
-    [[nodiscard]] bool has_length() const { return has_length_; }
-    [[nodiscard]] std::uint64_t length() const { return length_; }
-    [[nodiscard]] bool is_chunked() const { return is_chunked_; }
+    [[nodiscard]] bool has_length() const { return facts_.has_length; }
+    [[nodiscard]] std::uint64_t length() const { return facts_.length; }
+    [[nodiscard]] bool is_chunked() const { return facts_.is_chunked; }
     [[nodiscard]] bool keeps_alive() const;
 
     /// Keeps room for a usual head, not for the largest one.
@@ -44,15 +44,19 @@ private:
     Fault take_coding(std::string_view value);
     Fault take_connection(std::string_view value);
 
+    struct Facts {
+        std::uint64_t length = 0;
+        Version version = Version::http_1_1;
+        std::uint8_t options = 0;  // of Connection, all fields of that name together
+        bool has_length = false;
+        bool is_chunked = false;
+        bool says_close = false;
+        bool says_keep_alive = false;
+    };
+
     std::vector<Entry> entries_;
     std::vector<Field> fields_;
-    std::uint64_t length_ = 0;
-    Version version_ = Version::http_1_1;
-    std::uint8_t options_ = 0;  // of Connection, all fields of that name together
-    bool has_length_ = false;
-    bool is_chunked_ = false;
-    bool says_close_ = false;
-    bool says_keep_alive_ = false;
+    Facts facts_;
 };
 
 }  // namespace turnpike::http

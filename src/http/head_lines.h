@@ -2,6 +2,7 @@
 // byte is searched twice. Places are offsets, since the buffer may move between calls.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -48,6 +49,21 @@ private:
     std::uint32_t next_ = 0;
     std::uint32_t searched_ = 0;
 };
+
+inline HeadLines::Cut HeadLines::cut(std::string_view bytes, std::size_t end_max) {
+    const std::string_view seen = bytes.substr(0, end_max);
+    const std::string_view fresh = seen.substr(std::min<std::size_t>(searched_, seen.size()));
+    const std::size_t found = fresh.find('\n');
+    if (found == std::string_view::npos) {
+        searched_ = static_cast<std::uint32_t>(seen.size());
+        return seen.size() == end_max ? Cut::limit : Cut::more;
+    }
+    const std::size_t end = seen.size() - fresh.size() + found;
+    if (end == next_ || bytes[end - 1] != '\r') return Cut::bad_end;
+    line_ = {next_, static_cast<std::uint32_t>(end - 1 - next_)};
+    next_ = searched_ = static_cast<std::uint32_t>(end + 1);
+    return Cut::line;
+}
 
 /// Why bytes that are no part of the grammar are there: a bare CR, or what the caller thinks.
 inline Fault fault_in(std::string_view text, Fault otherwise) {
