@@ -1,0 +1,25 @@
+// Looking at fields.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "http/message.h"
+
+namespace turnpike::http {
+
+/// ASCII case-insensitive equality.
+bool is_named(std::string_view name, std::string_view wanted);
+
+/// The first field of that name.
+const Field* find(Fields fields, std::string_view name);
+
+/// The value of the only field of that name: nullopt if there is none, or more than one.
+std::optional<std::string_view> only(Fields fields, std::string_view name);
+
+/// Whether a field belongs to this connection only, and must not be passed on: the hop-by-hop
+/// fields of RFC 9110 (Connection, Keep-Alive, Proxy-*, TE, Trailer, Transfer-Encoding, Upgrade),
+/// framing (Content-Length, Expect), and whatever a Connection field of `all` names, be it Host.
+bool is_hop_by_hop(const Field& field, Fields all);
+
+}  // namespace turnpike::http

@@ -1,0 +1,21 @@
+// Request targets: origin-form, absolute-form of http, or "*" with OPTIONS.
+#pragma once
+
+#include <expected>
+#include <string_view>
+
+#include "http/fault.h"
+#include "http/message.h"
+
+namespace turnpike::http {
+
+struct Target {
+    std::string_view authority;  // of the absolute-form
+    std::string_view path;       // with the query; empty: the absolute-form had none
+};
+
+/// Exactly the characters of RFC 3986, and escapes of two hex digits. "http://host?query" is
+/// refused: it has no path that could be passed on as it is.
+std::expected<Target, Fault> parse_target(std::string_view text, Method method);
+
+}  // namespace turnpike::http

@@ -1,0 +1,27 @@
+// Writing messages. Appends to a string that the caller reuses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "http/message.h"
+
+namespace turnpike::http {
+
+void append_request_line(std::string& out, Method method, std::string_view target);
+
+/// "HTTP/1.1 200 OK", with the standard phrase of the status (none: empty, the space stays).
+void append_status_line(std::string& out, int status);
+
+void append_field(std::string& out, std::string_view name, std::string_view value);
+void append_field(std::string& out, std::string_view name, std::uint64_t value);
+
+/// The line before a chunk of `size` bytes (size > 0); the data and CRLF follow.
+void append_chunk_head(std::string& out, std::size_t size);
+inline constexpr std::string_view last_chunk = "0\r\n\r\n";
+
+std::string_view phrase_of(int status);
+
+}  // namespace turnpike::http
