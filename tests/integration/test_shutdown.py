@@ -2,6 +2,7 @@
 right code, also when told twice, and also when its patience is over."""
 import json
 import signal
+import time
 import unittest
 
 from client import Truncated
@@ -65,6 +66,20 @@ class Shutdown(Case):
         self.wait_closed(gate)
         request.chunk(b"two").chunk(b"").finish()
         self.assertEqual((client.chunk(), client.chunk()), (b"two", b""))
+        self.assertEqual(gate.process.wait(), 0)
+
+    def test_an_answer_that_is_still_being_read_is_read_to_its_end(self):
+        worker = self.scripted()
+        gate = self.gate([worker])
+        client = gate.connect().request("GET", "/")
+        worker.take().reply(bytes(30 << 20))
+        self.assertEqual(client.head().status, 200)
+        gate.wait_lane(0, "ready")  # the worker is done with it
+        gate.process.signal(signal.SIGTERM)
+        self.wait_closed(gate)
+        for _ in range(30):
+            self.assertEqual(len(client.exactly(1 << 20)), 1 << 20)
+            time.sleep(0.03)  # a client with a slower line than this machine's loopback
         self.assertEqual(gate.process.wait(), 0)
 
     def test_a_second_signal_ends_it_at_once(self):
