@@ -77,32 +77,46 @@ class ScriptedWorker:
         self.probes = 0
         self.waiting = queue.Queue()
         self.connections = []
-        self.listener = socket.create_server(("127.0.0.1", port), backlog=512)
+        self._bind(port)
         self.port = self.listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.revive()
+
+    def _bind(self, port):
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", port))
+
+    def revive(self):
+        self.listener.listen(512)
+        threading.Thread(target=self._accept, args=[self.listener], daemon=True).start()
+
+    def die(self):
+        """As a process does: no listener, no connection; revive() brings it back."""
+        self.close()
+        self._bind(self.port)
 
     def take(self, deadline_s=30.0) -> Request:
         return self.waiting.get(timeout=deadline_s)
 
     def close(self):
-        """Like the death of its process: no listener, no connection."""
         try:
             self.listener.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
         self.listener.close()
-        for connection in self.connections:
+        connections, self.connections = self.connections, []
+        for connection in connections:
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
             connection.close()
 
-    def _accept(self):
+    def _accept(self, listener):
         while True:
             try:
-                connection, _ = self.listener.accept()
+                connection, _ = listener.accept()
             except OSError:
                 return
             self.connections.append(connection)

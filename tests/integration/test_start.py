@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 from harness import TURNPIKE, Case, WorkerProcess, wait_until
-from scripted_worker import ScriptedWorker, echo
+from scripted_worker import echo
 
 
 class Refusals(Case):
@@ -102,9 +102,8 @@ class Refusals(Case):
                 client.sendall(b"POST / HTTP/1.0\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nok")
                 return client.makefile("rb").read().endswith(b"ok")
         wait_until(answers, "it serves")
-        worker.close()
-        worker = ScriptedWorker(echo, port=worker.port)
-        self.addCleanup(worker.close)
+        worker.die()
+        worker.revive()
         wait_until(answers, "it serves after having news to tell")
 
 
