@@ -30,8 +30,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration look_every = 250ms;  // at what clients do not do
-constexpr int steps_per_turn = 64;   // before the clock is read again
-constexpr std::chrono::milliseconds last_words{200};
+constexpr int steps_per_turn = 64;      // before the clock is read again
+constexpr Duration last_words = 200ms;  // after the second signal
 
 std::uint64_t random_bits() {
     std::uint64_t bits = 0;
@@ -48,18 +48,24 @@ std::vector<LaneFacts> facts_of(const Config& config) {
     return facts;
 }
 
+LogTarget descriptor_target(int fd, std::string name, LogFormat format) {
+    LogTarget target;
+    target.where.emplace<LogDescriptor>(fd, std::move(name));
+    target.format = format;
+    return target;
+}
+
 std::vector<LogTarget> log_targets(const LogConfig& config) {
     std::vector<LogTarget> targets;
     if (config.jobs == "-")
-        targets.push_back({.where = LogDescriptor{}, .format = LogFormat::json});
+        targets.push_back(descriptor_target(STDOUT_FILENO, "stdout", LogFormat::json));
     else if (!config.jobs.empty())
         targets.push_back(
             {.where =
                  LogFile{.path = config.jobs, .size_max = config.size_max, .keep = config.keep},
              .format = LogFormat::json});
     if (::isatty(STDERR_FILENO) != 0)
-        targets.push_back({.where = LogDescriptor{.fd = STDERR_FILENO, .name = "the terminal"},
-                           .format = LogFormat::readable});
+        targets.push_back(descriptor_target(STDERR_FILENO, "the terminal", LogFormat::readable));
     return targets;
 }
 
@@ -118,6 +124,7 @@ private:
     asio::signal_set signals_{loop_, SIGINT, SIGTERM};
     asio::steady_timer look_timer_{loop_};
     int signals_seen_ = 0;
+    Instant leave_by_ = never;
     bool is_leaving_ = false;
 };
 
@@ -183,6 +190,7 @@ void House::watch_signals() {
     signals_.async_wait([this](boost::system::error_code error, int) {
         if (error) return;
         const bool is_first = ++signals_seen_ == 1;
+        leave_by_ = later(clock_.now(), is_first ? config_.gate.shutdown_patience : last_words);
         listener_.stop_tcp();
         news_.stopping(is_first, config_.gate.shutdown_patience, engine_.view(clock_.now()));
         gate_->shut_down();
@@ -213,11 +221,10 @@ void House::serve() {
         for (int i = 1; i < steps_per_turn && loop_.poll_one() > 0; ++i) {
         }
     }
-    // Answers that are on their way still leave; nobody waits for clients that do not read.
-    const auto end = std::chrono::steady_clock::now() + last_words;
-    while (gate_->connections() > 0 && std::chrono::steady_clock::now() < end) {
+    // Answers that are on their way still leave, as long as the patience lasts.
+    while (gate_->connections() > 0 && clock_.now() < leave_by_) {
+        loop_.run_one_for(look_every);
         clock_.forget();
-        loop_.run_one_until(end);
     }
     log_->flush();
     news_.stopped();

@@ -66,6 +66,7 @@ bool AccessControl::is_key_field(std::string_view name, const Keys& keys) {
 }
 
 bool AccessControl::is_our_host(std::string_view host) const {
+    if (host.empty()) return true;  // HTTP/1.0 without one: no browser
     const std::string_view name = name_in_host(host);
     return is_loopback_name(name) || std::ranges::any_of(hosts_, [&](const std::string& ours) {
                return http::is_named(name, ours);

@@ -108,7 +108,7 @@ private:
     void answer_job();
     void begin_writing();
     void write();
-    enum class Next : std::uint8_t { bytes, later, finished, broken };
+    enum class Next : std::uint8_t { bytes, later, finished };
     Next fill();
     bool flush();
     void wait_to_write();

@@ -134,8 +134,7 @@ void Connection::write() {
     Next next = fill();
     while (next == Next::bytes && flush()) next = fill();
     is_writing_ = false;
-    if (next == Next::finished) return answered();
-    if (next == Next::broken) cut();
+    if (next == Next::finished) answered();
 }
 
 /// Puts the next bytes in place.
@@ -152,8 +151,7 @@ Connection::Next Connection::fill() {
         return Next::bytes;
     }
     if (out_sent_ < out_.size() || !front.empty()) return Next::bytes;
-    if (answer.state() == AnswerState::broken) return Next::broken;
-    if (!answer.is_drained()) return Next::later;
+    if (!answer.is_drained()) return Next::later;  // or broken: then the job ends, and it is cut
     if (framing_ == ReplyFraming::chunked && !std::exchange(is_last_chunk_out_, true)) {
         out_.append(http::last_chunk);
         return Next::bytes;
