@@ -10,7 +10,6 @@
 #include "gate/keys.h"
 
 namespace turnpike {
-
 namespace {
 
 std::optional<std::string> variable(const char* name) {
@@ -18,15 +17,23 @@ std::optional<std::string> variable(const char* name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+std::string text_of_variable(const char* name) { return variable(name).value_or(""); }
+
 }  // namespace
 
 RuntimePlace runtime_place() {
-    return runtime_root(variable("XDG_RUNTIME_DIR"), variable("TMPDIR").value_or("/tmp"),
-                        ::geteuid());
+    return runtime_root(variable("XDG_RUNTIME_DIR"), text_of_variable("TMPDIR"), ::geteuid());
 }
 
-std::string key_file_path() {
-    return keys_path(variable("XDG_CONFIG_HOME").value_or(""), variable("HOME").value_or(""));
+std::expected<std::string, std::string> key_file() {
+    std::string path = keys_path(text_of_variable("XDG_CONFIG_HOME"), text_of_variable("HOME"));
+    if (path.empty())
+        return std::unexpected("nobody says where API keys are kept: set HOME or XDG_CONFIG_HOME");
+    return path;
+}
+
+bool wants_colours() {
+    return ::isatty(STDOUT_FILENO) == 1 && text_of_variable("NO_COLOR").empty();
 }
 
 Duration utc_offset() {

@@ -1,6 +1,7 @@
-// What the environment says: the only place where it is read.
+// What the environment says about where things are. Read here and nowhere else.
 #pragma once
 
+#include <expected>
 #include <string>
 
 #include "base/time.h"
@@ -8,8 +9,15 @@
 
 namespace turnpike {
 
+/// Where running gates are found (XDG_RUNTIME_DIR, TMPDIR).
 [[nodiscard]] RuntimePlace runtime_place();
-[[nodiscard]] std::string key_file_path();
+
+/// The file of API keys (XDG_CONFIG_HOME, HOME). An error says what to set.
+[[nodiscard]] std::expected<std::string, std::string> key_file();
+
+/// For text on stdout: it is a terminal, and NO_COLOR is unset or empty.
+[[nodiscard]] bool wants_colours();
+
 /// Of the local time zone, now.
 [[nodiscard]] Duration utc_offset();
 

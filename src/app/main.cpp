@@ -1,26 +1,17 @@
-#include <cstdlib>
+#include <cstdio>
 #include <string>
+#include <variant>
+#include <vector>
 
-#include "app/up.h"
+#include "app/command.h"
+#include "app/command_line.h"
+#include "app/print.h"
 
 int main(int argc, char** argv) {
-    turnpike::UpOptions options;
-    for (int i = 2; i < argc; ++i) {
-        std::string arg = argv[i];
-        if (arg == "--attach")
-            options.flags.attach.push_back(argv[++i]);
-        else if (arg == "--port")
-            options.flags.port = static_cast<std::uint16_t>(std::atoi(argv[++i]));
-        else if (arg == "--host")
-            options.flags.host = argv[++i];
-        else if (arg == "--name")
-            options.name = argv[++i];
-        else if (arg == "--log-jobs")
-            options.flags.log_jobs = argv[++i];
-        else if (arg == "--log-starts")
-            options.flags.log_starts = true;
-        else
-            options.config_path = arg;
-    }
-    return turnpike::up(options);
+    using namespace turnpike;
+    const auto command = parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
+    if (command) return std::visit([](const auto& chosen) { return run(chosen); }, *command);
+    advise(command.error().err);
+    const int printed = print(command.error().out);
+    return printed == exit_done ? command.error().exit_code : printed;
 }

@@ -244,8 +244,10 @@ int up(const UpOptions& options) {
     if (!folder) return fail(folder.error(), 1);
     auto log = LogSink::open({.targets = log_targets(config->log), .utc_offset = utc_offset()});
     if (!log) return fail(log.error(), 1);
+    const auto keys = key_file();
+    if (!keys) return fail(keys.error(), 1);
     std::signal(SIGPIPE, SIG_IGN);
-    House house(*std::move(config), *std::move(log), *std::move(folder), key_file_path());
+    House house(*std::move(config), *std::move(log), *std::move(folder), *keys);
     if (const auto problem = house.open()) return fail(*problem, 1);
     house.serve();
     return 0;

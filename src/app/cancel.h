@@ -1,0 +1,15 @@
+// `turnpike cancel`: what the gate's answer means.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace turnpike {
+
+/// Letters, digits, "_" and "-": what may be put into a URL without a thought.
+[[nodiscard]] bool could_be_job(std::string_view word);
+
+/// A sentence about the answer to DELETE /-/jobs/JOB.
+[[nodiscard]] std::string cancel_text(std::string_view job, std::string_view json);
+
+}  // namespace turnpike
