@@ -136,7 +136,6 @@ void BodyDecoder::take(char c) {
 
 void BodyDecoder::take_size(char c) {
     if (is(hex_char, c)) {
-        if (state_ == State::size) remaining_ = counted_ = 0;
         state_ = State::size_more;
         remaining_ = remaining_ * 16 + hex_value(c);
         if (++counted_ > size_digits_max || remaining_ >= size_max) fail(Fault::bad_chunk);
