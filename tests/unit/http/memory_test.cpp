@@ -2,29 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
+#include "bench/counted_new.h"
 #include "http/body_decoder.h"
 #include "http/request_parser.h"
 #include "http/response_parser.h"
 #include "http/write.h"
 #include "tests/unit/http/rows.h"
-
-namespace {
-
-std::uint64_t allocations = 0;
-
-}  // namespace
-
-// Out of line: inlined, g++ takes malloc and delete for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size)) return memory;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace turnpike::http::test {
 namespace {
