@@ -155,9 +155,10 @@ bool Reception::is_aside(const Arrival& arrival, const http::RequestHead& head) 
 void append_forwarded_fields(std::string& out, const Forwarded& from) {
     constexpr std::string_view forwarded = "X-Forwarded-For";
     std::string_view hops;
-    if (from.head.host.empty()) http::append_field(out, "Host", "localhost");
+    http::append_field(out, "Host", from.head.host.empty() ? "localhost" : from.head.host);
     for (const http::Field& field : from.head.fields) {
         if (http::is_hop_by_hop(field, from.head.fields)) continue;
+        if (http::is_named(field.name, "host")) continue;
         if (is_own_field(field.name) || AccessControl::is_key_field(field.name, from.keys))
             continue;
         if (http::is_named(field.name, forwarded))

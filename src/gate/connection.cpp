@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t read_size = 4 * 1024;
 constexpr std::size_t read_size_max = 64 * 1024;  // of large bodies
 constexpr http::Limits limits{};
+constexpr std::string_view known_methods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 bool is_preflight(const http::RequestHead& head) {
     return head.method == http::Method::options &&
@@ -190,7 +191,7 @@ bool Connection::take_head() {
         case http::Progress::fault:
             manner_ = {.keeps_alive = false};
             may_linger_ = true;
-            answer_problem(objection_to(parser_.fault()));
+            answer_problem(objection_to(parser_.fault()), {}, known_methods);
             return true;
         case http::Progress::done: break;
     }

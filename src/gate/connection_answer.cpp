@@ -130,11 +130,13 @@ void Connection::begin_writing() {
 /// is already under way.
 void Connection::write() {
     if (is_writing_) return;
+    const std::shared_ptr<Connection> self = shared_from_this();
     is_writing_ = true;
     Next next = fill();
-    while (next == Next::bytes && flush()) next = fill();
+    // Each step may make the worker go on, and so end the job, and this connection with it.
+    while (next == Next::bytes && flush() && state_ == State::answering) next = fill();
     is_writing_ = false;
-    if (next == Next::finished) answered();
+    if (next == Next::finished && state_ == State::answering) answered();
 }
 
 /// Puts the next bytes in place.

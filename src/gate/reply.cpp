@@ -95,7 +95,7 @@ void append_problem_reply(std::string& out, const ProblemReply& reply, const Rep
     if (reply.marks != nullptr) append_marks(fields, *reply.marks);
     if (reply.retry_after > Duration::zero())
         http::append_field(fields, "Retry-After", whole_seconds(reply.retry_after));
-    if (!reply.allow.empty()) http::append_field(fields, "Allow", reply.allow);
+    if (status == 405) http::append_field(fields, "Allow", reply.allow);
     if (status == 401) http::append_field(fields, "WWW-Authenticate", "Bearer");
     if (status == 502 || status == 504) http::append_field(fields, "x-should-retry", "false");
     append_own_reply(out,

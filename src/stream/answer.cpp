@@ -43,13 +43,17 @@ void Answer::flow() {
 
 Answer::Room Answer::append(const Store& store, std::string_view bytes) {
     if (is_abandoned_) return Room::enough;
+    if (state_ == AnswerState::held) {  // nobody reads it before it is complete
+        front_.append(bytes);
+        return Room::enough;
+    }
     if (back_.empty() && on_disk() == 0 && waiting() + bytes.size() <= store.memory_max) {
         append_to_front(bytes);
     } else {
         back_.append(bytes);
         pump(store);
     }
-    if (state_ == AnswerState::flowing) tell_reader();
+    tell_reader();
     const bool is_behind = back_.size() >= 2 * store.step || waiting() >= store.answer_max;
     writer_waits_ = is_behind;
     return is_behind ? Room::wait : Room::enough;

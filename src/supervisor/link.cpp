@@ -59,6 +59,10 @@ void Link::send(const LinkRequest& request, LinkUser& user) {
 }
 
 void Link::resume() {
+    if (is_telling_) {
+        was_resumed_ = true;
+        return;
+    }
     if (!is_paused_) return;
     is_paused_ = false;
     parse();
@@ -116,7 +120,7 @@ void Link::begin() {
 void Link::drop_socket() {
     ++life_;
     state_ = State::closed;
-    is_reading_ = is_writing_ = is_paused_ = false;
+    is_reading_ = is_writing_ = is_paused_ = is_telling_ = was_resumed_ = false;
     connect_timer_.cancel();
     piece_ = nullptr;
     if (in_.size() > read_size) in_ = {};
@@ -252,8 +256,12 @@ bool Link::parse_body() {
     in_taken_ += step.consumed;
     if (!step.data.empty()) {
         const std::uint64_t life = life_;
-        is_paused_ = user_->answer_data(step.data) == LinkUser::Room::wait;
+        is_telling_ = true;
+        const bool must_wait = user_->answer_data(step.data) == LinkUser::Room::wait;
         if (life != life_) return false;
+        is_telling_ = false;
+        const bool has_room_again = std::exchange(was_resumed_, false);
+        is_paused_ = must_wait && !has_room_again;
     }
     switch (step.progress) {
         case http::Progress::done: finish(); return false;

@@ -128,6 +128,8 @@ private:
     std::size_t in_taken_ = 0;  // of these, done with
     bool is_reading_ = false;
     bool is_paused_ = false;
+    bool is_telling_ = false;   // the user is hearing of data …
+    bool was_resumed_ = false;  // … and has room again already
     bool has_head_ = false;
     bool is_reusable_ = false;
     std::uint32_t interims_ = 0;

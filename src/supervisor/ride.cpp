@@ -111,6 +111,7 @@ void Ride::answer_broke(Break why, http::Fault) {
 }
 
 void Ride::end(Verdict verdict) {
+    if (exchange_ == nullptr) return;  // its client turned out gone, and it was stopped for that
     const AttemptId attempt = std::exchange(attempt_, {});
     exchange_->answer.forget_writer();
     moved_at_ = host_.clock.now();
