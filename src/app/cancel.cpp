@@ -25,11 +25,11 @@ bool could_be_job(std::string_view word) {
     return !word.empty() && word.size() <= size_max && std::ranges::all_of(word, is_plain);
 }
 
-std::string cancel_text(std::string_view job, std::string_view json) {
+std::expected<std::string, std::string> cancel_text(std::string_view job, std::string_view json) {
     const auto page = parse_facts(json);
-    if (page && is_true(*page, "cancelled")) return fmt::format("job {} is cancelled\n", job);
-    const std::string why = page ? text_of(*page, "why") : "";
-    return fmt::format("job {} was not cancelled{}\n", job, why.empty() ? "" : ": " + why);
+    if (!page) return std::unexpected(page.error());
+    if (is_true(*page, "cancelled")) return fmt::format("job {} is cancelled\n", job);
+    return fmt::format("job {} was not cancelled: {}\n", job, text_of(*page, "why"));
 }
 
 int run(const CancelCommand& command) {
@@ -39,7 +39,9 @@ int run(const CancelCommand& command) {
     const auto got = ask_gate(
         command.gate, {.method = http::Method::delete_, .target = "/-/jobs/" + command.job});
     if (!got) return complain(got.error().message, got.error().exit_code);
-    return print(command.json ? got->answer.body : cancel_text(command.job, got->answer.body));
+    if (command.json) return print(got->answer.body);
+    const auto text = cancel_text(command.job, got->answer.body);
+    return text ? print(*text) : complain(text.error());
 }
 
 }  // namespace turnpike

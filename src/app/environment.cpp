@@ -33,7 +33,8 @@ std::expected<std::string, std::string> key_file() {
 }
 
 bool wants_colours() {
-    return ::isatty(STDOUT_FILENO) == 1 && text_of_variable("NO_COLOR").empty();
+    return ::isatty(STDOUT_FILENO) == 1 && text_of_variable("NO_COLOR").empty() &&
+           text_of_variable("TERM") != "dumb";
 }
 
 Duration utc_offset() {

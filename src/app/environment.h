@@ -15,7 +15,7 @@ namespace turnpike {
 /// The file of API keys (XDG_CONFIG_HOME, HOME). An error says what to set.
 [[nodiscard]] std::expected<std::string, std::string> key_file();
 
-/// For text on stdout: it is a terminal, and NO_COLOR is unset or empty.
+/// For text on stdout: it is a terminal that has some, and NO_COLOR is unset or empty.
 [[nodiscard]] bool wants_colours();
 
 /// Of the local time zone, now.

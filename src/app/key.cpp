@@ -41,7 +41,7 @@ int run(const KeyNewCommand& command) {
     const auto path = key_file();
     if (!path) return complain(path.error());
     const auto key = new_key(*path, command.name, command.access);
-    if (!key) return complain(key.error());
+    if (!key) return complain(key.error(), is_key_name(command.name) ? exit_failed : exit_usage);
     if (const int printed = print(*key + '\n'); printed != exit_done) {
         const bool revoked = revoke_key(*path, command.name).has_value();
         return complain(revoked ? "so the key was revoked; try again"

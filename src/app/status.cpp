@@ -1,6 +1,9 @@
 #include "app/status.h"
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <boost/json.hpp>
@@ -32,13 +35,17 @@ Cell count_cell(const json::object& object, std::string_view key, Paint paint) {
     return {std::move(text), paint};
 }
 
+std::string ready_text(const json::object& pool) {
+    if (is_true(pool, "ready")) return "yes";
+    const std::string proof = text_of(pool, "proof");
+    if (proof == "pending") return "no: proof pending";
+    return proof == "no majority" ? "no: proofs disagree" : "no";
+}
+
 std::vector<Cell> pool_row(const json::object& pool) {
     const json::object& jobs = object_of(pool, "jobs");
-    const bool ready = is_true(pool, "ready");
     return {{text_of(pool, "pool")},
-            {ready ? "yes" : "no", ready ? Paint::green : Paint::red},
-            {text_of(pool, "proof")},
-            {text_of(pool, "arriving")},
+            {ready_text(pool), is_true(pool, "ready") ? Paint::green : Paint::red},
             {text_of(pool, "queued")},
             {span_of(pool, "oldest_wait_s")},
             {text_of(pool, "running")},
@@ -53,8 +60,6 @@ std::vector<Cell> pool_row(const json::object& pool) {
 Table pools_of(const json::object& page) {
     Table table{.columns = {{"POOL"},
                             {"READY"},
-                            {"PROOF"},
-                            {"ARRIVING", right},
                             {"QUEUED", right},
                             {"OLDEST", right},
                             {"RUNNING", right},
@@ -92,7 +97,8 @@ std::string aboard(const json::object& lane) {
 
 /// "unhealthy: connection refused"
 std::string why(const json::object& lane) {
-    const std::string reason = text_of(lane, "reason");
+    std::string reason = text_of(lane, "reason");
+    std::ranges::replace(reason, '_', ' ');
     const std::string trouble = text_of(lane, "trouble");
     return reason + (reason.empty() || trouble.empty() ? "" : ": ") + trouble;
 }

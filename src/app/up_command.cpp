@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "app/command.h"
 #include "app/config_choice.h"
 #include "app/exit_code.h"
