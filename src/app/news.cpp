@@ -13,7 +13,10 @@ namespace {
 
 template <class... Parts>
 void say(fmt::format_string<Parts...> text, Parts&&... parts) {
-    fmt::print(stderr, "turnpike: {}\n", fmt::format(text, std::forward<Parts>(parts)...));
+    // fputs, since fmt::print throws when nobody reads any more; the gate goes on.
+    std::fputs(
+        fmt::format("turnpike: {}\n", fmt::format(text, std::forward<Parts>(parts)...)).c_str(),
+        stderr);
 }
 
 bool serves(LaneState state) { return state == LaneState::ready || state == LaneState::busy; }

@@ -45,12 +45,10 @@ std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& hea
     if (presented) caller.key = keys.ring.find(*presented);
     if (caller.key == nullptr && !is_our_host(head.host))
         return std::unexpected(Problem::foreign_host);
-    if (const http::Field* origin = http::find(head.fields, "origin")) {
-        if (is_allowed_origin(origin->value))
-            caller.allowed_origin = origin->value;
-        else if (!is_our_origin(origin->value, head.host))
-            return std::unexpected(Problem::foreign_origin);
-    }
+    const http::Field* origin = http::find(head.fields, "origin");
+    if (origin != nullptr && !is_allowed_origin(origin->value) &&
+        !is_our_origin(origin->value, head.host))
+        return std::unexpected(Problem::foreign_origin);
     caller.is_admin =
         !keys.are_required || (caller.key != nullptr && caller.key->access == Access::admin);
     if (rule == Rule::anybody) return caller;
@@ -58,6 +56,12 @@ std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& hea
         return std::unexpected(presented ? Problem::wrong_key : Problem::no_key);
     if (rule == Rule::admin && !caller.is_admin) return std::unexpected(Problem::not_permitted);
     return caller;
+}
+
+std::string_view AccessControl::allowed_origin(const http::RequestHead& head) const {
+    const http::Field* origin = http::find(head.fields, "origin");
+    return origin != nullptr && is_allowed_origin(origin->value) ? origin->value
+                                                                 : std::string_view();
 }
 
 bool AccessControl::is_key_field(std::string_view name, const Keys& keys) {

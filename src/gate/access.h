@@ -33,8 +33,7 @@ enum class Door : std::uint8_t {
 
 struct Caller {
     bool is_admin = false;
-    const Key* key = nullptr;         // valid until the keys are read again
-    std::string_view allowed_origin;  // to be told in the answer; empty: no page asks
+    const Key* key = nullptr;  // valid until the keys are read again
 };
 
 class AccessControl {
@@ -48,6 +47,9 @@ public:
     };
     [[nodiscard]] std::expected<Caller, Problem> check(const http::RequestHead& head, Door door,
                                                        Rule rule, const Keys& keys) const;
+
+    /// The origin of a web page that may read the answer; empty: no page asks, or it may not.
+    [[nodiscard]] std::string_view allowed_origin(const http::RequestHead& head) const;
 
     /// The fields that carry keys: never passed on while there are any.
     [[nodiscard]] static bool is_key_field(std::string_view name, const Keys& keys);

@@ -207,18 +207,23 @@ void Connection::take_request(const http::RequestHead& head) {
                .is_http_1_0 = head.version == http::Version::http_1_0};
     decoder_ = http::BodyDecoder(head.framing, head.length, limits);
     may_linger_ = head.framing == http::Framing::chunked || head.length > unread().size();
+    manner_.allowed_origin = gate_.access_.allowed_origin(head);
+    if (is_preflight(head) && !manner_.allowed_origin.empty()) return answer_preflight(head);
     if (is_own(head.target)) return take_own_request(head);
     const auto caller = gate_.access_.check(head, peer_.door, Rule::member, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
-    manner_.allowed_origin = caller->allowed_origin;
-    if (is_preflight(head) && !caller->allowed_origin.empty()) {
-        manner_.date = gate_.date();
-        append_preflight_reply(out_, value_of(head, "access-control-request-method"),
-                               value_of(head, "access-control-request-headers"), manner_);
-        return begin_writing();
-    }
     record_.key.assign(caller->key == nullptr ? std::string_view() : caller->key->name);
     take_job(head);
+}
+
+/// Browsers ask without credentials whether they may send some; only the origin and the Host count.
+void Connection::answer_preflight(const http::RequestHead& head) {
+    const auto caller = gate_.access_.check(head, peer_.door, Rule::anybody, gate_.keys());
+    if (!caller) return answer_problem({caller.error(), {}});
+    manner_.date = gate_.date();
+    append_preflight_reply(out_, value_of(head, "access-control-request-method"),
+                           value_of(head, "access-control-request-headers"), manner_);
+    begin_writing();
 }
 
 void Connection::take_own_request(const http::RequestHead& head) {
@@ -226,7 +231,6 @@ void Connection::take_own_request(const http::RequestHead& head) {
     const Rule rule = found.route == nullptr ? Rule::member : found.route->rule;
     const auto caller = gate_.access_.check(head, peer_.door, rule, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
-    manner_.allowed_origin = caller->allowed_origin;
     if (found.route == nullptr) return answer_problem({found.problem, {}}, {}, found.allow);
     const auto answer =
         found.route->answer({.sights = gate_.sights_, .caller = *caller, .name = found.name});
@@ -240,9 +244,6 @@ void Connection::take_own_request(const http::RequestHead& head) {
 void Connection::take_job(const http::RequestHead& head) {
     const auto arrival = gate_.reception_.receive(head);
     if (!arrival) return answer_problem(arrival.error());
-    if (head.length > gate_.around_.config.gate.body_max.count)
-        return answer_problem(
-            {Problem::body_too_large, "Content-Length is " + std::to_string(head.length)});
     arrival_ = *arrival;
     declared_ = head.length;
     arrived_at_ = gate_.around_.clock.now();
@@ -250,6 +251,10 @@ void Connection::take_job(const http::RequestHead& head) {
     record_.arrived_unix_ns = gate_.around_.clock.unix_ns(arrived_at_);
     record_.method.assign(http::name_of(head.method));
     record_.path.assign(arrival_.target.substr(0, arrival_.target.find('?')));
+    if (declared_ > gate_.around_.config.gate.body_max.count) {
+        answer_problem({Problem::body_too_large, "Content-Length is " + std::to_string(declared_)});
+        return log_refusal(EndReason::body_failed);
+    }
     state_ = State::deciding;
     gate_.around_.deliver(JobArrived{.ticket = ticket_,
                                      .pool = arrival_.pool,
@@ -288,12 +293,17 @@ void Connection::admitted(JobId job) {
 
 void Connection::refused(const RefuseJob& refusal) {
     answer_problem({problem_of(refusal.reason), {}}, refusal.retry_after);
+    log_refusal(refusal.reason);
+    go_on();
+}
+
+/// Of what never became a job.
+void Connection::log_refusal(EndReason reason) {
     record_.id = {};
     record_.outcome = Outcome::refused;
-    record_.reason = refusal.reason;
+    record_.reason = reason;
     record_.queue = record_.run = Duration::zero();
     gate_.log_end(record_);
-    go_on();
 }
 
 }  // namespace turnpike

@@ -90,6 +90,8 @@ private:
     }
     bool take_head();
     void take_request(const http::RequestHead& head);
+    void answer_preflight(const http::RequestHead& head);
+    void log_refusal(EndReason reason);
     void take_own_request(const http::RequestHead& head);
     void take_job(const http::RequestHead& head);
 
