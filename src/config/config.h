@@ -76,9 +76,6 @@ struct PoolConfig {
     PoolSettings settings;
 };
 
-/// Who sees the text of a model's exceptions.
-enum class ErrorText : std::uint8_t { local /* loopback clients */, full /* everybody */ };
-
 struct GateConfig {
     Address listen{"127.0.0.1", 8000};
     Bytes body_max{64 * mebibyte.count};
@@ -92,7 +89,6 @@ struct GateConfig {
     Duration rate_window = 10s;
     std::vector<std::string> allowed_hosts;    // names in lower case, without port and brackets
     std::vector<std::string> allowed_origins;  // scheme://host[:port] in lower case
-    ErrorText errors = ErrorText::local;
     Duration shutdown_patience = 30s;
     friend bool operator==(const GateConfig&, const GateConfig&) = default;
 };

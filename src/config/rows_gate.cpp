@@ -59,12 +59,6 @@ Taken take_origin(Draft& draft, std::string_view text) {
     return {};
 }
 
-Taken take_errors(Draft& draft, std::string_view text) {
-    if (text != "local" && text != "full") return std::unexpected(R"(must be "local" or "full")");
-    draft.config.gate.errors = text == "full" ? ErrorText::full : ErrorText::local;
-    return {};
-}
-
 Taken take_log_jobs(Draft& draft, std::string_view text) {
     if (has_control_characters(text) || text.ends_with('/'))
         return std::unexpected(R"(must be a file's path, "-" for stdout, or "" for none)");
@@ -103,8 +97,6 @@ constexpr std::array gate{
     Key{"allowed_origins",
         ListKey{take_origin, list_max, "origins such as https://example.org", "[]"},
         "Web pages from elsewhere that may send jobs."},
-    Key{"errors", TextKey{take_errors, R"("local" or "full")", R"("local")"},
-        "Who sees the text of a model's exceptions: clients on this machine, or everybody."},
     Key{"shutdown_patience",
         TimeKey{of_gate<&GateConfig::shutdown_patience>, Duration::zero(), long_time},
         "How long live jobs may go on after the order to stop."},
@@ -128,7 +120,7 @@ constexpr std::array log{
         "One JSON line for each job that ends."},
     Key{"size_max", SizeKey{of_log<&LogConfig::size_max>, Bytes{65536}, tebibyte},
         "The file is put aside and begun anew at this size."},
-    Key{"keep", CountKey{of_log<&LogConfig::keep>, 0, 1000}, "How many files put aside are kept."},
+    Key{"keep", CountKey{of_log<&LogConfig::keep>, 0, 100}, "How many files put aside are kept."},
     Key{"starts", FlagKey{of_log<&LogConfig::starts>}, "Also a line when a job begins to run."},
 };
 

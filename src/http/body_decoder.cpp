@@ -121,22 +121,29 @@ void BodyDecoder::take(char c) {
             return take_lf(c, remaining_ > 0 ? State::chunk_data : State::trailer);
         case State::data_cr:
             state_ = State::data_lf;
-            return c == '\r' ? void() : fail(Fault::bad_chunk);
+            if (c != '\r') fail(Fault::bad_chunk);
+            return;
         case State::data_lf:
             state_ = State::size;
-            return c == '\n' ? void() : fail(Fault::bad_chunk);
+            if (c != '\n') fail(Fault::bad_chunk);
+            return;
         case State::trailer:
-        case State::trailer_name:
-        case State::trailer_value:
+            name_size_ = 0;
+            if (c != '\r') return take_trailer_name(c);
+            state_ = State::last_lf;
+            return;
+        case State::trailer_name: return take_trailer_name(c);
+        case State::trailer_value: return take_trailer_value(c);
         case State::trailer_lf:
-        case State::last_lf: return take_trailer(c);
+            if (counts_in_trailer()) take_lf(c, State::trailer);
+            return;
+        case State::last_lf: return take_lf(c, State::complete);
     }
     CHECK(false);
 }
 
 void BodyDecoder::take_size(char c) {
     if (is(hex_char, c)) {
-        if (state_ == State::size) remaining_ = counted_ = 0;
         state_ = State::size_more;
         remaining_ = remaining_ * 16 + hex_value(c);
         if (++counted_ > size_digits_max || remaining_ >= size_max) fail(Fault::bad_chunk);
@@ -159,29 +166,8 @@ void BodyDecoder::take_extension(char c) {
     }
 }
 
-void BodyDecoder::take_trailer(char c) {
-    const bool is_end = state_ == State::last_lf || (state_ == State::trailer && c == '\r');
-    if (!is_end && ++counted_ > trailer_max_) return fail(Fault::trailer_too_large);
-    switch (state_) {
-        case State::trailer:
-            name_size_ = 0;
-            if (c != '\r') return take_trailer_name(c);
-            state_ = State::last_lf;
-            return;
-        case State::trailer_name: return take_trailer_name(c);
-        case State::trailer_value:
-            if (c == '\r')
-                state_ = State::trailer_lf;
-            else if (!is(value_char, c))
-                fail(c == '\n' ? Fault::bad_line_end : Fault::bad_trailer);
-            return;
-        case State::trailer_lf: return take_lf(c, State::trailer);
-        case State::last_lf: return take_lf(c, State::complete);
-        default: CHECK(false);
-    }
-}
-
 void BodyDecoder::take_trailer_name(char c) {
+    if (!counts_in_trailer()) return;
     if (is(token_char, c)) {
         state_ = State::trailer_name;
         if (name_size_ < name_max) name_[name_size_++] = c;
@@ -190,6 +176,22 @@ void BodyDecoder::take_trailer_name(char c) {
     } else {
         fail(c == '\n' ? Fault::bad_line_end : Fault::bad_trailer);
     }
+}
+
+void BodyDecoder::take_trailer_value(char c) {
+    if (!counts_in_trailer()) return;
+    if (c == '\r') {
+        state_ = State::trailer_lf;
+    } else if (!is(value_char, c)) {
+        fail(c == '\n' ? Fault::bad_line_end : Fault::bad_trailer);
+    }
+}
+
+/// One more byte of a trailer line; false, and failed, if that is one too many.
+bool BodyDecoder::counts_in_trailer() {
+    if (++counted_ <= trailer_max_) return true;
+    fail(Fault::trailer_too_large);
+    return false;
 }
 
 void BodyDecoder::take_lf(char c, State then) {

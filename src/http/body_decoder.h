@@ -70,8 +70,9 @@ private:
     void take(char c);
     void take_size(char c);
     void take_extension(char c);
-    void take_trailer(char c);
     void take_trailer_name(char c);
+    void take_trailer_value(char c);
+    bool counts_in_trailer();
     void take_lf(char c, State then);
     std::string_view take_data(std::string_view bytes);
     void fail(Fault fault);

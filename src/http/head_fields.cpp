@@ -96,8 +96,8 @@ void HeadFields::reset() {
     entries_.clear();
     fields_.clear();
     if (entries_.capacity() <= entries_kept) return;
-    entries_ = {};
-    fields_ = {};
+    entries_.shrink_to_fit();
+    fields_.shrink_to_fit();
 }
 
 }  // namespace turnpike::http

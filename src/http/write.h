@@ -15,6 +15,7 @@ void append_request_line(std::string& out, Method method, std::string_view targe
 /// "HTTP/1.1 200 OK", with the standard phrase of the status (none: empty, the space stays).
 void append_status_line(std::string& out, int status);
 
+/// Neither is checked again: they come from a parsed head, or are our own words.
 void append_field(std::string& out, std::string_view name, std::string_view value);
 void append_field(std::string& out, std::string_view name, std::uint64_t value);
 

@@ -52,7 +52,6 @@ answer_rate_min = "1KiB"
 rate_window = "3s"
 allowed_hosts = ["Box.example", "[::2]"]
 allowed_origins = ["https://Page.example"]
-errors = "full"
 shutdown_patience = "0s"
 )"))
                                 .gate;
@@ -68,7 +67,6 @@ shutdown_patience = "0s"
                                 .rate_window = 3s,
                                 .allowed_hosts = {"box.example", "::2"},
                                 .allowed_origins = {"https://page.example"},
-                                .errors = ErrorText::full,
                                 .shutdown_patience = 0s}));
 }
 

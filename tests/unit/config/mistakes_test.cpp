@@ -115,8 +115,7 @@ TEST(Mistakes, EveryKindOfValueSaysWhatItWants) {
 }
 
 TEST(Mistakes, TextsAreJudgedByWhatTheyAreFor) {
-    EXPECT_THAT(mistakes_of("gate.errors = \"none\""),
-                ElementsAre(HasSubstr("\"none\" must be \"local\" or \"full\"")));
+    EXPECT_THAT(mistakes_of_pool("cancel = \"none\""), ElementsAre(HasSubstr("\"none\" must be")));
     EXPECT_THAT(mistakes_of("gate.spool = \"here\""),
                 ElementsAre(HasSubstr("begins with a slash")));
     EXPECT_THAT(mistakes_of("gate.allowed_hosts = [\"a\", \"a:80\"]"),
@@ -236,7 +235,7 @@ TEST(Mistakes, BytesHaveNoTolerance) {
 }
 
 TEST(Mistakes, ATextIsCutWhereItGetsLong) {
-    const auto lines = mistakes_of("gate.errors = \"" + std::string(10'000, 'x') + "\"");
+    const auto lines = mistakes_of_pool("cancel = \"" + std::string(10'000, 'x') + "\"");
     ASSERT_EQ(lines.size(), 1U);
     EXPECT_LT(lines.front().size(), 200U);
 }

@@ -168,13 +168,14 @@ TEST(Chunked, LimitsTrailers) {
     const Limits limits{.trailer_max = 20};
     expect_requests(
         {
-            {"just fits", chunked("0\r\nX: 567890123456789\r\n\r\n"s.erase(20, 1)), empty},
-            {"one more", chunked("0\r\nX: 5678901234567890\r\n\r\n"s),
+            {"just fits", chunked("0\r\nX: 456789012345678\r\n\r\n"), empty},
+            {"one more", chunked("0\r\nX: 4567890123456789\r\n\r\n"),
              empty + " fault trailer_too_large"},
             {"many small ones", chunked("0\r\nA:\r\nB:\r\nC:\r\nD:\r\nE:\r\nF:\r\n"),
              empty + " fault trailer_too_large"},
             {"a long name", chunked("0\r\n" + std::string(21, 'x')),
              empty + " fault trailer_too_large"},
+            {"just fits after many zeros", chunked("0000\r\nX: 456789012345678\r\n\r\n"), empty},
             {"none", chunked("0\r\n\r\n"), empty},
         },
         limits);

@@ -131,6 +131,9 @@ TEST(Pipeline, TakesOneRequestAfterTheOther) {
          post("Content-Length: 2\r\nExpect: 100-continue\r\n", "hi") +
              "GET / HTTP/1.1\r\nHost: b\r\n\r\n",
          "POST / keep continue \"hi\" | GET / keep"},
+        {"an expectation of the first does not stick",
+         with_field("Expect: 100-continue") + with_field("Expect: 100-continue"),
+         "GET / keep continue | GET / keep continue"},
         {"a host of the first does not stick", get("/") + "GET / HTTP/1.1\r\n\r\n",
          "GET / keep | fault bad_host"},
         {"a version of the first does not stick",

@@ -2,29 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
+#include "bench/counted_new.h"
 #include "http/body_decoder.h"
 #include "http/request_parser.h"
 #include "http/response_parser.h"
 #include "http/write.h"
 #include "tests/unit/http/rows.h"
-
-namespace {
-
-std::uint64_t allocations = 0;
-
-}  // namespace
-
-// Out of line: inlined, g++ takes malloc and delete for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size)) return memory;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace turnpike::http::test {
 namespace {
@@ -80,12 +64,13 @@ TEST(Memory, IsNotTakenAnewForEachUsualResponse) {
 
 TEST(Memory, OfALargeHeadIsGivenBack) {
     const std::string large = request_with_fields(100);
+    const std::string small = request_with_fields(2);
     RequestParser parser({});
     ASSERT_EQ(parser.parse(large), Progress::done);
     parser.reset();
     const std::uint64_t before = allocations;
-    ASSERT_EQ(parser.parse(request_with_fields(2)), Progress::done);
-    EXPECT_GT(allocations, before) << "the room for a hundred fields was kept";
+    ASSERT_EQ(parser.parse(small), Progress::done);
+    EXPECT_EQ(allocations, before + 2) << "the room for a hundred fields was kept";
 }
 
 TEST(Memory, OfAnIdleParserIsSmall) {

@@ -213,6 +213,8 @@ TEST(Responses, FollowOneAnother) {
         {"length, length", hi + hi, "200 keep \"hi\" | 200 keep \"hi\""},
         {"length, chunked", hi + yo, "200 keep \"hi\" | 200 keep \"yo\""},
         {"chunked, length", yo + hi, "200 keep \"yo\" | 200 keep \"hi\""},
+        {"a length does not stick", hi + "HTTP/1.1 204 x\r\n\r\n" + hi,
+         "200 keep \"hi\" | 204 keep | 200 keep \"hi\""},
         {"empty line between", hi + "\r\n" + hi, "200 keep \"hi\" | fault bad_status_line"},
         {"too long a body", ok("Content-Length: 2\r\n", "hi!"),
          "200 keep \"hi\" | fault bad_status_line"},

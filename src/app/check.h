@@ -1,0 +1,20 @@
+// `turnpike check`: what a configuration would serve.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "config/config.h"
+
+namespace turnpike {
+
+/// Where it listens, the pools, and a line for each lane.
+[[nodiscard]] std::string served_text(const Config& config);
+[[nodiscard]] std::string served_json(const Config& config);
+
+/// A line each: "file:line: key: problem"
+[[nodiscard]] std::string mistakes_text(std::span<const Mistake> mistakes);
+/// {"mistakes":[{"file":"turnpike.toml","line":3,"key":"gate.listen","problem":"…"}]}
+[[nodiscard]] std::string mistakes_json(std::span<const Mistake> mistakes);
+
+}  // namespace turnpike

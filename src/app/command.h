@@ -1,0 +1,75 @@
+// The commands as values: what the command line says, before anything is done about it. run() does
+// it; each overload is in the file of its command, and gives the exit code (exit_code.h).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "config/config.h"
+#include "gate/keys.h"
+
+namespace turnpike {
+
+struct UpCommand {
+    std::optional<std::string> config;  // as it was written: a file, a folder, or nothing
+    Flags flags;
+    std::string name = "default";
+};
+
+struct CheckCommand {
+    std::optional<std::string> config;
+    Flags flags;
+    bool example = false;
+    bool json = false;
+};
+
+struct StatusCommand {
+    std::optional<std::string> gate;  // its name; needed if several run
+    bool json = false;
+};
+
+struct JobsCommand {
+    std::optional<std::string> gate;
+    std::size_t last = 20;  // how many ended jobs are shown
+    bool json = false;
+};
+
+struct CancelCommand {
+    std::optional<std::string> gate;
+    std::string job;
+    bool json = false;
+};
+
+struct KeyNewCommand {
+    std::string name;
+    Access access = Access::plain;
+};
+
+struct KeyListCommand {
+    bool json = false;
+};
+
+struct KeyRevokeCommand {
+    std::string name;
+};
+
+struct VersionCommand {
+    bool json = false;
+};
+
+using Command = std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand,
+                             KeyNewCommand, KeyListCommand, KeyRevokeCommand, VersionCommand>;
+
+int run(const UpCommand&);
+int run(const CheckCommand&);
+int run(const StatusCommand&);
+int run(const JobsCommand&);
+int run(const CancelCommand&);
+int run(const KeyNewCommand&);
+int run(const KeyListCommand&);
+int run(const KeyRevokeCommand&);
+int run(const VersionCommand&);
+
+}  // namespace turnpike

@@ -1,0 +1,168 @@
+#include "app/command_words.h"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "app/version.h"
+
+namespace turnpike {
+namespace {
+
+using Chosen = std::optional<Command>;
+
+struct Heading {
+    std::string name;
+    std::string about;
+    std::string examples;  // lines
+};
+
+CLI::App& add_heading(CLI::App& parent, Heading heading) {
+    CLI::App* sub = parent.add_subcommand(std::move(heading.name), std::move(heading.about));
+    sub->footer("Example:\n" + std::move(heading.examples));
+    return *sub;
+}
+
+/// A command that is `chosen`, as its options filled it, if its name is on the command line.
+template <class C>
+std::pair<CLI::App&, C&> add_command(CLI::App& parent, Heading heading, Chosen& chosen) {
+    CLI::App& sub = add_heading(parent, std::move(heading));
+    auto command = std::make_shared<C>();
+    sub.callback([command, &chosen] { chosen = *command; });
+    return {sub, *command};
+}
+
+void add_json(CLI::App& sub, bool& json) { sub.add_flag("--json", json, "Print JSON"); }
+
+void add_gate(CLI::App& sub, std::optional<std::string>& gate) {
+    sub.add_option("--name", gate, "Which gate, if several run")->type_name("NAME");
+}
+
+void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags) {
+    sub.add_option("CONFIG", config,
+                   "turnpike.toml or a folder that holds one; without it and without --attach, "
+                   "./turnpike.toml")
+        ->type_name("");
+    sub.add_option("--attach", flags.attach,
+                   "A worker that somebody else started; once for each: one lane each")
+        ->type_name("URL")
+        ->allow_extra_args(false);
+    sub.add_option("--host", flags.host, "Where to listen [127.0.0.1]")->type_name("HOST");
+    sub.add_option("--port", flags.port, "Where to listen; 0: any free port [8000]")
+        ->type_name("PORT")
+        ->check(CLI::Range(0, 65535).description(""));
+    sub.add_option("--slots", flags.slots, "Jobs that a lane takes at once [1]")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{std::numeric_limits<std::uint32_t>::max()})
+                    .description(""));
+    sub.add_option("--log-jobs", flags.log_jobs, "JSON line per job to this file; -: to stdout")
+        ->type_name("FILE");
+    sub.add_flag("--log-starts", flags.log_starts, "Also a line when a job starts");
+}
+
+void add_up(CLI::App& app, Chosen& chosen) {
+    auto [sub, up] = add_command<UpCommand>(
+        app,
+        {"up", "Serve: one queue in front of the workers, until Ctrl-C",
+         "  turnpike up --attach http://127.0.0.1:8001 --attach http://127.0.0.1:8002\n"
+         "  turnpike up turnpike.toml --port 9000"},
+        chosen);
+    add_config(sub, up.config, up.flags);
+    sub.add_option("--name", up.name, "Of this gate, among those that run [default]")
+        ->type_name("NAME");
+}
+
+void add_check(CLI::App& app, Chosen& chosen) {
+    auto [sub, check] = add_command<CheckCommand>(
+        app,
+        {"check", "Say what `up` would serve, or every mistake of the configuration",
+         "  turnpike check turnpike.toml\n"
+         "  turnpike check --example > turnpike.toml    every key with its default"},
+        chosen);
+    add_config(sub, check.config, check.flags);
+    sub.add_flag("--example", check.example, "Print a configuration with every key");
+    add_json(sub, check.json);
+}
+
+void add_status(CLI::App& app, Chosen& chosen) {
+    auto [sub, status] =
+        add_command<StatusCommand>(app,
+                                   {"status", "Show queues and lanes",
+                                    "  turnpike status\n"
+                                    "  turnpike status --json | jq '.lanes[].state'"},
+                                   chosen);
+    add_gate(sub, status.gate);
+    add_json(sub, status.json);
+}
+
+void add_jobs(CLI::App& app, Chosen& chosen) {
+    auto [sub, jobs] = add_command<JobsCommand>(
+        app, {"jobs", "List the live jobs and the last ended ones", "  turnpike jobs --last 50"},
+        chosen);
+    add_gate(sub, jobs.gate);
+    sub.add_option("--last", jobs.last, "How many ended jobs [20]")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1'000'000).description(""));
+    add_json(sub, jobs.json);
+}
+
+void add_cancel(CLI::App& app, Chosen& chosen) {
+    auto [sub, cancel] = add_command<CancelCommand>(
+        app,
+        {"cancel", "Cancel a job, whether it waits or runs",
+         "  turnpike cancel 3k9f2m1x0a7bq    `turnpike jobs` shows the names of jobs"},
+        chosen);
+    sub.add_option("JOB", cancel.job, "Its name, as in the header Turnpike-Job")
+        ->required()
+        ->type_name("");
+    add_gate(sub, cancel.gate);
+    add_json(sub, cancel.json);
+}
+
+void add_key(CLI::App& app, Chosen& chosen) {
+    CLI::App& key = add_heading(app, {"key", "Make, list and revoke API keys",
+                                      "  KEY=$(turnpike key new bob)\n"
+                                      "  curl -H \"Authorization: Bearer $KEY\" …"});
+    key.require_subcommand(1);
+    auto [sub_new, fresh] = add_command<KeyNewCommand>(
+        key, {"new", "Make a key; it is printed this once", "  KEY=$(turnpike key new bob)"},
+        chosen);
+    sub_new.add_option("NAME", fresh.name, "Whose key it is")->required()->type_name("");
+    sub_new.add_flag_callback(
+        "--admin", [&access = fresh.access] { access = Access::admin; },
+        "May also see and cancel the jobs of others");
+    auto [sub_list, list] = add_command<KeyListCommand>(
+        key, {"list", "List the names of the keys", "  turnpike key list --json"}, chosen);
+    add_json(sub_list, list.json);
+    auto [sub_revoke, revoke] = add_command<KeyRevokeCommand>(
+        key, {"revoke", "Make a key worthless", "  turnpike key revoke bob"}, chosen);
+    sub_revoke.add_option("NAME", revoke.name, "Whose key it is")->required()->type_name("");
+}
+
+void add_version(CLI::App& app, Chosen& chosen) {
+    auto [sub, version] = add_command<VersionCommand>(
+        app, {"version", "Print the version", "  turnpike version --json"}, chosen);
+    add_json(sub, version.json);
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, std::optional<Command>& chosen) {
+    app.name("turnpike");
+    app.set_version_flag("--version", "turnpike " + std::string(version()), "Print the version");
+    app.require_subcommand(0, 1);  // so that later words are never taken for a second command
+    app.get_formatter()->column_width(28);
+    app.footer(
+        "Examples:\n"
+        "  turnpike up --attach http://127.0.0.1:8001    serve what runs there, through one queue\n"
+        "  turnpike help status                          the same as: turnpike status --help\n"
+        "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");
+    for (auto* add : {add_up, add_check, add_status, add_jobs, add_cancel, add_key, add_version})
+        add(app, chosen);
+}
+
+}  // namespace turnpike

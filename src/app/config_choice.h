@@ -1,0 +1,22 @@
+// Which configuration `up` and `check` mean.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+
+namespace turnpike {
+
+struct ConfigChoice {
+    std::optional<std::string> said;  // the word CONFIG
+    bool attaches = false;            // workers are named by --attach
+};
+
+/// The file to read; none: the flags are enough. `folder`: what a path is relative to and where
+/// turnpike.toml is looked for; "": the current one. An error says what to do.
+[[nodiscard]] std::expected<std::optional<std::string>, std::string> choose_config(
+    const ConfigChoice&, const std::string& folder = "");
+
+}  // namespace turnpike

@@ -1,0 +1,38 @@
+// Facts of a gate's JSON as text for people. A gate of another version may leave things out or add
+// some; what is not there reads "". Some of the text is chosen by clients, so all of it is tamed.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+namespace turnpike {
+
+/// An error is a sentence.
+[[nodiscard]] std::expected<boost::json::object, std::string> parse_facts(std::string_view json);
+
+/// Whatever a terminal could obey, or would not show in one column, becomes "?".
+[[nodiscard]] std::string tame(std::string_view text);
+
+/// Strings without quotes, numbers, yes and no.
+[[nodiscard]] std::string text_of(const boost::json::object&, std::string_view key);
+
+[[nodiscard]] bool is_true(const boost::json::object&, std::string_view key);
+
+/// "0.42 s", "3 ms", "4 min 5 s"; of a number of seconds, or of milliseconds if the key ends in _ms.
+[[nodiscard]] std::string span_of(const boost::json::object&, std::string_view key);
+
+/// Empty if there is none.
+[[nodiscard]] const boost::json::array& list_of(const boost::json::object&, std::string_view key);
+[[nodiscard]] const boost::json::object& object_of(const boost::json::object&,
+                                                   std::string_view key);
+[[nodiscard]] const boost::json::object& object_of(const boost::json::value&);
+
+/// "3 ms", "1.2 s", "4 min 5 s", "2 h 5 min", "3 d 4 h"
+[[nodiscard]] std::string span_text(double seconds);
+
+}  // namespace turnpike

@@ -1,0 +1,21 @@
+// `turnpike jobs`: the gate's /-/jobs for people.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "app/table.h"
+
+namespace turnpike {
+
+struct JobsPage {
+    std::string_view json;  // what /-/jobs answered
+    std::size_t last = 20;  // how many ended jobs are shown
+};
+
+/// A table of the live jobs, a table of the last that ended, newest first.
+[[nodiscard]] std::expected<std::string, std::string> jobs_text(const JobsPage&, Look);
+
+}  // namespace turnpike

@@ -1,0 +1,17 @@
+#include <cstdio>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/command.h"
+#include "app/command_line.h"
+#include "app/print.h"
+
+int main(int argc, char** argv) {
+    using namespace turnpike;
+    const auto command = parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
+    if (command) return std::visit([](const auto& chosen) { return run(chosen); }, *command);
+    advise(command.error().err);
+    const int printed = print(command.error().out);
+    return printed == exit_done ? command.error().exit_code : printed;
+}

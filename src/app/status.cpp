@@ -1,0 +1,153 @@
+#include "app/status.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "app/command.h"
+#include "app/environment.h"
+#include "app/facts.h"
+#include "app/print.h"
+#include "app/running_gate.h"
+
+namespace turnpike {
+namespace {
+
+namespace json = boost::json;
+using enum Column::Side;
+
+std::string header(std::string_view gate, const json::object& page, Look look) {
+    const bool ends = is_true(page, "shutting_down");
+    const bool ready = is_true(page, "ready");
+    const std::string state = ends ? "shutting down" : ready ? "ready" : "not ready";
+    return fmt::format("gate {}  version {}  up {}  {}\n", tame(gate), text_of(page, "version"),
+                       span_of(page, "uptime_s"),
+                       painted(state, ready && !ends ? Paint::green : Paint::yellow, look));
+}
+
+Cell count_cell(const json::object& object, std::string_view key, Paint paint) {
+    std::string text = text_of(object, key);
+    if (text == "0") paint = Paint::plain;
+    return {std::move(text), paint};
+}
+
+std::string ready_text(const json::object& pool) {
+    if (is_true(pool, "ready")) return "yes";
+    const std::string proof = text_of(pool, "proof");
+    if (proof == "pending") return "no: proof pending";
+    return proof == "no majority" ? "no: proofs disagree" : "no";
+}
+
+std::vector<Cell> pool_row(const json::object& pool) {
+    const json::object& jobs = object_of(pool, "jobs");
+    return {{text_of(pool, "pool")},
+            {ready_text(pool), is_true(pool, "ready") ? Paint::green : Paint::red},
+            {text_of(pool, "queued")},
+            {span_of(pool, "oldest_wait_s")},
+            {text_of(pool, "running")},
+            {span_of(pool, "usual_run_s")},
+            {text_of(jobs, "finished")},
+            count_cell(jobs, "failed", Paint::red),
+            count_cell(jobs, "refused", Paint::yellow),
+            count_cell(jobs, "timed_out", Paint::yellow),
+            {text_of(jobs, "cancelled")}};
+}
+
+Table pools_of(const json::object& page) {
+    Table table{.columns = {{"POOL"},
+                            {"READY"},
+                            {"QUEUED", right},
+                            {"OLDEST", right},
+                            {"RUNNING", right},
+                            {"USUAL RUN", right},
+                            {"FINISHED", right},
+                            {"FAILED", right},
+                            {"REFUSED", right},
+                            {"TIMED OUT", right},
+                            {"CANCELLED", right}},
+                .rows = {}};
+    for (const json::value& pool : list_of(page, "pools"))
+        table.rows.push_back(pool_row(object_of(pool)));
+    return table;
+}
+
+Paint paint_of_state(std::string_view state) {
+    if (state == "ready" || state == "busy") return Paint::green;
+    if (state == "failed" || state == "quarantined") return Paint::red;
+    return Paint::yellow;
+}
+
+/// "3k9f2m1x0a7bq 0.4 s": what is aboard, and for how long. A lane with many slots has too many.
+std::string aboard(const json::object& lane) {
+    constexpr std::size_t shown_max = 3;
+    const json::array& jobs = list_of(lane, "jobs");
+    std::string text;
+    for (std::size_t i = 0; i < jobs.size() && i < shown_max; ++i) {
+        const json::object& job = object_of(jobs[i]);
+        text +=
+            fmt::format("{}{} {}", i == 0 ? "" : ", ", text_of(job, "id"), span_of(job, "run_s"));
+    }
+    if (jobs.size() > shown_max) text += fmt::format(" and {} more", jobs.size() - shown_max);
+    return text;
+}
+
+/// "unhealthy: connection refused"
+std::string why(const json::object& lane) {
+    std::string reason = text_of(lane, "reason");
+    std::ranges::replace(reason, '_', ' ');
+    const std::string trouble = text_of(lane, "trouble");
+    return reason + (reason.empty() || trouble.empty() ? "" : ": ") + trouble;
+}
+
+std::vector<Cell> lane_row(const json::object& lane) {
+    const std::string state = text_of(lane, "state");
+    return {{text_of(lane, "lane")},
+            {text_of(lane, "pool")},
+            {state, paint_of_state(state)},
+            {text_of(lane, "worker")},
+            {aboard(lane)},
+            {text_of(lane, "finished")},
+            count_cell(lane, "failed", Paint::red),
+            count_cell(lane, "restarts", Paint::yellow),
+            {why(lane)}};
+}
+
+Table lanes_of(const json::object& page) {
+    Table table{.columns = {{"LANE", right},
+                            {"POOL"},
+                            {"STATE"},
+                            {"WORKER"},
+                            {"JOBS ABOARD"},
+                            {"FINISHED", right},
+                            {"FAILED", right},
+                            {"RESTARTS", right},
+                            {"WHY"}},
+                .rows = {}};
+    for (const json::value& lane : list_of(page, "lanes"))
+        table.rows.push_back(lane_row(object_of(lane)));
+    return table;
+}
+
+}  // namespace
+
+std::expected<std::string, std::string> status_text(const StatusPage& status, Look look) {
+    const auto page = parse_facts(status.json);
+    if (!page) return std::unexpected(page.error());
+    return header(status.gate, *page, look) + '\n' + text_of(pools_of(*page), look) + '\n' +
+           text_of(lanes_of(*page), look);
+}
+
+int run(const StatusCommand& command) {
+    const auto got = ask_gate(command.gate, {.target = "/-/status"});
+    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (command.json) return print(got->answer.body);
+    const auto text =
+        status_text({.gate = got->gate, .json = got->answer.body}, {.colours = wants_colours()});
+    return text ? print(*text) : complain(text.error());
+}
+
+}  // namespace turnpike

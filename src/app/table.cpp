@@ -1,0 +1,66 @@
+#include "app/table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+
+namespace turnpike {
+namespace {
+
+std::string_view code_of(Paint paint) {
+    switch (paint) {
+        case Paint::plain: return "";
+        case Paint::dim: return "\x1b[2m";
+        case Paint::green: return "\x1b[32m";
+        case Paint::yellow: return "\x1b[33m";
+        case Paint::red: return "\x1b[31m";
+    }
+    return "";
+}
+
+std::vector<std::size_t> widths_of(const Table& table) {
+    std::vector<std::size_t> widths;
+    for (const Column& column : table.columns) widths.push_back(column.title.size());
+    for (const auto& row : table.rows) {
+        CHECK(row.size() == widths.size());
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max({widths[i], row[i].text.size(), std::size_t{1}});
+    }
+    return widths;
+}
+
+void append_row(std::string& out, const Table& table, const std::vector<std::size_t>& widths,
+                const std::vector<Cell>& row, Look look) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::string text = row[i].text.empty() ? "-" : row[i].text;
+        const std::string gap(widths[i] - text.size(), ' ');
+        const bool is_left = table.columns[i].side == Column::Side::left;
+        if (!is_left) out += gap;
+        out += painted(text, row[i].paint, look);
+        if (i + 1 < row.size()) out += (is_left ? gap : "") + "  ";
+    }
+    out += '\n';
+}
+
+}  // namespace
+
+std::string painted(std::string text, Paint paint, Look look) {
+    if (!look.colours || paint == Paint::plain) return text;
+    return std::string(code_of(paint)) + std::move(text) + "\x1b[0m";
+}
+
+std::string text_of(const Table& table, Look look) {
+    if (table.rows.empty()) return "";
+    const std::vector<std::size_t> widths = widths_of(table);
+    std::vector<Cell> titles;
+    for (const Column& column : table.columns) titles.push_back({column.title, Paint::dim});
+    std::string out;
+    append_row(out, table, widths, titles, look);
+    for (const auto& row : table.rows) append_row(out, table, widths, row, look);
+    return out;
+}
+
+}  // namespace turnpike

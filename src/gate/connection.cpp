@@ -1,0 +1,309 @@
+#include "gate/connection.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+
+#include "gate/gate.h"
+#include "http/fault.h"
+#include "http/fields.h"
+#include "http/write.h"
+
+namespace turnpike {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t read_size = 4 * 1024;
+constexpr std::size_t read_size_max = 64 * 1024;  // of large bodies
+constexpr http::Limits limits{};
+constexpr std::string_view known_methods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+bool is_preflight(const http::RequestHead& head) {
+    return head.method == http::Method::options &&
+           http::find(head.fields, "access-control-request-method") != nullptr;
+}
+
+std::string_view value_of(const http::RequestHead& head, std::string_view name) {
+    const http::Field* field = http::find(head.fields, name);
+    return field == nullptr ? std::string_view() : field->value;
+}
+
+}  // namespace
+
+Connection::Connection(Gate& gate, Socket socket, Peer peer, Ticket ticket)
+    : gate_(gate),
+      socket_(std::move(socket)),
+      peer_(std::move(peer)),
+      ticket_(ticket),
+      parser_(limits) {
+    record_.client.assign(peer_.text);
+}
+
+Connection::~Connection() = default;
+
+void Connection::start() {
+    gate_.wait_for(*this, Wait::request);
+    read();
+}
+
+// ── reading ──────────────────────────────────────────────────────────────────────────────────────
+
+/// Does what can be done with what came, then reads more. Not recursive: what an answer makes
+/// possible is done by the call that is already under way.
+void Connection::go_on() {
+    if (is_going_on_) return;
+    is_going_on_ = true;
+    bool is_moving = true;
+    while (is_moving) {
+        switch (state_) {
+            case State::head: is_moving = take_head(); break;
+            case State::body: is_moving = take_body(); break;
+            case State::closing: in_start_ = in_size_; [[fallthrough]];
+            case State::deciding:
+            case State::storing:
+            case State::waiting:
+            case State::answering:
+            case State::closed: is_moving = false; break;
+        }
+    }
+    is_going_on_ = false;
+    read();
+}
+
+void Connection::read() {
+    const bool is_busy = state_ == State::deciding || state_ == State::storing;
+    if (is_reading_ || is_busy || state_ == State::closed || has_left_ || !make_room()) return;
+    is_reading_ = true;
+    socket_.async_read_some(asio::buffer(in_.data() + in_size_, in_.size() - in_size_),
+                            [self = shared_from_this()](error_code error, std::size_t size) {
+                                self->is_reading_ = false;
+                                if (self->state_ == State::closed) return;
+                                if (error) return self->input_ended();
+                                self->in_size_ += size;
+                                self->go_on();
+                            });
+}
+
+/// False: the buffer is full, and nobody needs what would come.
+bool Connection::make_room() {
+    if (in_start_ == in_size_) in_start_ = in_size_ = 0;
+    const bool is_large = state_ == State::body && in_size_ == 0 &&
+                          (exchange_->body.size() > read_size || declared_ > read_size);
+    if (in_.size() < read_size) in_.resize(read_size);
+    if (is_large && in_.size() < read_size_max) in_.resize(read_size_max);
+    if (in_size_ < in_.size()) return true;
+    if (in_start_ > 0) {
+        std::memmove(in_.data(), in_.data() + in_start_, in_size_ - in_start_);
+        in_size_ -= in_start_;
+        in_start_ = 0;
+        return true;
+    }
+    if (state_ == State::head) {  // the parser limits it
+        in_.resize(2 * in_.size());
+        return true;
+    }
+    if (state_ == State::waiting) gate_.wait_for(*this, Wait::departure);
+    return false;
+}
+
+void Connection::input_ended() {
+    switch (state_) {
+        case State::deciding:
+        case State::body:
+        case State::storing:
+        case State::waiting: return leave();
+        case State::answering:
+            if (is_job_answer_ && !has_ended_) return leave();
+            manner_.keeps_alive = false;
+            has_left_ = true;  // it may still read
+            return;
+        case State::head:
+        case State::closing:
+        case State::closed: return close();
+    }
+}
+
+/// The client is gone; its job ends as soon as the engine says so.
+void Connection::leave() {
+    has_left_ = true;
+    gate_.wait_for(*this, Wait::nothing);
+    error_code ignored;
+    socket_.close(ignored);
+    if (exchange_ != nullptr) exchange_->answer.set_reader(nullptr);
+    if (!job_.is_none() && !has_ended_)
+        gate_.around_.deliver(ClientLeft{job_});
+    else
+        close();
+}
+
+void Connection::time_is_up() {
+    const auto window =
+        std::chrono::duration_cast<std::chrono::seconds>(gate_.around_.config.gate.rate_window);
+    const auto seconds = static_cast<std::uint64_t>(std::max<std::int64_t>(window.count(), 1));
+    if (state_ == State::head && in_start_ < in_size_) {
+        manner_ = {.keeps_alive = false};
+        may_linger_ = true;
+        return answer_problem({Problem::too_slow, {}});
+    }
+    if (state_ == State::body) {
+        if (received_ < gate_.around_.config.gate.body_rate_min.count * seconds)
+            return fail_body({Problem::too_slow, {}});
+        received_ = 0;
+        return gate_.wait_for(*this, Wait::body);
+    }
+    if (state_ == State::waiting) {
+        pollfd peer{.fd = socket_.native_handle(), .events = POLLRDHUP, .revents = 0};
+        if (::poll(&peer, 1, 0) > 0) return leave();
+        return gate_.wait_for(*this, Wait::departure);
+    }
+    if (state_ == State::answering) {
+        if (written_ < gate_.around_.config.gate.answer_rate_min.count * seconds) return cut();
+        written_ = 0;
+        return gate_.wait_for(*this, Wait::writing);
+    }
+    close();
+}
+
+void Connection::finish_up() {
+    manner_.keeps_alive = false;
+    if (state_ == State::head && in_start_ == in_size_) close();
+}
+
+// ── a request ────────────────────────────────────────────────────────────────────────────────────
+
+bool Connection::take_head() {
+    if (unread().empty()) {
+        if (wait != Wait::request) gate_.wait_for(*this, Wait::request);
+        return false;
+    }
+    switch (parser_.parse(unread())) {
+        case http::Progress::more:
+            if (wait != Wait::head) gate_.wait_for(*this, Wait::head);
+            return false;
+        case http::Progress::fault:
+            manner_ = {.keeps_alive = false};
+            may_linger_ = true;
+            answer_problem(objection_to(parser_.fault()), {}, known_methods);
+            return true;
+        case http::Progress::done: break;
+    }
+    gate_.wait_for(*this, Wait::nothing);
+    in_start_ += parser_.size();
+    take_request(parser_.head());
+    return true;
+}
+
+void Connection::take_request(const http::RequestHead& head) {
+    manner_ = {.keeps_alive = head.keep_alive && !gate_.is_shutting_down_,
+               .is_head = head.method == http::Method::head,
+               .is_http_1_0 = head.version == http::Version::http_1_0};
+    decoder_ = http::BodyDecoder(head.framing, head.length, limits);
+    may_linger_ = head.framing == http::Framing::chunked || head.length > unread().size();
+    manner_.allowed_origin = gate_.access_.allowed_origin(head);
+    if (is_preflight(head) && !manner_.allowed_origin.empty()) return answer_preflight(head);
+    if (is_own(head.target)) return take_own_request(head);
+    const auto caller = gate_.access_.check(head, peer_.door, Rule::member, gate_.keys());
+    if (!caller) return answer_problem({caller.error(), {}});
+    record_.key.assign(caller->key == nullptr ? std::string_view() : caller->key->name);
+    take_job(head);
+}
+
+/// Browsers ask without credentials whether they may send some; only the origin and the Host count.
+void Connection::answer_preflight(const http::RequestHead& head) {
+    const auto caller = gate_.access_.check(head, peer_.door, Rule::anybody, gate_.keys());
+    if (!caller) return answer_problem({caller.error(), {}});
+    manner_.date = gate_.date();
+    append_preflight_reply(out_, value_of(head, "access-control-request-method"),
+                           value_of(head, "access-control-request-headers"), manner_);
+    begin_writing();
+}
+
+void Connection::take_own_request(const http::RequestHead& head) {
+    const FoundRoute found = find_route(head.method, head.target);
+    const Rule rule = found.route == nullptr ? Rule::member : found.route->rule;
+    const auto caller = gate_.access_.check(head, peer_.door, rule, gate_.keys());
+    if (!caller) return answer_problem({caller.error(), {}});
+    if (found.route == nullptr) return answer_problem({found.problem, {}}, {}, found.allow);
+    const auto answer =
+        found.route->answer({.sights = gate_.sights_, .caller = *caller, .name = found.name});
+    if (!answer) return answer_problem({answer.error(), {}});
+    answer_own({.status = answer->status,
+                .content_type = answer->content_type,
+                .body = answer->body,
+                .extra_fields = {}});
+}
+
+void Connection::take_job(const http::RequestHead& head) {
+    const auto arrival = gate_.reception_.receive(head);
+    if (!arrival) return answer_problem(arrival.error());
+    arrival_ = *arrival;
+    declared_ = head.length;
+    arrived_at_ = gate_.around_.clock.now();
+    record_.pool.assign(gate_.around_.config.pools[arrival_.pool.value].name);
+    record_.arrived_unix_ns = gate_.around_.clock.unix_ns(arrived_at_);
+    record_.method.assign(http::name_of(head.method));
+    record_.path.assign(arrival_.target.substr(0, arrival_.target.find('?')));
+    if (declared_ > gate_.around_.config.gate.body_max.count) {
+        answer_problem({Problem::body_too_large, "Content-Length is " + std::to_string(declared_)});
+        return log_refusal(EndReason::body_failed);
+    }
+    state_ = State::deciding;
+    gate_.around_.deliver(JobArrived{.ticket = ticket_,
+                                     .pool = arrival_.pool,
+                                     .declared = Bytes{declared_},
+                                     .priority = arrival_.priority,
+                                     .timeout = arrival_.timeout,
+                                     .lane_wanted = arrival_.lane_wanted,
+                                     .aside = arrival_.is_aside});
+}
+
+void Connection::admitted(JobId job) {
+    const http::RequestHead& head = parser_.head();
+    job_ = job;
+    has_ended_ = false;
+    sent_at_ = Instant{};
+    record_.job = job;
+    record_.id = gate_.names_.name_of(job);
+    gate_.claim(job, *this);
+    exchange_ = gate_.around_.exchanges.open(job);
+    exchange_->answer.set_reader(this);
+    exchange_->method.assign(http::name_of(head.method));
+    exchange_->target.assign(arrival_.target);
+    append_forwarded_fields(
+        exchange_->fields,
+        {.head = head, .keys = gate_.keys(), .client = peer_.address, .job = record_.id.view()});
+    if (arrival_.reads_model) model_ = std::make_unique<ModelField>();
+    state_ = State::body;
+    received_ = 0;
+    if (head.expects_continue && unread().empty()) {
+        error_code ignored;  // a client that is gone is noticed by the next read
+        socket_.write_some(asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
+                           ignored);
+    }
+    go_on();
+}
+
+void Connection::refused(const RefuseJob& refusal) {
+    answer_problem({problem_of(refusal.reason), {}}, refusal.retry_after);
+    log_refusal(refusal.reason);
+    go_on();
+}
+
+/// Of what never became a job.
+void Connection::log_refusal(EndReason reason) {
+    record_.id = {};
+    record_.outcome = Outcome::refused;
+    record_.reason = reason;
+    record_.queue = record_.run = Duration::zero();
+    gate_.log_end(record_);
+}
+
+}  // namespace turnpike

@@ -1,0 +1,165 @@
+// One client's connection: reads requests one after another, hands each to the engine as a job (or
+// answers it itself), and writes the one answer.
+//
+//   head ─▶ deciding ─▶ body ⇄ storing ─▶ waiting ─▶ answering ─▶ head …
+//     └────────┴──────────┴────────────────┴─(our own answer)─▶ answering ─▶ closing ─▶ closed
+//
+// It goes on reading while its job waits, to notice that the client left. A connection whose client
+// left stays until its job has ended, so that every job has its line in the log.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+
+#include "core/action.h"
+#include "gate/access.h"
+#include "gate/arrival.h"
+#include "gate/model_field.h"
+#include "gate/patience.h"
+#include "gate/reply.h"
+#include "http/body_decoder.h"
+#include "http/request_parser.h"
+#include "stream/exchange.h"
+#include "telemetry/job_record.h"
+
+namespace turnpike {
+
+class Gate;
+
+class Connection final : public std::enable_shared_from_this<Connection>, private AnswerReader {
+public:
+    using Socket = boost::asio::generic::stream_protocol::socket;
+
+    struct Peer {
+        Door door = Door::tcp;
+        std::string address;  // "127.0.0.1", "::1"; empty: the Unix socket
+        std::string text;     // with its port, for logs
+    };
+
+    Connection(Gate& gate, Socket socket, Peer peer, Ticket ticket);
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    void start();
+
+    // ── what the engine decided ──
+    void admitted(JobId job);
+    void refused(const RefuseJob& refusal);
+    void sent(const SendJob& send);
+    void ended(const EndJob& end);
+
+    /// What it waited for did not come.
+    void time_is_up();
+    /// The gate shuts down: no further request. Closes it now if none is under way.
+    void finish_up();
+
+    [[nodiscard]] JobId job() const { return job_; }
+    [[nodiscard]] Ticket ticket() const { return ticket_; }
+    [[nodiscard]] const JobRecord& record() const { return record_; }
+
+    Links<Connection> wait_links;
+    Wait wait = Wait::nothing;
+    Instant wait_until{};
+
+private:
+    enum class State : std::uint8_t {
+        head,       // reads a request
+        deciding,   // the engine is asked
+        body,       // reads the body
+        storing,    // the body goes to disk
+        waiting,    // queued or running
+        answering,  // writes
+        closing,    // has said its last word, and waits for the client to hear it
+        closed,
+    };
+
+    // reading (connection.cpp)
+    void go_on();
+    void read();
+    bool make_room();
+    void input_ended();
+    void leave();
+    [[nodiscard]] std::string_view unread() const {
+        return {in_.data() + in_start_, in_size_ - in_start_};
+    }
+    bool take_head();
+    void take_request(const http::RequestHead& head);
+    void answer_preflight(const http::RequestHead& head);
+    void log_refusal(EndReason reason);
+    void take_own_request(const http::RequestHead& head);
+    void take_job(const http::RequestHead& head);
+
+    // its body (connection_body.cpp)
+    bool take_body();
+    void body_stored(int error);
+    void complete_body();
+    void queue_job();
+    void fail_body(Objection objection);
+
+    // answering (connection_answer.cpp)
+    void answer_moved() override;
+    void answer_own(const OwnReply& reply);
+    void answer_problem(const Objection& objection, Duration retry_after = Duration::zero(),
+                        std::string_view allow = {});
+    void answer_job();
+    void begin_writing();
+    void write();
+    enum class Next : std::uint8_t { bytes, later, finished };
+    Next fill();
+    bool flush();
+    void wait_to_write();
+    void answered();
+    void cut();
+    void close();
+    void release_job();
+    [[nodiscard]] JobMarks marks() const;
+
+    Gate& gate_;
+    Socket socket_;
+    const Peer peer_;
+    const Ticket ticket_;
+    State state_ = State::head;
+
+    // what came
+    std::string in_;
+    std::size_t in_size_ = 0;
+    std::size_t in_start_ = 0;  // before it everything is done with
+    bool is_reading_ = false;
+    bool is_going_on_ = false;
+    http::RequestParser parser_;
+    http::BodyDecoder decoder_;
+    std::uint64_t received_ = 0;  // bytes of the body since the last look at its rate
+
+    // the request
+    ReplyManner manner_;
+    Arrival arrival_;
+    bool may_linger_ = false;     // some of the request is still to come
+    std::uint64_t declared_ = 0;  // what the engine knows of the body's size
+    std::unique_ptr<ModelField> model_;
+    JobId job_;
+    ExchangePtr exchange_;
+    JobRecord record_;
+    Instant arrived_at_{};
+    Instant sent_at_{};
+    std::optional<Objection> objection_;  // to the body
+    bool has_left_ = false;               // the client
+    bool has_ended_ = false;              // the job
+
+    // what goes
+    std::string out_;
+    std::size_t out_sent_ = 0;
+    ReplyFraming framing_ = ReplyFraming::none;
+    bool is_job_answer_ = false;
+    bool is_last_chunk_out_ = false;
+    bool is_writing_ = false;
+    bool is_blocked_ = false;
+    std::uint64_t written_ = 0;  // bytes since the last look at its rate
+};
+
+}  // namespace turnpike

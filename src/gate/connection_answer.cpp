@@ -1,0 +1,258 @@
+// A connection's other half: the one answer to a request, ours or a worker's.
+#include <array>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+
+#include "gate/connection.h"
+#include "gate/gate.h"
+#include "http/write.h"
+
+namespace turnpike {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t chunk_max = 64 * 1024;
+constexpr std::size_t kept_out_max = 16 * 1024;
+
+}  // namespace
+
+// ── what the engine says of the job ──────────────────────────────────────────────────────────────
+
+void Connection::sent(const SendJob& send) {
+    sent_at_ = gate_.around_.clock.now();
+    record_.lane = send.lane;
+    record_.attempts = send.number;
+}
+
+void Connection::ended(const EndJob& end) {
+    const Instant now = gate_.around_.clock.now();
+    const bool has_run = end.attempts > 0;
+    has_ended_ = true;
+    record_.lane = end.lane;
+    record_.attempts = end.attempts;
+    record_.outcome = outcome_of(end.reason);
+    record_.reason = end.reason;
+    record_.queue = (has_run ? sent_at_ : now) - arrived_at_;
+    record_.run = has_run ? now - sent_at_ : Duration::zero();
+    if (has_left_) return close();
+    if (state_ == State::answering) {  // a flowing answer: the rest of it, or the end of it
+        if (exchange_->answer.state() != AnswerState::complete) return cut();
+        if (!is_blocked_) write();
+        return;
+    }
+    if (state_ == State::storing) manner_.keeps_alive = false;  // the disk still works for it
+    if (exchange_->answer.state() == AnswerState::complete &&
+        (end.reason == EndReason::answered || end.reason == EndReason::bad_input ||
+         end.reason == EndReason::model_failed)) {
+        answer_job();
+    } else {
+        answer_problem(
+            objection_ ? *std::exchange(objection_, {}) : Objection{problem_of(end.reason), {}},
+            end.retry_after);
+    }
+    go_on();
+}
+
+JobMarks Connection::marks() const {
+    const Instant now = gate_.around_.clock.now();
+    const bool has_run = record_.attempts > 0;
+    return {.job = record_.id.view(),
+            .lane = has_run ? std::optional(record_.lane.value) : std::nullopt,
+            .attempts = record_.attempts,
+            .generation = exchange_->generation.is_none() ? 0 : exchange_->generation.value,
+            .queue = (has_run ? sent_at_ : now) - arrived_at_,
+            .run = has_run ? now - sent_at_ : Duration::zero()};
+}
+
+// ── what to say ──────────────────────────────────────────────────────────────────────────────────
+
+void Connection::answer_own(const OwnReply& reply) {
+    if (may_linger_) manner_.keeps_alive = false;
+    manner_.date = gate_.date();
+    append_own_reply(out_, reply, manner_);
+    begin_writing();
+}
+
+void Connection::answer_problem(const Objection& objection, Duration retry_after,
+                                std::string_view allow) {
+    if (may_linger_) manner_.keeps_alive = false;
+    manner_.date = gate_.date();
+    const std::optional<JobMarks> job =
+        exchange_ == nullptr ? std::nullopt : std::optional(marks());
+    append_problem_reply(out_,
+                         {.text = {.problem = objection.problem,
+                                   .detail = objection.detail,
+                                   .job = job ? job->job : std::string_view()},
+                          .retry_after = retry_after,
+                          .allow = allow,
+                          .marks = job ? &*job : nullptr},
+                         manner_);
+    record_.status = status_of(objection.problem);
+    is_job_answer_ = false;
+    begin_writing();
+}
+
+/// A worker's answer: all of it, or as much as there is so far.
+void Connection::answer_job() {
+    const AnswerHead& head = exchange_->answer.head();
+    record_.status = head.status;
+    const bool needs_close = manner_.is_http_1_0 && head.has_body && !head.has_length;
+    if (needs_close || gate_.is_shutting_down_) manner_.keeps_alive = false;
+    framing_ = append_answer_head(out_, head, manner_, marks());
+    is_job_answer_ = true;
+    is_last_chunk_out_ = false;
+    begin_writing();
+}
+
+void Connection::answer_moved() {
+    const std::shared_ptr<Connection> self = shared_from_this();  // the client may turn out gone
+    const AnswerState answer = exchange_->answer.state();
+    if (state_ == State::waiting && answer == AnswerState::flowing) return answer_job();
+    if (state_ == State::answering && is_job_answer_ && !is_blocked_) write();
+}
+
+// ── writing ──────────────────────────────────────────────────────────────────────────────────────
+
+void Connection::begin_writing() {
+    state_ = State::answering;
+    gate_.wait_for(*this, Wait::nothing);
+    written_ = 0;
+    is_blocked_ = false;
+    write();
+}
+
+/// Not recursive: what comes of the answer while some of it is written is written by the call that
+/// is already under way.
+void Connection::write() {
+    if (is_writing_) return;
+    const std::shared_ptr<Connection> self = shared_from_this();
+    is_writing_ = true;
+    Next next = fill();
+    // Each step may make the worker go on, and so end the job, and this connection with it.
+    while (next == Next::bytes && flush() && state_ == State::answering) next = fill();
+    is_writing_ = false;
+    if (next == Next::finished && state_ == State::answering) answered();
+}
+
+/// Puts the next bytes in place.
+Connection::Next Connection::fill() {
+    if (!is_job_answer_) return out_sent_ < out_.size() ? Next::bytes : Next::finished;
+    Answer& answer = exchange_->answer;
+    const std::string_view front = answer.front();
+    if (framing_ == ReplyFraming::chunked && !front.empty() && out_.size() < chunk_max) {
+        const std::string_view piece = front.substr(0, chunk_max);
+        http::append_chunk_head(out_, piece.size());
+        out_.append(piece).append("\r\n");
+        record_.bytes_out = record_.bytes_out + Bytes{piece.size()};
+        answer.consume(gate_.around_.store, piece.size());
+        return Next::bytes;
+    }
+    if (out_sent_ < out_.size() || !front.empty()) return Next::bytes;
+    if (!answer.is_drained()) return Next::later;  // or broken: then the job ends, and it is cut
+    if (framing_ == ReplyFraming::chunked && !std::exchange(is_last_chunk_out_, true)) {
+        out_.append(http::last_chunk);
+        return Next::bytes;
+    }
+    return has_ended_ ? Next::finished : Next::later;
+}
+
+/// Writes some of it. False: the socket is full, or the client is gone.
+bool Connection::flush() {
+    const bool is_direct = is_job_answer_ && framing_ != ReplyFraming::chunked;
+    const std::string_view front = is_direct ? exchange_->answer.front() : std::string_view();
+    const std::size_t out_left = out_.size() - out_sent_;
+    const std::array<asio::const_buffer, 2> buffers{asio::buffer(out_.data() + out_sent_, out_left),
+                                                    asio::buffer(front.data(), front.size())};
+    error_code error;
+    const std::size_t size = socket_.write_some(buffers, error);
+    if (error == asio::error::would_block) return wait_to_write(), false;
+    if (error) return leave(), false;
+    written_ += size;
+    const std::size_t of_out = std::min(size, out_left);
+    out_sent_ += of_out;
+    if (out_sent_ == out_.size()) out_.clear(), out_sent_ = 0;
+    if (size > of_out) {
+        record_.bytes_out = record_.bytes_out + Bytes{size - of_out};
+        exchange_->answer.consume(gate_.around_.store, size - of_out);
+    }
+    return true;
+}
+
+void Connection::wait_to_write() {
+    is_blocked_ = true;
+    if (wait != Wait::writing) gate_.wait_for(*this, Wait::writing);
+    socket_.async_wait(Socket::wait_write, [self = shared_from_this()](error_code error) {
+        if (error || self->state_ != State::answering) return;
+        self->is_blocked_ = false;
+        self->write();
+        if (self->state_ == State::answering && !self->is_blocked_)
+            self->gate_.wait_for(*self, Wait::nothing);
+        self->go_on();
+    });
+}
+
+/// All of it is written.
+void Connection::answered() {
+    release_job();
+    gate_.wait_for(*this, Wait::nothing);
+    if (out_.capacity() > kept_out_max) out_ = {};
+    parser_.reset();
+    if (manner_.keeps_alive && !gate_.is_shutting_down_) {
+        while (!unread().empty()) {  // what is left of a body that nobody wanted, all of it here
+            const auto step = decoder_.next(unread());
+            in_start_ += step.consumed;
+            if (step.progress != http::Progress::more || step.consumed == 0) break;
+        }
+        decoder_ = {};
+        state_ = State::head;
+        return go_on();
+    }
+    if (!may_linger_ || has_left_) return close();
+    error_code ignored;
+    socket_.shutdown(Socket::shutdown_send, ignored);
+    state_ = State::closing;
+    gate_.wait_for(*this, Wait::closing);
+    go_on();
+}
+
+/// Ends the connection in the middle of an answer, so that the client sees that it is not whole.
+void Connection::cut() {
+    if (!has_ended_ && !job_.is_none()) return leave();
+    close();
+}
+
+void Connection::release_job() {
+    if (job_.is_none()) return;
+    gate_.release(job_);
+    record_.pool.assign(gate_.around_.config.pools[arrival_.pool.value].name);
+    if (has_ended_) gate_.log_end(record_);
+    if (exchange_ != nullptr) {
+        exchange_->answer.abandon();
+        gate_.around_.exchanges.close(std::move(exchange_));
+        exchange_ = nullptr;
+    }
+    job_ = {};
+    is_job_answer_ = false;
+    record_.job = {};
+    record_.lane = {};
+    record_.attempts = 0;
+    record_.status = 0;
+    record_.bytes_in = record_.bytes_out = {};
+}
+
+void Connection::close() {
+    if (state_ == State::closed) return;
+    state_ = State::closed;
+    gate_.wait_for(*this, Wait::nothing);
+    error_code ignored;
+    socket_.close(ignored);
+    release_job();
+    gate_.forget(*this);
+}
+
+}  // namespace turnpike

@@ -1,0 +1,168 @@
+#include "gate/gate.h"
+
+#include <chrono>
+#include <utility>
+
+#include <fmt/chrono.h>
+
+namespace turnpike {
+
+namespace {
+
+constexpr Duration departure_every = 1s;  // how often a hidden departure is looked for
+constexpr Duration closing_max = 2s;      // for a client to read our last word
+
+std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
+
+}  // namespace
+
+Gate::Gate(Surroundings surroundings, const Address& bound)
+    : around_(std::move(surroundings)),
+      access_(around_.config.gate, bound),
+      reception_(around_.config.pools),
+      names_(around_.secret),
+      sights_{.config = around_.config,
+              .engine = around_.engine,
+              .recent = recent_,
+              .lanes = around_.lanes,
+              .names = names_,
+              .clock = around_.clock,
+              .started = around_.clock.now(),
+              .live =
+                  [this](JobId job) {
+                      const Connection* connection = find(job);
+                      return connection == nullptr ? nullptr : &connection->record();
+                  },
+              .each_live =
+                  [this](const std::function<void(const JobRecord&)>& visit) {
+                      for (const Connection* connection : by_job_)
+                          if (connection != nullptr) visit(connection->record());
+                  },
+              .cancel = [this](JobId job) { around_.deliver(CancelAsked{job}); }} {
+    const GateConfig& config = around_.config.gate;
+    patience_.set(Wait::request, config.idle_timeout);
+    patience_.set(Wait::head, config.head_timeout);
+    patience_.set(Wait::body, config.rate_window);
+    patience_.set(Wait::writing, config.rate_window);
+    patience_.set(Wait::departure, departure_every);
+    patience_.set(Wait::closing, closing_max);
+}
+
+Gate::~Gate() = default;
+
+// ── connections ──────────────────────────────────────────────────────────────────────────────────
+
+void Gate::welcome(Connection::Socket socket, Connection::Peer peer) {
+    if (free_places_.empty()) {
+        free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
+        by_ticket_.emplace_back();
+    }
+    const std::uint32_t place = free_places_.back();
+    free_places_.pop_back();
+    const Ticket ticket{(std::uint64_t{++tickets_} << 32) | place};
+    const auto connection =
+        std::make_shared<Connection>(*this, std::move(socket), std::move(peer), ticket);
+    by_ticket_[place] = connection;
+    ++connections_;
+    connection->start();
+}
+
+bool Gate::has_room() {
+    if (connections_ < around_.config.gate.connections_max) return true;
+    Connection* idle = patience_.longest(Wait::request);
+    if (idle == nullptr) return false;
+    idle->finish_up();
+    return connections_ < around_.config.gate.connections_max;
+}
+
+void Gate::forget(Connection& connection) {
+    const std::uint32_t place = place_of(connection.ticket().value);
+    by_ticket_[place] = nullptr;
+    free_places_.push_back(place);
+    --connections_;
+}
+
+void Gate::shut_down() {
+    is_shutting_down_ = true;
+    for (std::size_t place = 0; place < by_ticket_.size(); ++place)
+        if (const std::shared_ptr<Connection> connection = by_ticket_[place])
+            connection->finish_up();
+}
+
+void Gate::look() {
+    patience_.look(around_.clock.now());
+    around_.keys.refresh();
+}
+
+// ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
+
+void Gate::claim(JobId job, Connection& connection) {
+    const std::uint32_t place = place_of(job.value);
+    if (place >= by_job_.size()) by_job_.resize(place + 1);
+    by_job_[place] = &connection;
+}
+
+void Gate::release(JobId job) {
+    if (find(job) != nullptr) by_job_[place_of(job.value)] = nullptr;
+}
+
+Connection* Gate::find(JobId job) const {
+    const std::uint32_t place = place_of(job.value);
+    if (place >= by_job_.size()) return nullptr;
+    Connection* connection = by_job_[place];
+    return connection != nullptr && connection->job() == job ? connection : nullptr;
+}
+
+void Gate::carry_out(const AdmitJob& action) {
+    const std::shared_ptr<Connection> connection = by_ticket_[place_of(action.ticket.value)];
+    if (connection != nullptr && connection->ticket() == action.ticket)
+        connection->admitted(action.job);
+    else
+        around_.deliver(ClientLeft{action.job});
+}
+
+void Gate::carry_out(const RefuseJob& action) {
+    const std::shared_ptr<Connection> connection = by_ticket_[place_of(action.ticket.value)];
+    if (connection != nullptr && connection->ticket() == action.ticket) connection->refused(action);
+}
+
+void Gate::carry_out(const EndJob& action) {
+    if (Connection* connection = find(action.job)) {
+        const std::shared_ptr<Connection> stays = connection->shared_from_this();
+        connection->ended(action);
+    }
+}
+
+void Gate::note(const SendJob& action) {
+    Connection* connection = find(action.job);
+    if (connection == nullptr) return;
+    connection->sent(action);
+    if (around_.config.log.starts) log_start(action, *connection);
+}
+
+void Gate::log_start(const SendJob& action, const Connection& connection) {
+    const JobRecord& record = connection.record();
+    around_.log.push(JobStart{.id = record.id,
+                              .pool = record.pool,
+                              .lane = action.lane,
+                              .attempt = action.number,
+                              .at_unix_ns = around_.clock.unix_ns(around_.clock.now())});
+}
+
+void Gate::log_end(const JobRecord& record) {
+    recent_.add(record);
+    around_.log.push(record);
+}
+
+std::string_view Gate::date() {
+    constexpr std::int64_t second_ns = 1'000'000'000;
+    const std::int64_t second = around_.clock.unix_ns(around_.clock.now()) / second_ns;
+    if (second != date_second_) {
+        date_second_ = second;
+        date_ = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT",
+                            fmt::gmtime(static_cast<std::time_t>(second)));
+    }
+    return date_;
+}
+
+}  // namespace turnpike

@@ -1,0 +1,104 @@
+// The gate: the HTTP front door. Turns connections into events and the engine's replies into bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "config/config.h"
+#include "core/action.h"
+#include "core/engine.h"
+#include "core/event.h"
+#include "gate/access.h"
+#include "gate/arrival.h"
+#include "gate/connection.h"
+#include "gate/job_name.h"
+#include "gate/key_file.h"
+#include "gate/own_routes.h"
+#include "gate/patience.h"
+#include "os/clock.h"
+#include "stream/exchange.h"
+#include "telemetry/lane_facts.h"
+#include "telemetry/log_sink.h"
+#include "telemetry/recent_jobs.h"
+
+namespace turnpike {
+
+class Gate {
+public:
+    struct Surroundings {
+        boost::asio::io_context& loop;
+        const Config& config;
+        const Engine& engine;
+        Exchanges& exchanges;
+        const Store& store;
+        Clock& clock;
+        KeyFile& keys;
+        LogSink& log;
+        const std::vector<LaneFacts>& lanes;
+        std::function<void(const Event&)> deliver;
+        std::uint64_t secret = 0;  // of the job names
+    };
+
+    /// `bound`: where clients reach it.
+    Gate(Surroundings surroundings, const Address& bound);
+    ~Gate();
+
+    void welcome(Connection::Socket socket, Connection::Peer peer);
+    /// Whether one more connection fits; makes room by closing one that has idled longest.
+    bool has_room();
+
+    void carry_out(const AdmitJob& action);
+    void carry_out(const RefuseJob& action);
+    void carry_out(const EndJob& action);
+    /// Only to know: the supervisor sends it.
+    void note(const SendJob& action);
+
+    /// No further requests: idle connections close, the others after their answer.
+    void shut_down();
+    /// Looks at every wait, and at the keys. Called now and then.
+    void look();
+
+    [[nodiscard]] std::size_t connections() const { return connections_; }
+
+private:
+    friend class Connection;
+
+    void forget(Connection& connection);
+    void claim(JobId job, Connection& connection);
+    void release(JobId job);
+    [[nodiscard]] Connection* find(JobId job) const;
+    void log_start(const SendJob& action, const Connection& connection);
+    void log_end(const JobRecord& record);
+    void wait_for(Connection& connection, Wait kind) {
+        patience_.wait_for(connection, kind, around_.clock.now());
+    }
+    [[nodiscard]] AccessControl::Keys keys() const {
+        return {.ring = around_.keys.ring(), .are_required = around_.keys.is_required()};
+    }
+    std::string_view date();
+
+    Surroundings around_;
+    AccessControl access_;
+    Reception reception_;
+    JobNames names_;
+    RecentJobs recent_;
+    Sights sights_;
+    Patience<Connection> patience_;
+    std::vector<std::shared_ptr<Connection>> by_ticket_;  // the low half of a ticket is a place
+    std::vector<std::uint32_t> free_places_;
+    std::vector<Connection*> by_job_;  // an id's low half is a dense place
+    std::size_t connections_ = 0;
+    std::uint32_t tickets_ = 0;
+    bool is_shutting_down_ = false;
+    std::string date_;
+    std::int64_t date_second_ = 0;
+};
+
+}  // namespace turnpike

@@ -1,0 +1,152 @@
+#include "gate/listener.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "gate/gate.h"
+
+namespace turnpike {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using Local = asio::local::stream_protocol;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::chrono::milliseconds rest_time{50};  // when there is no room, or no descriptor left
+
+std::string text_of(const tcp::endpoint& endpoint) {
+    const std::string address = endpoint.address().to_string();
+    const bool is_v6 = endpoint.address().is_v6();
+    return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", address, is_v6 ? "]" : "", endpoint.port());
+}
+
+std::string why_not(const tcp::endpoint& endpoint, error_code error) {
+    if (error == asio::error::address_in_use)
+        return fmt::format(
+            "{} is taken by another program; choose another with --port, or --port 0 "
+            "for any free one",
+            text_of(endpoint));
+    return fmt::format("can't listen on {}: {}", text_of(endpoint), error.message());
+}
+
+/// Only we ourselves, and root.
+bool is_trusted_peer(int socket) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+    return peer.uid == ::geteuid() || peer.uid == 0;
+}
+
+}  // namespace
+
+Listener::Listener(asio::io_context& loop) : loop_(loop), unix_(loop) {}
+Listener::~Listener() = default;
+
+std::expected<Address, std::string> Listener::bind(const Address& address) {
+    error_code error;
+    tcp::resolver resolver(loop_);
+    const auto found =
+        resolver.resolve(address.host, std::to_string(address.port), tcp::resolver::passive, error);
+    if (error)
+        return std::unexpected(
+            fmt::format("can't listen on {}: {}", address.host, error.message()));
+    std::uint16_t port = address.port;
+    std::string problem;
+    for (const auto& entry : found) {
+        tcp::endpoint endpoint = entry.endpoint();
+        endpoint.port(port);
+        tcp::acceptor acceptor(loop_);
+        acceptor.open(endpoint.protocol(), error);
+        if (error) continue;  // a machine without IPv6, say
+        acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+        if (endpoint.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
+        acceptor.bind(endpoint, error);
+        if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+        if (error) {
+            problem = why_not(endpoint, error);
+            if (error == asio::error::address_in_use) return std::unexpected(problem);
+            continue;
+        }
+        port = acceptor.local_endpoint().port();
+        tcp_.push_back(std::move(acceptor));
+    }
+    if (tcp_.empty()) return std::unexpected(problem);
+    return Address{.host = address.host, .port = port};
+}
+
+std::expected<void, std::string> Listener::bind_unix(const std::string& path) {
+    error_code error;
+    ::unlink(path.c_str());
+    unix_.open(Local(), error);
+    if (!error) unix_.bind(Local::endpoint(path), error);
+    if (!error && ::chmod(path.c_str(), 0600) != 0)
+        error.assign(errno, boost::system::system_category());
+    if (!error) unix_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) return std::unexpected(fmt::format("can't listen on {}: {}", path, error.message()));
+    return {};
+}
+
+void Listener::start(Gate& gate) {
+    gate_ = &gate;
+    for (std::size_t i = 0; i < tcp_.size(); ++i) accept_tcp(i);
+    if (unix_.is_open()) accept_unix();
+}
+
+void Listener::stop_tcp() {
+    for (tcp::acceptor& acceptor : tcp_) {
+        error_code ignored;
+        acceptor.close(ignored);
+    }
+}
+
+void Listener::accept_tcp(std::size_t which) {
+    if (!gate_->has_room()) return rest([this, which] { accept_tcp(which); });
+    tcp_[which].async_accept([this, which](error_code error, tcp::socket socket) {
+        if (error == asio::error::operation_aborted || !tcp_[which].is_open()) return;
+        if (error) return rest([this, which] { accept_tcp(which); });
+        error_code failed;
+        const tcp::endpoint peer = socket.remote_endpoint(failed);
+        socket.set_option(tcp::no_delay(true), failed);
+        socket.non_blocking(true, failed);
+        if (!failed)
+            gate_->welcome(
+                std::move(socket),
+                {.door = Door::tcp, .address = peer.address().to_string(), .text = text_of(peer)});
+        accept_tcp(which);
+    });
+}
+
+void Listener::accept_unix() {
+    unix_.async_accept([this](error_code error, Local::socket socket) {
+        if (error == asio::error::operation_aborted) return;
+        if (error) return rest([this] { accept_unix(); });
+        error_code failed;
+        socket.non_blocking(true, failed);
+        if (!failed && is_trusted_peer(socket.native_handle()))
+            gate_->welcome(std::move(socket),
+                           {.door = Door::unix_socket, .address = {}, .text = "command line"});
+        accept_unix();
+    });
+}
+
+/// Out of descriptors or room: those who wait stay in the kernel's queue.
+void Listener::rest(std::function<void()> then) {
+    const auto timer = std::make_shared<asio::steady_timer>(loop_, rest_time);
+    timer->async_wait([timer, then = std::move(then)](error_code error) {
+        if (!error) then();
+    });
+}
+
+}  // namespace turnpike

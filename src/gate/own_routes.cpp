@@ -1,0 +1,95 @@
+#include "gate/own_routes.h"
+
+#include <array>
+
+#include "gate/pages.h"
+
+namespace turnpike {
+
+namespace {
+
+using Answered = std::expected<OwnAnswer, Problem>;
+
+Answered healthz(const OwnRequest&) {
+    return OwnAnswer{.content_type = "text/plain", .body = "ok\n"};
+}
+
+Answered readyz(const OwnRequest& request) {
+    std::string lacking = pools_not_ready(request.sights);
+    if (lacking.empty()) return OwnAnswer{.content_type = "text/plain", .body = "ready\n"};
+    return OwnAnswer{.status = 503, .content_type = "text/plain", .body = std::move(lacking)};
+}
+
+Answered status(const OwnRequest& request) {
+    return OwnAnswer{.body = status_page(request.sights)};
+}
+
+Answered jobs(const OwnRequest& request) {
+    return OwnAnswer{.body = jobs_page(request.sights, request.caller)};
+}
+
+/// The record that this name leads to, if the caller may see it.
+const JobRecord* visible_job(const OwnRequest& request) {
+    const auto id = request.sights.names.find(request.name);
+    if (!id) return nullptr;
+    const JobRecord* record = request.sights.live(*id);
+    if (record == nullptr) record = request.sights.recent.find(*id);
+    return record != nullptr && may_see(request.caller, *record) ? record : nullptr;
+}
+
+Answered job(const OwnRequest& request) {
+    const JobRecord* record = visible_job(request);
+    if (record == nullptr) return std::unexpected(Problem::no_job);
+    return OwnAnswer{.body = job_page(request.sights, *record)};
+}
+
+Answered cancel(const OwnRequest& request) {
+    const JobRecord* record = visible_job(request);
+    if (record == nullptr) return std::unexpected(Problem::no_job);
+    const bool lives = request.sights.live(record->job) != nullptr;
+    if (lives) request.sights.cancel(record->job);
+    return OwnAnswer{.status = lives ? 202 : 200,
+                     .body = lives ? "{\"cancelled\":true}\n"
+                                   : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
+}
+
+constexpr std::array routes{
+    OwnRoute{http::Method::get, "/-/healthz", Rule::anybody, healthz},
+    OwnRoute{http::Method::get, "/-/readyz", Rule::anybody, readyz},
+    OwnRoute{http::Method::get, "/-/status", Rule::member, status},
+    OwnRoute{http::Method::get, "/-/jobs", Rule::member, jobs},
+    OwnRoute{http::Method::get, "/-/jobs/*", Rule::member, job},
+    OwnRoute{http::Method::delete_, "/-/jobs/*", Rule::member, cancel},
+};
+
+/// What stands for the star; with an exact route nothing. nullopt: another route.
+std::optional<std::string_view> match(std::string_view route, std::string_view path) {
+    if (!route.ends_with("/*"))
+        return route == path ? std::optional(std::string_view{}) : std::nullopt;
+    const std::string_view folder = route.substr(0, route.size() - 1);
+    if (!path.starts_with(folder)) return std::nullopt;
+    const std::string_view name = path.substr(folder.size());
+    if (name.empty() || name.contains('/')) return std::nullopt;
+    return name;
+}
+
+}  // namespace
+
+std::span<const OwnRoute> own_routes() { return routes; }
+
+FoundRoute find_route(http::Method method, std::string_view target) {
+    const std::string_view path = target.substr(0, target.find('?'));
+    const http::Method wanted = method == http::Method::head ? http::Method::get : method;
+    FoundRoute found;
+    for (const OwnRoute& route : routes) {
+        const auto name = match(route.path, path);
+        if (!name) continue;
+        if (route.method == wanted) return {.route = &route, .name = *name, .allow = {}};
+        found.problem = Problem::method_not_allowed;
+        found.allow += (found.allow.empty() ? "" : ", ") + std::string(http::name_of(route.method));
+        if (route.method == http::Method::get) found.allow += ", HEAD";
+    }
+    return found;
+}
+
+}  // namespace turnpike

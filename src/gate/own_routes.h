@@ -1,0 +1,73 @@
+// Turnpike's own routes, everything under /-/: one table, in which each method of each route has its
+// rule, and what it answers.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "core/engine.h"
+#include "gate/access.h"
+#include "gate/job_name.h"
+#include "gate/problem.h"
+#include "os/clock.h"
+#include "telemetry/lane_facts.h"
+#include "telemetry/recent_jobs.h"
+
+namespace turnpike {
+
+/// What the pages show.
+struct Sights {
+    const Config& config;
+    const Engine& engine;
+    const RecentJobs& recent;
+    const std::vector<LaneFacts>& lanes;
+    const JobNames& names;
+    Clock& clock;
+    Instant started;
+    std::function<const JobRecord*(JobId)> live;  // of a job under way
+    std::function<void(const std::function<void(const JobRecord&)>&)> each_live;
+    std::function<void(JobId)> cancel;
+};
+
+struct OwnRequest {
+    const Sights& sights;
+    const Caller& caller;
+    std::string_view name;  // what stands for * in the route
+};
+
+struct OwnAnswer {
+    int status = 200;
+    std::string_view content_type = "application/json";
+    std::string body;
+};
+
+struct OwnRoute {
+    http::Method method;
+    std::string_view path;  // a last part of * stands for one name
+    Rule rule;
+    std::expected<OwnAnswer, Problem> (*answer)(const OwnRequest&);
+};
+
+struct FoundRoute {
+    const OwnRoute* route = nullptr;  // nullptr: see `problem`
+    std::string_view name;
+    Problem problem = Problem::no_route;
+    std::string allow;  // with method_not_allowed
+};
+
+/// All of them, for tests and for the search below.
+std::span<const OwnRoute> own_routes();
+
+/// HEAD finds what GET finds.
+FoundRoute find_route(http::Method method, std::string_view target);
+
+inline bool is_own(std::string_view target) {
+    return target.starts_with("/-/") && !target.starts_with("/-/to/");
+}
+
+}  // namespace turnpike

@@ -1,0 +1,201 @@
+#include "gate/pages.h"
+
+#include <fmt/format.h>
+
+#include "base/json_writer.h"
+
+namespace turnpike {
+
+namespace {
+
+constexpr std::size_t listed_max = 200;  // jobs of a kind on one page
+
+bool serves(LaneState state) { return state == LaneState::ready || state == LaneState::busy; }
+
+bool is_ready(const View& view, PoolId pool) {
+    for (const LaneView& lane : view.lanes)
+        if (lane.pool == pool && serves(lane.state)) return true;
+    return false;
+}
+
+std::string_view proof_state(const PoolConfig& pool, const PoolView& view, bool ready) {
+    if (pool.settings.proof == ProofKind::none) return "none";
+    if (view.majority_missing) return "no majority";
+    return ready ? "passed" : "pending";
+}
+
+std::string_view name_of_state(JobState state) {
+    switch (state) {
+        case JobState::arriving: return "arriving";
+        case JobState::queued: return "queued";
+        case JobState::running: return "running";
+    }
+    return "";
+}
+
+void append_counts(JsonWriter& json, const Counts& counts) {
+    json.open_object();
+    json.member("finished", counts.finished);
+    json.member("failed", counts.failed);
+    json.member("refused", counts.refused);
+    json.member("timed_out", counts.timed_out);
+    json.member("cancelled", counts.cancelled);
+    json.close_object();
+}
+
+void append_pool(JsonWriter& json, const Sights& sights, const View& view, const PoolView& pool) {
+    const PoolConfig& config = sights.config.pools[pool.pool.value];
+    const bool ready = is_ready(view, pool.pool);
+    json.open_object();
+    json.member("pool", config.name);
+    json.member("model", fmt::format("attached: {} workers", config.attach.size()));
+    json.member("ready", ready);
+    json.member("generation", pool.good.value);
+    json.member("proof", proof_state(config, pool, ready));
+    json.member("arriving", pool.arriving);
+    json.member("queued", pool.queued);
+    json.member("running", pool.running);
+    json.member("oldest_wait_s", pool.oldest_wait);
+    json.member("expected_wait_s", pool.expected_wait);
+    json.member("usual_run_s", pool.usual_run);
+    json.key("jobs");
+    append_counts(json, pool.counts);
+    json.close_object();
+}
+
+void append_jobs_of_lane(JsonWriter& json, const Sights& sights, const View& view,
+                         const LaneView& lane) {
+    const Instant now = sights.clock.now();
+    json.open_array();
+    sights.each_live([&](const JobRecord& record) {
+        const auto job = sights.engine.find(record.job, now);
+        if (!job || job->state != JobState::running || job->lane != lane.lane) return;
+        json.open_object();
+        json.member("id", record.id.view());
+        json.member("run_s", job->since);
+        json.member("usual_s", view.pools[lane.pool.value].usual_run);
+        json.close_object();
+    });
+    json.close_array();
+}
+
+void append_lane(JsonWriter& json, const Sights& sights, const View& view, const LaneView& lane) {
+    const LaneFacts& facts = sights.lanes[lane.lane.value];
+    const PoolConfig& pool = sights.config.pools[lane.pool.value];
+    json.open_object();
+    json.member("lane", lane.lane.value);
+    json.member("pool", pool.name);
+    json.key("gpus"), json.open_array(), json.close_array();
+    json.member("worker", facts.worker);
+    json.member("state", name_of(lane.state));
+    json.key("generation");
+    lane.current.is_none() ? json.value(nullptr) : json.value(lane.generation.value);
+    json.member("pid", nullptr);
+    json.member("slots", pool.settings.slots);
+    json.key("jobs");
+    append_jobs_of_lane(json, sights, view, lane);
+    json.member("finished", lane.finished);
+    json.member("failed", lane.failed);
+    json.member("restarts", lane.restarts);
+    json.member("last_exit", nullptr);
+    json.text_or_null("reason", lane.reason == Reason::none ? "" : name_of(lane.reason));
+    json.text_or_null("trouble", serves(lane.state) ? std::string_view() : facts.trouble);
+    json.close_object();
+}
+
+/// False: it has ended meanwhile.
+bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record) {
+    const auto job = sights.engine.find(record.job, sights.clock.now());
+    if (!job) return false;
+    json.open_object();
+    json.member("state", name_of_state(job->state));
+    json.member("id", record.id.view());
+    json.member("pool", sights.config.pools[job->pool.value].name);
+    json.key("lane");
+    job->state == JobState::running ? json.value(job->lane.value) : json.value(nullptr);
+    json.member("since_s", job->since);
+    json.member("attempts", job->attempts);
+    json.member("client", record.client.view());
+    json.member("method", record.method.view());
+    json.member("path", record.path.view());
+    json.close_object();
+    return true;
+}
+
+void append_ended(JsonWriter& json, const JobRecord& record) {
+    std::string line;
+    append_json_line(line, record);
+    line.pop_back();  // its newline
+    line.replace(0, 1, "{\"state\":\"ended\",");
+    json.raw(line);
+}
+
+}  // namespace
+
+std::string status_page(const Sights& sights) {
+    const Instant now = sights.clock.now();
+    const View view = sights.engine.view(now);
+    std::string page;
+    JsonWriter json(page);
+    json.open_object();
+    json.member("version", TURNPIKE_VERSION);
+    json.member("uptime_s", now - sights.started);
+    json.member("ready", pools_not_ready(sights).empty());
+    json.member("shutting_down", view.shutting_down);
+    json.member("bytes_held", view.bytes_held.count);
+    json.key("pools"), json.open_array();
+    for (const PoolView& pool : view.pools) append_pool(json, sights, view, pool);
+    json.close_array();
+    json.key("lanes"), json.open_array();
+    for (const LaneView& lane : view.lanes) append_lane(json, sights, view, lane);
+    json.close_array();
+    json.close_object();
+    return page + "\n";
+}
+
+std::string pools_not_ready(const Sights& sights) {
+    const View view = sights.engine.view(sights.clock.now());
+    if (view.shutting_down) return "shutting down\n";
+    std::string lacking;
+    for (const PoolView& pool : view.pools)
+        if (!is_ready(view, pool.pool))
+            lacking += fmt::format("no lane of pool {} serves\n",
+                                   sights.config.pools[pool.pool.value].name);
+    return lacking;
+}
+
+bool may_see(const Caller& caller, const JobRecord& record) {
+    return caller.is_admin || (caller.key != nullptr && caller.key->name == record.key.view());
+}
+
+std::string job_page(const Sights& sights, const JobRecord& record) {
+    std::string page;
+    JsonWriter json(page);
+    if (!append_live(json, sights, record)) append_ended(json, record);
+    return page + "\n";
+}
+
+std::string jobs_page(const Sights& sights, const Caller& caller) {
+    std::string page;
+    JsonWriter json(page);
+    std::size_t listed = 0;
+    json.open_object();
+    json.key("live"), json.open_array();
+    sights.each_live([&](const JobRecord& record) {
+        if (listed < listed_max && may_see(caller, record))
+            listed += append_live(json, sights, record) ? 1U : 0U;
+    });
+    json.close_array();
+    json.key("ended"), json.open_array();
+    listed = 0;
+    for (std::size_t i = 0; i < sights.recent.size() && listed < listed_max; ++i) {
+        if (!may_see(caller, sights.recent.newest(i))) continue;
+        append_ended(json, sights.recent.newest(i));
+        ++listed;
+    }
+    json.close_array();
+    json.close_object();
+    return page + "\n";
+}
+
+}  // namespace turnpike

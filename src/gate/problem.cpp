@@ -1,0 +1,158 @@
+#include "gate/problem.h"
+
+#include <array>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/json_text.h"
+
+namespace turnpike {
+
+namespace {
+
+struct Row {
+    Problem problem;
+    int status;
+    std::string_view slug;
+    std::string_view title;
+    std::string_view advice;
+};
+
+constexpr std::array rows{
+    Row{Problem::malformed, 400, "malformed", "The request is not valid HTTP/1.1.",
+        "Correct the request; the connection was closed."},
+    Row{Problem::bad_header, 400, "bad-header", "A Turnpike header field has no valid value.",
+        "docs/http-api.md lists the fields and their values."},
+    Row{Problem::bad_json, 400, "bad-json",
+        "The body is not a JSON object, and its \"model\" picks the pool here.",
+        "Send a JSON object, or name the pool with the header Turnpike-Pool."},
+    Row{Problem::target_too_long, 414, "target-too-long", "The request target is too long.",
+        "Send long input in the body."},
+    Row{Problem::head_too_large, 431, "head-too-large", "The header fields are too large.",
+        "Send fewer or shorter fields."},
+    Row{Problem::unsupported, 501, "unsupported", "This is not supported here.",
+        "Use plain HTTP/1.1 with GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS."},
+    Row{Problem::unsupported_version, 505, "unsupported-version",
+        "Only HTTP/1.1 and HTTP/1.0 are spoken here.", "Use HTTP/1.1."},
+    Row{Problem::bad_expectation, 417, "bad-expectation",
+        "The only expectation understood is 100-continue.", "Remove the Expect field."},
+    Row{Problem::body_too_large, 413, "body-too-large", "The body is larger than gate.body_max.",
+        "Send less, or raise gate.body_max."},
+    Row{Problem::too_slow, 408, "too-slow", "The request came too slowly.",
+        "Send it again over a better connection; gate.body_rate_min and gate.head_timeout decide."},
+    Row{Problem::no_room_on_disk, 507, "no-room-on-disk",
+        "The body could not be stored in gate.spool.",
+        "Make room there, or send a smaller body (up to 1 MiB stays in memory)."},
+    Row{Problem::no_key, 401, "no-key", "An API key is needed.",
+        "Send Authorization: Bearer KEY; make one with: turnpike key new NAME"},
+    Row{Problem::wrong_key, 401, "wrong-key", "The API key is not known.",
+        "List the keys with: turnpike key list"},
+    Row{Problem::not_permitted, 403, "not-permitted", "This key may not do that.",
+        "Use an admin key, or the command line on the machine itself."},
+    Row{Problem::foreign_host, 403, "foreign-host", "The Host is not one of this gate.",
+        "Add the name to gate.allowed_hosts, or send an API key."},
+    Row{Problem::foreign_origin, 403, "foreign-origin",
+        "A web page of another origin may not use this gate.",
+        "Add the origin to gate.allowed_origins."},
+    Row{Problem::no_route, 404, "no-route", "There is no such route under /-/.",
+        "docs/http-api.md lists the routes; every path outside /-/ goes to the model."},
+    Row{Problem::method_not_allowed, 405, "method-not-allowed", "This method is not allowed here.",
+        "The Allow field lists the methods."},
+    Row{Problem::no_job, 404, "no-job", "There is no such job among the live and recent ones.",
+        "GET /-/jobs lists them."},
+    Row{Problem::no_pool, 404, "no-pool", "The request names no pool of this gate.",
+        "Name one: /-/to/POOL/path, or the header Turnpike-Pool."},
+    Row{Problem::no_lane_of_that_name, 404, "unknown-lane",
+        "The lane asked for is not one of this pool.", "GET /-/status lists the lanes."},
+    Row{Problem::queue_full, 429, "queue-full", "The queue of this pool is full.",
+        "Come back after the time in Retry-After; queue.jobs_max is the limit."},
+    Row{Problem::bytes_full, 429, "bytes-full", "The gate holds as many bytes as it may.",
+        "Come back after the time in Retry-After; queue.bytes_max is the limit."},
+    Row{Problem::arrivals_full, 429, "arrivals-full", "Too many uploads are under way.",
+        "Come back after the time in Retry-After; queue.arriving_max is the limit."},
+    Row{Problem::aside_full, 503, "aside-full", "No lane can take this cheap request now.",
+        "Try again in a moment."},
+    Row{Problem::no_lane, 503, "no-lane", "No lane can serve this job.",
+        "GET /-/status says why; restart or resume a lane."},
+    Row{Problem::waited_too_long, 503, "waited-too-long",
+        "The job waited longer than queue.wait_max.", "Come back after the time in Retry-After."},
+    Row{Problem::shutting_down, 503, "shutting-down", "The gate is shutting down.",
+        "Send the job again when it is back."},
+    Row{Problem::worker_died, 502, "worker-died", "The worker died while it had the job.",
+        "Look at the worker's log; the job may be sent again."},
+    Row{Problem::poison, 502, "poison", "Two workers died while they had only this job.",
+        "Do not send it again: look at what the model does with this input."},
+    Row{Problem::deadline_passed, 504, "deadline-passed",
+        "The time that Turnpike-Timeout allowed is over.", "Allow more time, or send less work."},
+    Row{Problem::ran_too_long, 504, "ran-too-long", "The job ran longer than job_timeout.",
+        "Raise job_timeout of the pool, or send less work."},
+    Row{Problem::model_failed, 500, "model-failed", "The model failed.",
+        "Look at the worker's log."},
+    Row{Problem::out_of_memory, 500, "out-of-memory", "The GPU ran out of memory.",
+        "Send a smaller input."},
+    Row{Problem::non_finite, 500, "non-finite", "The model gave NaN or infinity.",
+        "Look at what the model does with this input."},
+    Row{Problem::cancelled, 409, "cancelled", "The job was cancelled.", "Somebody asked for that."},
+};
+
+constexpr bool rows_are_in_order() {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        if (static_cast<std::size_t>(rows[i].problem) != i) return false;
+    return rows.size() == static_cast<std::size_t>(Problem::cancelled) + 1;
+}
+static_assert(rows_are_in_order());
+
+const Row& row_of(Problem problem) { return rows[static_cast<std::size_t>(problem)]; }
+
+void append_member(std::string& out, std::string_view name, std::string_view value) {
+    out.append(",\"").append(name).append("\":");
+    append_json_string(out, value);
+}
+
+}  // namespace
+
+int status_of(Problem problem) { return row_of(problem).status; }
+
+std::string_view slug_of(Problem problem) { return row_of(problem).slug; }
+
+Problem problem_of(EndReason reason) {
+    switch (reason) {
+        case EndReason::answered:
+        case EndReason::bad_input:
+        case EndReason::model_failed: return Problem::model_failed;
+        case EndReason::non_finite: return Problem::non_finite;
+        case EndReason::out_of_memory: return Problem::out_of_memory;
+        case EndReason::worker_died:
+        case EndReason::stream_broken: return Problem::worker_died;
+        case EndReason::poison: return Problem::poison;
+        case EndReason::deadline_passed: return Problem::deadline_passed;
+        case EndReason::ran_too_long: return Problem::ran_too_long;
+        case EndReason::waited_too_long: return Problem::waited_too_long;
+        case EndReason::no_lane: return Problem::no_lane;
+        case EndReason::lane_unknown: return Problem::no_lane_of_that_name;
+        case EndReason::queue_full: return Problem::queue_full;
+        case EndReason::bytes_full: return Problem::bytes_full;
+        case EndReason::arrivals_full: return Problem::arrivals_full;
+        case EndReason::body_failed: return Problem::malformed;
+        case EndReason::aside_full: return Problem::aside_full;
+        case EndReason::shutting_down: return Problem::shutting_down;
+        case EndReason::client_left:
+        case EndReason::cancel_asked: return Problem::cancelled;
+    }
+    return Problem::model_failed;
+}
+
+void append_problem(std::string& out, const ProblemText& text) {
+    const Row& row = row_of(text.problem);
+    std::array<char, 8> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), row.status).ptr;
+    out.append("{\"type\":\"urn:turnpike:problem:").append(row.slug).append("\",\"title\":");
+    append_json_string(out, row.title);
+    out.append(",\"status\":").append(digits.data(), end);
+    if (!text.detail.empty()) append_member(out, "detail", text.detail);
+    append_member(out, "next", row.advice);
+    if (!text.job.empty()) append_member(out, "job", text.job);
+    out.append("}\n");
+}
+
+}  // namespace turnpike

@@ -1,0 +1,70 @@
+// What Turnpike itself answers when there is no answer of a model: a closed list, rendered as
+// application/problem+json (RFC 9457). Each has a stable type, a status, a sentence and advice.
+// docs/http-api.md lists them all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "core/words.h"
+
+namespace turnpike {
+
+enum class Problem : std::uint8_t {
+    malformed,             // 400: the request is not valid HTTP/1.1
+    bad_header,            // 400: a Turnpike-… field that makes no sense
+    bad_json,              // 400: `models` picks the pool, and the body is not JSON
+    target_too_long,       // 414
+    head_too_large,        // 431
+    unsupported,           // 501: upgrades, methods that nobody knows
+    unsupported_version,   // 505
+    bad_expectation,       // 417
+    body_too_large,        // 413
+    too_slow,              // 408
+    no_room_on_disk,       // 507
+    no_key,                // 401
+    wrong_key,             // 401
+    not_permitted,         // 403: the key may not do this
+    foreign_host,          // 403
+    foreign_origin,        // 403
+    no_route,              // 404: under /-/
+    method_not_allowed,    // 405
+    no_job,                // 404
+    no_pool,               // 404
+    no_lane_of_that_name,  // 404: Turnpike-Lane
+    queue_full,            // 429
+    bytes_full,            // 429
+    arrivals_full,         // 429
+    aside_full,            // 503
+    no_lane,               // 503
+    waited_too_long,       // 503
+    shutting_down,         // 503
+    worker_died,           // 502
+    poison,                // 502
+    deadline_passed,       // 504
+    ran_too_long,          // 504
+    model_failed,          // 500
+    out_of_memory,         // 500
+    non_finite,            // 500
+    cancelled,             // 409: DELETE /-/jobs/ID
+};
+
+int status_of(Problem);
+/// The last part of its type, "queue-full".
+std::string_view slug_of(Problem);
+
+/// The problem of a job that ended without an answer of its own.
+Problem problem_of(EndReason reason);
+
+struct ProblemText {
+    Problem problem = Problem::malformed;
+    std::string_view detail;  // of this case; empty: the sentence alone says it
+    std::string_view job;     // its id; empty: it never became one
+};
+
+/// The JSON object.
+void append_problem(std::string& out, const ProblemText& text);
+
+}  // namespace turnpike

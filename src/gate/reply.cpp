@@ -1,0 +1,119 @@
+#include "gate/reply.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include "http/write.h"
+
+namespace turnpike {
+
+namespace {
+
+constexpr std::string_view exposed_fields =
+    "Turnpike-Job, Turnpike-Lane, Turnpike-Attempt, Turnpike-Generation, Server-Timing, "
+    "Retry-After";
+
+void append_manner(std::string& out, const ReplyManner& manner) {
+    if (!manner.keeps_alive)
+        http::append_field(out, "Connection", "close");
+    else if (manner.is_http_1_0)
+        http::append_field(out, "Connection", "keep-alive");
+    if (manner.allowed_origin.empty()) return;
+    http::append_field(out, "Access-Control-Allow-Origin", manner.allowed_origin);
+    http::append_field(out, "Access-Control-Expose-Headers", exposed_fields);
+    http::append_field(out, "Vary", "Origin");
+}
+
+void append_milliseconds(std::string& out, Duration duration) {
+    const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}.{:03}"), us / 1000, us % 1000);
+}
+
+void append_marks(std::string& out, const JobMarks& marks) {
+    http::append_field(out, "Turnpike-Job", marks.job);
+    if (marks.lane) {
+        http::append_field(out, "Turnpike-Lane", *marks.lane);
+        http::append_field(out, "Turnpike-Attempt", std::uint64_t{marks.attempts});
+        http::append_field(out, "Turnpike-Generation", marks.generation);
+    }
+    out.append("Server-Timing: queue;dur=");
+    append_milliseconds(out, marks.queue);
+    if (marks.lane) {
+        out.append(", run;dur=");
+        append_milliseconds(out, marks.run);
+    }
+    out.append("\r\n");
+}
+
+std::uint64_t whole_seconds(Duration duration) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1));
+}
+
+}  // namespace
+
+ReplyFraming append_answer_head(std::string& out, const AnswerHead& answer,
+                                const ReplyManner& manner, const JobMarks& marks) {
+    http::append_status_line(out, answer.status);
+    out.append(answer.fields);
+    append_marks(out, marks);
+    append_manner(out, manner);
+    ReplyFraming framing = ReplyFraming::none;
+    if (answer.has_body && answer.has_length) {
+        http::append_field(out, "Content-Length", answer.length);
+        framing = ReplyFraming::length;
+    } else if (answer.has_body && manner.is_http_1_0) {
+        framing = ReplyFraming::until_close;
+    } else if (answer.has_body) {
+        http::append_field(out, "Transfer-Encoding", "chunked");
+        framing = ReplyFraming::chunked;
+    }
+    out.append("\r\n");
+    return framing;
+}
+
+void append_own_reply(std::string& out, const OwnReply& reply, const ReplyManner& manner) {
+    http::append_status_line(out, reply.status);
+    http::append_field(out, "Date", manner.date);
+    if (!reply.content_type.empty()) http::append_field(out, "Content-Type", reply.content_type);
+    if (reply.status != 204) http::append_field(out, "Content-Length", reply.body.size());
+    http::append_field(out, "Cache-Control", "no-store");
+    out.append(reply.extra_fields);
+    append_manner(out, manner);
+    out.append("\r\n");
+    if (!manner.is_head) out.append(reply.body);
+}
+
+void append_problem_reply(std::string& out, const ProblemReply& reply, const ReplyManner& manner) {
+    std::string body;
+    append_problem(body, reply.text);
+    std::string fields;
+    const int status = status_of(reply.text.problem);
+    if (reply.marks != nullptr) append_marks(fields, *reply.marks);
+    if (reply.retry_after > Duration::zero())
+        http::append_field(fields, "Retry-After", whole_seconds(reply.retry_after));
+    if (status == 405) http::append_field(fields, "Allow", reply.allow);
+    if (status == 401) http::append_field(fields, "WWW-Authenticate", "Bearer");
+    if (status == 502 || status == 504) http::append_field(fields, "x-should-retry", "false");
+    append_own_reply(out,
+                     {.status = status,
+                      .content_type = "application/problem+json",
+                      .body = body,
+                      .extra_fields = fields},
+                     manner);
+}
+
+void append_preflight_reply(std::string& out, std::string_view method, std::string_view fields,
+                            const ReplyManner& manner) {
+    std::string extra;
+    http::append_field(extra, "Access-Control-Allow-Methods", method);
+    if (!fields.empty()) http::append_field(extra, "Access-Control-Allow-Headers", fields);
+    http::append_field(extra, "Access-Control-Max-Age", "600");
+    append_own_reply(out, {.status = 204, .content_type = {}, .body = {}, .extra_fields = extra},
+                     manner);
+}
+
+}  // namespace turnpike

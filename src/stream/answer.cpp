@@ -1,0 +1,213 @@
+#include "stream/answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace turnpike {
+
+namespace {
+
+constexpr std::size_t kept_memory_max = 64 * 1024;
+
+}  // namespace
+
+/// Lives as long as the disk works for it, also when the answer is gone.
+struct Answer::Ring {
+    Answer* owner = nullptr;
+    SpoolFile file;
+    std::uint64_t read = 0;     // both only grow; the place in the file is modulo its capacity
+    std::uint64_t written = 0;  // what is surely there
+    bool is_reading = false;
+    bool is_writing = false;
+    bool has_failed = false;  // no more writes
+};
+
+AnswerHead& Answer::start(AnswerWriter* writer) {
+    CHECK(ring_ == nullptr);  // an answer that left memory was flowing, and is never repeated
+    state_ = AnswerState::none;
+    writer_ = writer;
+    writer_waits_ = false;
+    front_.clear();
+    front_read_ = 0;
+    head_.fields.clear();
+    head_ = {.fields = std::move(head_.fields)};
+    return head_;
+}
+
+void Answer::flow() {
+    state_ = AnswerState::flowing;
+    tell_reader();
+}
+
+Answer::Room Answer::append(const Store& store, std::string_view bytes) {
+    if (is_abandoned_) return Room::enough;
+    if (state_ == AnswerState::held) {  // nobody reads it before it is complete
+        front_.append(bytes);
+        return Room::enough;
+    }
+    if (back_.empty() && on_disk() == 0 && waiting() + bytes.size() <= store.memory_max) {
+        append_to_front(bytes);
+    } else {
+        back_.append(bytes);
+        pump(store);
+    }
+    tell_reader();
+    const bool is_behind = back_.size() >= 2 * store.step || waiting() >= store.answer_max;
+    writer_waits_ = is_behind;
+    return is_behind ? Room::wait : Room::enough;
+}
+
+void Answer::append_to_front(std::string_view bytes) {
+    if (front_read_ > front_.size() / 2) {  // so that a reader that never quite catches up costs no
+        front_.erase(0, front_read_);       // memory
+        front_read_ = 0;
+    }
+    front_.append(bytes);
+}
+
+void Answer::complete() {
+    state_ = AnswerState::complete;
+    writer_ = nullptr;
+    tell_reader();
+}
+
+void Answer::break_off() {
+    state_ = AnswerState::broken;
+    writer_ = nullptr;
+    tell_reader();
+}
+
+void Answer::abandon() {
+    is_abandoned_ = true;
+    reader_ = nullptr;
+    detach();
+    front_.clear();
+    back_.clear();
+    front_read_ = 0;
+    if (writer_ != nullptr && std::exchange(writer_waits_, false)) writer_->answer_has_room();
+}
+
+void Answer::consume(const Store& store, std::size_t size) {
+    front_read_ += size;
+    CHECK(front_read_ <= front_.size());
+    if (front_read_ < front_.size()) return;
+    front_.clear();
+    front_read_ = 0;
+    if (ring_ != nullptr || !back_.empty()) pump(store);
+    tell_writer(store);
+}
+
+std::uint64_t Answer::on_disk() const {
+    return ring_ == nullptr ? 0 : ring_->written - ring_->read + (ring_->is_writing ? 1 : 0);
+}
+
+std::uint64_t Answer::waiting() const {
+    return front_.size() - front_read_ + back_.size() + on_disk();
+}
+
+/// Moves bytes towards the reader: from the back to the disk, from there (or past it) to the front.
+void Answer::pump(const Store& store) {
+    if (ring_ == nullptr) ring_ = std::make_shared<Ring>(), ring_->owner = this;
+    if (front().empty() && !ring_->is_reading) {
+        if (ring_->written > ring_->read) {
+            read_front(store);
+        } else if (!ring_->is_writing && !back_.empty()) {
+            std::swap(front_, back_);
+            back_.clear();
+            front_read_ = 0;
+        }
+    }
+    if (back_.size() >= store.step && !ring_->is_writing && !ring_->has_failed) write_back(store);
+}
+
+void Answer::write_back(const Store& store) {
+    const std::uint64_t capacity = store.answer_max;
+    const std::uint64_t place = ring_->written % capacity;
+    const std::uint64_t free = capacity - (ring_->written - ring_->read);
+    const std::uint64_t size = std::min({std::uint64_t{back_.size()}, free, capacity - place});
+    if (size == 0) return;
+    std::string bytes = back_.substr(0, static_cast<std::size_t>(size));
+    back_.erase(0, bytes.size());
+    ring_->is_writing = true;
+    store.disk.run(
+        [ring = ring_, folder = store.folder, bytes = std::move(bytes), place]() mutable {
+            const int error = ring->file.write(folder, bytes.data(), bytes.size(), place);
+            return std::pair(error, std::move(bytes));
+        },
+        [ring = ring_, &store](std::pair<int, std::string> result) {
+            ring->is_writing = false;
+            if (ring->owner == nullptr) return;
+            ring->owner->written(store, std::move(result.second), result.first);
+        });
+}
+
+void Answer::written(const Store& store, std::string bytes, int error) {
+    if (error != 0) {
+        ring_->has_failed = true;
+        back_.insert(0, bytes);
+    } else {
+        ring_->written += bytes.size();
+    }
+    pump(store);
+    if (!front().empty()) tell_reader();
+    tell_writer(store);
+}
+
+void Answer::read_front(const Store& store) {
+    const std::uint64_t capacity = store.answer_max;
+    const std::uint64_t place = ring_->read % capacity;
+    const std::uint64_t size = std::min(
+        {ring_->written - ring_->read, capacity - place, static_cast<std::uint64_t>(store.step)});
+    ring_->is_reading = true;
+    store.disk.run(
+        [ring = ring_, place, size] {
+            std::string bytes(static_cast<std::size_t>(size), '\0');
+            const int error = ring->file.read(bytes.data(), bytes.size(), place);
+            return std::pair(error, std::move(bytes));
+        },
+        [ring = ring_, &store](std::pair<int, std::string> result) {
+            ring->is_reading = false;
+            Answer* owner = ring->owner;
+            if (owner == nullptr) return;
+            if (result.first != 0) return owner->break_off();
+            ring->read += result.second.size();
+            owner->front_ = std::move(result.second);
+            owner->front_read_ = 0;
+            owner->tell_reader();
+            owner->tell_writer(store);
+        });
+}
+
+void Answer::tell_reader() {
+    if (reader_ != nullptr) reader_->answer_moved();
+}
+
+void Answer::tell_writer(const Store& store) {
+    if (!writer_waits_ || writer_ == nullptr) return;
+    if (back_.size() >= store.step || waiting() >= store.answer_max) return;
+    writer_waits_ = false;
+    writer_->answer_has_room();
+}
+
+void Answer::detach() {
+    if (ring_ != nullptr) ring_->owner = nullptr;
+    ring_ = nullptr;
+}
+
+void Answer::clear() {
+    detach();
+    for (std::string* memory : {&front_, &back_, &head_.fields}) {
+        memory->clear();
+        if (memory->capacity() > kept_memory_max) *memory = {};
+    }
+    front_read_ = 0;
+    head_ = {.fields = std::move(head_.fields)};
+    state_ = AnswerState::none;
+    is_abandoned_ = writer_waits_ = false;
+    reader_ = nullptr;
+    writer_ = nullptr;
+}
+
+}  // namespace turnpike

@@ -1,0 +1,52 @@
+// One job's bytes: its request as the worker shall get it, and the worker's answer. The one thing
+// that gate and supervisor share.
+//
+// The gate opens an exchange when its job is admitted and drops it when the client is served (or
+// gone). The supervisor takes it for each attempt and drops it when the worker is done, which may be
+// later. Whoever drops it last gives it back for the next job, so a steady state allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/words.h"
+#include "stream/answer.h"
+#include "stream/body.h"
+
+namespace turnpike {
+
+struct Exchange {
+    JobId job;
+
+    // written by the gate
+    std::string method;
+    std::string target;
+    std::string fields;  // "Name: value\r\n" …, with the framing of the body
+    Body body;
+
+    // written by the supervisor, for the latest attempt
+    Generation generation;
+    Answer answer;
+};
+
+using ExchangePtr = std::shared_ptr<Exchange>;
+
+class Exchanges {
+public:
+    /// A fresh one for a job that was just admitted; also found by its id.
+    ExchangePtr open(JobId job);
+    [[nodiscard]] ExchangePtr find(JobId job) const;
+
+    /// The gate is done with it: no longer found.
+    void close(ExchangePtr&& exchange);
+    /// The supervisor is done with it.
+    void drop(ExchangePtr&& exchange);
+
+private:
+    std::vector<ExchangePtr> by_place_;  // an id's low half is a dense place
+    std::vector<ExchangePtr> spare_;
+};
+
+}  // namespace turnpike

@@ -1,0 +1,52 @@
+#include "stream/spool.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace turnpike {
+
+namespace {
+
+/// -1 and errno if it can't be.
+int make_unnamed(const std::string& folder) {
+    const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
+    std::string path = folder + "/turnpike-spool-XXXXXX";  // a file system without O_TMPFILE
+    const int named = ::mkostemp(path.data(), O_CLOEXEC);
+    if (named >= 0) ::unlink(path.c_str());
+    return named;
+}
+
+}  // namespace
+
+int SpoolFile::write(const std::string& folder, const char* bytes, std::size_t size,
+                     std::uint64_t offset) {
+    if (!file_) file_ = UniqueFd(make_unnamed(folder));
+    if (!file_) return errno;
+    while (size > 0) {
+        const ssize_t done = ::pwrite(file_.get(), bytes, size, static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return done < 0 ? errno : ENOSPC;
+        bytes += done;
+        size -= static_cast<std::size_t>(done);
+        offset += static_cast<std::uint64_t>(done);
+    }
+    return 0;
+}
+
+int SpoolFile::read(char* bytes, std::size_t size, std::uint64_t offset) {
+    while (size > 0) {
+        const ssize_t done = ::pread(file_.get(), bytes, size, static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return done < 0 ? errno : EIO;
+        bytes += done;
+        size -= static_cast<std::size_t>(done);
+        offset += static_cast<std::uint64_t>(done);
+    }
+    return 0;
+}
+
+}  // namespace turnpike

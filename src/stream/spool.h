@@ -1,0 +1,36 @@
+// Spool files: room on disk for bodies and answers that are too large for memory. A file has no
+// name, so it is gone with whoever holds it, also after kill -9.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "os/background.h"
+#include "os/file.h"
+
+namespace turnpike {
+
+/// Where the bytes of bodies and answers go. Disk is slow, so all of it happens on `disk`.
+struct Store {
+    Background& disk;
+    std::string folder;
+    std::size_t memory_max = 1024 * 1024;       // of one body or answer
+    std::size_t step = 256 * 1024;              // read or written at once
+    std::size_t answer_max = 64 * 1024 * 1024;  // of one answer that waits for its client
+};
+
+/// A file that may not be there yet. Blocking: call it on the helper thread only.
+class SpoolFile {
+public:
+    /// All of it or an errno; makes the file in `folder` first, if need be.
+    [[nodiscard]] int write(const std::string& folder, const char* bytes, std::size_t size,
+                            std::uint64_t offset);
+    [[nodiscard]] int read(char* bytes, std::size_t size, std::uint64_t offset);
+
+private:
+    UniqueFd file_;
+};
+
+}  // namespace turnpike

@@ -1,0 +1,138 @@
+// One HTTP connection to a worker, one request at a time.
+//
+//   closed ─send─▶ connecting ─▶ busy ─answer ended─▶ idle ─send─▶ busy …
+//      ▲                          │                     │
+//      └──────────────────────────┴── broke, or not reusable, or closed by either side
+//
+// Never reused after an exchange that did not end cleanly. A reused connection that ends before the
+// first byte of an answer is tried once more on a fresh one: the worker had closed it while it was
+// idle, as it may.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "http/body_decoder.h"
+#include "http/message.h"
+#include "http/response_parser.h"
+#include "stream/body.h"
+
+namespace turnpike {
+
+/// Where a worker listens. Names are resolved before; the endpoint that answered last goes first.
+struct Destination {
+    std::vector<boost::asio::ip::tcp::endpoint> endpoints;
+};
+
+/// Why there is no (whole) answer.
+enum class Break : std::uint8_t {
+    refused,     // nobody listens there; nothing was sent
+    no_link,     // no connection could be made; nothing was sent
+    missing,     // the connection ended before the first byte of an answer
+    truncated,   // … within the answer
+    malformed,   // it is not HTTP, or not the strict HTTP that we take
+    unreadable,  // our own disk does not give the request's body back
+};
+
+/// "connection refused" …, for people.
+std::string_view sentence_of(Break);
+
+/// Hears what becomes of one request: a head, data, then an end or a break. May send the next
+/// request from answer_ended or answer_broke.
+class LinkUser {
+public:
+    enum class Room : std::uint8_t { enough, wait };
+
+    virtual void answer_head(const http::ResponseHead& head) = 0;
+    /// `wait`: nothing more is read until Link::resume().
+    virtual Room answer_data(std::string_view bytes) = 0;
+    virtual void answer_ended() = 0;
+    virtual void answer_broke(Break why, http::Fault fault) = 0;
+
+protected:
+    ~LinkUser() = default;
+};
+
+struct LinkRequest {
+    http::Method method = http::Method::get;
+    const Body* body = nullptr;  // stays until the link is done with it; none: no body
+};
+
+class Link : public std::enable_shared_from_this<Link> {
+public:
+    Link(boost::asio::io_context& loop, Destination& destination, const Store& store);
+    ~Link();
+
+    /// A head to fill: request line, fields, empty line. Then send().
+    std::string& head() { return head_; }
+    void send(const LinkRequest& request, LinkUser& user);
+    void resume();
+    /// Ends it at once; the user hears nothing more.
+    void close();
+
+    [[nodiscard]] bool is_idle() const { return state_ == State::idle; }
+    [[nodiscard]] bool is_closed() const { return state_ == State::closed; }
+
+private:
+    enum class State : std::uint8_t { closed, connecting, busy, idle };
+
+    void connect(std::size_t endpoint);
+    void connected(std::size_t endpoint);
+    void begin();
+    void write();
+    void write_memory();
+    void write_piece();
+    bool flush(std::string_view first, std::string_view second);
+    void wait_to_write();
+    void read();
+    void take(std::size_t size);
+    void parse();
+    bool parse_head();
+    bool parse_body();
+    void input_ended(bool is_clean);
+    void finish();
+    void break_off(Break why, http::Fault fault = http::Fault::none);
+    void drop_socket();
+
+    boost::asio::ip::tcp::socket socket_;
+    boost::asio::steady_timer connect_timer_;
+    Destination& destination_;
+    const Store& store_;
+    State state_ = State::closed;
+    std::uint64_t life_ = 0;  // of the socket: what an old one completes is ignored
+
+    // the request
+    LinkUser* user_ = nullptr;
+    LinkRequest request_;
+    std::string head_;
+    std::uint64_t sent_ = 0;  // of head and body
+    bool is_reused_ = false;
+    bool is_second_try_ = false;          // the worker may have seen the request already
+    bool is_writing_ = false;             // waits for room in the socket, or for the disk
+    std::shared_ptr<std::string> piece_;  // of a body on disk
+    std::uint64_t piece_at_ = 0;
+
+    // the answer
+    http::ResponseParser parser_;
+    http::BodyDecoder decoder_;
+    std::string in_;
+    std::size_t in_size_ = 0;   // bytes in in_
+    std::size_t in_taken_ = 0;  // of these, done with
+    bool is_reading_ = false;
+    bool is_paused_ = false;
+    bool is_telling_ = false;   // the user is hearing of data …
+    bool was_resumed_ = false;  // … and has room again already
+    bool has_head_ = false;
+    bool is_reusable_ = false;
+    std::uint32_t interims_ = 0;
+};
+
+}  // namespace turnpike

@@ -1,0 +1,124 @@
+#include "supervisor/ride.h"
+
+#include <array>
+#include <utility>
+
+#include "http/fields.h"
+#include "http/write.h"
+
+namespace turnpike {
+
+namespace {
+
+constexpr Duration moved_every = 250ms;  // how often a flowing answer renews job_timeout
+
+Verdict verdict_of(int status) {
+    if (status < 400) return Verdict::answered;
+    return status < 500 ? Verdict::bad_input : Verdict::model_failed;
+}
+
+http::Method method_of(std::string_view name) {
+    using enum http::Method;
+    for (const http::Method method : {get, head, post, put, patch, delete_, options})
+        if (name == http::name_of(method)) return method;
+    return get;
+}
+
+/// Fields that Turnpike writes itself.
+bool is_ours(std::string_view name) {
+    constexpr std::string_view prefix = "turnpike-";
+    return name.size() > prefix.size() && http::is_named(name.substr(0, prefix.size()), prefix);
+}
+
+void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& to) {
+    to.status = from.status;
+    to.has_body = asked != http::Method::head && from.status != 204 && from.status != 304;
+    to.has_length = from.framing == http::Framing::length || from.framing == http::Framing::none;
+    to.length = from.framing == http::Framing::length ? from.length : 0;
+    for (const http::Field& field : from.fields) {
+        const bool tells_length = !to.has_body && http::is_named(field.name, "content-length");
+        if (tells_length || (!http::is_hop_by_hop(field, from.fields) && !is_ours(field.name)))
+            http::append_field(to.fields, field.name, field.value);
+    }
+}
+
+}  // namespace
+
+Ride::Ride(const Host& host, std::shared_ptr<Link> link) : host_(host), link_(std::move(link)) {}
+
+Ride::~Ride() { stop(); }
+
+void Ride::start(ExchangePtr exchange, AttemptId attempt, std::uint32_t number,
+                 std::string_view prefix) {
+    exchange_ = std::move(exchange);
+    attempt_ = attempt;
+    moved_at_ = host_.clock.now();
+    exchange_->answer.start(this);
+    std::string& head = link_->head();
+    head.assign(exchange_->method).append(" ").append(prefix).append(exchange_->target);
+    head.append(" HTTP/1.1\r\n").append(exchange_->fields);
+    http::append_field(head, "Turnpike-Attempt", std::uint64_t{number});
+    head.append("\r\n");
+    link_->send({.method = method_of(exchange_->method),
+                 .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body},
+                *this);
+}
+
+ExchangePtr Ride::stop() {
+    link_->close();
+    attempt_ = {};
+    if (exchange_ == nullptr) return nullptr;
+    exchange_->answer.forget_writer();
+    if (exchange_->answer.state() == AnswerState::flowing) exchange_->answer.break_off();
+    return std::move(exchange_);
+}
+
+void Ride::answer_head(const http::ResponseHead& head) {
+    verdict_ = verdict_of(head.status);
+    Answer& answer = exchange_->answer;
+    AnswerHead& to = answer.start(this);
+    take_head(head, method_of(exchange_->method), to);
+    if (to.has_length && to.length <= host_.store.memory_max) return answer.hold();
+    moved_at_ = host_.clock.now();
+    answer.flow();
+    if (!attempt_.is_none()) host_.deliver(AnswerBegun{host_.worker, attempt_});
+}
+
+LinkUser::Room Ride::answer_data(std::string_view bytes) {
+    const Answer::Room room = exchange_->answer.append(host_.store, bytes);
+    moved();
+    return room == Answer::Room::wait ? Room::wait : Room::enough;
+}
+
+/// The last thing to do: the engine may end this attempt at once.
+void Ride::moved() {
+    const Instant now = host_.clock.now();
+    if (attempt_.is_none() || now - moved_at_ < moved_every) return;
+    moved_at_ = now;
+    host_.deliver(AnswerMoved{host_.worker, attempt_});
+}
+
+void Ride::answer_has_room() { link_->resume(); }
+
+void Ride::answer_ended() {
+    exchange_->answer.complete();
+    end(verdict_);
+}
+
+void Ride::answer_broke(Break why, http::Fault) {
+    if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
+    end(why == Break::refused || why == Break::no_link ? Verdict::undelivered : Verdict::broken);
+}
+
+void Ride::end(Verdict verdict) {
+    if (exchange_ == nullptr) return;  // its client turned out gone, and it was stopped for that
+    const AttemptId attempt = std::exchange(attempt_, {});
+    exchange_->answer.forget_writer();
+    moved_at_ = host_.clock.now();
+    const Deliver& deliver = host_.deliver;
+    const WorkerId worker = host_.worker;
+    host_.ended(*this);
+    deliver(AttemptEnded{worker, attempt, verdict});
+}
+
+}  // namespace turnpike

@@ -1,0 +1,64 @@
+// One attempt of one job over a link: the request goes out, the answer goes to the exchange, and the
+// engine hears how it ended. A ride is used again for the next attempt, with its link.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/time.h"
+#include "core/event.h"
+#include "core/words.h"
+#include "os/clock.h"
+#include "stream/exchange.h"
+#include "supervisor/link.h"
+
+namespace turnpike {
+
+using Deliver = std::function<void(const Event&)>;
+
+class Ride final : private LinkUser, private AnswerWriter {
+public:
+    /// What a ride needs of its worker.
+    struct Host {
+        WorkerId worker;
+        const Store& store;
+        Clock& clock;
+        const Deliver& deliver;
+        std::function<void(Ride&)> ended;  // before the engine hears of it
+    };
+
+    Ride(const Host& host, std::shared_ptr<Link> link);
+    ~Ride();
+    Ride(const Ride&) = delete;
+    Ride& operator=(const Ride&) = delete;
+
+    /// `prefix`: put before the target. `number`: of the attempt.
+    void start(ExchangePtr exchange, AttemptId attempt, std::uint32_t number,
+               std::string_view prefix);
+    /// Closes the link; the engine hears nothing. Gives the exchange back.
+    ExchangePtr stop();
+
+    [[nodiscard]] AttemptId attempt() const { return attempt_; }
+    [[nodiscard]] Link& link() { return *link_; }
+    [[nodiscard]] Instant idle_since() const { return moved_at_; }
+    ExchangePtr take_exchange() { return std::move(exchange_); }
+
+private:
+    void answer_head(const http::ResponseHead& head) override;
+    Room answer_data(std::string_view bytes) override;
+    void answer_ended() override;
+    void answer_broke(Break why, http::Fault fault) override;
+    void answer_has_room() override;
+    void end(Verdict verdict);
+    void moved();
+
+    const Host& host_;
+    std::shared_ptr<Link> link_;
+    ExchangePtr exchange_;
+    AttemptId attempt_;
+    Verdict verdict_ = Verdict::answered;
+    Instant moved_at_{};
+};
+
+}  // namespace turnpike

@@ -1,0 +1,83 @@
+#include "app/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace turnpike {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view page = R"({"version":"0.1.0","uptime_s":7500.2,"ready":true,
+  "shutting_down":false,"bytes_held":0,
+  "pools":[{"pool":"chat","model":"attached, 2 workers","ready":true,"generation":1,
+            "proof":"none","arriving":0,"queued":3,"running":1,"oldest_wait_s":1.25,
+            "expected_wait_s":0.5,"usual_run_s":0.42,
+            "jobs":{"finished":10,"failed":2,"refused":0,"timed_out":1,"cancelled":0}}],
+  "lanes":[{"lane":0,"pool":"chat","gpus":[],"worker":"http://127.0.0.1:8001","state":"busy",
+            "generation":1,"pid":null,"slots":1,
+            "jobs":[{"id":"3k9f2m1x0a7bq","run_s":0.4,"usual_s":0.42}],
+            "finished":10,"failed":0,"restarts":0,"last_exit":null,"reason":null,"trouble":null},
+           {"lane":1,"pool":"chat","gpus":[],"worker":"http://127.0.0.1:8002","state":"backoff",
+            "generation":null,"pid":null,"slots":1,"jobs":[],"finished":0,"failed":2,
+            "restarts":3,"last_exit":null,"reason":"load_silent",
+            "trouble":"connection refused"}]})";
+
+std::string shown(std::string_view json, Look look = {}) {
+    const auto text = status_text({.gate = "default", .json = json}, look);
+    return text ? *text : "refused: " + text.error();
+}
+
+TEST(Status, ShowsGatePoolsAndLanes) {
+    EXPECT_EQ(
+        shown(page),
+        "gate default  version 0.1.0  up 2 h 5 min  ready\n"
+        "\n"
+        "POOL  READY  QUEUED  OLDEST  RUNNING  USUAL RUN  FINISHED  FAILED  REFUSED  TIMED OUT  "
+        "CANCELLED\n"
+        "chat  yes         3   1.2 s        1     420 ms        10       2        0          1  "
+        "        0\n"
+        "\n"
+        "LANE  POOL  STATE    WORKER                 JOBS ABOARD           FINISHED  FAILED  "
+        "RESTARTS  WHY\n"
+        "   0  chat  busy     http://127.0.0.1:8001  3k9f2m1x0a7bq 400 ms        10       0  "
+        "       0  -\n"
+        "   1  chat  backoff  http://127.0.0.1:8002  -                            0       2  "
+        "       3  load silent: connection refused\n");
+}
+
+TEST(Status, PaintsOnlyIfColoursAreWanted) {
+    EXPECT_THAT(shown(page), Not(HasSubstr("\x1b")));
+    EXPECT_THAT(shown(page, {.colours = true}), HasSubstr("\x1b[32mbusy\x1b[0m"));
+}
+
+TEST(Status, SaysThatTheGateIsNotReadyOrEnds) {
+    EXPECT_THAT(shown(R"({"ready":false})"), HasSubstr("  not ready\n"));
+    EXPECT_THAT(shown(R"({"ready":true,"shutting_down":true})"), HasSubstr("  shutting down\n"));
+}
+
+TEST(Status, SaysWhyAPoolIsNotReady) {
+    EXPECT_THAT(shown(R"({"pools":[{"ready":false,"proof":"pending"}]})"),
+                HasSubstr("no: proof pending"));
+    EXPECT_THAT(shown(R"({"pools":[{"ready":false,"proof":"no majority"}]})"),
+                HasSubstr("no: proofs disagree"));
+    EXPECT_THAT(shown(R"({"pools":[{"ready":true,"proof":"passed"}]})"), HasSubstr("yes"));
+}
+
+TEST(Status, CountsJobsThatAreTooManyToName) {
+    EXPECT_THAT(shown(R"({"lanes":[{"jobs":[{"id":"a","run_s":1},{"id":"b","run_s":2},
+                        {"id":"c","run_s":3},{"id":"d","run_s":4},{"id":"e","run_s":5}]}]})"),
+                HasSubstr("a 1.0 s, b 2.0 s, c 3.0 s and 2 more"));
+}
+
+TEST(Status, ShowsWhatThereIsOfAGateOfAnotherVersion) {
+    EXPECT_THAT(shown(R"({"pools":[7,{"pool":"x"}],"lanes":[[]]})"), HasSubstr("x     no"));
+}
+
+TEST(Status, RefusesWhatIsNoStatus) {
+    EXPECT_THAT(shown("<html>"), HasSubstr("refused: the gate's answer is no JSON object"));
+}
+
+}  // namespace
+}  // namespace turnpike

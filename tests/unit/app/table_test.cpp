@@ -1,0 +1,36 @@
+#include "app/table.h"
+
+#include <gtest/gtest.h>
+
+namespace turnpike {
+namespace {
+
+TEST(Table, MakesColumnsAsWideAsTheirWidestCell) {
+    const Table table{.columns = {{"NAME"}, {"N", Column::Side::right}, {"WHY"}},
+                      .rows = {{{"a"}, {"1"}, {"short"}}, {{"longer"}, {"1000"}, {""}}}};
+    EXPECT_EQ(text_of(table, {}),
+              "NAME       N  WHY\n"
+              "a          1  short\n"
+              "longer  1000  -\n");
+}
+
+TEST(Table, IsNothingWithoutRows) {
+    EXPECT_EQ(text_of({.columns = {{"NAME"}}, .rows = {}}, {}), "");
+}
+
+TEST(Table, CountsNoColourCodesAsWidth) {
+    const Table table{.columns = {{"STATE"}, {"X"}},
+                      .rows = {{{"ready", Paint::green}, {"1"}}, {{"no", Paint::red}, {"2"}}}};
+    EXPECT_EQ(text_of(table, {.colours = true}),
+              "\x1b[2mSTATE\x1b[0m  \x1b[2mX\x1b[0m\n"
+              "\x1b[32mready\x1b[0m  1\n"
+              "\x1b[31mno\x1b[0m     2\n");
+}
+
+TEST(Table, HasNoColoursUnlessTheyAreWanted) {
+    EXPECT_EQ(painted("x", Paint::red, {}), "x");
+    EXPECT_EQ(painted("x", Paint::plain, {.colours = true}), "x");
+}
+
+}  // namespace
+}  // namespace turnpike
