@@ -116,8 +116,8 @@ class Deaths(Case):
             lane = workers.index(worker)
             worker.kill()
             gate.wait_lane(lane, "backoff", "loading", "starting")
-        seen = gate.pool()["jobs"]["finished"]
-        wait_until(lambda: gate.pool()["jobs"]["finished"] > seen + 20, "the third goes on alone")
+            seen = gate.pool()["jobs"]["finished"]
+            wait_until(lambda: gate.pool()["jobs"]["finished"] > seen + 20, "the others go on")
         for worker in workers[:2]:
             worker.start()
         gate.wait_ready()
