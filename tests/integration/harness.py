@@ -87,6 +87,7 @@ class Process:
                                           stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                           cwd=folder, pass_fds=pass_fds)
         self.pid = self.popen.pid
+        self.codes = (0, 1, 2)  # with which it may end
 
     def output(self):
         return self.output_path.read_text(errors="replace")
@@ -104,6 +105,7 @@ class Process:
     def kill(self):
         if self.is_running():
             self.popen.kill()
+            self.codes = (-signal.SIGKILL,)
         self.popen.wait()
 
 
@@ -203,6 +205,8 @@ class Case(unittest.TestCase):
         cls.folder = Path(tempfile.mkdtemp(prefix="turnpike-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.env = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()}
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+            cls.env[name] = "exitcode=86"  # not one of the gate's own
         for name in ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "HOME"):
             folder = cls.folder / name.lower()
             folder.mkdir(mode=0o700)
@@ -271,7 +275,21 @@ class Case(unittest.TestCase):
         name = f"gate-{os.getpid()}-{next(numbers)}"
         extra = [] if "--port" in arguments else ["--port", "0"]
         extra += [] if "--name" in arguments else ["--name", name]
-        return self.spawn(name, [TURNPIKE, "up", *arguments, *extra])
+        process = self.spawn(name, [TURNPIKE, "up", *arguments, *extra])
+        self.addCleanup(self.end_gate, process)
+        return process
+
+    def end_gate(self, process):
+        """Whatever the test did to it: told to stop, and once more, it does, and cleanly."""
+        end = time.monotonic() + DEADLINE_S
+        while process.is_running() and time.monotonic() < end:
+            process.signal(signal.SIGTERM)
+            try:
+                process.wait(0.1)
+            except subprocess.TimeoutExpired:
+                pass
+        self.assertFalse(process.is_running(), f"{process.name} does not stop")
+        self.assertIn(process.wait(), process.codes, f"{process.name} ended badly")
 
     def command(self, *arguments, deadline_s=DEADLINE_S):
         """Another command of the binary, run to its end."""
