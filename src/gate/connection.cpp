@@ -99,6 +99,7 @@ bool Connection::make_room() {
                           (exchange_->body.size() > read_size || declared_ > read_size);
     if (in_.size() < read_size) in_.resize(read_size);
     if (is_large && in_.size() < read_size_max) in_.resize(read_size_max);
+    if (!is_large && in_size_ == 0 && in_.size() > read_size) in_ = std::string(read_size, '\0');
     if (in_size_ < in_.size()) return true;
     if (in_start_ > 0) {
         std::memmove(in_.data(), in_.data() + in_start_, in_size_ - in_start_);

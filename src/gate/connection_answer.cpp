@@ -200,7 +200,7 @@ void Connection::wait_to_write() {
 void Connection::answered() {
     release_job();
     gate_.wait_for(*this, Wait::nothing);
-    if (out_.capacity() > kept_out_max) out_ = {};
+    if (out_.capacity() > kept_out_max) out_ = std::string();
     parser_.reset();
     if (manner_.keeps_alive && !gate_.is_shutting_down_) {
         while (!unread().empty()) {  // what is left of a body that nobody wanted, all of it here
