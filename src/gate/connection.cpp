@@ -270,7 +270,7 @@ void Connection::admitted(JobId job) {
     const http::RequestHead& head = parser_.head();
     job_ = job;
     has_ended_ = false;
-    sent_at_ = Instant{};
+    queued_at_.reset();
     record_.job = job;
     record_.id = gate_.names_.name_of(job);
     gate_.claim(job, *this);
@@ -293,7 +293,7 @@ void Connection::admitted(JobId job) {
 }
 
 void Connection::refused(const RefuseJob& refusal) {
-    answer_problem({problem_of(refusal.reason), {}}, refusal.retry_after);
+    answer_problem(gate_.objection_to(arrival_.pool, refusal.reason), refusal.retry_after);
     log_refusal(refusal.reason);
     go_on();
 }

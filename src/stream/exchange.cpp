@@ -17,6 +17,7 @@ void clean(Exchange& exchange) {
         text->clear();
         if (text->capacity() > kept_text_max) *text = std::string();
     }
+    exchange.trouble = {};
     exchange.body.clear();
     exchange.answer.clear();
 }
