@@ -1,7 +1,7 @@
 # The verbs of the project. `make` lists them; the words after ## are the list.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help build test sim mutants asan tsan fuzz bench coverage format lint install-deps clean
+.PHONY: help run build test sim mutants asan tsan fuzz bench coverage format lint install-deps clean
 
 SEEDS ?= 1..20000
 FUZZ_SECONDS ?= 60
@@ -10,6 +10,10 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp
 
 # $(call built,PRESET[,TARGET]): configure and build one preset in build/PRESET
 built = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build build/$(1) $(if $(2),--target $(2))
+
+run: install-deps ## serve the bundled example: a FastAPI worker per GPU (or four on the CPU) behind one address
+	@$(call built,release,turnpike)
+	@examples/fastapi/run "$(CURDIR)/build/release/turnpike"
 
 build: install-deps ## the release binaries, in build/release/
 	$(call built,release)
@@ -36,8 +40,10 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	$(call built,fuzz)
 	tools/fuzz $(FUZZ_SECONDS)
 
-bench: build ## run the benchmarks
+bench: build ## run the benchmarks; the gate's stand beside HAProxy's
+	@tools/install-deps haproxy wrk
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
+	@bench/gate_against_haproxy.py
 
 coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE_CORE_MIN (95) percent
 	find build/coverage -name '*.gcda' -delete 2>/dev/null || true

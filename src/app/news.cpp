@@ -45,7 +45,10 @@ std::string seconds_text(Duration duration) {
 }  // namespace
 
 News::News(const Config& config, const std::vector<LaneFacts>& lanes)
-    : config_(config), lanes_(lanes), states_(lanes.size(), LaneState::starting) {}
+    : config_(config),
+      lanes_(lanes),
+      states_(lanes.size(), LaneState::starting),
+      said_(lanes.size()) {}
 
 void News::opened(const Address& bound, bool keys_are_required) {
     const bool is_v6 = bound.host.find(':') != std::string::npos;
@@ -98,6 +101,14 @@ void News::tell(const ReportSlowJob& report) {
 }
 
 void News::look(const std::string& log_problem, const std::string& keys_problem) {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        const bool waits =
+            states_[lane] == LaneState::starting || states_[lane] == LaneState::loading;
+        if (!waits || lanes_[lane].trouble == said_[lane]) continue;
+        said_[lane] = lanes_[lane].trouble;
+        if (!said_[lane].empty())
+            say("lane {} waits for its worker, {}: {}", lane, lanes_[lane].worker, said_[lane]);
+    }
     if (log_problem != log_problem_ && !log_problem.empty()) say("job log: {}", log_problem);
     if (keys_problem != keys_problem_ && !keys_problem.empty()) say("API keys: {}", keys_problem);
     log_problem_ = log_problem;

@@ -21,7 +21,7 @@ public:
     void tell(const ReportModelFailing& report);
     void tell(const ReportNoMajority& report);
     void tell(const ReportSlowJob& report);
-    /// What is wrong with the log and the keys; said when it changes.
+    /// What is wrong with lanes that do not come up, the log and the keys; said when it changes.
     void look(const std::string& log_problem, const std::string& keys_problem);
     void stopping(bool is_first, Duration patience, const View& view);
     void stopped();
@@ -32,6 +32,7 @@ private:
     const Config& config_;
     const std::vector<LaneFacts>& lanes_;
     std::vector<LaneState> states_;
+    std::vector<std::string> said_;  // of each lane's trouble
     std::string url_;
     std::string log_problem_;
     std::string keys_problem_;

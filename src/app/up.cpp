@@ -18,8 +18,10 @@
 #include "app/driver.h"
 #include "app/environment.h"
 #include "app/news.h"
+#include "app/print.h"
 #include "gate/gate.h"
 #include "gate/listener.h"
+#include "os/limits.h"
 #include "os/runtime_folder.h"
 #include "supervisor/supervisor.h"
 
@@ -227,6 +229,19 @@ void House::serve() {
     news_.stopped();
 }
 
+/// Connections beyond what the system allows would starve the workers' links of descriptors.
+void fit_connections(GateConfig& gate, const OpenFiles& files) {
+    constexpr std::uint64_t other_files = 1024;  // links, spool files, logs
+    const std::uint64_t room =
+        files.now > 2 * other_files ? files.now - other_files : files.now / 2;
+    if (room >= gate.connections_max) return;
+    advise(
+        fmt::format("only {} open files are allowed (ulimit -n), so at most {} clients may be "
+                    "connected at once",
+                    files.now, room));
+    gate.connections_max = static_cast<std::uint32_t>(room);
+}
+
 int fail(const std::string& message, int code) {
     fmt::print(stderr, "turnpike: {}\n", message);
     return code;
@@ -247,6 +262,7 @@ int up(const UpOptions& options) {
     const auto keys = key_file();
     if (!keys) return fail(keys.error(), 1);
     std::signal(SIGPIPE, SIG_IGN);
+    fit_connections(config->gate, raise_open_files());
     House house(*std::move(config), *std::move(log), *std::move(folder), *keys);
     if (const auto problem = house.open()) return fail(*problem, 1);
     house.serve();

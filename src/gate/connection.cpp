@@ -99,6 +99,7 @@ bool Connection::make_room() {
                           (exchange_->body.size() > read_size || declared_ > read_size);
     if (in_.size() < read_size) in_.resize(read_size);
     if (is_large && in_.size() < read_size_max) in_.resize(read_size_max);
+    if (!is_large && in_size_ == 0 && in_.size() > read_size) in_ = std::string(read_size, '\0');
     if (in_size_ < in_.size()) return true;
     if (in_start_ > 0) {
         std::memmove(in_.data(), in_.data() + in_start_, in_size_ - in_start_);
@@ -269,7 +270,7 @@ void Connection::admitted(JobId job) {
     const http::RequestHead& head = parser_.head();
     job_ = job;
     has_ended_ = false;
-    sent_at_ = Instant{};
+    queued_at_.reset();
     record_.job = job;
     record_.id = gate_.names_.name_of(job);
     gate_.claim(job, *this);
@@ -292,7 +293,7 @@ void Connection::admitted(JobId job) {
 }
 
 void Connection::refused(const RefuseJob& refusal) {
-    answer_problem({problem_of(refusal.reason), {}}, refusal.retry_after);
+    answer_problem(gate_.objection_to(arrival_.pool, refusal.reason), refusal.retry_after);
     log_refusal(refusal.reason);
     go_on();
 }

@@ -118,6 +118,7 @@ private:
     void cut();
     void close();
     void release_job();
+    [[nodiscard]] Duration queue_time() const;
     [[nodiscard]] JobMarks marks() const;
 
     Gate& gate_;
@@ -146,6 +147,7 @@ private:
     ExchangePtr exchange_;
     JobRecord record_;
     Instant arrived_at_{};
+    std::optional<Instant> queued_at_;
     Instant sent_at_{};
     std::optional<Objection> objection_;  // to the body
     bool has_left_ = false;               // the client

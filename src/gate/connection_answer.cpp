@@ -37,7 +37,7 @@ void Connection::ended(const EndJob& end) {
     record_.attempts = end.attempts;
     record_.outcome = outcome_of(end.reason);
     record_.reason = end.reason;
-    record_.queue = (has_run ? sent_at_ : now) - arrived_at_;
+    record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
     if (has_left_) return close();
     if (state_ == State::answering) {  // a flowing answer: the rest of it, or the end of it
@@ -51,11 +51,18 @@ void Connection::ended(const EndJob& end) {
          end.reason == EndReason::model_failed)) {
         answer_job();
     } else {
-        answer_problem(
-            objection_ ? *std::exchange(objection_, {}) : Objection{problem_of(end.reason), {}},
-            end.retry_after);
+        answer_problem(objection_
+                           ? *std::exchange(objection_, {})
+                           : gate_.objection_to(arrival_.pool, end.reason, exchange_->trouble),
+                       end.retry_after);
     }
     go_on();
+}
+
+/// From the last byte of its body to its last attempt, or to now.
+Duration Connection::queue_time() const {
+    if (!queued_at_) return Duration::zero();
+    return (record_.attempts > 0 ? sent_at_ : gate_.around_.clock.now()) - *queued_at_;
 }
 
 JobMarks Connection::marks() const {
@@ -65,7 +72,7 @@ JobMarks Connection::marks() const {
             .lane = has_run ? std::optional(record_.lane.value) : std::nullopt,
             .attempts = record_.attempts,
             .generation = exchange_->generation.is_none() ? 0 : exchange_->generation.value,
-            .queue = (has_run ? sent_at_ : now) - arrived_at_,
+            .queue = queue_time(),
             .run = has_run ? now - sent_at_ : Duration::zero()};
 }
 
@@ -200,7 +207,7 @@ void Connection::wait_to_write() {
 void Connection::answered() {
     release_job();
     gate_.wait_for(*this, Wait::nothing);
-    if (out_.capacity() > kept_out_max) out_ = {};
+    if (out_.capacity() > kept_out_max) out_ = std::string();
     parser_.reset();
     if (manner_.keeps_alive && !gate_.is_shutting_down_) {
         while (!unread().empty()) {  // what is left of a body that nobody wanted, all of it here

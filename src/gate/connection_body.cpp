@@ -100,6 +100,7 @@ void Connection::queue_job() {
         }
     }
     state_ = State::waiting;
+    queued_at_ = gate_.around_.clock.now();
     gate_.around_.deliver(BodyCompleted{job_, Bytes{size}});
     go_on();
 }

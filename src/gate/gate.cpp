@@ -154,6 +154,18 @@ void Gate::log_end(const JobRecord& record) {
     around_.log.push(record);
 }
 
+Objection Gate::objection_to(PoolId pool, EndReason reason, std::string_view trouble) const {
+    Objection objection{problem_of(reason), {}};
+    if (reason == EndReason::worker_died || reason == EndReason::poison) objection.detail = trouble;
+    if (reason != EndReason::no_lane) return objection;
+    for (const LaneView& lane : around_.engine.view(around_.clock.now()).lanes)
+        if (lane.pool == pool)
+            objection.detail +=
+                fmt::format("{}lane {}: {} ({})", objection.detail.empty() ? "" : ", ",
+                            lane.lane.value, name_of(lane.state), name_of(lane.reason));
+    return objection;
+}
+
 std::string_view Gate::date() {
     constexpr std::int64_t second_ns = 1'000'000'000;
     const std::int64_t second = around_.clock.unix_ns(around_.clock.now()) / second_ns;

@@ -82,6 +82,9 @@ private:
     [[nodiscard]] AccessControl::Keys keys() const {
         return {.ring = around_.keys.ring(), .are_required = around_.keys.is_required()};
     }
+    /// Why a job of this pool has no answer, with what a client should know of it.
+    [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason,
+                                         std::string_view trouble = {}) const;
     std::string_view date();
 
     Surroundings around_;

@@ -200,7 +200,7 @@ void Answer::clear() {
     detach();
     for (std::string* memory : {&front_, &back_, &head_.fields}) {
         memory->clear();
-        if (memory->capacity() > kept_memory_max) *memory = {};
+        if (memory->capacity() > kept_memory_max) *memory = std::string();
     }
     front_read_ = 0;
     head_ = {.fields = std::move(head_.fields)};

@@ -50,7 +50,7 @@ void Body::read(const Store& store, std::uint64_t offset, std::shared_ptr<std::s
 
 void Body::clear() {
     memory_.clear();
-    if (memory_.capacity() > kept_memory_max) memory_ = {};
+    if (memory_.capacity() > kept_memory_max) memory_ = std::string();
     size_ = written_ = 0;
     file_ = nullptr;
 }

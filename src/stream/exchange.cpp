@@ -15,8 +15,9 @@ void clean(Exchange& exchange) {
     exchange.job = {};
     for (std::string* text : {&exchange.target, &exchange.fields}) {
         text->clear();
-        if (text->capacity() > kept_text_max) *text = {};
+        if (text->capacity() > kept_text_max) *text = std::string();
     }
+    exchange.trouble = {};
     exchange.body.clear();
     exchange.answer.clear();
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/words.h"
@@ -28,6 +29,7 @@ struct Exchange {
 
     // written by the supervisor, for the latest attempt
     Generation generation;
+    std::string_view trouble;  // how the latest attempt broke; empty: it did not
     Answer answer;
 };
 

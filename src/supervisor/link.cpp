@@ -123,7 +123,7 @@ void Link::drop_socket() {
     is_reading_ = is_writing_ = is_paused_ = is_telling_ = was_resumed_ = false;
     connect_timer_.cancel();
     piece_ = nullptr;
-    if (in_.size() > read_size) in_ = {};
+    if (in_.size() > read_size) in_ = std::string();  // {} would keep its memory
     error_code ignored;
     socket_.close(ignored);
 }
@@ -295,7 +295,7 @@ void Link::finish() {
         state_ = State::idle;
         in_size_ = in_taken_ = 0;
         is_paused_ = false;
-        if (in_.size() > read_size && !is_reading_) in_.resize(read_size);
+        if (in_.size() > read_size && !is_reading_) in_ = std::string(read_size, '\0');
         read();
     } else {
         drop_socket();

@@ -105,7 +105,8 @@ void Ride::answer_ended() {
     end(verdict_);
 }
 
-void Ride::answer_broke(Break why, http::Fault) {
+void Ride::answer_broke(Break why, http::Fault fault) {
+    exchange_->trouble = fault == http::Fault::none ? sentence_of(why) : http::sentence_of(fault);
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     end(why == Break::refused || why == Break::no_link ? Verdict::undelivered : Verdict::broken);
 }

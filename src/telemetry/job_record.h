@@ -20,7 +20,7 @@ struct JobRecord {
     LaneId lane;   // of the last attempt; none: it never ran
     Text<48> gpu;  // of that lane, as people call it ("0", "0,1"); empty: none
     std::int64_t arrived_unix_ns = 0;
-    Duration queue = Duration::zero();  // from arrival to the last attempt
+    Duration queue = Duration::zero();  // from the end of its body to the last attempt
     Duration run = Duration::zero();    // from there to the end
     std::uint32_t attempts = 0;
     int status = 0;  // 0: none was sent
