@@ -33,7 +33,7 @@ class Client:
     def __init__(self, port, deadline_s=30.0):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=deadline_s)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.unread = b""
+        self.unread = bytearray()
 
     def __enter__(self):
         return self
@@ -58,23 +58,27 @@ class Client:
         return self.send("\r\n".join([*lines, "", ""]).encode() + (body or b""))
 
     def _more(self):
-        data = self.socket.recv(65536)
+        data = self.socket.recv(1 << 18)
         self.unread += data
         return bool(data)
 
     def _line(self):
         while b"\r\n" not in self.unread:
             if not self._more():
-                raise Truncated(self.unread)
-        line, self.unread = self.unread.split(b"\r\n", 1)
-        return line
+                raise Truncated(bytes(self.unread))
+        line = self._take(self.unread.index(b"\r\n") + 2)
+        return line[:-2]
+
+    def _take(self, size):
+        data = bytes(self.unread[:size])
+        del self.unread[:size]
+        return data
 
     def exactly(self, size):
         while len(self.unread) < size:
             if not self._more():
-                raise Truncated(self.unread)
-        data, self.unread = self.unread[:size], self.unread[size:]
-        return data
+                raise Truncated(bytes(self.unread))
+        return self._take(size)
 
     def is_closed(self):
         """Waits until the other side closes; False: more bytes came instead."""
@@ -120,5 +124,5 @@ class Client:
         else:
             while self._more():
                 pass
-            answer.body, self.unread = self.unread, b""
+            answer.body = self._take(len(self.unread))
         return answer

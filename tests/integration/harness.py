@@ -28,6 +28,8 @@ except ImportError as missing:
 PYTHON = "/usr/bin/python3"
 HERE = Path(__file__).resolve().parent
 TURNPIKE = os.environ.get("TURNPIKE", str(HERE.parents[1] / "build/dev/turnpike"))
+if not os.access(TURNPIKE, os.X_OK):
+    sys.exit(f"there is no binary to test; build it, or name it with TURNPIKE=: {TURNPIKE}")
 DEADLINE_S = 30.0  # only a hang reaches it
 numbers = itertools.count(1)  # of whatever needs a name of its own
 

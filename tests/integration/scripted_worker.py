@@ -70,22 +70,24 @@ class ScriptedWorker:
     """GET /health is answered by itself while `is_healthy`. Other requests go to `behave(request)`,
     or, without it, wait in take()."""
 
-    def __init__(self, behave=None, port=0, reads_bodies=True):
-        self.behave, self.reads_bodies = behave, reads_bodies
+    def __init__(self, behave=None, host="127.0.0.1", reads_bodies=True):
+        self.behave, self.host, self.reads_bodies = behave, host, reads_bodies
         self.is_healthy = True
+        self.health_status = 200
         self.seen = []  # "METHOD target" of each
         self.probes = 0
         self.waiting = queue.Queue()
         self.connections = []
-        self._bind(port)
+        self._bind(0)
         self.port = self.listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
         self.revive()
 
     def _bind(self, port):
-        self.listener = socket.socket()
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        self.listener = socket.socket(family)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind(("127.0.0.1", port))
+        self.listener.bind((self.host, port))
 
     def revive(self):
         self.listener.listen(512)
@@ -136,7 +138,7 @@ class ScriptedWorker:
             self.probes += 1
             if not self.is_healthy:
                 return False
-            request.reply(b"ok")
+            request.reply(b"ok", status=self.health_status)
         else:
             self.seen.append(f"{request.method} {request.target}")
             if self.behave:

@@ -140,6 +140,29 @@ class Shutdown(Case):
         self.assertEqual(gate.process.wait(), 0)
         self.assertNotIn("GET /one-more", worker.seen)
 
+    def test_under_load_every_job_that_a_worker_saw_is_answered(self):
+        def work(request):
+            time.sleep(0.005)
+            request.reply(request.target.encode())
+        workers = [self.scripted(work) for _ in range(3)]
+        gate = self.gate(workers)
+
+        def go_on_asking(number):
+            answered = []
+            while True:
+                target = f"/{number}-{len(answered)}"
+                try:
+                    answer = gate.ask("POST", target, b"x")
+                except (Truncated, OSError):  # the gate took no more
+                    return answered
+                self.assertEqual((answer.status, answer.body), (200, target.encode()))
+                answered.append(f"POST {target}")
+        asking = [self.later(go_on_asking, i) for i in range(24)]
+        wait_until(lambda: gate.pool()["jobs"]["finished"] > 100, "they are at it")
+        self.assertEqual(self.stop(gate), 0)
+        answered = [target for future in asking for target in future.result()]
+        self.assertCountEqual(answered, [target for worker in workers for target in worker.seen])
+
     def test_the_log_is_whole_when_it_ends(self):
         log = self.folder / "shutdown.jsonl"
         gate, worker, running, first, second = self.busy_gate("--log-jobs", str(log))
