@@ -68,7 +68,7 @@ bool is_same_answer(const ProofConfig& rule, std::string_view a, std::string_vie
 std::optional<std::string> objection_to(const ProofConfig& rule) {
     if (rule.compare == Compare::exact || rule.expected.empty() || parsed(rule.expected))
         return std::nullopt;
-    return "proof.expect_json is not valid JSON";
+    return "is not valid JSON";
 }
 
 std::uint32_t AnswerGroups::group_of(const ProofConfig& rule, const std::string& answer) {
