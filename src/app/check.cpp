@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "app/checked_config.h"
 #include "app/command.h"
 #include "app/config_choice.h"
+#include "app/environment.h"
 #include "app/print.h"
 #include "config/example.h"
 
@@ -78,13 +80,27 @@ std::string mistakes_json(std::span<const Mistake> mistakes) {
     return json::serialize(json::object{{"mistakes", std::move(list)}}) + "\n";
 }
 
+namespace {
+
+int tell_what_is_served(const Config& config, const CheckCommand& command) {
+    const int printed = print(command.json ? served_json(config) : served_text(config));
+    const auto path = key_file();
+    if (!path) return complain(path.error());
+    if (const auto objection =
+            objection_to_listening(config.gate, KeyFile(*path, key_need(config.gate))))
+        return complain(*objection);
+    return printed;
+}
+
+}  // namespace
+
 int run(const CheckCommand& command) {
     if (command.example) return print(example_text());
     const auto path =
         choose_config({.said = command.config, .attaches = !command.flags.attach.empty()});
     if (!path) return complain(path.error(), exit_usage);
-    const auto config = make_config(*path, command.flags);
-    if (config) return print(command.json ? served_json(*config) : served_text(*config));
+    const auto config = checked_config(*path, command.flags);
+    if (config) return tell_what_is_served(*config, command);
     if (!command.json) {
         advise(mistakes_text(config.error()));
         return exit_usage;

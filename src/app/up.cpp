@@ -15,6 +15,8 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "app/check.h"
+#include "app/checked_config.h"
 #include "app/driver.h"
 #include "app/environment.h"
 #include "app/news.h"
@@ -68,10 +70,6 @@ std::vector<LogTarget> log_targets(const LogConfig& config) {
     return targets;
 }
 
-bool is_loopback(const std::string& host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 /// Everything that runs. Members are made in the order in which they need each other.
 class House {
 public:
@@ -79,9 +77,7 @@ public:
         : config_(std::move(config)),
           log_(std::move(log)),
           folder_(std::move(folder)),
-          keys_(std::move(keys_path), is_loopback(config_.gate.listen.host)
-                                          ? KeyFile::Need::if_there_are_any
-                                          : KeyFile::Need::required),
+          keys_(std::move(keys_path), key_need(config_.gate)),
           listener_(loop_),
           lanes_(facts_of(config_)),
           engine_(engine_settings(config_, random_bits())),
@@ -93,7 +89,6 @@ public:
     void serve();
 
 private:
-    std::optional<std::string> refusal_to_listen() const;
     void carry_out(const Action& action);
     void watch_signals();
     void look_now_and_then();
@@ -127,17 +122,8 @@ private:
     bool is_leaving_ = false;
 };
 
-std::optional<std::string> House::refusal_to_listen() const {
-    if (!keys_.problem().empty()) return keys_.problem();
-    if (!keys_.is_required() || !keys_.ring().empty()) return std::nullopt;
-    return fmt::format(
-        "{} can be reached from other machines, so API keys are needed; make one "
-        "first: turnpike key new NAME",
-        config_.gate.listen.host);
-}
-
 std::optional<std::string> House::open() {
-    if (auto refusal = refusal_to_listen()) return refusal;
+    if (auto objection = objection_to_listening(config_.gate, keys_)) return objection;
     const auto bound = listener_.bind(config_.gate.listen);
     if (!bound) return bound.error();
     if (const auto done = listener_.bind_unix(folder_.path_of("socket")); !done)
@@ -242,11 +228,6 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
     gate.connections_max = static_cast<std::uint32_t>(room);
 }
 
-int fail(const std::string& message, int code) {
-    fmt::print(stderr, "turnpike: {}\n", message);
-    return code;
-}
-
 }  // namespace
 
 int up(const UpOptions& options) {
@@ -256,17 +237,17 @@ int up(const UpOptions& options) {
         return 2;
     }
     auto folder = RuntimeFolder::take(runtime_place(), options.name);
-    if (!folder) return fail(folder.error(), 1);
+    if (!folder) return complain(folder.error());
     auto log = LogSink::open({.targets = log_targets(config->log), .utc_offset = utc_offset()});
-    if (!log) return fail(log.error(), 1);
+    if (!log) return complain(log.error());
     const auto keys = key_file();
-    if (!keys) return fail(keys.error(), 1);
+    if (!keys) return complain(keys.error());
     std::signal(SIGPIPE, SIG_IGN);
     fit_connections(config->gate, raise_open_files());
     House house(*std::move(config), *std::move(log), *std::move(folder), *keys);
-    if (const auto problem = house.open()) return fail(*problem, 1);
+    if (const auto problem = house.open()) return complain(*problem);
     house.serve();
-    return 0;
+    return exit_done;
 }
 
 }  // namespace turnpike

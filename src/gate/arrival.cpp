@@ -154,23 +154,24 @@ bool Reception::is_aside(const Arrival& arrival, const http::RequestHead& head) 
 
 void append_forwarded_fields(std::string& out, const Forwarded& from) {
     constexpr std::string_view forwarded = "X-Forwarded-For";
-    std::string_view hops;
     http::append_field(out, "Host", from.head.host.empty() ? "localhost" : from.head.host);
+    std::string hops;
+    const auto add_hop = [&](std::string_view hop) {
+        if (!hops.empty() && !hop.empty()) hops.append(", ");
+        hops.append(hop);
+    };
     for (const http::Field& field : from.head.fields) {
         if (http::is_hop_by_hop(field, from.head.fields)) continue;
-        if (http::is_named(field.name, "host")) continue;
         if (is_own_field(field.name) || AccessControl::is_key_field(field.name, from.keys))
             continue;
+        if (http::is_named(field.name, "host")) continue;
         if (http::is_named(field.name, forwarded))
-            hops = field.value;
+            add_hop(field.value);
         else
             http::append_field(out, field.name, field.value);
     }
-    if (!from.client.empty() || !hops.empty()) {
-        out.append(forwarded).append(": ").append(hops);
-        if (!hops.empty() && !from.client.empty()) out.append(", ");
-        out.append(from.client).append("\r\n");
-    }
+    add_hop(from.client);
+    if (!hops.empty()) http::append_field(out, forwarded, hops);
     http::append_field(out, "Turnpike-Job", from.job);
 }
 

@@ -119,6 +119,7 @@ void Connection::answer_job() {
 void Connection::answer_moved() {
     const std::shared_ptr<Connection> self = shared_from_this();  // the client may turn out gone
     const AnswerState answer = exchange_->answer.state();
+    if (answer == AnswerState::lost) return cut();
     if (state_ == State::waiting && answer == AnswerState::flowing) return answer_job();
     if (state_ == State::answering && is_job_answer_ && !is_blocked_) write();
 }

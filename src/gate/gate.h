@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "config/config.h"
 #include "core/action.h"

@@ -1,5 +1,6 @@
 #include "gate/model_field.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -11,6 +12,8 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t name_max = 256;  // longer ones name no pool
+constexpr std::size_t depth_max = 512;
+constexpr std::string_view wanted = "model";
 
 /// What the parser calls. Keys and strings come in parts.
 struct Events {
@@ -25,17 +28,16 @@ struct Events {
     std::string value;  // of "model"
     bool has_value = false;
 
-    [[nodiscard]] bool is_model() const { return depth == 1 && is_object && key == "model"; }
+    [[nodiscard]] bool is_model() const { return depth == 1 && is_object && key == wanted; }
     bool open() { return ++depth, true; }
     bool close() { return --depth, true; }
-    bool keep_key(json::string_view part) {
-        if (depth == 1 && key.size() < sizeof "model") key.append(part.data(), part.size());
+    /// One byte more than `most`, so that what is too long can be told.
+    static bool keep(std::string& text, json::string_view part, std::size_t most) {
+        text.append(part.data(), std::min(part.size(), most + 1 - text.size()));
         return true;
     }
-    bool keep_value(json::string_view part) {
-        if (is_model() && value.size() < name_max) value.append(part.data(), part.size());
-        return true;
-    }
+    bool keep_key(json::string_view part) { return depth != 1 || keep(key, part, wanted.size()); }
+    bool keep_value(json::string_view part) { return !is_model() || keep(value, part, name_max); }
     bool next() { return key.clear(), true; }
 
     using Error = json::error_code;
@@ -50,11 +52,12 @@ struct Events {
     bool on_array_begin(Error&) { return open(); }
     bool on_array_end(std::size_t, Error&) { return close() && (depth != 1 || next()); }
     bool on_key_part(View part, std::size_t, Error&) { return keep_key(part); }
-    bool on_key(View part, std::size_t, Error&) { return keep_key(part); }
-    bool on_string_part(View part, std::size_t, Error&) {
-        if (is_model() && !has_value && value.empty()) has_value = true;
-        return keep_value(part);
+    bool on_key(View part, std::size_t, Error&) {
+        keep_key(part);
+        if (is_model()) value.clear(), has_value = false;  // of two, the last counts
+        return true;
     }
+    bool on_string_part(View part, std::size_t, Error&) { return keep_value(part); }
     bool on_string(View part, std::size_t, Error&) {
         if (is_model()) has_value = true;
         return keep_value(part) && (depth != 1 || next());
@@ -72,7 +75,7 @@ struct Events {
 }  // namespace
 
 struct ModelField::Reader {
-    json::basic_parser<Events> parser{json::parse_options{}};
+    json::basic_parser<Events> parser{json::parse_options{.max_depth = depth_max}};
     json::error_code error;
 };
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
 namespace turnpike {

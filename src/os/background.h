@@ -8,7 +8,9 @@
 #include <memory>
 #include <utility>
 
-#include <boost/asio/io_context.hpp>
+namespace boost::asio {
+class io_context;
+}
 
 namespace turnpike {
 

@@ -68,15 +68,25 @@ void Answer::append_to_front(std::string_view bytes) {
 }
 
 void Answer::complete() {
-    state_ = AnswerState::complete;
     writer_ = nullptr;
+    if (state_ == AnswerState::lost) return;
+    state_ = AnswerState::complete;
     tell_reader();
 }
 
 void Answer::break_off() {
-    state_ = AnswerState::broken;
     writer_ = nullptr;
+    if (state_ == AnswerState::lost) return;
+    state_ = AnswerState::broken;
     tell_reader();
+}
+
+/// The writer may go on, for nobody; the reader hears that it is over.
+void Answer::lose() {
+    AnswerReader* const reader = reader_;
+    state_ = AnswerState::lost;
+    abandon();
+    if (reader != nullptr) reader->answer_moved();
 }
 
 void Answer::abandon() {
@@ -171,7 +181,7 @@ void Answer::read_front(const Store& store) {
             ring->is_reading = false;
             Answer* owner = ring->owner;
             if (owner == nullptr) return;
-            if (result.first != 0) return owner->break_off();
+            if (result.first != 0) return owner->lose();
             ring->read += result.second.size();
             owner->front_ = std::move(result.second);
             owner->front_read_ = 0;

@@ -47,8 +47,9 @@ struct AnswerHead {
 
 /// none ─▶ held ─────▶ complete      short: read when complete, so that the attempt can be repeated
 ///      └▶ flowing ──┤               long or of unknown length: read as it is made
-///                   └▶ broken       what came is not all
-enum class AnswerState : std::uint8_t { none, held, flowing, complete, broken };
+///                   ├▶ broken       what came is not all
+///                   └▶ lost         our own disk does not give back what it took
+enum class AnswerState : std::uint8_t { none, held, flowing, complete, broken, lost };
 
 class Answer {
 public:
@@ -99,6 +100,7 @@ private:
     void write_back(const Store& store);
     void read_front(const Store& store);
     void written(const Store& store, std::string bytes, int error);
+    void lose();
     void tell_reader();
     void tell_writer(const Store& store);
     void detach();

@@ -11,10 +11,19 @@ namespace json = boost::json;
 
 namespace {
 
+constexpr std::size_t depth_max = 512;
+
 bool is_near(const ProofConfig& rule, double a, double b) {
     if (!std::isfinite(a) || !std::isfinite(b)) return false;
     const double scale = std::max(std::abs(a), std::abs(b));
     return std::abs(a - b) <= std::max(rule.tolerance_absolute, rule.tolerance_relative * scale);
+}
+
+/// Whole numbers stay whole: above 2^53 different ones would become the same double.
+bool is_same_number(const ProofConfig& rule, const json::value& a, const json::value& b) {
+    const bool is_exact = rule.tolerance_absolute == 0 && rule.tolerance_relative == 0;
+    if (is_exact && !a.is_double() && !b.is_double()) return a == b;
+    return is_near(rule, a.to_number<double>(), b.to_number<double>());
 }
 
 bool is_same(const ProofConfig& rule, const json::value& a, const json::value& b);
@@ -27,8 +36,7 @@ bool is_same_object(const ProofConfig& rule, const json::object& a, const json::
 }
 
 bool is_same(const ProofConfig& rule, const json::value& a, const json::value& b) {
-    if (a.is_number() && b.is_number())
-        return a == b || is_near(rule, a.to_number<double>(), b.to_number<double>());
+    if (a.is_number() && b.is_number()) return is_same_number(rule, a, b);
     if (a.kind() != b.kind()) return false;
     if (a.is_object()) return is_same_object(rule, a.get_object(), b.get_object());
     if (!a.is_array()) return a == b;
@@ -41,7 +49,9 @@ bool is_same(const ProofConfig& rule, const json::value& a, const json::value& b
 
 std::optional<json::value> parsed(std::string_view text) {
     json::error_code error;
-    json::value value = json::parse(json::string_view(text.data(), text.size()), error);
+    const json::parse_options options{.max_depth = depth_max};
+    json::value value =
+        json::parse(json::string_view(text.data(), text.size()), error, {}, options);
     if (error) return std::nullopt;
     return value;
 }
@@ -58,7 +68,7 @@ bool is_same_answer(const ProofConfig& rule, std::string_view a, std::string_vie
 std::optional<std::string> objection_to(const ProofConfig& rule) {
     if (rule.compare == Compare::exact || rule.expected.empty() || parsed(rule.expected))
         return std::nullopt;
-    return "proof.expect_json is not valid JSON";
+    return "is not valid JSON";
 }
 
 std::uint32_t AnswerGroups::group_of(const ProofConfig& rule, const std::string& answer) {

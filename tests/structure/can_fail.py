@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Shows that each structure test can fail: on a tiny tree with one fault, for that fault and nothing else.
 
-    can_fail.py Layers | Purity | Style
+    can_fail.py Layers | Purity | Style | Documented
 """
 import os
 import re
@@ -172,6 +172,28 @@ class Style(Fixture):
         ]:
             with self.subTest(path=path, text=text[:40]):
                 self.assert_fails("style.py", {path: text}, expected)
+
+
+class Documented(Fixture):
+    TREE = {"src/gate/problem.cpp": 'Row{Problem::no_job, 404, "no-job", "…"},',
+            "src/gate/own_routes.cpp": 'OwnRoute{http::Method::delete_, "/-/jobs/*", Rule::member, cancel},',
+            "src/gate/reply.cpp": 'append_field(out, "Turnpike-Job", job);', "src/gate/arrival.cpp": "",
+            "src/app/command_words.cpp": '{"up", "Serve: …"}',
+            "docs/http-api.md": "`no-job`, DELETE /-/jobs/ID, Turnpike-Job", "README.md": "turnpike up"}
+
+    def test_a_documented_tree_passes(self):
+        self.assert_passes("documented.py", self.TREE)
+
+    def test_each_gap_is_found(self):
+        for page, text, expected in [
+            ("docs/http-api.md", "DELETE /-/jobs/ID, Turnpike-Job", "the problem `no-job`"),
+            ("docs/http-api.md", "`no-job`, GET /-/jobs/ID, Turnpike-Job", "the route DELETE /-/jobs/ID"),
+            ("docs/http-api.md", "`no-job`, DELETE /-/jobs/ID", "the field Turnpike-Job"),
+            ("README.md", "turnpike", "the command up"),
+            ("src/gate/problem.cpp", "", "no problem was found"),
+        ]:
+            with self.subTest(expected=expected):
+                self.assert_fails("documented.py", self.TREE | {page: text}, expected)
 
 
 unittest.main()
