@@ -123,6 +123,7 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::will_not_die:
         case Reason::drain_asked:
         case Reason::replaced:
+        case Reason::worker_away:
         case Reason::crashed_too_often:
         case Reason::memory_held:
         case Reason::turn_to_load:
@@ -182,6 +183,7 @@ bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::job_stuck:
         case Reason::job_cancelled:
         case Reason::gpu_lost:
+        case Reason::worker_away:
         case Reason::crashed_too_often:
         case Reason::memory_held:
         case Reason::turn_to_load:

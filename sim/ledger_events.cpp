@@ -386,7 +386,8 @@ private:
         if (!to_.was_current(worker) || lane.drained || worker.perhaps_retired || to_.late) return;
         lane.not_before =
             std::max(lane.not_before, to_.now + jittered_min(pool.settings->restart_delay_min));
-        if (++lane.proof_failures_row >= 2) lane.must_stay_down = true;
+        if (++lane.proof_failures_row >= 2 && pool.settings->ownership == Ownership::owned)
+            lane.must_stay_down = true;
     }
 
     Ledger& to_;

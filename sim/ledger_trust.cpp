@@ -217,7 +217,8 @@ void Ledger::take_ballot(KnownWorker& voter, Sure outside) {
     }
     voter.retired = true;
     if (!was_current(voter) || voter.generation != pool_before(voter.pool).good) return;
-    if (++lane.disagreements_row >= 2) lane.must_stay_down = true;
+    if (++lane.disagreements_row >= 2 && pool_of(voter).settings->ownership == Ownership::owned)
+        lane.must_stay_down = true;
 }
 
 }  // namespace turnpike::sim

@@ -17,11 +17,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string text_of(const Address& address) {
-    return address.host.contains(':') ? fmt::format("[{}]:{}", address.host, address.port)
-                                      : fmt::format("{}:{}", address.host, address.port);
-}
-
 std::string counted(std::size_t count, std::string_view one) {
     return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
@@ -66,7 +61,7 @@ std::string served_json(const Config& config) {
 
 std::string mistakes_text(std::span<const Mistake> mistakes) {
     std::string text;
-    for (const Mistake& mistake : mistakes) text += turnpike::text_of(mistake) + '\n';
+    for (const Mistake& mistake : mistakes) text += text_of(mistake) + '\n';
     return text;
 }
 

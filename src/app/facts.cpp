@@ -67,6 +67,12 @@ std::string span_of(const json::object& object, std::string_view key) {
     return span_text(number_of(*value) / (key.ends_with("_ms") ? 1e3 : 1));
 }
 
+std::size_t count_of(const json::object& object, std::string_view key) {
+    const json::value* value = find(object, key);
+    if (value == nullptr || !value->is_number() || number_of(*value) < 0) return 0;
+    return static_cast<std::size_t>(number_of(*value));
+}
+
 const json::array& list_of(const json::object& object, std::string_view key) {
     static const json::array none;
     const json::value* value = find(object, key);

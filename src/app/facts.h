@@ -26,6 +26,9 @@ namespace turnpike {
 /// "0.42 s", "3 ms", "4 min 5 s"; of a number of seconds, or of milliseconds if the key ends in _ms.
 [[nodiscard]] std::string span_of(const boost::json::object&, std::string_view key);
 
+/// 0 if it is not there.
+[[nodiscard]] std::size_t count_of(const boost::json::object& object, std::string_view key);
+
 /// Empty if there is none.
 [[nodiscard]] const boost::json::array& list_of(const boost::json::object&, std::string_view key);
 [[nodiscard]] const boost::json::object& object_of(const boost::json::object&,

@@ -7,6 +7,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "app/lane_words.h"
+
 namespace turnpike {
 
 namespace {
@@ -21,23 +23,6 @@ void say(fmt::format_string<Parts...> text, Parts&&... parts) {
 
 bool serves(LaneState state) { return state == LaneState::ready || state == LaneState::busy; }
 
-/// What a state means for the worker of somebody else.
-std::string_view words_for(LaneState state) {
-    switch (state) {
-        case LaneState::starting:
-        case LaneState::loading: return "waits for its worker";
-        case LaneState::proving: return "proves itself";
-        case LaneState::ready:
-        case LaneState::busy: return "serves";
-        case LaneState::draining: return "finishes its jobs";
-        case LaneState::drained: return "is drained";
-        case LaneState::backoff: return "is out of the pool";
-        case LaneState::failed: return "has failed";
-        case LaneState::quarantined: return "is quarantined";
-    }
-    return "";
-}
-
 std::string seconds_text(Duration duration) {
     return fmt::format("{:g} s", std::chrono::duration<double>(duration).count());
 }
@@ -51,9 +36,7 @@ News::News(const Config& config, const std::vector<LaneFacts>& lanes)
       said_(lanes.size()) {}
 
 void News::opened(const Address& bound, bool keys_are_required) {
-    const bool is_v6 = bound.host.find(':') != std::string::npos;
-    url_ =
-        fmt::format("http://{}{}{}:{}", is_v6 ? "[" : "", bound.host, is_v6 ? "]" : "", bound.port);
+    url_ = "http://" + text_of(bound);
     say("serving on {}", url_);
     say("{} lane{} in {} pool{}; look with: turnpike status, or {}/-/status", lanes_.size(),
         lanes_.size() == 1 ? "" : "s", config_.pools.size(), config_.pools.size() == 1 ? "" : "s",
@@ -70,11 +53,16 @@ void News::tell(const ReportLane& report) {
     LaneState& state = states_[report.lane.value];
     const bool is_new = words_for(state) != words_for(report.state);
     state = report.state;
-    if (!is_new || report.reason == Reason::shutting_down) return;
+    // Why a worker is away is known only when it was asked: look() says it.
+    if (!is_new || report.reason == Reason::shutting_down || report.reason == Reason::worker_away)
+        return;
     std::string why;
-    if (report.reason != Reason::none) why = fmt::format(" ({})", name_of(report.reason));
-    if (!serves(state) && !facts.trouble.empty()) why += fmt::format(": {}", facts.trouble);
-    say("lane {} {}, {}{}", report.lane.value, words_for(state), facts.worker, why);
+    if (!serves(state)) {
+        said_[report.lane.value] = facts.trouble;
+        why = facts.trouble.empty() ? words_for(report.reason) : facts.trouble;
+    }
+    say("lane {} {}, {}{}{}", report.lane.value, words_for(state), facts.worker,
+        why.empty() ? "" : ": ", why);
     say_when_all_serve();
 }
 

@@ -1,6 +1,5 @@
 #include "app/status.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "app/command.h"
 #include "app/environment.h"
 #include "app/facts.h"
+#include "app/lane_words.h"
 #include "app/print.h"
 #include "app/running_gate.h"
 
@@ -24,8 +24,8 @@ std::string header(std::string_view gate, const json::object& page, Look look) {
     const bool ends = is_true(page, "shutting_down");
     const bool ready = is_true(page, "ready");
     const std::string state = ends ? "shutting down" : ready ? "ready" : "not ready";
-    return fmt::format("gate {}  version {}  up {}  {}\n", tame(gate), text_of(page, "version"),
-                       span_of(page, "uptime_s"),
+    return fmt::format("gate {}  {}  version {}  up {}  {}\n", tame(gate), text_of(page, "address"),
+                       text_of(page, "version"), span_of(page, "uptime_s"),
                        painted(state, ready && !ends ? Paint::green : Paint::yellow, look));
 }
 
@@ -92,13 +92,16 @@ std::string aboard(const json::object& lane) {
             fmt::format("{}{} {}", i == 0 ? "" : ", ", text_of(job, "id"), span_of(job, "run_s"));
     }
     if (jobs.size() > shown_max) text += fmt::format(" and {} more", jobs.size() - shown_max);
+    const std::size_t in_all = count_of(lane, "aboard");
+    if (in_all > jobs.size())
+        text += fmt::format("{}{} cancelled, still at work", text.empty() ? "" : ", ",
+                            in_all - jobs.size());
     return text;
 }
 
-/// "unhealthy: connection refused"
+/// "its worker does not answer yet: the connection is refused"
 std::string why(const json::object& lane) {
-    std::string reason = text_of(lane, "reason");
-    std::ranges::replace(reason, '_', ' ');
+    const std::string reason(words_for_reason(text_of(lane, "reason")));
     const std::string trouble = text_of(lane, "trouble");
     return reason + (reason.empty() || trouble.empty() ? "" : ": ") + trouble;
 }

@@ -8,6 +8,11 @@
 #include "config/reading.h"
 
 namespace turnpike {
+
+std::string text_of(const Address& address) {
+    const bool is_v6 = address.host.contains(':');
+    return (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
 namespace {
 
 constexpr std::size_t file_size_max = 1024 * 1024;

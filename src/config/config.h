@@ -28,6 +28,9 @@ struct Address {
     friend bool operator==(const Address&, const Address&) = default;
 };
 
+/// "127.0.0.1:8000", "[::1]:8000"
+[[nodiscard]] std::string text_of(const Address& address);
+
 /// http://host[:port][/prefix], of an attached worker.
 struct WorkerUrl {
     std::string text;  // as it was written

@@ -29,6 +29,14 @@ LaneStatus status_without_worker(const State& s, const Lane& lane) {
     return {LaneState::starting, Reason::none};
 }
 
+LaneStatus status_coming_up(const State& s, const Worker& worker) {
+    const Pool& pool = s.pool_of(s.lanes[worker.lane.value]);
+    if (pool.settings.ownership == Ownership::attached)
+        return {LaneState::backoff, Reason::worker_away};
+    return {worker.state == WorkerState::starting ? LaneState::starting : LaneState::loading,
+            Reason::none};
+}
+
 LaneStatus status_serving(const Lane& lane, const Worker& worker) {
     switch (worker.hold) {
         case Hold::retire: return {LaneState::draining, worker.why};
@@ -47,8 +55,8 @@ LaneStatus status_of(const State& s, const Lane& lane) {
     if (lane.current == nullptr) return status_without_worker(s, lane);
     const Worker& worker = *lane.current;
     switch (worker.state) {
-        case WorkerState::starting: return {LaneState::starting, Reason::none};
-        case WorkerState::loading: return {LaneState::loading, Reason::none};
+        case WorkerState::starting:
+        case WorkerState::loading: return status_coming_up(s, worker);
         case WorkerState::proving: return {LaneState::proving, worker.why};
         case WorkerState::serving: return status_serving(lane, worker);
         case WorkerState::stopping:

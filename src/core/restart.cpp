@@ -51,7 +51,8 @@ void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     lane.restart.not_before = s.now;
     lane.restart.why = why;
     const bool answered_wrong = why == Reason::proof_failed || why == Reason::disagrees;
-    if (lane.proofs_failed >= proofs_failed_max)
+    const bool is_owned = s.pool_of(lane).settings.ownership == Ownership::owned;
+    if (lane.proofs_failed >= proofs_failed_max && is_owned)
         return lane::turn_off(s, lane, LaneMode::quarantined,
                               answered_wrong ? why : Reason::disagrees);
     if (answered_wrong) {

@@ -91,6 +91,7 @@ std::string_view name_of(Reason value) {
         case Reason::replaced: return "replaced";
         case Reason::reload_abandoned: return "reload_abandoned";
         case Reason::shutting_down: return "shutting_down";
+        case Reason::worker_away: return "worker_away";
         case Reason::crashed_too_often: return "crashed_too_often";
         case Reason::memory_held: return "memory_held";
         case Reason::turn_to_load: return "turn_to_load";

@@ -131,6 +131,7 @@ enum class Reason : std::uint8_t {
     shutting_down,
     // of a wait
     crashed_too_often,  // crash_limit
+    worker_away,        // attached, and its health path does not answer
     memory_held,        // the old worker's memory is still taken
     turn_to_load,       // load_parallel
     failing_jobs,       // fail_streak

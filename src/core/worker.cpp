@@ -160,6 +160,7 @@ bool was_ordered(Reason why) {
         case Reason::proof_failed:
         case Reason::proof_silent:
         case Reason::crashed_too_often:
+        case Reason::worker_away:
         case Reason::memory_held:
         case Reason::turn_to_load:
         case Reason::failing_jobs:

@@ -253,8 +253,9 @@ void Connection::take_job(const http::RequestHead& head) {
     record_.method.assign(http::name_of(head.method));
     record_.path.assign(arrival_.target.substr(0, arrival_.target.find('?')));
     if (declared_ > gate_.around_.config.gate.body_max.count) {
-        answer_problem({Problem::body_too_large, "Content-Length is " + std::to_string(declared_)});
-        return log_refusal(EndReason::body_failed);
+        log_refusal(Problem::body_too_large, EndReason::body_failed);
+        return answer_problem(
+            {Problem::body_too_large, "Content-Length is " + std::to_string(declared_)});
     }
     state_ = State::deciding;
     gate_.around_.deliver(JobArrived{.ticket = ticket_,
@@ -293,14 +294,16 @@ void Connection::admitted(JobId job) {
 }
 
 void Connection::refused(const RefuseJob& refusal) {
-    answer_problem(gate_.objection_to(arrival_.pool, refusal.reason), refusal.retry_after);
-    log_refusal(refusal.reason);
+    const Objection objection = gate_.objection_to(arrival_.pool, refusal.reason);
+    log_refusal(objection.problem, refusal.reason);
+    answer_problem(objection, refusal.retry_after);
     go_on();
 }
 
-/// Of what never became a job.
-void Connection::log_refusal(EndReason reason) {
+/// Of what never became a job. Before it is answered: then the next request may be here already.
+void Connection::log_refusal(Problem problem, EndReason reason) {
     record_.id = {};
+    record_.status = status_of(problem);
     record_.outcome = Outcome::refused;
     record_.reason = reason;
     record_.queue = record_.run = Duration::zero();

@@ -91,7 +91,7 @@ private:
     bool take_head();
     void take_request(const http::RequestHead& head);
     void answer_preflight(const http::RequestHead& head);
-    void log_refusal(EndReason reason);
+    void log_refusal(Problem problem, EndReason reason);
     void take_own_request(const http::RequestHead& head);
     void take_job(const http::RequestHead& head);
 

@@ -28,6 +28,7 @@ Gate::Gate(Surroundings surroundings, const Address& bound)
               .names = names_,
               .clock = around_.clock,
               .started = around_.clock.now(),
+              .address = "http://" + text_of(bound),
               .live =
                   [this](JobId job) {
                       const Connection* connection = find(job);

@@ -29,6 +29,7 @@ struct Sights {
     const JobNames& names;
     Clock& clock;
     Instant started;
+    std::string address;                          // where clients come in
     std::function<const JobRecord*(JobId)> live;  // of a job under way
     std::function<void(const std::function<void(const JobRecord&)>&)> each_live;
     std::function<void(JobId)> cancel;

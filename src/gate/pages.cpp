@@ -43,6 +43,11 @@ void append_counts(JsonWriter& json, const Counts& counts) {
     json.close_object();
 }
 
+/// Null until a job was answered.
+void append_usual(JsonWriter& json, const PoolView& pool) {
+    pool.usual_run == Duration::zero() ? json.value(nullptr) : json.value(pool.usual_run);
+}
+
 void append_pool(JsonWriter& json, const Sights& sights, const View& view, const PoolView& pool) {
     const PoolConfig& config = sights.config.pools[pool.pool.value];
     const bool ready = is_ready(view, pool.pool);
@@ -57,7 +62,7 @@ void append_pool(JsonWriter& json, const Sights& sights, const View& view, const
     json.member("running", pool.running);
     json.member("oldest_wait_s", pool.oldest_wait);
     json.member("expected_wait_s", pool.expected_wait);
-    json.member("usual_run_s", pool.usual_run);
+    json.key("usual_run_s"), append_usual(json, pool);
     json.key("jobs");
     append_counts(json, pool.counts);
     json.close_object();
@@ -73,7 +78,7 @@ void append_jobs_of_lane(JsonWriter& json, const Sights& sights, const View& vie
         json.open_object();
         json.member("id", record.id.view());
         json.member("run_s", job->since);
-        json.member("usual_s", view.pools[lane.pool.value].usual_run);
+        json.key("usual_s"), append_usual(json, view.pools[lane.pool.value]);
         json.close_object();
     });
     json.close_array();
@@ -92,6 +97,7 @@ void append_lane(JsonWriter& json, const Sights& sights, const View& view, const
     lane.current.is_none() ? json.value(nullptr) : json.value(lane.generation.value);
     json.member("pid", nullptr);
     json.member("slots", pool.settings.slots);
+    json.member("aboard", lane.aboard);
     json.key("jobs");
     append_jobs_of_lane(json, sights, view, lane);
     json.member("finished", lane.finished);
@@ -139,6 +145,7 @@ std::string status_page(const Sights& sights) {
     JsonWriter json(page);
     json.open_object();
     json.member("version", TURNPIKE_VERSION);
+    json.member("address", sights.address);
     json.member("uptime_s", now - sights.started);
     json.member("ready", pools_not_ready(sights).empty());
     json.member("shutting_down", view.shutting_down);

@@ -59,7 +59,7 @@ constexpr std::array rows{
     Row{Problem::method_not_allowed, 405, "method-not-allowed", "This method is not allowed here.",
         "The Allow field lists the methods."},
     Row{Problem::no_job, 404, "no-job", "There is no such job among the live and recent ones.",
-        "GET /-/jobs lists them."},
+        "GET /-/jobs, or turnpike jobs, lists them."},
     Row{Problem::no_pool, 404, "no-pool", "The request names no pool of this gate.",
         "Name one: /-/to/POOL/path, or the header Turnpike-Pool."},
     Row{Problem::no_lane_of_that_name, 404, "unknown-lane",
@@ -73,7 +73,7 @@ constexpr std::array rows{
     Row{Problem::aside_full, 503, "aside-full", "No lane can take this cheap request now.",
         "Try again in a moment."},
     Row{Problem::no_lane, 503, "no-lane", "No lane can serve this job.",
-        "GET /-/status says why; restart or resume a lane."},
+        "GET /-/status, or turnpike status, says more."},
     Row{Problem::waited_too_long, 503, "waited-too-long",
         "The job waited longer than queue.wait_max.", "Come back after the time in Retry-After."},
     Row{Problem::shutting_down, 503, "shutting-down", "The gate is shutting down.",
@@ -92,7 +92,8 @@ constexpr std::array rows{
         "Send a smaller input."},
     Row{Problem::non_finite, 500, "non-finite", "The model gave NaN or infinity.",
         "Look at what the model does with this input."},
-    Row{Problem::cancelled, 409, "cancelled", "The job was cancelled.", "Somebody asked for that."},
+    Row{Problem::cancelled, 409, "cancelled", "The job was cancelled.",
+        "Send it again if it is still wanted."},
 };
 
 constexpr bool rows_are_in_order() {

@@ -36,11 +36,6 @@ std::string trouble_of(const Fetch::Result& result, const std::string& path) {
     return "";
 }
 
-std::string authority_of(const WorkerUrl& url) {
-    const bool is_v6 = url.host.find(':') != std::string::npos;
-    return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", url.host, is_v6 ? "]" : "", url.port);
-}
-
 http::Method method_of(const ProofConfig& proof) {
     using enum http::Method;
     for (const http::Method method : {get, post, put, patch, delete_})
@@ -63,8 +58,10 @@ AttachedWorker::AttachedWorker(WorkerSurroundings& surroundings, const StartWork
       resolver_(surroundings.loop),
       knock_timer_(surroundings.loop),
       idle_timer_(surroundings.loop),
-      probe_(std::make_shared<Fetch>(surroundings.loop, destination_, surroundings.store)),
-      proof_(std::make_shared<Fetch>(surroundings.loop, destination_, surroundings.store)),
+      probe_(std::make_shared<Fetch>(surroundings.loop, destination_, surroundings.store,
+                                     surroundings.clock)),
+      proof_(std::make_shared<Fetch>(surroundings.loop, destination_, surroundings.store,
+                                     surroundings.clock)),
       host_{.worker = worker_,
             .store = surroundings.store,
             .clock = surroundings.clock,
@@ -144,7 +141,8 @@ void AttachedWorker::cancel(AttemptId attempt) {
 
 Ride& AttachedWorker::free_ride() {
     if (free_rides_.empty()) {
-        auto link = std::make_shared<Link>(around_.loop, destination_, around_.store);
+        auto link =
+            std::make_shared<Link>(around_.loop, destination_, around_.store, around_.clock);
         rides_.push_back(std::make_unique<Ride>(host_, std::move(link)));
         return *rides_.back();
     }
@@ -186,7 +184,7 @@ void AttachedWorker::close_idle_links() {
 void AttachedWorker::write_probe_head(std::string& head) const {
     head.clear();
     http::append_request_line(head, http::Method::get, url_.prefix + pool_.health_path);
-    http::append_field(head, "Host", authority_of(url_));
+    http::append_field(head, "Host", text_of(Address{url_.host, url_.port}));
     http::append_field(head, "User-Agent", "turnpike-probe");
     http::append_field(head, "Connection", "close");
     head.append("\r\n");
@@ -222,7 +220,7 @@ void AttachedWorker::prove(std::uint32_t number) {
     std::string& head = proof_->head();
     head.clear();
     http::append_request_line(head, method_of(proof), url_.prefix + proof.path);
-    http::append_field(head, "Host", authority_of(url_));
+    http::append_field(head, "Host", text_of(Address{url_.host, url_.port}));
     http::append_field(head, "User-Agent", "turnpike-proof");
     if (!proof.body.empty()) {
         http::append_field(head, "Content-Type", proof.content_type);

@@ -1,7 +1,10 @@
 #include "supervisor/link.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -21,6 +24,7 @@ constexpr std::size_t read_size = 16 * 1024;
 constexpr std::size_t read_size_max = 64 * 1024;  // of long answers
 constexpr std::uint32_t interims_max = 16;        // 1xx before the answer
 constexpr std::chrono::seconds connect_timeout{3};
+constexpr Duration idle_close_max = 100ms;  // how late we may learn that a worker closed while idle
 constexpr http::Limits limits{};
 
 }  // namespace
@@ -37,11 +41,12 @@ std::string_view sentence_of(Break why) {
     return "";
 }
 
-Link::Link(asio::io_context& loop, Destination& destination, const Store& store)
+Link::Link(asio::io_context& loop, Destination& destination, const Store& store, Clock& clock)
     : socket_(loop),
       connect_timer_(loop),
       destination_(destination),
       store_(store),
+      clock_(clock),
       parser_(limits) {}
 
 Link::~Link() = default;
@@ -50,12 +55,22 @@ void Link::send(const LinkRequest& request, LinkUser& user) {
     CHECK(user_ == nullptr && (state_ == State::closed || state_ == State::idle));
     user_ = &user;
     request_ = request;
+    if (state_ == State::idle && !is_quiet()) drop_socket();
     is_reused_ = state_ == State::idle;
     is_second_try_ = false;
+    sent_at_ = clock_.now();
     if (is_reused_)
         begin();
     else
         connect(0);
+}
+
+/// Nothing lies in the socket, not even its end. What a worker said unasked must not be taken for
+/// the answer to what it is asked next; the loop may not have come to it yet.
+bool Link::is_quiet() {
+    char byte = 0;
+    return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+           (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 void Link::resume() {
@@ -277,7 +292,8 @@ void Link::input_ended(bool is_clean) {
     if (!has_head_) {
         const bool is_silent = in_size_ == in_taken_ && interims_ == 0;
         if (!is_silent) return break_off(Break::truncated);
-        if (!is_reused_) return break_off(Break::missing);
+        const bool was_closed_idle = is_reused_ && clock_.now() - sent_at_ <= idle_close_max;
+        if (!was_closed_idle) return break_off(Break::missing);
         drop_socket();
         is_reused_ = false;
         is_second_try_ = true;

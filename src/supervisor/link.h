@@ -4,9 +4,9 @@
 //      ▲                          │                     │
 //      └──────────────────────────┴── broke, or not reusable, or closed by either side
 //
-// Never reused after an exchange that did not end cleanly. A reused connection that ends before the
-// first byte of an answer is tried once more on a fresh one: the worker had closed it while it was
-// idle, as it may.
+// Never reused after an exchange that did not end cleanly, nor when anything lies in it unasked. A
+// reused connection that ends at once, before the first byte of an answer, is tried once more on a
+// fresh one: the worker had closed it while it was idle, as it may.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@
 #include "http/body_decoder.h"
 #include "http/message.h"
 #include "http/response_parser.h"
+#include "os/clock.h"
 #include "stream/body.h"
 
 namespace turnpike {
@@ -68,7 +69,7 @@ struct LinkRequest {
 
 class Link : public std::enable_shared_from_this<Link> {
 public:
-    Link(boost::asio::io_context& loop, Destination& destination, const Store& store);
+    Link(boost::asio::io_context& loop, Destination& destination, const Store& store, Clock& clock);
     ~Link();
 
     /// A head to fill: request line, fields, empty line. Then send().
@@ -84,6 +85,7 @@ public:
 private:
     enum class State : std::uint8_t { closed, connecting, busy, idle };
 
+    bool is_quiet();
     void connect(std::size_t endpoint);
     void connected(std::size_t endpoint);
     void begin();
@@ -106,6 +108,7 @@ private:
     boost::asio::steady_timer connect_timer_;
     Destination& destination_;
     const Store& store_;
+    Clock& clock_;
     State state_ = State::closed;
     std::uint64_t life_ = 0;  // of the socket: what an old one completes is ignored
 
@@ -113,6 +116,7 @@ private:
     LinkUser* user_ = nullptr;
     LinkRequest request_;
     std::string head_;
+    Instant sent_at_{};
     std::uint64_t sent_ = 0;  // of head and body
     bool is_reused_ = false;
     bool is_second_try_ = false;          // the worker may have seen the request already

@@ -80,20 +80,22 @@ void Ride::answer_head(const http::ResponseHead& head) {
     take_head(head, method_of(exchange_->method), to);
     if (to.has_length && to.length <= host_.store.memory_max) return answer.hold();
     moved_at_ = host_.clock.now();
+    const AttemptId attempt = attempt_;
     answer.flow();
-    if (!attempt_.is_none()) host_.deliver(AnswerBegun{host_.worker, attempt_});
+    if (attempt_ == attempt) host_.deliver(AnswerBegun{host_.worker, attempt});
 }
 
 LinkUser::Room Ride::answer_data(std::string_view bytes) {
+    const AttemptId attempt = attempt_;
     const Answer::Room room = exchange_->answer.append(host_.store, bytes);
-    moved();
+    if (attempt_ == attempt) moved();
     return room == Answer::Room::wait ? Room::wait : Room::enough;
 }
 
 /// The last thing to do: the engine may end this attempt at once.
 void Ride::moved() {
     const Instant now = host_.clock.now();
-    if (attempt_.is_none() || now - moved_at_ < moved_every) return;
+    if (now - moved_at_ < moved_every) return;
     moved_at_ = now;
     host_.deliver(AnswerMoved{host_.worker, attempt_});
 }
@@ -101,19 +103,24 @@ void Ride::moved() {
 void Ride::answer_has_room() { link_->resume(); }
 
 void Ride::answer_ended() {
+    const AttemptId attempt = attempt_;
     exchange_->answer.complete();
-    end(verdict_);
+    end(attempt, verdict_);
 }
 
 void Ride::answer_broke(Break why, http::Fault fault) {
     exchange_->trouble = fault == http::Fault::none ? sentence_of(why) : http::sentence_of(fault);
+    const AttemptId attempt = attempt_;
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
-    end(why == Break::refused || why == Break::no_link ? Verdict::undelivered : Verdict::broken);
+    const bool is_delivered = why != Break::refused && why != Break::no_link;
+    end(attempt, is_delivered ? Verdict::broken : Verdict::undelivered);
 }
 
-void Ride::end(Verdict verdict) {
-    if (exchange_ == nullptr) return;  // its client turned out gone, and it was stopped for that
-    const AttemptId attempt = std::exchange(attempt_, {});
+/// Telling the answer may show that its client is gone; then the attempt was stopped for that, and
+/// this ride may be on its next one already.
+void Ride::end(AttemptId attempt, Verdict verdict) {
+    if (attempt_ != attempt) return;
+    attempt_ = {};
     exchange_->answer.forget_writer();
     moved_at_ = host_.clock.now();
     const Deliver& deliver = host_.deliver;

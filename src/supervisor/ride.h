@@ -50,7 +50,7 @@ private:
     void answer_ended() override;
     void answer_broke(Break why, http::Fault fault) override;
     void answer_has_room() override;
-    void end(Verdict verdict);
+    void end(AttemptId attempt, Verdict verdict);
     void moved();
 
     const Host& host_;

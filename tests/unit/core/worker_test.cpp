@@ -115,7 +115,8 @@ TEST(Worker, MayLoadForeverWhenItIsAttached) {
     gate.tell(LoadProgressed{gate.current(0)});
     gate.pass(24h);
     EXPECT_THAT(gate.deeds(), IsEmpty());
-    EXPECT_EQ(gate.state(0), LaneState::loading);
+    EXPECT_EQ(gate.state(0), LaneState::backoff);
+    EXPECT_EQ(gate.reason(0), Reason::worker_away);
 }
 
 // ── ending ───────────────────────────────────────────────────────────────────────────────────────

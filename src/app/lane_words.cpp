@@ -1,0 +1,61 @@
+#include "app/lane_words.h"
+
+#include <cstdint>
+
+namespace turnpike {
+
+std::string_view words_for(LaneState state) {
+    switch (state) {
+        case LaneState::starting:
+        case LaneState::loading: return "comes up";
+        case LaneState::proving: return "proves itself";
+        case LaneState::ready:
+        case LaneState::busy: return "serves";
+        case LaneState::draining: return "finishes its jobs";
+        case LaneState::drained: return "is drained";
+        case LaneState::backoff: return "is out of the pool";
+        case LaneState::failed: return "has failed";
+        case LaneState::quarantined: return "is quarantined";
+    }
+    return "";
+}
+
+std::string_view words_for(Reason reason) {
+    switch (reason) {
+        case Reason::none: return "";
+        case Reason::exited: return "its worker ended";
+        case Reason::load_silent: return "loading showed no progress";
+        case Reason::misbehaved: return "its worker broke the protocol";
+        case Reason::unhealthy: return "its worker says that it can't go on";
+        case Reason::not_answering: return "its worker does not answer health checks";
+        case Reason::proof_failed: return "it gave a wrong answer to its proof";
+        case Reason::proof_silent: return "it gave no answer to its proof";
+        case Reason::disagrees: return "its answer differs from the majority's";
+        case Reason::job_stuck: return "a job ran over its time and did not stop";
+        case Reason::job_cancelled: return "its job was cancelled";
+        case Reason::gpu_lost: return "its GPU is gone";
+        case Reason::will_not_die: return "its old worker does not die";
+        case Reason::restart_asked: return "a restart was asked for";
+        case Reason::drain_asked: return "somebody asked for it";
+        case Reason::replaced: return "newer code took over";
+        case Reason::reload_abandoned: return "its code failed elsewhere";
+        case Reason::shutting_down: return "the gate shuts down";
+        case Reason::crashed_too_often: return "it crashed too often";
+        case Reason::worker_away: return "its worker does not answer yet";
+        case Reason::memory_held: return "the old worker's memory is still taken";
+        case Reason::turn_to_load: return "it waits for its turn to load";
+        case Reason::failing_jobs: return "job after job failed on it";
+        case Reason::link_doubted:
+            return "a connection to its worker broke; a health check decides";
+        case Reason::proof_due: return "a proof is due";
+    }
+    return "";
+}
+
+std::string_view words_for_reason(std::string_view name) {
+    for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(Reason::proof_due); ++i)
+        if (name_of(Reason{i}) == name) return words_for(Reason{i});
+    return name;
+}
+
+}  // namespace turnpike
