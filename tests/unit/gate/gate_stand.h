@@ -1,0 +1,174 @@
+// A gate with real sockets and a real disk, whose engine is the test: it admits every job, and the
+// test says how each ends.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+
+#include "gate/gate.h"
+#include "tests/unit/loop.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace turnpike {
+
+/// The client's end of a connection. Reads nothing until it listens.
+struct Client : std::enable_shared_from_this<Client> {
+    using Local = boost::asio::local::stream_protocol;
+
+    explicit Client(boost::asio::io_context& loop) : socket(loop) {}
+
+    /// Never blocks: what the gate does not take yet follows when it does.
+    void say(std::string_view bytes) {
+        const bool is_writing = !out.empty();
+        out.append(bytes);
+        if (!is_writing) write();
+    }
+    void write() {
+        socket.async_wait(Local::socket::wait_write,
+                          [self = shared_from_this()](boost::system::error_code error) {
+                              if (!error) self->out.erase(0, self->write_some(error));
+                              if (!error && !self->out.empty()) self->write();
+                          });
+    }
+    std::size_t write_some(boost::system::error_code& error) {
+        socket.non_blocking(true);
+        const std::size_t size = socket.write_some(boost::asio::buffer(out), error);
+        if (error == boost::asio::error::would_block) error = {};
+        return size;
+    }
+    void listen() {
+        socket.async_read_some(
+            boost::asio::buffer(buffer),
+            [self = shared_from_this()](boost::system::error_code error, std::size_t size) {
+                self->got.append(self->buffer.data(), size);
+                self->is_over = bool(error);
+                if (!error) self->listen();
+            });
+    }
+    void leave() { socket.close(); }
+
+    Local::socket socket;
+    std::array<char, 65536> buffer{};
+    std::string out;
+    std::string got;
+    bool is_over = false;  // the gate closed it
+};
+
+struct IdleWriter final : AnswerWriter {
+    std::function<void()> go_on = [] {};
+    void answer_has_room() override { go_on(); }
+};
+
+struct GateStand {
+    GateStand() : GateStand(Config{.pools = {PoolConfig{.name = "only"}}}) {}
+    explicit GateStand(Config settings) : config(std::move(settings)) {}
+    ~GateStand() {
+        for (const auto& client : clients) client->leave();
+        gate.shut_down();
+        loop.poll();
+    }
+    GateStand(const GateStand&) = delete;
+    GateStand& operator=(const GateStand&) = delete;
+
+    Client& connect(Door door = Door::tcp) {
+        const auto client = std::make_shared<Client>(loop.context());
+        Client::Local::socket ours(loop.context());
+        boost::asio::local::connect_pair(client->socket, ours);
+        ours.non_blocking(true);
+        gate.welcome(std::move(ours), {.door = door, .address = "127.0.0.1", .text = "client"});
+        clients.push_back(client);
+        return *client;
+    }
+    /// A client that says this and listens.
+    Client& ask(std::string_view text) {
+        Client& client = connect();
+        client.listen();
+        client.say(text);
+        return client;
+    }
+    void told(const Event& event) {
+        events.push_back(event);
+        if (const auto* arrived = std::get_if<JobArrived>(&event))
+            gate.carry_out(AdmitJob{arrived->ticket, job = JobId{next_job++}});
+        else if (const auto* failed = std::get_if<BodyFailed>(&event))
+            end(failed->job, EndReason::body_failed, 0);
+        else if (const auto* left = std::get_if<ClientLeft>(&event))
+            end(left->job, EndReason::client_left, 0);
+    }
+    void end(JobId which, EndReason reason, std::uint32_t attempts = 1) {
+        gate.carry_out(EndJob{.job = which,
+                              .reason = reason,
+                              .attempt = AttemptId{1},
+                              .attempts = attempts,
+                              .lane = LaneId{0}});
+    }
+    /// How often it was told of this.
+    template <class What>
+    [[nodiscard]] long count() const {
+        return std::ranges::count_if(
+            events, [](const Event& event) { return std::holds_alternative<What>(event); });
+    }
+    /// The body of the latest job is complete: what the worker would get.
+    ExchangePtr queued() {
+        EXPECT_TRUE(loop.run_until([&] { return count<BodyCompleted>() > taken; }));
+        ++taken;
+        return exchanges.find(job);
+    }
+    /// A whole short answer to the latest job.
+    void answer(std::string_view body) {
+        const ExchangePtr exchange = queued();
+        AnswerHead& head = exchange->answer.start(&writer);
+        head = {.status = 200, .fields = {}, .has_length = true, .length = body.size()};
+        exchange->answer.hold();
+        exchange->answer.append(store, body);
+        exchange->answer.complete();
+        end(job, EndReason::answered);
+    }
+    /// Until the client has heard this.
+    void hear(Client& client, std::string_view text) {
+        EXPECT_TRUE(loop.run_until([&] { return client.got.contains(text); }))
+            << "not heard: " << text << "\nheard: " << client.got;
+    }
+
+    TestLoop loop;
+    TemporaryFolder folder;
+    Config config;
+    Engine engine{engine_settings(config, 1)};
+    Exchanges exchanges;
+    Background background{loop.context(), "test-disk"};
+    Store store{.disk = background, .folder = folder.file("")};
+    Clock clock;
+    KeyFile keys{folder.file("keys"), KeyFile::Need::if_there_are_any};
+    std::unique_ptr<LogSink> log = *LogSink::open({});
+    std::vector<LaneFacts> lanes;
+    std::vector<Event> events;
+    std::vector<std::shared_ptr<Client>> clients;
+    IdleWriter writer;
+    JobId job;
+    std::uint64_t next_job = 0;
+    long taken = 0;
+    Gate gate{{.loop = loop.context(),
+               .config = config,
+               .engine = engine,
+               .exchanges = exchanges,
+               .store = store,
+               .clock = clock,
+               .keys = keys,
+               .log = *log,
+               .lanes = lanes,
+               .deliver = [this](const Event& event) { told(event); }},
+              Address{"127.0.0.1", 8000}};
+};
+
+}  // namespace turnpike

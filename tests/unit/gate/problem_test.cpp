@@ -1,0 +1,85 @@
+#include "gate/problem.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include <boost/json.hpp>
+
+namespace turnpike {
+namespace {
+
+constexpr int problems = static_cast<int>(Problem::cancelled) + 1;
+
+boost::json::object parsed(const ProblemText& text) {
+    std::string out;
+    append_problem(out, text);
+    EXPECT_TRUE(out.ends_with("}\n"));
+    boost::json::error_code error;
+    const boost::json::value value = boost::json::parse(out, error);
+    EXPECT_FALSE(error) << out;
+    return value.is_object() ? value.get_object() : boost::json::object();
+}
+
+TEST(Problem, HasAStatusOfAnError) {
+    for (int i = 0; i < problems; ++i) {
+        const int status = status_of(static_cast<Problem>(i));
+        EXPECT_TRUE(status >= 400 && status < 600) << i << ": " << status;
+    }
+}
+
+TEST(Problem, HasATypeOfItsOwn) {
+    std::set<std::string_view> slugs;
+    for (int i = 0; i < problems; ++i) {
+        const std::string_view slug = slug_of(static_cast<Problem>(i));
+        EXPECT_TRUE(slugs.insert(slug).second) << slug;
+        EXPECT_EQ(slug.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string::npos) << slug;
+        EXPECT_FALSE(slug.empty()) << i;
+    }
+}
+
+TEST(Problem, IsRenderedWithItsTypeSentenceStatusAndAdvice) {
+    for (int i = 0; i < problems; ++i) {
+        const auto problem = static_cast<Problem>(i);
+        const boost::json::object object = parsed({.problem = problem});
+        EXPECT_EQ(object.at("type").as_string(),
+                  "urn:turnpike:problem:" + std::string(slug_of(problem)));
+        EXPECT_EQ(object.at("status").as_int64(), status_of(problem));
+        EXPECT_TRUE(object.at("title").as_string().ends_with('.')) << i;
+        EXPECT_FALSE(object.at("next").as_string().empty()) << i;
+        EXPECT_FALSE(object.contains("detail"));
+        EXPECT_FALSE(object.contains("job"));
+    }
+}
+
+TEST(Problem, TellsItsDetailAndItsJob) {
+    const boost::json::object object =
+        parsed({.problem = Problem::no_pool, .detail = "no pool \"a\\b\n\"", .job = "abc"});
+    EXPECT_EQ(object.at("detail").as_string(), "no pool \"a\\b\n\"");
+    EXPECT_EQ(object.at("job").as_string(), "abc");
+}
+
+TEST(Problem, StaysValidJsonWhateverTheClientSent) {
+    std::string bytes;
+    for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
+    EXPECT_TRUE(parsed({.problem = Problem::bad_header, .detail = bytes}).contains("detail"));
+}
+
+TEST(Problem, OfAJobFollowsFromWhyItEnded) {
+    const std::vector<std::pair<EndReason, int>> rows{
+        {EndReason::queue_full, 429},    {EndReason::bytes_full, 429},
+        {EndReason::arrivals_full, 429}, {EndReason::waited_too_long, 503},
+        {EndReason::no_lane, 503},       {EndReason::aside_full, 503},
+        {EndReason::shutting_down, 503}, {EndReason::worker_died, 502},
+        {EndReason::poison, 502},        {EndReason::stream_broken, 502},
+        {EndReason::ran_too_long, 504},  {EndReason::deadline_passed, 504},
+        {EndReason::model_failed, 500},  {EndReason::out_of_memory, 500},
+        {EndReason::non_finite, 500},    {EndReason::lane_unknown, 404},
+        {EndReason::cancel_asked, 409},  {EndReason::body_failed, 400}};
+    for (const auto& [reason, status] : rows)
+        EXPECT_EQ(status_of(problem_of(reason)), status) << name_of(reason);
+}
+
+}  // namespace
+}  // namespace turnpike

@@ -1,0 +1,59 @@
+// An answer between a writer and a reader who take note of what they are told.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stream/answer.h"
+#include "tests/unit/stream/disk.h"
+
+namespace turnpike {
+
+struct NotingReader final : AnswerReader {
+    int told = 0;
+    std::string got;
+    void answer_moved() override { ++told; }
+};
+
+struct NotingWriter final : AnswerWriter {
+    int told = 0;
+    void answer_has_room() override { ++told; }
+};
+
+struct Passage : Disk {
+    std::unique_ptr<Answer> answer = std::make_unique<Answer>();
+    NotingReader reader;
+    NotingWriter writer;
+
+    void begin_flow() {
+        answer->set_reader(&reader);
+        AnswerHead& head = answer->start(&writer);
+        head.status = 200;
+        answer->flow();
+    }
+    Answer::Room append(std::string_view bytes) { return answer->append(store, bytes); }
+
+    /// `size` more bytes of a long text, so that `sent` is numbered() of its size.
+    Answer::Room append_as_sent(std::string& sent, std::size_t size) {
+        static const std::string text = numbered(10'000);
+        const std::size_t before = sent.size();
+        sent.append(text, before, size);
+        return append(std::string_view(sent).substr(before));
+    }
+    /// What is there, at most `size` bytes of it.
+    void read(std::size_t size) {
+        const std::string_view piece = answer->front().substr(0, size);
+        reader.got += piece;
+        if (!piece.empty()) answer->consume(store, piece.size());
+    }
+    /// Everything, also what is on disk. The writer must be done.
+    void read_all() {
+        EXPECT_TRUE(loop.run_until([&] {
+            while (!answer->front().empty()) read(1000);
+            return answer->is_drained();
+        }));
+    }
+};
+
+}  // namespace turnpike

@@ -1,0 +1,148 @@
+#include "stream/body.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tests/unit/stream/disk.h"
+
+namespace turnpike {
+namespace {
+
+struct Upload : Disk {
+    Body body;
+    std::optional<int> resumed;  // with the disk's errno
+
+    auto note() {
+        return [this](int error) { resumed = error; };
+    }
+    bool came_back() {
+        return loop.run_until([&] { return resumed.has_value(); });
+    }
+    /// Appends, and waits if it is asked to. The errno of the disk.
+    int append(std::string_view bytes) {
+        resumed.reset();
+        if (body.append(store, bytes, note()) == Body::Taken::all) return 0;
+        return came_back() ? *resumed : ETIMEDOUT;
+    }
+    int complete() {
+        resumed.reset();
+        if (body.complete(store, note()) == Body::Taken::all) return 0;
+        return came_back() ? *resumed : ETIMEDOUT;
+    }
+    std::string read_back() {
+        std::string all;
+        while (all.size() < body.size()) {
+            const auto piece = std::make_shared<std::string>();
+            resumed.reset();
+            body.read(store, all.size(), piece, note());
+            if (!came_back() || *resumed != 0 || piece->empty()) break;
+            EXPECT_LE(piece->size(), store.step);
+            all += *piece;
+        }
+        return all;
+    }
+};
+
+TEST(Body, StaysInMemoryUpToTheLimit) {
+    Upload upload;
+    const std::string bytes = numbered(100);
+    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(0, 60), upload.note()),
+              Body::Taken::all);
+    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(60), upload.note()), Body::Taken::all);
+    EXPECT_EQ(upload.body.complete(upload.store, upload.note()), Body::Taken::all);
+    upload.settle();
+    EXPECT_TRUE(upload.body.is_in_memory());
+    EXPECT_EQ(upload.body.size(), 100U);
+    EXPECT_EQ(upload.body.bytes(), bytes);
+    EXPECT_FALSE(upload.resumed) << "nobody waited";
+}
+
+TEST(Body, GoesToDiskWithTheFirstByteBeyondTheLimit) {
+    Upload upload;
+    const std::string bytes = numbered(101);
+    EXPECT_EQ(upload.append(bytes.substr(0, 100)), 0);
+    EXPECT_TRUE(upload.body.is_in_memory());
+    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(100), upload.note()),
+              Body::Taken::wait);
+    EXPECT_TRUE(upload.came_back());
+    EXPECT_EQ(upload.resumed, 0);
+    EXPECT_FALSE(upload.body.is_in_memory());
+    EXPECT_EQ(upload.complete(), 0);
+    EXPECT_EQ(upload.body.size(), 101U);
+    EXPECT_EQ(upload.read_back(), bytes);
+}
+
+TEST(Body, IsReadBackPieceByPieceAsOftenAsWanted) {
+    Upload upload;
+    const std::string bytes = numbered(997);
+    for (std::size_t at = 0; at < bytes.size(); at += 37)
+        ASSERT_EQ(upload.append(bytes.substr(at, 37)), 0);
+    ASSERT_EQ(upload.complete(), 0);
+    EXPECT_EQ(upload.read_back(), bytes);
+    EXPECT_EQ(upload.read_back(), bytes);
+}
+
+TEST(Body, WritesWhatIsLeftInMemoryWhenItIsComplete) {
+    Upload upload;
+    ASSERT_EQ(upload.append(numbered(150)), 0);
+    ASSERT_EQ(upload.append("the end"), 0);
+    EXPECT_EQ(upload.body.complete(upload.store, upload.note()), Body::Taken::wait);
+    ASSERT_TRUE(upload.came_back());
+    EXPECT_EQ(upload.read_back(), numbered(150) + "the end");
+}
+
+TEST(Body, OnDiskIsReadyAtOnceIfNothingIsLeftInMemory) {
+    Upload upload;
+    ASSERT_EQ(upload.append(numbered(150)), 0);
+    EXPECT_EQ(upload.body.complete(upload.store, upload.note()), Body::Taken::all);
+}
+
+TEST(Body, TellsWhyTheDiskRefuses) {
+    Upload upload;
+    upload.take_away();
+    EXPECT_EQ(upload.append(numbered(101)), ENOENT);
+}
+
+TEST(Body, TellsThatTheDiskTakesNoMore) {
+    Upload upload;
+    ASSERT_EQ(upload.append(numbered(150)), 0);
+    const FileSizeLimit limit(200);
+    EXPECT_EQ(upload.append(numbered(150)), EFBIG);
+}
+
+TEST(Body, LeavesNoNameInItsFolder) {
+    Upload upload;
+    ASSERT_EQ(upload.append(numbered(500)), 0);
+    EXPECT_TRUE(std::filesystem::is_empty(upload.folder.file("")));
+}
+
+TEST(Body, CanBeDroppedWhileTheDiskWorksForIt) {
+    Upload upload;
+    {
+        Body dropped;
+        EXPECT_EQ(dropped.append(upload.store, numbered(500), upload.note()), Body::Taken::wait);
+    }
+    EXPECT_TRUE(upload.came_back());
+    EXPECT_EQ(upload.resumed, 0);
+}
+
+TEST(Body, IsAsNewWhenCleared) {
+    Upload upload;
+    ASSERT_EQ(upload.append(numbered(500)), 0);
+    upload.body.clear();
+    EXPECT_EQ(upload.body.size(), 0U);
+    EXPECT_TRUE(upload.body.is_in_memory());
+    ASSERT_EQ(upload.append("short"), 0);
+    EXPECT_EQ(upload.body.bytes(), "short");
+    ASSERT_EQ(upload.append(numbered(300)), 0);
+    EXPECT_EQ(upload.complete(), 0);
+    EXPECT_EQ(upload.read_back(), "short" + numbered(300));
+}
+
+}  // namespace
+}  // namespace turnpike

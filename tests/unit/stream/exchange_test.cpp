@@ -1,0 +1,160 @@
+#include "stream/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "tests/unit/stream/disk.h"
+
+namespace {
+
+thread_local std::uint64_t allocations = 0;  // of this thread: the disk's may do what they like
+
+}  // namespace
+
+// Out of line: inlined, g++ takes malloc and delete for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size)) return memory;
+    throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace turnpike {
+namespace {
+
+JobId job_at(std::uint64_t place, std::uint64_t use = 1) { return JobId{(use << 32) | place}; }
+
+TEST(Exchanges, FindWhatIsOpen) {
+    Exchanges exchanges;
+    const ExchangePtr one = exchanges.open(job_at(0));
+    const ExchangePtr other = exchanges.open(job_at(7));
+    EXPECT_NE(one, other);
+    EXPECT_EQ(exchanges.find(job_at(0)), one);
+    EXPECT_EQ(exchanges.find(job_at(7)), other);
+    EXPECT_EQ(one->job, job_at(0));
+}
+
+TEST(Exchanges, FindNothingOfAnIdThatIsNotOpen) {
+    Exchanges exchanges;
+    EXPECT_EQ(exchanges.find(job_at(0)), nullptr);
+    EXPECT_EQ(exchanges.find(JobId{}), nullptr);
+    ExchangePtr exchange = exchanges.open(job_at(3));
+    EXPECT_EQ(exchanges.find(job_at(2)), nullptr);
+    EXPECT_EQ(exchanges.find(job_at(4)), nullptr);
+    EXPECT_EQ(exchanges.find(JobId{}), nullptr);
+    exchanges.close(std::move(exchange));
+    EXPECT_EQ(exchanges.find(job_at(3)), nullptr);
+}
+
+TEST(Exchanges, FindNothingOfAnEarlierJobAtTheSamePlace) {
+    Exchanges exchanges;
+    exchanges.close(exchanges.open(job_at(3, 1)));
+    const ExchangePtr now = exchanges.open(job_at(3, 2));
+    EXPECT_EQ(exchanges.find(job_at(3, 1)), nullptr);
+    EXPECT_EQ(exchanges.find(job_at(3, 2)), now);
+}
+
+TEST(Exchanges, UseAnExchangeAgainAsIfItWereNew) {
+    Disk disk;
+    Exchanges exchanges;
+    ExchangePtr exchange = exchanges.open(job_at(0, 1));
+    const Exchange* const first = exchange.get();
+    exchange->target = "/secret";
+    exchange->fields = "A: b\r\n";
+    exchange->body.append(disk.store, "body", nullptr);
+    exchange->answer.start(nullptr).status = 500;
+    exchange->answer.hold();
+    exchange->answer.append(disk.store, "answer");
+    exchanges.close(std::move(exchange));
+
+    const ExchangePtr again = exchanges.open(job_at(5, 1));
+    EXPECT_EQ(again.get(), first);
+    EXPECT_EQ(again->job, job_at(5, 1));
+    EXPECT_EQ(again->target, "");
+    EXPECT_EQ(again->fields, "");
+    EXPECT_EQ(again->body.size(), 0U);
+    EXPECT_EQ(again->answer.state(), AnswerState::none);
+    EXPECT_EQ(again->answer.front(), "");
+    EXPECT_EQ(again->answer.head().status, 0);
+}
+
+TEST(Exchanges, GiveBackAnExchangeWhenTheSupervisorDropsItLast) {
+    Exchanges exchanges;
+    ExchangePtr of_gate = exchanges.open(job_at(0, 1));
+    ExchangePtr of_supervisor = exchanges.find(job_at(0, 1));
+    const Exchange* const first = of_gate.get();
+    of_gate->target = "/kept";
+    exchanges.close(std::move(of_gate));
+    EXPECT_EQ(of_supervisor->target, "/kept") << "the supervisor still needs it";
+    const ExchangePtr meanwhile = exchanges.open(job_at(0, 2));
+    EXPECT_NE(meanwhile.get(), first);
+    exchanges.drop(std::move(of_supervisor));
+    EXPECT_EQ(exchanges.find(job_at(0, 2)), meanwhile);
+    EXPECT_EQ(exchanges.open(job_at(1, 1)).get(), first);
+}
+
+TEST(Exchanges, GiveBackAnExchangeWhenTheGateClosesItLast) {
+    Exchanges exchanges;
+    ExchangePtr of_gate = exchanges.open(job_at(0, 1));
+    ExchangePtr of_supervisor = exchanges.find(job_at(0, 1));
+    const Exchange* const first = of_gate.get();
+    exchanges.drop(std::move(of_supervisor));
+    EXPECT_EQ(exchanges.find(job_at(0, 1)), of_gate) << "a further attempt may come";
+    exchanges.close(std::move(of_gate));
+    EXPECT_EQ(exchanges.open(job_at(0, 2)).get(), first);
+}
+
+TEST(Exchanges, KeepOnlySoManyToSpare) {
+    Exchanges exchanges;
+    std::vector<ExchangePtr> open;
+    for (std::uint64_t place = 0; place < 2000; ++place)
+        open.push_back(exchanges.open(job_at(place)));
+    std::vector<std::weak_ptr<Exchange>> seen(open.begin(), open.end());
+    for (ExchangePtr& exchange : open) exchanges.close(std::move(exchange));
+    const auto kept = std::ranges::count_if(seen, [](const auto& one) { return !one.expired(); });
+    EXPECT_EQ(kept, 1024);
+}
+
+void one_job(Exchanges& exchanges, const Store& store, std::uint64_t number) {
+    const JobId job = job_at(number % 4, number);
+    ExchangePtr of_gate = exchanges.open(job);
+    of_gate->method.assign("POST");
+    of_gate->target.assign("/a/path/that/is/longer/than/what/a/string/holds/by/itself");
+    of_gate->fields.append("Content-Type: application/json; charset=utf-8\r\nAccept: */*\r\n");
+    of_gate->body.append(store, "{\"input\": \"as long as a small request usually is\"}", nullptr);
+    ExchangePtr of_supervisor = exchanges.find(job);
+    AnswerHead& head = of_supervisor->answer.start(nullptr);
+    head.fields.append("Content-Type: application/json; charset=utf-8\r\n");
+    of_supervisor->answer.hold();
+    of_supervisor->answer.append(store, "{\"output\": \"as long as a small answer usually is\"}");
+    of_supervisor->answer.complete();
+    exchanges.drop(std::move(of_supervisor));
+    of_gate->answer.consume(store, of_gate->answer.front().size());
+    exchanges.close(std::move(of_gate));
+}
+
+TEST(Exchanges, AllocateNothingInASteadyState) {
+    Disk disk;
+    disk.store.memory_max = 1024;
+    Exchanges exchanges;
+    for (std::uint64_t number = 1; number <= 100; ++number) one_job(exchanges, disk.store, number);
+    const std::uint64_t before = allocations;
+    for (std::uint64_t number = 101; number <= 1100; ++number)
+        one_job(exchanges, disk.store, number);
+    EXPECT_EQ(allocations - before, 0U);
+}
+
+TEST(Exchanges, AllocateWhenOneMoreIsOpenThanEverBefore) {
+    Exchanges exchanges;
+    const std::uint64_t before = allocations;
+    const ExchangePtr exchange = exchanges.open(job_at(0));
+    EXPECT_GT(allocations, before) << "so allocations are counted";
+}
+
+}  // namespace
+}  // namespace turnpike
