@@ -1,21 +1,18 @@
 #include "app/checked_config.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "gate/access.h"
 #include "supervisor/proof_check.h"
 
 namespace turnpike {
-
-namespace {
-
-bool is_loopback(const std::string& host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
-}  // namespace
 
 ConfigOrMistakes checked_config(const std::optional<std::string>& path, const Flags& flags) {
     ConfigOrMistakes config = make_config(path, flags);
@@ -26,13 +23,18 @@ ConfigOrMistakes checked_config(const std::optional<std::string>& path, const Fl
             mistakes.push_back({.file = path.value_or(""),
                                 .key = fmt::format("pool.{}.proof.expect_json", pool.name),
                                 .problem = std::move(*objection)});
+    if (::access(config->gate.spool.c_str(), W_OK | X_OK) != 0)
+        mistakes.push_back({.file = path.value_or(""),
+                            .key = "gate.spool",
+                            .problem = fmt::format("{} is no folder that can be written: {}",
+                                                   config->gate.spool, std::strerror(errno))});
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
     return config;
 }
 
 KeyFile::Need key_need(const GateConfig& gate) {
-    return is_loopback(gate.listen.host) ? KeyFile::Need::if_there_are_any
-                                         : KeyFile::Need::required;
+    return is_loopback_host(gate.listen.host) ? KeyFile::Need::if_there_are_any
+                                              : KeyFile::Need::required;
 }
 
 std::optional<std::string> objection_to_listening(const GateConfig& gate, const KeyFile& keys) {

@@ -1,10 +1,9 @@
 #include "app/news.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "app/lane_words.h"
@@ -23,19 +22,13 @@ void say(fmt::format_string<Parts...> text, Parts&&... parts) {
 
 bool serves(LaneState state) { return state == LaneState::ready || state == LaneState::busy; }
 
-std::string seconds_text(Duration duration) {
-    return fmt::format("{:g} s", std::chrono::duration<double>(duration).count());
-}
-
 }  // namespace
 
 News::News(const Config& config, const std::vector<LaneFacts>& lanes)
-    : config_(config),
-      lanes_(lanes),
-      states_(lanes.size(), LaneState::starting),
-      said_(lanes.size()) {}
+    : config_(config), lanes_(lanes), standings_(lanes.size()), said_(lanes.size()) {}
 
 void News::opened(const Address& bound, bool keys_are_required) {
+    keys_are_required_ = keys_are_required;
     url_ = "http://" + text_of(bound);
     say("serving on {}", url_);
     say("{} lane{} in {} pool{}; look with: turnpike status, or {}/-/status", lanes_.size(),
@@ -49,28 +42,36 @@ void News::opened(const Address& bound, bool keys_are_required) {
 }
 
 void News::tell(const ReportLane& report) {
-    const LaneFacts& facts = lanes_[report.lane.value];
-    LaneState& state = states_[report.lane.value];
-    const bool is_new = words_for(state) != words_for(report.state);
-    state = report.state;
-    // Why a worker is away is known only when it was asked: look() says it.
-    if (!is_new || report.reason == Reason::shutting_down || report.reason == Reason::worker_away)
-        return;
-    std::string why;
-    if (!serves(state)) {
-        said_[report.lane.value] = facts.trouble;
-        why = facts.trouble.empty() ? words_for(report.reason) : facts.trouble;
-    }
-    say("lane {} {}, {}{}{}", report.lane.value, words_for(state), facts.worker,
+    standings_[report.lane.value].state = report.state;
+    standings_[report.lane.value].reason = report.reason;
+}
+
+void News::say_lane(std::size_t lane) {
+    Standing& now = standings_[lane];
+    now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
+    const Standing before = std::exchange(said_[lane], now);
+    const bool is_new = words_for(now.state) != words_for(before.state);
+    const bool is_troubled = !now.trouble.empty() && now.trouble != before.trouble;
+    if ((!is_new && !is_troubled) || now.reason == Reason::shutting_down) return;
+    const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
+    say("lane {} {}, {}{}{}", lane, words_for(now.state), lanes_[lane].worker,
         why.empty() ? "" : ": ", why);
-    say_when_all_serve();
 }
 
 void News::say_when_all_serve() {
-    if (all_served_ || !std::ranges::all_of(states_, serves)) return;
+    const auto all_serve = [](const Standing& standing) { return serves(standing.state); };
+    if (all_served_ || !std::ranges::all_of(standings_, all_serve)) return;
     all_served_ = true;
-    say("all lanes serve; try: curl {}/predict -d '{{}}' -H 'Content-Type: application/json'",
-        url_);
+    say("all lanes serve{}", hint());
+}
+
+/// Something to try, where it is known what would work.
+std::string News::hint() const {
+    const bool has_usual_pool =
+        config_.pools.size() == 1 || std::ranges::any_of(config_.pools, &PoolConfig::is_default);
+    if (keys_are_required_ || !has_usual_pool) return "";
+    return fmt::format("; try: curl {}/predict -d '{{}}' -H 'Content-Type: application/json'",
+                       url_);
 }
 
 void News::tell(const ReportModelFailing& report) {
@@ -84,19 +85,13 @@ void News::tell(const ReportNoMajority& report) {
 }
 
 void News::tell(const ReportSlowJob& report) {
-    say("a job runs far over the usual {} of its pool; look with: turnpike jobs",
-        seconds_text(report.usual));
+    say("a job runs far over the usual {} of its pool; look with: turnpike status",
+        text_of(report.usual));
 }
 
 void News::look(const std::string& log_problem, const std::string& keys_problem) {
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-        const bool waits =
-            states_[lane] == LaneState::starting || states_[lane] == LaneState::loading;
-        if (!waits || lanes_[lane].trouble == said_[lane]) continue;
-        said_[lane] = lanes_[lane].trouble;
-        if (!said_[lane].empty())
-            say("lane {} waits for its worker, {}: {}", lane, lanes_[lane].worker, said_[lane]);
-    }
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
+    say_when_all_serve();
     if (log_problem != log_problem_ && !log_problem.empty()) say("job log: {}", log_problem);
     if (keys_problem != keys_problem_ && !keys_problem.empty()) say("API keys: {}", keys_problem);
     log_problem_ = log_problem;
@@ -107,7 +102,7 @@ void News::stopping(bool is_first, Duration patience, const View& view) {
     if (!is_first) return say("stopping at once");
     if (view.jobs == 0) return say("stopping");
     say("stopping: {} job{} may finish within {}; once more to stop at once", view.jobs,
-        view.jobs == 1 ? "" : "s", seconds_text(patience));
+        view.jobs == 1 ? "" : "s", text_of(patience));
 }
 
 void News::stopped() { say("stopped"); }

@@ -62,7 +62,8 @@ std::vector<LogTarget> log_targets(const LogConfig& config) {
         else
             target.where.emplace<LogFile>(config.jobs, config.size_max, config.keep);
     }
-    if (::isatty(STDERR_FILENO) != 0) {
+    const bool has_lines_there = config.jobs == "-" && ::isatty(STDOUT_FILENO) != 0;
+    if (::isatty(STDERR_FILENO) != 0 && !has_lines_there) {
         LogTarget& target = targets.emplace_back();
         target.where.emplace<LogDescriptor>(STDERR_FILENO, "the terminal");
         target.format = LogFormat::readable;
@@ -92,7 +93,6 @@ private:
     void carry_out(const Action& action);
     void watch_signals();
     void look_now_and_then();
-    void note(LaneId lane, std::string trouble);
     [[nodiscard]] auto deliver() {
         return [this](const Event& event) { driver_.deliver(event); };
     }
@@ -208,6 +208,7 @@ void House::serve() {
     }
     // Answers that are on their way still leave, as long as the patience lasts.
     while (gate_->connections() > 0 && clock_.now() < leave_by_) {
+        clock_.forget();
         loop_.run_one_for(look_every);
         clock_.forget();
     }

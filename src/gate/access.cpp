@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <boost/asio/ip/address.hpp>
+
 #include "http/fields.h"
 
 namespace turnpike {
@@ -21,11 +23,14 @@ std::optional<std::string_view> presented_key(const http::RequestHead& head) {
     return key;
 }
 
-bool is_loopback_name(std::string_view name) {
-    return http::is_named(name, "localhost") || name == "127.0.0.1" || name == "::1";
-}
-
 }  // namespace
+
+bool is_loopback_host(std::string_view host) {
+    if (http::is_named(host, "localhost")) return true;
+    boost::system::error_code error;
+    const auto address = boost::asio::ip::make_address(host, error);
+    return !error && address.is_loopback();
+}
 
 std::string_view name_in_host(std::string_view host) {
     if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
@@ -72,7 +77,7 @@ bool AccessControl::is_key_field(std::string_view name, const Keys& keys) {
 bool AccessControl::is_our_host(std::string_view host) const {
     if (host.empty()) return true;  // HTTP/1.0 without one: no browser
     const std::string_view name = name_in_host(host);
-    return is_loopback_name(name) || std::ranges::any_of(hosts_, [&](const std::string& ours) {
+    return is_loopback_host(name) || std::ranges::any_of(hosts_, [&](const std::string& ours) {
                return http::is_named(name, ours);
            });
 }

@@ -63,6 +63,9 @@ private:
     std::vector<std::string> origins_;
 };
 
+/// Whether only this machine reaches that host: "localhost", or a loopback address.
+bool is_loopback_host(std::string_view host);
+
 /// The name in "name:port", "[::1]:port", "name"; without brackets.
 std::string_view name_in_host(std::string_view host);
 

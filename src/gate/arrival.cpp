@@ -93,7 +93,7 @@ std::expected<Arrival, Objection> Reception::receive(const http::RequestHead& he
         if (is_own_field(field.name))
             if (auto read = read_own_field(field, arrival); !read)
                 return std::unexpected(read.error());
-    arrival.is_aside = is_aside(arrival, head);
+    arrival.is_aside = !arrival.reads_model && is_aside(arrival, head);
     return arrival;
 }
 

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -29,6 +30,18 @@ constexpr std::string_view known_methods = "GET, HEAD, POST, PUT, PATCH, DELETE,
 bool is_preflight(const http::RequestHead& head) {
     return head.method == http::Method::options &&
            http::find(head.fields, "access-control-request-method") != nullptr;
+}
+
+bool is_too_slow(std::uint64_t bytes, Bytes per_second, Duration window) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(window).count();
+    return bytes <
+           per_second.count * static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1));
+}
+
+/// Also when it sent more before.
+bool has_hung_up(int socket) {
+    pollfd peer{.fd = socket, .events = POLLRDHUP, .revents = 0};
+    return ::poll(&peer, 1, 0) > 0;
 }
 
 std::string_view value_of(const http::RequestHead& head, std::string_view name) {
@@ -146,31 +159,30 @@ void Connection::leave() {
 }
 
 void Connection::time_is_up() {
-    const auto window =
-        std::chrono::duration_cast<std::chrono::seconds>(gate_.around_.config.gate.rate_window);
-    const auto seconds = static_cast<std::uint64_t>(std::max<std::int64_t>(window.count(), 1));
-    if (state_ == State::head && in_start_ < in_size_) {
-        manner_ = {.keeps_alive = false};
-        may_linger_ = true;
-        return answer_problem({Problem::too_slow, {}});
+    const GateConfig& config = gate_.around_.config.gate;
+    switch (state_) {
+        case State::head:
+            if (unread().empty()) return close();
+            manner_ = {.keeps_alive = false};
+            may_linger_ = true;
+            return answer_problem({Problem::too_slow, {}});
+        case State::body:
+            if (is_too_slow(received_, config.body_rate_min, config.rate_window))
+                return fail_body({Problem::too_slow, {}});
+            received_ = 0;
+            return gate_.wait_for(*this, Wait::body);
+        case State::waiting:
+            if (has_hung_up(socket_.native_handle())) return leave();
+            return gate_.wait_for(*this, Wait::departure);
+        case State::answering:
+            if (is_too_slow(written_, config.answer_rate_min, config.rate_window)) return cut();
+            written_ = 0;
+            return gate_.wait_for(*this, Wait::writing);
+        case State::deciding:
+        case State::storing:
+        case State::closing:
+        case State::closed: return close();
     }
-    if (state_ == State::body) {
-        if (received_ < gate_.around_.config.gate.body_rate_min.count * seconds)
-            return fail_body({Problem::too_slow, {}});
-        received_ = 0;
-        return gate_.wait_for(*this, Wait::body);
-    }
-    if (state_ == State::waiting) {
-        pollfd peer{.fd = socket_.native_handle(), .events = POLLRDHUP, .revents = 0};
-        if (::poll(&peer, 1, 0) > 0) return leave();
-        return gate_.wait_for(*this, Wait::departure);
-    }
-    if (state_ == State::answering) {
-        if (written_ < gate_.around_.config.gate.answer_rate_min.count * seconds) return cut();
-        written_ = 0;
-        return gate_.wait_for(*this, Wait::writing);
-    }
-    close();
 }
 
 void Connection::finish_up() {
@@ -253,9 +265,10 @@ void Connection::take_job(const http::RequestHead& head) {
     record_.method.assign(http::name_of(head.method));
     record_.path.assign(arrival_.target.substr(0, arrival_.target.find('?')));
     if (declared_ > gate_.around_.config.gate.body_max.count) {
-        log_refusal(Problem::body_too_large, EndReason::body_failed);
-        return answer_problem(
-            {Problem::body_too_large, "Content-Length is " + std::to_string(declared_)});
+        const Objection objection{Problem::body_too_large,
+                                  "Content-Length is " + std::to_string(declared_)};
+        log_refusal(objection, EndReason::body_failed);
+        return answer_problem(objection);
     }
     state_ = State::deciding;
     gate_.around_.deliver(JobArrived{.ticket = ticket_,
@@ -295,19 +308,21 @@ void Connection::admitted(JobId job) {
 
 void Connection::refused(const RefuseJob& refusal) {
     const Objection objection = gate_.objection_to(arrival_.pool, refusal.reason);
-    log_refusal(objection.problem, refusal.reason);
+    log_refusal(objection, refusal.reason);
     answer_problem(objection, refusal.retry_after);
     go_on();
 }
 
 /// Of what never became a job. Before it is answered: then the next request may be here already.
-void Connection::log_refusal(Problem problem, EndReason reason) {
+void Connection::log_refusal(const Objection& objection, EndReason reason) {
+    note_problem(objection);
     record_.id = {};
-    record_.status = status_of(problem);
+    record_.upload = Duration::zero();
     record_.outcome = Outcome::refused;
     record_.reason = reason;
     record_.queue = record_.run = Duration::zero();
     gate_.log_end(record_);
+    record_.detail = {};
 }
 
 }  // namespace turnpike

@@ -91,7 +91,7 @@ private:
     bool take_head();
     void take_request(const http::RequestHead& head);
     void answer_preflight(const http::RequestHead& head);
-    void log_refusal(Problem problem, EndReason reason);
+    void log_refusal(const Objection& objection, EndReason reason);
     void take_own_request(const http::RequestHead& head);
     void take_job(const http::RequestHead& head);
 
@@ -107,6 +107,7 @@ private:
     void answer_own(const OwnReply& reply);
     void answer_problem(const Objection& objection, Duration retry_after = Duration::zero(),
                         std::string_view allow = {});
+    void note_problem(const Objection& objection);
     void answer_job();
     void begin_writing();
     void write();
@@ -141,6 +142,7 @@ private:
     ReplyManner manner_;
     Arrival arrival_;
     bool may_linger_ = false;     // some of the request is still to come
+    bool is_body_whole_ = false;  // all of it came; it may be on its way to disk
     std::uint64_t declared_ = 0;  // what the engine knows of the body's size
     std::unique_ptr<ModelField> model_;
     JobId job_;

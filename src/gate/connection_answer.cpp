@@ -5,6 +5,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 
+#include "base/give_back.h"
 #include "gate/connection.h"
 #include "gate/gate.h"
 #include "http/write.h"
@@ -37,6 +38,7 @@ void Connection::ended(const EndJob& end) {
     record_.attempts = end.attempts;
     record_.outcome = outcome_of(end.reason);
     record_.reason = end.reason;
+    record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
     if (has_left_) return close();
@@ -99,9 +101,17 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
                           .allow = allow,
                           .marks = job ? &*job : nullptr},
                          manner_);
-    record_.status = status_of(objection.problem);
+    note_problem(objection);
     is_job_answer_ = false;
     begin_writing();
+}
+
+/// For the log: what the client is told.
+void Connection::note_problem(const Objection& objection) {
+    record_.status = status_of(objection.problem);
+    std::string detail(slug_of(objection.problem));
+    if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
+    record_.detail.assign(detail);
 }
 
 /// A worker's answer: all of it, or as much as there is so far.
@@ -110,6 +120,7 @@ void Connection::answer_job() {
     record_.status = head.status;
     const bool needs_close = manner_.is_http_1_0 && head.has_body && !head.has_length;
     if (needs_close || gate_.is_shutting_down_) manner_.keeps_alive = false;
+    manner_.date = gate_.date();
     framing_ = append_answer_head(out_, head, manner_, marks());
     is_job_answer_ = true;
     is_last_chunk_out_ = false;
@@ -208,7 +219,7 @@ void Connection::wait_to_write() {
 void Connection::answered() {
     release_job();
     gate_.wait_for(*this, Wait::nothing);
-    if (out_.capacity() > kept_out_max) out_ = std::string();
+    empty_and_keep(out_, kept_out_max);
     parser_.reset();
     if (manner_.keeps_alive && !gate_.is_shutting_down_) {
         while (!unread().empty()) {  // what is left of a body that nobody wanted, all of it here
@@ -250,6 +261,7 @@ void Connection::release_job() {
     record_.lane = {};
     record_.attempts = 0;
     record_.status = 0;
+    record_.detail = {};
     record_.bytes_in = record_.bytes_out = {};
 }
 

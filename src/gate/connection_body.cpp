@@ -30,7 +30,8 @@ bool Connection::take_body() {
         return true;
     }
     const bool is_done = step.progress == http::Progress::done;
-    if (is_done) decoder_ = {};
+    if (is_done) decoder_ = {}, may_linger_ = false;
+    is_body_whole_ = is_done;
     if (!step.data.empty()) {
         if (model_ != nullptr) model_->take(step.data);
         const Body::Taken taken =
@@ -38,7 +39,6 @@ bool Connection::take_body() {
                                    [self = shared_from_this()](int e) { self->body_stored(e); });
         if (taken == Body::Taken::wait) {
             state_ = State::storing;
-            may_linger_ = !is_done;
             gate_.wait_for(*this, Wait::nothing);
         }
     }
@@ -48,7 +48,6 @@ bool Connection::take_body() {
     }
     if (state_ != State::body) return true;
     if (is_done) {
-        may_linger_ = false;
         complete_body();
         return true;
     }
@@ -62,7 +61,7 @@ void Connection::body_stored(int error) {
     state_ = State::body;
     if (error != 0)
         fail_body({Problem::no_room_on_disk, std::strerror(error)});
-    else if (!may_linger_)
+    else if (is_body_whole_)
         complete_body();
     go_on();
 }

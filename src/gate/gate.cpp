@@ -91,6 +91,7 @@ void Gate::shut_down() {
 }
 
 void Gate::look() {
+    around_.clock.look_at_the_wall();
     patience_.look(around_.clock.now());
     around_.keys.refresh();
 }

@@ -69,7 +69,10 @@ std::expected<Address, std::string> Listener::bind(const Address& address) {
         endpoint.port(port);
         tcp::acceptor acceptor(loop_);
         acceptor.open(endpoint.protocol(), error);
-        if (error) continue;  // a machine without IPv6, say
+        if (error) {  // a machine without IPv6, say
+            problem = why_not(endpoint, error);
+            continue;
+        }
         acceptor.set_option(tcp::acceptor::reuse_address(true), error);
         if (endpoint.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
         acceptor.bind(endpoint, error);
@@ -116,11 +119,12 @@ void Listener::accept_tcp(std::size_t which) {
     tcp_[which].async_accept([this, which](error_code error, tcp::socket socket) {
         if (error == asio::error::operation_aborted || !tcp_[which].is_open()) return;
         if (error) return rest([this, which] { accept_tcp(which); });
-        error_code failed;
-        const tcp::endpoint peer = socket.remote_endpoint(failed);
-        socket.set_option(tcp::no_delay(true), failed);
-        socket.non_blocking(true, failed);
-        if (!failed)
+        error_code is_gone;
+        error_code ignored;
+        const tcp::endpoint peer = socket.remote_endpoint(is_gone);
+        socket.set_option(tcp::no_delay(true), ignored);
+        socket.non_blocking(true, ignored);
+        if (!is_gone)
             gate_->welcome(
                 std::move(socket),
                 {.door = Door::tcp, .address = peer.address().to_string(), .text = text_of(peer)});

@@ -53,7 +53,8 @@ void append_pool(JsonWriter& json, const Sights& sights, const View& view, const
     const bool ready = is_ready(view, pool.pool);
     json.open_object();
     json.member("pool", config.name);
-    json.member("model", fmt::format("attached: {} workers", config.attach.size()));
+    json.member("model", fmt::format("attached: {} worker{}", config.attach.size(),
+                                     config.attach.size() == 1 ? "" : "s"));
     json.member("ready", ready);
     json.member("generation", pool.good.value);
     json.member("proof", proof_state(config, pool, ready));
@@ -68,23 +69,27 @@ void append_pool(JsonWriter& json, const Sights& sights, const View& view, const
     json.close_object();
 }
 
-void append_jobs_of_lane(JsonWriter& json, const Sights& sights, const View& view,
-                         const LaneView& lane) {
+/// The running jobs of each lane, as JSON objects with commas between.
+std::vector<std::string> running_jobs(const Sights& sights, const View& view) {
+    std::vector<std::string> lanes(view.lanes.size());
     const Instant now = sights.clock.now();
-    json.open_array();
     sights.each_live([&](const JobRecord& record) {
         const auto job = sights.engine.find(record.job, now);
-        if (!job || job->state != JobState::running || job->lane != lane.lane) return;
+        if (!job || job->state != JobState::running) return;
+        std::string& list = lanes[job->lane.value];
+        if (!list.empty()) list += ',';
+        JsonWriter json(list);
         json.open_object();
         json.member("id", record.id.view());
         json.member("run_s", job->since);
-        json.key("usual_s"), append_usual(json, view.pools[lane.pool.value]);
+        json.key("usual_s"), append_usual(json, view.pools[job->pool.value]);
         json.close_object();
     });
-    json.close_array();
+    return lanes;
 }
 
-void append_lane(JsonWriter& json, const Sights& sights, const View& view, const LaneView& lane) {
+void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane,
+                 const std::string& jobs) {
     const LaneFacts& facts = sights.lanes[lane.lane.value];
     const PoolConfig& pool = sights.config.pools[lane.pool.value];
     json.open_object();
@@ -98,8 +103,7 @@ void append_lane(JsonWriter& json, const Sights& sights, const View& view, const
     json.member("pid", nullptr);
     json.member("slots", pool.settings.slots);
     json.member("aboard", lane.aboard);
-    json.key("jobs");
-    append_jobs_of_lane(json, sights, view, lane);
+    json.key("jobs"), json.raw("[" + jobs + "]");
     json.member("finished", lane.finished);
     json.member("failed", lane.failed);
     json.member("restarts", lane.restarts);
@@ -154,7 +158,8 @@ std::string status_page(const Sights& sights) {
     for (const PoolView& pool : view.pools) append_pool(json, sights, view, pool);
     json.close_array();
     json.key("lanes"), json.open_array();
-    for (const LaneView& lane : view.lanes) append_lane(json, sights, view, lane);
+    const std::vector<std::string> jobs = running_jobs(sights, view);
+    for (const LaneView& lane : view.lanes) append_lane(json, sights, lane, jobs[lane.lane.value]);
     json.close_array();
     json.close_object();
     return page + "\n";

@@ -16,11 +16,14 @@ constexpr std::string_view exposed_fields =
     "Turnpike-Job, Turnpike-Lane, Turnpike-Attempt, Turnpike-Generation, Server-Timing, "
     "Retry-After";
 
-void append_manner(std::string& out, const ReplyManner& manner) {
+void append_connection(std::string& out, const ReplyManner& manner) {
     if (!manner.keeps_alive)
         http::append_field(out, "Connection", "close");
     else if (manner.is_http_1_0)
         http::append_field(out, "Connection", "keep-alive");
+}
+
+void append_cors(std::string& out, const ReplyManner& manner) {
     if (manner.allowed_origin.empty()) return;
     http::append_field(out, "Access-Control-Allow-Origin", manner.allowed_origin);
     http::append_field(out, "Access-Control-Expose-Headers", exposed_fields);
@@ -59,8 +62,10 @@ ReplyFraming append_answer_head(std::string& out, const AnswerHead& answer,
                                 const ReplyManner& manner, const JobMarks& marks) {
     http::append_status_line(out, answer.status);
     out.append(answer.fields);
+    if (!answer.has_date) http::append_field(out, "Date", manner.date);
     append_marks(out, marks);
-    append_manner(out, manner);
+    append_connection(out, manner);
+    if (!answer.allows_origins) append_cors(out, manner);
     ReplyFraming framing = ReplyFraming::none;
     if (answer.has_body && answer.has_length) {
         http::append_field(out, "Content-Length", answer.length);
@@ -82,7 +87,8 @@ void append_own_reply(std::string& out, const OwnReply& reply, const ReplyManner
     if (reply.status != 204) http::append_field(out, "Content-Length", reply.body.size());
     http::append_field(out, "Cache-Control", "no-store");
     out.append(reply.extra_fields);
-    append_manner(out, manner);
+    append_connection(out, manner);
+    append_cors(out, manner);
     out.append("\r\n");
     if (!manner.is_head) out.append(reply.body);
 }

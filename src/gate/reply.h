@@ -18,7 +18,7 @@ struct ReplyManner {
     bool is_head = false;        // the method was HEAD: no body follows
     bool is_http_1_0 = false;    // no chunks
     std::string allowed_origin;  // of a web page that may read it; empty: none asks
-    std::string_view date;       // for what we say ourselves
+    std::string_view date;       // of now
 };
 
 /// What a job's answer tells beside the worker's own fields.

@@ -15,4 +15,11 @@ std::string_view name_of(Method value) {
     return "?";
 }
 
+std::optional<Method> method_named(std::string_view name) {
+    using enum Method;
+    for (const Method method : {get, post, head, put, patch, delete_, options})
+        if (name == name_of(method)) return method;
+    return std::nullopt;
+}
+
 }  // namespace turnpike::http

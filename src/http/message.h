@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -15,6 +16,9 @@ namespace turnpike::http {
 enum class Method : std::uint8_t { get, head, post, put, patch, delete_, options };
 
 std::string_view name_of(Method);
+
+/// The method of this name, as it is written; nothing: none that we know.
+std::optional<Method> method_named(std::string_view name);
 
 enum class Version : std::uint8_t { http_1_0, http_1_1 };
 

@@ -1,7 +1,6 @@
 #include "http/request_parser.h"
 
 #include <algorithm>
-#include <array>
 #include <expected>
 
 #include "base/check.h"
@@ -20,10 +19,7 @@ constexpr std::uint8_t empty_lines_max = 2;
 constexpr std::size_t around_target_max = std::string_view("OPTIONS  HTTP/1.1\r\n").size();
 
 std::expected<Method, Fault> parse_method(std::string_view name) {
-    constexpr std::array known{Method::get,   Method::post,    Method::head,   Method::put,
-                               Method::patch, Method::delete_, Method::options};
-    for (const Method method : known)
-        if (name == name_of(method)) return method;
+    if (const auto method = method_named(name)) return *method;
     const bool refused = name == "CONNECT" || name == "TRACE";
     return std::unexpected(refused ? Fault::refused_method : Fault::unknown_method);
 }

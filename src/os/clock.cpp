@@ -12,10 +12,13 @@ std::int64_t monotonic_ns() {
 
 }  // namespace
 
-Clock::Clock()
-    : offset_ns_(
-          std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count() -
-          monotonic_ns()) {}
+Clock::Clock() { look_at_the_wall(); }
+
+void Clock::look_at_the_wall() {
+    offset_ns_ =
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count() -
+        monotonic_ns();
+}
 
 Instant Clock::now() {
     if (!is_read_) {

@@ -14,8 +14,10 @@ public:
     /// The next now() reads anew.
     void forget() { is_read_ = false; }
 
-    /// An instant of this clock as time since 1970 (UTC). The offset is taken once.
+    /// An instant of this clock as time since 1970 (UTC).
     [[nodiscard]] std::int64_t unix_ns(Instant instant) const;
+    /// Asks the wall clock anew: it is set now and then, and goes on while the machine sleeps.
+    void look_at_the_wall();
 
     Clock();
 

@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/give_back.h"
 
 namespace turnpike {
 
 namespace {
 
-constexpr std::size_t kept_memory_max = 64 * 1024;
+constexpr std::size_t kept_memory_max = 16 * 1024;
 
 }  // namespace
 
@@ -208,10 +209,8 @@ void Answer::detach() {
 
 void Answer::clear() {
     detach();
-    for (std::string* memory : {&front_, &back_, &head_.fields}) {
-        memory->clear();
-        if (memory->capacity() > kept_memory_max) *memory = std::string();
-    }
+    for (std::string* memory : {&front_, &back_, &head_.fields})
+        empty_and_keep(*memory, kept_memory_max);
     front_read_ = 0;
     head_ = {.fields = std::move(head_.fields)};
     state_ = AnswerState::none;

@@ -42,7 +42,9 @@ struct AnswerHead {
     std::string fields;  // "Name: value\r\n" …, end-to-end only
     bool has_length = false;
     std::uint64_t length = 0;  // with has_length
-    bool has_body = true;      // false: HEAD, 204, 304; `length` is then only told
+    bool has_body = true;      // false: HEAD, 204, 304
+    bool has_date = false;
+    bool allows_origins = false;  // the worker does CORS itself
 };
 
 /// none ─▶ held ─────▶ complete      short: read when complete, so that the attempt can be repeated

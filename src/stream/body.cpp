@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/give_back.h"
 
 namespace turnpike {
 
 namespace {
 
-constexpr std::size_t kept_memory_max = 64 * 1024;
+constexpr std::size_t kept_memory_max = 16 * 1024;
 
 }  // namespace
 
@@ -49,8 +50,7 @@ void Body::read(const Store& store, std::uint64_t offset, std::shared_ptr<std::s
 }
 
 void Body::clear() {
-    memory_.clear();
-    if (memory_.capacity() > kept_memory_max) memory_ = std::string();
+    empty_and_keep(memory_, kept_memory_max);
     size_ = written_ = 0;
     file_ = nullptr;
 }

@@ -2,21 +2,21 @@
 
 #include <utility>
 
+#include "base/give_back.h"
+
 namespace turnpike {
 
 namespace {
 
-constexpr std::size_t spare_max = 1024;
+constexpr std::size_t spare_max = 256;
 constexpr std::size_t kept_text_max = 8 * 1024;
 
 std::size_t place_of(JobId job) { return static_cast<std::uint32_t>(job.value); }
 
 void clean(Exchange& exchange) {
     exchange.job = {};
-    for (std::string* text : {&exchange.target, &exchange.fields}) {
-        text->clear();
-        if (text->capacity() > kept_text_max) *text = std::string();
-    }
+    for (std::string* text : {&exchange.target, &exchange.fields})
+        empty_and_keep(*text, kept_text_max);
     exchange.trouble = {};
     exchange.body.clear();
     exchange.answer.clear();
@@ -52,9 +52,12 @@ void Exchanges::close(ExchangePtr&& exchange) {
 
 void Exchanges::drop(ExchangePtr&& exchange) {
     const ExchangePtr last = std::move(exchange);
-    if (last.use_count() > 1 || spare_.size() >= spare_max) return;
+    if (last.use_count() > 1) return;
     clean(*last);
+    // It may be dropped by a call that comes from within its own answer: it must outlive that, so
+    // room is made at the other end.
     spare_.push_back(last);
+    if (spare_.size() > spare_max) spare_.pop_front();
 }
 
 }  // namespace turnpike

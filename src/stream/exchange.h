@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,7 +49,7 @@ public:
 
 private:
     std::vector<ExchangePtr> by_place_;  // an id's low half is a dense place
-    std::vector<ExchangePtr> spare_;
+    std::deque<ExchangePtr> spare_;
 };
 
 }  // namespace turnpike

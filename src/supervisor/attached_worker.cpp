@@ -1,11 +1,9 @@
 #include "supervisor/attached_worker.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
-#include <boost/asio/post.hpp>
 
 #include "base/check.h"
 #include "http/write.h"
@@ -21,26 +19,26 @@ constexpr Duration knock_every = 250ms;  // until the health path answers
 constexpr Duration link_idle_max = 1s;   // then it is closed
 constexpr Duration idle_check_every = 500ms;
 
+struct Judgement {
+    ProofVerdict verdict = ProofVerdict::passed;
+    std::uint32_t group = 0;
+    std::string difference;
+};
+
 bool is_alive(const Fetch::Result& result) {
     return result.has_value() && result->status >= 200 && result->status < 500;
 }
 
-std::string trouble_of(const Fetch::Result& result, const std::string& path) {
-    if (result) return fmt::format("GET {} answered {}", path, result->status);
+/// `request`: "GET /health"
+std::string trouble_of(const Fetch::Result& result, const std::string& request) {
+    if (result) return fmt::format("{} answered {}", request, result->status);
     switch (result.error()) {
         case FetchFailure::refused: return "the connection is refused: nothing listens there";
-        case FetchFailure::broke: return fmt::format("GET {} got no valid HTTP answer", path);
-        case FetchFailure::late: return fmt::format("GET {} got no answer in time", path);
-        case FetchFailure::too_large: return fmt::format("GET {} answered too much", path);
+        case FetchFailure::broke: return fmt::format("{} got no valid HTTP answer", request);
+        case FetchFailure::late: return fmt::format("{} got no answer in time", request);
+        case FetchFailure::too_large: return fmt::format("{} answered too much", request);
     }
     return "";
-}
-
-http::Method method_of(const ProofConfig& proof) {
-    using enum http::Method;
-    for (const http::Method method : {get, post, put, patch, delete_})
-        if (proof.method == http::name_of(method)) return method;
-    return post;
 }
 
 }  // namespace
@@ -102,7 +100,7 @@ void AttachedWorker::knock() {
 
 void AttachedWorker::knocked(const Fetch::Result& result) {
     if (!is_alive(result)) {
-        around_.note(lane_, trouble_of(result, pool_.health_path));
+        around_.note(lane_, trouble_of(result, "GET " + pool_.health_path));
         return knock_later();
     }
     state_ = State::up;
@@ -114,10 +112,7 @@ void AttachedWorker::knock_later() {
     knock_timer_.expires_after(knock_every);
     knock_timer_.async_wait([self = shared_from_this()](error_code error) {
         if (error || self->state_ != State::waiting) return;
-        if (self->destination_.endpoints.empty())
-            self->resolve();
-        else
-            self->knock();
+        self->resolve();  // anew: it may have moved
     });
 }
 
@@ -204,7 +199,7 @@ void AttachedWorker::probe(std::uint32_t number) {
 void AttachedWorker::probed(const Fetch::Result& result) {
     ProbeVerdict verdict = ProbeVerdict::answered;
     if (!is_alive(result)) {
-        around_.note(lane_, trouble_of(result, pool_.health_path));
+        around_.note(lane_, trouble_of(result, "GET " + pool_.health_path));
         const bool is_refused = !result && result.error() == FetchFailure::refused;
         verdict = is_refused ? ProbeVerdict::refused : ProbeVerdict::silent;
     }
@@ -216,10 +211,11 @@ void AttachedWorker::probed(const Fetch::Result& result) {
 void AttachedWorker::prove(std::uint32_t number) {
     if (state_ != State::up) return;
     const ProofConfig& proof = pool_.proof;
+    const http::Method method = http::method_named(proof.method).value_or(http::Method::post);
     proof_->stop();
     std::string& head = proof_->head();
     head.clear();
-    http::append_request_line(head, method_of(proof), url_.prefix + proof.path);
+    http::append_request_line(head, method, url_.prefix + proof.path);
     http::append_field(head, "Host", text_of(Address{url_.host, url_.port}));
     http::append_field(head, "User-Agent", "turnpike-proof");
     if (!proof.body.empty()) {
@@ -229,8 +225,8 @@ void AttachedWorker::prove(std::uint32_t number) {
     http::append_field(head, "Connection", "close");
     head.append("\r\n");
     proof_->body().clear();
-    proof_->body().append(around_.store, proof.body, nullptr);
-    proof_->start(method_of(proof), pool_.settings.proof_timeout,
+    proof_->body().append(around_.store, proof.body, [](int) {});  // the config keeps it short
+    proof_->start(method, pool_.settings.proof_timeout,
                   [self = shared_from_this(), number](Fetch::Result result) {
                       if (self->state_ == State::up)
                           self->proof_answered(number, std::move(result));
@@ -240,7 +236,7 @@ void AttachedWorker::prove(std::uint32_t number) {
 void AttachedWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
     if (!result) {
         if (result.error() == FetchFailure::late) return;  // the engine's clock decides
-        around_.note(lane_, trouble_of(result, pool_.proof.path));
+        around_.note(lane_, trouble_of(result, pool_.proof.method + " " + pool_.proof.path));
         return vanish();
     }
     if (result->status != pool_.proof.status) {
@@ -251,15 +247,19 @@ void AttachedWorker::proof_answered(std::uint32_t number, Fetch::Result result) 
     const bool agrees = pool_.settings.proof == ProofKind::agree;
     around_.background.run(
         [rule = &pool_.proof, groups = groups_, agrees, answer = std::move(result->body)] {
-            if (agrees) return std::pair(ProofVerdict::grouped, groups->group_of(*rule, answer));
-            const bool passed = is_same_answer(*rule, rule->expected, answer);
-            return std::pair(passed ? ProofVerdict::passed : ProofVerdict::failed, 0U);
+            if (agrees)
+                return Judgement{ProofVerdict::grouped, groups->group_of(*rule, answer), {}};
+            if (is_same_answer(*rule, rule->expected, answer))
+                return Judgement{ProofVerdict::passed, 0, {}};
+            return Judgement{ProofVerdict::failed, 0, difference(*rule, rule->expected, answer)};
         },
-        [self = shared_from_this(), number](std::pair<ProofVerdict, std::uint32_t> verdict) {
+        [self = shared_from_this(), number](const Judgement& judgement) {
             if (self->state_ != State::up) return;
-            if (verdict.first == ProofVerdict::failed)
-                self->around_.note(self->lane_, "the proof got a wrong answer");
-            self->around_.deliver(ProofEnded{self->worker_, number, verdict.first, verdict.second});
+            if (judgement.verdict == ProofVerdict::failed)
+                self->around_.note(self->lane_,
+                                   "wrong answer to the proof: " + judgement.difference);
+            self->around_.deliver(
+                ProofEnded{self->worker_, number, judgement.verdict, judgement.group});
         });
 }
 

@@ -12,6 +12,7 @@
 #include <boost/asio/error.hpp>
 
 #include "base/check.h"
+#include "base/give_back.h"
 
 namespace turnpike {
 
@@ -56,10 +57,9 @@ void Link::send(const LinkRequest& request, LinkUser& user) {
     user_ = &user;
     request_ = request;
     if (state_ == State::idle && !is_quiet()) drop_socket();
-    is_reused_ = state_ == State::idle;
-    is_second_try_ = false;
+    try_ = state_ == State::idle ? Try::reused : Try::fresh;
     sent_at_ = clock_.now();
-    if (is_reused_)
+    if (try_ == Try::reused)
         begin();
     else
         connect(0);
@@ -79,6 +79,7 @@ void Link::resume() {
         return;
     }
     if (!is_paused_) return;
+    const std::shared_ptr<Link> self = shared_from_this();
     is_paused_ = false;
     parse();
     if (state_ == State::busy && !is_paused_) read();
@@ -91,29 +92,34 @@ void Link::close() {
 
 // ── the connection ───────────────────────────────────────────────────────────────────────────────
 
-void Link::connect(std::size_t endpoint) {
+/// `tried`: how many endpoints did not answer yet.
+void Link::connect(std::size_t tried) {
     state_ = State::connecting;
+    const std::size_t all = destination_.endpoints.size();
+    if (tried == all) return break_off(try_ == Try::second ? Break::missing : Break::no_link);
+    const std::size_t endpoint = (destination_.preferred + tried) % all;
     connect_timer_.expires_after(connect_timeout);
-    connect_timer_.async_wait([self = shared_from_this(), life = life_](error_code error) {
-        const bool is_due = !error && life == self->life_ && self->state_ == State::connecting;
-        if (is_due) self->break_off(self->is_second_try_ ? Break::missing : Break::no_link);
-    });
-    if (endpoint >= destination_.endpoints.size()) return break_off(Break::no_link);
-    socket_.async_connect(destination_.endpoints[endpoint], [self = shared_from_this(),
-                                                             life = life_,
-                                                             endpoint](error_code error) {
-        if (life != self->life_) return;
-        if (!error) return self->connected(endpoint);
+    connect_timer_.async_wait([self = shared_from_this(), life = life_, tried](error_code error) {
+        if (error || life != self->life_ || self->state_ != State::connecting) return;
         self->drop_socket();
-        self->state_ = State::connecting;
-        if (endpoint + 1 < self->destination_.endpoints.size()) return self->connect(endpoint + 1);
-        if (self->is_second_try_) return self->break_off(Break::missing);
-        self->break_off(error == asio::error::connection_refused ? Break::refused : Break::no_link);
+        self->connect(tried + 1);
     });
+    socket_.async_connect(
+        destination_.endpoints[endpoint],
+        [self = shared_from_this(), life = life_, tried, endpoint](error_code error) {
+            if (life != self->life_) return;
+            if (!error) return self->connected(endpoint);
+            self->drop_socket();
+            const bool is_last = tried + 1 == self->destination_.endpoints.size();
+            const bool is_refused = error == asio::error::connection_refused;
+            if (is_last && is_refused && self->try_ != Try::second)
+                return self->break_off(Break::refused);
+            self->connect(tried + 1);
+        });
 }
 
 void Link::connected(std::size_t endpoint) {
-    std::swap(destination_.endpoints[0], destination_.endpoints[endpoint]);
+    destination_.preferred = endpoint;
     connect_timer_.cancel();
     error_code ignored;
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -138,7 +144,7 @@ void Link::drop_socket() {
     is_reading_ = is_writing_ = is_paused_ = is_telling_ = was_resumed_ = false;
     connect_timer_.cancel();
     piece_ = nullptr;
-    if (in_.size() > read_size) in_ = std::string();  // {} would keep its memory
+    if (in_.size() > read_size) empty_and_keep(in_, 0);
     error_code ignored;
     socket_.close(ignored);
 }
@@ -292,11 +298,11 @@ void Link::input_ended(bool is_clean) {
     if (!has_head_) {
         const bool is_silent = in_size_ == in_taken_ && interims_ == 0;
         if (!is_silent) return break_off(Break::truncated);
-        const bool was_closed_idle = is_reused_ && clock_.now() - sent_at_ <= idle_close_max;
+        const bool was_closed_idle =
+            try_ == Try::reused && clock_.now() - sent_at_ <= idle_close_max;
         if (!was_closed_idle) return break_off(Break::missing);
         drop_socket();
-        is_reused_ = false;
-        is_second_try_ = true;
+        try_ = Try::second;
         return connect(0);
     }
     if (is_clean && decoder_.end() == http::Progress::done) return finish();

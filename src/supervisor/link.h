@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +30,7 @@ namespace turnpike {
 /// Where a worker listens. Names are resolved before; the endpoint that answered last goes first.
 struct Destination {
     std::vector<boost::asio::ip::tcp::endpoint> endpoints;
+    std::size_t preferred = 0;
 };
 
 /// Why there is no (whole) answer.
@@ -84,9 +84,14 @@ public:
 
 private:
     enum class State : std::uint8_t { closed, connecting, busy, idle };
+    enum class Try : std::uint8_t {
+        fresh,
+        reused,
+        second,  // on a fresh connection; the worker may have seen the request already
+    };
 
     bool is_quiet();
-    void connect(std::size_t endpoint);
+    void connect(std::size_t tried);
     void connected(std::size_t endpoint);
     void begin();
     void write();
@@ -118,8 +123,7 @@ private:
     std::string head_;
     Instant sent_at_{};
     std::uint64_t sent_ = 0;  // of head and body
-    bool is_reused_ = false;
-    bool is_second_try_ = false;          // the worker may have seen the request already
+    Try try_ = Try::fresh;
     bool is_writing_ = false;             // waits for room in the socket, or for the disk
     std::shared_ptr<std::string> piece_;  // of a body on disk
     std::uint64_t piece_at_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <boost/json.hpp>
 
 namespace turnpike {
@@ -47,6 +48,52 @@ bool is_same(const ProofConfig& rule, const json::value& a, const json::value& b
     });
 }
 
+std::string cut(std::string_view text) {
+    constexpr std::size_t shown_max = 80;
+    return fmt::format("{}{}", text.substr(0, shown_max), text.size() > shown_max ? "…" : "");
+}
+
+std::string first_difference(const ProofConfig& rule, const json::value& expected,
+                             const json::value& got, const std::string& path);
+
+std::string difference_of_objects(const ProofConfig& rule, const json::object& expected,
+                                  const json::object& got, const std::string& path) {
+    for (const auto& member : expected) {
+        const std::string inner = fmt::format("{}.{}", path, std::string_view(member.key()));
+        const json::value* other = got.if_contains(member.key());
+        if (other == nullptr) return inner + " is missing";
+        if (auto text = first_difference(rule, member.value(), *other, inner); !text.empty())
+            return text;
+    }
+    for (const auto& member : got)
+        if (!expected.contains(member.key()))
+            return fmt::format("{}.{} is there, and was not expected", path,
+                               std::string_view(member.key()));
+    return "";
+}
+
+std::string difference_of_arrays(const ProofConfig& rule, const json::array& expected,
+                                 const json::array& got, const std::string& path) {
+    if (expected.size() != got.size())
+        return fmt::format("{}: {} elements, not {}", path, got.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        if (auto text = first_difference(rule, expected[i], got[i], fmt::format("{}[{}]", path, i));
+            !text.empty())
+            return text;
+    return "";
+}
+
+std::string first_difference(const ProofConfig& rule, const json::value& expected,
+                             const json::value& got, const std::string& path) {
+    if (is_same(rule, expected, got)) return "";
+    if (expected.is_object() && got.is_object())
+        return difference_of_objects(rule, expected.get_object(), got.get_object(), path);
+    if (expected.is_array() && got.is_array())
+        return difference_of_arrays(rule, expected.get_array(), got.get_array(), path);
+    return fmt::format("{}{}{}, not {}", path, path.empty() ? "" : ": ", cut(json::serialize(got)),
+                       cut(json::serialize(expected)));
+}
+
 std::optional<json::value> parsed(std::string_view text) {
     json::error_code error;
     const json::parse_options options{.max_depth = depth_max};
@@ -63,6 +110,15 @@ bool is_same_answer(const ProofConfig& rule, std::string_view a, std::string_vie
     const auto left = parsed(a);
     const auto right = parsed(b);
     return left && right && is_same(rule, *left, *right);
+}
+
+std::string difference(const ProofConfig& rule, std::string_view expected, std::string_view got) {
+    if (rule.compare == Compare::exact)
+        return fmt::format("\"{}\", not \"{}\"", cut(got), cut(expected));
+    const auto right = parsed(expected);
+    const auto answer = parsed(got);
+    if (!answer) return fmt::format("\"{}\" is not JSON", cut(got));
+    return right ? first_difference(rule, *right, *answer, "") : "";
 }
 
 std::optional<std::string> objection_to(const ProofConfig& rule) {

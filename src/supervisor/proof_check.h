@@ -14,6 +14,10 @@ namespace turnpike {
 /// Whether two answers count as the same under the proof's rule. What is not JSON equals nothing.
 [[nodiscard]] bool is_same_answer(const ProofConfig& rule, std::string_view a, std::string_view b);
 
+/// Where two different answers differ first, for people: ".scores[2]: 0.5, not 0.25".
+[[nodiscard]] std::string difference(const ProofConfig& rule, std::string_view expected,
+                                     std::string_view got);
+
 /// Why `expected` can't be used: not JSON where JSON is asked for. Nothing: it can.
 [[nodiscard]] std::optional<std::string> objection_to(const ProofConfig& rule);
 

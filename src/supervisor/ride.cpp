@@ -1,6 +1,5 @@
 #include "supervisor/ride.h"
 
-#include <array>
 #include <utility>
 
 #include "http/fields.h"
@@ -17,13 +16,6 @@ Verdict verdict_of(int status) {
     return status < 500 ? Verdict::bad_input : Verdict::model_failed;
 }
 
-http::Method method_of(std::string_view name) {
-    using enum http::Method;
-    for (const http::Method method : {get, head, post, put, patch, delete_, options})
-        if (name == http::name_of(method)) return method;
-    return get;
-}
-
 /// Fields that Turnpike writes itself.
 bool is_ours(std::string_view name) {
     constexpr std::string_view prefix = "turnpike-";
@@ -35,8 +27,11 @@ void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& t
     to.has_body = asked != http::Method::head && from.status != 204 && from.status != 304;
     to.has_length = from.framing == http::Framing::length || from.framing == http::Framing::none;
     to.length = from.framing == http::Framing::length ? from.length : 0;
+    const bool may_tell_length = asked == http::Method::head || from.status == 304;
     for (const http::Field& field : from.fields) {
-        const bool tells_length = !to.has_body && http::is_named(field.name, "content-length");
+        const bool tells_length = may_tell_length && http::is_named(field.name, "content-length");
+        if (http::is_named(field.name, "date")) to.has_date = true;
+        if (http::is_named(field.name, "access-control-allow-origin")) to.allows_origins = true;
         if (tells_length || (!http::is_hop_by_hop(field, from.fields) && !is_ours(field.name)))
             http::append_field(to.fields, field.name, field.value);
     }
@@ -59,7 +54,7 @@ void Ride::start(ExchangePtr exchange, AttemptId attempt, std::uint32_t number,
     head.append(" HTTP/1.1\r\n").append(exchange_->fields);
     http::append_field(head, "Turnpike-Attempt", std::uint64_t{number});
     head.append("\r\n");
-    link_->send({.method = method_of(exchange_->method),
+    link_->send({.method = http::method_named(exchange_->method).value(),
                  .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body},
                 *this);
 }
@@ -75,9 +70,10 @@ ExchangePtr Ride::stop() {
 
 void Ride::answer_head(const http::ResponseHead& head) {
     verdict_ = verdict_of(head.status);
-    Answer& answer = exchange_->answer;
+    const ExchangePtr stays = exchange_;
+    Answer& answer = stays->answer;
     AnswerHead& to = answer.start(this);
-    take_head(head, method_of(exchange_->method), to);
+    take_head(head, http::method_named(exchange_->method).value(), to);
     if (to.has_length && to.length <= host_.store.memory_max) return answer.hold();
     moved_at_ = host_.clock.now();
     const AttemptId attempt = attempt_;
@@ -87,7 +83,8 @@ void Ride::answer_head(const http::ResponseHead& head) {
 
 LinkUser::Room Ride::answer_data(std::string_view bytes) {
     const AttemptId attempt = attempt_;
-    const Answer::Room room = exchange_->answer.append(host_.store, bytes);
+    const ExchangePtr stays = exchange_;
+    const Answer::Room room = stays->answer.append(host_.store, bytes);
     if (attempt_ == attempt) moved();
     return room == Answer::Room::wait ? Room::wait : Room::enough;
 }
@@ -104,14 +101,16 @@ void Ride::answer_has_room() { link_->resume(); }
 
 void Ride::answer_ended() {
     const AttemptId attempt = attempt_;
-    exchange_->answer.complete();
+    const ExchangePtr stays = exchange_;
+    stays->answer.complete();
     end(attempt, verdict_);
 }
 
 void Ride::answer_broke(Break why, http::Fault fault) {
     exchange_->trouble = fault == http::Fault::none ? sentence_of(why) : http::sentence_of(fault);
     const AttemptId attempt = attempt_;
-    if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
+    const ExchangePtr stays = exchange_;
+    if (stays->answer.state() != AnswerState::none) stays->answer.break_off();
     const bool is_delivered = why != Break::refused && why != Break::no_link;
     end(attempt, is_delivered ? Verdict::broken : Verdict::undelivered);
 }

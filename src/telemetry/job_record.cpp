@@ -71,7 +71,7 @@ void append_time(std::string& out, std::string_view key, std::int64_t unix_ns) {
 
 // ── for people ───────────────────────────────────────────────────────────────────────────────────
 
-constexpr std::size_t id_width = 12;
+constexpr std::size_t id_width = 13;
 constexpr std::size_t lane_width = 2;
 constexpr std::size_t request_width = 24;
 
@@ -180,7 +180,9 @@ void append_json_line(std::string& out, const JobRecord& record) {
     out += name_of(record.outcome);
     out += "\",\"reason\":\"";
     out += name_of(record.reason);
-    out += "\"}\n";
+    out += '"';
+    if (!record.detail.empty()) append_member(out, ",\"detail\":", record.detail.view());
+    out += "}\n";
 }
 
 void append_json_line(std::string& out, const JobStart& start) {
@@ -194,7 +196,8 @@ void append_json_line(std::string& out, const JobStart& start) {
 }
 
 void append_readable_line(std::string& out, const JobRecord& record, Duration utc_offset) {
-    const Duration end = Duration{record.arrived_unix_ns} + record.queue + record.run;
+    const Duration end =
+        Duration{record.arrived_unix_ns} + record.upload + record.queue + record.run;
     append_head(out, (end + utc_offset).count(), record.id.view());
     append_lane_column(out, record.lane);
     append_request(out, record);
@@ -204,6 +207,11 @@ void append_readable_line(std::string& out, const JobRecord& record, Duration ut
         append_words(out, name_of(record.outcome));
         out += ": ";
         append_words(out, name_of(record.reason));
+        if (!record.detail.empty()) {
+            out += " (";
+            append_tame(out, record.detail.view());
+            out += ')';
+        }
     }
     out += '\n';
 }

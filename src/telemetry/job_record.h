@@ -20,8 +20,9 @@ struct JobRecord {
     LaneId lane;   // of the last attempt; none: it never ran
     Text<48> gpu;  // of that lane, as people call it ("0", "0,1"); empty: none
     std::int64_t arrived_unix_ns = 0;
-    Duration queue = Duration::zero();  // from the end of its body to the last attempt
-    Duration run = Duration::zero();    // from there to the end
+    Duration upload = Duration::zero();  // from arrival to the end of its body
+    Duration queue = Duration::zero();   // from the end of its body to the last attempt
+    Duration run = Duration::zero();     // from there to the end
     std::uint32_t attempts = 0;
     int status = 0;  // 0: none was sent
     Bytes bytes_in;
@@ -32,6 +33,7 @@ struct JobRecord {
     Text<128> path;  // without the query, which may hold secrets
     Outcome outcome = Outcome::finished;
     EndReason reason = EndReason::answered;
+    Text<120> detail;  // what went wrong, if the gate had to say it: "poison: the connection …"
 };
 
 struct JobStart {
@@ -47,7 +49,7 @@ struct JobStart {
 ///  "run_ms":12.3,"attempts":1,"status":200,"bytes_in":5,"bytes_out":7,"client":"127.0.0.1:5000",
 ///  "method":"POST","path":"/predict","outcome":"finished","reason":"answered"}
 /// `lane` is null if it never ran, `gpu` without one, `status` if none was sent; "key" follows
-/// "client" only if there is one.
+/// "client" only if there is one, "detail" ends the line if there is one.
 void append_json_line(std::string& out, const JobRecord& record);
 
 /// {"id":"…","event":"started","pool":"…","lane":0,"gpu":"0","attempt":1,"at":"2026-…Z"}

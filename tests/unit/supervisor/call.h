@@ -51,7 +51,9 @@ struct NotingUser final : LinkUser {
 
 struct Call : Disk {
     ScriptedWorker worker{loop};
-    std::shared_ptr<Link> link = std::make_shared<Link>(loop.context(), worker.destination, store);
+    Clock clock;
+    std::shared_ptr<Link> link =
+        std::make_shared<Link>(loop.context(), worker.destination, store, clock);
     NotingUser user;
 
     void send(const Body* body = nullptr, http::Method method = http::Method::get) {

@@ -14,8 +14,9 @@ namespace {
 
 struct Errand : Disk {
     ScriptedWorker worker{loop};
+    Clock clock;
     std::shared_ptr<Fetch> fetch =
-        std::make_shared<Fetch>(loop.context(), worker.destination, store);
+        std::make_shared<Fetch>(loop.context(), worker.destination, store, clock);
     std::optional<Fetch::Result> result;
     int told = 0;
 

@@ -29,7 +29,7 @@ struct Trip : Disk {
                     .clock = clock,
                     .deliver = deliver,
                     .ended = [this](Ride& ended) { exchanges.drop(ended.take_exchange()); }};
-    Ride ride{host, std::make_shared<Link>(loop.context(), worker.destination, store)};
+    Ride ride{host, std::make_shared<Link>(loop.context(), worker.destination, store, clock)};
     ExchangePtr exchange = exchanges.open(JobId{0});
     ActingReader reader;
 
