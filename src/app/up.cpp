@@ -222,10 +222,10 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
     const std::uint64_t room =
         files.now > 2 * other_files ? files.now - other_files : files.now / 2;
     if (room >= gate.connections_max) return;
-    advise(
-        fmt::format("only {} open files are allowed (ulimit -n), so at most {} clients may be "
-                    "connected at once",
-                    files.now, room));
+    advise(fmt::format(
+        "turnpike: only {} open files are allowed (ulimit -n), so at most {} clients may be "
+        "connected at once\n",
+        files.now, room));
     gate.connections_max = static_cast<std::uint32_t>(room);
 }
 

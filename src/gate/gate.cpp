@@ -10,7 +10,9 @@ namespace turnpike {
 namespace {
 
 constexpr Duration departure_every = 1s;  // how often a hidden departure is looked for
-constexpr Duration closing_max = 2s;      // for a client to read our last word
+constexpr Duration idle_min = 1s;     // before a connection makes room for another: its request may
+                                      // be on its way
+constexpr Duration closing_max = 2s;  // for a client to read our last word
 
 std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
 
@@ -72,6 +74,8 @@ bool Gate::has_room() {
     if (connections_ < around_.config.gate.connections_max) return true;
     Connection* idle = patience_.longest(Wait::request);
     if (idle == nullptr) return false;
+    const Duration left = idle->wait_until - around_.clock.now();
+    if (around_.config.gate.idle_timeout - left < idle_min) return false;
     idle->finish_up();
     return connections_ < around_.config.gate.connections_max;
 }

@@ -9,7 +9,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::string_view page = R"({"version":"0.1.0","uptime_s":7500.2,"ready":true,
+constexpr std::string_view page =
+    R"({"address": "http://127.0.0.1:8000", "version":"0.1.0","uptime_s":7500.2,"ready":true,
   "shutting_down":false,"bytes_held":0,
   "pools":[{"pool":"chat","model":"attached, 2 workers","ready":true,"generation":1,
             "proof":"none","arriving":0,"queued":3,"running":1,"oldest_wait_s":1.25,
@@ -32,7 +33,7 @@ std::string shown(std::string_view json, Look look = {}) {
 TEST(Status, ShowsGatePoolsAndLanes) {
     EXPECT_EQ(
         shown(page),
-        "gate default  version 0.1.0  up 2 h 5 min  ready\n"
+        "gate default  http://127.0.0.1:8000  version 0.1.0  up 2 h 5 min  ready\n"
         "\n"
         "POOL  READY  QUEUED  OLDEST  RUNNING  USUAL RUN  FINISHED  FAILED  REFUSED  TIMED OUT  "
         "CANCELLED\n"
@@ -44,7 +45,7 @@ TEST(Status, ShowsGatePoolsAndLanes) {
         "   0  chat  busy     http://127.0.0.1:8001  3k9f2m1x0a7bq 400 ms        10       0  "
         "       0  -\n"
         "   1  chat  backoff  http://127.0.0.1:8002  -                            0       2  "
-        "       3  load silent: connection refused\n");
+        "       3  loading showed no progress: connection refused\n");
 }
 
 TEST(Status, PaintsOnlyIfColoursAreWanted) {

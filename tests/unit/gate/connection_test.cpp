@@ -158,5 +158,27 @@ TEST(Connection, LetsTheWriterGoOnWhenASlowClientReads) {
     EXPECT_TRUE(jam.loop.run_until([&] { return told > 0; }));
 }
 
+TEST(Connection, ClosesOnceWhenItsJobEndsAsItMakesRoom) {
+    Jam jam;
+    bool has_ended = false;
+    jam.writer.go_on = [&] {  // as when AnswerMoved finds that Turnpike-Timeout is over
+        jam.end(jam.job, EndReason::deadline_passed);
+        has_ended = true;
+    };
+    jam.client.listen();
+    EXPECT_TRUE(jam.loop.run_until([&] { return has_ended; }));
+    EXPECT_TRUE(jam.loop.run_until([&] { return jam.client.is_over; }));
+    jam.loop.poll();
+    EXPECT_EQ(jam.gate.connections(), 0U);
+    Client& next = jam.connect();
+    Client& other = jam.connect();
+    for (Client* client : {&next, &other}) {
+        client->listen();
+        client->say("GET /-/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        jam.hear(*client, "ok\n");
+    }
+    EXPECT_EQ(jam.gate.connections(), 2U);
+}
+
 }  // namespace
 }  // namespace turnpike

@@ -80,5 +80,20 @@ TEST(Forwarded, KeepsTheHostOfAnAbsoluteTarget) {
                     .starts_with("Host: a.example\r\n"));
 }
 
+TEST(Forwarded, AlwaysHasExactlyOneHost) {
+    for (const std::string lines :
+         {"GET http://a.example/x HTTP/1.0\r\n",                           // no field at all
+          "GET / HTTP/1.1\r\nHost: a.example\r\nConnection: Host\r\n"}) {  // named as hop-by-hop
+        const std::string out = forwarded(lines);
+        EXPECT_EQ(out.find("Host: "), out.rfind("Host: ")) << out;
+        EXPECT_TRUE(out.contains("Host: a.example\r\n")) << out;
+    }
+}
+
+TEST(Forwarded, KeepsTheHopsOfEveryField) {
+    EXPECT_TRUE(forwarded(get("X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2\r\n"))
+                    .contains("X-Forwarded-For: 1.1.1.1, 2.2.2.2, 10.1.1.1\r\n"));
+}
+
 }  // namespace
 }  // namespace turnpike

@@ -109,5 +109,23 @@ TEST(ModelField, CanBeMoved) {
     EXPECT_EQ(outcome(second), "=a");
 }
 
+TEST(ModelField, IsTheLastOfSeveralAsInEveryOtherParser) {
+    EXPECT_EQ(model_of(R"({"model":"a","model":"b"})"), "=b");
+    EXPECT_EQ(model_of(R"({"model":"a","model":1})"), "nothing");
+}
+
+TEST(ModelField, IsTheSameHoweverALongNameIsSplit) {
+    EXPECT_EQ(model_of(R"({"model":")" + std::string(256, 'm') + "\"}"),
+              "=" + std::string(256, 'm'));
+    EXPECT_EQ(model_of(R"({"model":")" + std::string(257, 'm') + "\"}"), "nothing");
+}
+
+TEST(ModelField, IsFoundInADeepBody) {
+    std::string body = R"({"model":"a","x":)";
+    for (int i = 0; i < 100; ++i) body += "[";
+    for (int i = 0; i < 100; ++i) body += "]";
+    EXPECT_EQ(model_of(body + "}"), "=a");
+}
+
 }  // namespace
 }  // namespace turnpike

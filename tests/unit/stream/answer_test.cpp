@@ -1,6 +1,9 @@
 #include "stream/answer.h"
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
+#include <filesystem>
 
 #include <memory>
 #include <string>
@@ -9,6 +12,18 @@
 
 namespace turnpike {
 namespace {
+
+/// What is on the test's disk is lost: reading it back fails.
+void truncate_files(const Disk& disk) {
+    int found = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+        if (!target.starts_with(disk.folder.file(""))) continue;
+        if (::truncate(entry.path().c_str(), 0) == 0) ++found;
+    }
+    EXPECT_GT(found, 0) << "no spool file is open";
+}
 
 TEST(Answer, IsReadWhileItIsMade) {
     Passage passage;
@@ -265,6 +280,35 @@ TEST(Answer, IsAsNewWhenCleared) {
     passage.answer->complete();
     passage.read_all();
     EXPECT_EQ(passage.reader.got, numbered(100));
+}
+
+TEST(Answer, LetsItsWriterGoOnWhenTheDiskGivesNothingBack) {
+    Passage passage;
+    passage.begin_flow();
+    std::string sent;
+    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
+    passage.settle();
+    truncate_files(passage);
+    passage.read(1000);  // asks the disk
+    const int told = passage.writer.told;
+    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) ASSERT_LT(sent.size(), 2000U);
+    passage.settle();
+    EXPECT_EQ(passage.answer->state(), AnswerState::lost);
+    passage.answer->abandon();  // as the reader does then
+    EXPECT_EQ(passage.writer.told, told + 1) << "it waits for ever";
+}
+
+TEST(Answer, StaysLostWhenItsWriterEndsItLater) {
+    Passage passage;
+    passage.begin_flow();
+    std::string sent;
+    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
+    passage.settle();
+    truncate_files(passage);
+    passage.read(1000);
+    passage.settle();
+    passage.answer->complete();
+    EXPECT_EQ(passage.answer->state(), AnswerState::lost);
 }
 
 }  // namespace

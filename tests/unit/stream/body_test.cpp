@@ -144,5 +144,25 @@ TEST(Body, IsAsNewWhenCleared) {
     EXPECT_EQ(upload.read_back(), "short" + numbered(300));
 }
 
+/// Text that is short enough lives in its owner, not in memory of its own.
+bool is_inside(const char* text, const Body& body) {
+    const auto* const begin = reinterpret_cast<const char*>(&body);
+    return std::less_equal<>()(begin, text) && std::less<>()(text, begin + sizeof body);
+}
+
+TEST(Body, KeepsOnlyALittleMemoryWhenCleared) {
+    Upload upload;
+    upload.store.memory_max = 10'000'000;
+    const std::string small(1000, 's');
+    ASSERT_EQ(upload.append(small), 0);
+    const char* const place = upload.body.bytes().data();
+    upload.body.clear();
+    ASSERT_EQ(upload.append(small), 0);
+    EXPECT_EQ(upload.body.bytes().data(), place) << "a little is kept";
+    ASSERT_EQ(upload.append(std::string(1'000'000, 'l')), 0);
+    upload.body.clear();
+    EXPECT_TRUE(is_inside(upload.body.bytes().data(), upload.body)) << "a lot is not";
+}
+
 }  // namespace
 }  // namespace turnpike

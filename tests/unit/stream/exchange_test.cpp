@@ -118,7 +118,7 @@ TEST(Exchanges, KeepOnlySoManyToSpare) {
     std::vector<std::weak_ptr<Exchange>> seen(open.begin(), open.end());
     for (ExchangePtr& exchange : open) exchanges.close(std::move(exchange));
     const auto kept = std::ranges::count_if(seen, [](const auto& one) { return !one.expired(); });
-    EXPECT_EQ(kept, 1024);
+    EXPECT_EQ(kept, 256);
 }
 
 void one_job(Exchanges& exchanges, const Store& store, std::uint64_t number) {

@@ -122,5 +122,20 @@ TEST(AnswerGroups, AreBounded) {
     EXPECT_EQ(groups.group_of(exact, "7"), 7U);
 }
 
+TEST(JsonProof, TellsLargeIntegersApart) {
+    EXPECT_FALSE(is_same_answer(json, "[9007199254740993]", "[9007199254740992]"));
+    EXPECT_FALSE(is_same_answer(json, "[18446744073709551615]", "[18446744073709551614]"));
+}
+
+TEST(JsonProof, TakesNoNumberThatIsNotFinite) {
+    EXPECT_FALSE(is_same_answer(json, "[1e400]", "[1e400]"));
+    EXPECT_FALSE(is_same_answer(within_percent, "[1e400]", "[1.0]"));
+}
+
+TEST(JsonProof, TakesDeepJson) {
+    const std::string deep = std::string(100, '[') + std::string(100, ']');
+    EXPECT_TRUE(is_same_answer(json, deep, deep));
+}
+
 }  // namespace
 }  // namespace turnpike

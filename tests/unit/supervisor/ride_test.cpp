@@ -228,5 +228,53 @@ TEST(Ride, MayBeStoppedByWhoReadsAPieceOfAnAnswer) {
     EXPECT_FALSE(trip.verdict());
 }
 
+TEST(Ride, MayBeStoppedByWhoReadsTheEndOfAnAnswer) {
+    Trip trip;
+    trip.reader.act = [&] {
+        if (trip.exchange->answer.state() == AnswerState::complete) trip.ride.stop();
+    };
+    trip.start();
+    trip.heard().say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+    EXPECT_TRUE(trip.loop.run_until([&] { return trip.worker.visits[0]->is_over; }));
+    EXPECT_FALSE(trip.verdict());
+}
+
+TEST(Ride, MayBeStoppedByWhoReadsThatAnAnswerBroke) {
+    Trip trip;
+    bool is_stopped = false;
+    trip.reader.act = [&] {
+        if (trip.exchange->answer.state() != AnswerState::broken) return;
+        trip.ride.stop();
+        is_stopped = true;
+    };
+    trip.start();
+    trip.heard().say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz");
+    EXPECT_TRUE(trip.loop.run_until([&] { return is_stopped; }));
+    EXPECT_FALSE(trip.verdict());
+}
+
+TEST(Ride, GoesOnWhenItsAnswerIsAbandonedJustAsItShouldWait) {
+    Trip trip;
+    trip.take_away();  // so that the writer must wait soon
+    trip.deliver = [&](const Event& event) {
+        trip.events.push_back(event);
+        if (std::holds_alternative<AnswerMoved>(event)) trip.exchange->answer.abandon();
+    };
+    trip.start();
+    ScriptedWorker::Visit& visit = trip.heard();
+    visit.say("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n");
+    EXPECT_TRUE(trip.loop.run_until([&] { return trip.has_begun(); }));
+    boost::asio::steady_timer timer(trip.loop.context(), std::chrono::milliseconds(300));
+    bool is_later = false;
+    timer.async_wait([&](boost::system::error_code) { is_later = true; });
+    EXPECT_TRUE(trip.loop.run_until([&] { return is_later; }));
+    trip.clock.forget();
+    visit.say(numbered(300));  // told to wait, and AnswerMoved is due
+    EXPECT_TRUE(trip.loop.run_until([&] { return trip.events.size() > 1; }));
+    visit.say(numbered(200));
+    trip.finish();
+    EXPECT_EQ(trip.verdict(), Verdict::answered);
+}
+
 }  // namespace
 }  // namespace turnpike

@@ -119,7 +119,7 @@ TEST(JobRecord, NeedsNoMemoryBeyondTheLine) {
 
 TEST(JobRecord, IsReadableInColumns) {
     EXPECT_EQ(readable_line(sample_job()),
-              "10:00:00.135  k3f9          lane 0   POST /predict             200"
+              "10:00:00.135  k3f9           lane 0   POST /predict             200"
               "  queued 0.1 ms, ran 12 ms\n");
     JobRecord other = sample_job();
     other.id.assign("k3fa");
@@ -180,7 +180,7 @@ TEST(JobStart, IsOneJsonObjectOnOneLine) {
 
 TEST(JobStart, NamesTheGpuElseTheLane) {
     JobStart start = sample_start();
-    EXPECT_EQ(readable_line(start), "10:00:00.123  k3f9          lane 2   started on GPU 3\n");
+    EXPECT_EQ(readable_line(start), "10:00:00.123  k3f9           lane 2   started on GPU 3\n");
     start.gpu = {};
     start.attempt = 2;
     EXPECT_THAT(readable_line(start), EndsWith("  started on lane 2, attempt 2\n"));
