@@ -124,7 +124,9 @@ bool Connection::make_room() {
         in_.resize(2 * in_.size());
         return true;
     }
-    if (state_ == State::waiting) gate_.wait_for(*this, Wait::departure);
+    const bool has_job_to_lose =
+        state_ == State::waiting || (state_ == State::answering && is_job_answer_ && !has_ended_);
+    if (has_job_to_lose && !is_blocked_) gate_.wait_for(*this, Wait::departure);
     return false;
 }
 
@@ -171,10 +173,9 @@ void Connection::time_is_up() {
                 return fail_body({Problem::too_slow, {}});
             received_ = 0;
             return gate_.wait_for(*this, Wait::body);
-        case State::waiting:
-            if (has_hung_up(socket_.native_handle())) return leave();
-            return gate_.wait_for(*this, Wait::departure);
+        case State::waiting: return look_for_departure();
         case State::answering:
+            if (!is_blocked_) return look_for_departure();
             if (is_too_slow(written_, config.answer_rate_min, config.rate_window)) return cut();
             written_ = 0;
             return gate_.wait_for(*this, Wait::writing);
@@ -183,6 +184,12 @@ void Connection::time_is_up() {
         case State::closing:
         case State::closed: return close();
     }
+}
+
+/// Bytes that came before hide the end of the connection from reads.
+void Connection::look_for_departure() {
+    if (has_hung_up(socket_.native_handle())) return leave();
+    gate_.wait_for(*this, Wait::departure);
 }
 
 void Connection::finish_up() {

@@ -85,6 +85,7 @@ private:
     bool make_room();
     void input_ended();
     void leave();
+    void look_for_departure();
     [[nodiscard]] std::string_view unread() const {
         return {in_.data() + in_start_, in_size_ - in_start_};
     }

@@ -21,7 +21,7 @@ Answered readyz(const OwnRequest& request) {
 }
 
 Answered status(const OwnRequest& request) {
-    return OwnAnswer{.body = status_page(request.sights)};
+    return OwnAnswer{.body = status_page(request.sights, request.caller)};
 }
 
 Answered jobs(const OwnRequest& request) {

@@ -70,12 +70,13 @@ void append_pool(JsonWriter& json, const Sights& sights, const View& view, const
 }
 
 /// The running jobs of each lane, as JSON objects with commas between.
-std::vector<std::string> running_jobs(const Sights& sights, const View& view) {
+std::vector<std::string> running_jobs(const Sights& sights, const View& view,
+                                      const Caller& caller) {
     std::vector<std::string> lanes(view.lanes.size());
     const Instant now = sights.clock.now();
     sights.each_live([&](const JobRecord& record) {
         const auto job = sights.engine.find(record.job, now);
-        if (!job || job->state != JobState::running) return;
+        if (!job || job->state != JobState::running || !may_see(caller, record)) return;
         std::string& list = lanes[job->lane.value];
         if (!list.empty()) list += ',';
         JsonWriter json(list);
@@ -142,7 +143,7 @@ void append_ended(JsonWriter& json, const JobRecord& record) {
 
 }  // namespace
 
-std::string status_page(const Sights& sights) {
+std::string status_page(const Sights& sights, const Caller& caller) {
     const Instant now = sights.clock.now();
     const View view = sights.engine.view(now);
     std::string page;
@@ -158,7 +159,7 @@ std::string status_page(const Sights& sights) {
     for (const PoolView& pool : view.pools) append_pool(json, sights, view, pool);
     json.close_array();
     json.key("lanes"), json.open_array();
-    const std::vector<std::string> jobs = running_jobs(sights, view);
+    const std::vector<std::string> jobs = running_jobs(sights, view, caller);
     for (const LaneView& lane : view.lanes) append_lane(json, sights, lane, jobs[lane.lane.value]);
     json.close_array();
     json.close_object();

@@ -8,7 +8,7 @@
 
 namespace turnpike {
 
-std::string status_page(const Sights& sights);
+std::string status_page(const Sights& sights, const Caller& caller);
 std::string jobs_page(const Sights& sights, const Caller& caller);
 std::string job_page(const Sights& sights, const JobRecord& record);
 

@@ -84,10 +84,9 @@ void Answer::break_off() {
 
 /// The writer may go on, for nobody; the reader hears that it is over.
 void Answer::lose() {
-    AnswerReader* const reader = reader_;
     state_ = AnswerState::lost;
+    if (reader_ != nullptr) return reader_->answer_moved();  // who abandons it in turn
     abandon();
-    if (reader != nullptr) reader->answer_moved();
 }
 
 void Answer::abandon() {

@@ -8,7 +8,6 @@ namespace turnpike {
 
 namespace {
 
-constexpr std::size_t spare_max = 256;
 constexpr std::size_t kept_text_max = 8 * 1024;
 
 std::size_t place_of(JobId job) { return static_cast<std::uint32_t>(job.value); }
@@ -25,13 +24,7 @@ void clean(Exchange& exchange) {
 }  // namespace
 
 ExchangePtr Exchanges::open(JobId job) {
-    ExchangePtr exchange;
-    if (spare_.empty()) {
-        exchange = std::make_shared<Exchange>();
-    } else {
-        exchange = std::move(spare_.back());
-        spare_.pop_back();
-    }
+    ExchangePtr exchange = spare_count_ == 0 ? std::make_shared<Exchange>() : take_oldest_spare();
     exchange->job = job;
     if (place_of(job) >= by_place_.size()) by_place_.resize(place_of(job) + 1);
     by_place_[place_of(job)] = exchange;
@@ -50,14 +43,21 @@ void Exchanges::close(ExchangePtr&& exchange) {
     drop(std::move(exchange));
 }
 
+ExchangePtr Exchanges::take_oldest_spare() {
+    const std::size_t place = spare_first_;
+    spare_first_ = (spare_first_ + 1) % spare_.size();
+    --spare_count_;
+    return std::move(spare_[place]);
+}
+
 void Exchanges::drop(ExchangePtr&& exchange) {
     const ExchangePtr last = std::move(exchange);
     if (last.use_count() > 1) return;
     clean(*last);
-    // It may be dropped by a call that comes from within its own answer: it must outlive that, so
-    // room is made at the other end.
-    spare_.push_back(last);
-    if (spare_.size() > spare_max) spare_.pop_front();
+    // It may be dropped by a call that comes from within its own answer, and must outlive that: so
+    // room is made, and the next one taken, at the other end.
+    if (spare_count_ == spare_.size()) take_oldest_spare();
+    spare_[(spare_first_ + spare_count_++) % spare_.size()] = last;
 }
 
 }  // namespace turnpike

@@ -6,8 +6,9 @@
 // later. Whoever drops it last gives it back for the next job, so a steady state allocates nothing.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,8 +49,14 @@ public:
     void drop(ExchangePtr&& exchange);
 
 private:
+    static constexpr std::size_t spare_max = 256;
+
+    ExchangePtr take_oldest_spare();
+
     std::vector<ExchangePtr> by_place_;  // an id's low half is a dense place
-    std::deque<ExchangePtr> spare_;
+    std::array<ExchangePtr, spare_max> spare_;  // a ring
+    std::size_t spare_first_ = 0;
+    std::size_t spare_count_ = 0;
 };
 
 }  // namespace turnpike

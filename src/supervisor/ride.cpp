@@ -70,8 +70,7 @@ ExchangePtr Ride::stop() {
 
 void Ride::answer_head(const http::ResponseHead& head) {
     verdict_ = verdict_of(head.status);
-    const ExchangePtr stays = exchange_;
-    Answer& answer = stays->answer;
+    Answer& answer = exchange_->answer;
     AnswerHead& to = answer.start(this);
     take_head(head, http::method_named(exchange_->method).value(), to);
     if (to.has_length && to.length <= host_.store.memory_max) return answer.hold();
@@ -83,8 +82,7 @@ void Ride::answer_head(const http::ResponseHead& head) {
 
 LinkUser::Room Ride::answer_data(std::string_view bytes) {
     const AttemptId attempt = attempt_;
-    const ExchangePtr stays = exchange_;
-    const Answer::Room room = stays->answer.append(host_.store, bytes);
+    const Answer::Room room = exchange_->answer.append(host_.store, bytes);
     if (attempt_ == attempt) moved();
     return room == Answer::Room::wait ? Room::wait : Room::enough;
 }
@@ -101,16 +99,14 @@ void Ride::answer_has_room() { link_->resume(); }
 
 void Ride::answer_ended() {
     const AttemptId attempt = attempt_;
-    const ExchangePtr stays = exchange_;
-    stays->answer.complete();
+    exchange_->answer.complete();
     end(attempt, verdict_);
 }
 
 void Ride::answer_broke(Break why, http::Fault fault) {
     exchange_->trouble = fault == http::Fault::none ? sentence_of(why) : http::sentence_of(fault);
     const AttemptId attempt = attempt_;
-    const ExchangePtr stays = exchange_;
-    if (stays->answer.state() != AnswerState::none) stays->answer.break_off();
+    if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     const bool is_delivered = why != Break::refused && why != Break::no_link;
     end(attempt, is_delivered ? Verdict::broken : Verdict::undelivered);
 }

@@ -97,7 +97,9 @@ class Deaths(Case):
             self.assertEqual((answer.status, answer.json()["digit"]), (200, 7))
             self.assertEqual(answer.header("turnpike-lane"), "1")
             self.assertNotIn(gate.lane(0)["state"], ("ready", "busy"))
-        gate.wait_lane(0, "quarantined")  # it was asked once more, and had learnt nothing
+        worker.kill()
+        worker.start("--digit", "7")  # mended
+        gate.wait_lane(0, "ready")
 
     def test_a_worker_that_stops_while_idle_leaves_and_no_client_sees_it(self):
         workers = [self.plain_worker() for _ in range(3)]
