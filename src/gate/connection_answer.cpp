@@ -155,7 +155,9 @@ void Connection::write() {
     // Each step may make the worker go on, and so end the job, and this connection with it.
     while (next == Next::bytes && flush() && state_ == State::answering) next = fill();
     is_writing_ = false;
-    if (next == Next::finished && state_ == State::answering) answered();
+    if (state_ != State::answering) return;
+    if (next == Next::finished) return answered();
+    if (next == Next::later) read();  // or look for a departure, if the buffer is full
 }
 
 /// Puts the next bytes in place.
