@@ -1,11 +1,13 @@
 #include "app/news.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "app/facts.h"
 #include "app/lane_words.h"
 
 namespace turnpike {
@@ -86,7 +88,7 @@ void News::tell(const ReportNoMajority& report) {
 
 void News::tell(const ReportSlowJob& report) {
     say("a job runs far over the usual {} of its pool; look with: turnpike status",
-        text_of(report.usual));
+        span_text(std::chrono::duration<double>(report.usual).count()));
 }
 
 void News::look(const std::string& log_problem, const std::string& keys_problem) {
