@@ -38,8 +38,8 @@ private:
     /// How much of the text is kept. Bytes that are no UTF-8 at all are cut at N.
     static constexpr std::size_t fitting(std::string_view text) {
         if (text.size() <= N) return text.size();
-        constexpr std::size_t continuation_bytes_max = 3;
-        for (std::size_t back = 0; back <= continuation_bytes_max && back <= N; ++back) {
+        constexpr std::size_t back_max = N < 3 ? N : 3;  // continuation bytes of one character
+        for (std::size_t back = 0; back <= back_max; ++back) {
             const auto next = static_cast<unsigned char>(text[N - back]);
             if ((next & 0xC0U) != 0x80) return N - back;
         }

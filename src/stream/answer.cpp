@@ -146,14 +146,14 @@ void Answer::write_back(const Store& store) {
             const int error = ring->file.write(folder, bytes.data(), bytes.size(), place);
             return std::pair(error, std::move(bytes));
         },
-        [ring = ring_, &store](std::pair<int, std::string> result) {
+        [ring = ring_, &store](const std::pair<int, std::string>& result) {
             ring->is_writing = false;
             if (ring->owner == nullptr) return;
-            ring->owner->written(store, std::move(result.second), result.first);
+            ring->owner->written(store, result.second, result.first);
         });
 }
 
-void Answer::written(const Store& store, std::string bytes, int error) {
+void Answer::written(const Store& store, const std::string& bytes, int error) {
     if (error != 0) {
         ring_->has_failed = true;
         back_.insert(0, bytes);

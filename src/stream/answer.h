@@ -101,7 +101,7 @@ private:
     void pump(const Store& store);
     void write_back(const Store& store);
     void read_front(const Store& store);
-    void written(const Store& store, std::string bytes, int error);
+    void written(const Store& store, const std::string& bytes, int error);
     void lose();
     void tell_reader();
     void tell_writer(const Store& store);

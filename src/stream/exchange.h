@@ -53,7 +53,7 @@ private:
 
     ExchangePtr take_oldest_spare();
 
-    std::vector<ExchangePtr> by_place_;  // an id's low half is a dense place
+    std::vector<ExchangePtr> by_place_;         // an id's low half is a dense place
     std::array<ExchangePtr, spare_max> spare_;  // a ring
     std::size_t spare_first_ = 0;
     std::size_t spare_count_ = 0;
