@@ -56,8 +56,9 @@ void News::say_lane(std::size_t lane) {
     const bool is_troubled = !now.trouble.empty() && now.trouble != before.trouble;
     if ((!is_new && !is_troubled) || now.reason == Reason::shutting_down) return;
     const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
-    say("lane {} {}, {}{}{}", lane, words_for(now.state), lanes_[lane].worker,
-        why.empty() ? "" : ": ", why);
+    const std::string_view does =
+        now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
+    say("lane {} {}, {}{}{}", lane, does, lanes_[lane].worker, why.empty() ? "" : ": ", why);
 }
 
 void News::say_when_all_serve() {
