@@ -23,7 +23,7 @@ ConfigOrMistakes checked_config(const std::optional<std::string>& path, const Fl
             mistakes.push_back({.file = path.value_or(""),
                                 .key = fmt::format("pool.{}.proof.expect_json", pool.name),
                                 .problem = std::move(*objection)});
-    if (::access(config->gate.spool.c_str(), W_OK | X_OK) != 0)
+    if (::access((config->gate.spool + "/.").c_str(), W_OK | X_OK) != 0)
         mistakes.push_back({.file = path.value_or(""),
                             .key = "gate.spool",
                             .problem = fmt::format("{} is no folder that can be written: {}",

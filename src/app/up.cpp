@@ -232,10 +232,10 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
 }  // namespace
 
 int up(const UpOptions& options) {
-    auto config = make_config(options.config_path, options.flags);
+    auto config = checked_config(options.config_path, options.flags);
     if (!config) {
-        for (const Mistake& mistake : config.error()) fmt::print(stderr, "{}\n", text_of(mistake));
-        return 2;
+        advise(mistakes_text(config.error()));
+        return exit_usage;
     }
     auto folder = RuntimeFolder::take(runtime_place(), options.name);
     if (!folder) return complain(folder.error());

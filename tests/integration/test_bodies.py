@@ -137,8 +137,12 @@ class Large(Case):
 
 
 class NoSpool(Case):
-    def assert_large_fails_and_small_goes_on(self, spool):
+    def assert_large_fails_and_small_goes_on(self, spoil):
+        spool = self.folder / "spoiled"
+        spool.mkdir()
         gate = self.gate([self.scripted(echo)], gate={"spool": str(spool)})
+        spool.rmdir()
+        spoil(spool)
         for _ in range(3):
             self.assert_problem(gate.ask("POST", "/", bytes(5 * MIB)), 507, "no-room-on-disk")
             self.assertEqual(gate.ask("POST", "/", b"small").body, b"small")
@@ -157,13 +161,11 @@ class NoSpool(Case):
         spool.mkdir()
         self.assertEqual(gate.ask("POST", "/", bytes(5 * MIB)).status, 200)
 
-    def test_a_spool_that_never_was(self):
-        self.assert_large_fails_and_small_goes_on(self.folder / "nowhere")
+    def test_a_spool_that_stays_away(self):
+        self.assert_large_fails_and_small_goes_on(lambda spool: None)
 
-    def test_a_spool_that_is_a_file(self):
-        path = self.folder / "a-file"
-        path.write_text("")
-        self.assert_large_fails_and_small_goes_on(path)
+    def test_a_spool_that_becomes_a_file(self):
+        self.assert_large_fails_and_small_goes_on(lambda spool: spool.write_text(""))
 
 
 if __name__ == "__main__":

@@ -78,6 +78,13 @@ class Refusals(Case):
         self.start_gate(["--attach", worker.url, "--name", "killed"]).process.kill()
         self.start_gate(["--attach", worker.url, "--name", "killed"])
 
+    def test_a_spool_that_is_no_folder(self):
+        config = self.folder / "spool.toml"
+        config.write_text('[gate]\nspool = "/dev/null/x"\n[pool.a]\nattach = ["http://127.0.0.1:9"]\n')
+        done = self.command("up", str(config))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("gate.spool", done.stderr)
+
     def test_a_log_file_that_cannot_be_written(self):
         self.assert_refused(["--attach", "http://127.0.0.1:1", "--log-jobs",
                              str(self.folder / "no-folder" / "log")], 1, "no-folder")
@@ -124,12 +131,14 @@ class Absent(Case):
         self.assertIn("refused", lane["trouble"])
         self.assertNotIn(lane["state"], ("ready", "busy"))
         self.assertFalse(gate.status()["ready"])
+        wait_until(lambda: "lane 0 waits for its worker" in gate.process.output(), "the terminal says so, too")
         waiting = [self.later(gate.post, {"id": i}) for i in range(5)]
         gate.wait_queued(5)
         absent.start()
         self.assertEqual([answer.result().json()["id"] for answer in waiting], list(range(5)))
         self.assertEqual(gate.ask("GET", "/-/readyz").status, 200)
         self.assertIsNone(gate.lane(0)["trouble"])
+        wait_until(lambda: "lane 0 serves" in gate.process.output(), "the terminal says so, too")
 
     def test_a_name_that_does_not_exist(self):
         gate = self.start_gate(["--attach", "http://no-such-host.invalid:80"])
