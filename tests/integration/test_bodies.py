@@ -138,8 +138,7 @@ class Large(Case):
 
 class NoSpool(Case):
     def assert_large_fails_and_small_goes_on(self, spoil):
-        spool = self.folder / "spoiled"
-        spool.mkdir()
+        spool = Path(tempfile.mkdtemp(dir=self.folder))
         gate = self.gate([self.scripted(echo)], gate={"spool": str(spool)})
         spool.rmdir()
         spoil(spool)
