@@ -4,6 +4,7 @@ import os
 import re
 import select
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
