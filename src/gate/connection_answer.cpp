@@ -250,7 +250,6 @@ void Connection::cut() {
 void Connection::release_job() {
     if (job_.is_none()) return;
     gate_.release(job_);
-    record_.pool.assign(gate_.around_.config.pools[arrival_.pool.value].name);
     if (has_ended_) gate_.log_end(record_);
     if (exchange_ != nullptr) {
         exchange_->answer.abandon();

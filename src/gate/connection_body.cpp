@@ -94,6 +94,7 @@ void Connection::queue_job() {
         if (!pool) return fail_body(pool.error());
         if (*pool != arrival_.pool) {
             arrival_.pool = *pool;
+            record_.pool.assign(gate_.around_.config.pools[pool->value].name);
             gate_.around_.deliver(JobRouted{job_, *pool});
             if (has_ended_) return;
         }

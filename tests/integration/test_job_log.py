@@ -102,6 +102,15 @@ class JobLog(Case):
         ids = [record["id"] for record in self.read(log)]
         self.assertEqual((ids[0], ids[2], ids[3]), (ids[1], ids[4], ids[4]))
 
+    def test_a_job_that_its_body_sent_elsewhere_starts_and_ends_there(self):
+        log = self.folder / "routed.jsonl"
+        pools = {f"pool.{name}": {"attach": [self.scripted(self.behave).url], "models": [name]}
+                 for name in ("one", "two")}
+        gate = self.gate((), "--log-jobs", str(log), "--log-starts", sections=pools)
+        self.assertEqual(gate.post({"model": "two"}, "/").status, 200)
+        self.assertEqual(self.stop(gate), 0)
+        self.assertEqual([record["pool"] for record in self.read(log)], ["two", "two"])
+
     def test_lines_come_while_it_runs(self):
         log = self.folder / "soon.jsonl"
         gate = self.gate([self.scripted(self.behave)], "--log-jobs", str(log))
