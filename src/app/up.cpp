@@ -1,14 +1,13 @@
-#include "app/up.h"
-
+// `turnpike up`: wires engine, gate, supervisor and telemetry together, and runs them until told to
+// stop.
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
-#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,8 +16,11 @@
 
 #include "app/check.h"
 #include "app/checked_config.h"
+#include "app/command.h"
+#include "app/config_choice.h"
 #include "app/driver.h"
 #include "app/environment.h"
+#include "app/exit_code.h"
 #include "app/news.h"
 #include "app/print.h"
 #include "gate/gate.h"
@@ -231,13 +233,16 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
 
 }  // namespace
 
-int up(const UpOptions& options) {
-    auto config = checked_config(options.config_path, options.flags);
+int run(const UpCommand& command) {
+    const auto path =
+        choose_config({.said = command.config, .attaches = !command.flags.attach.empty()});
+    if (!path) return complain(path.error(), exit_usage);
+    auto config = checked_config(*path, command.flags);
     if (!config) {
         advise(mistakes_text(config.error()));
         return exit_usage;
     }
-    auto folder = RuntimeFolder::take(runtime_place(), options.name);
+    auto folder = RuntimeFolder::take(runtime_place(), command.name);
     if (!folder) return complain(folder.error());
     auto log = LogSink::open({.targets = log_targets(config->log), .utc_offset = utc_offset()});
     if (!log) return complain(log.error());

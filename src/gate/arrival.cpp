@@ -48,10 +48,7 @@ std::expected<void, Objection> read_own_field(const http::Field& field, Arrival&
     return {};
 }
 
-bool is_own_field(std::string_view name) {
-    return name.size() > own_field_prefix.size() &&
-           http::is_named(name.substr(0, own_field_prefix.size()), own_field_prefix);
-}
+bool is_own_field(std::string_view name) { return http::is_named_after(name, own_field_prefix); }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 

@@ -42,6 +42,10 @@ bool is_named(std::string_view name, std::string_view wanted) {
     return true;
 }
 
+bool is_named_after(std::string_view name, std::string_view prefix) {
+    return name.size() > prefix.size() && is_named(name.substr(0, prefix.size()), prefix);
+}
+
 const Field* find(Fields fields, std::string_view name) {
     for (const Field& field : fields)
         if (is_named(field.name, name)) return &field;

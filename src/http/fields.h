@@ -11,6 +11,9 @@ namespace turnpike::http {
 /// ASCII case-insensitive equality.
 bool is_named(std::string_view name, std::string_view wanted);
 
+/// Whether a name begins so, and goes on.
+bool is_named_after(std::string_view name, std::string_view prefix);
+
 /// The first field of that name.
 const Field* find(Fields fields, std::string_view name);
 

@@ -20,8 +20,8 @@ struct Answer::Ring {
     SpoolFile file;
     std::uint64_t read = 0;     // both only grow; the place in the file is modulo its capacity
     std::uint64_t written = 0;  // what is surely there
+    std::uint64_t writing = 0;  // bytes on their way there
     bool is_reading = false;
-    bool is_writing = false;
     bool has_failed = false;  // no more writes
 };
 
@@ -110,7 +110,7 @@ void Answer::consume(const Store& store, std::size_t size) {
 }
 
 std::uint64_t Answer::on_disk() const {
-    return ring_ == nullptr ? 0 : ring_->written - ring_->read + (ring_->is_writing ? 1 : 0);
+    return ring_ == nullptr ? 0 : ring_->written - ring_->read + ring_->writing;
 }
 
 std::uint64_t Answer::waiting() const {
@@ -123,13 +123,13 @@ void Answer::pump(const Store& store) {
     if (front().empty() && !ring_->is_reading) {
         if (ring_->written > ring_->read) {
             read_front(store);
-        } else if (!ring_->is_writing && !back_.empty()) {
+        } else if (ring_->writing == 0 && !back_.empty()) {
             std::swap(front_, back_);
             back_.clear();
             front_read_ = 0;
         }
     }
-    if (back_.size() >= store.step && !ring_->is_writing && !ring_->has_failed) write_back(store);
+    if (back_.size() >= store.step && ring_->writing == 0 && !ring_->has_failed) write_back(store);
 }
 
 void Answer::write_back(const Store& store) {
@@ -140,14 +140,14 @@ void Answer::write_back(const Store& store) {
     if (size == 0) return;
     std::string bytes = back_.substr(0, static_cast<std::size_t>(size));
     back_.erase(0, bytes.size());
-    ring_->is_writing = true;
+    ring_->writing = size;
     store.disk.run(
         [ring = ring_, folder = store.folder, bytes = std::move(bytes), place]() mutable {
             const int error = ring->file.write(folder, bytes.data(), bytes.size(), place);
             return std::pair(error, std::move(bytes));
         },
         [ring = ring_, &store](const std::pair<int, std::string>& result) {
-            ring->is_writing = false;
+            ring->writing = 0;
             if (ring->owner == nullptr) return;
             ring->owner->written(store, result.second, result.first);
         });

@@ -16,12 +16,6 @@ Verdict verdict_of(int status) {
     return status < 500 ? Verdict::bad_input : Verdict::model_failed;
 }
 
-/// Fields that Turnpike writes itself.
-bool is_ours(std::string_view name) {
-    constexpr std::string_view prefix = "turnpike-";
-    return name.size() > prefix.size() && http::is_named(name.substr(0, prefix.size()), prefix);
-}
-
 void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& to) {
     to.status = from.status;
     to.has_body = asked != http::Method::head && from.status != 204 && from.status != 304;
@@ -32,7 +26,8 @@ void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& t
         const bool tells_length = may_tell_length && http::is_named(field.name, "content-length");
         if (http::is_named(field.name, "date")) to.has_date = true;
         if (http::is_named(field.name, "access-control-allow-origin")) to.allows_origins = true;
-        if (tells_length || (!http::is_hop_by_hop(field, from.fields) && !is_ours(field.name)))
+        const bool is_ours = http::is_named_after(field.name, "turnpike-");
+        if (tells_length || (!http::is_hop_by_hop(field, from.fields) && !is_ours))
             http::append_field(to.fields, field.name, field.value);
     }
 }

@@ -1,7 +1,6 @@
 """Clients that send or read a byte now and then hold no lane, and are cut in the end."""
 import socket
 import threading
-import time
 import unittest
 
 from client import Truncated
@@ -18,12 +17,11 @@ class SlowClients(Case):
         is_over = threading.Event()
 
         def go_on():
-            while not is_over.is_set():
+            while not is_over.wait(0.1):
                 try:
                     client.send(byte)
                 except OSError:
                     return
-                time.sleep(0.1)
         future = self.later(go_on)
         self.addCleanup(is_over.set)
         return future
