@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -67,9 +68,37 @@ struct ProofConfig {
     friend bool operator==(const ProofConfig&, const ProofConfig&) = default;
 };
 
+/// How a worker learns which GPUs are its own.
+enum class Pin : std::uint8_t {
+    index,  // CUDA_VISIBLE_DEVICES=0,1 with CUDA_DEVICE_ORDER=PCI_BUS_ID
+    uuid,   // CUDA_VISIBLE_DEVICES=GPU-…
+    none,   // not at all
+};
+
+/// The GPUs of a pool.
+struct GpuChoice {
+    enum class Kind : std::uint8_t { unsaid, all, none, listed };
+    Kind kind = Kind::unsaid;
+    std::vector<std::string> listed;  // indices, UUIDs or the beginning of one, MIG names
+    friend bool operator==(const GpuChoice&, const GpuChoice&) = default;
+};
+
+/// Workers that we start ourselves, one per lane. `command` is empty in pools of attached ones.
+struct WorkerConfig {
+    std::string command;  // for /bin/sh; has {port} or {socket}, maybe {gpu} {gpus} {lane}
+    std::string folder;   // where it runs: the config file's; empty: that of `up`
+    GpuChoice gpus;
+    std::uint32_t gpus_per_lane = 1;
+    std::uint32_t lanes = 0;  // in all; 0: as many as the GPUs make, four without a GPU
+    Pin pin = Pin::index;
+    std::vector<std::pair<std::string, std::string>> env;
+    friend bool operator==(const WorkerConfig&, const WorkerConfig&) = default;
+};
+
 struct PoolConfig {
     std::string name = "default";
     std::vector<WorkerUrl> attach;  // one lane each, in this order
+    WorkerConfig worker;
     bool is_default = false;  // takes the jobs that name no pool; the only pool does so anyway
     std::vector<std::string> models;
     std::vector<AsideRule> aside;
@@ -101,12 +130,23 @@ struct LogConfig {
     Bytes size_max{100 * mebibyte.count};
     std::uint32_t keep = 5;
     bool starts = false;
+    Bytes lane_size_max{16 * mebibyte.count};  // of a lane's log, before it is put aside
+    std::uint32_t lane_keep = 3;
     friend bool operator==(const LogConfig&, const LogConfig&) = default;
+};
+
+/// What is kept of workers that died.
+struct CrashConfig {
+    std::uint32_t keep = 50;  // reports; 0: none are written
+    bool inputs = true;       // also the bodies of the jobs aboard
+    Bytes input_max{16 * mebibyte.count};
+    friend bool operator==(const CrashConfig&, const CrashConfig&) = default;
 };
 
 struct Config {
     GateConfig gate;
     LogConfig log;
+    CrashConfig crashes;
     std::vector<PoolConfig> pools;  // in the file's order; at least one
     Bytes bytes_max = gibibyte;
     std::uint32_t arriving_max = 256;
@@ -136,6 +176,10 @@ using ConfigOrMistakes = std::expected<Config, std::vector<Mistake>>;
 /// file's only pool; `slots` is of the only pool too.
 struct Flags {
     std::vector<std::string> attach;
+    std::optional<std::string> worker;
+    std::optional<std::string> gpus;  // "all", "none", "0,2"
+    std::optional<std::uint32_t> gpus_per_lane;
+    std::optional<std::uint32_t> lanes;
     std::optional<std::string> host;
     std::optional<std::uint16_t> port;
     std::optional<std::uint32_t> slots;

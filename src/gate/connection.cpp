@@ -252,8 +252,8 @@ void Connection::take_own_request(const http::RequestHead& head) {
     const auto caller = gate_.access_.check(head, peer_.door, rule, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
     if (found.route == nullptr) return answer_problem({found.problem, {}}, {}, found.allow);
-    const auto answer =
-        found.route->answer({.sights = gate_.sights_, .caller = *caller, .name = found.name});
+    const auto answer = found.route->answer(
+        {.sights = gate_.sights_, .caller = *caller, .name = found.name, .query = found.query});
     if (!answer) return answer_problem({answer.error(), {}});
     answer_own({.status = answer->status,
                 .content_type = answer->content_type,

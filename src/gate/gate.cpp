@@ -41,7 +41,7 @@ Gate::Gate(Surroundings surroundings, const Address& bound)
                       for (const Connection* connection : by_job_)
                           if (connection != nullptr) visit(connection->record());
                   },
-              .cancel = [this](JobId job) { around_.deliver(CancelAsked{job}); }} {
+              .order = [this](const Event& event) { around_.deliver(event); }} {
     const GateConfig& config = around_.config.gate;
     patience_.set(Wait::request, config.idle_timeout);
     patience_.set(Wait::head, config.head_timeout);

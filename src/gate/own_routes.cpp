@@ -47,7 +47,7 @@ Answered cancel(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return std::unexpected(Problem::no_job);
     const bool lives = request.sights.live(record->job) != nullptr;
-    if (lives) request.sights.cancel(record->job);
+    if (lives) request.sights.order(CancelAsked{record->job});
     return OwnAnswer{.status = lives ? 202 : 200,
                      .body = lives ? "{\"cancelled\":true}\n"
                                    : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
@@ -64,12 +64,15 @@ constexpr std::array routes{
 
 /// What stands for the star; with an exact route nothing. nullopt: another route.
 std::optional<std::string_view> match(std::string_view route, std::string_view path) {
-    if (!route.ends_with("/*"))
+    const std::size_t star = route.find('*');
+    if (star == std::string_view::npos)
         return route == path ? std::optional(std::string_view{}) : std::nullopt;
-    const std::string_view folder = route.substr(0, route.size() - 1);
-    if (!path.starts_with(folder)) return std::nullopt;
-    const std::string_view name = path.substr(folder.size());
-    if (name.empty() || name.contains('/')) return std::nullopt;
+    const std::string_view before = route.substr(0, star);
+    const std::string_view after = route.substr(star + 1);
+    if (path.size() < route.size() || !path.starts_with(before) || !path.ends_with(after))
+        return std::nullopt;
+    const std::string_view name = path.substr(star, path.size() - before.size() - after.size());
+    if (name.contains('/')) return std::nullopt;
     return name;
 }
 
@@ -78,13 +81,16 @@ std::optional<std::string_view> match(std::string_view route, std::string_view p
 std::span<const OwnRoute> own_routes() { return routes; }
 
 FoundRoute find_route(http::Method method, std::string_view target) {
-    const std::string_view path = target.substr(0, target.find('?'));
+    const std::size_t mark = target.find('?');
+    const std::string_view path = target.substr(0, mark);
     const http::Method wanted = method == http::Method::head ? http::Method::get : method;
     FoundRoute found;
+    if (mark != std::string_view::npos) found.query = target.substr(mark + 1);
     for (const OwnRoute& route : routes) {
         const auto name = match(route.path, path);
         if (!name) continue;
-        if (route.method == wanted) return {.route = &route, .name = *name, .allow = {}};
+        if (route.method == wanted)
+            return {.route = &route, .name = *name, .query = found.query, .allow = {}};
         found.problem = Problem::method_not_allowed;
         found.allow += (found.allow.empty() ? "" : ", ") + std::string(http::name_of(route.method));
         if (route.method == http::Method::get) found.allow += ", HEAD";

@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "core/engine.h"
+#include "core/event.h"
 #include "gate/access.h"
 #include "gate/job_name.h"
 #include "gate/problem.h"
@@ -32,13 +33,14 @@ struct Sights {
     std::string address;                          // where clients come in
     std::function<const JobRecord*(JobId)> live;  // of a job under way
     std::function<void(const std::function<void(const JobRecord&)>&)> each_live;
-    std::function<void(JobId)> cancel;
+    std::function<void(const Event&)> order;  // what somebody asked for
 };
 
 struct OwnRequest {
     const Sights& sights;
     const Caller& caller;
-    std::string_view name;  // what stands for * in the route
+    std::string_view name;   // what stands for * in the route
+    std::string_view query;  // after the ?
 };
 
 struct OwnAnswer {
@@ -49,7 +51,7 @@ struct OwnAnswer {
 
 struct OwnRoute {
     http::Method method;
-    std::string_view path;  // a last part of * stands for one name
+    std::string_view path;  // a part of * stands for one name
     Rule rule;
     std::expected<OwnAnswer, Problem> (*answer)(const OwnRequest&);
 };
@@ -57,6 +59,7 @@ struct OwnRoute {
 struct FoundRoute {
     const OwnRoute* route = nullptr;  // nullptr: see `problem`
     std::string_view name;
+    std::string_view query;
     Problem problem = Problem::no_route;
     std::string allow;  // with method_not_allowed
 };

@@ -2,13 +2,41 @@
 // gate shows it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/time.h"
 
 namespace turnpike {
 
+struct GpuFacts {
+    std::optional<std::uint32_t> index;
+    std::string uuid;
+    std::string name;
+    Bytes memory_total{};
+    std::optional<Bytes> memory_used;  // of all processes; none: nobody could tell yet
+};
+
+/// How long each part of the latest start took; none: not there yet.
+struct StartTimes {
+    std::optional<Duration> spawn;   // until its process ran
+    std::optional<Duration> listen;  // from then until it listened
+    std::optional<Duration> load;    // from then until its health path answered
+    std::optional<Duration> proof;   // the first proof
+};
+
 struct LaneFacts {
-    std::string worker;   // the URL of an attached worker
+    std::string worker;   // the URL of an attached worker; the command of one that we start
     std::string trouble;  // the latest thing that went wrong with it; empty: nothing
+    std::vector<GpuFacts> gpus;
+    std::int64_t pid = 0;   // of its worker's main process; 0: none runs
+    std::string last_exit;  // how the worker before ended: "killed by SIGKILL"; empty: none did
+    std::string last_line;  // of its log
+    StartTimes start;
+    Instant started_at = never;  // of the latest start
 };
 
 }  // namespace turnpike

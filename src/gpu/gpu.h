@@ -1,0 +1,28 @@
+// What is known of a GPU. Its identity is the UUID; the index is NVML's, which follows the PCI bus.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace turnpike {
+
+struct Gpu {
+    std::optional<std::uint32_t> index;  // none: a MIG device, known by its name alone
+    std::string uuid;                    // "GPU-…", "MIG-…"
+    std::string name;                    // "NVIDIA H200"
+    Bytes memory_total{};
+    std::string bus_id;  // "00000000:00:06.0"
+    friend bool operator==(const Gpu&, const Gpu&) = default;
+};
+
+/// What there is to serve on.
+struct Machine {
+    std::vector<Gpu> gpus;  // by index; already narrowed to what CUDA_VISIBLE_DEVICES allows
+    std::string no_gpus;    // why there are none, as a sentence; empty if there are some
+};
+
+}  // namespace turnpike
