@@ -1,11 +1,9 @@
 #include "state.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 namespace fake {
 namespace {
@@ -65,7 +63,8 @@ int code_in(const std::string& file, int otherwise) {
 }
 
 void wait_while_hanging(const std::string& uuid) {
-    while (exists("hang-" + uuid)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::ifstream(folder() / ("hang-" + uuid))
+        .get();  // opening a FIFO waits for somebody who writes
 }
 
 }  // namespace fake
