@@ -77,13 +77,14 @@ std::vector<std::string> own_environment() {
     return entries;
 }
 
-void remove_variable(std::vector<std::string>& environment, std::string_view name) {
-    std::erase_if(environment, [&](const std::string& entry) { return is_named(entry, name); });
+bool has_variable(const std::vector<std::string>& environment, std::string_view name) {
+    return std::ranges::any_of(environment,
+                               [&](const std::string& entry) { return is_named(entry, name); });
 }
 
 void set_variable(std::vector<std::string>& environment, std::string_view name,
                   std::string_view value) {
-    remove_variable(environment, name);
+    std::erase_if(environment, [&](const std::string& entry) { return is_named(entry, name); });
     environment.push_back(std::string(name) + '=' + std::string(value));
 }
 
