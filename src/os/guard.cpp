@@ -51,6 +51,14 @@ void limit_open_files(std::uint64_t files) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// A command that is one program needs no shell above it: signals and exit codes are its own.
+std::string for_shell(const std::string& command) {
+    const std::string_view first = std::string_view(command).substr(0, command.find(' '));
+    const bool is_plain = command.find_first_of(";|&<>()\n") == std::string::npos &&
+                          first.find_first_of("=!{") == std::string_view::npos;
+    return is_plain ? "exec " + command : command;
+}
+
 /// In the child. Comes back only if the worker can't be run.
 Failure become_worker(const GuardOrders& orders, pid_t guard) {
     if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::session, errno};
@@ -59,7 +67,7 @@ Failure become_worker(const GuardOrders& orders, pid_t guard) {
     if (!orders.folder.empty() && ::chdir(orders.folder.c_str()) != 0) return {Step::folder, errno};
     reset_signals();
     limit_open_files(orders.open_files);
-    ::execl("/bin/sh", "sh", "-c", orders.command.c_str(), nullptr);
+    ::execl("/bin/sh", "sh", "-c", for_shell(orders.command).c_str(), nullptr);
     return {Step::exec, errno};
 }
 

@@ -142,7 +142,13 @@ std::string command_of(pid_t pid, std::size_t max) {
 }
 
 std::string words_for(const ExitStatus& exit) {
-    if (exit.code == CLD_EXITED) return "exit code " + std::to_string(exit.status);
+    constexpr int shell_offset = 128;  // a shell whose program was killed by signal n exits with 128 + n
+    if (exit.code == CLD_EXITED) {
+        const char* inner =
+            exit.status > shell_offset ? ::sigabbrev_np(exit.status - shell_offset) : nullptr;
+        return "exit code " + std::to_string(exit.status) +
+               (inner != nullptr ? " (SIG" + std::string(inner) + ")" : "");
+    }
     const char* name = ::sigabbrev_np(exit.status);
     const std::string signal =
         name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(exit.status);
