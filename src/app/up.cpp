@@ -23,6 +23,7 @@
 #include "app/exit_code.h"
 #include "app/news.h"
 #include "app/print.h"
+#include "app/this_machine.h"
 #include "gate/gate.h"
 #include "gate/listener.h"
 #include "os/limits.h"
@@ -46,11 +47,23 @@ std::uint64_t random_bits() {
     return bits;
 }
 
-std::vector<LaneFacts> facts_of(const Config& config) {
+std::vector<GpuFacts> facts_of(const std::vector<Gpu>& gpus) {
+    std::vector<GpuFacts> facts;
+    for (const Gpu& gpu : gpus)
+        facts.push_back({.index = gpu.index,
+                         .uuid = gpu.uuid,
+                         .name = gpu.name,
+                         .memory_total = gpu.memory_total});
+    return facts;
+}
+
+std::vector<LaneFacts> facts_of(const CheckedConfig& checked) {
     std::vector<LaneFacts> facts;
-    for (const PoolConfig& pool : config.pools)
-        for (const WorkerUrl& url : pool.attach)
-            facts.push_back({.worker = url.text, .trouble = {}});
+    for (const LanePlan& lane : checked.lanes) {
+        const WorkerConfig& worker = checked.config.pools[lane.pool].worker;
+        facts.push_back({.worker = lane.url != nullptr ? lane.url->text : worker.command,
+                         .gpus = facts_of(lane.gpus)});
+    }
     return facts;
 }
 
@@ -76,13 +89,14 @@ std::vector<LogTarget> log_targets(const LogConfig& config) {
 /// Everything that runs. Members are made in the order in which they need each other.
 class House {
 public:
-    House(Config config, std::unique_ptr<LogSink> log, RuntimeFolder folder, std::string keys_path)
-        : config_(std::move(config)),
+    House(CheckedConfig checked, std::unique_ptr<LogSink> log, RuntimeFolder folder,
+          std::string keys_path)
+        : checked_(std::move(checked)),
           log_(std::move(log)),
           folder_(std::move(folder)),
           keys_(std::move(keys_path), key_need(config_.gate)),
           listener_(loop_),
-          lanes_(facts_of(config_)),
+          lanes_(facts_of(checked_)),
           engine_(engine_settings(config_, random_bits())),
           driver_(loop_, engine_, clock_),
           news_(config_, lanes_) {}
@@ -99,7 +113,8 @@ private:
         return [this](const Event& event) { driver_.deliver(event); };
     }
 
-    const Config config_;
+    const CheckedConfig checked_;
+    const Config& config_ = checked_.config;
     const std::unique_ptr<LogSink> log_;
     const RuntimeFolder folder_;
     asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
@@ -234,23 +249,23 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
 }  // namespace
 
 int run(const UpCommand& command) {
-    const auto path =
-        choose_config({.said = command.config, .attaches = !command.flags.attach.empty()});
+    const auto path = choose_config(config_choice(command.config, command.flags));
     if (!path) return complain(path.error(), exit_usage);
-    auto config = checked_config(*path, command.flags);
-    if (!config) {
-        advise(mistakes_text(config.error()));
+    auto checked = checked_config(*path, command.flags, this_machine());
+    if (!checked) {
+        advise(mistakes_text(checked.error()));
         return exit_usage;
     }
     auto folder = RuntimeFolder::take(runtime_place(), command.name);
     if (!folder) return complain(folder.error());
-    auto log = LogSink::open({.targets = log_targets(config->log), .utc_offset = utc_offset()});
+    auto log =
+        LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
     if (!log) return complain(log.error());
     const auto keys = key_file();
     if (!keys) return complain(keys.error());
     std::signal(SIGPIPE, SIG_IGN);
-    fit_connections(config->gate, raise_open_files());
-    House house(*std::move(config), *std::move(log), *std::move(folder), *keys);
+    fit_connections(checked->config.gate, raise_open_files());
+    House house(*std::move(checked), *std::move(log), *std::move(folder), *keys);
     if (const auto problem = house.open()) return complain(*problem);
     house.serve();
     return exit_done;
