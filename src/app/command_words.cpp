@@ -57,8 +57,8 @@ void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags)
                    "./turnpike.toml")
         ->type_name("");
     sub.add_option("--worker", flags.worker,
-                   "The command of an HTTP server, started once per lane; {port} or {socket} says "
-                   "where it must listen; {gpu}, {gpus} and {lane} are filled in too")
+                   "Starts an HTTP server on each lane; has {port} or {socket}, maybe {gpu} {gpus} "
+                   "{lane}")
         ->type_name("CMD");
     sub.add_option("--attach", flags.attach,
                    "A worker that somebody else started; once for each: one lane each")
