@@ -10,6 +10,7 @@ namespace {
 /// What /-/status says that a pool's lanes run.
 std::string model_of(PoolConfig pool) {
     GateStand stand(Config{.pools = {std::move(pool)}});
+    stand.lanes.resize(stand.config.pools.front().settings.lanes);
     Client& client = stand.ask("GET /-/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stand.hear(client, "\"lanes\"");
     const std::string member = "\"model\":\"";
