@@ -5,7 +5,6 @@
 #include <csignal>
 #include <utility>
 
-#include "app/checked_config.h"
 #include "os/spawn.h"
 #include "telemetry/oom.h"
 
@@ -25,10 +24,10 @@ std::uint64_t random_bits() {
 
 std::vector<LaneFacts> facts_of(const Ground& ground) {
     std::vector<LaneFacts> facts;
-    for (const LanePlan& lane : ground.plan) {
+    for (const LanePlan& lane : ground.checked.lanes) {
         LaneFacts& fact = facts.emplace_back();
-        fact.worker =
-            lane.url != nullptr ? lane.url->text : ground.config.pools[lane.pool].worker.command;
+        fact.worker = lane.url != nullptr ? lane.url->text
+                                          : ground.checked.config.pools[lane.pool].worker.command;
         for (const Gpu& gpu : lane.gpus)
             fact.gpus.push_back({.index = gpu.index,
                                  .uuid = gpu.uuid,
@@ -78,8 +77,8 @@ Gate::Surroundings House::gate_surroundings() {
 
 Supervisor::Site House::site() {
     return {.config = config_,
-            .machine = ground_.machine,
-            .plan = ground_.plan,
+            .machine = ground_.checked.machine,
+            .plan = ground_.checked.lanes,
             .driver = ground_.driver,
             .folder = ground_.run.folder,
             .mark = mark_of(ground_.run),

@@ -10,6 +10,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "app/checked_config.h"
 #include "app/driver.h"
 #include "app/news.h"
 #include "config/config.h"
@@ -26,9 +27,7 @@ namespace turnpike {
 
 /// What a house stands on, found before anything starts.
 struct Ground {
-    Config config;
-    Machine machine;
-    std::vector<LanePlan> plan;
+    CheckedConfig checked;
     std::optional<GpuDriver> driver;
     std::unique_ptr<LogSink> log;
     RuntimeFolder folder;
@@ -64,7 +63,7 @@ private:
     }
 
     const Ground ground_;
-    const Config& config_ = ground_.config;
+    const Config& config_ = ground_.checked.config;
     boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
     Clock clock_;
     KeyFile keys_;

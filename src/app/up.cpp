@@ -20,6 +20,7 @@
 #include "app/exit_code.h"
 #include "app/house.h"
 #include "app/print.h"
+#include "app/this_machine.h"
 
 namespace turnpike {
 namespace {
@@ -80,37 +81,28 @@ void end_what_is_left(const OwnRun& run) {
 }  // namespace
 
 int run(const UpCommand& command) {
-    const auto path =
-        choose_config({.said = command.config,
-                       .attaches = !command.flags.attach.empty() || command.flags.worker});
+    const auto path = choose_config(config_choice(command.config, command.flags));
     if (!path) return complain(path.error(), exit_usage);
-    auto config = checked_config(*path, command.flags);
-    if (!config) {
-        advise(mistakes_text(config.error()));
-        return exit_usage;
-    }
-    auto driver = GpuDriver::open();
-    Machine machine = machine_from(driver, std::nullopt);
-    auto plan = plan_lanes(*config, machine);
-    if (!plan) {
-        advise(mistakes_text(plan.error()));
+    std::optional<GpuDriver> driver;
+    auto checked = checked_config(*path, command.flags, [&] { return this_machine(driver); });
+    if (!checked) {
+        advise(mistakes_text(checked.error()));
         return exit_usage;
     }
     auto folder = RuntimeFolder::take(runtime_place(), command.name);
     if (!folder) return complain(folder.error());
     const OwnRun own{.folder = folder->path(), .id = fresh_run_id()};
     end_what_is_left(own);
-    auto log = LogSink::open({.targets = log_targets(config->log), .utc_offset = utc_offset()});
+    auto log =
+        LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
     if (!log) return complain(log.error());
     const auto keys = key_file();
     if (!keys) return complain(keys.error());
     std::signal(SIGPIPE, SIG_IGN);
     const OpenFiles files = raise_open_files();
-    fit_connections(config->gate, files);
-    House house(Ground{.config = *std::move(config),
-                       .machine = std::move(machine),
-                       .plan = *std::move(plan),
-                       .driver = driver ? std::optional(*driver) : std::nullopt,
+    fit_connections(checked->config.gate, files);
+    House house(Ground{.checked = *std::move(checked),
+                       .driver = std::move(driver),
                        .log = *std::move(log),
                        .folder = *std::move(folder),
                        .run = own,

@@ -48,13 +48,19 @@ void append_usual(JsonWriter& json, const PoolView& pool) {
     pool.usual_run == Duration::zero() ? json.value(nullptr) : json.value(pool.usual_run);
 }
 
+/// What its lanes run.
+std::string model_of(const PoolConfig& pool) {
+    if (pool.is_started()) return pool.worker.command;
+    return fmt::format("attached: {} worker{}", pool.attach.size(),
+                       pool.attach.size() == 1 ? "" : "s");
+}
+
 void append_pool(JsonWriter& json, const Sights& sights, const View& view, const PoolView& pool) {
     const PoolConfig& config = sights.config.pools[pool.pool.value];
     const bool ready = is_ready(view, pool.pool);
     json.open_object();
     json.member("pool", config.name);
-    json.member("model", fmt::format("attached: {} worker{}", config.attach.size(),
-                                     config.attach.size() == 1 ? "" : "s"));
+    json.member("model", model_of(config));
     json.member("ready", ready);
     json.member("generation", pool.good.value);
     json.member("proof", proof_state(config, pool, ready));

@@ -46,10 +46,25 @@ TEST(CommandLine, TakesEveryFlagOfUp) {
     EXPECT_EQ(up.name, "blue");
 }
 
+TEST(CommandLine, TakesACommandForTheLanesOfUp) {
+    const auto up = parsed<UpCommand>({"up", "--worker", "uvicorn app:app --port {port}", "--gpus",
+                                       "0,2", "--gpus-per-lane", "2", "--lanes", "3", "conf.toml"});
+    EXPECT_EQ(up.flags.worker, "uvicorn app:app --port {port}");
+    EXPECT_EQ(up.flags.gpus, "0,2");
+    EXPECT_EQ(up.flags.gpus_per_lane, 2U);
+    EXPECT_EQ(up.flags.lanes, 3U);
+    EXPECT_EQ(up.config, "conf.toml");
+    EXPECT_EQ(told({"up", "--lanes", "-1"}).exit_code, exit_usage);
+}
+
 TEST(CommandLine, LeavesWhatIsNotSaidToTheConfiguration) {
     const auto up = parsed<UpCommand>({"up"});
     EXPECT_EQ(up.config, std::nullopt);
     EXPECT_THAT(up.flags.attach, IsEmpty());
+    EXPECT_EQ(up.flags.worker, std::nullopt);
+    EXPECT_EQ(up.flags.gpus, std::nullopt);
+    EXPECT_EQ(up.flags.gpus_per_lane, std::nullopt);
+    EXPECT_EQ(up.flags.lanes, std::nullopt);
     EXPECT_EQ(up.flags.host, std::nullopt);
     EXPECT_EQ(up.flags.port, std::nullopt);
     EXPECT_EQ(up.flags.slots, std::nullopt);
@@ -68,6 +83,7 @@ TEST(CommandLine, GivesCheckTheFlagsOfUp) {
     const auto check = parsed<CheckCommand>({"check", "--attach", "http://a:1", "--port", "9"});
     EXPECT_THAT(check.flags.attach, ElementsAre("http://a:1"));
     EXPECT_EQ(check.flags.port, 9);
+    EXPECT_EQ(parsed<CheckCommand>({"check", "--worker", "x {port}"}).flags.worker, "x {port}");
     EXPECT_FALSE(check.example);
     EXPECT_TRUE(parsed<CheckCommand>({"check", "--example"}).example);
 }
@@ -109,7 +125,7 @@ TEST(CommandLine, SaysHelpOnStderrIfThereIsNoCommand) {
     const Told nothing = told({});
     EXPECT_EQ(nothing.exit_code, exit_usage);
     EXPECT_THAT(nothing.out, IsEmpty());
-    EXPECT_THAT(nothing.err, HasSubstr("turnpike up --attach"));
+    EXPECT_THAT(nothing.err, HasSubstr("turnpike up --worker"));
 }
 
 TEST(CommandLine, SaysHelpOnStdoutIfAsked) {
