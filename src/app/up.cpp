@@ -54,6 +54,9 @@ std::vector<LaneFacts> facts_of(const Config& config) {
     return facts;
 }
 
+/// What attached workers print is not known here.
+const LaneLog* no_log(std::size_t) { return nullptr; }
+
 /// Filled in place: g++ 12 takes a moved variant for uninitialised.
 std::vector<LogTarget> log_targets(const LogConfig& config) {
     std::vector<LogTarget> targets;
@@ -107,6 +110,7 @@ private:
     KeyFile keys_;
     Listener listener_;
     std::vector<LaneFacts> lanes_;
+    CrashShelf crashes_{config_.crashes.keep};
     Engine engine_;
     Driver driver_;
     News news_;
@@ -139,6 +143,8 @@ std::optional<std::string> House::open() {
                                      .keys = keys_,
                                      .log = *log_,
                                      .lanes = lanes_,
+                                     .crashes = crashes_,
+                                     .log_of = no_log,
                                      .deliver = deliver(),
                                      .secret = random_bits()},
                   *bound);
