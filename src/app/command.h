@@ -42,6 +42,20 @@ struct CancelCommand {
     bool json = false;
 };
 
+struct LogsCommand {
+    std::optional<std::string> gate;
+    std::optional<std::size_t> lane;  // all of them, if it is not said
+    std::size_t lines = 200;          // of all lanes together
+    bool follow = false;
+    bool json = false;
+};
+
+struct CrashesCommand {
+    std::optional<std::string> gate;
+    std::optional<std::string> id;
+    bool json = false;
+};
+
 struct KeyNewCommand {
     std::string name;
     Access access = Access::plain;
@@ -59,14 +73,17 @@ struct VersionCommand {
     bool json = false;
 };
 
-using Command = std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand,
-                             KeyNewCommand, KeyListCommand, KeyRevokeCommand, VersionCommand>;
+using Command =
+    std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand, LogsCommand,
+                 CrashesCommand, KeyNewCommand, KeyListCommand, KeyRevokeCommand, VersionCommand>;
 
 int run(const UpCommand&);
 int run(const CheckCommand&);
 int run(const StatusCommand&);
 int run(const JobsCommand&);
 int run(const CancelCommand&);
+int run(const LogsCommand&);
+int run(const CrashesCommand&);
 int run(const KeyNewCommand&);
 int run(const KeyListCommand&);
 int run(const KeyRevokeCommand&);

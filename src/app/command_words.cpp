@@ -141,6 +141,37 @@ void add_cancel(CLI::App& app, Chosen& chosen) {
     add_json(sub, cancel.json);
 }
 
+void add_logs(CLI::App& app, Chosen& chosen) {
+    auto [sub, logs] = add_command<LogsCommand>(
+        app,
+        {"logs", "Show what the workers print",
+         "  turnpike logs            all lanes, by time\n"
+         "  turnpike logs 0 -f       lane 0, and what follows until Ctrl-C\n"
+         "  turnpike logs --json | jq -r 'select(.stream == \"err\").text'"},
+        chosen);
+    sub.add_option("LANE", logs.lane, "Its number, as in `turnpike status`; without it, all lanes")
+        ->type_name("")
+        ->check(CLI::Range(0, 1'000'000).description(""));
+    sub.add_flag("-f,--follow", logs.follow, "Go on with new lines until Ctrl-C");
+    sub.add_option("--lines", logs.lines, "How many of the last lines, 2000 at most [200]")
+        ->type_name("N")
+        ->check(CLI::Range(0, 2000).description(""));
+    add_gate(sub, logs.gate);
+    sub.add_flag("--json", logs.json, "Print a JSON object per line");
+}
+
+void add_crashes(CLI::App& app, Chosen& chosen) {
+    auto [sub, crashes] = add_command<CrashesCommand>(
+        app,
+        {"crashes", "List the workers that died, or show all that is known of one",
+         "  turnpike crashes\n"
+         "  turnpike crashes 20261115-140311-lane0-4711"},
+        chosen);
+    sub.add_option("ID", crashes.id, "Of a report, as the list shows it")->type_name("");
+    add_gate(sub, crashes.gate);
+    add_json(sub, crashes.json);
+}
+
 void add_key(CLI::App& app, Chosen& chosen) {
     CLI::App& key = add_heading(app, {"key", "Make, list and revoke API keys",
                                       "  KEY=$(turnpike key new bob)\n"
@@ -180,7 +211,8 @@ void add_commands(CLI::App& app, std::optional<Command>& chosen) {
         "  turnpike up --attach http://127.0.0.1:8001              the same for what runs already\n"
         "  turnpike help status                                    as: turnpike status --help\n"
         "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");
-    for (auto* add : {add_up, add_check, add_status, add_jobs, add_cancel, add_key, add_version})
+    for (auto* add : {add_up, add_check, add_status, add_jobs, add_cancel, add_logs, add_crashes,
+                      add_key, add_version})
         add(app, chosen);
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "gate/log_pages.h"
 #include "gate/pages.h"
 
 namespace turnpike {
@@ -53,6 +54,24 @@ Answered cancel(const OwnRequest& request) {
                                    : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
 }
 
+Answered lane_log(const OwnRequest& request) {
+    const auto lane = lane_of(request.name, request.sights.lanes.size());
+    if (!lane) return std::unexpected(Problem::no_such_lane);
+    const auto wanted = wanted_lines(request.query);
+    if (!wanted) return std::unexpected(Problem::bad_query);
+    return OwnAnswer{.body = lane_log_page(*lane, request.sights.log_of(*lane), *wanted)};
+}
+
+Answered crashes(const OwnRequest& request) {
+    return OwnAnswer{.body = crashes_page(request.sights.crashes)};
+}
+
+Answered crash(const OwnRequest& request) {
+    const CrashShelf::Crash* found = request.sights.crashes.find(request.name);
+    if (found == nullptr) return std::unexpected(Problem::no_crash);
+    return OwnAnswer{.body = found->page};
+}
+
 constexpr std::array routes{
     OwnRoute{http::Method::get, "/-/healthz", Rule::anybody, healthz},
     OwnRoute{http::Method::get, "/-/readyz", Rule::anybody, readyz},
@@ -60,6 +79,9 @@ constexpr std::array routes{
     OwnRoute{http::Method::get, "/-/jobs", Rule::member, jobs},
     OwnRoute{http::Method::get, "/-/jobs/*", Rule::member, job},
     OwnRoute{http::Method::delete_, "/-/jobs/*", Rule::member, cancel},
+    OwnRoute{http::Method::get, "/-/lanes/*/log", Rule::admin, lane_log},
+    OwnRoute{http::Method::get, "/-/crashes", Rule::admin, crashes},
+    OwnRoute{http::Method::get, "/-/crashes/*", Rule::admin, crash},
 };
 
 /// What stands for the star; with an exact route nothing. nullopt: another route.

@@ -67,17 +67,13 @@ LaneOutput::~LaneOutput() {
 
 void LaneOutput::attach(UniqueFd fd, LogStream stream) {
     const auto pipe = std::make_shared<Pipe>(around_.loop, stream);
+    pipes_.push_back(pipe);
     boost::system::error_code error;
     pipe->fd.assign(fd.get(), error);
-    if (!error) {
-        static_cast<void>(fd.release());
-        pipe->fd.non_blocking(true, error);
-    }
-    if (error) {
-        remark(fmt::format("{} of the worker can't be read: {}", name_of(stream), error.message()));
-        return;
-    }
-    pipes_.push_back(pipe);
+    if (error) return give_up(pipe, error);
+    static_cast<void>(fd.release());
+    pipe->fd.non_blocking(true, error);
+    if (error) return give_up(pipe, error);
     is_full() ? wait_for_disk() : listen(pipe);
 }
 
@@ -87,13 +83,23 @@ void LaneOutput::listen(const PipePtr& pipe) {
     pipe->fd.async_wait(asio::posix::stream_descriptor::wait_read,
                         [this, weak = std::weak_ptr(pipe)](boost::system::error_code error) {
                             const PipePtr stays = weak.lock();
-                            if (stays == nullptr || error || !stays->fd.is_open()) return;
+                            if (stays == nullptr || !stays->fd.is_open()) return;
                             stays->is_waiting = false;
-                            const Had had = read(*stays);
-                            if (had == Had::end) return close(stays);
-                            is_full() ? wait_for_disk() : listen(stays);
-                            if (had == Had::some) around_.on_output();
+                            error ? give_up(stays, error) : hear(stays);
                         });
+}
+
+void LaneOutput::hear(const PipePtr& pipe) {
+    const Had had = read(*pipe);
+    if (had == Had::end) return close(pipe);
+    is_full() ? wait_for_disk() : listen(pipe);
+    if (had == Had::some) around_.on_output();
+}
+
+void LaneOutput::give_up(const PipePtr& pipe, const boost::system::error_code& error) {
+    close(pipe);
+    remark(fmt::format("std{} of the worker can't be read: {}", name_of(pipe->source.stream),
+                       error.message()));
 }
 
 LaneOutput::Had LaneOutput::read(Pipe& pipe) {
@@ -110,7 +116,8 @@ LaneOutput::Had LaneOutput::read(Pipe& pipe) {
 void LaneOutput::close(const PipePtr& pipe) {
     log_.end(pipe->source, now());
     write();
-    pipe->fd.close();
+    boost::system::error_code ignored;
+    pipe->fd.close(ignored);
     std::erase(pipes_, pipe);
 }
 

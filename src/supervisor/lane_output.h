@@ -75,7 +75,9 @@ private:
     enum class Had : std::uint8_t { some, none, end };
 
     void listen(const PipePtr& pipe);
+    void hear(const PipePtr& pipe);
     Had read(Pipe& pipe);
+    void give_up(const PipePtr& pipe, const boost::system::error_code& error);
     void close(const PipePtr& pipe);
     void queue(std::string_view line);
     void write();
