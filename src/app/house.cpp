@@ -71,6 +71,8 @@ Gate::Surroundings House::gate_surroundings() {
             .keys = keys_,
             .log = *ground_.log,
             .lanes = lanes_,
+            .crashes = crashes_,
+            .log_of = [this](std::size_t lane) { return supervisor_->log_of(lane); },
             .deliver = deliver(),
             .secret = random_bits()};
 }
