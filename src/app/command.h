@@ -55,12 +55,17 @@ struct KeyRevokeCommand {
     std::string name;
 };
 
+struct DoctorCommand {
+    bool json = false;
+};
+
 struct VersionCommand {
     bool json = false;
 };
 
-using Command = std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand,
-                             KeyNewCommand, KeyListCommand, KeyRevokeCommand, VersionCommand>;
+using Command =
+    std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand, KeyNewCommand,
+                 KeyListCommand, KeyRevokeCommand, DoctorCommand, VersionCommand>;
 
 int run(const UpCommand&);
 int run(const CheckCommand&);
@@ -70,6 +75,7 @@ int run(const CancelCommand&);
 int run(const KeyNewCommand&);
 int run(const KeyListCommand&);
 int run(const KeyRevokeCommand&);
+int run(const DoctorCommand&);
 int run(const VersionCommand&);
 
 }  // namespace turnpike

@@ -143,6 +143,16 @@ void add_key(CLI::App& app, Chosen& chosen) {
     sub_revoke.add_option("NAME", revoke.name, "Whose key it is")->required()->type_name("");
 }
 
+void add_doctor(CLI::App& app, Chosen& chosen) {
+    auto [sub, doctor] = add_command<DoctorCommand>(
+        app,
+        {"doctor", "Look at this machine: GPUs, driver, who holds memory, limits, leftovers",
+         "  turnpike doctor\n"
+         "  turnpike doctor --json | jq '.gpus[].holders'"},
+        chosen);
+    add_json(sub, doctor.json);
+}
+
 void add_version(CLI::App& app, Chosen& chosen) {
     auto [sub, version] = add_command<VersionCommand>(
         app, {"version", "Print the version", "  turnpike version --json"}, chosen);
@@ -161,7 +171,8 @@ void add_commands(CLI::App& app, std::optional<Command>& chosen) {
         "  turnpike up --attach http://127.0.0.1:8001    serve what runs there, through one queue\n"
         "  turnpike help status                          the same as: turnpike status --help\n"
         "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");
-    for (auto* add : {add_up, add_check, add_status, add_jobs, add_cancel, add_key, add_version})
+    for (auto* add :
+         {add_up, add_check, add_status, add_jobs, add_cancel, add_key, add_doctor, add_version})
         add(app, chosen);
 }
 

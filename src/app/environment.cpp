@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -30,6 +31,19 @@ std::expected<std::string, std::string> key_file() {
     if (path.empty())
         return std::unexpected("nobody says where API keys are kept: set HOME or XDG_CONFIG_HOME");
     return path;
+}
+
+std::optional<std::string> cuda_visible_devices() { return variable("CUDA_VISIBLE_DEVICES"); }
+
+std::string program_on_path(std::string_view name) {
+    const std::string folders = text_of_variable("PATH");
+    for (std::size_t begin = 0; begin < folders.size();) {
+        const std::size_t end = std::min(folders.find(':', begin), folders.size());
+        std::string path = folders.substr(begin, end - begin) + '/' + std::string(name);
+        if (end > begin && ::access(path.c_str(), X_OK) == 0) return path;
+        begin = end + 1;
+    }
+    return {};
 }
 
 bool wants_colours() {

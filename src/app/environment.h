@@ -2,7 +2,9 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "os/runtime_folder.h"
@@ -14,6 +16,12 @@ namespace turnpike {
 
 /// The file of API keys (XDG_CONFIG_HOME, HOME). An error says what to set.
 [[nodiscard]] std::expected<std::string, std::string> key_file();
+
+/// Which GPUs the caller lets us see (CUDA_VISIBLE_DEVICES); nothing: not set, which means all.
+[[nodiscard]] std::optional<std::string> cuda_visible_devices();
+
+/// Where that program is, by PATH; empty: nowhere.
+[[nodiscard]] std::string program_on_path(std::string_view name);
 
 /// For text on stdout: it is a terminal that has some, and NO_COLOR is unset or empty.
 [[nodiscard]] bool wants_colours();
