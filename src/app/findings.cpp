@@ -79,14 +79,16 @@ void add_gpus(Notes notes, const MachineFacts& facts) {
         const std::string who =
             fmt::format("{}  {}  {}", short_name(gpu.gpu), tame(gpu.gpu.name), tame(gpu.gpu.uuid));
         const std::string hidden = gpu.is_visible ? "" : "  (hidden by CUDA_VISIBLE_DEVICES)";
-        if (gpu.memory_used)
-            notes.fine(fmt::format("{}  {} of {} in use{}", who, text_of(*gpu.memory_used),
-                                   text_of(gpu.gpu.memory_total), hidden));
-        else
+        if (!gpu.trouble.empty()) {
             notes.wrong(
                 fmt::format("{}  {}{}", who, gpu.trouble, hidden),
                 "look for NVRM and Xid in the kernel's log; then nvidia-smi --gpu-reset, or "
                 "reboot");
+            continue;
+        }
+        const std::string used = gpu.memory_used ? text_of(*gpu.memory_used) : "?";
+        notes.fine(
+            fmt::format("{}  {} of {} in use{}", who, used, text_of(gpu.gpu.memory_total), hidden));
     }
 }
 
@@ -94,7 +96,10 @@ void add_driver(Notes notes, const MachineFacts& facts) {
     if (!facts.driver_version.empty())
         notes.fine(fmt::format("driver {}", tame(facts.driver_version)));
     for (const std::string& trouble : facts.troubles)
-        notes.wrong(tame(trouble), "mend the driver until nvidia-smi shows every GPU");
+        if (facts.can_look)
+            notes.wrong(tame(trouble), "mend the driver until nvidia-smi shows every GPU");
+        else
+            notes.warning(tame(trouble), "install the driver's NVML (libnvidia-ml1)");
     if (facts.cuda)
         notes.fine(*facts.cuda);
     else if (facts.gpus.empty())

@@ -32,8 +32,7 @@ Sighting sighting_of(const Look& look) {
 }  // namespace
 
 std::vector<Sighting> look_at_all(const GpuDriver& driver) {
-    const Sighting blind{.sight = {}, .trouble = "without NVML nobody can look"};
-    if (!driver.can_look()) return std::vector<Sighting>(driver.gpus().size(), blind);
+    if (!driver.can_look()) return std::vector<Sighting>(driver.gpus().size());
     std::vector<std::future<Look>> looks;  // all at once
     for (const Gpu& gpu : driver.gpus()) looks.push_back(begin_to_look(driver, gpu.uuid));
     std::vector<Sighting> sightings;

@@ -11,7 +11,7 @@ namespace turnpike {
 
 struct Sighting {
     std::optional<GpuSight> sight;
-    std::string trouble;  // why there is none
+    std::string trouble;  // why there is none; also empty where nobody can look, for want of NVML
 };
 
 /// In the order of driver.gpus(). A look that hangs goes on, on a thread that nobody waits for.

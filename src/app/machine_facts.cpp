@@ -126,6 +126,7 @@ MachineFacts gather_facts() {
     if (driver) {
         facts.driver_version = driver->version();
         facts.troubles = driver->troubles();
+        facts.can_look = driver->can_look();
         facts.gpus = facts_of(*driver, facts.machine);
     }
     facts.nvidia_cards = count_nvidia_cards();

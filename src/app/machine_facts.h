@@ -28,8 +28,8 @@ struct Holder {
 struct GpuFacts {
     Gpu gpu;
     bool is_visible = true;            // CUDA_VISIBLE_DEVICES allows it
-    std::optional<Bytes> memory_used;  // nothing: see trouble
-    std::string trouble;               // why it can't be looked at
+    std::optional<Bytes> memory_used;  // nothing: not known
+    std::string trouble;               // it should be known, and this is why it is not
     std::vector<Holder> holders;
 };
 
@@ -50,6 +50,7 @@ struct MachineFacts {
     std::string driver_version;
     std::vector<GpuFacts> gpus;         // all that the driver shows
     std::vector<std::string> troubles;  // of the driver
+    bool can_look = true;               // there is NVML, or no driver at all
     Machine machine;                    // what `up` would serve on
     std::size_t nvidia_cards = 0;       // on the PCI bus, driver or not
     std::expected<std::string, std::string> cuda;
