@@ -69,13 +69,18 @@ struct KeyRevokeCommand {
     std::string name;
 };
 
+struct DoctorCommand {
+    bool json = false;
+};
+
 struct VersionCommand {
     bool json = false;
 };
 
 using Command =
     std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand, LogsCommand,
-                 CrashesCommand, KeyNewCommand, KeyListCommand, KeyRevokeCommand, VersionCommand>;
+                 CrashesCommand, KeyNewCommand, KeyListCommand, KeyRevokeCommand, DoctorCommand,
+                 VersionCommand>;
 
 int run(const UpCommand&);
 int run(const CheckCommand&);
@@ -87,6 +92,7 @@ int run(const CrashesCommand&);
 int run(const KeyNewCommand&);
 int run(const KeyListCommand&);
 int run(const KeyRevokeCommand&);
+int run(const DoctorCommand&);
 int run(const VersionCommand&);
 
 }  // namespace turnpike

@@ -192,6 +192,16 @@ void add_key(CLI::App& app, Chosen& chosen) {
     sub_revoke.add_option("NAME", revoke.name, "Whose key it is")->required()->type_name("");
 }
 
+void add_doctor(CLI::App& app, Chosen& chosen) {
+    auto [sub, doctor] = add_command<DoctorCommand>(
+        app,
+        {"doctor", "Look at this machine: GPUs, driver, who holds memory, limits, leftovers",
+         "  turnpike doctor\n"
+         "  turnpike doctor --json | jq '.gpus[].holders'"},
+        chosen);
+    add_json(sub, doctor.json);
+}
+
 void add_version(CLI::App& app, Chosen& chosen) {
     auto [sub, version] = add_command<VersionCommand>(
         app, {"version", "Print the version", "  turnpike version --json"}, chosen);
@@ -212,7 +222,7 @@ void add_commands(CLI::App& app, std::optional<Command>& chosen) {
         "  turnpike help status                                    as: turnpike status --help\n"
         "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");
     for (auto* add : {add_up, add_check, add_status, add_jobs, add_cancel, add_logs, add_crashes,
-                      add_key, add_version})
+                      add_key, add_doctor, add_version})
         add(app, chosen);
 }
 

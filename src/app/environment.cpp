@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -79,6 +80,19 @@ std::expected<std::string, std::string> state_folder(std::string_view name) {
     if (!problem.empty())
         return std::unexpected(std::move(problem) + "; XDG_STATE_HOME can name another place");
     return path;
+}
+
+std::optional<std::string> cuda_visible_devices() { return variable("CUDA_VISIBLE_DEVICES"); }
+
+std::string program_on_path(std::string_view name) {
+    const std::string folders = text_of_variable("PATH");
+    for (std::size_t begin = 0; begin < folders.size();) {
+        const std::size_t end = std::min(folders.find(':', begin), folders.size());
+        std::string path = folders.substr(begin, end - begin) + '/' + std::string(name);
+        if (end > begin && ::access(path.c_str(), X_OK) == 0) return path;
+        begin = end + 1;
+    }
+    return {};
 }
 
 bool wants_colours() {

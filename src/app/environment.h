@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,11 @@ namespace turnpike {
 /// Makes a folder and those above it, 0700; one that is there must be the owner's and becomes 0700.
 /// "": it is done; else a sentence.
 [[nodiscard]] std::string make_private_folder(const std::string& path);
+/// Which GPUs the caller lets us see (CUDA_VISIBLE_DEVICES); nothing: not set, which means all.
+[[nodiscard]] std::optional<std::string> cuda_visible_devices();
+
+/// Where that program is, by PATH; empty: nowhere.
+[[nodiscard]] std::string program_on_path(std::string_view name);
 
 /// For text on stdout: it is a terminal that has some, and NO_COLOR is unset or empty.
 [[nodiscard]] bool wants_colours();

@@ -24,7 +24,8 @@ std::expected<Library, std::string> Library::open(const char* name) {
     const char* error = ::dlerror();
     const std::string said(shortened(error != nullptr ? error : "no reason given", name));
     if (said.ends_with("No such file or directory"))
-        return std::unexpected(fmt::format("there is no {}", name));
+        return std::unexpected(
+            fmt::format("there is no {} (it comes with the NVIDIA driver)", name));
     return std::unexpected(fmt::format("{} can't be used: {}", name, said));
 }
 

@@ -40,7 +40,6 @@ int give(Device* device, const std::string& uuid) {
 /// What a call about that device returns before it does anything.
 int trouble_of(Device device) {
     if (!is_initialized) return uninitialized;
-    fake::wait_while_hanging(*device);
     return fake::code_in("lost-" + *device, gpu_is_lost);
 }
 
@@ -65,6 +64,7 @@ Memory memory_of(Device device) {
 
 template <class Info>
 int list(Device device, unsigned* count, Info* infos) {
+    fake::wait_while_hanging(*device);
     if (const int code = trouble_of(device); code != 0) return code;
     const auto holders = fake::holders_of(*device);
     const unsigned room = *count;

@@ -6,7 +6,7 @@
 //   held/UUID/PID    that process holds so many MiB of memory, as long as it lives
 //   sticky-UUID      the memory is held although the process is gone: a driver that lags
 //   lost-UUID        the GPU fell off the bus; with a number in it, calls return that code instead
-//   hang-UUID        a FIFO: every call about the GPU waits until somebody opens it to write
+//   hang-UUID        a FIFO: listing its processes waits until somebody opens that to write
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ class Commands(Case):
         self.assertIn(self.command("--version").stdout.split()[-1], text)
 
     def test_every_command_has_help_with_an_example(self):
-        for command in ("up", "check", "status", "jobs", "cancel", "key", "version", "key new",
+        for command in ("up", "check", "status", "jobs", "cancel", "key", "doctor", "version", "key new",
                         "key list", "key revoke"):
             done = self.command(*command.split(), "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
