@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,8 @@ public:
         LogSink& log;
         const std::vector<LaneFacts>& lanes;
         std::function<void(const Event&)> deliver;
-        std::uint64_t secret = 0;  // of the job names
+        std::uint64_t secret = 0;                                            // of the job names
+        std::function<std::optional<std::string>(LaneId)> stacks = nullptr;  // see Sights
     };
 
     /// `bound`: where clients reach it.

@@ -2,29 +2,28 @@
 
 #include <array>
 
+#include "gate/control.h"
 #include "gate/pages.h"
 
 namespace turnpike {
 
 namespace {
 
-using Answered = std::expected<OwnAnswer, Problem>;
-
-Answered healthz(const OwnRequest&) {
+OwnAnswered healthz(const OwnRequest&) {
     return OwnAnswer{.content_type = "text/plain", .body = "ok\n"};
 }
 
-Answered readyz(const OwnRequest& request) {
+OwnAnswered readyz(const OwnRequest& request) {
     std::string lacking = pools_not_ready(request.sights);
     if (lacking.empty()) return OwnAnswer{.content_type = "text/plain", .body = "ready\n"};
     return OwnAnswer{.status = 503, .content_type = "text/plain", .body = std::move(lacking)};
 }
 
-Answered status(const OwnRequest& request) {
+OwnAnswered status(const OwnRequest& request) {
     return OwnAnswer{.body = status_page(request.sights, request.caller)};
 }
 
-Answered jobs(const OwnRequest& request) {
+OwnAnswered jobs(const OwnRequest& request) {
     return OwnAnswer{.body = jobs_page(request.sights, request.caller)};
 }
 
@@ -37,13 +36,13 @@ const JobRecord* visible_job(const OwnRequest& request) {
     return record != nullptr && may_see(request.caller, *record) ? record : nullptr;
 }
 
-Answered job(const OwnRequest& request) {
+OwnAnswered job(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return std::unexpected(Problem::no_job);
     return OwnAnswer{.body = job_page(request.sights, *record)};
 }
 
-Answered cancel(const OwnRequest& request) {
+OwnAnswered cancel(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return std::unexpected(Problem::no_job);
     const bool lives = request.sights.live(record->job) != nullptr;
@@ -60,6 +59,12 @@ constexpr std::array routes{
     OwnRoute{http::Method::get, "/-/jobs", Rule::member, jobs},
     OwnRoute{http::Method::get, "/-/jobs/*", Rule::member, job},
     OwnRoute{http::Method::delete_, "/-/jobs/*", Rule::member, cancel},
+    OwnRoute{http::Method::post, "/-/lanes/*/restart", Rule::admin, control::restart_lane},
+    OwnRoute{http::Method::post, "/-/lanes/*/drain", Rule::admin, control::drain_lane},
+    OwnRoute{http::Method::post, "/-/lanes/*/resume", Rule::admin, control::resume_lane},
+    OwnRoute{http::Method::post, "/-/lanes/*/stacks", Rule::admin, control::dump_stacks},
+    OwnRoute{http::Method::post, "/-/pools/*/restart", Rule::admin, control::restart_pool},
+    OwnRoute{http::Method::post, "/-/pools/*/prove", Rule::admin, control::prove_pool},
 };
 
 /// What stands for the star; with an exact route nothing. nullopt: another route.

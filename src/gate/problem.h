@@ -33,7 +33,7 @@ enum class Problem : std::uint8_t {
     method_not_allowed,    // 405
     no_job,                // 404
     no_pool,               // 404
-    no_lane_of_that_name,  // 404: Turnpike-Lane
+    no_lane_of_that_name,  // 404: Turnpike-Lane, /-/lanes/N
     queue_full,            // 429
     bytes_full,            // 429
     arrivals_full,         // 429
@@ -48,6 +48,8 @@ enum class Problem : std::uint8_t {
     model_failed,          // 500
     out_of_memory,         // 500
     non_finite,            // 500
+    no_stacks,             // 409: POST /-/lanes/N/stacks
+    no_proof,              // 409: POST /-/pools/NAME/prove
     cancelled,             // 409: DELETE /-/jobs/ID
 };
 
