@@ -1,9 +1,12 @@
 #include "app/environment.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <optional>
 
@@ -30,6 +33,27 @@ std::expected<std::string, std::string> key_file() {
     if (path.empty())
         return std::unexpected("nobody says where API keys are kept: set HOME or XDG_CONFIG_HOME");
     return path;
+}
+
+std::expected<std::string, std::string> state_folder(const std::string& name) {
+    const std::string given = text_of_variable("XDG_STATE_HOME");
+    const std::string home = text_of_variable("HOME");
+    if (!given.starts_with('/') && !home.starts_with('/'))
+        return std::unexpected("nobody says where logs are kept: set HOME or XDG_STATE_HOME");
+    const std::string path =
+        (given.starts_with('/') ? given : home + "/.local/state") + "/turnpike/" + name;
+    for (std::size_t end = 0; end != std::string::npos;) {
+        end = path.find('/', end + 1);
+        const std::string part = path.substr(0, end);
+        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
+            return std::unexpected(part + " can't be made: " + std::strerror(errno));
+    }
+    return path;
+}
+
+bool wants_live_lines() {
+    const std::string kind = text_of_variable("TERM");
+    return ::isatty(STDERR_FILENO) == 1 && !kind.empty() && kind != "dumb";
 }
 
 bool wants_colours() {

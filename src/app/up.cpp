@@ -18,11 +18,13 @@
 #include "app/checked_config.h"
 #include "app/command.h"
 #include "app/config_choice.h"
+#include "app/detach.h"
 #include "app/driver.h"
 #include "app/environment.h"
 #include "app/exit_code.h"
 #include "app/news.h"
 #include "app/print.h"
+#include "app/terminal.h"
 #include "gate/gate.h"
 #include "gate/listener.h"
 #include "os/limits.h"
@@ -57,17 +59,19 @@ std::vector<LaneFacts> facts_of(const Config& config) {
 /// Filled in place: g++ 12 takes a moved variant for uninitialised.
 std::vector<LogTarget> log_targets(const LogConfig& config) {
     std::vector<LogTarget> targets;
+    const std::string wipe(wants_live_lines() ? Terminal::wipe : "");
     if (!config.jobs.empty()) {
         LogTarget& target = targets.emplace_back();
         if (config.jobs == "-")
-            target.where.emplace<LogDescriptor>(STDOUT_FILENO, "stdout");
+            target.where.emplace<LogDescriptor>(
+                STDOUT_FILENO, "stdout", ::isatty(STDOUT_FILENO) != 0 ? wipe : std::string());
         else
             target.where.emplace<LogFile>(config.jobs, config.size_max, config.keep);
     }
     const bool has_lines_there = config.jobs == "-" && ::isatty(STDOUT_FILENO) != 0;
     if (::isatty(STDERR_FILENO) != 0 && !has_lines_there) {
         LogTarget& target = targets.emplace_back();
-        target.where.emplace<LogDescriptor>(STDERR_FILENO, "the terminal");
+        target.where.emplace<LogDescriptor>(STDERR_FILENO, "the terminal", wipe);
         target.format = LogFormat::readable;
     }
     return targets;
@@ -85,11 +89,12 @@ public:
           lanes_(facts_of(config_)),
           engine_(engine_settings(config_, random_bits())),
           driver_(loop_, engine_, clock_),
-          news_(config_, lanes_) {}
+          news_(config_, lanes_, clock_) {}
 
     /// Nothing: it listens. Else why it can't.
     std::optional<std::string> open();
     void serve();
+    [[nodiscard]] const std::string& url() const { return news_.url(); }
 
 private:
     void carry_out(const Action& action);
@@ -234,6 +239,8 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
 }  // namespace
 
 int run(const UpCommand& command) {
+    if (command.detach && !command.ready_fd) return detach(command);
+    UniqueFd starter = way_to_starter(command);
     const auto path =
         choose_config({.said = command.config, .attaches = !command.flags.attach.empty()});
     if (!path) return complain(path.error(), exit_usage);
@@ -252,6 +259,7 @@ int run(const UpCommand& command) {
     fit_connections(config->gate, raise_open_files());
     House house(*std::move(config), *std::move(log), *std::move(folder), *keys);
     if (const auto problem = house.open()) return complain(*problem);
+    tell_starter(std::move(starter), house.url());
     house.serve();
     return exit_done;
 }

@@ -22,9 +22,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-PoolConfig pool_of(std::string name, std::size_t lanes, ProofKind proof = ProofKind::none) {
+PoolConfig pool_of(std::string name, std::uint32_t lanes, ProofKind proof = ProofKind::none) {
     PoolConfig pool{.name = std::move(name)};
-    for (std::size_t i = 0; i < lanes; ++i) pool.attach.push_back({.text = "http://worker"});
+    pool.settings.lanes = lanes;
     pool.settings.proof = proof;
     return pool;
 }
