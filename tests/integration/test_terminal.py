@@ -150,13 +150,16 @@ class Terminal(Case):
         absent = WorkerProcess(self, "plain.py")
         self.up("--attach", self.scripted(echo).url, "--attach", absent.url)
         port = self.url()
-        termios.tcflow(self.master, termios.TCOOFF)
-        end = time.monotonic() + 2  # some drawings' worth
-        while time.monotonic() < end:
+        self.watch(lambda text: "waiting" in text, "the block is there")
+        os.write(self.master, b"\x13")  # Ctrl-S
+        while select.select([self.master], [], [], 0.6)[0]:  # more than two drawings' worth
+            os.read(self.master, 65536)
+        for _ in range(20):
             subprocess.run(["curl", "-sf", "--max-time", "10", f"http://127.0.0.1:{port}/-/healthz"],
                            check=True, capture_output=True, env=self.env)
-            time.sleep(0.1)
-        termios.tcflow(self.master, termios.TCOON)
+            self.assertFalse(select.select([self.master], [], [], 0.1)[0], "it is stopped")
+        os.write(self.master, b"\x11")  # Ctrl-Q
+        self.assertTrue(select.select([self.master], [], [], DEADLINE_S)[0], "it goes on")
 
     def test_a_dumb_terminal_gets_plain_lines(self):
         absent = WorkerProcess(self, "plain.py")
