@@ -59,12 +59,15 @@ std::expected<EndingGate, Trouble> find_gate(const std::optional<std::string>& n
     const auto first = choose_gate(list_running(runtime_place()), name);
     if (!first) return std::unexpected(first.error());
     UniqueFd process(::pidfd_open(first->pid, 0));
+    if (!process && errno != ESRCH)
+        return std::unexpected(
+            Trouble{exit_failed, fmt::format("the gate {} (pid {}) can't be watched: {}",
+                                             first->name, first->pid, std::strerror(errno))});
     const auto again = choose_gate(list_running(runtime_place()), first->name);
     if (!again) return std::unexpected(again.error());
     if (!process || again->pid != first->pid)
         return std::unexpected(Trouble{
-            exit_failed,
-            fmt::format("the gate {} ended, or another began, just now; try again", first->name)});
+            exit_failed, fmt::format("the gate {} was replaced just now; try again", first->name)});
     return EndingGate{*first, std::move(process)};
 }
 

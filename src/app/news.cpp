@@ -108,10 +108,10 @@ void News::say_serving(std::size_t lane) {
 
 void News::say_progress(std::size_t lane) {
     if (!comes_up(standings_[lane].state)) return;
-    Instant& latest = starts_[lane].progress_said;
-    if (latest == never || latest < start_of(lane)) latest = start_of(lane);
+    Instant& told = starts_[lane].progress_told;
+    const Instant latest = std::max(told, start_of(lane));
     if (clock_.now() - latest < progress_every) return;
-    latest = clock_.now();
+    told = clock_.now();
     say(loading_text(live(lane)));
 }
 

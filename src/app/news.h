@@ -46,8 +46,8 @@ private:
     /// How the latest start of a lane goes.
     struct Start {
         Instant served_at = never;
-        Instant said = never;           // the start whose end was told
-        Instant progress_said = never;  // the latest time
+        Instant said = never;     // the start whose end was told
+        Instant progress_told{};  // the latest time
     };
 
     void say(const std::string& text) const;

@@ -1,7 +1,9 @@
 #include "gate/control.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <system_error>
 
 #include <fmt/format.h>
 

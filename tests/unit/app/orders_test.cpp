@@ -47,14 +47,13 @@ TEST(Orders, SayWhatFollows) {
 TEST(Orders, AreNotReadIntoWhatIsNoAnswer) { EXPECT_FALSE(order_text("<html>")); }
 
 TEST(Stacks, AreTheLinesOfTheirStream) {
-    const auto found = stack_lines(R"({"lane":0,"newest":7,"lines":[
+    const auto found = stack_lines(R"json({"lane":0,"newest":7,"lines":[
         {"number":5,"time":"x","stream":"out","text":"hello"},
         {"number":6,"time":"x","stream":"stacks","text":"Thread 1\u001b[31m"},
-        {"number":7,"time":"x","stream":"stacks","text":"  predict (a.py:3)"}]
-})");
+        {"number":7,"time":"x","stream":"stacks","text":"  predict (a.py:3)"}]})json");
     ASSERT_TRUE(found);
-EXPECT_EQ(found->newest, 7U);
-EXPECT_THAT(found->lines, ElementsAre("Thread 1?[31m", "  predict (a.py:3)"));
+    EXPECT_EQ(found->newest, 7U);
+    EXPECT_THAT(found->lines, ElementsAre("Thread 1?[31m", "  predict (a.py:3)"));
 }
 
 TEST(Stacks, AreNoneInAnEmptyLog) {

@@ -89,7 +89,7 @@ TEST(Status, NamesEveryGpuOfALane) {
 TEST(Status, CutsLongCommandsAndReasons) {
     const std::string text = shown(R"({"lanes":[{"worker":")" + std::string(300, 'w') +
                                    R"(","trouble":")" + std::string(300, 't') + R"("}]})");
-    EXPECT_THAT(text, HasSubstr(' ' + std::string(37, 'w') + "... "));
+    EXPECT_THAT(text, HasSubstr('\n' + std::string(37, 'w') + "... "));
     EXPECT_THAT(text, HasSubstr(' ' + std::string(97, 't') + "...\n"));
 }
 
