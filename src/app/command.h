@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "config/config.h"
 #include "gate/keys.h"
@@ -16,6 +17,9 @@ struct UpCommand {
     std::optional<std::string> config;  // as it was written: a file, a folder, or nothing
     Flags flags;
     std::string name = "default";
+    bool detach = false;
+    std::optional<int> ready_fd;     // where a detached gate says that it listens
+    std::vector<std::string> words;  // all of the command line
 };
 
 struct CheckCommand {
@@ -56,6 +60,42 @@ struct CrashesCommand {
     bool json = false;
 };
 
+struct RestartCommand {
+    std::optional<std::string> gate;
+    std::string what;  // the number of a lane, the name of a pool, or "all"
+    bool json = false;
+};
+
+struct DrainCommand {
+    std::optional<std::string> gate;
+    std::string lane;
+    bool json = false;
+};
+
+struct ResumeCommand {
+    std::optional<std::string> gate;
+    std::string lane;
+    bool json = false;
+};
+
+struct ProveCommand {
+    std::optional<std::string> gate;
+    std::optional<std::string> pool;  // none: all that have a proof
+    bool json = false;
+};
+
+struct StacksCommand {
+    std::optional<std::string> gate;
+    std::string lane;
+    bool json = false;
+};
+
+struct DownCommand {
+    std::optional<std::string> gate;
+    bool now = false;  // its jobs may not finish
+    bool json = false;
+};
+
 struct KeyNewCommand {
     std::string name;
     Access access = Access::plain;
@@ -77,10 +117,10 @@ struct VersionCommand {
     bool json = false;
 };
 
-using Command =
-    std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand, LogsCommand,
-                 CrashesCommand, KeyNewCommand, KeyListCommand, KeyRevokeCommand, DoctorCommand,
-                 VersionCommand>;
+using Command = std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand,
+                             LogsCommand, CrashesCommand, RestartCommand, DrainCommand,
+                             ResumeCommand, ProveCommand, StacksCommand, DownCommand, KeyNewCommand,
+                             KeyListCommand, KeyRevokeCommand, DoctorCommand, VersionCommand>;
 
 int run(const UpCommand&);
 int run(const CheckCommand&);
@@ -89,6 +129,12 @@ int run(const JobsCommand&);
 int run(const CancelCommand&);
 int run(const LogsCommand&);
 int run(const CrashesCommand&);
+int run(const RestartCommand&);
+int run(const DrainCommand&);
+int run(const ResumeCommand&);
+int run(const ProveCommand&);
+int run(const StacksCommand&);
+int run(const DownCommand&);
 int run(const KeyNewCommand&);
 int run(const KeyListCommand&);
 int run(const KeyRevokeCommand&);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -78,8 +79,8 @@ std::expected<Command, Told> parse_command_line(std::vector<std::string> words) 
     }
     if (auto told = unknown_command(app, words)) return std::unexpected(std::move(*told));
     try {
-        std::ranges::reverse(words);  // CLI11 takes them from the end
-        app.parse(std::move(words));
+        app.parse(std::vector<std::string>(words.rbegin(),
+                                           words.rend()));  // CLI11 takes them from the end
     } catch (const CLI::CallForVersion& asked) {
         return std::unexpected(Told{.out = std::string(asked.what()) + '\n'});
     } catch (const CLI::CallForHelp&) {
@@ -90,6 +91,7 @@ std::expected<Command, Told> parse_command_line(std::vector<std::string> words) 
         return std::unexpected(usage_mistake(tame(error.what()), innermost(app)));
     }
     if (!chosen) return std::unexpected(Told{.exit_code = exit_usage, .err = app.help()});
+    if (auto* up = std::get_if<UpCommand>(&*chosen)) up->words = std::move(words);
     return std::move(*chosen);
 }
 

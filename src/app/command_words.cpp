@@ -82,15 +82,18 @@ void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags)
 void add_up(CLI::App& app, Chosen& chosen) {
     auto [sub, up] = add_command<UpCommand>(
         app,
-        {"up", "Serve: one queue in front of the workers, until Ctrl-C",
+        {"up", "Serve: one queue in front of the workers, until Ctrl-C or `turnpike down`",
          "  turnpike up --worker 'uvicorn app:app --port {port}'    one on every GPU\n"
          "  turnpike up --worker './serve --socket {socket}' --gpus 0 --lanes 4\n"
          "  turnpike up --attach http://127.0.0.1:8001 --attach http://127.0.0.1:8002\n"
-         "  turnpike up turnpike.toml --port 9000"},
+         "  turnpike up turnpike.toml --port 9000\n"
+         "  turnpike up turnpike.toml --detach && turnpike status"},
         chosen);
     add_config(sub, up.config, up.flags);
     sub.add_option("--name", up.name, "Of this gate, among those that run [default]")
         ->type_name("NAME");
+    sub.add_flag("--detach", up.detach, "In the background, until `turnpike down`");
+    sub.add_option("--ready-fd", up.ready_fd)->group("");  // of a detached gate, by itself
 }
 
 void add_check(CLI::App& app, Chosen& chosen) {
@@ -172,6 +175,79 @@ void add_crashes(CLI::App& app, Chosen& chosen) {
     add_json(sub, crashes.json);
 }
 
+void add_restart(CLI::App& app, Chosen& chosen) {
+    auto [sub, restart] = add_command<RestartCommand>(
+        app,
+        {"restart", "Let lanes finish their jobs and start them anew; asked again: at once",
+         "  turnpike restart 0       one lane; also revives one that failed or is quarantined\n"
+         "  turnpike restart chat    every lane of a pool\n"
+         "  turnpike restart all"},
+        chosen);
+    sub.add_option("WHAT", restart.what, "The number of a lane, the name of a pool, or all")
+        ->required()
+        ->type_name("");
+    add_gate(sub, restart.gate);
+    add_json(sub, restart.json);
+}
+
+void add_lane(CLI::App& sub, std::string& lane) {
+    sub.add_option("LANE", lane, "Its number, as `turnpike status` shows it")
+        ->required()
+        ->type_name("");
+}
+
+void add_drain(CLI::App& app, Chosen& chosen) {
+    auto [sub, drain] =
+        add_command<DrainCommand>(app,
+                                  {"drain", "Let a lane finish its jobs and take no more",
+                                   "  turnpike drain 0     `turnpike resume 0` brings it back"},
+                                  chosen);
+    add_lane(sub, drain.lane);
+    add_gate(sub, drain.gate);
+    add_json(sub, drain.json);
+}
+
+void add_resume(CLI::App& app, Chosen& chosen) {
+    auto [sub, resume] = add_command<ResumeCommand>(
+        app, {"resume", "Let a drained lane take jobs again", "  turnpike resume 0"}, chosen);
+    add_lane(sub, resume.lane);
+    add_gate(sub, resume.gate);
+    add_json(sub, resume.json);
+}
+
+void add_prove(CLI::App& app, Chosen& chosen) {
+    auto [sub, prove] =
+        add_command<ProveCommand>(app,
+                                  {"prove", "Let the lanes prove themselves now, one at a time",
+                                   "  turnpike prove         every pool that has a proof\n"
+                                   "  turnpike prove chat"},
+                                  chosen);
+    sub.add_option("POOL", prove.pool, "Only this one")->type_name("");
+    add_gate(sub, prove.gate);
+    add_json(sub, prove.json);
+}
+
+void add_stacks(CLI::App& app, Chosen& chosen) {
+    auto [sub, stacks] = add_command<StacksCommand>(
+        app, {"stacks", "Show what a lane's worker is doing right now", "  turnpike stacks 0"},
+        chosen);
+    add_lane(sub, stacks.lane);
+    add_gate(sub, stacks.gate);
+    add_json(sub, stacks.json);
+}
+
+void add_down(CLI::App& app, Chosen& chosen) {
+    auto [sub, down] = add_command<DownCommand>(
+        app,
+        {"down", "Stop a gate and wait until it is gone; accepted jobs may finish",
+         "  turnpike down          Ctrl-C stops the waiting, not the stopping\n"
+         "  turnpike down --now    without waiting for its jobs"},
+        chosen);
+    sub.add_flag("--now", down.now, "At once: jobs that run get an error");
+    add_gate(sub, down.gate);
+    add_json(sub, down.json);
+}
+
 void add_key(CLI::App& app, Chosen& chosen) {
     CLI::App& key = add_heading(app, {"key", "Make, list and revoke API keys",
                                       "  KEY=$(turnpike key new bob)\n"
@@ -221,8 +297,9 @@ void add_commands(CLI::App& app, std::optional<Command>& chosen) {
         "  turnpike up --attach http://127.0.0.1:8001              the same for what runs already\n"
         "  turnpike help status                                    as: turnpike status --help\n"
         "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");
-    for (auto* add : {add_up, add_check, add_status, add_jobs, add_cancel, add_logs, add_crashes,
-                      add_key, add_doctor, add_version})
+    for (auto* add : {add_up, add_down, add_status, add_jobs, add_cancel, add_logs, add_crashes,
+                      add_restart, add_drain, add_resume, add_prove, add_stacks, add_check,
+                      add_doctor, add_key, add_version})
         add(app, chosen);
 }
 

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -93,6 +93,11 @@ std::string program_on_path(std::string_view name) {
         begin = end + 1;
     }
     return {};
+}
+
+bool wants_live_lines() {
+    const std::string kind = text_of_variable("TERM");
+    return ::isatty(STDERR_FILENO) == 1 && !kind.empty() && kind != "dumb";
 }
 
 bool wants_colours() {

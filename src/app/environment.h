@@ -29,6 +29,7 @@ namespace turnpike {
 /// Makes a folder and those above it, 0700; one that is there must be the owner's and becomes 0700.
 /// "": it is done; else a sentence.
 [[nodiscard]] std::string make_private_folder(const std::string& path);
+
 /// Which GPUs the caller lets us see (CUDA_VISIBLE_DEVICES); nothing: not set, which means all.
 [[nodiscard]] std::optional<std::string> cuda_visible_devices();
 
@@ -37,6 +38,9 @@ namespace turnpike {
 
 /// For text on stdout: it is a terminal that has some, and NO_COLOR is unset or empty.
 [[nodiscard]] bool wants_colours();
+
+/// Whether stderr is a terminal on which lines can be drawn anew.
+[[nodiscard]] bool wants_live_lines();
 
 /// Of the local time zone, now.
 [[nodiscard]] Duration utc_offset();

@@ -52,7 +52,7 @@ House::House(Ground ground)
       crashes_(config_.crashes.keep),
       engine_(engine_settings(config_, random_bits())),
       driver_(loop_, engine_, clock_),
-      news_(config_, lanes_),
+      news_(config_, lanes_, clock_),
       store_{.disk = background_,
              .folder = config_.gate.spool,
              .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},
@@ -74,7 +74,8 @@ Gate::Surroundings House::gate_surroundings() {
             .crashes = crashes_,
             .log_of = [this](std::size_t lane) { return supervisor_->log_of(lane); },
             .deliver = deliver(),
-            .secret = random_bits()};
+            .secret = random_bits(),
+            .stacks = [this](LaneId lane) { return supervisor_->dump_stacks(lane); }};
 }
 
 Supervisor::Site House::site() {

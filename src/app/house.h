@@ -48,6 +48,7 @@ public:
     std::optional<std::string> open();
     /// Until it is told to stop.
     void serve();
+    [[nodiscard]] const std::string& url() const { return news_.url(); }
     /// Some thread will not come back, and nothing can be done about it.
     [[nodiscard]] bool hangs() const { return supervisor_ && supervisor_->hangs(); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,58 +15,139 @@ namespace turnpike {
 
 namespace {
 
-template <class... Parts>
-void say(fmt::format_string<Parts...> text, Parts&&... parts) {
-    // fputs, since fmt::print throws when nobody reads any more; the gate goes on.
-    std::fputs(
-        fmt::format("turnpike: {}\n", fmt::format(text, std::forward<Parts>(parts)...)).c_str(),
-        stderr);
-}
+constexpr Duration progress_every = 10s;  // where there is no block
 
-bool serves(LaneState state) { return state == LaneState::ready || state == LaneState::busy; }
+/// Worth a line of its own while the block shows the rest.
+bool is_trouble(LaneState state, Reason reason) {
+    const bool is_usual = reason == Reason::worker_away || reason == Reason::turn_to_load ||
+                          reason == Reason::memory_held || reason == Reason::shutting_down;
+    if (is_usual) return false;
+    return state == LaneState::backoff || state == LaneState::failed ||
+           state == LaneState::quarantined;
+}
 
 }  // namespace
 
-News::News(const Config& config, const std::vector<LaneFacts>& lanes)
-    : config_(config), lanes_(lanes), standings_(lanes.size()), said_(lanes.size()) {}
+News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock)
+    : config_(config),
+      lanes_(lanes),
+      clock_(clock),
+      opened_at_(clock.now()),
+      terminal_(Terminal::open()),
+      standings_(lanes.size()),
+      said_(lanes.size()),
+      starts_(lanes.size()) {}
+
+void News::say(const std::string& text) const {
+    // fputs, since fmt::print throws when nobody reads any more; the gate goes on.
+    std::fputs(fmt::format("{}turnpike: {}\n", terminal_ ? Terminal::wipe : "", text).c_str(),
+               stderr);
+}
 
 void News::opened(const Address& bound, bool keys_are_required) {
     keys_are_required_ = keys_are_required;
     url_ = "http://" + text_of(bound);
-    say("serving on {}", url_);
-    say("{} lane{} in {} pool{}; look with: turnpike status, or {}/-/status", lanes_.size(),
-        lanes_.size() == 1 ? "" : "s", config_.pools.size(), config_.pools.size() == 1 ? "" : "s",
-        url_);
+    say("serving on " + url_);
+    say(fmt::format("{} lane{} in {} pool{}; look with: turnpike status, or {}/-/status",
+                    lanes_.size(), lanes_.size() == 1 ? "" : "s", config_.pools.size(),
+                    config_.pools.size() == 1 ? "" : "s", url_));
     if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
         if (pool.settings.proof == ProofKind::none)
-            say("pool {}: no proof is configured, so lanes serve unproved ([pool.{}.proof])",
-                pool.name, pool.name);
+            say(fmt::format(
+                "pool {}: no proof is configured, so lanes serve unproved ([pool.{}.proof])",
+                pool.name, pool.name));
 }
 
 void News::tell(const ReportLane& report) {
-    standings_[report.lane.value].state = report.state;
-    standings_[report.lane.value].reason = report.reason;
+    Standing& now = standings_[report.lane.value];
+    if (serves(report.state) && !serves(now.state))
+        starts_[report.lane.value].served_at = clock_.now();
+    now.state = report.state;
+    now.reason = report.reason;
+}
+
+/// Attached workers were started by somebody else, nobody knows when.
+Instant News::start_of(std::size_t lane) const {
+    return lanes_[lane].started_at == never ? opened_at_ : lanes_[lane].started_at;
+}
+
+LiveLane News::live(std::size_t lane) const {
+    const Standing& now = standings_[lane];
+    const Instant until = serves(now.state) ? starts_[lane].served_at : clock_.now();
+    return {.lane = lane,
+            .facts = lanes_[lane],
+            .state = now.state,
+            .reason = now.reason,
+            .time = std::max(until - start_of(lane), Duration::zero())};
 }
 
 void News::say_lane(std::size_t lane) {
     Standing& now = standings_[lane];
+    if (terminal_ && !is_trouble(now.state, now.reason)) return;
     now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
     const Standing before = std::exchange(said_[lane], now);
     const bool is_new = words_for(now.state) != words_for(before.state);
     const bool is_troubled = !now.trouble.empty() && now.trouble != before.trouble;
-    if ((!is_new && !is_troubled) || now.reason == Reason::shutting_down) return;
+    if (now.reason == Reason::shutting_down) return;
+    if (!is_new && !is_troubled) return say_progress(lane);
+    if (serves(now.state)) return say_serving(lane);
     const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
     const std::string_view does =
         now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
-    say("lane {} {}, {}{}{}", lane, does, lanes_[lane].worker, why.empty() ? "" : ": ", why);
+    say(fmt::format("lane {} {}, {}{}{}", lane, does, lanes_[lane].worker, why.empty() ? "" : ": ",
+                    why));
+}
+
+/// How long it took is said once for each start: a lane that was only doubted did not start anew.
+void News::say_serving(std::size_t lane) {
+    const bool is_told = std::exchange(starts_[lane].said, start_of(lane)) == start_of(lane);
+    say(is_told ? fmt::format("lane {} serves, {}", lane, lanes_[lane].worker)
+                : serving_text(live(lane)));
+}
+
+void News::say_progress(std::size_t lane) {
+    if (!comes_up(standings_[lane].state)) return;
+    Instant& told = starts_[lane].progress_told;
+    const Instant latest = std::max(told, start_of(lane));
+    if (clock_.now() - latest < progress_every) return;
+    told = clock_.now();
+    say(loading_text(live(lane)));
+}
+
+/// When the lanes are up, or will not be: a line for each, and what to do now.
+void News::settle() {
+    const auto is_done = [](const Standing& standing) { return is_settled(standing.state); };
+    if (has_settled_ || !std::ranges::all_of(standings_, is_done)) return;
+    has_settled_ = true;
+    if (terminal_) {
+        terminal_->draw("");
+        terminal_.reset();
+        std::ranges::fill(said_, Standing{});
+        for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
+    }
+    const auto serving = std::ranges::count_if(
+        standings_, [](const Standing& standing) { return serves(standing.state); });
+    const auto all = std::ssize(standings_);
+    if (serving > 0 && serving < all)
+        say(fmt::format("{} of {} lanes serve{}", serving, all, hint()));
+}
+
+void News::draw() {
+    if (!terminal_) return;
+    std::vector<LiveLane> lanes;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) lanes.push_back(live(lane));
+    std::string block = live_block(lanes, terminal_->screen());
+    if (block == drawn_) return;
+    terminal_->draw(block);
+    drawn_ = std::move(block);
 }
 
 void News::say_when_all_serve() {
     const auto all_serve = [](const Standing& standing) { return serves(standing.state); };
     if (all_served_ || !std::ranges::all_of(standings_, all_serve)) return;
     all_served_ = true;
-    say("all lanes serve{}", hint());
+    say("all lanes serve" + hint());
 }
 
 /// Something to try, where it is known what would work.
@@ -78,34 +160,41 @@ std::string News::hint() const {
 }
 
 void News::tell(const ReportModelFailing& report) {
-    say("pool {}: every lane fails job after job (latest: lane {}); it seems to be the model",
-        config_.pools[report.pool.value].name, report.lane.value);
+    say(fmt::format(
+        "pool {}: every lane fails job after job (latest: lane {}); it seems to be the model",
+        config_.pools[report.pool.value].name, report.lane.value));
 }
 
 void News::tell(const ReportNoMajority& report) {
-    say("pool {}: the lanes disagree about the proof, and none has a majority; all serve",
-        config_.pools[report.pool.value].name);
+    say(fmt::format(
+        "pool {}: the lanes disagree about the proof, and none has a majority; all serve",
+        config_.pools[report.pool.value].name));
 }
 
 void News::tell(const ReportSlowJob& report) {
-    say("a job runs far over the usual {} of its pool; look with: turnpike status",
-        span_text(std::chrono::duration<double>(report.usual).count()));
+    say(fmt::format("a job runs far over the usual {} of its pool; look with: turnpike status",
+                    span_text(std::chrono::duration<double>(report.usual).count())));
 }
 
 void News::look(const std::string& log_problem, const std::string& keys_problem) {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
+    settle();
     say_when_all_serve();
-    if (log_problem != log_problem_ && !log_problem.empty()) say("job log: {}", log_problem);
-    if (keys_problem != keys_problem_ && !keys_problem.empty()) say("API keys: {}", keys_problem);
+    if (log_problem != log_problem_ && !log_problem.empty()) say("job log: " + log_problem);
+    if (keys_problem != keys_problem_ && !keys_problem.empty()) say("API keys: " + keys_problem);
     log_problem_ = log_problem;
     keys_problem_ = keys_problem;
+    draw();
 }
 
 void News::stopping(bool is_first, Duration patience, const View& view) {
+    if (terminal_) terminal_->draw("");
+    terminal_.reset();
+    has_settled_ = true;
     if (!is_first) return say("stopping at once");
     if (view.jobs == 0) return say("stopping");
-    say("stopping: {} job{} may finish within {}; once more to stop at once", view.jobs,
-        view.jobs == 1 ? "" : "s", text_of(patience));
+    say(fmt::format("stopping: {} job{} may finish within {}; once more to stop at once", view.jobs,
+                    view.jobs == 1 ? "" : "s", text_of(patience)));
 }
 
 void News::stopped() { say("stopped"); }

@@ -1,20 +1,25 @@
 // What `up` tells the person at the terminal: where to send requests, how lanes come and go, and how
-// it ends. Plain lines on stderr, so that they read well in a terminal and in a file.
+// it ends. Plain lines on stderr, so that they read well in a terminal and in a file; in a terminal
+// a block of lines, one per lane, lives below them until the lanes are up for the first time.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/live.h"
+#include "app/terminal.h"
 #include "config/config.h"
 #include "core/action.h"
 #include "core/view.h"
+#include "os/clock.h"
 #include "telemetry/lane_facts.h"
 
 namespace turnpike {
 
 class News {
 public:
-    News(const Config& config, const std::vector<LaneFacts>& lanes);
+    News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock);
 
     void opened(const Address& bound, bool keys_are_required);
     /// Said by the next look(), if it still holds: a lane that is doubted for a moment is no news.
@@ -27,6 +32,9 @@ public:
     void stopping(bool is_first, Duration patience, const View& view);
     void stopped();
 
+    /// Where it serves, once it has opened.
+    [[nodiscard]] const std::string& url() const { return url_; }
+
 private:
     /// What is known of a lane, or was said of it.
     struct Standing {
@@ -35,18 +43,38 @@ private:
         std::string trouble;
     };
 
+    /// How the latest start of a lane goes.
+    struct Start {
+        Instant served_at = never;
+        Instant said = never;     // the start whose end was told
+        Instant progress_told{};  // the latest time
+    };
+
+    void say(const std::string& text) const;
     void say_lane(std::size_t lane);
+    void say_serving(std::size_t lane);
+    void say_progress(std::size_t lane);
     void say_when_all_serve();
+    void settle();
+    void draw();
+    [[nodiscard]] LiveLane live(std::size_t lane) const;
+    [[nodiscard]] Instant start_of(std::size_t lane) const;
     [[nodiscard]] std::string hint() const;
 
     const Config& config_;
     const std::vector<LaneFacts>& lanes_;
+    Clock& clock_;
+    const Instant opened_at_;
+    std::optional<Terminal> terminal_;  // while the block lives
+    std::string drawn_;
     std::vector<Standing> standings_;
     std::vector<Standing> said_;
+    std::vector<Start> starts_;
     std::string url_;
     std::string log_problem_;
     std::string keys_problem_;
     bool keys_are_required_ = false;
+    bool has_settled_ = false;  // the lanes came up, or will not
     bool all_served_ = false;
 };
 

@@ -99,40 +99,89 @@ std::string aboard(const json::object& lane) {
     return text;
 }
 
-/// "its worker does not answer yet: the connection is refused"
+std::string cut(std::string text, std::size_t size_max) {
+    if (text.size() <= size_max) return text;
+    text.resize(size_max - 3);
+    return text + "...";
+}
+
+std::string gpus_of(const json::object& lane) {
+    std::string text;
+    std::string name;
+    for (const json::value& value : list_of(lane, "gpus")) {
+        const json::object& gpu = object_of(value);
+        const std::string index = text_of(gpu, "index");
+        text += (text.empty() ? "" : ",") + (index.empty() ? text_of(gpu, "uuid") : index);
+        name = text_of(gpu, "name");
+    }
+    return name.empty() ? text : text + ' ' + name;
+}
+
+/// "3.1 of 139.8 GiB", over the lane's GPUs; nothing where nobody could tell.
+std::string memory_of(const json::object& lane) {
+    constexpr double gibibyte = 1024.0 * 1024 * 1024;
+    double used = 0;
+    double total = 0;
+    for (const json::value& value : list_of(lane, "gpus")) {
+        const json::object& gpu = object_of(value);
+        if (text_of(gpu, "memory_used").empty()) return "";
+        used += static_cast<double>(count_of(gpu, "memory_used"));
+        total += static_cast<double>(count_of(gpu, "memory_total"));
+    }
+    if (total == 0) return "";
+    return fmt::format("{:.1f} of {:.1f} GiB", used / gibibyte, total / gibibyte);
+}
+
+/// "its worker does not answer yet: the connection is refused"; of a lane that comes up for how long
+/// and the latest it said: "for 3.2 s: Loading weights"
 std::string why(const json::object& lane) {
-    const std::string reason(words_for_reason(text_of(lane, "reason")));
-    const std::string trouble = text_of(lane, "trouble");
-    return reason + (reason.empty() || trouble.empty() ? "" : ": ") + trouble;
+    constexpr std::size_t size_max = 100;
+    std::string text(words_for_reason(text_of(lane, "reason")));
+    const auto add = [&text](const std::string& more) {
+        if (!more.empty()) text += (text.empty() ? "" : ": ") + more;
+    };
+    add(text_of(lane, "trouble"));
+    if (const std::string span = span_of(lane, "starting_s"); !span.empty()) {
+        add("for " + span);
+        add(text_of(lane, "last_line"));
+    }
+    return cut(std::move(text), size_max);
 }
 
 std::vector<Cell> lane_row(const json::object& lane) {
+    constexpr std::size_t worker_max = 40;
     const std::string state = text_of(lane, "state");
     return {{text_of(lane, "lane")},
             {text_of(lane, "pool")},
+            {gpus_of(lane)},
             {state, paint_of_state(state)},
-            {text_of(lane, "worker")},
+            {text_of(lane, "pid")},
+            {cut(text_of(lane, "worker"), worker_max)},
             {aboard(lane)},
             {text_of(lane, "finished")},
             count_cell(lane, "failed", Paint::red),
             count_cell(lane, "restarts", Paint::yellow),
+            {memory_of(lane)},
             {why(lane)}};
 }
 
 Table lanes_of(const json::object& page) {
     Table table{.columns = {{"LANE", right},
                             {"POOL"},
+                            {"GPU"},
                             {"STATE"},
+                            {"PID", right},
                             {"WORKER"},
                             {"JOBS ABOARD"},
                             {"FINISHED", right},
                             {"FAILED", right},
                             {"RESTARTS", right},
+                            {"MEMORY", right},
                             {"WHY"}},
                 .rows = {}};
     for (const json::value& lane : list_of(page, "lanes"))
         table.rows.push_back(lane_row(object_of(lane)));
-    return table;
+    return without_empty_columns(table);
 }
 
 }  // namespace

@@ -55,6 +55,18 @@ std::string painted(std::string text, Paint paint, Look look) {
     return std::string(code_of(paint)) + std::move(text) + "\x1b[0m";
 }
 
+Table without_empty_columns(const Table& table) {
+    Table kept{.columns = {}, .rows = std::vector<std::vector<Cell>>(table.rows.size())};
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        const auto has_text = [i](const std::vector<Cell>& row) { return !row[i].text.empty(); };
+        if (std::ranges::none_of(table.rows, has_text)) continue;
+        kept.columns.push_back(table.columns[i]);
+        for (std::size_t row = 0; row < table.rows.size(); ++row)
+            kept.rows[row].push_back(table.rows[row][i]);
+    }
+    return kept;
+}
+
 std::string text_of(const Table& table, Look look) {
     if (table.rows.empty()) return "";
     const std::vector<std::size_t> widths = widths_of(table);

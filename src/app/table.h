@@ -31,6 +31,9 @@ struct Table {
     std::vector<std::vector<Cell>> rows;  // each as long as columns
 };
 
+/// Without the columns in which no row has text.
+[[nodiscard]] Table without_empty_columns(const Table& table);
+
 /// Lines, the titles first, without blanks at their ends. No rows: nothing at all.
 [[nodiscard]] std::string text_of(const Table& table, Look look);
 

@@ -16,10 +16,12 @@
 #include "app/checked_config.h"
 #include "app/command.h"
 #include "app/config_choice.h"
+#include "app/detach.h"
 #include "app/environment.h"
 #include "app/exit_code.h"
 #include "app/house.h"
 #include "app/print.h"
+#include "app/terminal.h"
 #include "app/this_machine.h"
 
 namespace turnpike {
@@ -28,17 +30,19 @@ namespace {
 /// Filled in place: g++ 12 takes a moved variant for uninitialised.
 std::vector<LogTarget> log_targets(const LogConfig& config) {
     std::vector<LogTarget> targets;
+    const std::string wipe(wants_live_lines() ? Terminal::wipe : "");
     if (!config.jobs.empty()) {
         LogTarget& target = targets.emplace_back();
         if (config.jobs == "-")
-            target.where.emplace<LogDescriptor>(STDOUT_FILENO, "stdout");
+            target.where.emplace<LogDescriptor>(
+                STDOUT_FILENO, "stdout", ::isatty(STDOUT_FILENO) != 0 ? wipe : std::string());
         else
             target.where.emplace<LogFile>(config.jobs, config.size_max, config.keep);
     }
     const bool has_lines_there = config.jobs == "-" && ::isatty(STDOUT_FILENO) != 0;
     if (::isatty(STDERR_FILENO) != 0 && !has_lines_there) {
         LogTarget& target = targets.emplace_back();
-        target.where.emplace<LogDescriptor>(STDERR_FILENO, "the terminal");
+        target.where.emplace<LogDescriptor>(STDERR_FILENO, "the terminal", wipe);
         target.format = LogFormat::readable;
     }
     return targets;
@@ -81,6 +85,8 @@ void end_what_is_left(const OwnRun& run) {
 }  // namespace
 
 int run(const UpCommand& command) {
+    if (command.detach && !command.ready_fd) return detach(command);
+    UniqueFd starter = way_to_starter(command);
     const auto path = choose_config(config_choice(command.config, command.flags));
     if (!path) return complain(path.error(), exit_usage);
     std::optional<GpuDriver> driver;
@@ -93,6 +99,9 @@ int run(const UpCommand& command) {
     if (!folder) return complain(folder.error());
     const OwnRun own{.folder = folder->path(), .id = fresh_run_id()};
     end_what_is_left(own);
+    const auto state = state_folder(command.name);
+    if (!state)
+        advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n", state.error()));
     auto log =
         LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
     if (!log) return complain(log.error());
@@ -106,10 +115,11 @@ int run(const UpCommand& command) {
                        .log = *std::move(log),
                        .folder = *std::move(folder),
                        .run = own,
-                       .state = {},
+                       .state = state.value_or(""),
                        .keys = *keys,
                        .files = files});
     if (const auto problem = house.open()) return complain(*problem);
+    tell_starter(std::move(starter), house.url());
     house.serve();
     if (house.hangs()) std::_Exit(exit_done);  // a driver call that never comes back
     return exit_done;

@@ -43,7 +43,8 @@ Gate::Gate(Surroundings surroundings, const Address& bound)
                       for (const Connection* connection : by_job_)
                           if (connection != nullptr) visit(connection->record());
                   },
-              .order = [this](const Event& event) { around_.deliver(event); }} {
+              .order = [this](const Event& event) { around_.deliver(event); },
+              .stacks = around_.stacks} {
     const GateConfig& config = around_.config.gate;
     patience_.set(Wait::request, config.idle_timeout);
     patience_.set(Wait::head, config.head_timeout);

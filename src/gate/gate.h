@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,8 @@ public:
         const CrashShelf& crashes;
         std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
         std::function<void(const Event&)> deliver;
-        std::uint64_t secret = 0;  // of the job names
+        std::uint64_t secret = 0;                                            // of the job names
+        std::function<std::optional<std::string>(LaneId)> stacks = nullptr;  // see Sights
     };
 
     /// `bound`: where clients reach it.

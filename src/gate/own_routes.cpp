@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "gate/control.h"
 #include "gate/log_pages.h"
 #include "gate/pages.h"
 
@@ -9,23 +10,21 @@ namespace turnpike {
 
 namespace {
 
-using Answered = std::expected<OwnAnswer, Problem>;
-
-Answered healthz(const OwnRequest&) {
+OwnAnswered healthz(const OwnRequest&) {
     return OwnAnswer{.content_type = "text/plain", .body = "ok\n"};
 }
 
-Answered readyz(const OwnRequest& request) {
+OwnAnswered readyz(const OwnRequest& request) {
     std::string lacking = pools_not_ready(request.sights);
     if (lacking.empty()) return OwnAnswer{.content_type = "text/plain", .body = "ready\n"};
     return OwnAnswer{.status = 503, .content_type = "text/plain", .body = std::move(lacking)};
 }
 
-Answered status(const OwnRequest& request) {
+OwnAnswered status(const OwnRequest& request) {
     return OwnAnswer{.body = status_page(request.sights, request.caller)};
 }
 
-Answered jobs(const OwnRequest& request) {
+OwnAnswered jobs(const OwnRequest& request) {
     return OwnAnswer{.body = jobs_page(request.sights, request.caller)};
 }
 
@@ -38,13 +37,13 @@ const JobRecord* visible_job(const OwnRequest& request) {
     return record != nullptr && may_see(request.caller, *record) ? record : nullptr;
 }
 
-Answered job(const OwnRequest& request) {
+OwnAnswered job(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return std::unexpected(Problem::no_job);
     return OwnAnswer{.body = job_page(request.sights, *record)};
 }
 
-Answered cancel(const OwnRequest& request) {
+OwnAnswered cancel(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return std::unexpected(Problem::no_job);
     const bool lives = request.sights.live(record->job) != nullptr;
@@ -54,7 +53,7 @@ Answered cancel(const OwnRequest& request) {
                                    : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
 }
 
-Answered lane_log(const OwnRequest& request) {
+OwnAnswered lane_log(const OwnRequest& request) {
     const auto lane = lane_of(request.name, request.sights.lanes.size());
     if (!lane) return std::unexpected(Problem::no_such_lane);
     const auto wanted = wanted_lines(request.query);
@@ -62,11 +61,11 @@ Answered lane_log(const OwnRequest& request) {
     return OwnAnswer{.body = lane_log_page(*lane, request.sights.log_of(*lane), *wanted)};
 }
 
-Answered crashes(const OwnRequest& request) {
+OwnAnswered crashes(const OwnRequest& request) {
     return OwnAnswer{.body = crashes_page(request.sights.crashes)};
 }
 
-Answered crash(const OwnRequest& request) {
+OwnAnswered crash(const OwnRequest& request) {
     const CrashShelf::Crash* found = request.sights.crashes.find(request.name);
     if (found == nullptr) return std::unexpected(Problem::no_crash);
     return OwnAnswer{.body = found->page};
@@ -82,6 +81,12 @@ constexpr std::array routes{
     OwnRoute{http::Method::get, "/-/lanes/*/log", Rule::admin, lane_log},
     OwnRoute{http::Method::get, "/-/crashes", Rule::admin, crashes},
     OwnRoute{http::Method::get, "/-/crashes/*", Rule::admin, crash},
+    OwnRoute{http::Method::post, "/-/lanes/*/restart", Rule::admin, control::restart_lane},
+    OwnRoute{http::Method::post, "/-/lanes/*/drain", Rule::admin, control::drain_lane},
+    OwnRoute{http::Method::post, "/-/lanes/*/resume", Rule::admin, control::resume_lane},
+    OwnRoute{http::Method::post, "/-/lanes/*/stacks", Rule::admin, control::dump_stacks},
+    OwnRoute{http::Method::post, "/-/pools/*/restart", Rule::admin, control::restart_pool},
+    OwnRoute{http::Method::post, "/-/pools/*/prove", Rule::admin, control::prove_pool},
 };
 
 /// What stands for the star; with an exact route nothing. nullopt: another route.

@@ -4,9 +4,11 @@
 
 #include <expected>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -38,6 +40,8 @@ struct Sights {
     std::function<const JobRecord*(JobId)> live;  // of a job under way
     std::function<void(const std::function<void(const JobRecord&)>&)> each_live;
     std::function<void(const Event&)> order;  // what somebody asked for
+    /// Starts a dump of a lane's stacks, which goes to its log; a string says why not.
+    std::function<std::optional<std::string>(LaneId)> stacks = nullptr;
 };
 
 struct OwnRequest {
@@ -53,11 +57,21 @@ struct OwnAnswer {
     std::string body;
 };
 
+/// Why there is no answer. A problem alone is one, too.
+struct OwnRefusal {
+    OwnRefusal(Problem what, std::string more = {}) : problem(what), detail(std::move(more)) {}
+
+    Problem problem;
+    std::string detail;
+};
+
+using OwnAnswered = std::expected<OwnAnswer, OwnRefusal>;
+
 struct OwnRoute {
     http::Method method;
     std::string_view path;  // a part of * stands for one name
     Rule rule;
-    std::expected<OwnAnswer, Problem> (*answer)(const OwnRequest&);
+    OwnAnswered (*answer)(const OwnRequest&);
 };
 
 struct FoundRoute {

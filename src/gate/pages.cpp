@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::size_t listed_max = 200;  // jobs of a kind on one page
 
-bool serves(LaneState state) { return state == LaneState::ready || state == LaneState::busy; }
-
 bool is_ready(const View& view, PoolId pool) {
     for (const LaneView& lane : view.lanes)
         if (lane.pool == pool && serves(lane.state)) return true;
@@ -95,28 +93,76 @@ std::vector<std::string> running_jobs(const Sights& sights, const View& view,
     return lanes;
 }
 
-void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane,
-                 const std::string& jobs) {
+void append_count(JsonWriter& json, std::string_view name, const auto& number) {
+    json.key(name);
+    number ? json.value(*number) : json.value(nullptr);
+}
+
+void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
+    json.open_object();
+    append_count(json, "index", gpu.index);
+    json.member("uuid", gpu.uuid);
+    json.member("name", gpu.name);
+    json.member("memory_total", gpu.memory_total.count);
+    append_count(json, "memory_used",
+                 gpu.memory_used.transform([](Bytes bytes) { return bytes.count; }));
+    json.close_object();
+}
+
+/// In milliseconds: a thousand times as many seconds.
+void append_start(JsonWriter& json, const StartTimes& start) {
+    const auto part = [&](std::string_view name, const std::optional<Duration>& time) {
+        append_count(json, name, time ? std::optional(*time * 1000) : std::nullopt);
+    };
+    json.open_object();
+    part("spawn_ms", start.spawn);
+    part("listen_ms", start.listen);
+    part("load_ms", start.load);
+    part("proof_ms", start.proof);
+    json.close_object();
+}
+
+bool comes_up(LaneState state) {
+    return state == LaneState::starting || state == LaneState::loading ||
+           state == LaneState::proving;
+}
+
+/// What is known of its worker. Its output is for admins: nobody knows what it prints.
+void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
+                   const Caller& caller) {
     const LaneFacts& facts = sights.lanes[lane.lane.value];
+    json.member("worker", facts.worker);
+    append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
+    json.text_or_null("last_exit", facts.last_exit);
+    json.text_or_null("trouble", serves(lane.state) ? std::string_view() : facts.trouble);
+    json.text_or_null(
+        "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
+    json.key("start"), append_start(json, facts.start);
+    const bool is_starting = comes_up(lane.state) && facts.started_at != never;
+    append_count(json, "starting_s",
+                 is_starting ? std::optional(sights.clock.now() - facts.started_at) : std::nullopt);
+}
+
+void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, const Caller& caller,
+                 const std::string& jobs) {
     const PoolConfig& pool = sights.config.pools[lane.pool.value];
     json.open_object();
     json.member("lane", lane.lane.value);
     json.member("pool", pool.name);
-    json.key("gpus"), json.open_array(), json.close_array();
-    json.member("worker", facts.worker);
+    json.key("gpus"), json.open_array();
+    for (const GpuFacts& gpu : sights.lanes[lane.lane.value].gpus) append_gpu(json, gpu);
+    json.close_array();
     json.member("state", name_of(lane.state));
     json.key("generation");
     lane.current.is_none() ? json.value(nullptr) : json.value(lane.generation.value);
-    json.member("pid", nullptr);
     json.member("slots", pool.settings.slots);
     json.member("aboard", lane.aboard);
     json.key("jobs"), json.raw("[" + jobs + "]");
     json.member("finished", lane.finished);
     json.member("failed", lane.failed);
     json.member("restarts", lane.restarts);
-    json.member("last_exit", nullptr);
     json.text_or_null("reason", lane.reason == Reason::none ? "" : name_of(lane.reason));
-    json.text_or_null("trouble", serves(lane.state) ? std::string_view() : facts.trouble);
+    append_worker(json, sights, lane, caller);
     json.close_object();
 }
 
@@ -166,7 +212,8 @@ std::string status_page(const Sights& sights, const Caller& caller) {
     json.close_array();
     json.key("lanes"), json.open_array();
     const std::vector<std::string> jobs = running_jobs(sights, view, caller);
-    for (const LaneView& lane : view.lanes) append_lane(json, sights, lane, jobs[lane.lane.value]);
+    for (const LaneView& lane : view.lanes)
+        append_lane(json, sights, lane, caller, jobs[lane.lane.value]);
     json.close_array();
     json.close_object();
     return page + "\n";

@@ -36,7 +36,7 @@ enum class Problem : std::uint8_t {
     no_such_lane,          // 404: /-/lanes/N
     no_crash,              // 404
     no_pool,               // 404
-    no_lane_of_that_name,  // 404: Turnpike-Lane
+    no_lane_of_that_name,  // 404: Turnpike-Lane, /-/lanes/N
     queue_full,            // 429
     bytes_full,            // 429
     arrivals_full,         // 429
@@ -51,6 +51,8 @@ enum class Problem : std::uint8_t {
     model_failed,          // 500
     out_of_memory,         // 500
     non_finite,            // 500
+    no_stacks,             // 409: POST /-/lanes/N/stacks
+    no_proof,              // 409: POST /-/pools/NAME/prove
     cancelled,             // 409: DELETE /-/jobs/ID
 };
 

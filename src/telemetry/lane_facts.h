@@ -9,8 +9,14 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "core/words.h"
 
 namespace turnpike {
+
+/// Whether a lane in this state has a worker that is loaded, proved and trusted.
+[[nodiscard]] constexpr bool serves(LaneState state) {
+    return state == LaneState::ready || state == LaneState::busy;
+}
 
 struct GpuFacts {
     std::optional<std::uint32_t> index;

@@ -32,16 +32,23 @@ void await_room(int fd, Duration at_most) {
 std::expected<LogOutlet, std::string> LogOutlet::open(const LogTarget& target,
                                                       Duration utc_offset) {
     if (const auto* descriptor = std::get_if<LogDescriptor>(&target.where))
-        return LogOutlet(BorrowedDescriptor(*descriptor), target.format, utc_offset);
+        return LogOutlet(BorrowedDescriptor(*descriptor), target, utc_offset);
     auto file = RotatingFile::open(std::get<LogFile>(target.where));
     if (!file) return std::unexpected(std::move(file).error());
-    return LogOutlet(std::move(*file), target.format, utc_offset);
+    return LogOutlet(std::move(*file), target, utc_offset);
+}
+
+LogOutlet::LogOutlet(LogWriter writer, const LogTarget& target, Duration utc_offset)
+    : writer_(std::move(writer)), format_(target.format), utc_offset_(utc_offset) {
+    if (const auto* descriptor = std::get_if<LogDescriptor>(&target.where))
+        line_prefix_ = descriptor->line_prefix;
 }
 
 void LogOutlet::add(const LogEntry& entry) {
     if (given_up_) return;
     if (pending_.size() >= pending_bytes_max) return skip(1);
     confess();
+    pending_ += line_prefix_;
     std::visit(
         [&](const auto& record) {
             switch (format_) {
@@ -63,6 +70,7 @@ void LogOutlet::skip(std::uint64_t lines) {
 
 void LogOutlet::confess() {
     if (skipped_ == 0 || pending_.size() >= pending_bytes_max) return;
+    pending_ += line_prefix_;
     append_lost_line(pending_, format_, std::exchange(skipped_, 0));
 }
 

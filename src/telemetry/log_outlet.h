@@ -44,8 +44,7 @@ public:
 private:
     static constexpr std::size_t drain_step = 64 * std::size_t{1024};
 
-    LogOutlet(LogWriter writer, LogFormat format, Duration utc_offset)
-        : writer_(std::move(writer)), format_(format), utc_offset_(utc_offset) {}
+    LogOutlet(LogWriter writer, const LogTarget& target, Duration utc_offset);
 
     void confess();
     void note(int error);
@@ -53,6 +52,7 @@ private:
     LogWriter writer_;
     LogFormat format_;
     Duration utc_offset_;
+    std::string line_prefix_;
     std::string pending_;  // whole lines, except that the first may have been begun
     std::size_t drain_at_ = drain_step;
     std::uint64_t skipped_ = 0;  // lines lost since the log last said so

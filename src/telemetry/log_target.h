@@ -32,6 +32,7 @@ struct LogFile {
 struct LogDescriptor {
     int fd = 1;
     std::string name = "stdout";  // for messages
+    std::string line_prefix;      // of each line
 };
 
 struct LogTarget {

@@ -17,7 +17,9 @@ class Commands(Case):
         return json.loads(done.stdout)
 
     def test_nothing_runs(self):
-        for command in (["status"], ["jobs"], ["cancel", "x"], ["status", "--name", "nobody"]):
+        for command in (["status"], ["jobs"], ["cancel", "x"], ["status", "--name", "nobody"],
+                        ["restart", "0"], ["restart", "all"], ["drain", "0"], ["resume", "0"],
+                        ["prove"], ["stacks", "0"], ["down"]):
             done = self.command(*command)
             self.assertEqual(done.returncode, 3, done)
             self.assertEqual(done.stdout, "")
@@ -31,7 +33,8 @@ class Commands(Case):
 
     def test_every_command_has_help_with_an_example(self):
         for command in ("up", "check", "status", "jobs", "cancel", "key", "doctor", "version", "key new",
-                        "key list", "key revoke"):
+                        "key list", "key revoke", "restart", "drain", "resume", "prove", "stacks",
+                        "down", "logs", "crashes"):
             done = self.command(*command.split(), "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
             self.assertIn("Example", done.stdout)
@@ -40,7 +43,8 @@ class Commands(Case):
     def test_wrong_usage_is_2(self):
         for command in (["nonsense"], ["status", "--nonsense"], ["cancel"], ["key"], ["key", "new"],
                         ["jobs", "--last", "many"], ["status", "extra"], ["up", "--port", "70000"],
-                        ["up", "--port"], ["key", "new", "bad name!"]):
+                        ["up", "--port"], ["key", "new", "bad name!"], ["restart"], ["drain"],
+                        ["drain", "x"], ["down", "extra"]):
             done = self.command(*command)
             self.assertEqual(done.returncode, 2, (command, done))
             self.assertTrue(done.stderr, command)

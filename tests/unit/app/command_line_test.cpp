@@ -178,6 +178,30 @@ TEST(CommandLine, SaysWhichFlagWasMeant) {
     EXPECT_THAT(told({"--name", "blue", "status"}).err, HasSubstr("\"--name\" is no flag"));
 }
 
+TEST(CommandLine, TakesTheOrders) {
+    const auto restart = parsed<RestartCommand>({"restart", "all", "--name", "blue", "--json"});
+    EXPECT_EQ(restart.what, "all");
+    EXPECT_EQ(restart.gate, "blue");
+    EXPECT_TRUE(restart.json);
+    EXPECT_EQ(parsed<DrainCommand>({"drain", "0"}).lane, "0");
+    EXPECT_EQ(parsed<ResumeCommand>({"resume", "1"}).lane, "1");
+    EXPECT_EQ(parsed<StacksCommand>({"stacks", "2"}).lane, "2");
+    EXPECT_EQ(parsed<ProveCommand>({"prove"}).pool, std::nullopt);
+    EXPECT_EQ(parsed<ProveCommand>({"prove", "chat"}).pool, "chat");
+    EXPECT_FALSE(parsed<DownCommand>({"down"}).now);
+    EXPECT_TRUE(parsed<DownCommand>({"down", "--now"}).now);
+}
+
+TEST(CommandLine, KeepsTheWordsOfUpForADetachedGate) {
+    const Words words{"up", "conf.toml", "--detach", "--port", "0"};
+    const auto up = parsed<UpCommand>(words);
+    EXPECT_TRUE(up.detach);
+    EXPECT_EQ(up.ready_fd, std::nullopt);
+    EXPECT_EQ(up.words, words);
+    EXPECT_EQ(parsed<UpCommand>({"up", "--ready-fd=5", "--detach"}).ready_fd, 5);
+    EXPECT_THAT(told({"up", "--help"}).out, AllOf(HasSubstr("--detach"), Not(HasSubstr("ready"))));
+}
+
 TEST(CommandLine, SendsNoEscapesToTheTerminal) {
     EXPECT_THAT(told({"\x1b[31m"}).err, Not(HasSubstr("\x1b")));
     EXPECT_THAT(told({"status", "--\x1b[31m"}).err, Not(HasSubstr("\x1b")));
@@ -200,6 +224,13 @@ TEST(CommandLine, ExitsWithTwoWhateverIsWrong) {
                                Words{"up", "--host", "a", "--host", "b"},
                                Words{"cancel"},
                                Words{"cancel", "a", "b"},
+                               Words{"restart"},
+                               Words{"restart", "0", "1"},
+                               Words{"drain"},
+                               Words{"resume"},
+                               Words{"stacks"},
+                               Words{"prove", "a", "b"},
+                               Words{"down", "default"},
                                Words{"key"},
                                Words{"key", "new"},
                                Words{"key", "revoke"},

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace turnpike {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -46,6 +49,48 @@ TEST(Status, ShowsGatePoolsAndLanes) {
         "       0  -\n"
         "   1  chat  backoff  http://127.0.0.1:8002  -                            0       2  "
         "       3  loading showed no progress: connection refused\n");
+}
+
+constexpr std::string_view page_of_started_workers = R"({"lanes":[
+  {"lane":0,"pool":"chat","state":"ready","worker":"python3 a.py --port 4001","pid":4711,
+   "gpus":[{"index":0,"uuid":"GPU-a","name":"NVIDIA H200","memory_total":150323855360,
+            "memory_used":3328599654}],
+   "jobs":[],"finished":1,"failed":0,"restarts":0,"reason":null,"trouble":null,
+   "last_line":null,"starting_s":null},
+  {"lane":1,"pool":"chat","state":"loading","worker":"python3 a.py --port 4002","pid":4712,
+   "gpus":[{"index":1,"uuid":"GPU-b","name":"NVIDIA H200","memory_total":150323855360,
+            "memory_used":null}],
+   "jobs":[],"finished":0,"failed":0,"restarts":2,"reason":null,"trouble":null,
+   "last_line":"Loading weights","starting_s":3.25}]})";
+
+TEST(Status, ShowsGpusProcessesAndMemoryWhereThereAreSome) {
+    EXPECT_THAT(
+        shown(page_of_started_workers),
+        HasSubstr("LANE  POOL  GPU            STATE     PID  WORKER                    FINISHED  "
+                  "FAILED  RESTARTS            MEMORY  WHY\n"
+                  "   0  chat  0 NVIDIA H200  ready    4711  python3 a.py --port 4001         1  "
+                  "     0         0  3.1 of 140.0 GiB  -\n"
+                  "   1  chat  1 NVIDIA H200  loading  4712  python3 a.py --port 4002         0  "
+                  "     0         2                 -  for 3.2 s: Loading weights\n"));
+}
+
+TEST(Status, LeavesColumnsOutThatHaveNothingToShow) {
+    EXPECT_THAT(shown(page), Not(AnyOf(HasSubstr("GPU"), HasSubstr("PID"), HasSubstr("MEMORY"))));
+    EXPECT_THAT(shown(page_of_started_workers), Not(HasSubstr("JOBS ABOARD")));
+}
+
+TEST(Status, NamesEveryGpuOfALane) {
+    EXPECT_THAT(shown(R"({"lanes":[{"gpus":[{"index":2,"name":"A"},{"index":3,"name":"A"}]}]})"),
+                HasSubstr("2,3 A"));
+    EXPECT_THAT(shown(R"({"lanes":[{"gpus":[{"index":null,"uuid":"MIG-1","name":""}]}]})"),
+                HasSubstr("MIG-1"));
+}
+
+TEST(Status, CutsLongCommandsAndReasons) {
+    const std::string text = shown(R"({"lanes":[{"worker":")" + std::string(300, 'w') +
+                                   R"(","trouble":")" + std::string(300, 't') + R"("}]})");
+    EXPECT_THAT(text, HasSubstr('\n' + std::string(37, 'w') + "... "));
+    EXPECT_THAT(text, HasSubstr(' ' + std::string(97, 't') + "...\n"));
 }
 
 TEST(Status, PaintsOnlyIfColoursAreWanted) {

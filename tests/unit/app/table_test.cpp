@@ -32,5 +32,12 @@ TEST(Table, HasNoColoursUnlessTheyAreWanted) {
     EXPECT_EQ(painted("x", Paint::plain, {.colours = true}), "x");
 }
 
+TEST(Table, CanLeaveOutColumnsWithoutText) {
+    const Table table{.columns = {{"A"}, {"B"}, {"C"}},
+                      .rows = {{{"1"}, {""}, {""}}, {{""}, {""}, {"2"}}}};
+    EXPECT_EQ(text_of(without_empty_columns(table), {}), "A  C\n1  -\n-  2\n");
+    EXPECT_EQ(text_of(without_empty_columns({.columns = {{"A"}}, .rows = {}}), {}), "");
+}
+
 }  // namespace
 }  // namespace turnpike

@@ -231,6 +231,18 @@ TEST(LogSink, SaysHowManyLinesALongStallCost) {
     EXPECT_EQ(pipe.read_all(), readable_line(sample_job())) << "it goes on";
 }
 
+TEST(LogSink, BeginsEachLineAsItsTargetWantsIt) {
+    const Pipe pipe;
+    LogTarget target = pipe.target(LogFormat::readable);
+    std::get<LogDescriptor>(target.where).line_prefix = "> ";
+    const auto log = opened({.targets = {target}});
+    log->push(sample_job());
+    log->push(sample_job());
+    log->flush();
+    const std::string line = "> " + readable_line(sample_job());
+    EXPECT_EQ(pipe.read_all(), line + line);
+}
+
 TEST(LogSink, StopsATargetWhoseReaderIsGone) {
     const TemporaryFolder folder;
     Pipe pipe;

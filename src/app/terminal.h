@@ -1,0 +1,36 @@
+// The terminal of `up`, where a block of lines is drawn anew in its place.
+//
+// The block is drawn, then the cursor goes back up to its first line. Whatever else is printed there
+// begins with `wipe`, and so takes the block's place; the next drawing follows below. Drawing never
+// waits: on a terminal that takes nothing (Ctrl-S) it is left out.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "app/live.h"
+#include "os/file.h"
+
+namespace turnpike {
+
+class Terminal {
+public:
+    static constexpr std::string_view wipe = "\r\x1b[J";
+
+    /// stderr; nothing: it is no terminal, or one that can't do this.
+    [[nodiscard]] static std::optional<Terminal> open();
+
+    /// Asked anew each time, as people change it.
+    [[nodiscard]] Screen screen() const;
+
+    /// Lines with their newlines.
+    void draw(std::string_view block) const;
+
+private:
+    explicit Terminal(UniqueFd fd) : fd_(std::move(fd)) {}
+
+    UniqueFd fd_;
+};
+
+}  // namespace turnpike

@@ -1,0 +1,21 @@
+// The own routes that change something: lanes are restarted, drained, resumed and looked into, pools
+// restarted and proved. An order is passed on and answered with 202; GET /-/status shows what comes
+// of it. What is so already is no error.
+#pragma once
+
+#include "gate/own_routes.h"
+
+namespace turnpike::control {
+
+/// {"lane":0,"asked":"restart"}
+OwnAnswered restart_lane(const OwnRequest&);
+OwnAnswered drain_lane(const OwnRequest&);
+OwnAnswered resume_lane(const OwnRequest&);
+/// What is found goes to the lane's log, as lines of the stream "stacks".
+OwnAnswered dump_stacks(const OwnRequest&);
+
+/// {"pool":"chat","asked":"restart","lanes":[0,1]}
+OwnAnswered restart_pool(const OwnRequest&);
+OwnAnswered prove_pool(const OwnRequest&);
+
+}  // namespace turnpike::control

@@ -1,0 +1,222 @@
+"""Orders to a gate that runs: restart, drain, resume, prove and stop, by route and by command."""
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from harness import TURNPIKE, Case, wait_until
+from scripted_worker import echo
+
+
+def name_of(gate):
+    arguments = gate.process.popen.args
+    return arguments[arguments.index("--name") + 1]
+
+
+class Orders(Case):
+    def order(self, gate, *arguments):
+        done = self.command(*arguments, "--name", name_of(gate))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        return done.stdout
+
+    def test_a_drained_lane_finishes_its_job_and_takes_no_more_until_it_is_resumed(self):
+        worker = self.scripted()
+        gate = self.gate([worker])
+        client = gate.connect().request("GET", "/running")
+        running = worker.take()
+        self.assertIn("turnpike resume 0", self.order(gate, "drain", "0"))
+        gate.wait_lane(0, "draining")
+        running.reply(b"done")
+        self.assertEqual(client.answer().body, b"done")
+        self.assertEqual(gate.wait_lane(0, "drained")["reason"], "drain_asked")
+        self.order(gate, "drain", "0")  # once more is no error
+        self.assert_problem(gate.ask("GET", "/refused"), 503, "no-lane")
+        self.assertIn("lane 0", self.order(gate, "resume", "0"))
+        gate.wait_ready()
+        worker.behave = echo
+        self.assertEqual(gate.ask("POST", "/", b"x").body, b"x")
+        self.order(gate, "resume", "0")
+
+    def test_other_lanes_go_on_while_one_is_drained(self):
+        workers = [self.scripted(echo), self.scripted(echo)]
+        gate = self.gate(workers)
+        self.order(gate, "drain", "0")
+        gate.wait_lane(0, "drained")
+        for _ in range(5):
+            self.assertEqual(gate.ask("POST", "/", b"x").header("turnpike-lane"), "1")
+
+    def test_a_restart_waits_for_the_jobs_and_makes_the_links_anew(self):
+        worker = self.scripted()
+        gate = self.gate([worker])
+        client = gate.connect().request("GET", "/running")
+        running = worker.take()
+        self.assertIn("then starts anew", self.order(gate, "restart", "0"))
+        lane = gate.wait_lane(0, "draining")
+        self.assertEqual((lane["reason"], lane["aboard"]), ("restart_asked", 1))
+        running.reply(b"done")
+        self.assertEqual(client.answer().body, b"done")
+        gate.wait_ready()
+        worker.behave = echo
+        self.assertEqual(gate.ask("POST", "/", b"x").body, b"x")
+
+    def test_a_restart_of_a_pool_and_of_all(self):
+        gate = self.gate(sections={
+            "pool.a": {"attach": [self.scripted(echo).url, self.scripted(echo).url], "default": True},
+            "pool.b": {"attach": [self.scripted(echo).url]}})
+        self.assertIn("pool a: lanes 0, 1 finish their jobs", self.order(gate, "restart", "a"))
+        gate.wait_ready()
+        self.assertEqual(json.loads(self.order(gate, "restart", "b", "--json")),
+                         {"pool": "b", "asked": "restart", "lanes": [2]})
+        asked = json.loads(self.order(gate, "restart", "all", "--json"))
+        self.assertEqual([pool["lanes"] for pool in asked], [[0, 1], [2]])
+        gate.wait_ready()
+        self.assertEqual(gate.ask("POST", "/", b"x").body, b"x")
+
+    def test_prove(self):
+        worker = self.scripted(echo)
+        gate = self.gate([worker], proof={"request": "POST /prove", "body": "7", "expect": "7"})
+        before = worker.seen.count("POST /prove")
+        self.assertIn("proves itself", self.order(gate, "prove"))
+        wait_until(lambda: worker.seen.count("POST /prove") > before, "it proves itself")
+        self.assertIn("proves itself", self.order(gate, "prove", "default"))
+
+    def test_prove_without_a_proof(self):
+        gate = self.gate([self.scripted(echo)])
+        for words in (["prove"], ["prove", "default"]):
+            done = self.command(*words)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+            self.assertIn("proof", done.stderr)
+        self.assert_problem(gate.ask("POST", "/-/pools/default/prove"), 409, "no-proof")
+
+    def test_unknown_lanes_and_pools_are_answered_with_what_there_is(self):
+        gate = self.gate([self.scripted(echo)])
+        for route in ("lanes/1/restart", "lanes/x/drain", "lanes/-1/resume", "lanes/9/stacks"):
+            answer = gate.ask("POST", "/-/" + route)
+            self.assert_problem(answer, 404, "unknown-lane")
+            self.assertEqual(answer.json()["detail"], "There is lane 0.")
+        answer = gate.ask("POST", "/-/pools/nobody/restart")
+        self.assert_problem(answer, 404, "no-pool")
+        self.assertIn("default", answer.json()["detail"])
+        for words in (["drain", "1"], ["resume", "7"], ["restart", "3"], ["restart", "nobody"],
+                      ["stacks", "1"], ["prove", "nobody"]):
+            done = self.command(*words)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+            self.assertTrue(done.stderr)
+        for words in (["drain", "default"], ["restart", "No Name"], ["stacks", "x"]):
+            self.assertEqual(self.command(*words).returncode, 2, words)
+
+    def test_orders_are_for_admins(self):
+        plain = self.command("key", "new", "plain").stdout.strip()
+        admin = self.command("key", "new", "boss", "--admin").stdout.strip()
+        for name in ("plain", "boss"):
+            self.addCleanup(self.command, "key", "revoke", name)
+        gate = self.gate([self.scripted(echo)], is_ready=False)
+        def order(key):
+            return gate.ask("POST", "/-/lanes/0/restart", headers=[("Authorization", f"Bearer {key}")])
+        self.assert_problem(order(plain), 403, "not-permitted")
+        self.assert_problem(gate.ask("POST", "/-/lanes/0/restart"), 401, "no-key")
+        self.assertEqual(order(admin).status, 202)
+
+    def test_orders_need_post(self):
+        gate = self.gate([self.scripted(echo)])
+        answer = gate.ask("GET", "/-/lanes/0/restart")
+        self.assert_problem(answer, 405, "method-not-allowed")
+        self.assertEqual(answer.header("allow"), "POST")
+
+    def test_stacks_of_an_attached_worker_are_out_of_reach(self):
+        gate = self.gate([self.scripted(echo)])
+        self.assert_problem(gate.ask("POST", "/-/lanes/0/stacks"), 409, "no-stacks")
+        self.assertEqual(self.command("stacks", "0").returncode, 1)
+
+
+class Down(Case):
+    def busy_gate(self):
+        worker = self.scripted()
+        gate = self.gate([worker])
+        client = gate.connect().request("GET", "/running")
+        return gate, client, worker.take()
+
+    def start_down(self, *flags):
+        down = subprocess.Popen([TURNPIKE, "down", *flags], env=self.env, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(down.communicate)
+        self.addCleanup(down.kill)
+        return down
+
+    def wait_stopping(self, gate):
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate begins to stop")
+
+    def test_an_idle_gate_is_gone_when_down_returns(self):
+        gate = self.gate([self.scripted(echo)])
+        done = self.command("down")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        self.assertIn("is down", done.stdout)
+        self.assertEqual(gate.process.popen.poll(), 0, "it ended, and well")
+        self.assertEqual(self.command("down").returncode, 3)
+
+    def test_facts_as_json(self):
+        gate = self.gate([self.scripted(echo)])
+        facts = json.loads(self.command("down", "--json").stdout)
+        self.assertEqual((facts["gate"], facts["pid"]), (name_of(gate), gate.process.pid))
+
+    def test_it_waits_for_jobs_and_says_so(self):
+        gate, client, running = self.busy_gate()
+        down = self.start_down()
+        self.assertIn("waits for 1 job", down.stderr.readline())
+        self.assertIsNone(down.poll())
+        running.reply(b"done")
+        self.assertEqual(client.answer().body, b"done")
+        self.assertEqual(down.wait(30), 0)
+        self.assertEqual(gate.process.wait(), 0)
+
+    def test_a_second_down_does_not_hurry_it(self):
+        gate, client, running = self.busy_gate()
+        first = self.start_down()
+        self.wait_stopping(gate)
+        second = self.start_down()
+        self.assertIn("waits for 1 job", second.stderr.readline())
+        self.assertTrue(gate.process.is_running())
+        running.reply(b"done")
+        self.assertEqual(client.answer().body, b"done")
+        self.assertEqual((first.wait(30), second.wait(30)), (0, 0))
+
+    def test_leaving_down_leaves_the_gate_as_it_is(self):
+        gate, client, running = self.busy_gate()
+        down = self.start_down()
+        self.wait_stopping(gate)
+        down.send_signal(signal.SIGINT)
+        self.assertEqual(down.wait(30), -signal.SIGINT)
+        self.assertTrue(gate.process.is_running())
+        running.reply(b"done")
+        self.assertEqual(client.answer().body, b"done")
+        self.assertEqual(gate.process.wait(), 0)
+
+    def test_now_does_not_wait(self):
+        for is_second in (False, True):
+            gate, client, running = self.busy_gate()
+            if is_second:
+                self.start_down()
+                self.wait_stopping(gate)
+            done = self.command("down", "--now", deadline_s=10)
+            self.assertEqual(done.returncode, 0, done)
+            self.assertEqual(gate.process.wait(), 0)
+            self.assertIn("stopping at once", gate.process.output())
+
+    def test_only_the_named_gate_ends(self):
+        gates = [self.gate([self.scripted(echo)]) for _ in range(2)]
+        self.assertEqual(self.command("down").returncode, 2, "it must be said which")
+        self.assertEqual(self.command("down", "--name", name_of(gates[0])).returncode, 0)
+        self.assertEqual(gates[0].process.wait(), 0)
+        self.assertEqual(gates[1].ask("GET", "/-/healthz").status, 200)
+
+    def test_a_pid_in_a_lock_that_nobody_holds_is_left_alone(self):
+        folder = self.folder / "xdg_runtime_dir" / "turnpike" / "dead"
+        folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        folder.parent.chmod(0o700)
+        (folder / "lock").write_text(f"{os.getpid()}\n")
+        self.assertEqual(self.command("down", "--name", "dead").returncode, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

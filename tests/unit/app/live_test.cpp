@@ -1,0 +1,145 @@
+#include "app/live.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace turnpike {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Le;
+using testing::Not;
+using testing::SizeIs;
+
+LaneFacts on_gpu(std::uint32_t index, std::string line = "") {
+    LaneFacts facts{.worker = "python3 a.py"};
+    facts.gpus = {{.index = index, .uuid = "GPU-1", .name = "NVIDIA H200"}};
+    facts.last_line = std::move(line);
+    return facts;
+}
+
+std::vector<std::string> lines_of(const std::string& block) {
+    std::istringstream in(block);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+TEST(Live, ShowsALineForEachLane) {
+    const LaneFacts loading = on_gpu(0, "Loading weights: 40 %");
+    const LaneFacts ready = on_gpu(10);
+    const std::vector<LiveLane> lanes{
+        {.lane = 0, .facts = loading, .state = LaneState::loading, .time = 3200ms},
+        {.lane = 1, .facts = ready, .state = LaneState::ready, .time = 12s}};
+    EXPECT_EQ(live_block(lanes, {}),
+              "lane 0  GPU 0 NVIDIA H200   loading  3.2 s   Loading weights: 40 %\n"
+              "lane 1  GPU 10 NVIDIA H200  ready    12.0 s\n");
+}
+
+TEST(Live, IsNeverWiderThanTheScreen) {
+    const LaneFacts facts = on_gpu(0, std::string(500, 'x'));
+    const std::vector<LiveLane> lanes(
+        3, {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s});
+    for (const std::size_t columns : {1U, 2U, 10U, 40U, 80U, 200U}) {
+        const auto lines = lines_of(live_block(lanes, {.columns = columns}));
+        EXPECT_THAT(lines, SizeIs(3)) << columns;
+        EXPECT_THAT(lines, Each(SizeIs(Le(std::max(columns - 1, std::size_t{1}))))) << columns;
+    }
+    EXPECT_THAT(lines_of(live_block(lanes, {.columns = 200})), Each(SizeIs(199)));
+}
+
+TEST(Live, IsNeverHigherThanTheScreen) {
+    const LaneFacts facts = on_gpu(0);
+    std::vector<LiveLane> lanes;
+    for (std::size_t i = 0; i < 10; ++i)
+        lanes.push_back({.lane = i,
+                         .facts = facts,
+                         .state = i < 5 ? LaneState::ready : LaneState::loading,
+                         .time = 1s});
+    EXPECT_THAT(lines_of(live_block(lanes, {.rows = 12})), SizeIs(10));
+    const auto fewer = lines_of(live_block(lanes, {.rows = 11}));
+    EXPECT_THAT(fewer, SizeIs(6)) << "those that serve make room first";
+    EXPECT_THAT(fewer.front(), HasSubstr("lane 5"));
+    EXPECT_EQ(fewer.back(), "and 5 more");
+    EXPECT_THAT(
+        lines_of(live_block(lanes, {.rows = 5})),
+        ElementsAre(HasSubstr("lane 5"), HasSubstr("lane 6"), HasSubstr("lane 7"), "and 7 more"));
+    EXPECT_THAT(lines_of(live_block(lanes, {.rows = 1})), SizeIs(2));
+}
+
+TEST(Live, ShowsNothingThatATerminalCouldObey) {
+    const LaneFacts facts = on_gpu(0, "\x1b[2J\r\x07 caf\xc3\xa9");
+    const std::vector<LiveLane> lanes{
+        {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
+    EXPECT_THAT(live_block(lanes, {}), HasSubstr("?[2J??"));
+    EXPECT_THAT(live_block(lanes, {}), Not(HasSubstr("\x1b")));
+}
+
+TEST(Live, SaysWhatALaneWaitsFor) {
+    const LaneFacts away{.worker = "http://127.0.0.1:8001", .trouble = "connection refused"};
+    const LaneFacts turn{.worker = "python3 a.py"};
+    const std::vector<LiveLane> lanes{{.lane = 0,
+                                       .facts = away,
+                                       .state = LaneState::backoff,
+                                       .reason = Reason::worker_away,
+                                       .time = 1s},
+                                      {.lane = 1,
+                                       .facts = turn,
+                                       .state = LaneState::starting,
+                                       .reason = Reason::turn_to_load,
+                                       .time = 1s}};
+    EXPECT_EQ(live_block(lanes, {.columns = 100}),
+              "lane 0  http://127.0.0.1:8001  waiting   1.0 s  connection refused\n"
+              "lane 1  CPU                    starting  1.0 s  it waits for its turn to load\n");
+}
+
+TEST(Live, IsSettledWhenNothingMoreWillCome) {
+    for (const LaneState state : {LaneState::ready, LaneState::busy, LaneState::failed,
+                                  LaneState::quarantined, LaneState::drained, LaneState::draining})
+        EXPECT_TRUE(is_settled(state)) << name_of(state);
+    for (const LaneState state :
+         {LaneState::starting, LaneState::loading, LaneState::proving, LaneState::backoff})
+        EXPECT_FALSE(is_settled(state)) << name_of(state);
+}
+
+TEST(Live, TellsHowLongEachPartOfAStartTook) {
+    LaneFacts facts = on_gpu(0);
+    facts.start = {.spawn = 3ms, .listen = 3900ms, .load = 200ms, .proof = 50ms};
+    const auto serving = [&] {
+        return serving_text({.lane = 0, .facts = facts, .state = LaneState::ready, .time = 4200ms});
+    };
+    EXPECT_EQ(serving(),
+              "lane 0 serves on GPU 0 after 4.2 s (spawn 3.0 ms, listening 3.9 s, loading 200 ms, "
+              "proof 50 ms)");
+    facts.start.proof.reset();
+    EXPECT_THAT(serving(), HasSubstr("loading 200 ms)"));
+    facts.start = {};
+    facts.gpus.push_back({.index = 1});
+    EXPECT_EQ(serving(), "lane 0 serves on GPUs 0,1 after 4.2 s");
+    facts.gpus.clear();
+    EXPECT_EQ(serving(), "lane 0 serves after 4.2 s");
+    facts.worker = "http://127.0.0.1:8001";
+    EXPECT_EQ(serving(), "lane 0 serves, http://127.0.0.1:8001, after 4.2 s");
+}
+
+TEST(Live, TellsHowLongALaneHasBeenLoading) {
+    const LaneFacts facts = on_gpu(0, "Loading weights");
+    EXPECT_EQ(
+        loading_text({.lane = 2, .facts = facts, .state = LaneState::loading, .time = 20400ms}),
+        "lane 2 loading for 20 s: Loading weights");
+    const LaneFacts silent = on_gpu(0);
+    EXPECT_EQ(loading_text({.lane = 2, .facts = silent, .state = LaneState::proving, .time = 10s}),
+              "lane 2 proving for 10 s");
+}
+
+}  // namespace
+}  // namespace turnpike

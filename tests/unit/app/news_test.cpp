@@ -1,0 +1,104 @@
+#include "app/news.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace turnpike {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// News of two lanes on stderr, which is no terminal here.
+struct Desk {
+    Desk() : news(config, lanes, clock) {}
+
+    void report(std::uint64_t lane, LaneState state, Reason reason = Reason::none) {
+        news.tell(ReportLane{.lane = LaneId{lane}, .state = state, .reason = reason});
+    }
+    /// What is said by the next look.
+    std::string said() {
+        testing::internal::CaptureStderr();
+        news.look("", "");
+        return testing::internal::GetCapturedStderr();
+    }
+
+    Config config{.pools = {PoolConfig{.name = "only"}}};
+    std::vector<LaneFacts> lanes{LaneFacts{.worker = "python3 a.py"},
+                                 LaneFacts{.worker = "python3 b.py"}};
+    Clock clock;
+    News news;
+};
+
+TEST(News, TellsOnceForEachStartHowLongItTook) {
+    Desk desk;
+    desk.lanes[0].gpus = {{.index = 3}};
+    desk.lanes[0].started_at = desk.clock.now() - 1500ms;
+    desk.report(0, LaneState::ready);
+    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves on GPU 3 after 1.5 s\n");
+    EXPECT_THAT(desk.said(), IsEmpty());
+    desk.report(0, LaneState::backoff, Reason::link_doubted);
+    EXPECT_THAT(desk.said(), HasSubstr("lane 0 is out of the pool"));
+    desk.report(0, LaneState::busy);
+    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves, python3 a.py\n") << "it did not start anew";
+    desk.report(0, LaneState::starting);
+    EXPECT_THAT(desk.said(), HasSubstr("lane 0 comes up"));
+    desk.lanes[0].started_at = desk.clock.now() - 500ms;
+    desk.report(0, LaneState::ready);
+    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves on GPU 3 after 500 ms\n");
+}
+
+TEST(News, TellsNowAndThenHowLoadingGoes) {
+    Desk desk;
+    desk.lanes[0].started_at = desk.clock.now() - 9s;
+    desk.lanes[0].last_line = "Loading weights";
+    desk.report(0, LaneState::loading);
+    EXPECT_THAT(desk.said(), IsEmpty());
+    desk.lanes[0].started_at = desk.clock.now() - 20s;
+    EXPECT_EQ(desk.said(), "turnpike: lane 0 loading for 20 s: Loading weights\n");
+    EXPECT_THAT(desk.said(), IsEmpty()) << "not again so soon";
+}
+
+TEST(News, TellsNothingOfTheWaitForAnAttachedWorkerButItsBeginning) {
+    Desk desk;
+    desk.lanes[0].trouble = "connection refused";
+    desk.report(0, LaneState::backoff, Reason::worker_away);
+    EXPECT_THAT(desk.said(), HasSubstr("lane 0 waits for its worker"));
+    EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+TEST(News, TellsWhenTheLanesAreUpAndWhatToDo) {
+    Desk desk;
+    desk.report(0, LaneState::ready);
+    EXPECT_THAT(desk.said(), Not(HasSubstr("lanes serve")));
+    desk.report(1, LaneState::ready);
+    EXPECT_THAT(desk.said(), HasSubstr("turnpike: all lanes serve; try: curl"));
+    EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
+    Desk desk;
+    desk.lanes[1].trouble = "exit code 1";
+    desk.report(0, LaneState::ready);
+    desk.report(1, LaneState::failed, Reason::crashed_too_often);
+    EXPECT_THAT(desk.said(), AllOf(HasSubstr("lane 1 has failed, python3 b.py: exit code 1"),
+                                   HasSubstr("turnpike: 1 of 2 lanes serve; try: curl")));
+    EXPECT_THAT(desk.said(), IsEmpty());
+    desk.report(1, LaneState::ready);
+    EXPECT_THAT(desk.said(), HasSubstr("all lanes serve"));
+}
+
+TEST(News, DrawsNothingWhereThereIsNoTerminal) {
+    Desk desk;
+    desk.report(0, LaneState::loading);
+    desk.report(1, LaneState::ready);
+    EXPECT_THAT(desk.said(), Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace turnpike
