@@ -84,9 +84,12 @@ int show(const LogsCommand& command, std::vector<LogPage> pages, std::size_t las
         lines, {.look = {.colours = wants_colours()}, .names_lanes = !command.lane.has_value()}));
 }
 
-/// Until Ctrl-C, which ends the program here and now: nothing is lost by that.
-int follow(const LogsCommand& command, Seen& seen) {
+/// That is how following ends; here and now, as nothing is lost by it.
+void leave_on_ctrl_c() {
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { ::_exit(exit_done); });
+}
+
+int follow(const LogsCommand& command, Seen& seen) {
     for (Duration away{};;) {
         std::this_thread::sleep_for(ask_every);
         auto pages = ask_for_more(command, seen);
@@ -107,6 +110,7 @@ int follow(const LogsCommand& command, Seen& seen) {
 }  // namespace
 
 int run(const LogsCommand& command) {
+    if (command.follow) leave_on_ctrl_c();
     const auto lanes = wanted_lanes(command);
     if (!lanes) return complain(lanes.error().message, lanes.error().exit_code);
     Seen seen;

@@ -75,7 +75,7 @@ std::expected<std::vector<GpuProcess>, NvmlCode> processes_of(const Nvml::Calls&
     if (code != success) return std::unexpected(code);
     if (calls.mps_processes != nullptr)  // extra: what it does not tell, nobody misses
         static_cast<void>(list_processes(calls.mps_processes, device, found));
-    std::ranges::stable_sort(found, {}, &GpuProcess::pid);
+    std::ranges::sort(found, {}, &GpuProcess::pid);
     const auto twice = std::ranges::unique(found, {}, &GpuProcess::pid);
     found.erase(twice.begin(), twice.end());
     return found;

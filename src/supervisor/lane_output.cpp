@@ -21,17 +21,16 @@ namespace asio = boost::asio;
 struct LaneOutput::File {
     explicit File(LogFile place) : where(std::move(place)) {}
 
-    /// "": all of it is there.
-    std::string write(std::string_view text) {
+    Outcome write(std::string_view text) {
         if (!file) {
-            if (std::string problem = open(); !problem.empty()) return problem;
+            if (std::string problem = open(); !problem.empty()) return {std::move(problem), true};
         }
         if (std::exchange(is_line_open, false)) file->write("\n");
         const LogWritten written = file->write(text);
-        if (written.error == 0) return file->rotation_problem();
+        if (written.error == 0) return {file->rotation_problem(), false};
         file.reset();
         is_line_open = written.bytes > 0 && text[written.bytes - 1] != '\n';
-        return fmt::format("can't write {}: {}", where.path, std::strerror(written.error));
+        return {fmt::format("can't write {}: {}", where.path, std::strerror(written.error)), true};
     }
 
     std::string open() {
@@ -60,7 +59,7 @@ LaneOutput::LaneOutput(Surroundings surroundings, LogFile file)
 LaneOutput::~LaneOutput() {
     if (!waiting_.empty())
         around_.disk.run([file = file_, text = std::move(waiting_)] { return file->write(text); },
-                         [](const std::string&) {});
+                         [](const Outcome&) {});
 }
 
 // ── pipes ────────────────────────────────────────────────────────────────────────────────────────
@@ -146,15 +145,18 @@ void LaneOutput::write() {
     in_flight_ = waiting_.size();
     around_.disk.run(
         [file = file_, text = std::exchange(waiting_, {})] { return file->write(text); },
-        [this, weak = std::weak_ptr(lives_)](std::string problem) {
-            if (!weak.expired()) written(std::move(problem));
+        [this, weak = std::weak_ptr(lives_)](Outcome outcome) {
+            if (!weak.expired()) written(std::move(outcome));
         });
 }
 
-void LaneOutput::written(std::string problem) {
-    problem_ = std::move(problem);
+void LaneOutput::written(Outcome outcome) {
+    problem_ = std::move(outcome.problem);
     in_flight_ = 0;
+    const bool had_gap = std::exchange(has_gap_, outcome.is_lost) || is_hanging_;
     is_hanging_ = false;
+    if (had_gap && !outcome.is_lost)
+        log_.remark("the disk did not take all text before this", now());
     write();
     go_on();
 }
@@ -172,6 +174,8 @@ void LaneOutput::wait_for_disk() {
     patience_.expires_after(disk_patience);
     patience_.async_wait([this, weak = std::weak_ptr(lives_)](boost::system::error_code error) {
         if (error || weak.expired() || !is_pausing_) return;
+        if (asio::steady_timer::clock_type::now() < patience_.expiry())
+            return;  // an earlier wait's
         problem_ =
             fmt::format("the disk does not take the log {}: text is left out", file_->where.path);
         is_hanging_ = true;

@@ -72,6 +72,10 @@ private:
     };
     using PipePtr = std::shared_ptr<Pipe>;
     struct File;
+    struct Outcome {
+        std::string problem;  // empty: none
+        bool is_lost = false;
+    };
     enum class Had : std::uint8_t { some, none, end };
 
     void listen(const PipePtr& pipe);
@@ -81,7 +85,7 @@ private:
     void close(const PipePtr& pipe);
     void queue(std::string_view line);
     void write();
-    void written(std::string problem);
+    void written(Outcome outcome);
     void go_on();
     void wait_for_disk();
     [[nodiscard]] bool is_full() const {
@@ -97,8 +101,9 @@ private:
     std::size_t in_flight_ = 0;   // bytes of the batch that is being written
     std::string problem_;
     boost::asio::steady_timer patience_;
-    bool is_pausing_ = false;                               // pipes are not read
-    bool is_hanging_ = false;                               // the batch in flight takes too long
+    bool is_pausing_ = false;  // pipes are not read
+    bool has_gap_ = false;     // the file lacks text, and does not say so yet
+    bool is_hanging_ = false;  // the batch in flight takes too long
     std::shared_ptr<int> lives_ = std::make_shared<int>();  // for those who come back
 };
 

@@ -126,7 +126,10 @@ class Doctor(Case):
     def test_a_gpu_that_hangs_keeps_nobody(self):
         fake = self.fake(2)
         fake.hang(1)
-        page = self.doctor(fake, code=1)
+        self.env = {**type(self).env, **fake.env()}
+        done = self.command("doctor", "--json")
+        self.assertEqual(done.returncode, 1, done)
+        page = json.loads(done.stdout)
         self.assertEqual([gpu["memory_used"] for gpu in page["gpus"]], [0, None])
         self.assert_found(page, "bad", "it does not answer")
 

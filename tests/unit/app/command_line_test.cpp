@@ -115,6 +115,25 @@ TEST(CommandLine, MakesPlainKeysUnlessAskedForAnother) {
     EXPECT_EQ(parsed<KeyRevokeCommand>({"key", "revoke", "bob"}).name, "bob");
 }
 
+TEST(CommandLine, TakesTheFlagsOfLogs) {
+    const auto plain = parsed<LogsCommand>({"logs"});
+    EXPECT_EQ(plain.lane, std::nullopt);
+    EXPECT_EQ(plain.lines, 200U);
+    EXPECT_FALSE(plain.follow || plain.json);
+    const auto logs =
+        parsed<LogsCommand>({"logs", "3", "-f", "--lines", "5", "--json", "--name", "blue"});
+    EXPECT_EQ(logs.lane, 3U);
+    EXPECT_EQ(logs.lines, 5U);
+    EXPECT_TRUE(logs.follow && logs.json);
+    EXPECT_EQ(logs.gate, "blue");
+}
+
+TEST(CommandLine, TakesTheNameOfACrash) {
+    EXPECT_EQ(parsed<CrashesCommand>({"crashes"}).id, std::nullopt);
+    EXPECT_EQ(parsed<CrashesCommand>({"crashes", "20261115-1", "--json"}).id, "20261115-1");
+    EXPECT_TRUE(parsed<CrashesCommand>({"crashes", "20261115-1", "--json"}).json);
+}
+
 TEST(CommandLine, LetsAKeyAndAConfigBeCalledLikeACommand) {
     EXPECT_EQ(parsed<KeyNewCommand>({"key", "new", "status"}).name, "status");
     EXPECT_EQ(parsed<KeyNewCommand>({"key", "new", "list"}).name, "list");
@@ -138,9 +157,10 @@ TEST(CommandLine, SaysHelpOnStdoutIfAsked) {
 }
 
 TEST(CommandLine, HasAnExampleInTheHelpOfEveryCommand) {
-    for (const Words& words : {Words{"up"}, Words{"check"}, Words{"status"}, Words{"jobs"},
-                               Words{"cancel"}, Words{"key"}, Words{"key", "new"},
-                               Words{"key", "list"}, Words{"key", "revoke"}, Words{"version"}}) {
+    for (const Words& words :
+         {Words{"up"}, Words{"check"}, Words{"status"}, Words{"jobs"}, Words{"cancel"},
+          Words{"logs"}, Words{"crashes"}, Words{"key"}, Words{"key", "new"}, Words{"key", "list"},
+          Words{"key", "revoke"}, Words{"version"}}) {
         Words asked = words;
         asked.emplace_back("--help");
         const Told help = told(asked);
@@ -236,6 +256,11 @@ TEST(CommandLine, ExitsWithTwoWhateverIsWrong) {
                                Words{"key", "revoke"},
                                Words{"key", "--json"},
                                Words{"jobs", "--last", "many"},
+                               Words{"logs", "x"},
+                               Words{"logs", "-1"},
+                               Words{"logs", "0", "1"},
+                               Words{"logs", "--lines", "2001"},
+                               Words{"crashes", "a", "b"},
                                Words{"version", "--jsn"},
                                Words{""},
 
