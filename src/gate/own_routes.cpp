@@ -55,7 +55,7 @@ OwnAnswered cancel(const OwnRequest& request) {
 
 OwnAnswered lane_log(const OwnRequest& request) {
     const auto lane = lane_of(request.name, request.sights.lanes.size());
-    if (!lane) return std::unexpected(Problem::no_such_lane);
+    if (!lane) return std::unexpected(Problem::no_lane_of_that_name);
     const auto wanted = wanted_lines(request.query);
     if (!wanted) return std::unexpected(Problem::bad_query);
     return OwnAnswer{.body = lane_log_page(*lane, request.sights.log_of(*lane), *wanted)};

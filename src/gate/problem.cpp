@@ -62,8 +62,6 @@ constexpr std::array rows{
         "The Allow field lists the methods."},
     Row{Problem::no_job, 404, "no-job", "There is no such job among the live and recent ones.",
         "GET /-/jobs, or turnpike jobs, lists them."},
-    Row{Problem::no_such_lane, 404, "no-such-lane", "There is no lane of that number.",
-        "GET /-/status, or turnpike status, lists the lanes."},
     Row{Problem::no_crash, 404, "no-crash", "There is no crash report of that name.",
         "GET /-/crashes, or turnpike crashes, lists them."},
     Row{Problem::no_pool, 404, "no-pool", "The request names no pool of this gate.",

@@ -33,7 +33,6 @@ enum class Problem : std::uint8_t {
     no_route,              // 404: under /-/
     method_not_allowed,    // 405
     no_job,                // 404
-    no_such_lane,          // 404: /-/lanes/N
     no_crash,              // 404
     no_pool,               // 404
     no_lane_of_that_name,  // 404: Turnpike-Lane, /-/lanes/N

@@ -93,9 +93,9 @@ TEST_F(LogRoutes, AnswerWithALanesLog) {
 
 TEST_F(LogRoutes, RefuseWhatIsNotThere) {
     EXPECT_THAT(get("/-/lanes/2/log"),
-                testing::AllOf(HasSubstr(" 404 "), HasSubstr("no-such-lane")));
+                testing::AllOf(HasSubstr(" 404 "), HasSubstr("unknown-lane")));
     EXPECT_THAT(get("/-/lanes/x/log"),
-                testing::AllOf(HasSubstr(" 404 "), HasSubstr("no-such-lane")));
+                testing::AllOf(HasSubstr(" 404 "), HasSubstr("unknown-lane")));
     EXPECT_THAT(get("/-/lanes/0/log?lines=x"),
                 testing::AllOf(HasSubstr(" 400 "), HasSubstr("bad-query")));
     EXPECT_THAT(get("/-/crashes/2"), testing::AllOf(HasSubstr(" 404 "), HasSubstr("no-crash")));
