@@ -75,13 +75,14 @@ std::string fresh_run_id() {
 void end_what_is_left(const OwnRun& run) {
     constexpr Duration patience = 2s;
     constexpr std::size_t named_max = 3;
-    std::vector<Leftover> leftovers = find_leftovers(runtime_place(), run);
+    const std::vector<Leftover> leftovers = find_leftovers(runtime_place(), run);
+    if (leftovers.empty()) return;
     for (std::size_t i = 0; i < leftovers.size() && i < named_max; ++i)
         advise(fmt::format("turnpike: ends what an earlier gate left behind: pid {}, {}\n",
                            leftovers[i].id.pid, tame(leftovers[i].command)));
     if (leftovers.size() > named_max)
         advise(fmt::format("turnpike: … and {} more\n", leftovers.size() - named_max));
-    for (const Leftover& leftover : end_leftovers(std::move(leftovers), patience))
+    for (const Leftover& leftover : end_leftovers(runtime_place(), run, patience))
         advise(fmt::format("turnpike: pid {} does not end; it may be stuck in the GPU driver\n",
                            leftover.id.pid));
 }

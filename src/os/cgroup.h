@@ -22,4 +22,7 @@ bool kill_cgroup(const std::string& group);
 /// Once it is empty.
 void remove_cgroup(const std::string& group);
 
+/// What gates that were killed left there: "turnpike-PID-…", where no process has that pid.
+void remove_dead_cgroups(const std::string& home);
+
 }  // namespace turnpike

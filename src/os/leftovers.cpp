@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "base/name.h"
@@ -21,6 +22,8 @@ namespace turnpike {
 namespace {
 
 constexpr const char* known_file = "processes";
+constexpr int empty_looks_needed = 3;  // one that keeps forking may slip through a look
+constexpr std::chrono::milliseconds look_every{5};
 
 KnownProcesses read_known(const std::string& folder) {
     KnownProcesses known;
@@ -79,11 +82,29 @@ std::vector<Leftover> listed(const RuntimePlace& place) {
     return found;
 }
 
-bool wait_for_end(const UniqueFd& process, std::chrono::steady_clock::time_point until) {
+void wait_for_end(const UniqueFd& process, std::chrono::steady_clock::time_point until) {
     using namespace std::chrono;
     const auto left = duration_cast<milliseconds>(until - steady_clock::now()).count();
     pollfd watched{.fd = process.get(), .events = POLLIN, .revents = 0};
-    return ::poll(&watched, 1, static_cast<int>(std::max<long>(left, 0))) == 1;
+    ::poll(&watched, 1, static_cast<int>(std::max<long>(left, 0)));
+}
+
+std::set<std::string> groups_of(const std::vector<Leftover>& leftovers) {
+    std::set<std::string> folders;
+    for (const Leftover& leftover : leftovers) folders.insert(leftover.folder);
+    std::set<std::string> groups;
+    for (const std::string& folder : folders)
+        for (const std::string& group : read_known(folder).groups) groups.insert(group);
+    return groups;
+}
+
+void kill_and_wait(const std::vector<Leftover>& leftovers,
+                   std::chrono::steady_clock::time_point until) {
+    std::vector<UniqueFd> dying;
+    for (const Leftover& leftover : leftovers)
+        if (UniqueFd process = hold_process(leftover.id); send_signal(process, SIGKILL))
+            dying.push_back(std::move(process));
+    for (const UniqueFd& process : dying) wait_for_end(process, until);
 }
 
 }  // namespace
@@ -104,22 +125,22 @@ std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& ow
     return found;
 }
 
-std::vector<Leftover> end_leftovers(std::vector<Leftover> leftovers, Duration patience) {
-    std::set<std::string> folders;
-    for (const Leftover& leftover : leftovers) folders.insert(leftover.folder);
-    for (const std::string& folder : folders)
-        for (const std::string& group : read_known(folder).groups) kill_cgroup(group);
-    std::vector<std::pair<Leftover, UniqueFd>> dying;
-    for (Leftover& leftover : leftovers)
-        if (UniqueFd process = hold_process(leftover.id); send_signal(process, SIGKILL))
-            dying.emplace_back(std::move(leftover), std::move(process));
+std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own,
+                                    Duration patience) {
     const auto until = std::chrono::steady_clock::now() + patience;
-    std::vector<Leftover> stay;
-    for (auto& [leftover, process] : dying)
-        if (!wait_for_end(process, until)) stay.push_back(std::move(leftover));
-    for (const std::string& folder : folders)
-        for (const std::string& group : read_known(folder).groups) remove_cgroup(group);
-    return stay;
+    std::set<std::string> groups;
+    std::vector<Leftover> left;
+    for (int empty_looks = 0; empty_looks < empty_looks_needed;) {
+        left = find_leftovers(place, own);
+        if (std::chrono::steady_clock::now() >= until) break;
+        empty_looks = left.empty() ? empty_looks + 1 : 0;
+        groups.merge(groups_of(left));
+        for (const std::string& group : groups) kill_cgroup(group);
+        kill_and_wait(left, until);
+        std::this_thread::sleep_for(look_every);
+    }
+    for (const std::string& group : groups) remove_cgroup(group);
+    return left;
 }
 
 void write_known(const std::string& folder, const KnownProcesses& known) {

@@ -32,9 +32,9 @@ struct OwnRun {
 };
 [[nodiscard]] std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& own);
 
-/// Kills them, and waits until they are gone; those that are still there after `patience` are given
-/// back.
-[[nodiscard]] std::vector<Leftover> end_leftovers(std::vector<Leftover> leftovers,
+/// Kills them, and what they start meanwhile, until none is found any more; those that are still there
+/// after `patience` are given back.
+[[nodiscard]] std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own,
                                                   Duration patience);
 
 /// The value of TURNPIKE_RUN.

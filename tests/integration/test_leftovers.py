@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from family import TOKEN, FamilyCase, OrdinaryUser, kill, see, with_word
-from harness import numbers, wait_until
+from harness import POOL, STARTED, Gate, numbers, toml, wait_until
 
 
 class Leftovers(FamilyCase):
@@ -16,8 +16,9 @@ class Leftovers(FamilyCase):
         """What a gate named "dead" leaves with these habits: processes with these names."""
         gate = self.family_gate(habits, "--name", "dead", lanes=1, **options)
         self.kill_with_guards(gate)
-        wait_until(lambda: {seen.name for seen in self.family()} == set(names), f"{names} are left")
-        return self.family()
+        left = self.family()
+        self.assertEqual({seen.name for seen in left}, set(names), left)
+        return left
 
     def assert_ended_by(self, gate, left):
         """It says so, serves, and all that the test has now is below it."""
@@ -60,10 +61,10 @@ class Leftovers(FamilyCase):
         self.assertNotIn("left behind", self.family_gate("none", "--name", "dead").process.output())
 
     def test_what_keeps_forking_is_ended_too(self):
-        self.leave("chain-forking", "chain", "forking")
+        self.leave("forking", "forking")
         gate = self.family_gate("none", "--name", "dead")
         self.assertIn("left behind", gate.process.output())
-        wait_until(lambda: not self.family("chain", "forking"), "they are ended")
+        wait_until(lambda: not self.family("forking"), "they are ended")
         self.assert_family_of(gate)
 
     def test_one_that_overwrote_its_environment_is_known_by_pid_and_start(self):
@@ -91,6 +92,22 @@ class Leftovers(FamilyCase):
         self.assert_ended_by(self.family_gate("none", "--name", "dead"), left)
         for process in (known, unmarked, *others):
             self.assertIsNone(process.poll(), "an innocent process was ended")
+
+    def test_children_of_whoever_became_the_gate_stay(self):
+        """A script that starts something else, and ends with `exec turnpike up`."""
+        script = f"sleep 1000 & echo $! > {self.folder}/{self.token}.pid; exec {self.turnpike} \"$@\""
+        config = self.write_config(toml({"pool.default": {
+            "worker": self.brood("daemon"), "gpus": "none", **POOL, **STARTED}}))
+        process = self.spawn("script", ["sh", "-c", script, "sh", "up", str(config), "--port", "0",
+                                        "--name", "script"])
+        gate = Gate(self, process, "").wait_ready()
+        other = int((self.folder / f"{self.token}.pid").read_text())
+        for guard in self.guards_of(gate):
+            kill(guard)
+            wait_until(lambda: guard.pid not in self.pids(), "it is killed")
+        gate.wait_ready()
+        self.assertEqual(self.stop(gate), 0)
+        self.assertEqual(self.pids(), [other])
 
     def test_a_mark_in_a_folder_whose_lock_is_free_is_enough(self):
         process = self.innocent(TURNPIKE_RUN=f"{self.runtime_folder('long-gone')}:0123456789abcdef")

@@ -4,12 +4,14 @@ loaded, so that it starts quickly.
     brood.py PORT LANE FOLDER TOKEN HABITS
 
 HABITS has a word for each lane, in turn, with "," between; "-" joins habits. TOKEN is only there to be
-found in the process table. FOLDER gets LANE.loading when the family is there.
+found in the process table. FOLDER gets LANE.loading when the family is there. FOLDER/TOKEN is locked
+as long as one of the family lives, however seldom it is in the process table.
 
 POST /echo       answers with what it got
 POST /after/MS   the same, so many milliseconds later
 POST /hold       never answers
 """
+import fcntl
 import os
 import select
 import signal
@@ -74,13 +76,14 @@ def wiped(tells):
 
 
 def chain(tells):
-    """Never there for long: each hands over to its child."""
+    """Never there for long: each hands over to its child, for as long as the test is there."""
     os.close(tells)
     ignore(signal.SIGCHLD)
-    while True:
+    while os.path.exists(FOLDER):
         if os.fork() != 0:
             os._exit(0)
         time.sleep(0.001)
+    os._exit(0)
 
 
 def session():
@@ -197,7 +200,11 @@ class Server:
             connection.reply(body)
 
 
-def main(port, lane, folder, _, habits):
+def main(port, lane, folder, token, habits):
+    global FOLDER
+    FOLDER = folder
+    life = open(f"{folder}/{token}")
+    fcntl.flock(life, fcntl.LOCK_SH)
     with open("/proc/self/comm", "w") as comm:
         comm.write("worker")
     of_lanes = habits.split(",")
