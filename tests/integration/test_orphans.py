@@ -9,7 +9,7 @@ import unittest
 
 from client import Client, Truncated
 from family import FamilyCase, OrdinaryUser, kill
-from harness import DEADLINE_S
+from harness import DEADLINE_S, wait_until
 
 SEED = os.environ.get("TURNPIKE_STORM_SEED")
 KILLS = int(os.environ.get("TURNPIKE_STORM_KILLS", "200"))
@@ -118,8 +118,22 @@ class Storm(FamilyCase):
             error.add_note(f"TURNPIKE_STORM_SEED={self.seed}, after {self.kills} kills")
             raise
         self.assertGreater(answered, 0)
+        last = self.family_gate("none", "--name", "storm")
+        self.assertEqual(self.stop(last), 0)
+        self.wait_for_nobody()
         print(f"{self.id()}: {self.kills} kills, {answered} jobs answered; gone after "
               f"{min(self.times):.3f} to {max(self.times):.3f} s")
+
+    def test_nothing_stays_of_those_who_are_never_there_for_long(self):
+        """Each look at the process table may miss them."""
+        gate = self.family_gate("chain", lanes=1)
+        for _ in range(8):
+            guard, = self.guards_of(gate)
+            kill(guard)
+            wait_until(lambda: guard.pid not in self.pids(), "it is killed")
+            gate.wait_ready()
+        self.assertEqual(self.stop(gate), 0)
+        self.wait_for_nobody()
 
     def test_nothing_stays_of_a_crowd(self):
         self.round("crowd,crowd-session,none", kills=3)
