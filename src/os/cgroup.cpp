@@ -65,6 +65,13 @@ bool join_cgroup(const std::string& group) { return write_word(group + "/cgroup.
 
 bool kill_cgroup(const std::string& group) { return write_word(group + "/cgroup.kill", "1"); }
 
+std::vector<pid_t> processes_in_cgroup(const std::string& group) {
+    std::ifstream list(group + "/cgroup.procs");
+    std::vector<pid_t> pids;
+    for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
+    return pids;
+}
+
 void remove_cgroup(const std::string& group) { ::rmdir(group.c_str()); }
 
 void remove_dead_cgroups(const std::string& home) {

@@ -2,8 +2,11 @@
 // fork as fast as they are killed. Never needed: without it the guard's own search does the same.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace turnpike {
 
@@ -18,6 +21,9 @@ bool join_cgroup(const std::string& group);
 
 /// Every process in it, and below. False: it can't be done that way.
 bool kill_cgroup(const std::string& group);
+
+/// Now in it.
+[[nodiscard]] std::vector<pid_t> processes_in_cgroup(const std::string& group);
 
 /// Once it is empty.
 void remove_cgroup(const std::string& group);

@@ -26,8 +26,9 @@ namespace turnpike {
 namespace {
 
 constexpr int control = 3;
-constexpr int look_every_ms = 10;     // while killing
-constexpr int quick_rounds = 4;       // of killing children, before a look at all
+constexpr int look_every_ms = 10;   // while killing
+constexpr int stuck_look_ms = 500;  // at what survives that
+constexpr int quick_rounds = 4;     // of killing children, before a look at all
 constexpr std::chrono::seconds stuck_after{1};
 
 using WallClock = std::chrono::steady_clock;
@@ -57,9 +58,15 @@ void limit_open_files(std::uint64_t files) {
 /// A command that is one program needs no shell above it: signals and exit codes are its own.
 std::string for_shell(const std::string& command) {
     const std::string_view first = std::string_view(command).substr(0, command.find(' '));
-    const bool is_plain = command.find_first_of(";|&<>()\n") == std::string::npos &&
-                          first.find_first_of("=!{") == std::string_view::npos;
-    return is_plain ? "exec " + command : command;
+    if (command.find_first_of(";|&<>()\n") != std::string::npos || first.find_first_of("!{") == 0)
+        return command;
+    constexpr std::string_view name_letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const std::size_t name_end = first.find_first_not_of(name_letters);
+    const bool sets_variable = name_end != std::string_view::npos && first[name_end] == '=';
+    if (!sets_variable) return "exec " + command;
+    if (command.contains('$')) return command;  // A=1 B=$A: only the shell knows
+    return "exec env " + command;
 }
 
 /// In the child. Comes back only if the worker can't be run.
@@ -92,6 +99,10 @@ private:
     void take_requests();
     void reap();
     void child_ended(const siginfo_t& child, const rusage& used);
+    [[nodiscard]] int patience_ms() const {
+        if (!is_killing_) return -1;
+        return told_stuck_ ? stuck_look_ms : look_every_ms;
+    }
     void begin_killing();
     void kill_all();
     void kill_children();
@@ -158,7 +169,7 @@ void Guard::start_worker() {
 void Guard::watch() {
     pollfd watched[] = {{.fd = has_gate_ ? control : -1, .events = POLLIN, .revents = 0},
                         {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
-    const int ready = ::poll(watched, 2, is_killing_ ? look_every_ms : -1);
+    const int ready = ::poll(watched, 2, patience_ms());
     if (ready < 0 && errno != EINTR) begin_killing();
     if (ready > 0 && watched[0].revents != 0) take_requests();
     if (ready > 0 && watched[1].revents != 0) {

@@ -73,12 +73,20 @@ std::vector<Leftover> marked(const RuntimePlace& place, const OwnRun& own) {
     return found;
 }
 
+/// By the list in each folder; and whoever is in the groups there, which have names of their own in
+/// each run.
 std::vector<Leftover> listed(const RuntimePlace& place) {
     std::vector<Leftover> found;
-    for (const std::string& folder : folders_in(place))
-        for (const ProcessId& id : read_known(folder).processes)
+    for (const std::string& folder : folders_in(place)) {
+        const KnownProcesses known = read_known(folder);
+        for (const ProcessId& id : known.processes)
             if (const auto now = read_process(id.pid); now && now->id == id && !is_zombie(*now))
                 found.push_back({id, folder, command_of(id.pid)});
+        for (const std::string& group : known.groups)
+            for (const pid_t pid : processes_in_cgroup(group))
+                if (const auto now = read_process(pid); now && !is_zombie(*now))
+                    found.push_back({now->id, folder, command_of(pid)});
+    }
     return found;
 }
 

@@ -3,7 +3,7 @@
 // Every process below a gate has TURNPIKE_RUN=FOLDER:ID in its environment: the gate's runtime folder
 // and a number of this very run. Since programs may overwrite their environment (to change what ps
 // shows), the gate also keeps a list of the processes that it knows in FOLDER/processes, by pid and
-// start. Whoever is found by either, and whose folder no living gate holds, is a leftover.
+// start, and of their cgroups. Whoever is found by any of these, and whose folder no living gate holds, is a leftover.
 #pragma once
 
 #include <span>

@@ -36,7 +36,7 @@ numbers = itertools.count(1)  # of whatever needs a name of its own
 # Quicker than the defaults, so that the tests are.
 POOL = {"health.every": "100ms", "health.timeout": "2s", "restart_delay_min": "20ms",
         "restart_delay_max": "100ms"}
-STARTED = {"lanes": 2, "stop_grace": "5s", "crash_limit": 16, "crash_window": "1s"}
+STARTED = {"lanes": 2, "stop_grace": "200ms", "crash_limit": 16, "crash_window": "1s"}
 
 
 def wait_until(holds, what, deadline_s=DEADLINE_S):

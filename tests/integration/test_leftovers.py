@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from family import TOKEN, FamilyCase, OrdinaryUser, kill, see, with_word
+from family import TOKEN, FamilyCase, OrdinaryUser, kill, read, see, with_word
 from harness import POOL, STARTED, Gate, numbers, toml, wait_until
 
 
@@ -72,6 +72,14 @@ class Leftovers(FamilyCase):
         environ = Path(f"/proc/{left[0].pid}/environ").read_bytes()
         self.assertEqual(environ.strip(b"\0"), b"")
         self.assert_ended_by(self.family_gate("none", "--name", "another"), left)
+
+    def test_variables_before_the_program_keep_no_shell_alive(self):
+        """Only the worker itself dies with its guard, so the worker must be the program."""
+        gate = self.started_gate(f"WORD='a b' OTHER=2 {self.brood()}", "--name", "dead", lanes=1)
+        worker, = self.family("worker")
+        self.assertIn(b"\0WORD=a b\0OTHER=2\0", b"\0" + read(worker.pid, "environ"))
+        self.kill_with_guards(gate)
+        self.wait_for_nobody()
 
     def test_doctor_names_them_and_touches_nothing(self):
         left = self.leave("daemon", "daemon")
@@ -167,6 +175,18 @@ class ControlGroups(FamilyCase):
         self.kill_gate(gate)
         self.wait_for_nobody()
         wait_until(lambda: not self.of(gate), "its groups are gone")
+
+    def test_what_is_in_a_group_is_known_whatever_it_did(self):
+        """A daemon that was not there when its worker came up, and overwrote its environment."""
+        gate = self.family_gate("none", "--name", "grouped", lanes=1)
+        if not self.groups():
+            self.skipTest("cgroup v2 can't be used here")
+        self.assertEqual(gate.ask("POST", "/late", b"").status, 200)
+        self.kill_with_guards(gate)
+        self.assertEqual([seen.name for seen in self.family()], ["wiped"])
+        gate = self.family_gate("none", "--name", "next")
+        self.assertEqual(self.family("wiped"), [])
+        self.assertIn("left behind", gate.process.output())
 
     def test_the_next_gate_removes_what_stays(self):
         for habits in ("daemon", "none"):

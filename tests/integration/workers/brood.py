@@ -10,6 +10,7 @@ as long as one of the family lives, however seldom it is in the process table.
 POST /echo       answers with what it got
 POST /after/MS   the same, so many milliseconds later
 POST /hold       never answers
+POST /late       leaves a daemon behind that overwrote its environment
 """
 import fcntl
 import os
@@ -82,7 +83,6 @@ def chain(tells):
     while os.path.exists(FOLDER):
         if os.fork() != 0:
             os._exit(0)
-        time.sleep(0.001)
     os._exit(0)
 
 
@@ -197,6 +197,8 @@ class Server:
             self.due.append((time.monotonic() + int(path[7:]) / 1000, connection, body))
             self.due.sort(key=lambda entry: entry[0])
         elif path != "/hold":
+            if path == "/late":
+                HABITS["wiped"]()
             connection.reply(body)
 
 
