@@ -64,11 +64,11 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
     gate.connections_max = static_cast<std::uint32_t>(room);
 }
 
-std::string fresh_run_id() {
+std::uint64_t random_bits() {
     std::uint64_t bits = 0;
     while (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
     }
-    return fmt::format("{:016x}", bits);
+    return bits;
 }
 
 /// What a gate that was killed could not end itself.
@@ -129,7 +129,7 @@ int run(const UpCommand& command) {
     }
     auto folder = RuntimeFolder::take(runtime_place(), command.name);
     if (!folder) return complain(folder.error());
-    const OwnRun own{.folder = folder->path(), .id = fresh_run_id()};
+    const OwnRun own{.folder = folder->path(), .id = fresh_run_id(random_bits())};
     end_what_is_left(own);
     tell_about_gpus(*checked, driver);
     const auto state = state_folder(command.name);

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -25,13 +27,23 @@ constexpr const char* known_file = "processes";
 constexpr int empty_looks_needed = 3;  // one that keeps forking may slip through a look
 constexpr std::chrono::milliseconds look_every{5};
 
+bool is_zombie(const ProcessFacts& process) { return process.state == 'Z' || process.state == 'X'; }
+
+bool is_alive(const ProcessId& id) {
+    const auto now = read_process(id.pid);
+    return now && now->id == id && !is_zombie(*now);
+}
+
+/// Empty while the gate that wrote it lives.
 KnownProcesses read_known(const std::string& folder) {
     KnownProcesses known;
     std::ifstream file(folder + '/' + known_file);
     for (std::string kind; file >> kind;) {
-        if (kind == "process") {
+        if (kind == "process" || kind == "gate") {
             ProcessId id;
-            if (file >> id.pid >> id.start) known.processes.push_back(id);
+            if (!(file >> id.pid >> id.start)) continue;
+            if (kind == "gate" && is_alive(id)) return {};
+            if (kind == "process") known.processes.push_back(id);
         } else if (std::string group; kind == "group" && file >> group) {
             known.groups.push_back(group);
         }
@@ -39,15 +51,21 @@ KnownProcesses read_known(const std::string& folder) {
     return known;
 }
 
-/// The folder in a mark; empty: it is no mark of a gate in this place, or one of our own run.
-std::string folder_in(const std::string& mark, const RuntimePlace& place, const OwnRun& own) {
+/// Whether the gate of a run lives, by its id.
+bool is_running(const std::string& id) {
+    ProcessId gate;
+    return std::sscanf(id.c_str(), "%d-%" SCNu64 "-", &gate.pid, &gate.start) == 2 &&
+           is_alive(gate);
+}
+
+/// The folder in a mark; empty: it is no mark of a dead gate in this place.
+std::string folder_in(const std::string& mark, const RuntimePlace& place) {
     const std::size_t colon = mark.rfind(':');
     if (colon == std::string::npos) return {};
     std::string folder = mark.substr(0, colon);
     const std::string prefix = place.root + '/';
     if (!folder.starts_with(prefix) || !is_name(folder.substr(prefix.size()))) return {};
-    if (folder == own.folder && mark == mark_of(own)) return {};
-    return folder;
+    return is_running(mark.substr(colon + 1)) ? "" : folder;
 }
 
 std::vector<std::string> folders_in(const RuntimePlace& place) {
@@ -58,15 +76,13 @@ std::vector<std::string> folders_in(const RuntimePlace& place) {
     return folders;
 }
 
-bool is_zombie(const ProcessFacts& process) { return process.state == 'Z' || process.state == 'X'; }
-
 /// By folder: each is looked at while its lock is ours, or nobody's.
-std::vector<Leftover> marked(const RuntimePlace& place, const OwnRun& own) {
+std::vector<Leftover> marked(const RuntimePlace& place) {
     std::vector<Leftover> found;
     for (const ProcessFacts& process : list_processes()) {
         if (is_zombie(process) || process.id.pid == ::getpid()) continue;
         const auto mark = variable_of(process.id.pid, run_variable);
-        std::string folder = mark ? folder_in(*mark, place, own) : "";
+        std::string folder = mark ? folder_in(*mark, place) : "";
         if (!folder.empty())
             found.push_back({process.id, std::move(folder), command_of(process.id.pid)});
     }
@@ -80,8 +96,7 @@ std::vector<Leftover> listed(const RuntimePlace& place) {
     for (const std::string& folder : folders_in(place)) {
         const KnownProcesses known = read_known(folder);
         for (const ProcessId& id : known.processes)
-            if (const auto now = read_process(id.pid); now && now->id == id && !is_zombie(*now))
-                found.push_back({id, folder, command_of(id.pid)});
+            if (is_alive(id)) found.push_back({id, folder, command_of(id.pid)});
         for (const std::string& group : known.groups)
             for (const pid_t pid : processes_in_cgroup(group))
                 if (const auto now = read_process(pid); now && !is_zombie(*now))
@@ -117,10 +132,18 @@ void kill_and_wait(const std::vector<Leftover>& leftovers,
 
 }  // namespace
 
+std::string fresh_run_id(std::uint64_t random) {
+    const auto self = read_process(::getpid());
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%d-%" PRIu64 "-%016" PRIx64, ::getpid(),
+                  self ? self->id.start : 0, random);
+    return text.data();
+}
+
 std::string mark_of(const OwnRun& run) { return run.folder + ':' + run.id; }
 
 std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& own) {
-    std::vector<Leftover> found = marked(place, own);
+    std::vector<Leftover> found = marked(place);
     std::ranges::move(listed(place), std::back_inserter(found));
     std::ranges::sort(found, {}, &Leftover::id);
     const auto [first, last] = std::ranges::unique(found, {}, &Leftover::id);
@@ -153,8 +176,11 @@ std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own
 
 void write_known(const std::string& folder, const KnownProcesses& known) {
     std::string text;
-    for (const ProcessId& id : known.processes)
-        text += "process " + std::to_string(id.pid) + ' ' + std::to_string(id.start) + '\n';
+    const auto add = [&](const char* kind, const ProcessId& id) {
+        text += kind + (' ' + std::to_string(id.pid)) + ' ' + std::to_string(id.start) + '\n';
+    };
+    if (const auto self = read_process(::getpid())) add("gate", self->id);
+    for (const ProcessId& id : known.processes) add("process", id);
     for (const std::string& group : known.groups) text += "group " + group + '\n';
     const std::string path = folder + '/' + known_file;
     const std::string fresh = path + ".new";

@@ -2,6 +2,7 @@
 it; that, and nothing else."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -139,6 +140,30 @@ class Leftovers(FamilyCase):
         self.assertEqual(self.command("down", "--name", "other").returncode, 0)
         self.assertEqual(self.pids(), sorted(ones), "not a process of it was touched")
         self.assert_family_of(one)
+
+
+    def test_a_gate_whose_folder_is_gone_or_open_is_alive_all_the_same(self):
+        """Somebody cleans up; the gate has its lock still, but nobody can see that."""
+        one = self.family_gate("daemon", "--name", "one")
+        before = self.pids()
+        for harm in (lambda folder: folder.chmod(0o755), shutil.rmtree):
+            harm(self.runtime_folder("one"))
+            other = self.family_gate("none", "--name", "other")
+            self.assertNotIn("left behind", other.process.output())
+            self.assertEqual(self.stop(other), 0)
+            self.assertEqual(self.pids(), before)
+
+    def test_a_gate_that_is_started_anew_at_once(self):
+        """While what the killed one had is being ended still."""
+        gate = self.family_gate("daemon,forking-session", "--name", "again")
+        for _ in range(4):
+            self.kill_gate(gate)
+            gate = self.family_gate("daemon,forking-session", "--name", "again")
+        roots = wait_until(lambda: self.family() and {seen.pid for seen in self.family()} <=
+                           {seen.pid for seen in self.below(gate.process.pid)}, "only its own live")
+        self.assertTrue(roots)
+        self.assertEqual(self.stop(gate), 0)
+        self.wait_for_nobody()
 
 
 class LeftoversOfAnOrdinaryUser(OrdinaryUser, Leftovers):
