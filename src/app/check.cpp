@@ -1,8 +1,12 @@
 #include "app/check.h"
 
 #include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <boost/json.hpp>
 
 #include "app/checked_config.h"
@@ -10,6 +14,7 @@
 #include "app/config_choice.h"
 #include "app/environment.h"
 #include "app/print.h"
+#include "app/this_machine.h"
 #include "config/example.h"
 
 namespace turnpike {
@@ -25,37 +30,80 @@ bool takes_the_rest(const Config& config, const PoolConfig& pool) {
     return pool.is_default || config.pools.size() == 1;
 }
 
-json::object pool_object(const Config& config, const PoolConfig& pool) {
+/// "0 (NVIDIA H200)", or a MIG device's name
+std::string gpu_text(const Gpu& gpu) {
+    const std::string name = gpu.index ? std::to_string(*gpu.index) : gpu.uuid;
+    return gpu.name.empty() ? name : fmt::format("{} ({})", name, gpu.name);
+}
+
+/// Where its worker is: "http://…", "GPU 0 (NVIDIA H200)", "GPUs 0 (…), 1 (…)", "CPU"
+std::string lane_text(const LanePlan& lane) {
+    if (lane.url != nullptr) return lane.url->text;
+    if (lane.gpus.empty()) return "CPU";
+    std::vector<std::string> names;
+    for (const Gpu& gpu : lane.gpus) names.push_back(gpu_text(gpu));
+    return fmt::format("GPU{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", "));
+}
+
+json::object lane_object(const LanePlan& lane, std::size_t number) {
+    json::array gpus;
+    for (const Gpu& gpu : lane.gpus)
+        gpus.push_back({{"index", gpu.index ? json::value(*gpu.index) : json::value(nullptr)},
+                        {"uuid", gpu.uuid},
+                        {"name", gpu.name}});
+    return {{"lane", number}, {"gpus", std::move(gpus)}};
+}
+
+json::object pool_object(const CheckedConfig& checked, std::size_t number) {
+    const PoolConfig& pool = checked.config.pools[number];
     json::array workers;
+    json::array lanes;
     for (const WorkerUrl& worker : pool.attach) workers.emplace_back(worker.text);
-    return {{"pool", pool.name},
-            {"slots", pool.settings.slots},
-            {"default", takes_the_rest(config, pool)},
-            {"workers", std::move(workers)}};
+    for (std::size_t i = 0; i < checked.lanes.size(); ++i)
+        if (checked.lanes[i].pool == number) lanes.push_back(lane_object(checked.lanes[i], i));
+    json::object object{{"pool", pool.name},
+                        {"slots", pool.settings.slots},
+                        {"default", takes_the_rest(checked.config, pool)},
+                        {"workers", std::move(workers)}};
+    if (pool.is_started()) object["worker"] = pool.worker.command;
+    object["lanes"] = std::move(lanes);
+    return object;
+}
+
+/// Why a pool that would like GPUs gets none; "": it does not.
+std::string cpu_reason(const CheckedConfig& checked, const PoolConfig& pool) {
+    const bool would_like = pool.is_started() && pool.worker.gpus.kind != GpuChoice::Kind::none;
+    return would_like && checked.machine.gpus.empty() ? checked.machine.no_gpus : "";
 }
 
 }  // namespace
 
-std::string served_text(const Config& config) {
+std::string served_text(const CheckedConfig& checked) {
+    const Config& config = checked.config;
     std::string text = fmt::format("listens on {}{}\n", text_of(config.gate.listen),
                                    config.gate.listen.port == 0 ? " (any free port)" : "");
-    std::size_t lane = 0;
-    for (const PoolConfig& pool : config.pools) {
+    for (std::size_t number = 0; number < config.pools.size(); ++number) {
+        const PoolConfig& pool = config.pools[number];
         text +=
-            fmt::format("pool {}: {}, {} each{}\n", pool.name, counted(pool.attach.size(), "lane"),
+            fmt::format("pool {}: {}, {} each{}\n", pool.name, counted(pool.settings.lanes, "lane"),
                         counted(pool.settings.slots, "slot"),
                         takes_the_rest(config, pool) ? ", takes jobs that name no pool" : "");
-        for (const WorkerUrl& worker : pool.attach)
-            text += fmt::format("  lane {}  {}\n", lane++, worker.text);
+        if (pool.is_started()) text += fmt::format("  starts {}\n", pool.worker.command);
+        if (const std::string reason = cpu_reason(checked, pool); !reason.empty())
+            text += fmt::format("  on the CPU: {}\n", reason);
+        for (std::size_t i = 0; i < checked.lanes.size(); ++i)
+            if (checked.lanes[i].pool == number)
+                text += fmt::format("  lane {}  {}\n", i, lane_text(checked.lanes[i]));
     }
     return text;
 }
 
-std::string served_json(const Config& config) {
+std::string served_json(const CheckedConfig& checked) {
     json::array pools;
-    for (const PoolConfig& pool : config.pools) pools.push_back(pool_object(config, pool));
-    return json::serialize(
-               json::object{{"listen", text_of(config.gate.listen)}, {"pools", std::move(pools)}}) +
+    for (std::size_t i = 0; i < checked.config.pools.size(); ++i)
+        pools.push_back(pool_object(checked, i));
+    return json::serialize(json::object{{"listen", text_of(checked.config.gate.listen)},
+                                        {"pools", std::move(pools)}}) +
            "\n";
 }
 
@@ -77,12 +125,12 @@ std::string mistakes_json(std::span<const Mistake> mistakes) {
 
 namespace {
 
-int tell_what_is_served(const Config& config, const CheckCommand& command) {
-    const int printed = print(command.json ? served_json(config) : served_text(config));
+int tell_what_is_served(const CheckedConfig& checked, const CheckCommand& command) {
+    const GateConfig& gate = checked.config.gate;
+    const int printed = print(command.json ? served_json(checked) : served_text(checked));
     const auto path = key_file();
     if (!path) return complain(path.error());
-    if (const auto objection =
-            objection_to_listening(config.gate, KeyFile(*path, key_need(config.gate))))
+    if (const auto objection = objection_to_listening(gate, KeyFile(*path, key_need(gate))))
         return complain(*objection);
     return printed;
 }
@@ -91,16 +139,18 @@ int tell_what_is_served(const Config& config, const CheckCommand& command) {
 
 int run(const CheckCommand& command) {
     if (command.example) return print(example_text());
-    const auto path =
-        choose_config({.said = command.config, .attaches = !command.flags.attach.empty()});
+    const auto path = choose_config(config_choice(command.config, command.flags));
     if (!path) return complain(path.error(), exit_usage);
-    const auto config = checked_config(*path, command.flags);
-    if (config) return tell_what_is_served(*config, command);
+    const auto checked = checked_config(*path, command.flags, [] {
+        std::optional<GpuDriver> driver;
+        return this_machine(driver);
+    });
+    if (checked) return tell_what_is_served(*checked, command);
     if (!command.json) {
-        advise(mistakes_text(config.error()));
+        advise(mistakes_text(checked.error()));
         return exit_usage;
     }
-    const int printed = print(mistakes_json(config.error()));
+    const int printed = print(mistakes_json(checked.error()));
     return printed == exit_done ? exit_usage : printed;
 }
 

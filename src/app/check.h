@@ -4,13 +4,14 @@
 #include <span>
 #include <string>
 
+#include "app/checked_config.h"
 #include "config/config.h"
 
 namespace turnpike {
 
-/// Where it listens, the pools, and a line for each lane.
-[[nodiscard]] std::string served_text(const Config& config);
-[[nodiscard]] std::string served_json(const Config& config);
+/// Where it listens, the pools with what they run, and a line for each lane.
+[[nodiscard]] std::string served_text(const CheckedConfig& checked);
+[[nodiscard]] std::string served_json(const CheckedConfig& checked);
 
 /// A line each: "file:line: key: problem"
 [[nodiscard]] std::string mistakes_text(std::span<const Mistake> mistakes);

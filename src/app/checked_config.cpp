@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -14,22 +16,27 @@
 
 namespace turnpike {
 
-ConfigOrMistakes checked_config(const std::optional<std::string>& path, const Flags& flags) {
+std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
+    const std::optional<std::string>& path, const Flags& flags,
+    const std::function<Machine()>& find_machine) {
     ConfigOrMistakes config = make_config(path, flags);
-    if (!config) return config;
+    if (!config) return std::unexpected(std::move(config.error()));
+    const bool starts = std::ranges::any_of(config->pools, &PoolConfig::is_started);
+    Machine machine = starts ? find_machine() : Machine{};
+    auto lanes = plan_lanes(*config, machine);
     std::vector<Mistake> mistakes;
+    if (!lanes) mistakes = std::move(lanes.error());
     for (const PoolConfig& pool : config->pools)
         if (auto objection = objection_to(pool.proof))
-            mistakes.push_back({.file = path.value_or(""),
-                                .key = fmt::format("pool.{}.proof.expect_json", pool.name),
-                                .problem = std::move(*objection)});
+            mistakes.push_back(config->sources.mistake(
+                fmt::format("pool.{}.proof.expect_json", pool.name), std::move(*objection)));
     if (::access((config->gate.spool + "/.").c_str(), W_OK | X_OK) != 0)
-        mistakes.push_back({.file = path.value_or(""),
-                            .key = "gate.spool",
-                            .problem = fmt::format("{} is no folder that can be written: {}",
-                                                   config->gate.spool, std::strerror(errno))});
+        mistakes.push_back(config->sources.mistake(
+            "gate.spool", fmt::format("{} is no folder that can be written: {}", config->gate.spool,
+                                      std::strerror(errno))));
+    std::ranges::stable_sort(mistakes, std::less{}, &Mistake::line);
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
-    return config;
+    return CheckedConfig(std::move(*config), std::move(machine), std::move(*lanes));
 }
 
 KeyFile::Need key_need(const GateConfig& gate) {

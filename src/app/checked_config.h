@@ -1,17 +1,37 @@
 // The configuration with everything that can be checked before listening: beside the keys' own
-// bounds, what other modules make of their values.
+// bounds, what other modules make of their values, and how it is laid out over this machine's GPUs.
 #pragma once
 
+#include <expected>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/config.h"
 #include "gate/key_file.h"
+#include "gpu/gpu.h"
+#include "supervisor/lane_plan.h"
 
 namespace turnpike {
 
-[[nodiscard]] ConfigOrMistakes checked_config(const std::optional<std::string>& path,
-                                              const Flags& flags);
+/// May be moved, not copied: the lanes point into the pools.
+struct CheckedConfig {
+    Config config;
+    Machine machine;
+    std::vector<LanePlan> lanes;  // by LaneId
+
+    CheckedConfig(Config all, Machine here, std::vector<LanePlan> plan)
+        : config(std::move(all)), machine(std::move(here)), lanes(std::move(plan)) {}
+    CheckedConfig(CheckedConfig&&) = default;
+    CheckedConfig& operator=(CheckedConfig&&) = default;
+};
+
+/// `find_machine` is called only if there are workers to be started.
+[[nodiscard]] std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
+    const std::optional<std::string>& path, const Flags& flags,
+    const std::function<Machine()>& find_machine);
 
 /// Whether clients of other machines could come, so that API keys are needed.
 [[nodiscard]] KeyFile::Need key_need(const GateConfig& gate);

@@ -46,6 +46,20 @@ struct CancelCommand {
     bool json = false;
 };
 
+struct LogsCommand {
+    std::optional<std::string> gate;
+    std::optional<std::size_t> lane;  // all of them, if it is not said
+    std::size_t lines = 200;          // of all lanes together
+    bool follow = false;
+    bool json = false;
+};
+
+struct CrashesCommand {
+    std::optional<std::string> gate;
+    std::optional<std::string> id;
+    bool json = false;
+};
+
 struct RestartCommand {
     std::optional<std::string> gate;
     std::string what;  // the number of a lane, the name of a pool, or "all"
@@ -95,20 +109,26 @@ struct KeyRevokeCommand {
     std::string name;
 };
 
+struct DoctorCommand {
+    bool json = false;
+};
+
 struct VersionCommand {
     bool json = false;
 };
 
-using Command =
-    std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand, RestartCommand,
-                 DrainCommand, ResumeCommand, ProveCommand, StacksCommand, DownCommand,
-                 KeyNewCommand, KeyListCommand, KeyRevokeCommand, VersionCommand>;
+using Command = std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand,
+                             LogsCommand, CrashesCommand, RestartCommand, DrainCommand,
+                             ResumeCommand, ProveCommand, StacksCommand, DownCommand, KeyNewCommand,
+                             KeyListCommand, KeyRevokeCommand, DoctorCommand, VersionCommand>;
 
 int run(const UpCommand&);
 int run(const CheckCommand&);
 int run(const StatusCommand&);
 int run(const JobsCommand&);
 int run(const CancelCommand&);
+int run(const LogsCommand&);
+int run(const CrashesCommand&);
 int run(const RestartCommand&);
 int run(const DrainCommand&);
 int run(const ResumeCommand&);
@@ -118,6 +138,7 @@ int run(const DownCommand&);
 int run(const KeyNewCommand&);
 int run(const KeyListCommand&);
 int run(const KeyRevokeCommand&);
+int run(const DoctorCommand&);
 int run(const VersionCommand&);
 
 }  // namespace turnpike

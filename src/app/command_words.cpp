@@ -42,23 +42,38 @@ void add_gate(CLI::App& sub, std::optional<std::string>& gate) {
     sub.add_option("--name", gate, "Which gate, if several run")->type_name("NAME");
 }
 
+/// Its bounds are those of its key.
+void add_count(CLI::App& sub, const char* flag, std::optional<std::uint32_t>& count,
+               const char* about) {
+    sub.add_option(flag, count, about)
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{std::numeric_limits<std::uint32_t>::max()})
+                    .description(""));
+}
+
 void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags) {
     sub.add_option("CONFIG", config,
-                   "turnpike.toml or a folder that holds one; without it and without --attach, "
+                   "turnpike.toml or a folder that holds one; without it, --worker and --attach, "
                    "./turnpike.toml")
         ->type_name("");
+    sub.add_option("--worker", flags.worker,
+                   "Starts an HTTP server on each lane; has {port} or {socket}, maybe {gpu} {gpus} "
+                   "{lane}")
+        ->type_name("CMD");
     sub.add_option("--attach", flags.attach,
                    "A worker that somebody else started; once for each: one lane each")
         ->type_name("URL")
         ->allow_extra_args(false);
+    sub.add_option("--gpus", flags.gpus, "Which GPUs: all, none, or a list such as 0,2 [all]")
+        ->type_name("GPUS");
+    add_count(sub, "--gpus-per-lane", flags.gpus_per_lane, "GPUs that each worker gets [1]");
+    add_count(sub, "--lanes", flags.lanes,
+              "Lanes in all; several may share a GPU [one per GPU; without a GPU 4]");
     sub.add_option("--host", flags.host, "Where to listen [127.0.0.1]")->type_name("HOST");
     sub.add_option("--port", flags.port, "Where to listen; 0: any free port [8000]")
         ->type_name("PORT")
         ->check(CLI::Range(0, 65535).description(""));
-    sub.add_option("--slots", flags.slots, "Jobs that a lane takes at once [1]")
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{std::numeric_limits<std::uint32_t>::max()})
-                    .description(""));
+    add_count(sub, "--slots", flags.slots, "Jobs that a lane takes at once [1]");
     sub.add_option("--log-jobs", flags.log_jobs, "JSON line per job to this file; -: to stdout")
         ->type_name("FILE");
     sub.add_flag("--log-starts", flags.log_starts, "Also a line when a job starts");
@@ -68,6 +83,8 @@ void add_up(CLI::App& app, Chosen& chosen) {
     auto [sub, up] = add_command<UpCommand>(
         app,
         {"up", "Serve: one queue in front of the workers, until Ctrl-C or `turnpike down`",
+         "  turnpike up --worker 'uvicorn app:app --port {port}'    one on every GPU\n"
+         "  turnpike up --worker './serve --socket {socket}' --gpus 0 --lanes 4\n"
          "  turnpike up --attach http://127.0.0.1:8001 --attach http://127.0.0.1:8002\n"
          "  turnpike up turnpike.toml --port 9000\n"
          "  turnpike up turnpike.toml --detach && turnpike status"},
@@ -84,6 +101,7 @@ void add_check(CLI::App& app, Chosen& chosen) {
         app,
         {"check", "Say what `up` would serve, or every mistake of the configuration",
          "  turnpike check turnpike.toml\n"
+         "  turnpike check --worker 'uvicorn app:app --port {port}' --gpus 0,1\n"
          "  turnpike check --example > turnpike.toml    every key with its default"},
         chosen);
     add_config(sub, check.config, check.flags);
@@ -124,6 +142,37 @@ void add_cancel(CLI::App& app, Chosen& chosen) {
         ->type_name("");
     add_gate(sub, cancel.gate);
     add_json(sub, cancel.json);
+}
+
+void add_logs(CLI::App& app, Chosen& chosen) {
+    auto [sub, logs] = add_command<LogsCommand>(
+        app,
+        {"logs", "Show what the workers print",
+         "  turnpike logs            all lanes, by time\n"
+         "  turnpike logs 0 -f       lane 0, and what follows until Ctrl-C\n"
+         "  turnpike logs --json | jq -r 'select(.stream == \"err\").text'"},
+        chosen);
+    sub.add_option("LANE", logs.lane, "Its number, as in `turnpike status`; without it, all lanes")
+        ->type_name("")
+        ->check(CLI::Range(0, 1'000'000).description(""));
+    sub.add_flag("-f,--follow", logs.follow, "Go on with new lines until Ctrl-C");
+    sub.add_option("--lines", logs.lines, "How many of the last lines, 2000 at most [200]")
+        ->type_name("N")
+        ->check(CLI::Range(0, 2000).description(""));
+    add_gate(sub, logs.gate);
+    sub.add_flag("--json", logs.json, "Print a JSON object per line");
+}
+
+void add_crashes(CLI::App& app, Chosen& chosen) {
+    auto [sub, crashes] = add_command<CrashesCommand>(
+        app,
+        {"crashes", "List the workers that died, or show all that is known of one",
+         "  turnpike crashes\n"
+         "  turnpike crashes 20261115-140311-lane0-4711"},
+        chosen);
+    sub.add_option("ID", crashes.id, "Of a report, as the list shows it")->type_name("");
+    add_gate(sub, crashes.gate);
+    add_json(sub, crashes.json);
 }
 
 void add_restart(CLI::App& app, Chosen& chosen) {
@@ -219,6 +268,16 @@ void add_key(CLI::App& app, Chosen& chosen) {
     sub_revoke.add_option("NAME", revoke.name, "Whose key it is")->required()->type_name("");
 }
 
+void add_doctor(CLI::App& app, Chosen& chosen) {
+    auto [sub, doctor] = add_command<DoctorCommand>(
+        app,
+        {"doctor", "Look at this machine: GPUs, driver, who holds memory, limits, leftovers",
+         "  turnpike doctor\n"
+         "  turnpike doctor --json | jq '.gpus[].holders'"},
+        chosen);
+    add_json(sub, doctor.json);
+}
+
 void add_version(CLI::App& app, Chosen& chosen) {
     auto [sub, version] = add_command<VersionCommand>(
         app, {"version", "Print the version", "  turnpike version --json"}, chosen);
@@ -234,11 +293,13 @@ void add_commands(CLI::App& app, std::optional<Command>& chosen) {
     app.get_formatter()->column_width(28);
     app.footer(
         "Examples:\n"
-        "  turnpike up --attach http://127.0.0.1:8001    serve what runs there, through one queue\n"
-        "  turnpike help status                          the same as: turnpike status --help\n"
+        "  turnpike up --worker 'uvicorn app:app --port {port}'    one on every GPU, one queue\n"
+        "  turnpike up --attach http://127.0.0.1:8001              the same for what runs already\n"
+        "  turnpike help status                                    as: turnpike status --help\n"
         "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");
-    for (auto* add : {add_up, add_down, add_status, add_jobs, add_cancel, add_restart, add_drain,
-                      add_resume, add_prove, add_stacks, add_check, add_key, add_version})
+    for (auto* add : {add_up, add_down, add_status, add_jobs, add_cancel, add_logs, add_crashes,
+                      add_restart, add_drain, add_resume, add_prove, add_stacks, add_check,
+                      add_doctor, add_key, add_version})
         add(app, chosen);
 }
 

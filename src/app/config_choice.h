@@ -11,8 +11,11 @@ namespace turnpike {
 
 struct ConfigChoice {
     std::optional<std::string> said;  // the word CONFIG
-    bool attaches = false;            // workers are named by --attach
+    bool has_workers = false;         // flags name them: --worker, --attach
 };
+
+[[nodiscard]] ConfigChoice config_choice(const std::optional<std::string>& said,
+                                         const Flags& flags);
 
 /// The file to read; none: the flags are enough. `folder`: what a path is relative to and where
 /// turnpike.toml is looked for; "": the current one. An error says what to do.

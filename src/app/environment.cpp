@@ -1,16 +1,23 @@
 #include "app/environment.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "base/name.h"
 #include "gate/keys.h"
+#include "os/file.h"
 
 namespace turnpike {
 namespace {
@@ -35,20 +42,57 @@ std::expected<std::string, std::string> key_file() {
     return path;
 }
 
-std::expected<std::string, std::string> state_folder(const std::string& name) {
-    const std::string given = text_of_variable("XDG_STATE_HOME");
-    const std::string home = text_of_variable("HOME");
-    if (!given.starts_with('/') && !home.starts_with('/'))
-        return std::unexpected("nobody says where logs are kept: set HOME or XDG_STATE_HOME");
-    const std::string path =
-        (given.starts_with('/') ? given : home + "/.local/state") + "/turnpike/" + name;
-    for (std::size_t end = 0; end != std::string::npos;) {
-        end = path.find('/', end + 1);
+std::string state_path(std::string_view xdg_state_home, std::string_view home,
+                       std::string_view name) {
+    const std::string mine = "/turnpike/" + std::string(name);
+    if (xdg_state_home.starts_with('/')) return std::string(xdg_state_home) + mine;
+    return home.starts_with('/') ? std::string(home) + "/.local/state" + mine : std::string();
+}
+
+std::string make_private_folder(const std::string& path) {
+    for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
         const std::string part = path.substr(0, end);
-        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
-            return std::unexpected(part + " can't be made: " + std::strerror(errno));
+        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR)
+            return fmt::format("the folder {} can't be made: {}", part, std::strerror(errno));
+        if (end == std::string::npos) break;
     }
+    const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat found{};
+    if (!folder || ::fstat(folder.get(), &found) != 0)
+        return fmt::format("the folder {} can't be used: {}", path, std::strerror(errno));
+    if (found.st_uid != ::geteuid())
+        return fmt::format("the folder {} belongs to user {}", path, found.st_uid);
+    if ((found.st_mode & 0777) != 0700 && ::fchmod(folder.get(), 0700) != 0)
+        return fmt::format("the folder {} can't be kept from others: {}", path,
+                           std::strerror(errno));
+    return "";
+}
+
+std::expected<std::string, std::string> state_folder(std::string_view name) {
+    std::string path = is_name(name) ? state_path(text_of_variable("XDG_STATE_HOME"),
+                                                  text_of_variable("HOME"), name)
+                                     : std::string();
+    if (path.empty())
+        return std::unexpected(
+            "nobody says where logs and crash reports are kept: set HOME or XDG_STATE_HOME to an "
+            "absolute path");
+    std::string problem = make_private_folder(path);
+    if (!problem.empty())
+        return std::unexpected(std::move(problem) + "; XDG_STATE_HOME can name another place");
     return path;
+}
+
+std::optional<std::string> cuda_visible_devices() { return variable("CUDA_VISIBLE_DEVICES"); }
+
+std::string program_on_path(std::string_view name) {
+    const std::string folders = text_of_variable("PATH");
+    for (std::size_t begin = 0; begin < folders.size();) {
+        const std::size_t end = std::min(folders.find(':', begin), folders.size());
+        std::string path = folders.substr(begin, end - begin) + '/' + std::string(name);
+        if (end > begin && ::access(path.c_str(), X_OK) == 0) return path;
+        begin = end + 1;
+    }
+    return {};
 }
 
 bool wants_live_lines() {

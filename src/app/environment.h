@@ -2,7 +2,9 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "os/runtime_folder.h"
@@ -15,9 +17,24 @@ namespace turnpike {
 /// The file of API keys (XDG_CONFIG_HOME, HOME). An error says what to set.
 [[nodiscard]] std::expected<std::string, std::string> key_file();
 
-/// Where a gate of this name keeps what outlives it: logs (XDG_STATE_HOME, HOME). Made if need be,
-/// for its owner alone. An error says what to do.
-[[nodiscard]] std::expected<std::string, std::string> state_folder(const std::string& name);
+/// Where a gate of this name keeps what outlives it: `turnpike/NAME` in the folder for state
+/// (XDG_STATE_HOME, HOME), made if need be, for its owner only. An error says what to do.
+[[nodiscard]] std::expected<std::string, std::string> state_folder(std::string_view name);
+
+/// The same of the environment's values, and nothing is made. Paths that are not absolute count as
+/// unset; empty: there is none.
+[[nodiscard]] std::string state_path(std::string_view xdg_state_home, std::string_view home,
+                                     std::string_view name);
+
+/// Makes a folder and those above it, 0700; one that is there must be the owner's and becomes 0700.
+/// "": it is done; else a sentence.
+[[nodiscard]] std::string make_private_folder(const std::string& path);
+
+/// Which GPUs the caller lets us see (CUDA_VISIBLE_DEVICES); nothing: not set, which means all.
+[[nodiscard]] std::optional<std::string> cuda_visible_devices();
+
+/// Where that program is, by PATH; empty: nowhere.
+[[nodiscard]] std::string program_on_path(std::string_view name);
 
 /// For text on stdout: it is a terminal that has some, and NO_COLOR is unset or empty.
 [[nodiscard]] bool wants_colours();

@@ -50,6 +50,13 @@ bool is_true(const json::object& object, std::string_view key) {
     return value != nullptr && value->is_bool() && value->get_bool();
 }
 
+std::string second_of(std::string time) {
+    constexpr std::size_t seconds_end = 19;
+    if (time.size() <= seconds_end) return time;
+    time[10] = ' ';
+    return time.substr(0, seconds_end) + 'Z';
+}
+
 std::string span_text(double seconds) {
     if (!(seconds > 0)) return "0 s";
     if (seconds < 0.9995)

@@ -46,14 +46,6 @@ Table live_of(const json::array& jobs) {
     return table;
 }
 
-/// "2026-11-15 10:00:00Z" of "2026-11-15T10:00:00.123Z"
-std::string second_of(std::string time) {
-    constexpr std::size_t seconds_end = 19;
-    if (time.size() <= seconds_end) return time;
-    time[10] = ' ';
-    return time.substr(0, seconds_end) + 'Z';
-}
-
 /// "finished", or what happened and why: "timed out: waited too long"
 Cell outcome_of(const json::object& job) {
     std::string outcome = text_of(job, "outcome");

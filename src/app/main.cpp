@@ -1,14 +1,19 @@
 #include <cstdio>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/print.h"
+#include "os/guard.h"
 
 int main(int argc, char** argv) {
     using namespace turnpike;
+    const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
+    if (argc > 1 && std::string_view(argv[1]) == guard_word) return run_guard(arguments);
     const auto command = parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
     if (command) return std::visit([](const auto& chosen) { return run(chosen); }, *command);
     advise(command.error().err);

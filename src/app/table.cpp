@@ -17,6 +17,9 @@ std::string_view code_of(Paint paint) {
         case Paint::green: return "\x1b[32m";
         case Paint::yellow: return "\x1b[33m";
         case Paint::red: return "\x1b[31m";
+        case Paint::blue: return "\x1b[34m";
+        case Paint::magenta: return "\x1b[35m";
+        case Paint::cyan: return "\x1b[36m";
     }
     return "";
 }

@@ -7,7 +7,7 @@
 
 namespace turnpike {
 
-enum class Paint : std::uint8_t { plain, dim, green, yellow, red };
+enum class Paint : std::uint8_t { plain, dim, green, yellow, red, blue, magenta, cyan };
 
 struct Look {
     bool colours = false;

@@ -1,5 +1,6 @@
 #include "config/assign.h"
 
+#include <expected>
 #include <utility>
 
 #include "config/text.h"
@@ -9,7 +10,33 @@ namespace {
 
 using Flaws = std::vector<Flaw>;
 
-Flaws one(std::string problem) { return {Flaw{.problem = std::move(problem), .item = {}}}; }
+Flaws one(std::string problem) { return {Flaw{.problem = std::move(problem), .within = {}}}; }
+
+Flaws too_many(std::size_t count, std::size_t max) {
+    return one("has " + std::to_string(count) + " items; at most " + std::to_string(max) +
+               " are allowed");
+}
+
+/// An index as it is written, the beginning of a UUID, a MIG device's name.
+std::expected<std::string, std::string> gpu_name(const Node& node) {
+    const auto* number = std::get_if<std::int64_t>(&node.value);
+    const auto* text = std::get_if<std::string>(&node.value);
+    if (number == nullptr && text == nullptr)
+        return std::unexpected("must be an index or a UUID, not " + std::string(kind_of(node)));
+    std::string name = number != nullptr ? std::to_string(*number) : *text;
+    constexpr std::string_view digits = "0123456789";
+    constexpr std::string_view letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-/";
+    const bool is_index =
+        !name.empty() && name.size() <= 4 && name.find_first_not_of(digits) == std::string::npos;
+    const bool is_long = (name.starts_with("GPU-") || name.starts_with("MIG-")) &&
+                         name.size() <= 128 && name.find_first_not_of(letters) == std::string::npos;
+    if (is_index) return std::to_string(std::stoi(name));  // "00" is 0
+    if (is_long) return name;
+    return std::unexpected(quoted(name) +
+                           R"( is no GPU: use an index such as 0, a UUID such as "GPU-8f6a…" or )"
+                           R"(the name of a MIG device)");
+}
 
 Flaws wrong_kind(std::string_view wanted, const Node& node) {
     return one("must be " + std::string(wanted) + ", not " + std::string(kind_of(node)));
@@ -74,13 +101,54 @@ struct Assign {
     Flaws operator()(const ListKey& list) const {
         const auto* items = std::get_if<List>(&node.value);
         if (items == nullptr) return wrong_kind("a list of strings", node);
-        if (items->size() > list.max)
-            return one("has " + std::to_string(items->size()) + " items; at most " +
-                       std::to_string(list.max) + " are allowed");
+        if (items->size() > list.max) return too_many(items->size(), list.max);
         Flaws flaws;
         for (std::size_t i = 0; i < items->size(); ++i)
             for (Flaw& flaw : Assign{key, (*items)[i], draft}(TextKey{list.take, "", ""}))
-                flaws.push_back({.problem = std::move(flaw.problem), .item = i});
+                flaws.push_back({.problem = std::move(flaw.problem), .within = item_path(i)});
+        return flaws;
+    }
+
+    Flaws operator()(const GpusKey& gpus) const {
+        const auto* items = std::get_if<List>(&node.value);
+        if (items != nullptr) return listed(gpus, *items);
+        const auto* word = std::get_if<std::string>(&node.value);
+        const bool is_all = word != nullptr && *word == "all";
+        if (!is_all && (word == nullptr || *word != "none"))
+            return one("must be " + bounds_of(key));
+        gpus.at(draft) = {.kind = is_all ? GpuChoice::Kind::all : GpuChoice::Kind::none};
+        return {};
+    }
+
+    Flaws listed(const GpusKey& gpus, const List& items) const {
+        if (items.empty()) return one(R"(has no items; "none" is no GPU)");
+        if (items.size() > gpus.max) return too_many(items.size(), gpus.max);
+        GpuChoice choice{.kind = GpuChoice::Kind::listed};
+        Flaws flaws;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            auto name = gpu_name(items[i]);
+            if (name)
+                choice.listed.push_back(std::move(*name));
+            else
+                flaws.push_back({.problem = std::move(name.error()), .within = item_path(i)});
+        }
+        if (flaws.empty()) gpus.at(draft) = std::move(choice);
+        return flaws;
+    }
+
+    Flaws operator()(const TableKey& table) const {
+        const auto* entries = std::get_if<Table>(&node.value);
+        if (entries == nullptr) return wrong_kind("a table of strings", node);
+        if (entries->size() > table.max) return too_many(entries->size(), table.max);
+        Flaws flaws;
+        for (const auto& [name, value] : *entries) {
+            const auto* text = std::get_if<std::string>(&value.value);
+            const auto taken =
+                text != nullptr
+                    ? table.take(draft, name, *text)
+                    : std::unexpected("must be a string, not " + std::string(kind_of(value)));
+            if (!taken) flaws.push_back({.problem = taken.error(), .within = entry_path(name)});
+        }
         return flaws;
     }
 
@@ -94,6 +162,12 @@ struct Assign {
 };
 
 }  // namespace
+
+std::string item_path(std::size_t item) { return '[' + std::to_string(item) + ']'; }
+
+std::string entry_path(const std::string& name) {
+    return '.' + (is_bare_key(name) ? name : quoted(name));
+}
 
 std::vector<Flaw> assign(const Key& key, const Node& node, Draft& draft) {
     return std::visit(Assign{key, node, draft}, key.kind);

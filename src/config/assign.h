@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,15 @@ namespace turnpike {
 
 struct Flaw {
     std::string problem;
-    std::optional<std::size_t> item;  // of a list
+    std::string within;  // the part of the value that has it: "[2]", ".HOME"; "": the whole
 };
 
-/// A value with flaws leaves the draft as it was, except that the good items of a list are taken.
+/// How parts of a value are called, after its own path.
+[[nodiscard]] std::string item_path(std::size_t item);
+[[nodiscard]] std::string entry_path(const std::string& name);
+
+/// A value with flaws leaves the draft as it was, except that the good parts of a list or a table are
+/// taken.
 [[nodiscard]] std::vector<Flaw> assign(const Key&, const Node&, Draft&);
 
 }  // namespace turnpike

@@ -3,7 +3,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
+#include <utility>
 
 #include "config/reading.h"
 
@@ -33,10 +36,17 @@ Contents contents_of(const std::string& path) {
 
 /// False: there is nothing more to judge.
 bool read_file(Reading& reading) {
-    Contents text = contents_of(reading.file);
+    Contents text = contents_of(reading.sources.file);
     if (text) return read_text(reading, *text);
-    reading.mistakes.push_back({.file = reading.file, .problem = std::move(text.error())});
+    reading.mistakes.push_back({.file = reading.sources.file, .problem = std::move(text.error())});
     return false;
+}
+
+/// Commands of a file run where the file is, wherever `up` was typed.
+std::string folder_of(const std::string& path) {
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(path, error).lexically_normal();
+    return error ? "" : absolute.parent_path().string();
 }
 
 }  // namespace
@@ -58,8 +68,25 @@ std::string text_of(const Mistake& mistake) {
     return text + mistake.problem;
 }
 
+Mistake Sources::mistake(std::string_view path, std::string problem) const {
+    const std::string key(path.substr(0, path.find('[')));
+    for (std::string_view at = path; !at.empty();) {
+        if (const auto found = origins.find(std::string(at)); found != origins.end()) {
+            const auto& [line, flag] = found->second;
+            const bool is_flag = !flag.empty();
+            return {.file = is_flag ? "" : file,
+                    .line = line,
+                    .key = is_flag ? flag : key,
+                    .problem = std::move(problem)};
+        }
+        const std::size_t end = at.find_last_of(".[");
+        at = at.substr(0, end == std::string_view::npos ? 0 : end);
+    }
+    return {.file = file, .line = 0, .key = key, .problem = std::move(problem)};
+}
+
 ConfigOrMistakes parse_config(std::string_view text, std::string_view file_name) {
-    Reading reading{.file = std::string(file_name)};
+    Reading reading{.sources = {.file = std::string(file_name)}};
     if (!read_text(reading, text)) return std::unexpected(std::move(reading.mistakes));
     return settled(std::move(reading));
 }
@@ -67,8 +94,10 @@ ConfigOrMistakes parse_config(std::string_view text, std::string_view file_name)
 ConfigOrMistakes load_config(const std::string& path) { return make_config(path, {}); }
 
 ConfigOrMistakes make_config(std::optional<std::string> path, const Flags& flags) {
-    Reading reading{.file = path.value_or("")};
+    Reading reading{.sources = {.file = path.value_or("")}};
     if (path && !read_file(reading)) return std::unexpected(std::move(reading.mistakes));
+    for (PoolDraft& pool : reading.draft.pools)
+        if (pool.config.is_started()) pool.config.worker.folder = folder_of(*path);
     read_flags(reading, flags);
     return settled(std::move(reading));
 }

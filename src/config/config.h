@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,14 +80,14 @@ enum class Pin : std::uint8_t {
 struct GpuChoice {
     enum class Kind : std::uint8_t { unsaid, all, none, listed };
     Kind kind = Kind::unsaid;
-    std::vector<std::string> listed;  // indices, UUIDs or the beginning of one, MIG names
+    std::vector<std::string> listed;  // "0", a UUID or its beginning, a MIG device's name
     friend bool operator==(const GpuChoice&, const GpuChoice&) = default;
 };
 
 /// Workers that we start ourselves, one per lane. `command` is empty in pools of attached ones.
 struct WorkerConfig {
     std::string command;  // for /bin/sh; has {port} or {socket}, maybe {gpu} {gpus} {lane}
-    std::string folder;   // where it runs: the config file's; empty: that of `up`
+    std::string folder;   // where it runs: the config file's, absolute; empty: that of `up`
     GpuChoice gpus;
     std::uint32_t gpus_per_lane = 1;
     std::uint32_t lanes = 0;  // in all; 0: as many as the GPUs make, four without a GPU
@@ -95,6 +96,7 @@ struct WorkerConfig {
     friend bool operator==(const WorkerConfig&, const WorkerConfig&) = default;
 };
 
+/// The lanes of a started pool (PoolSettings::lanes) are known when it is laid out over the GPUs.
 struct PoolConfig {
     std::string name = "default";
     std::vector<WorkerUrl> attach;  // one lane each, in this order
@@ -106,6 +108,8 @@ struct PoolConfig {
     Duration health_timeout = 2s;
     ProofConfig proof;
     PoolSettings settings;
+
+    [[nodiscard]] bool is_started() const { return !worker.command.empty(); }
 };
 
 struct GateConfig {
@@ -143,19 +147,6 @@ struct CrashConfig {
     friend bool operator==(const CrashConfig&, const CrashConfig&) = default;
 };
 
-struct Config {
-    GateConfig gate;
-    LogConfig log;
-    CrashConfig crashes;
-    std::vector<PoolConfig> pools;  // in the file's order; at least one
-    Bytes bytes_max = gibibyte;
-    std::uint32_t arriving_max = 256;
-    std::uint32_t load_parallel_max = 0;  // 0: no limit
-};
-
-/// What the engine is told. `seed`: of the restart jitter.
-[[nodiscard]] Settings engine_settings(const Config&, std::uint64_t seed);
-
 struct Mistake {
     std::string file;  // "": a flag's mistake
     int line = 0;      // 0: no line
@@ -167,13 +158,42 @@ struct Mistake {
 /// file:line: key: problem, without the parts that are not there
 [[nodiscard]] std::string text_of(const Mistake&);
 
+/// Where a value was said.
+struct Origin {
+    int line = 0;
+    std::string flag;  // "": in the file
+};
+
+/// Where all of them were, so that who finds a mistake later names the place as well.
+struct Sources {
+    std::string file;
+    std::map<std::string, Origin> origins;  // by path: "gate.listen", "pool.chat.attach[1]"
+
+    /// Of the value at `path`. What was not said has the line of the table around it.
+    [[nodiscard]] Mistake mistake(std::string_view path, std::string problem) const;
+};
+
+struct Config {
+    GateConfig gate;
+    LogConfig log;
+    CrashConfig crashes;
+    std::vector<PoolConfig> pools;  // in the file's order; at least one
+    Bytes bytes_max = gibibyte;
+    std::uint32_t arriving_max = 256;
+    std::uint32_t load_parallel_max = 0;  // 0: no limit
+    Sources sources;
+};
+
+/// What the engine is told. `seed`: of the restart jitter.
+[[nodiscard]] Settings engine_settings(const Config&, std::uint64_t seed);
+
 using ConfigOrMistakes = std::expected<Config, std::vector<Mistake>>;
 
 [[nodiscard]] ConfigOrMistakes parse_config(std::string_view text, std::string_view file_name);
 [[nodiscard]] ConfigOrMistakes load_config(const std::string& path);
 
-/// The flags that override keys. `attach` makes the pool "default", or replaces the list of the
-/// file's only pool; `slots` is of the only pool too.
+/// The flags that override keys. `attach` and `worker` make the pool "default", or replace the
+/// workers of the file's only pool; `gpus` to `lanes` and `slots` are of the only pool too.
 struct Flags {
     std::vector<std::string> attach;
     std::optional<std::string> worker;

@@ -35,19 +35,21 @@ std::string header_of(const Section& section) {
 }
 
 bool is_needed(const Section& section, const Key& key) {
-    return section.prefix == "pool.*." && key.name == "attach";
+    return section.prefix == "pool.*." && key.name == "worker";
 }
 
 }  // namespace
 
 std::string example_text() {
     std::string text(opening);
+    std::string_view table;  // that the keys are in
     for (const Section& section : sections()) {
-        if (!section.prefix.empty()) {
+        if (!section.says.empty()) text += '\n' + prose(section.says);
+        if (section.prefix != table) {
             const bool is_optional = section.prefix == "pool.*.proof.";
-            text +=
-                '\n' + prose(section.says) + (is_optional ? "#" : "") + header_of(section) + '\n';
+            text += (is_optional ? "#" : "") + header_of(section) + '\n';
         }
+        table = section.prefix;
         for (const Key& key : section.keys) {
             text += '\n' + prose(key.says) + (is_needed(section, key) ? "" : "#");
             text += std::string(key.name) + " = " + shown_value(key, {});

@@ -4,6 +4,7 @@
 #include "config/assign.h"
 #include "config/places.h"
 #include "config/reading.h"
+#include "config/rows.h"
 #include "config/text.h"
 #include "config/tree.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 void read_flag(Reading& reading, const std::string& path, const std::string& flag,
                std::string_view pattern, const Node& node) {
-    reading.origins[path] = {.line = 0, .flag = flag};
+    reading.sources.origins[path] = {.line = 0, .flag = flag};
     for (Flaw& flaw : assign(*find_key(pattern), node, reading.draft))
         reading.wrong(path, std::move(flaw.problem));
 }
@@ -21,7 +22,7 @@ void read_flag(Reading& reading, const std::string& path, const std::string& fla
 PoolDraft* only_pool(Reading& reading, const std::string& flag) {
     auto& pools = reading.draft.pools;
     if (pools.size() > 1) {
-        reading.origins[flag] = {.line = 0, .flag = flag};
+        reading.sources.origins[flag] = {.line = 0, .flag = flag};
         reading.wrong(flag, "which pool is meant? The file has " + std::to_string(pools.size()) +
                                 "; say it there");
         return nullptr;
@@ -37,20 +38,64 @@ void read_pool_flag(Reading& reading, const std::string& key, const std::string&
     const std::string path = "pool." + reading.draft.pool.config.name + '.' + key;
     if (const auto* items = std::get_if<List>(&node.value))
         for (std::size_t i = 0; i < items->size(); ++i)
-            reading.origins[path + '[' + std::to_string(i) + ']'] = {.line = 0, .flag = flag};
+            reading.sources.origins[path + '[' + std::to_string(i) + ']'] = {.line = 0,
+                                                                             .flag = flag};
     read_flag(reading, path, flag, "pool.*." + key, node);
     std::swap(*pool, reading.draft.pool);
 }
 
+/// The workers that the file names for its only pool give way to those of a flag, with all that the
+/// file says of them.
+void forget_workers(Reading& reading) {
+    if (reading.draft.pools.size() != 1) return;
+    PoolConfig& pool = reading.draft.pools.front().config;
+    pool.attach.clear();
+    pool.worker.command.clear();
+    pool.worker.folder.clear();
+}
+
 void read_attach(Reading& reading, const std::vector<std::string>& urls) {
-    if (reading.draft.pools.size() == 1) reading.draft.pools.front().config.attach.clear();
+    if (reading.draft.pools.size() == 1)
+        for (const Key& key : worker_keys())  // are no mistakes beside --attach
+            reading.sources.origins.erase("pool." + reading.draft.pools.front().config.name + '.' +
+                                          std::string(key.name));
     List items;
     for (const std::string& url : urls) items.push_back({.value = url});
     read_pool_flag(reading, "attach", "--attach", {.value = std::move(items)});
 }
 
+/// "all", "none", "0,2"
+Node gpus_of(std::string_view text) {
+    if (text == "all" || text == "none") return {.value = std::string(text)};
+    List items;
+    for (bool is_last = false; !is_last;) {
+        const std::size_t comma = text.find(',');
+        is_last = comma == std::string_view::npos;
+        items.push_back({.value = std::string(text.substr(0, comma))});
+        text.remove_prefix(is_last ? 0 : comma + 1);
+    }
+    return {.value = std::move(items)};
+}
+
+void read_count(Reading& reading, const std::string& key, const std::string& flag,
+                const std::optional<std::uint32_t>& count) {
+    if (count) read_pool_flag(reading, key, flag, {.value = std::int64_t{*count}});
+}
+
+/// Without a pool they are about nothing, and that there is none is said elsewhere.
+void read_pool_flags(Reading& reading, const Flags& flags) {
+    if (!flags.attach.empty() || flags.worker) forget_workers(reading);
+    if (!flags.attach.empty()) read_attach(reading, flags.attach);
+    if (flags.worker) read_pool_flag(reading, "worker", "--worker", {.value = *flags.worker});
+    if (reading.draft.pools.empty()) return;
+    if (flags.gpus) read_pool_flag(reading, "gpus", "--gpus", gpus_of(*flags.gpus));
+    read_count(reading, "gpus_per_lane", "--gpus-per-lane", flags.gpus_per_lane);
+    read_count(reading, "lanes", "--lanes", flags.lanes);
+    read_count(reading, "slots", "--slots", flags.slots);
+}
+
 void read_host(Reading& reading, const std::string& text) {
-    reading.origins["gate.listen"] = {.line = 0, .flag = "--host"};
+    reading.sources.origins["gate.listen"] = {.line = 0, .flag = "--host"};
     auto host = parse_host(text);
     if (host)
         reading.draft.config.gate.listen.host = std::move(*host);
@@ -61,11 +106,9 @@ void read_host(Reading& reading, const std::string& text) {
 }  // namespace
 
 void read_flags(Reading& reading, const Flags& flags) {
-    if (!flags.attach.empty()) read_attach(reading, flags.attach);
+    read_pool_flags(reading, flags);
     if (flags.host) read_host(reading, *flags.host);
     if (flags.port) reading.draft.config.gate.listen.port = *flags.port;
-    if (flags.slots && (!reading.draft.pools.empty() || !flags.attach.empty()))
-        read_pool_flag(reading, "slots", "--slots", {.value = std::int64_t{*flags.slots}});
     if (flags.log_jobs)
         read_flag(reading, "log.jobs", "--log-jobs", "log.jobs", {.value = *flags.log_jobs});
     if (flags.log_starts) reading.draft.config.log.starts = true;

@@ -29,6 +29,12 @@ struct BoundsText {
     std::string operator()(const ListKey& key) const {
         return "at most " + std::to_string(key.max) + " " + std::string(key.form);
     }
+    std::string operator()(const GpusKey&) const {
+        return R"("all", "none", or a list such as [0, 1] or ["GPU-8f6a"])";
+    }
+    std::string operator()(const TableKey& key) const {
+        return "at most " + std::to_string(key.max) + " " + std::string(key.form);
+    }
 };
 
 struct ValueText {
@@ -41,6 +47,8 @@ struct ValueText {
     std::string operator()(const FlagKey& key) const { return key.at(draft) ? "true" : "false"; }
     std::string operator()(const TextKey& key) const { return std::string(key.shown); }
     std::string operator()(const ListKey& key) const { return std::string(key.shown); }
+    std::string operator()(const GpusKey&) const { return R"("all")"; }
+    std::string operator()(const TableKey& key) const { return std::string(key.shown); }
 };
 
 }  // namespace
@@ -50,11 +58,15 @@ std::span<const Section> sections() {
         Section{"", "", top_keys()},
         Section{"gate.", "The front door.", gate_keys()},
         Section{"queue.", "What may wait; the same for each pool.", queue_keys()},
-        Section{"log.", "The log of jobs.", log_keys()},
+        Section{"log.", "The logs: of jobs, and of what workers print.", log_keys()},
+        Section{"crashes.", "What is kept of workers that died.", crash_keys()},
         Section{"pool.*.",
                 "The lanes that serve one model. There may be several pools; their names are\n"
-                "1 to 64 of a-z, 0-9, dot, underscore and hyphen, and don't begin with a dot.",
+                "1 to 64 of a-z, 0-9, dot, underscore and hyphen, and don't begin with a dot.\n"
+                "Each has either workers that Turnpike starts, or workers to attach to.",
                 pool_keys()},
+        Section{"pool.*.", "The rest of a pool is for workers that Turnpike starts only.",
+                worker_keys()},
         Section{"pool.*.proof.",
                 "A request whose right answer is known, asked before a lane's first job, after\n"
                 "trouble and now and then: one of expect, expect_json, agree = true. Without this\n"

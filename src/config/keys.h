@@ -71,12 +71,29 @@ struct ListKey {
     std::string_view shown;
 };
 
+/// A word for them all, or a list of integers and strings.
+struct GpusKey {
+    GpuChoice& (*at)(Draft&);
+    std::size_t max;
+};
+
+/// A table of strings with names of the user's own.
+struct TableKey {
+    std::expected<void, std::string> (*take)(Draft&, const std::string& name, std::string_view);
+    std::size_t max;
+    std::string_view form;
+    std::string_view shown;
+};
+
 struct Key {
     std::string_view name;  // within its section
-    std::variant<TimeKey, SizeKey, CountKey, NumberKey, FlagKey, TextKey, ListKey> kind;
+    std::variant<TimeKey, SizeKey, CountKey, NumberKey, FlagKey, TextKey, ListKey, GpusKey,
+                 TableKey>
+        kind;
     std::string_view says;
 };
 
+/// Neighbours with the same prefix are one table of the file.
 struct Section {
     std::string_view prefix;  // of its keys' paths: "gate.", "pool.*.proof."
     std::string_view says;

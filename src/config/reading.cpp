@@ -11,10 +11,6 @@
 namespace turnpike {
 namespace {
 
-// Of keys that need no quotes; with others one could name what only the table of keys may say.
-constexpr std::string_view bare =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-
 /// A place in the file and its place in the table of keys, where pools are called "*".
 struct Spot {
     std::string path;
@@ -70,9 +66,9 @@ public:
 
     void read(const Table& table, const Spot& spot) {
         for (const auto& [key, node] : table) {
-            if (key.empty() || key.find_first_not_of(bare) != std::string::npos) {
+            if (!is_bare_key(key)) {  // could name what only the table of keys may say
                 const std::string path = spot.within(quoted(key)).path;
-                reading_.origins[path] = {.line = node.line};
+                reading_.sources.origins[path] = {.line = node.line};
                 reading_.wrong(path, "unknown key");
                 continue;
             }
@@ -82,7 +78,7 @@ public:
 
 private:
     void read(const Node& node, const Spot& spot) {
-        reading_.origins[spot.path] = {.line = node.line};
+        reading_.sources.origins[spot.path] = {.line = node.line};
         const auto* table = std::get_if<Table>(&node.value);
         if (const Key* key = find_key(spot.pattern)) return read_value(*key, node, spot);
         if (!is_group(spot.pattern)) return reading_.wrong(spot.path, unknown_key(spot));
@@ -96,17 +92,19 @@ private:
     void read_value(const Key& key, const Node& node, const Spot& spot) {
         if (const auto* items = std::get_if<List>(&node.value))
             for (std::size_t i = 0; i < items->size(); ++i)
-                reading_.origins[item_path(spot.path, i)] = {.line = (*items)[i].line};
+                reading_.sources.origins[spot.path + item_path(i)] = {.line = (*items)[i].line};
+        if (const auto* entries = std::get_if<Table>(&node.value))
+            for (const auto& [name, value] : *entries)
+                reading_.sources.origins[spot.path + entry_path(name)] = {.line = value.line};
         for (Flaw& flaw : assign(key, node, reading_.draft))
-            reading_.wrong(flaw.item ? item_path(spot.path, *flaw.item) : spot.path,
-                           std::move(flaw.problem));
+            reading_.wrong(spot.path + flaw.within, std::move(flaw.problem));
     }
 
     void read_pools(const Table& pools) {
         for (const auto& [name, node] : pools) {
             const Spot spot{"pool." + name, "pool.*"};
             if (!is_name(name)) {
-                reading_.origins["pool"] = {.line = node.line};
+                reading_.sources.origins["pool"] = {.line = node.line};
                 reading_.wrong("pool", quoted(name) + " is no name: " + std::string(name_rule));
                 continue;
             }
@@ -117,32 +115,14 @@ private:
         }
     }
 
-    static std::string item_path(const std::string& path, std::size_t item) {
-        return path + '[' + std::to_string(item) + ']';
-    }
-
     Reading& reading_;
 };
 
 }  // namespace
 
 void Reading::wrong(std::string_view path, std::string problem) {
-    const std::string key(path.substr(0, path.find('[')));
-    unsound.insert(key);
-    for (std::string_view at = path; !at.empty();) {
-        if (const auto found = origins.find(std::string(at)); found != origins.end()) {
-            const auto& [line, flag] = found->second;
-            const bool is_flag = !flag.empty();
-            mistakes.push_back({.file = is_flag ? "" : file,
-                                .line = line,
-                                .key = is_flag ? flag : key,
-                                .problem = std::move(problem)});
-            return;
-        }
-        const std::size_t end = at.find_last_of(".[");
-        at = at.substr(0, end == std::string_view::npos ? 0 : end);
-    }
-    mistakes.push_back({.file = file, .line = 0, .key = key, .problem = std::move(problem)});
+    unsound.insert(std::string(path.substr(0, path.find('['))));
+    mistakes.push_back(sources.mistake(path, std::move(problem)));
 }
 
 bool read_text(Reading& reading, std::string_view text) {
@@ -150,7 +130,7 @@ bool read_text(Reading& reading, std::string_view text) {
     if (table)
         Reader(reading).read(*table, {});
     else
-        reading.mistakes.push_back({.file = reading.file,
+        reading.mistakes.push_back({.file = reading.sources.file,
                                     .line = table.error().line,
                                     .key = "",
                                     .problem = std::move(table.error().problem)});

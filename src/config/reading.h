@@ -1,7 +1,6 @@
 // A configuration on its way: what has been understood, where it was said, and all that is wrong.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,21 +11,18 @@
 
 namespace turnpike {
 
-/// Where a value was said.
-struct Origin {
-    int line = 0;
-    std::string flag;  // "": in the file
-};
-
 struct Reading {
-    std::string file;
+    Sources sources;
     Draft draft;
-    std::map<std::string, Origin> origins;  // by path: "gate.listen", "pool.chat.attach[1]"
     std::vector<Mistake> mistakes;
     std::set<std::string> unsound;  // paths of values with mistakes
 
-    /// Of the value at `path`. What was not said has the line of the table around it.
+    /// Of the value at `path`.
     void wrong(std::string_view path, std::string problem);
+
+    [[nodiscard]] bool is_said(const std::string& path) const {
+        return sources.origins.contains(path);
+    }
 
     /// Nobody has found a mistake in that value yet.
     [[nodiscard]] bool is_sound(const std::string& path) const { return !unsound.contains(path); }

@@ -11,7 +11,9 @@ namespace turnpike {
 [[nodiscard]] std::span<const Key> gate_keys();
 [[nodiscard]] std::span<const Key> queue_keys();
 [[nodiscard]] std::span<const Key> log_keys();
+[[nodiscard]] std::span<const Key> crash_keys();
 [[nodiscard]] std::span<const Key> pool_keys();
+[[nodiscard]] std::span<const Key> worker_keys();  // that have no meaning for attached ones
 [[nodiscard]] std::span<const Key> proof_keys();
 
 }  // namespace turnpike

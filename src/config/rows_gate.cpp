@@ -23,6 +23,10 @@ auto& of_log(Draft& draft) {
     return draft.config.log.*Member;
 }
 template <auto Member>
+auto& of_crashes(Draft& draft) {
+    return draft.config.crashes.*Member;
+}
+template <auto Member>
 auto& of_queue(Draft& draft) {
     return draft.queue.*Member;
 }
@@ -122,6 +126,19 @@ constexpr std::array log{
         "The file is put aside and begun anew at this size."},
     Key{"keep", CountKey{of_log<&LogConfig::keep>, 0, 100}, "How many files put aside are kept."},
     Key{"starts", FlagKey{of_log<&LogConfig::starts>}, "Also a line when a job begins to run."},
+    Key{"lane_size_max", SizeKey{of_log<&LogConfig::lane_size_max>, Bytes{65536}, tebibyte},
+        "What a lane's workers print goes to a file of its own, put aside at this size."},
+    Key{"lane_keep", CountKey{of_log<&LogConfig::lane_keep>, 0, 100},
+        "How many of those files put aside are kept for each lane."},
+};
+
+constexpr std::array crashes{
+    Key{"keep", CountKey{of_crashes<&CrashConfig::keep>, 0, 1000},
+        "Reports that are kept, one for each death; 0 is none."},
+    Key{"inputs", FlagKey{of_crashes<&CrashConfig::inputs>},
+        "Also the bodies of the jobs that were aboard."},
+    Key{"input_max", SizeKey{of_crashes<&CrashConfig::input_max>, kibibyte, tebibyte},
+        "A body is cut at this size."},
 };
 
 }  // namespace
@@ -130,5 +147,6 @@ std::span<const Key> top_keys() { return top; }
 std::span<const Key> gate_keys() { return gate; }
 std::span<const Key> queue_keys() { return queue; }
 std::span<const Key> log_keys() { return log; }
+std::span<const Key> crash_keys() { return crashes; }
 
 }  // namespace turnpike

@@ -1,6 +1,7 @@
-// The keys of a pool. What only makes sense for workers that Turnpike starts itself comes with them.
+// The keys of a pool, whoever starts its workers.
 #include <array>
 
+#include "config/blanks.h"
 #include "config/places.h"
 #include "config/rows.h"
 #include "config/text.h"
@@ -92,12 +93,28 @@ Taken take_proof_text(Draft& draft, std::string_view text) {
     return {};
 }
 
+Taken take_worker(Draft& draft, std::string_view text) {
+    constexpr std::size_t length_max = 16384;
+    if (text.size() > length_max) return std::unexpected("is longer than 16KiB");
+    if (has_control_characters(text))
+        return std::unexpected("has a line break or another control character");
+    const int ways = int{has_blank(text, "port")} + int{has_blank(text, "socket")};
+    if (ways != 1)
+        return std::unexpected(ways == 0 ? "must say {port} (or {socket}), where the worker listens"
+                                         : "has both {port} and {socket}; one is enough");
+    draft.pool.config.worker.command = text;
+    return {};
+}
+
 constexpr std::array pool{
-    Key{"attach",
-        ListKey{take_attach, lanes_max, "URLs",
-                R"(["http://127.0.0.1:8001", "http://127.0.0.1:8002"])"},
-        "Workers that somebody else started, as http://host:port[/prefix]; each is a lane.\n"
-        "No default."},
+    Key{"worker",
+        TextKey{take_worker, "for /bin/sh, with {port} or {socket}",
+                R"("uvicorn app:app --port {port}")"},
+        "The command that starts an HTTP server, once for each lane, in the folder of this file.\n"
+        "Filled in: {port} or {socket} (a Unix socket's path), {gpu}, {gpus}, {lane}. No default."},
+    Key{"attach", ListKey{take_attach, lanes_max, "URLs", "[]"},
+        "Instead of that: workers that somebody else started, each a lane, such as\n"
+        "[\"http://127.0.0.1:8001\", \"http://127.0.0.1:8002/prefix\"]."},
     Key{"default", FlagKey{of_config<&PoolConfig::is_default>},
         "Takes the jobs that name no pool. The only pool does so anyway."},
     Key{"models", ListKey{take_model, list_max, "names", "[]"},
@@ -111,9 +128,10 @@ constexpr std::array pool{
         "Such requests at once on a lane; more are refused with 503."},
     Key{"job_timeout", TimeKey{of_settings<&PoolSettings::job_timeout>, 1ms, long_time},
         "From a job's start, or the last byte of its answer, to 504."},
-    Key{"cancel", TextKey{take_cancel, R"("finish" or "close")", R"("finish")"},
-        "A running job that nobody wants any more may finish, or its connection is closed.\n"
-        "Default: finish with one slot, close with more."},
+    Key{"cancel", TextKey{take_cancel, R"("finish", "close" or "kill")", R"("finish")"},
+        "A running job that nobody wants any more may finish, or its connection is closed, or its\n"
+        "worker is killed (one slot, and Turnpike started it). Default: finish with one slot,\n"
+        "close with more."},
     Key{"cancel_grace", TimeKey{of_settings<&PoolSettings::cancel_grace>, 1ms, long_time},
         "How long a cancelled job may go on before its lane is given up."},
     Key{"retry", FlagKey{of_settings<&PoolSettings::retry>},

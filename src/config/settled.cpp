@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/reading.h"
+#include "config/rows.h"
 #include "config/text.h"
 
 namespace turnpike {
@@ -32,7 +33,7 @@ void check_order(Reading& reading, const Pair<Amount>& pair) {
     const auto& [lesser_path, lesser, greater_path, greater] = pair;
     if (lesser <= greater || !reading.is_sound(lesser_path) || !reading.is_sound(greater_path))
         return;
-    const bool is_said = reading.origins.contains(lesser_path);  // else its default is in the way
+    const bool is_said = reading.is_said(lesser_path);  // else its default is in the way
     reading.wrong(is_said ? lesser_path : greater_path, lesser_path + " (" + text_of(lesser) +
                                                             ") must not be above " + greater_path +
                                                             " (" + text_of(greater) + ")");
@@ -44,19 +45,34 @@ void check_sizes(Reading& reading) {
         reading, {"gate.body_max", config.gate.body_max, "queue.bytes_max", config.bytes_max});
 }
 
-void check_there_are_workers(Reading& reading) {
-    if (reading.draft.pools.empty() && reading.is_sound("pool")) {
-        const bool by_flags = reading.file.empty();
-        reading.wrong(by_flags ? "--attach" : "pool",
-                      "there is no pool: name workers with --attach http://127.0.0.1:8001, or in a "
-                      "config file's [pool.NAME]");
-    }
-    for (const PoolDraft& pool : reading.draft.pools) {
-        const std::string path = path_of(pool, "attach");
-        if (pool.config.attach.empty() && reading.is_sound(path) &&
-            reading.is_sound("pool." + pool.config.name))
-            reading.wrong(path, "needs at least one worker, such as \"http://127.0.0.1:8001\"");
-    }
+void check_there_are_pools(Reading& reading) {
+    if (!reading.draft.pools.empty() || !reading.is_sound("pool")) return;
+    reading.wrong(reading.sources.file.empty() ? "--worker" : "pool",
+                  "there is no pool: start workers with --worker 'uvicorn app:app --port {port}', "
+                  "or name some that run with --attach http://127.0.0.1:8001, or write a "
+                  "[pool.NAME] into a config file");
+}
+
+/// Each pool either starts its workers or attaches to some.
+void check_workers(Reading& reading, const PoolDraft& pool) {
+    const bool attaches = !pool.config.attach.empty();
+    const std::string path = "pool." + pool.config.name;
+    const bool are_sound = reading.is_sound(path) && reading.is_sound(path_of(pool, "worker")) &&
+                           reading.is_sound(path_of(pool, "attach"));
+    if (pool.config.is_started() && attaches)
+        reading.wrong(path_of(pool, "worker"),
+                      "a pool has either workers that Turnpike starts (worker) or workers that "
+                      "somebody else started (attach), not both");
+    else if (!pool.config.is_started() && !attaches && are_sound)
+        reading.wrong(
+            path, R"(has no workers: say worker = "uvicorn app:app --port {port}", or attach = )"
+                  R"(["http://127.0.0.1:8001"])");
+    if (pool.config.is_started() || !attaches) return;
+    for (const Key& key : worker_keys())
+        if (const std::string at = path_of(pool, key.name); reading.is_said(at))
+            reading.wrong(at,
+                          "has no meaning for attached workers: Turnpike neither starts nor ends "
+                          "them");
 }
 
 /// Things that only one pool may have, and only once.
@@ -71,8 +87,8 @@ public:
 
 private:
     [[nodiscard]] std::string place_of(const std::string& path) const {
-        const auto origin = reading_.origins.find(path);
-        if (origin != reading_.origins.end() && !origin->second.flag.empty())
+        const auto origin = reading_.sources.origins.find(path);
+        if (origin != reading_.sources.origins.end() && !origin->second.flag.empty())
             return origin->second.flag;
         return path.substr(0, path.find('['));
     }
@@ -109,9 +125,12 @@ void check_defaults(Reading& reading) {
 
 void check_pool(Reading& reading, const PoolDraft& pool) {
     const PoolSettings& settings = pool.config.settings;
-    if (pool.cancel == CancelPolicy::kill)
+    if (pool.cancel == CancelPolicy::kill && !pool.config.attach.empty())
         reading.wrong(path_of(pool, "cancel"),
                       R"(attached workers can't be killed: use "finish" or "close")");
+    else if (pool.cancel == CancelPolicy::kill && settings.slots > 1)
+        reading.wrong(path_of(pool, "cancel"),
+                      R"("kill" needs slots = 1: the other jobs aboard would die too)");
     check_order<Duration>(reading,
                           {path_of(pool, "restart_delay_min"), settings.restart_delay_min,
                            path_of(pool, "restart_delay_max"), settings.restart_delay_max});
@@ -150,8 +169,9 @@ ProofConfig settled_proof(PoolDraft& pool) {
 PoolConfig settled_pool(PoolDraft pool, const PoolSettings& queue) {
     pool.config.proof = settled_proof(pool);
     PoolSettings& settings = pool.config.settings;
-    settings.lanes = static_cast<std::uint32_t>(pool.config.attach.size());
-    settings.ownership = Ownership::attached;
+    const bool is_started = pool.config.is_started();
+    if (!is_started) settings.lanes = static_cast<std::uint32_t>(pool.config.attach.size());
+    settings.ownership = is_started ? Ownership::owned : Ownership::attached;
     settings.queue_jobs_max = queue.queue_jobs_max;
     settings.queue_wait_max = queue.queue_wait_max;
     settings.age_step = queue.age_step;
@@ -165,10 +185,11 @@ PoolConfig settled_pool(PoolDraft pool, const PoolSettings& queue) {
 
 ConfigOrMistakes settled(Reading reading) {
     check_sizes(reading);
-    check_there_are_workers(reading);
+    check_there_are_pools(reading);
     check_claims(reading);
     check_defaults(reading);
     for (const PoolDraft& pool : reading.draft.pools) {
+        check_workers(reading, pool);
         check_pool(reading, pool);
         check_proof(reading, pool);
     }
@@ -177,6 +198,7 @@ ConfigOrMistakes settled(Reading reading) {
         return std::unexpected(std::move(reading.mistakes));
     }
     Config config = std::move(reading.draft.config);
+    config.sources = std::move(reading.sources);
     for (PoolDraft& pool : reading.draft.pools)
         config.pools.push_back(settled_pool(std::move(pool), reading.draft.queue));
     return config;

@@ -17,6 +17,12 @@ std::string quoted(std::string_view text) {
     return result.append(text.size() > length_max ? "…\"" : "\"");
 }
 
+bool is_bare_key(std::string_view text) {
+    constexpr std::string_view bare =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    return !text.empty() && text.find_first_not_of(bare) == std::string_view::npos;
+}
+
 bool has_control_characters(std::string_view text) { return std::ranges::any_of(text, is_control); }
 
 }  // namespace turnpike

@@ -1,13 +1,12 @@
 #include "gate/control.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "gate/log_pages.h"
 
 namespace turnpike::control {
 
@@ -17,13 +16,6 @@ using Refused = std::unexpected<OwnRefusal>;
 
 View view_of(const OwnRequest& request) {
     return request.sights.engine.view(request.sights.clock.now());
-}
-
-std::optional<std::uint64_t> number_in(std::string_view text) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
-    if (error != std::errc() || end != text.end()) return std::nullopt;
-    return number;
 }
 
 std::string lanes_there_are(std::size_t count) {
@@ -39,8 +31,8 @@ std::string pools_there_are(const std::vector<PoolConfig>& pools) {
 
 std::expected<LaneId, OwnRefusal> lane_of(const OwnRequest& request) {
     const View view = view_of(request);
-    const auto number = number_in(request.name);
-    if (!number || *number >= view.lanes.size())
+    const auto number = turnpike::lane_of(request.name, view.lanes.size());
+    if (!number)
         return Refused({Problem::no_lane_of_that_name, lanes_there_are(view.lanes.size())});
     if (view.shutting_down) return Refused(Problem::shutting_down);
     return view.lanes[*number].lane;

@@ -27,6 +27,8 @@ Gate::Gate(Surroundings surroundings, const Address& bound)
               .engine = around_.engine,
               .recent = recent_,
               .lanes = around_.lanes,
+              .crashes = around_.crashes,
+              .log_of = around_.log_of,
               .names = names_,
               .clock = around_.clock,
               .started = around_.clock.now(),

@@ -24,7 +24,9 @@
 #include "gate/patience.h"
 #include "os/clock.h"
 #include "stream/exchange.h"
+#include "telemetry/crash_shelf.h"
 #include "telemetry/lane_facts.h"
+#include "telemetry/lane_log.h"
 #include "telemetry/log_sink.h"
 #include "telemetry/recent_jobs.h"
 
@@ -42,6 +44,8 @@ public:
         KeyFile& keys;
         LogSink& log;
         const std::vector<LaneFacts>& lanes;
+        const CrashShelf& crashes;
+        std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
         std::function<void(const Event&)> deliver;
         std::uint64_t secret = 0;                                            // of the job names
         std::function<std::optional<std::string>(LaneId)> stacks = nullptr;  // see Sights

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gate/control.h"
+#include "gate/log_pages.h"
 #include "gate/pages.h"
 
 namespace turnpike {
@@ -52,6 +53,24 @@ OwnAnswered cancel(const OwnRequest& request) {
                                    : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
 }
 
+OwnAnswered lane_log(const OwnRequest& request) {
+    const auto lane = lane_of(request.name, request.sights.lanes.size());
+    if (!lane) return std::unexpected(Problem::no_lane_of_that_name);
+    const auto wanted = wanted_lines(request.query);
+    if (!wanted) return std::unexpected(Problem::bad_query);
+    return OwnAnswer{.body = lane_log_page(*lane, request.sights.log_of(*lane), *wanted)};
+}
+
+OwnAnswered crashes(const OwnRequest& request) {
+    return OwnAnswer{.body = crashes_page(request.sights.crashes)};
+}
+
+OwnAnswered crash(const OwnRequest& request) {
+    const CrashShelf::Crash* found = request.sights.crashes.find(request.name);
+    if (found == nullptr) return std::unexpected(Problem::no_crash);
+    return OwnAnswer{.body = found->page};
+}
+
 constexpr std::array routes{
     OwnRoute{http::Method::get, "/-/healthz", Rule::anybody, healthz},
     OwnRoute{http::Method::get, "/-/readyz", Rule::anybody, readyz},
@@ -59,6 +78,9 @@ constexpr std::array routes{
     OwnRoute{http::Method::get, "/-/jobs", Rule::member, jobs},
     OwnRoute{http::Method::get, "/-/jobs/*", Rule::member, job},
     OwnRoute{http::Method::delete_, "/-/jobs/*", Rule::member, cancel},
+    OwnRoute{http::Method::get, "/-/lanes/*/log", Rule::admin, lane_log},
+    OwnRoute{http::Method::get, "/-/crashes", Rule::admin, crashes},
+    OwnRoute{http::Method::get, "/-/crashes/*", Rule::admin, crash},
     OwnRoute{http::Method::post, "/-/lanes/*/restart", Rule::admin, control::restart_lane},
     OwnRoute{http::Method::post, "/-/lanes/*/drain", Rule::admin, control::drain_lane},
     OwnRoute{http::Method::post, "/-/lanes/*/resume", Rule::admin, control::resume_lane},

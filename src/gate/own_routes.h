@@ -18,7 +18,9 @@
 #include "gate/job_name.h"
 #include "gate/problem.h"
 #include "os/clock.h"
+#include "telemetry/crash_shelf.h"
 #include "telemetry/lane_facts.h"
+#include "telemetry/lane_log.h"
 #include "telemetry/recent_jobs.h"
 
 namespace turnpike {
@@ -29,6 +31,8 @@ struct Sights {
     const Engine& engine;
     const RecentJobs& recent;
     const std::vector<LaneFacts>& lanes;
+    const CrashShelf& crashes;
+    std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
     const JobNames& names;
     Clock& clock;
     Instant started;

@@ -46,10 +46,11 @@ void append_usual(JsonWriter& json, const PoolView& pool) {
     pool.usual_run == Duration::zero() ? json.value(nullptr) : json.value(pool.usual_run);
 }
 
+/// What its lanes run.
 std::string model_of(const PoolConfig& pool) {
-    if (!pool.worker.command.empty()) return pool.worker.command;
-    const std::size_t workers = pool.attach.size();
-    return fmt::format("attached: {} worker{}", workers, workers == 1 ? "" : "s");
+    if (pool.is_started()) return pool.worker.command;
+    return fmt::format("attached: {} worker{}", pool.attach.size(),
+                       pool.attach.size() == 1 ? "" : "s");
 }
 
 void append_pool(JsonWriter& json, const Sights& sights, const View& view, const PoolView& pool) {

@@ -15,6 +15,7 @@ namespace turnpike {
 enum class Problem : std::uint8_t {
     malformed,             // 400: the request is not valid HTTP/1.1
     bad_header,            // 400: a Turnpike-… field that makes no sense
+    bad_query,             // 400: after the ? of an own route
     bad_json,              // 400: `models` picks the pool, and the body is not JSON
     target_too_long,       // 414
     head_too_large,        // 431
@@ -32,6 +33,7 @@ enum class Problem : std::uint8_t {
     no_route,              // 404: under /-/
     method_not_allowed,    // 405
     no_job,                // 404
+    no_crash,              // 404
     no_pool,               // 404
     no_lane_of_that_name,  // 404: Turnpike-Lane, /-/lanes/N
     queue_full,            // 429

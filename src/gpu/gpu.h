@@ -21,8 +21,9 @@ struct Gpu {
 
 /// What there is to serve on.
 struct Machine {
-    std::vector<Gpu> gpus;  // by index; already narrowed to what CUDA_VISIBLE_DEVICES allows
+    std::vector<Gpu> gpus;  // narrowed to what CUDA_VISIBLE_DEVICES allows, in its order
     std::string no_gpus;    // why there are none, as a sentence; empty if there are some
+    std::string remark;     // what CUDA_VISIBLE_DEVICES hides by mistake; mostly empty
 };
 
 }  // namespace turnpike

@@ -43,6 +43,7 @@ public:
     /// Removes the socket and gives the lock back. Does nothing in a forked child.
     ~RuntimeFolder();
 
+    [[nodiscard]] const std::string& path() const { return path_; }
     /// The full path of a file in it, such as "socket".
     [[nodiscard]] std::string path_of(std::string_view file) const;
 

@@ -16,7 +16,7 @@ void clean(Exchange& exchange) {
     exchange.job = {};
     for (std::string* text : {&exchange.target, &exchange.fields})
         empty_and_keep(*text, kept_text_max);
-    exchange.trouble = {};
+    exchange.trouble.clear();
     exchange.body.clear();
     exchange.answer.clear();
 }

@@ -31,7 +31,7 @@ struct Exchange {
 
     // written by the supervisor, for the latest attempt
     Generation generation;
-    std::string_view trouble;  // how the latest attempt broke; empty: it did not
+    std::string trouble;  // how the latest attempt broke; empty: it did not
     Answer answer;
 };
 

@@ -2,11 +2,13 @@
 //
 //   attached            one lane per URL
 //   on GPUs             one lane per gpus_per_lane of them, in order; with `lanes = N` that many, going
-//                       round the GPUs again where N asks for more lanes than they make
+//                       round the GPUs again where N asks for more lanes than they make (four lanes on
+//                       one GPU), leaving the last ones idle where it asks for fewer
 //   without a GPU       `lanes` CPU lanes, four unless it is said
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <utility>
@@ -22,17 +24,19 @@ inline constexpr std::uint32_t cpu_lanes = 4;
 /// One lane. LaneIds follow the order of the plan.
 struct LanePlan {
     std::size_t pool = 0;
-    const WorkerUrl* url = nullptr;  // attached; else a worker that we start
+    const WorkerUrl* url = nullptr;  // attached: in Config::pools; else a worker that we start
     std::vector<Gpu> gpus;           // none: a CPU lane, or attached
 };
 
-/// Also writes each pool's PoolSettings::lanes. Mistakes: a GPU that is not there, too few of them,
-/// several pools of which one does not say which GPUs are its own, more lanes than lanes_max.
+/// Also writes each pool's PoolSettings::lanes. Mistakes: a GPU that is not there or is listed twice,
+/// too few of them, several pools of which one does not say which GPUs are its own, more lanes than
+/// lanes_max. Pools that list the same GPU share it.
 [[nodiscard]] std::expected<std::vector<LanePlan>, std::vector<Mistake>> plan_lanes(
     Config& config, const Machine& machine);
 
-/// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as `pin` says; a CPU lane that is there although the
-/// machine has GPUs sees none of them. Then TURNPIKE_LANE and TURNPIKE_POOL, then the pool's `env`.
+/// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as `pin` says (MIG devices have names only); a CPU lane
+/// that is there although the machine has GPUs sees none of them. Then TURNPIKE_LANE and
+/// TURNPIKE_POOL, then the pool's `env`.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> lane_environment(
     const PoolConfig& pool, const LanePlan& lane, std::size_t lane_number, const Machine& machine);
 
@@ -42,8 +46,9 @@ struct Blanks {
     std::string socket;
 };
 
-/// The command with its {words} filled in: {port}, {socket} (quoted for the shell), {gpu} (the index
-/// of the first one; "cpu"), {gpus} ("0,1"; "cpu"), {lane}. Any other brace is left alone.
+/// The command with its {words} filled in: {port}, {socket} (quoted for the shell where it must be),
+/// {gpu} (the index of the first one, a MIG device's name; "cpu"), {gpus} ("0,1"; "cpu"), {lane}. Any
+/// other brace is left alone, "${port}" too.
 [[nodiscard]] std::string filled_command(const std::string& command, const LanePlan& lane,
                                          std::size_t lane_number, const Blanks& blanks);
 

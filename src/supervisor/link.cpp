@@ -10,6 +10,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/ip/tcp.hpp>
 
 #include "base/check.h"
 #include "base/give_back.h"
@@ -207,7 +208,7 @@ bool Link::flush(std::string_view first, std::string_view second) {
 
 void Link::wait_to_write() {
     is_writing_ = true;
-    socket_.async_wait(asio::ip::tcp::socket::wait_write,
+    socket_.async_wait(asio::socket_base::wait_write,
                        [self = shared_from_this(), life = life_](error_code error) {
                            if (life != self->life_ || error) return;
                            self->is_writing_ = false;

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "http/body_decoder.h"
@@ -29,7 +29,8 @@ namespace turnpike {
 
 /// Where a worker listens. Names are resolved before; the endpoint that answered last goes first.
 struct Destination {
-    std::vector<boost::asio::ip::tcp::endpoint> endpoints;
+    std::vector<boost::asio::generic::stream_protocol::endpoint>
+        endpoints;  // TCP, or a Unix socket
     std::size_t preferred = 0;
 };
 
@@ -109,7 +110,7 @@ private:
     void break_off(Break why, http::Fault fault = http::Fault::none);
     void drop_socket();
 
-    boost::asio::ip::tcp::socket socket_;
+    boost::asio::generic::stream_protocol::socket socket_;
     boost::asio::steady_timer connect_timer_;
     Destination& destination_;
     const Store& store_;

@@ -103,7 +103,9 @@ void Ride::answer_broke(Break why, http::Fault fault) {
     const AttemptId attempt = attempt_;
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     const bool is_delivered = why != Break::refused && why != Break::no_link;
-    end(attempt, is_delivered ? Verdict::broken : Verdict::undelivered);
+    if (attempt_ != attempt) return;
+    verdict_ = is_delivered ? Verdict::broken : Verdict::undelivered;
+    host_.broke(*this);
 }
 
 /// Telling the answer may show that its client is gone; then the attempt was stopped for that, and

@@ -26,6 +26,9 @@ public:
         Clock& clock;
         const Deliver& deliver;
         std::function<void(Ride&)> ended;  // before the engine hears of it
+        /// Its link broke. Whoever takes it calls conclude() or stop(), at once or later: the worker
+        /// may be dying, and how it died says more than a closed connection.
+        std::function<void(Ride&)> broke = [](Ride& ride) { ride.conclude(); };
     };
 
     Ride(const Host& host, std::shared_ptr<Link> link);
@@ -36,10 +39,13 @@ public:
     /// `prefix`: put before the target. `number`: of the attempt.
     void start(ExchangePtr exchange, AttemptId attempt, std::uint32_t number,
                std::string_view prefix);
+    /// After `broke`: the engine hears of it.
+    void conclude() { end(attempt_, verdict_); }
     /// Closes the link; the engine hears nothing. Gives the exchange back.
     ExchangePtr stop();
 
     [[nodiscard]] AttemptId attempt() const { return attempt_; }
+    [[nodiscard]] const ExchangePtr& exchange() const { return exchange_; }
     [[nodiscard]] Link& link() { return *link_; }
     [[nodiscard]] Instant idle_since() const { return moved_at_; }
     ExchangePtr take_exchange() { return std::move(exchange_); }

@@ -2,50 +2,149 @@
 
 #include <utility>
 
+#include <fmt/format.h>
 #include <boost/asio/post.hpp>
 
-namespace turnpike {
+#include "os/cgroup.h"
+#include "os/leftovers.h"
+#include "os/spawn.h"
+#include "supervisor/attached_worker.h"
+#include "supervisor/stacks.h"
 
-Supervisor::Supervisor(WorkerSurroundings surroundings, const Config& config)
-    : surroundings_(std::move(surroundings)), config_(config) {
-    for (std::size_t pool = 0; pool < config.pools.size(); ++pool)
-        for (const WorkerUrl& url : config.pools[pool].attach)
-            posts_.push_back({.pool = pool, .url = &url});
+namespace turnpike {
+namespace {
+
+/// What workers inherit. Python shall not hold its output back: the last words of a crash are in it.
+std::vector<std::string> for_workers(std::vector<std::string> environment) {
+    std::erase_if(environment,
+                  [](const std::string& entry) { return entry.starts_with("TURNPIKE_KEY"); });
+    if (!has_variable(environment, "PYTHONUNBUFFERED"))
+        set_variable(environment, "PYTHONUNBUFFERED", "1");
+    return environment;
+}
+
+bool is_started(const LanePlan& lane) { return lane.url == nullptr; }
+
+}  // namespace
+
+Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
+    : surroundings_(std::move(surroundings)),
+      site_(std::move(site)),
+      children_(surroundings_.loop),
+      gpus_({.loop = surroundings_.loop,
+             .driver = site_.driver,
+             .plan = site_.plan,
+             .lanes = surroundings_.lanes,
+             .deliver = surroundings_.deliver}),
+      process_table_(surroundings_.loop, "tp-look"),
+      started_(site_.plan.size()),
+      premises_{.children = children_,
+                .gpus = gpus_,
+                .process_table = process_table_,
+                .machine = site_.machine,
+                .crashes = site_.config.crashes,
+                .folder = site_.folder,
+                .mark = site_.mark,
+                .environment = for_workers(site_.environment),
+                .cgroup_home = cgroup_home(),
+                .open_files = site_.open_files,
+                .random = site_.random,
+                .crashed = site_.crashed,
+                .processes_changed = [this] { write_processes(); }} {
+    for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
+        outputs_.emplace_back();
+        if (!is_started(site_.plan[lane])) continue;
+        const LogConfig& log = site_.config.log;
+        outputs_.back() = std::make_unique<LaneOutput>(
+            LaneOutput::Surroundings{.loop = surroundings_.loop,
+                                     .disk = surroundings_.background,
+                                     .clock = surroundings_.clock,
+                                     .on_output =
+                                         [this, lane] {
+                                             if (const auto worker = started_[lane].lock())
+                                                 worker->printed();
+                                         }},
+            LogFile{.path = site_.logs.empty() ? "" : fmt::format("{}/{}.log", site_.logs, lane),
+                    .size_max = log.lane_size_max,
+                    .keep = log.lane_keep});
+    }
+    gpus_.start();
 }
 
 Supervisor::~Supervisor() = default;
 
+Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
+    const std::size_t lane = action.lane.value;
+    const LanePlan& plan = site_.plan.at(lane);
+    const PoolConfig& pool = site_.config.pools[plan.pool];
+    auto groups = groups_of(plan.pool, action.generation);
+    if (!is_started(plan))
+        return std::make_shared<AttachedWorker>(surroundings_, action, pool, *plan.url,
+                                                std::move(groups));
+    auto worker = std::make_shared<StartedWorker>(
+        surroundings_, premises_, action,
+        StartedWorker::Lane{
+            .pool = pool, .plan = plan, .output = *outputs_[lane], .groups = std::move(groups)});
+    started_[lane] = worker;
+    return worker;
+}
+
 void Supervisor::carry_out(const StartWorker& action) {
-    const Post& post = posts_.at(action.lane.value);
-    const auto worker =
-        std::make_shared<AttachedWorker>(surroundings_, action, config_.pools[post.pool], *post.url,
-                                         groups_of(post.pool, action.generation));
-    place_of(action.worker) = {.id = action.worker, .worker = worker};
+    const WorkerPtr worker = make(action);
+    Place& place = place_of(action.worker);
+    // Its own callback may be what led here: the last worker of this place goes when the stack is
+    // empty.
+    boost::asio::post(surroundings_.loop, [last = std::move(place.worker)] {});
+    place = {.id = action.worker, .worker = worker};
     worker->start();
 }
 
+void Supervisor::carry_out(const StopWorker& action) {
+    if (Worker* worker = find(action.worker)) worker->stop(action.reason);
+}
+
+void Supervisor::carry_out(const KillWorker& action) {
+    if (Worker* worker = find(action.worker)) worker->kill(action.reason);
+}
+
 void Supervisor::carry_out(const SendJob& action) {
-    if (AttachedWorker* worker = find(action.worker)) worker->send(action);
+    if (Worker* worker = find(action.worker)) worker->send(action);
 }
 
 void Supervisor::carry_out(const CancelAttempt& action) {
-    if (AttachedWorker* worker = find(action.worker)) worker->cancel(action.attempt);
+    if (Worker* worker = find(action.worker)) worker->cancel(action.attempt);
 }
 
 void Supervisor::carry_out(const ProbeWorker& action) {
-    if (AttachedWorker* worker = find(action.worker)) worker->probe(action.probe);
+    if (Worker* worker = find(action.worker)) worker->probe(action.probe);
 }
 
 void Supervisor::carry_out(const ProveWorker& action) {
-    if (AttachedWorker* worker = find(action.worker)) worker->prove(action.proof);
+    if (Worker* worker = find(action.worker)) worker->prove(action.proof);
 }
 
-void Supervisor::end(WorkerId id) {
-    if (find(id) == nullptr) return;
-    const WorkerPtr worker = std::exchange(place_of(id).worker, nullptr);
-    worker->end();
-    // Its own callback may be what led here: it goes when the stack is empty.
-    boost::asio::post(surroundings_.loop, [worker] {});
+void Supervisor::note(const ReportSlowJob& report) {
+    for (std::size_t lane = 0; lane < started_.size(); ++lane)
+        if (const auto worker = started_[lane].lock(); worker && worker->id() == report.worker)
+            std::ignore = dump_stacks(LaneId{lane});
+}
+
+std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
+    const auto worker = lane.value < started_.size() ? started_[lane.value].lock() : nullptr;
+    if (worker == nullptr) return "its worker was not started by Turnpike";
+    if (worker->guard() == 0) return "its worker does not run now";
+    return turnpike::dump_stacks({.root = worker->guard(), .environment = premises_.environment},
+                                 children_, *outputs_[lane.value]);
+}
+
+const LaneLog* Supervisor::log_of(std::size_t lane) const {
+    return lane < outputs_.size() && outputs_[lane] != nullptr ? &outputs_[lane]->log() : nullptr;
+}
+
+std::string Supervisor::log_problem() const {
+    for (const auto& output : outputs_)
+        if (output != nullptr && !output->problem().empty()) return output->problem();
+    return {};
 }
 
 Supervisor::Place& Supervisor::place_of(WorkerId worker) {
@@ -54,7 +153,7 @@ Supervisor::Place& Supervisor::place_of(WorkerId worker) {
     return places_[place];
 }
 
-AttachedWorker* Supervisor::find(WorkerId worker) {
+Worker* Supervisor::find(WorkerId worker) {
     const Place& place = place_of(worker);
     return place.id == worker ? place.worker.get() : nullptr;
 }
@@ -63,6 +162,24 @@ std::shared_ptr<AnswerGroups> Supervisor::groups_of(std::size_t pool, Generation
     auto& groups = groups_[{pool, generation}];
     if (groups == nullptr) groups = std::make_shared<AnswerGroups>();
     return groups;
+}
+
+/// For the next gate, in case that this one is killed.
+void Supervisor::write_processes() {
+    KnownProcesses known;
+    for (const Place& place : places_) {
+        const auto* worker = dynamic_cast<const StartedWorker*>(place.worker.get());
+        if (worker == nullptr) continue;
+        known.processes.insert(known.processes.end(), worker->known_processes().begin(),
+                               worker->known_processes().end());
+        if (!worker->group().empty() && !worker->is_over()) known.groups.push_back(worker->group());
+    }
+    surroundings_.background.run(
+        [folder = site_.folder, known = std::move(known)] {
+            write_known(folder, known);
+            return 0;
+        },
+        [](int) {});
 }
 
 }  // namespace turnpike

@@ -1,40 +1,67 @@
 // The supervisor: carries out what the engine wants of workers, and tells it what they do.
-//
-// For now all workers are attached ones. Workers that we start ourselves join here.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
 #include "core/action.h"
-#include "supervisor/attached_worker.h"
+#include "gpu/driver.h"
+#include "os/background.h"
+#include "os/children.h"
+#include "supervisor/gpu_watch.h"
+#include "supervisor/lane_output.h"
+#include "supervisor/lane_plan.h"
+#include "supervisor/started_worker.h"
+#include "supervisor/worker.h"
 
 namespace turnpike {
 
 class Supervisor {
 public:
-    Supervisor(WorkerSurroundings surroundings, const Config& config);
+    struct Site {
+        const Config& config;
+        const Machine& machine;
+        const std::vector<LanePlan>& plan;
+        std::optional<GpuDriver> driver;       // none: there is no GPU
+        std::string folder;                    // the runtime folder
+        std::string mark;                      // TURNPIKE_RUN
+        std::string logs;                      // the folder of the lanes' logs; empty: none
+        std::vector<std::string> environment;  // of `up`
+        std::uint64_t open_files = 0;          // soft limit of workers
+        std::function<std::uint64_t()> random;
+        std::function<void(CrashReport)> crashed;
+    };
+    Supervisor(WorkerSurroundings surroundings, Site site);
     ~Supervisor();
 
     void carry_out(const StartWorker& action);
-    void carry_out(const StopWorker& action) { end(action.worker); }
-    void carry_out(const KillWorker& action) { end(action.worker); }
+    void carry_out(const StopWorker& action);
+    void carry_out(const KillWorker& action);
     void carry_out(const SendJob& action);
     void carry_out(const CancelAttempt& action);
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
+    /// Dumps the stacks of the worker that runs it.
+    void note(const ReportSlowJob& report);
+
+    /// Of a lane's worker, into its log. Something: why not.
+    std::optional<std::string> dump_stacks(LaneId lane);
+
+    /// nullptr: no such lane, or its workers are not ours.
+    [[nodiscard]] const LaneLog* log_of(std::size_t lane) const;
+    /// Why some log does not get onto the disk; empty: all do.
+    [[nodiscard]] std::string log_problem() const;
+    /// A driver call does not come back, so that the process can't be ended by its last line.
+    [[nodiscard]] bool hangs() const { return gpus_.hangs(); }
 
 private:
-    using WorkerPtr = std::shared_ptr<AttachedWorker>;
-    struct Post {  // where a lane's workers stand
-        std::size_t pool = 0;
-        const WorkerUrl* url = nullptr;
-    };
+    using WorkerPtr = std::shared_ptr<Worker>;
 
     struct Place {
         WorkerId id;
@@ -43,13 +70,19 @@ private:
 
     /// Where a worker of this id is, or would be: an id's low half is a dense place.
     Place& place_of(WorkerId worker);
-    AttachedWorker* find(WorkerId worker);
-    void end(WorkerId worker);
+    Worker* find(WorkerId worker);
+    WorkerPtr make(const StartWorker& action);
     std::shared_ptr<AnswerGroups> groups_of(std::size_t pool, Generation generation);
+    void write_processes();
 
     WorkerSurroundings surroundings_;
-    const Config& config_;
-    std::vector<Post> posts_;  // by lane
+    Site site_;
+    Children children_;
+    GpuWatch gpus_;
+    Background process_table_;
+    std::vector<std::unique_ptr<LaneOutput>> outputs_;   // by lane; none of attached ones
+    std::vector<std::weak_ptr<StartedWorker>> started_;  // the latest of each lane
+    Premises premises_;
     std::vector<Place> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<AnswerGroups>> groups_;
 };

@@ -3,12 +3,16 @@
 //   FOLDER/20261115-140311-lane0-4711/report.json   what is known
 //                                     log.txt       the last lines of its output
 //                                     input-JOB     the body of a job that was aboard
+//
+// FOLDER and what is in it are for its owner only. A report is written beside its place and moved
+// there when it is whole. Whatever the disk does, these functions give a sentence and don't throw.
 #pragma once
 
 #include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -25,6 +29,8 @@ struct CrashInput {
 };
 
 struct CrashReport {
+    static constexpr std::size_t log_max = 64 * std::size_t{1024};  // the last of it is kept
+
     std::int64_t unix_ns = 0;
     std::uint64_t lane = 0;
     std::string pool;
@@ -44,9 +50,14 @@ struct CrashReport {
     std::vector<CrashInput> inputs;
 };
 
-/// The kernel's log line about the pid's death for want of memory; empty: none, or not readable
-/// (/dev/kmsg needs privileges where kernel.dmesg_restrict is set). Slow.
-[[nodiscard]] std::string oom_line_about(std::int64_t pid);
+/// "20261115-140311-lane0-4711": sorts by time.
+[[nodiscard]] std::string crash_id(const CrashReport& report);
+
+/// Whether it could be one: safe as the name of a folder.
+[[nodiscard]] bool is_crash_id(std::string_view text);
+
+/// What report.json says, a line.
+[[nodiscard]] std::string crash_json(std::string_view id, const CrashReport& report);
 
 /// Writes the folder and removes the oldest ones beyond `keep`. Its id, or a sentence. Slow.
 [[nodiscard]] std::expected<std::string, std::string> write_crash_report(const std::string& folder,
@@ -61,8 +72,12 @@ struct CrashSummary {
 /// Newest first. Slow.
 [[nodiscard]] std::vector<CrashSummary> list_crash_reports(const std::string& folder);
 
-/// report.json with "log" (the text of log.txt) and "files" (paths). Nothing: no such report.
+/// report.json with "log" (the text of log.txt) and "files" (paths). Nothing: no such report. Slow.
 [[nodiscard]] std::optional<std::string> read_crash_report(const std::string& folder,
                                                            const std::string& id);
+
+/// The same of a report that is in no folder.
+[[nodiscard]] std::string crash_page(std::string_view json, std::string_view log,
+                                     const std::vector<std::string>& files);
 
 }  // namespace turnpike

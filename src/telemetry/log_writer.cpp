@@ -14,17 +14,22 @@
 namespace turnpike {
 namespace {
 
-constexpr mode_t file_mode = 0640;
-constexpr mode_t others_mask = 0007;
+constexpr mode_t all_may = 0777;
+
+/// Who may do nothing at all with the file.
+mode_t strangers_of(const LogFile& where) {
+    return where.readers == LogFile::Readers::owner ? 0077 : 0007;
+}
 
 std::string why(const char* doing, const std::string& path, int error) {
     return std::string("can't ") + doing + " " + path + ": " + std::strerror(error);
 }
 
 /// -1 and errno. Without waiting: a pipe that nobody reads is an error.
-int open_to_append(const std::string& path) {
-    return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                  file_mode);
+int open_to_append(const LogFile& where) {
+    return ::open(where.path.c_str(),
+                  O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                  0640U & ~strangers_of(where));
 }
 
 /// As ::write, but EINTR is no answer.
@@ -46,7 +51,7 @@ std::expected<RotatingFile, std::string> RotatingFile::open(LogFile where) {
     if (where.keep > LogFile::keep_max)
         return std::unexpected(where.path + ": at most " + std::to_string(LogFile::keep_max) +
                                " old log files can be kept");
-    const int fd = open_to_append(where.path);
+    const int fd = open_to_append(where);
     if (fd < 0) return std::unexpected(why("open the log", where.path, errno));
     RotatingFile file(std::move(where), fd);
     struct stat info{};
@@ -54,7 +59,8 @@ std::expected<RotatingFile, std::string> RotatingFile::open(LogFile where) {
     file.rotates_ = S_ISREG(info.st_mode);
     if (!file.rotates_) return file;
     file.size_ = static_cast<std::uint64_t>(info.st_size);
-    if ((info.st_mode & others_mask) != 0 && ::fchmod(fd, info.st_mode & 0770) != 0)
+    const mode_t strangers = strangers_of(file.where_);
+    if ((info.st_mode & strangers) != 0 && ::fchmod(fd, info.st_mode & all_may & ~strangers) != 0)
         return std::unexpected(why("keep others from reading the log", file.name(), errno));
     return file;
 }
@@ -119,7 +125,7 @@ void RotatingFile::rotate() {
             return;  // going on would overwrite what could not be moved
         }
 
-    const int fresh = open_to_append(where_.path);
+    const int fresh = open_to_append(where_);
     if (fresh < 0) {
         rotation_problem_ = why("open the log after rotating", where_.path, errno);
         return;

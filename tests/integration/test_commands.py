@@ -32,9 +32,9 @@ class Commands(Case):
         self.assertIn(self.command("--version").stdout.split()[-1], text)
 
     def test_every_command_has_help_with_an_example(self):
-        for command in ("up", "check", "status", "jobs", "cancel", "key", "version", "key new",
+        for command in ("up", "check", "status", "jobs", "cancel", "key", "doctor", "version", "key new",
                         "key list", "key revoke", "restart", "drain", "resume", "prove", "stacks",
-                        "down"):
+                        "down", "logs", "crashes"):
             done = self.command(*command.split(), "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
             self.assertIn("Example", done.stdout)
@@ -127,6 +127,22 @@ class Commands(Case):
         self.assertEqual(done.returncode, 2, done)
         self.assertIn(f"{bad}:3: pool.default.slots", done.stderr)
         self.assertIn(f"{bad}:4: pool.default.cancel", done.stderr)
+
+    def test_check_of_workers_to_start(self):
+        flags = ["--worker", "serve {port}", "--gpus", "none", "--lanes", "2"]
+        done = self.command("check", *flags)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("starts serve {port}\n  lane 0  CPU\n  lane 1  CPU\n", done.stdout)
+        pool = self.run_json("check", *flags)["pools"][0]
+        self.assertEqual(pool["worker"], "serve {port}")
+        self.assertEqual(pool["lanes"], [{"lane": 0, "gpus": []}, {"lane": 1, "gpus": []}])
+        done = self.command("check", "--worker", "serve {port}", "--gpus", "GPU-no-such")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("--gpus: there is no GPU", done.stderr)
+        done = self.command("check")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("turnpike up --worker", done.stderr)
+        self.assertIn("turnpike up --attach", done.stderr)
 
     def test_the_example_config_is_what_check_prints(self):
         done = self.command("check", "--example")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Shows that each structure test can fail: on a tiny tree with one fault, for that fault and nothing else.
 
-    can_fail.py Layers | Purity | Style | Documented
+    can_fail.py Layers | Purity | Style | Documented | Linked
 """
 import os
 import re
@@ -194,6 +194,29 @@ class Documented(Fixture):
         ]:
             with self.subTest(expected=expected):
                 self.assert_fails("documented.py", self.TREE | {page: text}, expected)
+
+
+class Linked(unittest.TestCase):
+    def built(self, folder, *options):
+        """A program, linked with these options"""
+        program = Path(folder) / "program"
+        subprocess.run([os.environ.get("CXX", "c++"), "-x", "c++", "-", "-o", program, *options], check=True,
+                       input="int main() {}", text=True)
+        return subprocess.run([sys.executable, HERE / "linked.py", program], capture_output=True, text=True)
+
+    def test_a_program_without_nvidia_passes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.built(folder).returncode, 0)
+
+    def test_each_library_of_nvidia_is_found(self):
+        for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libcudart.so.12"):
+            with self.subTest(name=name), tempfile.TemporaryDirectory() as folder:
+                library = Path(folder) / name
+                subprocess.run([os.environ.get("CXX", "c++"), "-shared", "-x", "c++", "-", "-o", library,
+                                f"-Wl,-soname,{name}"], check=True, input="", text=True)
+                done = self.built(folder, "-x", "none", "-Wl,--no-as-needed", library)
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn(f"needs {name}", done.stdout)
 
 
 unittest.main()

@@ -8,16 +8,28 @@ namespace {
 
 using testing::HasSubstr;
 
-ConfigOrMistakes two_pools() {
-    return parse_config(
+CheckedConfig planned(ConfigOrMistakes config, Machine machine = {}) {
+    auto lanes = plan_lanes(config.value(), machine);
+    return {std::move(config.value()), std::move(machine), std::move(lanes.value())};
+}
+
+CheckedConfig two_pools() {
+    return planned(parse_config(
         "[gate]\nlisten = \"[::1]:9000\"\n"
         "[pool.chat]\nattach = [\"http://127.0.0.1:8001\", \"http://127.0.0.1:8002\"]\nslots = 4\n"
         "[pool.draw]\nattach = [\"http://127.0.0.1:8003\"]\ndefault = true\n",
-        "t.toml");
+        "t.toml"));
+}
+
+CheckedConfig started(Machine machine) {
+    return planned(parse_config("[pool.a]\nworker = \"serve {port}\"\nlanes = 2\n"
+                                "[pool.b]\nattach = [\"http://h:1\"]\n",
+                                "t.toml"),
+                   std::move(machine));
 }
 
 TEST(Check, SaysWhatWouldBeServed) {
-    EXPECT_EQ(served_text(two_pools().value()),
+    EXPECT_EQ(served_text(two_pools()),
               "listens on [::1]:9000\n"
               "pool chat: 2 lanes, 4 slots each\n"
               "  lane 0  http://127.0.0.1:8001\n"
@@ -27,16 +39,49 @@ TEST(Check, SaysWhatWouldBeServed) {
 }
 
 TEST(Check, SaysThatPortZeroIsAnyPort) {
-    const auto config = make_config(std::nullopt, {.attach = {"http://a:1"}, .port = 0});
-    EXPECT_THAT(served_text(config.value()), HasSubstr("127.0.0.1:0 (any free port)"));
+    const CheckedConfig checked =
+        planned(make_config(std::nullopt, {.attach = {"http://a:1"}, .port = 0}));
+    EXPECT_THAT(served_text(checked), HasSubstr("127.0.0.1:0 (any free port)"));
 }
 
 TEST(Check, SaysWhatWouldBeServedInJson) {
-    EXPECT_EQ(served_json(two_pools().value()),
+    EXPECT_EQ(served_json(two_pools()),
               R"({"listen":"[::1]:9000","pools":[{"pool":"chat","slots":4,"default":false,)"
-              R"("workers":["http://127.0.0.1:8001","http://127.0.0.1:8002"]},)"
-              R"({"pool":"draw","slots":1,"default":true,"workers":["http://127.0.0.1:8003"]}]})"
+              R"("workers":["http://127.0.0.1:8001","http://127.0.0.1:8002"],)"
+              R"("lanes":[{"lane":0,"gpus":[]},{"lane":1,"gpus":[]}]},)"
+              R"({"pool":"draw","slots":1,"default":true,"workers":["http://127.0.0.1:8003"],)"
+              R"("lanes":[{"lane":2,"gpus":[]}]}]})"
               "\n");
+}
+
+TEST(Check, SaysWhichGpusTheWorkersWouldHave) {
+    const Machine machine{
+        .gpus = {{.index = 0, .uuid = "GPU-1", .name = "NVIDIA H200"}, {.uuid = "MIG-7"}}};
+    EXPECT_EQ(served_text(started(machine)),
+              "listens on 127.0.0.1:8000\n"
+              "pool a: 2 lanes, 1 slot each\n"
+              "  starts serve {port}\n"
+              "  lane 0  GPU 0 (NVIDIA H200)\n"
+              "  lane 1  GPU MIG-7\n"
+              "pool b: 1 lane, 1 slot each\n"
+              "  lane 2  http://h:1\n");
+    EXPECT_THAT(served_json(started(machine)),
+                HasSubstr(R"("workers":[],"worker":"serve {port}","lanes":[)"
+                          R"({"lane":0,"gpus":[{"index":0,"uuid":"GPU-1","name":"NVIDIA H200"}]},)"
+                          R"({"lane":1,"gpus":[{"index":null,"uuid":"MIG-7","name":""}]}]})"));
+}
+
+TEST(Check, SaysWhyThereAreCpuLanes) {
+    EXPECT_THAT(served_text(started({.no_gpus = "there is no driver"})),
+                HasSubstr("  starts serve {port}\n"
+                          "  on the CPU: there is no driver\n"
+                          "  lane 0  CPU\n"));
+}
+
+TEST(Check, TheLanesStayValidWhereverTheConfigurationIsMoved) {
+    CheckedConfig first = two_pools();
+    const CheckedConfig second = std::move(first);
+    EXPECT_EQ(second.lanes[2].url, second.config.pools[1].attach.data());
 }
 
 TEST(Check, ListsEveryMistakeOnItsLine) {

@@ -46,10 +46,25 @@ TEST(CommandLine, TakesEveryFlagOfUp) {
     EXPECT_EQ(up.name, "blue");
 }
 
+TEST(CommandLine, TakesACommandForTheLanesOfUp) {
+    const auto up = parsed<UpCommand>({"up", "--worker", "uvicorn app:app --port {port}", "--gpus",
+                                       "0,2", "--gpus-per-lane", "2", "--lanes", "3", "conf.toml"});
+    EXPECT_EQ(up.flags.worker, "uvicorn app:app --port {port}");
+    EXPECT_EQ(up.flags.gpus, "0,2");
+    EXPECT_EQ(up.flags.gpus_per_lane, 2U);
+    EXPECT_EQ(up.flags.lanes, 3U);
+    EXPECT_EQ(up.config, "conf.toml");
+    EXPECT_EQ(told({"up", "--lanes", "-1"}).exit_code, exit_usage);
+}
+
 TEST(CommandLine, LeavesWhatIsNotSaidToTheConfiguration) {
     const auto up = parsed<UpCommand>({"up"});
     EXPECT_EQ(up.config, std::nullopt);
     EXPECT_THAT(up.flags.attach, IsEmpty());
+    EXPECT_EQ(up.flags.worker, std::nullopt);
+    EXPECT_EQ(up.flags.gpus, std::nullopt);
+    EXPECT_EQ(up.flags.gpus_per_lane, std::nullopt);
+    EXPECT_EQ(up.flags.lanes, std::nullopt);
     EXPECT_EQ(up.flags.host, std::nullopt);
     EXPECT_EQ(up.flags.port, std::nullopt);
     EXPECT_EQ(up.flags.slots, std::nullopt);
@@ -68,6 +83,7 @@ TEST(CommandLine, GivesCheckTheFlagsOfUp) {
     const auto check = parsed<CheckCommand>({"check", "--attach", "http://a:1", "--port", "9"});
     EXPECT_THAT(check.flags.attach, ElementsAre("http://a:1"));
     EXPECT_EQ(check.flags.port, 9);
+    EXPECT_EQ(parsed<CheckCommand>({"check", "--worker", "x {port}"}).flags.worker, "x {port}");
     EXPECT_FALSE(check.example);
     EXPECT_TRUE(parsed<CheckCommand>({"check", "--example"}).example);
 }
@@ -99,6 +115,25 @@ TEST(CommandLine, MakesPlainKeysUnlessAskedForAnother) {
     EXPECT_EQ(parsed<KeyRevokeCommand>({"key", "revoke", "bob"}).name, "bob");
 }
 
+TEST(CommandLine, TakesTheFlagsOfLogs) {
+    const auto plain = parsed<LogsCommand>({"logs"});
+    EXPECT_EQ(plain.lane, std::nullopt);
+    EXPECT_EQ(plain.lines, 200U);
+    EXPECT_FALSE(plain.follow || plain.json);
+    const auto logs =
+        parsed<LogsCommand>({"logs", "3", "-f", "--lines", "5", "--json", "--name", "blue"});
+    EXPECT_EQ(logs.lane, 3U);
+    EXPECT_EQ(logs.lines, 5U);
+    EXPECT_TRUE(logs.follow && logs.json);
+    EXPECT_EQ(logs.gate, "blue");
+}
+
+TEST(CommandLine, TakesTheNameOfACrash) {
+    EXPECT_EQ(parsed<CrashesCommand>({"crashes"}).id, std::nullopt);
+    EXPECT_EQ(parsed<CrashesCommand>({"crashes", "20261115-1", "--json"}).id, "20261115-1");
+    EXPECT_TRUE(parsed<CrashesCommand>({"crashes", "20261115-1", "--json"}).json);
+}
+
 TEST(CommandLine, LetsAKeyAndAConfigBeCalledLikeACommand) {
     EXPECT_EQ(parsed<KeyNewCommand>({"key", "new", "status"}).name, "status");
     EXPECT_EQ(parsed<KeyNewCommand>({"key", "new", "list"}).name, "list");
@@ -109,7 +144,7 @@ TEST(CommandLine, SaysHelpOnStderrIfThereIsNoCommand) {
     const Told nothing = told({});
     EXPECT_EQ(nothing.exit_code, exit_usage);
     EXPECT_THAT(nothing.out, IsEmpty());
-    EXPECT_THAT(nothing.err, HasSubstr("turnpike up --attach"));
+    EXPECT_THAT(nothing.err, HasSubstr("turnpike up --worker"));
 }
 
 TEST(CommandLine, SaysHelpOnStdoutIfAsked) {
@@ -122,9 +157,10 @@ TEST(CommandLine, SaysHelpOnStdoutIfAsked) {
 }
 
 TEST(CommandLine, HasAnExampleInTheHelpOfEveryCommand) {
-    for (const Words& words : {Words{"up"}, Words{"check"}, Words{"status"}, Words{"jobs"},
-                               Words{"cancel"}, Words{"key"}, Words{"key", "new"},
-                               Words{"key", "list"}, Words{"key", "revoke"}, Words{"version"}}) {
+    for (const Words& words :
+         {Words{"up"}, Words{"check"}, Words{"status"}, Words{"jobs"}, Words{"cancel"},
+          Words{"logs"}, Words{"crashes"}, Words{"key"}, Words{"key", "new"}, Words{"key", "list"},
+          Words{"key", "revoke"}, Words{"version"}}) {
         Words asked = words;
         asked.emplace_back("--help");
         const Told help = told(asked);
@@ -220,6 +256,11 @@ TEST(CommandLine, ExitsWithTwoWhateverIsWrong) {
                                Words{"key", "revoke"},
                                Words{"key", "--json"},
                                Words{"jobs", "--last", "many"},
+                               Words{"logs", "x"},
+                               Words{"logs", "-1"},
+                               Words{"logs", "0", "1"},
+                               Words{"logs", "--lines", "2001"},
+                               Words{"crashes", "a", "b"},
                                Words{"version", "--jsn"},
                                Words{""},
 

@@ -31,19 +31,22 @@ TEST_F(ConfigChoices, TakesTheFileOfTheFolder) {
 
 TEST_F(ConfigChoices, SayWhatToDoIfThereIsNothingToServe) {
     EXPECT_THAT(chosen({}), AllOf(HasSubstr("refused: there is no turnpike.toml in "),
+                                  HasSubstr("turnpike up --worker '"),
                                   HasSubstr("turnpike up --attach http://")));
 }
 
-TEST_F(ConfigChoices, NeedNoFileWithAttach) {
+TEST_F(ConfigChoices, NeedNoFileWithWorkersInFlags) {
     folder_.write("turnpike.toml", "");
-    EXPECT_EQ(chosen({.attaches = true}), "none");
+    EXPECT_EQ(chosen(config_choice({}, {.attach = {"http://h:1"}})), "none");
+    EXPECT_EQ(chosen(config_choice({}, {.worker = "x {port}"})), "none");
+    EXPECT_EQ(chosen(config_choice({}, {.gpus = "0", .slots = 2})), folder_.file("turnpike.toml"));
 }
 
 TEST_F(ConfigChoices, TakeTheFileThatWasNamed) {
     folder_.write("turnpike.toml", "");
     folder_.write("other.toml", "");
     EXPECT_EQ(chosen({.said = "other.toml"}), folder_.file("other.toml"));
-    EXPECT_EQ(chosen({.said = "other.toml", .attaches = true}), folder_.file("other.toml"));
+    EXPECT_EQ(chosen({.said = "other.toml", .has_workers = true}), folder_.file("other.toml"));
 }
 
 TEST_F(ConfigChoices, LeaveAMissingFileToWhoeverReadsIt) {
@@ -64,7 +67,7 @@ TEST_F(ConfigChoices, RefuseModelsThatThisVersionCannotStart) {
     std::filesystem::permissions(folder_.file("worker"), std::filesystem::perms::owner_all);
     for (const char* model : {"model.py", "model.py:Digits", "app.py:app", "worker"})
         EXPECT_THAT(chosen({.said = model}),
-                    AllOf(HasSubstr("not supported yet in this version"), HasSubstr("--attach")));
+                    AllOf(HasSubstr("not supported yet in this version"), HasSubstr("--worker")));
 }
 
 TEST_F(ConfigChoices, TakeAnExecutableTomlForAConfiguration) {

@@ -77,9 +77,27 @@ jobs = "-"
 size_max = "1MiB"
 keep = 0
 starts = true
+lane_size_max = "64KiB"
+lane_keep = 0
 )"))
                               .log;
-    EXPECT_EQ(log, (LogConfig{.jobs = "-", .size_max = mebibyte, .keep = 0, .starts = true}));
+    EXPECT_EQ(log, (LogConfig{.jobs = "-",
+                              .size_max = mebibyte,
+                              .keep = 0,
+                              .starts = true,
+                              .lane_size_max = Bytes{65536},
+                              .lane_keep = 0}));
+}
+
+TEST(Config, WhatIsKeptOfCrashesIsAsTheFileSays) {
+    const CrashConfig crashes = parsed(after_pool(R"(
+[crashes]
+keep = 0
+inputs = false
+input_max = "1MiB"
+)"))
+                                    .crashes;
+    EXPECT_EQ(crashes, (CrashConfig{.keep = 0, .inputs = false, .input_max = mebibyte}));
 }
 
 TEST(Config, TheQueueIsOfEveryPoolAndPartlyOfTheGate) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/unit/config/mistakes.h"
@@ -9,6 +10,7 @@ namespace turnpike {
 namespace {
 
 using test::lines_of;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -78,7 +80,7 @@ TEST(Flags, AreNamedInTheirMistakes) {
                                                     .slots = 0,
                                                     .log_jobs = "a\nb"})),
                 ElementsAre(StartsWith("--attach: \"h:1\" must be a URL"),
-                            StartsWith("--host: \"a:b:x\" "), "--slots: must be 1 to 1024",
+                            "--slots: must be 1 to 1024", StartsWith("--host: \"a:b:x\" "),
                             StartsWith("--log-jobs: \"a?b\" must be a file's path"),
                             "--attach: \"http://h:1\" is in --attach already"));
     EXPECT_THAT(lines_of(make_config(std::nullopt, {.attach = std::vector<std::string>(65)})),
@@ -94,10 +96,82 @@ TEST(Flags, OfOnePoolNeedToKnowWhich) {
 }
 
 TEST(Flags, WithoutAnyWorkerSayHowToNameOne) {
-    EXPECT_THAT(lines_of(make_config(std::nullopt, {})),
-                ElementsAre(StartsWith("--attach: there is no pool: name workers with --attach")));
+    EXPECT_THAT(
+        lines_of(make_config(std::nullopt, {})),
+        ElementsAre(AllOf(StartsWith("--worker: there is no pool: start workers with --worker"),
+                          HasSubstr("--attach http://127.0.0.1:8001"))));
     EXPECT_THAT(lines_of(make_config(std::nullopt, {.slots = 4})),
-                ElementsAre(StartsWith("--attach: there is no pool")));
+                ElementsAre(StartsWith("--worker: there is no pool")));
+}
+
+TEST(Flags, MakeAPoolWhoseWorkersAreStarted) {
+    const auto config = make_config(
+        std::nullopt,
+        {.worker = "serve --port {port}", .gpus = "0,GPU-8f6a,02", .gpus_per_lane = 2, .lanes = 3});
+    ASSERT_THAT(lines_of(config), IsEmpty());
+    ASSERT_EQ(config->pools.size(), 1U);
+    const PoolConfig& pool = config->pools.front();
+    EXPECT_EQ(pool.name, "default");
+    EXPECT_EQ(
+        pool.worker,
+        (WorkerConfig{.command = "serve --port {port}",
+                      .gpus = {.kind = GpuChoice::Kind::listed, .listed = {"0", "GPU-8f6a", "2"}},
+                      .gpus_per_lane = 2,
+                      .lanes = 3}));
+    EXPECT_EQ(pool.settings.ownership, Ownership::owned);
+}
+
+TEST(Flags, NameAllGpusOrNone) {
+    const auto kind = [](const char* gpus) {
+        return make_config(std::nullopt, {.worker = "x {port}", .gpus = gpus})
+            .value()
+            .pools.front()
+            .worker.gpus.kind;
+    };
+    EXPECT_EQ(kind("all"), GpuChoice::Kind::all);
+    EXPECT_EQ(kind("none"), GpuChoice::Kind::none);
+}
+
+TEST(Flags, AWorkerTakesThePlaceOfThoseOfTheFile) {
+    const auto over_attached =
+        make_config(file_with("[pool.chat]\nattach = [\"http://old:1\"]\nslots = 8\n"),
+                    {.worker = "new {port}"});
+    ASSERT_THAT(lines_of(over_attached), IsEmpty());
+    EXPECT_THAT(over_attached->pools.front().attach, IsEmpty());
+    EXPECT_EQ(over_attached->pools.front().worker.command, "new {port}");
+    EXPECT_EQ(over_attached->pools.front().settings.slots, 8U);
+    const auto over_started = make_config(
+        file_with("[pool.chat]\nworker = \"old {port}\"\nlanes = 2\n"), {.worker = "new {port}"});
+    ASSERT_THAT(lines_of(over_started), IsEmpty());
+    EXPECT_EQ(over_started->pools.front().worker.command, "new {port}");
+    EXPECT_EQ(over_started->pools.front().worker.lanes, 2U);
+    EXPECT_EQ(over_started->pools.front().worker.folder, "") << "it was typed elsewhere";
+}
+
+TEST(Flags, AttachTakesThePlaceOfWorkersToStartAndOfTheirKeys) {
+    const auto config = make_config(file_with("[pool.chat]\nworker = \"old {port}\"\nlanes = 2\n"
+                                              "load_timeout = \"1m\"\n"),
+                                    {.attach = {"http://new:1"}});
+    ASSERT_THAT(lines_of(config), IsEmpty());
+    EXPECT_FALSE(config->pools.front().is_started());
+    EXPECT_EQ(config->pools.front().settings.ownership, Ownership::attached);
+}
+
+TEST(Flags, OfStartedWorkersAreNamedInTheirMistakes) {
+    EXPECT_THAT(
+        lines_of(make_config(std::nullopt,
+                             {.worker = "serve", .gpus = "0,,x", .gpus_per_lane = 0, .lanes = 65})),
+        ElementsAre(StartsWith("--worker: \"serve\" must say {port}"),
+                    StartsWith("--gpus: \"\" is no GPU"), StartsWith("--gpus: \"x\" is no GPU"),
+                    "--gpus-per-lane: must be 1 to 64", "--lanes: must be 0 to 64"));
+}
+
+TEST(Flags, OneOfWorkerAndAttachIsEnough) {
+    EXPECT_THAT(
+        lines_of(make_config(std::nullopt, {.attach = {"http://h:1"}, .worker = "x {port}"})),
+        ElementsAre(StartsWith("--worker: a pool has either workers that Turnpike starts")));
+    EXPECT_THAT(lines_of(make_config(std::nullopt, {.attach = {"http://h:1"}, .gpus = "0"})),
+                ElementsAre(StartsWith("--gpus: has no meaning for attached workers")));
 }
 
 TEST(Flags, MistakesOfTheFileComeWithThem) {
@@ -111,6 +185,15 @@ TEST(File, IsLoaded) {
     const auto config = load_config(file_with(two_pools));
     ASSERT_THAT(lines_of(config), IsEmpty());
     EXPECT_EQ(config->pools.size(), 2U);
+}
+
+TEST(File, SaysWhereItsWorkersRun) {
+    const std::string path = file_with("[pool.a]\nworker = \"x {port}\"\n");
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    EXPECT_EQ(load_config(path).value().pools.front().worker.folder, folder);
+    const std::string relative = std::filesystem::proximate(path).string();
+    ASSERT_NE(relative, path);
+    EXPECT_EQ(load_config(relative).value().pools.front().worker.folder, folder);
 }
 
 TEST(File, ThatCannotBeReadIsOneMistake) {

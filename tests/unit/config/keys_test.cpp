@@ -87,6 +87,20 @@ struct TakesItsBoundsOnly {
         EXPECT_TRUE(takes(key, List{})) << key.name;
         EXPECT_FALSE(takes(key, List(list.max + 1, Node{.value = "GET /x"}))) << key.name;
     }
+    void operator()(const GpusKey& gpus) const {
+        EXPECT_TRUE(takes(key, List(gpus.max, Node{.value = 1}))) << key.name;
+        EXPECT_FALSE(takes(key, List(gpus.max + 1, Node{.value = 1}))) << key.name;
+        EXPECT_FALSE(takes(key, List{})) << key.name;
+    }
+    void operator()(const TableKey& table) const {
+        Table entries;
+        for (std::size_t i = 0; i < table.max; ++i)
+            entries.push_back({"N" + std::to_string(i), Node{.value = "v"}});
+        EXPECT_TRUE(takes(key, entries)) << key.name;
+        entries.push_back({"M", Node{.value = "v"}});
+        EXPECT_FALSE(takes(key, entries)) << key.name;
+        EXPECT_TRUE(takes(key, Table{})) << key.name;
+    }
 };
 
 TEST(Keys, TakeTheirBoundsAndNothingBeyond) {
@@ -160,7 +174,12 @@ TEST(Example, WithEveryLineInForceIsTheSameConfigurationPlusAProof) {
     EXPECT_EQ(all->log, LogConfig{});
     ASSERT_EQ(all->pools.size(), 1U);
     const PoolConfig& pool = all->pools.front();
-    EXPECT_EQ(pool.attach, plain->pools.front().attach);
+    EXPECT_EQ(all->crashes, CrashConfig{});
+    EXPECT_EQ(plain->pools.front().worker,
+              (WorkerConfig{.command = "uvicorn app:app --port {port}"}));
+    EXPECT_EQ(pool.worker, (WorkerConfig{.command = "uvicorn app:app --port {port}",
+                                         .gpus = {.kind = GpuChoice::Kind::all}}));
+    EXPECT_EQ(pool.attach, PoolConfig{}.attach);
     EXPECT_EQ(pool.models, PoolConfig{}.models);
     EXPECT_EQ(pool.aside, PoolConfig{}.aside);
     EXPECT_EQ(pool.health_path, PoolConfig{}.health_path);

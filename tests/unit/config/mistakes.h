@@ -16,6 +16,13 @@ inline std::string after_pool(std::string_view lines) {
     return std::string(one_pool).append(lines);
 }
 
+inline constexpr std::string_view one_started = "[pool.a]\nworker = \"x {port}\"\n";
+
+/// The same with a pool whose workers Turnpike starts.
+inline std::string after_started(std::string_view lines) {
+    return std::string(one_started).append(lines);
+}
+
 inline std::vector<std::string> lines_of(const ConfigOrMistakes& result) {
     std::vector<std::string> lines;
     if (!result)

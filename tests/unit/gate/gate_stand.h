@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -154,23 +155,28 @@ struct GateStand {
     KeyFile keys{folder.file("keys"), KeyFile::Need::if_there_are_any};
     std::unique_ptr<LogSink> log = *LogSink::open({});
     std::vector<LaneFacts> lanes;
+    CrashShelf crashes{10};
+    std::deque<LaneLog> logs;  // one for each lane that keeps one
     std::vector<Event> events;
     std::vector<std::shared_ptr<Client>> clients;
     IdleWriter writer;
     JobId job;
     std::uint64_t next_job = 0;
     long taken = 0;
-    Gate gate{{.loop = loop.context(),
-               .config = config,
-               .engine = engine,
-               .exchanges = exchanges,
-               .store = store,
-               .clock = clock,
-               .keys = keys,
-               .log = *log,
-               .lanes = lanes,
-               .deliver = [this](const Event& event) { told(event); }},
-              Address{"127.0.0.1", 8000}};
+    Gate gate{
+        {.loop = loop.context(),
+         .config = config,
+         .engine = engine,
+         .exchanges = exchanges,
+         .store = store,
+         .clock = clock,
+         .keys = keys,
+         .log = *log,
+         .lanes = lanes,
+         .crashes = crashes,
+         .log_of = [this](std::size_t lane) { return lane < logs.size() ? &logs[lane] : nullptr; },
+         .deliver = [this](const Event& event) { told(event); }},
+        Address{"127.0.0.1", 8000}};
 };
 
 }  // namespace turnpike

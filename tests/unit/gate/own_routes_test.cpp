@@ -26,12 +26,14 @@ std::string example_of(const OwnRoute& route) {
 
 TEST(OwnRoutes, HaveTheRulesThatTheDesignGivesThem) {
     const std::map<std::pair<std::string_view, std::string_view>, Rule> expected{
-        {{"GET", "/-/healthz"}, Rule::anybody},        {{"GET", "/-/readyz"}, Rule::anybody},
-        {{"GET", "/-/status"}, Rule::member},          {{"GET", "/-/jobs"}, Rule::member},
-        {{"GET", "/-/jobs/*"}, Rule::member},          {{"DELETE", "/-/jobs/*"}, Rule::member},
-        {{"POST", "/-/lanes/*/restart"}, Rule::admin}, {{"POST", "/-/lanes/*/drain"}, Rule::admin},
-        {{"POST", "/-/lanes/*/resume"}, Rule::admin},  {{"POST", "/-/lanes/*/stacks"}, Rule::admin},
-        {{"POST", "/-/pools/*/restart"}, Rule::admin}, {{"POST", "/-/pools/*/prove"}, Rule::admin}};
+        {{"GET", "/-/healthz"}, Rule::anybody},       {{"GET", "/-/readyz"}, Rule::anybody},
+        {{"GET", "/-/status"}, Rule::member},         {{"GET", "/-/jobs"}, Rule::member},
+        {{"GET", "/-/jobs/*"}, Rule::member},         {{"DELETE", "/-/jobs/*"}, Rule::member},
+        {{"GET", "/-/lanes/*/log"}, Rule::admin},     {{"GET", "/-/crashes"}, Rule::admin},
+        {{"GET", "/-/crashes/*"}, Rule::admin},       {{"POST", "/-/lanes/*/restart"}, Rule::admin},
+        {{"POST", "/-/lanes/*/drain"}, Rule::admin},  {{"POST", "/-/lanes/*/resume"}, Rule::admin},
+        {{"POST", "/-/lanes/*/stacks"}, Rule::admin}, {{"POST", "/-/pools/*/restart"}, Rule::admin},
+        {{"POST", "/-/pools/*/prove"}, Rule::admin}};
     std::map<std::pair<std::string_view, std::string_view>, Rule> actual;
     for (const OwnRoute& route : own_routes())
         actual[{http::name_of(route.method), route.path}] = route.rule;
@@ -73,6 +75,8 @@ TEST(OwnRoutes, TakeTheNameFromThePath) {
     EXPECT_EQ(find_route(Method::get, "/-/jobs/abc").name, "abc");
     EXPECT_EQ(find_route(Method::delete_, "/-/jobs/abc?x=/y").name, "abc");
     EXPECT_EQ(find_route(Method::get, "/-/jobs").name, "");
+    EXPECT_EQ(find_route(Method::get, "/-/lanes/12/log?after=3").name, "12");
+    EXPECT_EQ(find_route(Method::get, "/-/lanes/12/log?after=3").query, "after=3");
     EXPECT_EQ(find_route(Method::post, "/-/lanes/12/restart").name, "12");
     EXPECT_EQ(find_route(Method::post, "/-/pools/chat/prove?x").name, "chat");
 }
@@ -83,10 +87,28 @@ TEST(OwnRoutes, DoNotMindAQuery) {
 }
 
 TEST(OwnRoutes, AreNotFoundByOtherPaths) {
-    for (const std::string target :
-         {"/-/", "/-/statusx", "/-/Status", "/-/status/", "/-/jobs/", "/-/jobs/a/b", "/-/nothing",
-          "/-//status", "/-/%73tatus", "/-/jobs/a/", "/-/to", "/-/../status", "/-/lanes/0",
-          "/-/lanes//restart", "/-/lanes/0/1/restart", "/-/lanes/0/restart/", "/-/pools/x/drain"}) {
+    for (const std::string target : {"/-/",
+                                     "/-/statusx",
+                                     "/-/Status",
+                                     "/-/status/",
+                                     "/-/jobs/",
+                                     "/-/jobs/a/b",
+                                     "/-/nothing",
+                                     "/-//status",
+                                     "/-/%73tatus",
+                                     "/-/jobs/a/",
+                                     "/-/to",
+                                     "/-/../status",
+                                     "/-/lanes/log",
+                                     "/-/lanes//log",
+                                     "/-/lanes/1/2/log",
+                                     "/-/lanes/1/logs",
+                                     "/-/crashes/",
+                                     "/-/lanes/0",
+                                     "/-/lanes//restart",
+                                     "/-/lanes/0/1/restart",
+                                     "/-/lanes/0/restart/",
+                                     "/-/pools/x/drain"}) {
         const FoundRoute found = find_route(Method::get, target);
         EXPECT_EQ(found.route, nullptr) << target;
         EXPECT_EQ(found.problem, Problem::no_route) << target;

@@ -198,5 +198,20 @@ TEST(BorrowedDescriptor, WritesWhatItsPipeHoldsAndNoMore) {
     ::close(ends[1]);
 }
 
+TEST(RotatingFile, MayBeForItsOwnerOnly) {
+    const TemporaryFolder folder;
+    folder.write("old.log", "old\n");
+    ASSERT_EQ(::chmod(folder.file("old.log").c_str(), 0664), 0);
+    opened({.path = folder.file("old.log"), .readers = LogFile::Readers::owner});
+    EXPECT_EQ(mode_of(folder.file("old.log")), 0600U) << "it was open to others";
+    RotatingFile file = opened({.path = folder.file("new.log"),
+                                .size_max = Bytes{4096},
+                                .readers = LogFile::Readers::owner});
+    file.write(line('a', 4096));
+    file.write(line('b', 10));
+    EXPECT_EQ(mode_of(folder.file("new.log.1")), 0600U);
+    EXPECT_EQ(mode_of(folder.file("new.log")), 0600U) << "also after it rotated";
+}
+
 }  // namespace
 }  // namespace turnpike

@@ -1,0 +1,18 @@
+// `turnpike crashes`: the gate's /-/crashes for people.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "app/table.h"
+
+namespace turnpike {
+
+/// Of what /-/crashes answered.
+[[nodiscard]] std::expected<std::string, std::string> crashes_text(std::string_view json, Look);
+
+/// Of what /-/crashes/ID answered: everything, the log at the end.
+[[nodiscard]] std::expected<std::string, std::string> crash_text(std::string_view json, Look);
+
+}  // namespace turnpike

@@ -1,0 +1,16 @@
+#include "app/this_machine.h"
+
+#include <utility>
+
+#include "app/environment.h"
+
+namespace turnpike {
+
+Machine this_machine(std::optional<GpuDriver>& driver) {
+    auto opened = GpuDriver::open();
+    Machine machine = machine_from(opened, cuda_visible_devices());
+    if (opened) driver = std::move(*opened);
+    return machine;
+}
+
+}  // namespace turnpike

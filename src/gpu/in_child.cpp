@@ -1,0 +1,89 @@
+#include "gpu/in_child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "os/file.h"
+
+namespace turnpike {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+[[noreturn]] void be_the_child(const std::function<std::string()>& work, int pipe) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::signal(SIGPIPE, SIG_IGN);
+    const std::string text = work();
+    for (std::size_t done = 0; done < text.size();) {
+        const ssize_t wrote = ::write(pipe, text.data() + done, text.size() - done);
+        if (wrote < 0 && errno != EINTR) break;
+        if (wrote > 0) done += static_cast<std::size_t>(wrote);
+    }
+    ::_exit(0);
+}
+
+/// All that comes until the other end is closed; nothing if that takes too long.
+std::optional<std::string> read_all(int pipe, Duration limit) {
+    const auto end = Steady::now() + limit;
+    std::string text;
+    std::array<char, 4096> part{};
+    while (true) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Steady::now());
+        if (left.count() <= 0) return std::nullopt;
+        pollfd waiting{.fd = pipe, .events = POLLIN, .revents = 0};
+        if (::poll(&waiting, 1, static_cast<int>(left.count())) <= 0) continue;
+        const ssize_t got = ::read(pipe, part.data(), part.size());
+        if (got == 0) return text;
+        if (got > 0) text.append(part.data(), static_cast<std::size_t>(got));
+        if (got < 0 && errno != EINTR) return text;
+    }
+}
+
+int wait_for(pid_t child) {
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return 0;  // somebody else waited for it
+    return status;
+}
+
+}  // namespace
+
+std::expected<std::string, std::string> in_child(const std::function<std::string()>& work,
+                                                 Duration limit) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+        return std::unexpected(fmt::format("no pipe: {}", std::strerror(errno)));
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    const pid_t child = ::fork();
+    if (child < 0)
+        return std::unexpected(fmt::format("no further process: {}", std::strerror(errno)));
+    if (child == 0) be_the_child(work, writing.get());
+    writing.reset();
+    auto text = read_all(reading.get(), limit);
+    // It has nothing more to say. One that hangs in the driver may not die of this, and is not
+    // waited for.
+    ::kill(child, SIGKILL);
+    if (!text)
+        return std::unexpected(
+            fmt::format("it did not answer within {} s",
+                        std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+    const int status = wait_for(child);
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+        return std::unexpected(fmt::format("it crashed (signal {})", WTERMSIG(status)));
+    return std::move(*text);
+}
+
+}  // namespace turnpike

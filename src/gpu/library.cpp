@@ -1,0 +1,34 @@
+#include "gpu/library.h"
+
+#include <dlfcn.h>
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace turnpike {
+namespace {
+
+/// The loader begins with the file's name and a colon; which file it was is said already.
+std::string_view shortened(std::string_view said, std::string_view name) {
+    const std::size_t colon = said.find(": ");
+    if (colon != std::string_view::npos && said.substr(0, colon).ends_with(name))
+        said.remove_prefix(colon + 2);
+    return said;
+}
+
+}  // namespace
+
+std::expected<Library, std::string> Library::open(const char* name) {
+    if (void* handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
+    const char* error = ::dlerror();
+    const std::string said(shortened(error != nullptr ? error : "no reason given", name));
+    if (said.ends_with("No such file or directory"))
+        return std::unexpected(
+            fmt::format("there is no {} (it comes with the NVIDIA driver)", name));
+    return std::unexpected(fmt::format("{} can't be used: {}", name, said));
+}
+
+void* Library::address_of(const char* symbol) const { return ::dlsym(handle_, symbol); }
+
+}  // namespace turnpike

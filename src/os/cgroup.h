@@ -1,0 +1,25 @@
+// cgroup v2, where it can be had: a group per worker, whose processes all end at once, also those that
+// fork as fast as they are killed. Never needed: without it the guard's own search does the same.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace turnpike {
+
+/// Where groups of ours may be made; nothing: no cgroup v2, or no permission (that is usual).
+[[nodiscard]] std::optional<std::string> cgroup_home();
+
+/// The new group's folder; empty: it can't be made.
+[[nodiscard]] std::string make_cgroup(const std::string& home, const std::string& name);
+
+/// This process goes there.
+bool join_cgroup(const std::string& group);
+
+/// Every process in it, and below. False: it can't be done that way.
+bool kill_cgroup(const std::string& group);
+
+/// Once it is empty.
+void remove_cgroup(const std::string& group);
+
+}  // namespace turnpike

@@ -1,0 +1,80 @@
+#include "os/children.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <ranges>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace turnpike {
+namespace {
+
+constexpr std::chrono::milliseconds chase_every{10};
+
+}  // namespace
+
+Children::Children(boost::asio::io_context& loop)
+    : loop_(loop), signals_(loop, SIGCHLD), timer_(loop) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    wait_for_signal();
+}
+
+void Children::watch(pid_t pid, Ended ended) {
+    known_.emplace(pid, std::move(ended));
+    boost::asio::post(loop_, [this] { reap(); });  // it may have ended before it was known
+}
+
+void Children::wait_for_signal() {
+    signals_.async_wait([this](boost::system::error_code error, int) {
+        if (error) return;
+        wait_for_signal();
+        reap();
+    });
+}
+
+void Children::reap() {
+    while (true) {
+        siginfo_t child{};
+        if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG) != 0 || child.si_pid == 0) return;
+        const auto found = known_.find(child.si_pid);
+        if (found == known_.end()) {
+            ended_strays_.push_back(child.si_pid);
+            continue;
+        }
+        const Ended ended = std::move(found->second);
+        known_.erase(found);
+        ended({.code = child.si_code, .status = child.si_status});
+    }
+}
+
+void Children::end_strays(AllGone then) {
+    waiting_.push_back(std::move(then));
+    chase();
+}
+
+void Children::chase() {
+    reap();
+    const auto known = known_ | std::views::keys;
+    const std::vector<pid_t> except(known.begin(), known.end());
+    const std::vector<ProcessFacts> strays = descendants_of(::getpid(), list_processes(), except);
+    for (const ProcessFacts& stray : strays) send_signal(stray.id, SIGKILL);
+    if (!strays.empty()) return chase_later();
+    const std::vector<pid_t> pids = std::exchange(ended_strays_, {});
+    for (const AllGone& then : std::exchange(waiting_, {})) then(pids);
+}
+
+void Children::chase_later() {
+    if (std::exchange(timer_runs_, true)) return;
+    timer_.expires_after(chase_every);
+    timer_.async_wait([this](boost::system::error_code error) {
+        timer_runs_ = false;
+        if (!error) chase();
+    });
+}
+
+}  // namespace turnpike

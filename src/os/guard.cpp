@@ -1,0 +1,251 @@
+#include "os/guard.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <tuple>
+
+#include "os/cgroup.h"
+#include "os/file.h"
+
+namespace turnpike {
+namespace {
+
+constexpr int control = 3;
+constexpr int look_every_ms = 10;     // while killing
+constexpr int stuck_after_ms = 1000;  // of killing
+
+using Step = GuardReport::Step;
+
+/// What went wrong between fork and exec, told through a pipe that exec closes.
+struct Failure {
+    Step step = Step::fork;
+    int error = 0;
+};
+
+void reset_signals() {
+    for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
+    sigset_t none{};
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void limit_open_files(std::uint64_t files) {
+    rlimit limit{};
+    if (files == 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = std::min<rlim_t>(files, limit.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// A command that is one program needs no shell above it: signals and exit codes are its own.
+std::string for_shell(const std::string& command) {
+    const std::string_view first = std::string_view(command).substr(0, command.find(' '));
+    const bool is_plain = command.find_first_of(";|&<>()\n") == std::string::npos &&
+                          first.find_first_of("=!{") == std::string_view::npos;
+    return is_plain ? "exec " + command : command;
+}
+
+/// In the child. Comes back only if the worker can't be run.
+Failure become_worker(const GuardOrders& orders, pid_t guard) {
+    if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::session, errno};
+    if (::getppid() != guard) ::_exit(1);                    // it died before the signal was set
+    if (!orders.cgroup.empty()) join_cgroup(orders.cgroup);  // better than nothing, never needed
+    if (!orders.folder.empty() && ::chdir(orders.folder.c_str()) != 0) return {Step::folder, errno};
+    reset_signals();
+    limit_open_files(orders.open_files);
+    ::execl("/bin/sh", "sh", "-c", for_shell(orders.command).c_str(), nullptr);
+    return {Step::exec, errno};
+}
+
+class Guard {
+public:
+    explicit Guard(GuardOrders orders) : orders_(std::move(orders)) {}
+
+    int run() {
+        prepare();
+        start_worker();
+        while (!is_over_) watch();
+        return 0;
+    }
+
+private:
+    void prepare();
+    void start_worker();
+    void watch();
+    void take_requests();
+    void reap();
+    void child_ended(const siginfo_t& child, const rusage& used);
+    void kill_all();
+    void tell_stuck(std::span<const ProcessFacts> left);
+    void end();
+    void report(const GuardReport& report) const {
+        std::ignore = ::send(control, &report, sizeof report, MSG_NOSIGNAL);
+    }
+
+    GuardOrders orders_;
+    UniqueFd signals_;
+    pid_t worker_ = 0;  // 0: it has ended
+    bool is_killing_ = false;
+    bool is_over_ = false;
+    int killing_ms_ = 0;
+    GuardReport last_;  // gathers the pids
+};
+
+/// Signals for the gate's group, or from somebody who stops a whole service at once, are not for us:
+/// the gate decides when its workers end.
+void Guard::prepare() {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP})
+        std::signal(number, SIG_IGN);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::fcntl(control, F_SETFD, FD_CLOEXEC);
+    sigset_t child{};
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &child, nullptr);
+    signals_ = UniqueFd(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+void Guard::start_worker() {
+    int ends[2] = {-1, -1};
+    const pid_t guard = ::getpid();
+    const bool has_pipe = ::pipe2(ends, O_CLOEXEC) == 0;
+    UniqueFd hears(ends[0]);
+    UniqueFd tells(ends[1]);
+    worker_ = has_pipe ? ::fork() : -1;
+    if (worker_ == 0) {
+        const Failure failure = become_worker(orders_, guard);
+        std::ignore = ::write(tells.get(), &failure, sizeof failure);
+        ::_exit(127);
+    }
+    Failure failure{.error = errno};
+    tells.reset();
+    const bool failed = worker_ < 0 || ::read(hears.get(), &failure, sizeof failure) > 0;
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), output);
+    if (failed) {
+        report({.kind = GuardReport::Kind::failed, .step = failure.step, .status = failure.error});
+        is_killing_ = true;
+        if (worker_ < 0) return end();
+    } else {
+        const auto facts = read_process(worker_);
+        report({.kind = GuardReport::Kind::started,
+                .pid = worker_,
+                .start = facts ? facts->id.start : 0});
+    }
+}
+
+void Guard::watch() {
+    pollfd watched[] = {{.fd = control, .events = POLLIN, .revents = 0},
+                        {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
+    const int ready = ::poll(watched, 2, is_killing_ ? look_every_ms : -1);
+    if (ready < 0 && errno != EINTR) is_killing_ = true;
+    if (ready > 0 && watched[0].revents != 0) take_requests();
+    if (ready > 0 && watched[1].revents != 0) {
+        signalfd_siginfo ignored{};
+        while (::read(signals_.get(), &ignored, sizeof ignored) > 0) {
+        }
+    }
+    reap();
+    if (is_killing_ && !is_over_) kill_all();
+}
+
+void Guard::take_requests() {
+    char request = 0;
+    const ssize_t got = ::recv(control, &request, 1, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) {  // the gate is gone
+        is_killing_ = true;
+        if (const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC)); nothing)
+            ::dup3(nothing.get(), control, O_CLOEXEC);  // it would be readable for ever
+        return;
+    }
+    if (static_cast<GuardRequest>(request) == GuardRequest::kill) is_killing_ = true;
+    // Not reaped, so the pid is its own still.
+    if (static_cast<GuardRequest>(request) == GuardRequest::terminate && worker_ > 0)
+        ::kill(-worker_, SIGTERM);
+}
+
+/// Everything that has ended. No child left means that nothing is left below.
+void Guard::reap() {
+    while (true) {
+        siginfo_t child{};
+        rusage used{};
+        const long done = ::syscall(SYS_waitid, P_ALL, 0, &child, WEXITED | WNOHANG, &used);
+        if (done != 0 && errno == ECHILD) return end();
+        if (done != 0 || child.si_pid == 0) return;
+        child_ended(child, used);
+    }
+}
+
+void Guard::child_ended(const siginfo_t& child, const rusage& used) {
+    last_.pids[last_.pid_count++ % GuardReport::pids_max] = child.si_pid;
+    if (child.si_pid != worker_) return;
+    worker_ = 0;
+    report({.kind = GuardReport::Kind::exited,
+            .code = child.si_code,
+            .status = child.si_status,
+            .pid = child.si_pid,
+            .memory_peak_kib = used.ru_maxrss});
+}
+
+void Guard::kill_all() {
+    if (!orders_.cgroup.empty()) kill_cgroup(orders_.cgroup);
+    const std::vector<ProcessFacts> left = descendants_of(::getpid(), list_processes());
+    for (const ProcessFacts& process : left) send_signal(process.id, SIGKILL);
+    const int before = std::exchange(killing_ms_, killing_ms_ + look_every_ms);
+    if (before < stuck_after_ms && killing_ms_ >= stuck_after_ms) tell_stuck(left);
+}
+
+void Guard::tell_stuck(std::span<const ProcessFacts> left) {
+    if (left.empty()) return;
+    GuardReport stuck{.kind = GuardReport::Kind::stuck, .pid = left.front().id.pid};
+    left.front().name.copy(stuck.name.data(), stuck.name.size() - 1);
+    stuck.pid_count = static_cast<std::uint32_t>(left.size());
+    report(stuck);
+}
+
+void Guard::end() {
+    if (!orders_.cgroup.empty()) remove_cgroup(orders_.cgroup);
+    last_.kind = GuardReport::Kind::gone;
+    last_.pid_count = std::min<std::uint32_t>(last_.pid_count, GuardReport::pids_max);
+    report(last_);
+    is_over_ = true;
+}
+
+}  // namespace
+
+std::vector<std::string> arguments_of(const GuardOrders& orders) {
+    return {"turnpike",    guard_word,    orders.label,  std::to_string(orders.open_files),
+            orders.cgroup, orders.folder, orders.command};
+}
+
+int run_guard(std::span<char* const> arguments) {
+    constexpr std::size_t words = 7;
+    if (arguments.size() != words || ::fcntl(control, F_GETFD) < 0) {
+        std::fputs("turnpike guard: Turnpike starts this by itself, above each worker\n", stderr);
+        return 2;
+    }
+    GuardOrders orders{.label = arguments[2],
+                       .cgroup = arguments[4],
+                       .folder = arguments[5],
+                       .command = arguments[6]};
+    const std::string_view files = arguments[3];
+    std::from_chars(files.data(), files.data() + files.size(), orders.open_files);
+    return Guard(std::move(orders)).run();
+}
+
+}  // namespace turnpike

@@ -1,0 +1,148 @@
+#include "os/guarded.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+
+#include "os/spawn.h"
+
+namespace turnpike {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+using Kind = GuardReport::Kind;
+
+struct Pair {
+    UniqueFd ours, theirs;
+};
+
+std::optional<Pair> make_pipe() {
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+    return Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+std::optional<Pair> make_socket() {
+    int ends[2] = {-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
+    return Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+std::string_view words_for(GuardReport::Step step) {
+    switch (step) {
+        case GuardReport::Step::fork: return "no further process could be made";
+        case GuardReport::Step::session: return "it could not be set apart";
+        case GuardReport::Step::cgroup: return "its control group could not be joined";
+        case GuardReport::Step::folder: return "its folder can't be entered";
+        case GuardReport::Step::exec: return "/bin/sh can't be run";
+    }
+    return "";
+}
+
+}  // namespace
+
+Guarded::Guarded(asio::io_context& loop, Children& children, GuardedUser user)
+    : children_(children), user_(std::move(user)), control_(loop) {}
+
+std::expected<Guarded::Output, std::string> Guarded::start(
+    const GuardOrders& orders, const std::vector<std::string>& environment) {
+    auto out = make_pipe();
+    auto err = make_pipe();
+    auto control = make_socket();
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!out || !err || !control || !nothing)
+        return std::unexpected(std::string("no pipe could be made: ") + std::strerror(errno));
+    const auto pid = spawn({.program = "/proc/self/exe",
+                            .arguments = arguments_of(orders),
+                            .environment = environment,
+                            .descriptors = {nothing.get(), out->theirs.get(), err->theirs.get(),
+                                            control->theirs.get()}});
+    if (!pid)
+        return std::unexpected(std::string("its guard can't be started: ") +
+                               std::strerror(pid.error()));
+    guard_ = *pid;
+    control_.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), control->ours.release());
+    children_.watch(guard_, [self = shared_from_this()](const ExitStatus& exit) {
+        self->guard_exit_ = exit;
+        self->guard_ended();
+    });
+    listen();
+    return Output{std::move(out->ours), std::move(err->ours)};
+}
+
+void Guarded::ask(GuardRequest request) {
+    if (!control_.is_open()) return;
+    const char byte = static_cast<char>(request);
+    ::send(control_.native_handle(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Guarded::kill() {
+    ask(GuardRequest::kill);
+    if (children_.has(guard_)) ::kill(guard_, SIGCONT);  // somebody may have stopped it
+}
+
+void Guarded::abandon() {
+    is_gone_ = true;
+    error_code ignored;
+    control_.close(ignored);
+}
+
+void Guarded::listen() {
+    control_.async_receive(asio::buffer(&report_, sizeof report_), flags_,
+                           [self = shared_from_this()](error_code error, std::size_t size) {
+                               if (error || size != sizeof report_) {
+                                   self->is_silent_ = true;
+                                   return self->guard_ended();
+                               }
+                               self->hear(self->report_);
+                               self->listen();
+                           });
+}
+
+void Guarded::hear(const GuardReport& report) {
+    if (is_gone_) return;
+    switch (report.kind) {
+        case Kind::started: return user_.started({.pid = report.pid, .start = report.start});
+        case Kind::failed:
+            return worker_ended(
+                {.how = std::string(words_for(report.step)) + ": " + std::strerror(report.status)});
+        case Kind::exited: {
+            const ExitStatus exit{.code = report.code, .status = report.status};
+            return worker_ended({.how = turnpike::words_for(exit),
+                                 .exit = exit,
+                                 .memory_peak_kib = report.memory_peak_kib});
+        }
+        case Kind::stuck:
+            return user_.stuck(std::string(report.name.data()) + " (pid " +
+                               std::to_string(report.pid) + ")");
+        case Kind::gone: break;
+    }
+    is_gone_ = true;
+    worker_ended({.how = "nobody saw how"});
+    user_.gone({report.pids.begin(), report.pids.begin() + report.pid_count});
+}
+
+void Guarded::worker_ended(WorkerEnd end) {
+    if (std::exchange(has_exited_, true)) return;
+    user_.exited(end);
+}
+
+void Guarded::guard_ended() {
+    if (is_gone_ || !is_silent_ || !guard_exit_) return;
+    worker_ended({.how = "its guard died: " + turnpike::words_for(*guard_exit_)});
+    children_.end_strays([self = shared_from_this()](std::vector<pid_t> pids) {
+        if (!std::exchange(self->is_gone_, true)) self->user_.gone(std::move(pids));
+    });
+}
+
+}  // namespace turnpike

@@ -1,0 +1,74 @@
+// The gate's side of one guard: starts it, hears it, asks it. Everything comes from the loop.
+#pragma once
+
+#include <array>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/generic/seq_packet_protocol.hpp>
+
+#include "os/children.h"
+#include "os/file.h"
+#include "os/guard.h"
+
+namespace turnpike {
+
+/// How a worker's main process ended.
+struct WorkerEnd {
+    std::string how;  // "killed by SIGKILL", "exit code 1", "its guard died: killed by SIGKILL"
+    std::optional<ExitStatus> exit;  // none: nobody saw it
+    std::int64_t memory_peak_kib = 0;
+};
+
+/// What becomes of it: started, exited, gone; or exited, gone. `gone` is the last.
+struct GuardedUser {
+    std::function<void(const ProcessId&)> started;
+    std::function<void(const WorkerEnd&)> exited;
+    std::function<void(const std::string&)> stuck;  // who survives SIGKILL: "python3 (pid 4711)"
+    std::function<void(std::vector<pid_t>)> gone;   // with the pids that ended last
+};
+
+class Guarded : public std::enable_shared_from_this<Guarded> {
+public:
+    Guarded(boost::asio::io_context& loop, Children& children, GuardedUser user);
+
+    /// The output pipes of the worker, if it could be started; else why not.
+    struct Output {
+        UniqueFd out, err;
+    };
+    [[nodiscard]] std::expected<Output, std::string> start(
+        const GuardOrders& orders, const std::vector<std::string>& environment);
+
+    void terminate() { ask(GuardRequest::terminate); }
+    void kill();
+    /// Nothing more is heard of it. Its tree ends, as if the gate were gone.
+    void abandon();
+
+    [[nodiscard]] pid_t guard() const { return guard_; }
+
+private:
+    using Socket = boost::asio::generic::seq_packet_protocol::socket;
+
+    void ask(GuardRequest request);
+    void listen();
+    void hear(const GuardReport& report);
+    void guard_ended();
+    void worker_ended(WorkerEnd end);
+
+    Children& children_;
+    GuardedUser user_;
+    Socket control_;
+    boost::asio::socket_base::message_flags flags_ = 0;
+    GuardReport report_;
+    pid_t guard_ = 0;
+    std::optional<ExitStatus> guard_exit_;
+    bool is_silent_ = false;   // all that the guard had to say was heard
+    bool has_exited_ = false;  // the worker
+    bool is_gone_ = false;     // with its whole tree; or nobody cares any more
+};
+
+}  // namespace turnpike

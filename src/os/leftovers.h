@@ -1,0 +1,50 @@
+// What a dead gate left behind: processes that still carry its mark.
+//
+// Every process below a gate has TURNPIKE_RUN=FOLDER:ID in its environment: the gate's runtime folder
+// and a number of this very run. Since programs may overwrite their environment (to change what ps
+// shows), the gate also keeps a list of the processes that it knows in FOLDER/processes, by pid and
+// start. Whoever is found by either, and whose folder no living gate holds, is a leftover.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "os/process.h"
+#include "os/runtime_folder.h"
+
+namespace turnpike {
+
+inline constexpr const char* run_variable = "TURNPIKE_RUN";
+
+struct Leftover {
+    ProcessId id;
+    std::string folder;   // of the gate that left it
+    std::string command;  // for people
+};
+
+/// Of gates of this user, in any folder of the place that nobody holds. `own`: a folder that we hold
+/// (empty: none), `run` the number of this run: others' marks there are leftovers, too.
+struct OwnRun {
+    std::string folder;
+    std::string id;
+};
+[[nodiscard]] std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& own);
+
+/// Kills them, and waits until they are gone; those that are still there after `patience` are given
+/// back.
+[[nodiscard]] std::vector<Leftover> end_leftovers(std::vector<Leftover> leftovers,
+                                                  Duration patience);
+
+/// The value of TURNPIKE_RUN.
+[[nodiscard]] std::string mark_of(const OwnRun& run);
+
+/// Writes FOLDER/processes anew. Groups are cgroups.
+struct KnownProcesses {
+    std::vector<ProcessId> processes;
+    std::vector<std::string> groups;
+};
+void write_known(const std::string& folder, const KnownProcesses& known);
+
+}  // namespace turnpike

@@ -1,0 +1,145 @@
+#include "os/ports.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+#include "os/file.h"
+#include "os/process.h"
+
+namespace turnpike {
+namespace {
+
+using Inode = std::uint64_t;
+
+struct Listener {
+    std::uint16_t port = 0;
+    Inode inode = 0;
+};
+
+/// Below the ports that the system gives to connections; above them, where these begin early.
+struct Range {
+    std::uint32_t first = 20000;
+    std::uint32_t last = 32767;
+};
+
+Range port_range() {
+    constexpr std::uint32_t room_min = 1000;
+    Range range;
+    std::uint32_t system_first = 32768;
+    std::uint32_t system_last = 60999;
+    std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> system_first >> system_last;
+    range.last = std::min(range.last, system_first - 1);
+    if (range.last < range.first + room_min && system_last + room_min <= 65535)
+        return {.first = system_last + 1, .last = 65535};
+    return {.first = std::min(range.first, range.last), .last = range.last};
+}
+
+bool is_free(std::uint16_t port) {
+    const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    return socket &&
+           ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+/// Lines such as "0: 0100007F:1F90 00000000:0000 0A …inode…"; 0A is LISTEN.
+void append_listeners(const char* path, std::vector<Listener>& listeners) {
+    constexpr int inode_word = 9;
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    while (std::getline(file, line)) {
+        std::istringstream words(line);
+        std::string number, local, remote, state, word;
+        words >> number >> local >> remote >> state;
+        if (state != "0A") continue;
+        Listener listener;
+        const std::string_view port = std::string_view(local).substr(local.rfind(':') + 1);
+        std::from_chars(port.data(), port.data() + port.size(), listener.port, 16);
+        for (int i = 4; i < inode_word; ++i) words >> word;
+        words >> listener.inode;
+        listeners.push_back(listener);
+    }
+}
+
+std::vector<Listener> all_listeners() {
+    std::vector<Listener> listeners;
+    for (const char* path : {"/proc/net/tcp", "/proc/net/tcp6"}) append_listeners(path, listeners);
+    return listeners;
+}
+
+/// The sockets that a process has open.
+void append_sockets(pid_t pid, std::set<Inode>& sockets) {
+    constexpr std::string_view prefix = "socket:[";
+    const std::string path = "/proc/" + std::to_string(pid) + "/fd";
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+    while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+        std::array<char, 64> text{};
+        const ssize_t size =
+            ::readlink((path + '/' + entry->d_name).c_str(), text.data(), text.size());
+        if (size <= 0) continue;
+        const std::string_view link(text.data(), static_cast<std::size_t>(size));
+        Inode inode = 0;
+        if (link.starts_with(prefix))
+            std::from_chars(link.data() + prefix.size(), link.data() + link.size(), inode);
+        if (inode != 0) sockets.insert(inode);
+    }
+}
+
+std::string holder_of(Inode inode, const std::vector<ProcessFacts>& all) {
+    for (const ProcessFacts& process : all) {
+        std::set<Inode> sockets;
+        append_sockets(process.id.pid, sockets);
+        if (sockets.contains(inode))
+            return process.name + " (pid " + std::to_string(process.id.pid) + ")";
+    }
+    return "another process";
+}
+
+}  // namespace
+
+std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
+                                         std::uint64_t random) {
+    const Range range = port_range();
+    const std::uint64_t count = range.last - range.first + 1;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const auto port = static_cast<std::uint16_t>(range.first + (random + i) % count);
+        if (!except.contains(port) && is_free(port)) return port;
+    }
+    return std::nullopt;
+}
+
+PortSight look_at_port(std::uint16_t port, pid_t root) {
+    const std::vector<Listener> listeners = all_listeners();
+    const std::vector<ProcessFacts> all = list_processes();
+    std::set<Inode> ours;
+    for (const ProcessFacts& process : descendants_of(root, all))
+        append_sockets(process.id.pid, ours);
+    PortSight sight;
+    for (const Listener& listener : listeners) {
+        const bool is_ours = ours.contains(listener.inode);
+        if (listener.port != port) {
+            if (is_ours) sight.instead.push_back(listener.port);
+        } else if (is_ours && sight.holder == PortSight::Holder::nobody) {
+            sight.holder = PortSight::Holder::tree;
+        } else if (!is_ours) {
+            sight.holder = PortSight::Holder::stranger;
+            sight.stranger = holder_of(listener.inode, all);
+        }
+    }
+    return sight;
+}
+
+}  // namespace turnpike

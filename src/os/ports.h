@@ -1,0 +1,30 @@
+// TCP ports for workers, and who listens on them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace turnpike {
+
+/// A port on which nobody listens, outside of the range from which the system takes ports for
+/// connections. Nobody holds it for us: whoever takes it in between is found by look_at_port().
+/// Nothing: none is free.
+[[nodiscard]] std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
+                                                       std::uint64_t random);
+
+struct PortSight {
+    enum class Holder : std::uint8_t { nobody, tree, stranger };
+    Holder holder = Holder::nobody;
+    std::string stranger;                // "nginx (pid 812)"; "another process" if it is hidden
+    std::vector<std::uint16_t> instead;  // with nobody: where the tree listens otherwise
+};
+
+/// Who listens on the port: a process below `root`, or somebody else? Slow.
+[[nodiscard]] PortSight look_at_port(std::uint16_t port, pid_t root);
+
+}  // namespace turnpike

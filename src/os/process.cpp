@@ -1,0 +1,158 @@
+#include "os/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <memory>
+
+namespace turnpike {
+namespace {
+
+std::string path_in(pid_t pid, std::string_view file) {
+    return "/proc/" + std::to_string(pid) + '/' + std::string(file);
+}
+
+/// At most `max` bytes; empty: it can't be read.
+std::string contents_of(const std::string& path, std::size_t max) {
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return {};
+    std::string text(max, '\0');
+    std::size_t size = 0;
+    while (size < max) {
+        const ssize_t got = ::read(file.get(), text.data() + size, max - size);
+        if (got <= 0) break;
+        size += static_cast<std::size_t>(got);
+    }
+    text.resize(size);
+    return text;
+}
+
+template <class Number>
+Number number_at(std::string_view text) {
+    Number number{};
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+/// The n-th word, from 0.
+std::string_view word(std::string_view text, std::size_t n) {
+    for (; n > 0; --n) {
+        const std::size_t space = text.find(' ');
+        if (space == std::string_view::npos) return {};
+        text.remove_prefix(space + 1);
+    }
+    return text.substr(0, text.find(' '));
+}
+
+/// "4711 (name (with anything)) S 1 …": the name ends at the last parenthesis.
+std::optional<ProcessFacts> parse_stat(std::string_view stat) {
+    constexpr std::size_t start_word = 19;  // after the name: state is 0, the parent 1
+    const std::size_t open = stat.find('(');
+    const std::size_t close = stat.rfind(") ");
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+        return std::nullopt;
+    const std::string_view rest = stat.substr(close + 2);
+    ProcessFacts facts;
+    facts.id = {.pid = number_at<pid_t>(stat),
+                .start = number_at<std::uint64_t>(word(rest, start_word))};
+    facts.parent = number_at<pid_t>(word(rest, 1));
+    facts.state = rest.empty() ? '?' : rest.front();
+    facts.name = stat.substr(open + 1, close - open - 1);
+    return facts;
+}
+
+}  // namespace
+
+std::optional<ProcessFacts> read_process(pid_t pid) {
+    constexpr std::size_t stat_max = 1024;
+    return parse_stat(contents_of(path_in(pid, "stat"), stat_max));
+}
+
+std::vector<ProcessFacts> list_processes() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
+    std::vector<ProcessFacts> found;
+    while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
+        if (auto facts = read_process(number_at<pid_t>(entry->d_name)))
+            found.push_back(std::move(*facts));
+    }
+    return found;
+}
+
+std::vector<ProcessFacts> descendants_of(pid_t root, std::span<const ProcessFacts> all,
+                                         std::span<const pid_t> except) {
+    std::multimap<pid_t, const ProcessFacts*> children;
+    for (const ProcessFacts& facts : all) children.emplace(facts.parent, &facts);
+    std::vector<ProcessFacts> below;
+    std::vector<pid_t> parents{root};
+    while (!parents.empty()) {
+        const auto [first, last] = children.equal_range(parents.back());
+        parents.pop_back();
+        for (auto child = first; child != last; ++child) {
+            if (std::ranges::find(except, child->second->id.pid) != except.end()) continue;
+            below.push_back(*child->second);
+            parents.push_back(child->second->id.pid);
+        }
+    }
+    return below;
+}
+
+UniqueFd hold_process(const ProcessId& id) {
+    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
+    if (!pidfd) return {};
+    const auto now = read_process(id.pid);  // as long as it is held, the pid is its own
+    return now && now->id == id ? std::move(pidfd) : UniqueFd();
+}
+
+bool send_signal(const UniqueFd& pidfd, int signal) {
+    return pidfd && ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0;
+}
+
+bool send_signal(const ProcessId& id, int signal) { return send_signal(hold_process(id), signal); }
+
+std::optional<std::string> variable_of(pid_t pid, std::string_view name) {
+    constexpr std::size_t environment_max = 4 * 1024 * 1024;
+    const std::string all = contents_of(path_in(pid, "environ"), environment_max);
+    const std::string prefix = std::string(name) + '=';
+    for (std::size_t at = 0; at < all.size();) {
+        const std::string_view entry(all.c_str() + at);
+        if (entry.starts_with(prefix)) return std::string(entry.substr(prefix.size()));
+        at += entry.size() + 1;
+    }
+    return std::nullopt;
+}
+
+std::string command_of(pid_t pid, std::size_t max) {
+    std::string text = contents_of(path_in(pid, "cmdline"), max);
+    while (text.ends_with('\0')) text.pop_back();
+    std::ranges::replace(text, '\0', ' ');
+    if (!text.empty()) return text;
+    const auto facts = read_process(pid);
+    return facts ? facts->name : "";
+}
+
+std::string words_for(const ExitStatus& exit) {
+    constexpr int shell_offset = 128;  // a shell whose program was killed by signal n exits with 128 + n
+    if (exit.code == CLD_EXITED) {
+        const char* inner =
+            exit.status > shell_offset ? ::sigabbrev_np(exit.status - shell_offset) : nullptr;
+        return "exit code " + std::to_string(exit.status) +
+               (inner != nullptr ? " (SIG" + std::string(inner) + ")" : "");
+    }
+    const char* name = ::sigabbrev_np(exit.status);
+    const std::string signal =
+        name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(exit.status);
+    return "killed by " + signal + (exit.code == CLD_DUMPED ? " (core dumped)" : "");
+}
+
+}  // namespace turnpike

@@ -1,0 +1,90 @@
+// A worker that is an HTTP server: how jobs, health checks and proofs get to it. How it comes up and
+// ends is up to who started it.
+//
+//   coming ─health path answers─▶ up ─close()─▶ over
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "config/config.h"
+#include "supervisor/fetch.h"
+#include "supervisor/proof_check.h"
+#include "supervisor/ride.h"
+#include "supervisor/worker.h"
+
+namespace turnpike {
+
+class HttpWorker : public Worker {
+public:
+    void send(const SendJob& action) final;
+    void cancel(AttemptId attempt) final;
+    void probe(std::uint32_t number) final;
+    void prove(std::uint32_t number) final;
+
+protected:
+    struct Post {
+        const PoolConfig& pool;
+        std::string host;                      // of the Host field
+        std::string prefix;                    // put before each target
+        std::shared_ptr<AnswerGroups> groups;  // touched on the background thread only
+    };
+    enum class State : std::uint8_t { coming, up, over };
+
+    HttpWorker(WorkerSurroundings& surroundings, const StartWorker& start, Post post);
+
+    /// One health check; it is up if that answers, else come_up() follows in a while.
+    void knock();
+    void knock_later();
+    virtual void come_up() = 0;
+    /// The engine has not heard of it yet.
+    virtual void came_up() {}
+    /// A link broke: `say` tells the engine. Whoever may know better soon calls it later.
+    virtual void lost_touch(std::function<void()> say) { say(); }
+    /// There was no whole answer to a proof.
+    virtual void proof_broke(std::uint32_t number) = 0;
+    /// Nothing more is sent or heard. Each job aboard is left with `trouble`, and forgotten.
+    void close(const std::string& trouble);
+
+    void note(std::string trouble) { facts().trouble = std::move(trouble); }
+    [[nodiscard]] LaneFacts& facts() { return around_.lanes[lane_.value]; }
+    [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }
+    [[nodiscard]] std::vector<ExchangePtr> aboard() const;
+
+    WorkerSurroundings& around_;
+    const WorkerId worker_;
+    const LaneId lane_;
+    const Generation generation_;
+    Post post_;
+    State state_ = State::coming;
+    Destination destination_;
+
+private:
+    void knocked(const Fetch::Result& result);
+    void probed(const Fetch::Result& result);
+    void write_probe_head(std::string& head) const;
+    void proof_answered(std::uint32_t number, Fetch::Result result);
+    void end_proof(const ProofEnded& end);
+    void ride_broke(Ride& ride);
+    Ride& free_ride();
+    void ride_ended(Ride& ride);
+    void watch_idle_links();
+    void close_idle_links();
+
+    boost::asio::steady_timer knock_timer_;
+    boost::asio::steady_timer idle_timer_;
+    bool idle_timer_runs_ = false;
+    std::shared_ptr<Fetch> probe_;
+    std::uint32_t probe_number_ = 0;
+    std::shared_ptr<Fetch> proof_;
+    Instant proof_began_{};
+    Ride::Host host_;
+    std::vector<std::unique_ptr<Ride>> rides_;
+    std::vector<Ride*> free_rides_;
+};
+
+}  // namespace turnpike

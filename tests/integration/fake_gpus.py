@@ -1,0 +1,48 @@
+"""GPUs of the fake driver (tests/fake_gpu/state.h): the binary under test finds it by LD_LIBRARY_PATH."""
+import ctypes
+import os
+from pathlib import Path
+
+from harness import TURNPIKE
+
+DRIVERS = Path(os.environ.get("TURNPIKE_FAKE_DRIVERS", Path(TURNPIKE).parent / "fake_gpu"))
+
+
+def has_real_driver():
+    try:
+        ctypes.CDLL("libnvidia-ml.so.1")
+        return True
+    except OSError:
+        return False
+
+
+class FakeGpus:
+    def __init__(self, folder, count, memory_mib=81920):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True)
+        self.uuids = [f"GPU-fa4e0000-0000-0000-0000-{number:012x}" for number in range(count)]
+        self.set("gpus", "".join(f"{uuid} {memory_mib}\n" for uuid in self.uuids))
+
+    def env(self, kind="full"):
+        """What a process needs to find it; `kind`: a folder of tests/fake_gpu/CMakeLists.txt."""
+        return {"LD_LIBRARY_PATH": str(DRIVERS / kind), "TURNPIKE_FAKE_GPUS": str(self.folder)}
+
+    def set(self, name, text=""):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".{path.name}.new")
+        new.write_text(str(text))
+        new.rename(path)
+
+    def clear(self, name):
+        (self.folder / name).unlink()
+
+    def hold(self, index, pid, mib):
+        self.set(f"held/{self.uuids[index]}/{pid}", mib)
+
+    def lose(self, index):
+        self.set(f"lost-{self.uuids[index]}")
+
+    def hang(self, index):
+        """Every look at it waits, until the process that looks is gone."""
+        os.mkfifo(self.folder / f"hang-{self.uuids[index]}")
