@@ -125,7 +125,8 @@ TEST(Live, TellsHowLongEachPartOfAStartTook) {
         return serving_text({.lane = 0, .facts = facts, .state = LaneState::ready, .time = 4200ms});
     };
     EXPECT_EQ(serving(),
-              "lane 0 serves on GPU 0 after 4.2 s (spawn 3.0 ms, listening 3.9 s, loading 200 ms, "
+              "lane 0 serves on GPU 0 after 4.2 s (process 3.0 ms, until it listened 3.9 s, until "
+              "it answered 200 ms, "
               "proof 50 ms)");
     facts.start.proof.reset();
     EXPECT_THAT(serving(), HasSubstr("loading 200 ms)"));
