@@ -15,8 +15,9 @@ bool is_loading(const Worker& worker) {
 }
 
 /// Attached workers were loaded by somebody else, and may stay away for ever: they need no turn.
-bool takes_a_turn(const State& s, const Worker& worker) {
-    return is_loading(worker) && s.pool_of(worker).settings.ownership == Ownership::owned;
+bool takes_a_turn(State& s, const Worker& worker) {
+    return is_loading(worker) &&
+           s.pool_of(s.lane_of(worker)).settings.ownership == Ownership::owned;
 }
 
 void set_state(State& s, Worker& worker, WorkerState state) {
