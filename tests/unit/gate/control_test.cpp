@@ -54,10 +54,13 @@ struct Desk {
     Clock clock;
     Caller caller{.is_admin = true};
     std::vector<Event> orders;
+    CrashShelf crashes{1};
     Sights sights{.config = config,
                   .engine = engine,
                   .recent = recent,
                   .lanes = facts,
+                  .crashes = crashes,
+                  .log_of = {},
                   .names = names,
                   .clock = clock,
                   .started = clock.now(),
