@@ -106,7 +106,7 @@ def serve(connection):
                 if line.lower().startswith(b"content-length:"):
                     length = int(line.split(b":")[1])
             body = reader.read(length)
-            text = json.dumps(answer(head.split()[1].decode(), body)).encode()
+            text = json.dumps(answer(head.split()[1].decode().partition("?")[0], body)).encode()
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s"
                                % (len(text), text))
 
