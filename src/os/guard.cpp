@@ -26,12 +26,10 @@ namespace turnpike {
 namespace {
 
 constexpr int control = 3;
-constexpr int look_every_ms = 10;               // while killing
-constexpr int look_later_ms = 500;              // at what is stuck: it may be so for hours
-constexpr std::chrono::seconds stuck_after{1};  // of killing
+constexpr int look_every_ms = 10;     // while killing
+constexpr int stuck_after_ms = 1000;  // of killing
 
 using Step = GuardReport::Step;
-using SteadyClock = std::chrono::steady_clock;
 
 /// What went wrong between fork and exec, told through a pipe that exec closes.
 struct Failure {
@@ -103,8 +101,7 @@ private:
     pid_t worker_ = 0;  // 0: it has ended
     bool is_killing_ = false;
     bool is_over_ = false;
-    bool is_stuck_ = false;
-    std::optional<SteadyClock::time_point> killing_since_;
+    int killing_ms_ = 0;
     GuardReport last_;  // gathers the pids
 };
 
@@ -154,8 +151,7 @@ void Guard::start_worker() {
 void Guard::watch() {
     pollfd watched[] = {{.fd = control, .events = POLLIN, .revents = 0},
                         {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
-    const int wait_ms = is_stuck_ ? look_later_ms : look_every_ms;
-    const int ready = ::poll(watched, 2, is_killing_ ? wait_ms : -1);
+    const int ready = ::poll(watched, 2, is_killing_ ? look_every_ms : -1);
     if (ready < 0 && errno != EINTR) is_killing_ = true;
     if (ready > 0 && watched[0].revents != 0) take_requests();
     if (ready > 0 && watched[1].revents != 0) {
@@ -210,10 +206,8 @@ void Guard::kill_all() {
     if (!orders_.cgroup.empty()) kill_cgroup(orders_.cgroup);
     const std::vector<ProcessFacts> left = descendants_of(::getpid(), list_processes());
     for (const ProcessFacts& process : left) send_signal(process.id, SIGKILL);
-    if (!killing_since_) killing_since_ = SteadyClock::now();
-    if (is_stuck_ || SteadyClock::now() - *killing_since_ < stuck_after) return;
-    is_stuck_ = true;
-    tell_stuck(left);
+    const int before = std::exchange(killing_ms_, killing_ms_ + look_every_ms);
+    if (before < stuck_after_ms && killing_ms_ >= stuck_after_ms) tell_stuck(left);
 }
 
 void Guard::tell_stuck(std::span<const ProcessFacts> left) {

@@ -294,6 +294,7 @@ std::string StartedWorker::trouble_behind_order(const std::string& said) const {
                            text_of(post_.pool.settings.load_timeout), more.empty() ? "" : ": ",
                            more);
     if (!trouble_before_.empty()) return trouble_before_;
+    if (ordered_ == Reason::gpu_lost) return "";  // the lane's own reason says it
     std::string why(name_of(ordered_));
     std::ranges::replace(why, '_', ' ');
     return "Turnpike ended it: " + why;

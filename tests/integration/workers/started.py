@@ -10,7 +10,6 @@
     deaf               ignores SIGTERM
     elsewhere          listens on a port that the system chose
     nowhere            never listens
-    hold=FOLDER,MIB    leaves FOLDER/UUID-OF-GPU-0/PID, as the fake driver wants it
 
 POST /facts            what it sees of the world
 POST /wait             {"started": FILE, "wait_for": FILE}: leaves the one, answers when the other is there
@@ -125,9 +124,6 @@ def listen(place):
 
 def load():
     name = os.environ["TURNPIKE_LANE"]
-    if "hold" in manners:
-        folder, mib = manners["hold"].split(",")
-        touch(f"{folder}/{os.getpid()}", mib)
     if "turns" in manners:
         touch(f"{manners['turns']}/{name}.begin", str(time.monotonic_ns()))
     if "gather" in manners:
