@@ -223,14 +223,14 @@ class Lost(GpuCase):
 
     def test_a_gpu_whose_driver_hangs_keeps_nobody(self):
         fake = self.fake(2)
-        gate = self.on_gpus(kill_patience="500ms")
+        gate = self.on_gpus(kill_patience="200ms")
         fake.hang(0)
         os.kill(gate.lane(0)["pid"], signal.SIGKILL)
-        lane = gate.wait_lane(0, "quarantined")
-        print(lane, self.order(gate, "status"))
+        self.wait_trouble(gate, "the driver of its GPU does not answer",
+                          states=["quarantined"])
         os.kill(gate.lane(1)["pid"], signal.SIGKILL)
         self.wait_lane_where(gate, 1, lambda lane: lane["restarts"] == 1, "the other GPU's lane")
-        gate.wait_ready(1)
+        self.assertEqual(gate.post({}).header("turnpike-lane"), "1")
         self.assertEqual(self.stop(gate), 0)
 
 
