@@ -211,7 +211,8 @@ void StartedWorker::printed() {
     if (state_ != State::coming) return;
     facts().last_line = output_.log().last_line();
     const Instant now = around_.clock.now();
-    if (now - progressed_at_ < progress_every) return;
+    const Duration pause = std::min(progress_every, post_.pool.settings.load_timeout / 4);
+    if (now - progressed_at_ < pause) return;
     progressed_at_ = now;
     around_.deliver(LoadProgressed{worker_});
 }

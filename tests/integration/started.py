@@ -91,6 +91,22 @@ class StartedCase(Case):
     def log(self, gate, lane=0, after=0, lines=2000):
         return gate.ask("GET", f"/-/lanes/{lane}/log?after={after}&lines={lines}").json()["lines"]
 
+    def wait_line(self, gate, words, lane=0):
+        """The first line with these words that its worker printed."""
+        def printed():
+            lines = [line["text"] for line in self.log(gate, lane)
+                     if line["stream"] in ("out", "err") and words in line["text"]]
+            return lines[0] if lines else None
+        return wait_until(printed, f"lane {lane} prints {words!r}")
+
+    def wait_back(self, gate, lane=0):
+        """It was started once more, and serves."""
+        return self.wait_lane_where(gate, lane, lambda found: found["restarts"] == 1 and
+                                    found["state"] == "ready", f"lane {lane} is back")
+
+    def crashes(self, gate):
+        return gate.ask("GET", "/-/crashes").json()["crashes"]
+
     def state_folder(self, gate):
         return self.folder / "xdg_state_home" / "turnpike" / gate.name
 

@@ -1,5 +1,5 @@
-"""Started workers that do what they should not: the right state, and a reason that people understand,
-in `status` and on the terminal of `up`."""
+"""Started workers that do what they should not: the right state, and a reason that people
+understand, in `status` and on the terminal of `up`."""
 import os
 import re
 import signal
@@ -20,8 +20,9 @@ class NeverUp(StartedCase):
     def assert_fails(self, worker, words, last_exit=None, **pool):
         """After two deaths."""
         gate = self.up(worker, pool={"crash_limit": 2, **pool}, is_ready=False)
-        lane = self.wait_lane_where(
-            gate, 0, lambda lane: lane["state"] == "failed" and lane["pid"] is None, "it has failed")
+        def is_over(lane):
+            return lane["state"] == "failed" and lane["pid"] is None
+        lane = self.wait_lane_where(gate, 0, is_over, "it has failed")
         self.assertEqual((lane["reason"], lane["restarts"]), ("crashed_too_often", 1))
         self.assertIn(words, lane["trouble"])
         if last_exit:
@@ -31,14 +32,14 @@ class NeverUp(StartedCase):
         answer = gate.post({})
         self.assert_problem(answer, 503, "no-lane")
         self.assertIn("lane 0", answer.body.decode())
-        wait_until(lambda: len(gate.ask("GET", "/-/crashes").json()["crashes"]) == 2, "a report each")
+        wait_until(lambda: len(self.crashes(gate)) == 2, "a report each")
         return gate
 
     def test_exits_at_once(self):
         gate = self.assert_fails("echo no weights here >&2; exit 3 # {port}",
                                  "exit code 3: no weights here", "exit code 3")
         self.order(gate, "restart", "0")  # revives it, to no avail
-        wait_until(lambda: len(gate.ask("GET", "/-/crashes").json()["crashes"]) == 4, "two more")
+        wait_until(lambda: len(self.crashes(gate)) == 4, "two more")
         gate.wait_lane(0, "failed")
 
     def test_is_killed_by_a_signal(self):
@@ -68,8 +69,7 @@ class NeverUp(StartedCase):
         words = "no progress for 300ms (load_timeout): port "
         gate = self.assert_fails(self.manner("nowhere"), words, "killed by SIGKILL",
                                  load_timeout="300ms")
-        self.assertEqual({crash["why"] for crash in gate.ask("GET", "/-/crashes").json()["crashes"]},
-                         {"load_silent"})
+        self.assertEqual({crash["why"] for crash in self.crashes(gate)}, {"load_silent"})
 
     def test_binds_the_wrong_port(self):
         gate = self.up(self.manner("elsewhere"), is_ready=False)
@@ -87,7 +87,7 @@ class NeverUp(StartedCase):
 
     def test_becomes_a_daemon(self):
         pids = self.folder_for("pids")
-        left = f"{WORKER} & echo $! > {pids}/$TURNPIKE_LANE.new; mv {pids}/$TURNPIKE_LANE.new {pids}/$$"
+        left = f"{WORKER} & echo $! > {pids}.new; mv {pids}.new {pids}/$$"
         self.assert_fails(f"({left}); exit 0", "exit code 0 (a worker must stay in the foreground)")
         found = [int(path.read_text()) for path in pids.iterdir()]
         self.assertEqual(len(found), 2)
@@ -136,10 +136,10 @@ class Strangers(StartedCase):
     def test_a_stranger_before_it_makes_it_choose_another_port(self):
         # The worker can't bind and dies; the next one gets another port.
         folder = self.folder_for("ports")
-        first = f"test -e {folder}/freed || {{ echo {{port}} > {folder}/port.new; " \
-                f"mv {folder}/port.new {folder}/port; while ! test -e {folder}/freed; do sleep 0.01; " \
-                f"done; }}; exec {WORKER}"
-        gate = self.up(first, is_ready=False)
+        name_port = f"echo {{port}} > {folder}/new; mv {folder}/new {folder}/port"
+        wait = f"until test -e {folder}/freed; do sleep 0.01; done"
+        gate = self.up(f"test -e {folder}/freed || {{ {name_port}; {wait}; }}; exec {WORKER}",
+                       is_ready=False)
         wait_until((folder / "port").exists, "it names its port")
         port = int((folder / "port").read_text())
         with socket.create_server(("127.0.0.1", port)):
@@ -180,7 +180,7 @@ class Loud(StartedCase):
     def test_prints_without_end_while_it_loads(self):
         go = self.folder_for("go") / "go"
         command = f"yes loading and loading & exec {self.manner(f'until={go}')}"
-        gate = self.up(command, pool={"load_timeout": "200ms"}, is_ready=False,
+        gate = self.up(command, pool={"load_timeout": "2s"}, is_ready=False,
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
         before = self.memory_of(gate)
         wait_until(lambda: len(self.sizes(gate)) == 3, "all of its files are full")
@@ -204,8 +204,7 @@ class Loud(StartedCase):
         gate = self.up()
         data = b"caf\xe9 \xff\xfe\x00 \x1b[31mred\x1b[0m \x1b]0;title\x07 \xf0\x9f\x8e\x89\n"
         self.assertEqual(gate.ask("POST", "/write", data).status, 200)
-        [line] = wait_until(lambda: [line["text"] for line in self.log(gate) if "caf" in line["text"]],
-                            "the line is there")
+        line = self.wait_line(gate, "caf")
         self.assertEqual(line, "caf\ufffd \ufffd\ufffd red  \U0001f389")
         text = self.order(gate, "logs", "0")
         self.assertIn(line, text)
@@ -237,16 +236,15 @@ class Stubborn(StartedCase):
         self.assertEqual(lane["last_exit"], "killed by SIGKILL")
         gate.wait_ready()
         self.assertEqual(gate.lane(0)["trouble"], None, "an ordered end is no trouble")
-        self.assertEqual(gate.ask("GET", "/-/crashes").json()["crashes"], [])
+        self.assertEqual(self.crashes(gate), [])
         self.assertEqual(self.stop(gate), 0)
 
     def test_a_socket_that_nobody_serves(self):
-        bind = "import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); " \
-               "time.sleep(600)"
+        bind = "import socket, sys, time; s = socket.socket(socket.AF_UNIX); " \
+               "s.bind(sys.argv[1]); time.sleep(600)"
         gate = self.up(f"{PYTHON} -c '{bind}' {{socket}}",
                        pool={"load_timeout": "500ms", "crash_limit": 1}, is_ready=False)
-        lane = gate.wait_lane(0, "failed")
-        self.assertIn("no progress for 500ms (load_timeout): ", lane["trouble"])
+        lane = self.wait_trouble(gate, "no progress for 500ms (load_timeout): ", states=["failed"])
         self.assertIn("refused", lane["trouble"])
 
     @unittest.skipUnless(os.access(FREEZER / "cgroup.procs", os.W_OK), "no freezer cgroup here")
@@ -282,7 +280,8 @@ class Freezer:
     def freeze(self, pid):
         (self.folder / "cgroup.procs").write_text(str(pid))
         (self.folder / "freezer.state").write_text("FROZEN")
-        wait_until(lambda: (self.folder / "freezer.state").read_text() == "FROZEN\n", "it is frozen")
+        state = self.folder / "freezer.state"
+        wait_until(lambda: state.read_text() == "FROZEN\n", "it is frozen")
 
     def thaw(self):
         (self.folder / "freezer.state").write_text("THAWED")

@@ -15,8 +15,8 @@ class Orders(StartedCase):
         """These lanes have other processes than before, the others the same."""
         def are_anew():
             found = gate.status()["lanes"]
-            return all(lane["state"] in ("ready", "busy") for lane in found) and \
-                all((lane["pid"] != before[lane["lane"]]) == (lane["lane"] in lanes) for lane in found)
+            changed = [lane["lane"] for lane in found if lane["pid"] != before[lane["lane"]]]
+            return changed == lanes and {lane["state"] for lane in found} == {"ready"}
         wait_until(are_anew, f"lanes {lanes} are anew")
         for lane in lanes:
             wait_until(lambda: not is_alive(before[lane]), "the old one is gone")

@@ -32,11 +32,11 @@ class Uvicorn(StartedCase):
 
     def test_on_a_port(self):
         gate = self.serve("--port {port}")
-        wait_until(lambda: "Uvicorn running on http://127.0.0.1:" in str(self.log(gate)), "it says so")
+        self.wait_line(gate, "Uvicorn running on http://127.0.0.1:")
 
     def test_on_a_unix_socket(self):
         gate = self.serve("--uds {socket}")
-        wait_until(lambda: "Uvicorn running on unix socket" in str(self.log(gate)), "it says so")
+        self.wait_line(gate, "Uvicorn running on unix socket")
 
 
 class Command(StartedCase):
@@ -140,13 +140,13 @@ class Loading(StartedCase):
         for lane in gate.status()["lanes"]:
             start = lane["start"]
             for part in ("spawn_ms", "listen_ms", "load_ms"):
-                self.assertGreater(start[part], 0, lane)
+                self.assertGreaterEqual(start[part], 0, lane)
             self.assertEqual((start["proof_ms"], lane["starting_s"], lane["reason"]),
                              (None, None, None))
         output = wait_until(lambda: "all lanes serve" in gate.process.output() and
                             gate.process.output(), "it says so")
         for lane in range(4):
-            self.assertRegex(output, rf"lane {lane} serves after .* \(spawn .*, listening .*, loading")
+            self.assertRegex(output, rf"lane {lane} serves after .* \(spawn .*, .*, loading")
 
     def test_one_at_a_time_where_it_is_asked_for(self):
         folder = self.folder_for("turns")

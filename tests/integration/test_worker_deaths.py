@@ -1,4 +1,4 @@
-"""Deaths of started workers: what becomes of the jobs, and what is kept for whoever wants to know."""
+"""Deaths of started workers: what becomes of the jobs, and what is kept of them."""
 import json
 import os
 import signal
@@ -23,9 +23,7 @@ class Jobs(StartedCase):
         answer = self.kill_lane_of(gate, job, lane)
         self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"))
         self.assertEqual(answer.header("turnpike-lane"), str(1 - lane))
-        self.wait_lane_where(gate, lane, lambda lane: lane["restarts"] == 1 and
-                             lane["state"] == "ready", "its lane comes back")
-        found = gate.lane(lane)
+        found = self.wait_back(gate, lane)
         self.assertEqual(found["last_exit"], "killed by SIGKILL")
         self.assertEqual((found["trouble"], found["reason"]), (None, None))
         wait_until(lambda: "killed by SIGKILL" in gate.process.output(), "up says so")
@@ -55,7 +53,7 @@ class Jobs(StartedCase):
         [job] = gate.ended_jobs()
         self.assertEqual((job["id"], job["attempts"]), (answer.header("turnpike-job"), 2))
         self.assertIn("CUDA error: the end", json.dumps(job))
-        wait_until(lambda: len(gate.ask("GET", "/-/crashes").json()["crashes"]) == 2, "a report each")
+        wait_until(lambda: len(self.crashes(gate)) == 2, "a report each")
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
 
@@ -67,10 +65,8 @@ class Jobs(StartedCase):
         self.assertEqual(gate.post({}).header("turnpike-attempt"), "1")
 
     def test_a_child_that_dies_is_the_worker_s_own_business(self):
-        gate = self.up("sleep 600 & echo child $!; exec " + self.manner())
-        line = wait_until(lambda: [line["text"] for line in self.log(gate) if "child" in line["text"]],
-                          "it names its child")[0]
-        os.kill(int(line.split()[1]), signal.SIGKILL)
+        gate = self.up("sleep 600 & echo child is $!; exec " + self.manner())
+        os.kill(int(self.wait_line(gate, "child is ").split()[2]), signal.SIGKILL)
         self.assertEqual(gate.post({}).status, 200)
         self.assertEqual(gate.lane(0)["restarts"], 0)
 
@@ -78,14 +74,11 @@ class Jobs(StartedCase):
 class Reports(StartedCase):
     def crash(self, gate, task, headers=()):
         """A job that ends its worker; the newest report."""
-        before = len(self.reports(gate))
+        before = len(self.crashes(gate))
         gate.post(task, "/die?secret=1", headers)
-        wait_until(lambda: len(self.reports(gate)) > before, "there is a report")
+        wait_until(lambda: len(self.crashes(gate)) > before, "there is a report")
         gate.wait_ready()
-        return self.reports(gate)[0]
-
-    def reports(self, gate):
-        return gate.ask("GET", "/-/crashes").json()["crashes"]
+        return self.crashes(gate)[0]
 
     def test_all_that_is_known_of_one_death(self):
         gate = self.up(pool={"retry": False})
@@ -150,11 +143,11 @@ class Reports(StartedCase):
         for code in (1, 2, 3):
             answer = gate.post({"code": code}, "/die")
             self.assertEqual(answer.status, 502)
-            newest = wait_until(lambda: [report for report in self.reports(gate)
+            newest = wait_until(lambda: [report for report in self.crashes(gate)
                                          if report["exit_code"] == code], "its report")
             seen.append(newest[0]["id"])
             gate.wait_ready()
-        self.assertEqual([report["exit_code"] for report in self.reports(gate)], [3, 2])
+        self.assertEqual([report["exit_code"] for report in self.crashes(gate)], [3, 2])
         folder = self.state_folder(gate) / "crashes"
         wait_until(lambda: {path.name for path in folder.iterdir()} == set(seen[1:]), "two folders")
         self.assert_problem(gate.ask("GET", f"/-/crashes/{seen[0]}"), 404, "no-crash")
@@ -165,25 +158,23 @@ class Reports(StartedCase):
         self.assertEqual(self.stop(gate), 0)
         path = self.write_config(self.config())
         gate = self.start(str(path), "--name", gate.name).wait_ready()
-        self.assertEqual(self.reports(gate), [report])
+        self.assertEqual(self.crashes(gate), [report])
 
     def test_none_at_all_where_nobody_wants_any(self):
         gate = self.up(pool={"retry": False}, sections={"crashes": {"keep": 0}})
         self.assertEqual(gate.post({"code": 1}, "/die").status, 502)
-        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1 and lane["state"] == "ready",
-                             "it is back")
-        self.assertEqual(self.reports(gate), [])
+        self.wait_back(gate)
+        self.assertEqual(self.crashes(gate), [])
         folder = self.state_folder(gate) / "crashes"
         self.assertFalse(folder.exists() and list(folder.iterdir()))
 
     def test_orders_leave_no_report(self):
         gate = self.up()
         self.order(gate, "restart", "0")
-        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1 and lane["state"] == "ready",
-                             "it is back")
+        self.wait_back(gate)
         self.order(gate, "drain", "0")
         gate.wait_lane(0, "drained")
-        self.assertEqual(self.reports(gate), [])
+        self.assertEqual(self.crashes(gate), [])
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@
     nowhere            never listens
 
 POST /facts            what it sees of the world
-POST /wait             {"started": FILE, "wait_for": FILE}: leaves the one, answers when the other is there
-POST /print            {"bytes": N, "line": N}: so much to stdout, in lines of that length (0: endless)
+POST /wait             {"started": FILE, "wait_for": FILE}: leaves the one, waits for the other
+POST /print            {"bytes": N, "line": N}: so much to stdout, in lines of that length (0: one)
 POST /close-output     closes stdout and stderr
 POST /write            the body goes to stdout as it is
 POST /die              {"code": N} or {"signal": N}, {"say": TEXT}
