@@ -42,7 +42,7 @@ std::string problem_text(const ControlAnswer& answer) {
     if (const auto page = parse_facts(answer.body))
         for (const std::string_view part : {"title", "detail", "next"})
             if (const std::string words = text_of(*page, part); !words.empty())
-                text += (text.empty() ? "" : " ") + words;
+                text += (text.empty() ? "" : text.ends_with('.') ? " " : ". ") + words;
     return text.empty() ? fmt::format("the gate answered with status {}", answer.status) : text;
 }
 
