@@ -13,7 +13,7 @@ built = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build buil
 
 run: install-deps ## serve the bundled example: a FastAPI worker per GPU (or four on the CPU) behind one address
 	@$(call built,release,turnpike)
-	@examples/fastapi/run "$(CURDIR)/build/release/turnpike"
+	@build/release/turnpike up examples/fastapi
 
 build: install-deps ## the release binaries, in build/release/
 	$(call built,release)
