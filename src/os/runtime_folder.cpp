@@ -100,10 +100,10 @@ Fd take_lock(int folder, const std::string& path, std::string_view name) {
     if (::fstat(lock.get(), &found) != 0 || !S_ISREG(found.st_mode))
         return Problem(lock_path + " is no plain file: remove it");
     if (!try_lock(lock.get()))
-        return Problem(
-            "a gate named " + std::string(name) + " is running already (pid " +
-            std::to_string(pid_in(lock.get())) +
-            "): stop it first (Ctrl-C there, or kill its process), or choose another --name");
+        return Problem("a gate named " + std::string(name) + " is running already (pid " +
+                       std::to_string(pid_in(lock.get())) +
+                       "): stop it with: turnpike down --name " + std::string(name) +
+                       "; or choose another --name");
     if (!is_in_place(folder, lock.get()))
         return Problem(lock_path + " was removed meanwhile: try again");
     if (!write_pid(lock.get())) return Problem(lock_path + " can't be written: " + reason());
