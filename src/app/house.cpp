@@ -28,12 +28,15 @@ std::vector<LaneFacts> facts_of(const Ground& ground) {
         LaneFacts& fact = facts.emplace_back();
         fact.worker = lane.url != nullptr ? lane.url->text
                                           : ground.checked.config.pools[lane.pool].worker.command;
-        for (const Gpu& gpu : lane.gpus)
+        for (const Gpu& gpu : lane.gpus) {
+            fact.gpu +=
+                (fact.gpu.empty() ? "" : ",") + (gpu.index ? std::to_string(*gpu.index) : gpu.uuid);
             fact.gpus.push_back({.index = gpu.index,
                                  .uuid = gpu.uuid,
                                  .name = gpu.name,
                                  .memory_total = gpu.memory_total,
                                  .memory_used = {}});
+        }
     }
     return facts;
 }

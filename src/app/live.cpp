@@ -17,6 +17,7 @@ namespace turnpike {
 namespace {
 
 constexpr std::size_t line_shown_max = 200;  // of a worker, where nothing else bounds it
+constexpr std::size_t place_shown_max = 40;  // so that the state is seen beside a long URL
 
 std::string text_of_time(Duration time) {
     return span_text(std::chrono::duration<double>(time).count());
@@ -54,8 +55,8 @@ std::string detail_of(const LiveLane& lane) {
 using Parts = std::array<std::string, 5>;
 
 Parts parts_of(const LiveLane& lane) {
-    return {fmt::format("lane {}", lane.lane), place_of(lane.facts), std::string(state_of(lane)),
-            text_of_time(lane.time), detail_of(lane)};
+    return {fmt::format("lane {}", lane.lane), place_of(lane.facts).substr(0, place_shown_max),
+            std::string(state_of(lane)), text_of_time(lane.time), detail_of(lane)};
 }
 
 std::array<std::size_t, 5> widths_of(const std::vector<Parts>& lines) {

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -19,6 +20,8 @@
 #include "app/detach.h"
 #include "app/environment.h"
 #include "app/exit_code.h"
+#include "app/facts.h"
+#include "app/gpu_sights.h"
 #include "app/house.h"
 #include "app/print.h"
 #include "app/terminal.h"
@@ -71,15 +74,43 @@ std::string fresh_run_id() {
 /// What a gate that was killed could not end itself.
 void end_what_is_left(const OwnRun& run) {
     constexpr Duration patience = 2s;
+    constexpr std::size_t named_max = 3;
     std::vector<Leftover> leftovers = find_leftovers(runtime_place(), run);
-    if (leftovers.empty()) return;
-    for (const Leftover& leftover : leftovers)
-        advise(
-            fmt::format("turnpike: ends a process that an earlier gate left behind: pid {}, {}\n",
-                        leftover.id.pid, leftover.command));
+    for (std::size_t i = 0; i < leftovers.size() && i < named_max; ++i)
+        advise(fmt::format("turnpike: ends what an earlier gate left behind: pid {}, {}\n",
+                           leftovers[i].id.pid, tame(leftovers[i].command)));
+    if (leftovers.size() > named_max)
+        advise(fmt::format("turnpike: … and {} more\n", leftovers.size() - named_max));
     for (const Leftover& leftover : end_leftovers(std::move(leftovers), patience))
         advise(fmt::format("turnpike: pid {} does not end; it may be stuck in the GPU driver\n",
                            leftover.id.pid));
+}
+
+/// What somebody should know who expects GPUs, or all of their memory.
+void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver>& driver) {
+    const Machine& machine = checked.machine;
+    if (!machine.remark.empty()) advise(fmt::format("turnpike: {}\n", machine.remark));
+    const bool has_cpu_lanes = std::ranges::any_of(checked.lanes, [](const LanePlan& lane) {
+        return lane.url == nullptr && lane.gpus.empty();
+    });
+    if (has_cpu_lanes && !machine.no_gpus.empty())
+        advise(fmt::format("turnpike: serving on the CPU: {}\n", machine.no_gpus));
+    if (!driver) return;
+    for (const std::string& trouble : driver->troubles())
+        advise(fmt::format("turnpike: {}\n", trouble));
+    const std::vector<Sighting> sightings = look_at_all(*driver);
+    for (std::size_t i = 0; i < sightings.size(); ++i) {
+        const Gpu& gpu = driver->gpus()[i];
+        const bool is_used = std::ranges::any_of(checked.lanes, [&](const LanePlan& lane) {
+            return std::ranges::find(lane.gpus, gpu.uuid, &Gpu::uuid) != lane.gpus.end();
+        });
+        if (!is_used || !sightings[i].sight) continue;
+        for (const GpuProcess& process : sightings[i].sight->processes)
+            advise(fmt::format("turnpike: GPU {}: pid {} ({}) holds {} there already\n",
+                               gpu.index.value_or(0), process.pid,
+                               tame(command_of(static_cast<pid_t>(process.pid))),
+                               process.memory ? text_of(*process.memory) : std::string("memory")));
+    }
 }
 
 }  // namespace
@@ -99,6 +130,7 @@ int run(const UpCommand& command) {
     if (!folder) return complain(folder.error());
     const OwnRun own{.folder = folder->path(), .id = fresh_run_id()};
     end_what_is_left(own);
+    tell_about_gpus(*checked, driver);
     const auto state = state_folder(command.name);
     if (!state)
         advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n", state.error()));

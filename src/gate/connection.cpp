@@ -254,7 +254,7 @@ void Connection::take_own_request(const http::RequestHead& head) {
     if (found.route == nullptr) return answer_problem({found.problem, {}}, {}, found.allow);
     const auto answer = found.route->answer(
         {.sights = gate_.sights_, .caller = *caller, .name = found.name, .query = found.query});
-    if (!answer) return answer_problem({answer.error().problem, answer.error().detail});
+    if (!answer) return answer_problem(answer.error());
     answer_own({.status = answer->status,
                 .content_type = answer->content_type,
                 .body = answer->body,

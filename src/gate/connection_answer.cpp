@@ -27,6 +27,7 @@ constexpr std::size_t kept_out_max = 16 * 1024;
 void Connection::sent(const SendJob& send) {
     sent_at_ = gate_.around_.clock.now();
     record_.lane = send.lane;
+    record_.gpu.assign(gate_.around_.lanes[send.lane.value].gpu);
     record_.attempts = send.number;
 }
 
@@ -111,6 +112,8 @@ void Connection::note_problem(const Objection& objection) {
     record_.status = status_of(objection.problem);
     std::string detail(slug_of(objection.problem));
     if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
+    if (exchange_ != nullptr && !exchange_->last_words.empty())
+        detail.append("; its last output: ").append(exchange_->last_words);
     record_.detail.assign(detail);
 }
 

@@ -12,7 +12,7 @@ namespace turnpike::control {
 
 namespace {
 
-using Refused = std::unexpected<OwnRefusal>;
+using Refused = std::unexpected<Objection>;
 
 View view_of(const OwnRequest& request) {
     return request.sights.engine.view(request.sights.clock.now());
@@ -29,12 +29,11 @@ std::string pools_there_are(const std::vector<PoolConfig>& pools) {
     return fmt::format("The pools are: {}.", names);
 }
 
-std::expected<LaneId, OwnRefusal> lane_of(const OwnRequest& request) {
+std::expected<LaneId, Objection> lane_of(const OwnRequest& request) {
     const View view = view_of(request);
     const auto number = turnpike::lane_of(request.name, view.lanes.size());
-    if (!number)
-        return Refused({Problem::no_lane_of_that_name, lanes_there_are(view.lanes.size())});
-    if (view.shutting_down) return Refused(Problem::shutting_down);
+    if (!number) return refuse(Problem::no_lane_of_that_name, lanes_there_are(view.lanes.size()));
+    if (view.shutting_down) return refuse(Problem::shutting_down);
     return view.lanes[*number].lane;
 }
 
@@ -43,12 +42,12 @@ struct PoolFound {
     std::vector<LaneId> lanes;
 };
 
-std::expected<PoolFound, OwnRefusal> pool_of(const OwnRequest& request) {
+std::expected<PoolFound, Objection> pool_of(const OwnRequest& request) {
     const std::vector<PoolConfig>& pools = request.sights.config.pools;
     const auto found = std::ranges::find(pools, request.name, &PoolConfig::name);
-    if (found == pools.end()) return Refused({Problem::no_pool, pools_there_are(pools)});
+    if (found == pools.end()) return refuse(Problem::no_pool, pools_there_are(pools));
     const View view = view_of(request);
-    if (view.shutting_down) return Refused(Problem::shutting_down);
+    if (view.shutting_down) return refuse(Problem::shutting_down);
     PoolFound pool{PoolId{static_cast<std::uint64_t>(found - pools.begin())}, {}};
     for (const LaneView& lane : view.lanes)
         if (lane.pool == pool.pool) pool.lanes.push_back(lane.lane);
@@ -100,9 +99,9 @@ OwnAnswered dump_stacks(const OwnRequest& request) {
     const auto lane = lane_of(request);
     if (!lane) return Refused(lane.error());
     if (!request.sights.stacks)
-        return Refused({Problem::no_stacks, "This gate has no way to look into workers."});
+        return refuse(Problem::no_stacks, "This gate has no way to look into workers.");
     if (auto why_not = request.sights.stacks(*lane))
-        return Refused({Problem::no_stacks, std::move(*why_not)});
+        return refuse(Problem::no_stacks, std::move(*why_not));
     return asked_of_lane(*lane, "stacks");
 }
 
@@ -117,7 +116,7 @@ OwnAnswered prove_pool(const OwnRequest& request) {
     const auto pool = pool_of(request);
     if (!pool) return Refused(pool.error());
     if (request.sights.config.pools[pool->pool.value].settings.proof == ProofKind::none)
-        return Refused(Problem::no_proof);
+        return refuse(Problem::no_proof);
     request.sights.order(ProveAsked{pool->pool});
     return asked_of_pool(request, *pool, "prove");
 }

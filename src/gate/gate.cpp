@@ -154,6 +154,7 @@ void Gate::log_start(const SendJob& action, const Connection& connection) {
     around_.log.push(JobStart{.id = record.id,
                               .pool = record.pool,
                               .lane = action.lane,
+                              .gpu = record.gpu,
                               .attempt = action.number,
                               .at_unix_ns = around_.clock.unix_ns(around_.clock.now())});
 }

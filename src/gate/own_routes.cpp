@@ -39,13 +39,13 @@ const JobRecord* visible_job(const OwnRequest& request) {
 
 OwnAnswered job(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
-    if (record == nullptr) return std::unexpected(Problem::no_job);
+    if (record == nullptr) return refuse(Problem::no_job);
     return OwnAnswer{.body = job_page(request.sights, *record)};
 }
 
 OwnAnswered cancel(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
-    if (record == nullptr) return std::unexpected(Problem::no_job);
+    if (record == nullptr) return refuse(Problem::no_job);
     const bool lives = request.sights.live(record->job) != nullptr;
     if (lives) request.sights.order(CancelAsked{record->job});
     return OwnAnswer{.status = lives ? 202 : 200,
@@ -55,9 +55,9 @@ OwnAnswered cancel(const OwnRequest& request) {
 
 OwnAnswered lane_log(const OwnRequest& request) {
     const auto lane = lane_of(request.name, request.sights.lanes.size());
-    if (!lane) return std::unexpected(Problem::no_lane_of_that_name);
+    if (!lane) return refuse(Problem::no_lane_of_that_name);
     const auto wanted = wanted_lines(request.query);
-    if (!wanted) return std::unexpected(Problem::bad_query);
+    if (!wanted) return refuse(Problem::bad_query);
     return OwnAnswer{.body = lane_log_page(*lane, request.sights.log_of(*lane), *wanted)};
 }
 
@@ -67,7 +67,7 @@ OwnAnswered crashes(const OwnRequest& request) {
 
 OwnAnswered crash(const OwnRequest& request) {
     const CrashShelf::Crash* found = request.sights.crashes.find(request.name);
-    if (found == nullptr) return std::unexpected(Problem::no_crash);
+    if (found == nullptr) return refuse(Problem::no_crash);
     return OwnAnswer{.body = found->page};
 }
 

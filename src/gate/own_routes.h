@@ -15,6 +15,7 @@
 #include "core/engine.h"
 #include "core/event.h"
 #include "gate/access.h"
+#include "gate/arrival.h"
 #include "gate/job_name.h"
 #include "gate/problem.h"
 #include "os/clock.h"
@@ -57,15 +58,11 @@ struct OwnAnswer {
     std::string body;
 };
 
-/// Why there is no answer. A problem alone is one, too.
-struct OwnRefusal {
-    OwnRefusal(Problem what, std::string more = {}) : problem(what), detail(std::move(more)) {}
+using OwnAnswered = std::expected<OwnAnswer, Objection>;
 
-    Problem problem;
-    std::string detail;
-};
-
-using OwnAnswered = std::expected<OwnAnswer, OwnRefusal>;
+inline std::unexpected<Objection> refuse(Problem problem, std::string detail = {}) {
+    return std::unexpected(Objection{problem, std::move(detail)});
+}
 
 struct OwnRoute {
     http::Method method;

@@ -142,7 +142,8 @@ std::string command_of(pid_t pid, std::size_t max) {
 }
 
 std::string words_for(const ExitStatus& exit) {
-    constexpr int shell_offset = 128;  // a shell whose program was killed by signal n exits with 128 + n
+    constexpr int shell_offset =
+        128;  // a shell whose program was killed by signal n exits with 128 + n
     if (exit.code == CLD_EXITED) {
         const char* inner =
             exit.status > shell_offset ? ::sigabbrev_np(exit.status - shell_offset) : nullptr;

@@ -17,6 +17,7 @@ void clean(Exchange& exchange) {
     for (std::string* text : {&exchange.target, &exchange.fields})
         empty_and_keep(*text, kept_text_max);
     exchange.trouble.clear();
+    exchange.last_words.clear();
     exchange.body.clear();
     exchange.answer.clear();
 }

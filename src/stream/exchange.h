@@ -31,7 +31,8 @@ struct Exchange {
 
     // written by the supervisor, for the latest attempt
     Generation generation;
-    std::string trouble;  // how the latest attempt broke; empty: it did not
+    std::string trouble;     // how the latest attempt broke; empty: it did not
+    std::string last_words;  // what its worker printed before it died; not for clients
     Answer answer;
 };
 

@@ -44,7 +44,7 @@ void AttachedWorker::proof_broke(std::uint32_t) { around_.deliver(WorkerExited{w
 
 void AttachedWorker::let_go() {
     if (state_ == State::over) return;
-    close("");
+    close({});
     resolver_.cancel();
     around_.deliver(WorkerExited{worker_});
     around_.deliver(WorkerGone{worker_});

@@ -259,7 +259,7 @@ std::vector<ExchangePtr> HttpWorker::aboard() const {
     return exchanges;
 }
 
-void HttpWorker::close(const std::string& trouble) {
+void HttpWorker::close(const Farewell& farewell) {
     state_ = State::over;
     probe_->stop();
     proof_->stop();
@@ -268,7 +268,8 @@ void HttpWorker::close(const std::string& trouble) {
     for (const auto& ride : rides_) {
         ExchangePtr exchange = ride->stop();
         if (exchange == nullptr) continue;
-        if (!trouble.empty()) exchange->trouble = trouble;
+        if (!farewell.trouble.empty()) exchange->trouble = farewell.trouble;
+        exchange->last_words = farewell.last_words;
         around_.exchanges.drop(std::move(exchange));
     }
 }

@@ -47,8 +47,13 @@ protected:
     virtual void lost_touch(std::function<void()> say) { say(); }
     /// There was no whole answer to a proof.
     virtual void proof_broke(std::uint32_t number) = 0;
-    /// Nothing more is sent or heard. Each job aboard is left with `trouble`, and forgotten.
-    void close(const std::string& trouble);
+    /// How it ended, for the jobs aboard.
+    struct Farewell {
+        std::string trouble;     // for their clients; empty: they know already
+        std::string last_words;  // for their records
+    };
+    /// Nothing more is sent or heard. Each job aboard gets the farewell, and is forgotten.
+    void close(const Farewell& farewell);
 
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] LaneFacts& facts() { return around_.lanes[lane_.value]; }

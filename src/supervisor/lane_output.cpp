@@ -120,13 +120,15 @@ void LaneOutput::close(const PipePtr& pipe) {
     std::erase(pipes_, pipe);
 }
 
-void LaneOutput::detach_all() {
-    while (!pipes_.empty()) {
-        const PipePtr pipe = pipes_.front();
+void LaneOutput::read_now() {
+    for (const PipePtr& pipe : pipes_)
         for (std::size_t i = 0; i < leftover_max / read_max && read(*pipe) == Had::some; ++i) {
         }
-        close(pipe);
-    }
+}
+
+void LaneOutput::detach_all() {
+    read_now();
+    while (!pipes_.empty()) close(PipePtr(pipes_.front()));
 }
 
 void LaneOutput::remark(std::string_view text) {

@@ -50,7 +50,9 @@ public:
 
     /// The reading end of a pipe; closed at its end.
     void attach(UniqueFd pipe, LogStream stream);
-    /// Takes what is in the pipes, without waiting, and closes them: whoever still holds their
+    /// Takes what is in the pipes, without waiting.
+    void read_now();
+    /// The same, and closes them: whoever still holds their
     /// other ends is not of this lane any more.
     void detach_all();
     void remark(std::string_view text);

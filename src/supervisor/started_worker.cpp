@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -244,8 +245,22 @@ void StartedWorker::exited(const WorkerEnd& end) {
     lane.pid = 0;
     lane.last_exit = end.how;
     if (!was_ordered()) note(trouble_at_exit());
-    close("its worker died: " + end.how);
+    output_.read_now();  // what it said last
+    close({.trouble = "its worker died: " + end.how, .last_words = last_words()});
     around_.deliver(WorkerExited{worker_});
+}
+
+/// The end of what it wrote to stderr.
+std::string StartedWorker::last_words() const {
+    constexpr std::size_t lines_max = 5;
+    std::string words;
+    std::size_t lines = 0;
+    for (const LogLine* line : output_.log().lines(log_began_, last_lines) | std::views::reverse) {
+        if (line->stream != LogStream::err || line->text.empty()) continue;
+        words = words.empty() ? line->text : line->text + " | " + words;
+        if (++lines == lines_max) break;
+    }
+    return words;
 }
 
 /// "exit code 127: sh: 1: uvicorn: not found": the last thing it said often is the reason.

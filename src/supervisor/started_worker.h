@@ -88,6 +88,7 @@ private:
     void gone(const std::vector<pid_t>& pids);
     void over(Memory memory, const std::vector<pid_t>& pids);
     [[nodiscard]] std::string trouble_at_exit() const;
+    [[nodiscard]] std::string last_words() const;
     void keep_inputs();
     [[nodiscard]] bool was_ordered() const;
     [[nodiscard]] CrashReport crash_report() const;

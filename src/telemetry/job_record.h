@@ -33,7 +33,7 @@ struct JobRecord {
     Text<128> path;  // without the query, which may hold secrets
     Outcome outcome = Outcome::finished;
     EndReason reason = EndReason::answered;
-    Text<120> detail;  // what went wrong, if the gate had to say it: "poison: the connection …"
+    Text<240> detail;  // what went wrong, if the gate had to say it: "poison: the connection …"
 };
 
 struct JobStart {

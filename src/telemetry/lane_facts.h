@@ -38,6 +38,7 @@ struct LaneFacts {
     std::string worker;   // the URL of an attached worker; the command of one that we start
     std::string trouble;  // the latest thing that went wrong with it; empty: nothing
     std::vector<GpuFacts> gpus;
+    std::string gpu;        // the same for the job log: "0", "0,1"; empty: none
     std::int64_t pid = 0;   // of its worker's main process; 0: none runs
     std::string last_exit;  // how the worker before ended: "killed by SIGKILL"; empty: none did
     std::string last_line;  // of its log

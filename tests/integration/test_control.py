@@ -1,11 +1,13 @@
 """Orders to a gate that runs: restart, drain, resume, prove and stop, by route and by command."""
+import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import unittest
 
-from harness import TURNPIKE, Case, wait_until
+from harness import TURNPIKE, Case, numbers, wait_until
 from scripted_worker import echo
 
 
@@ -216,6 +218,65 @@ class Down(Case):
         folder.parent.chmod(0o700)
         (folder / "lock").write_text(f"{os.getpid()}\n")
         self.assertEqual(self.command("down", "--name", "dead").returncode, 3)
+
+
+class Stacks(Case):
+    """Against a gate that is played here, as it takes a worker of its own to have stacks."""
+
+    def play_gate(self, pages):
+        """A held lock and a socket that answers each log request with the next of `pages`."""
+        folder = self.folder / "xdg_runtime_dir" / "turnpike" / f"played-{next(numbers)}"
+        folder.mkdir(parents=True, mode=0o700)
+        folder.parent.chmod(0o700)
+        lock = open(folder / "lock", "w+")
+        self.addCleanup(lock.close)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        print(os.getpid(), file=lock, flush=True)
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(str(folder / "socket"))
+        listener.listen()
+        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # wakes whoever accepts
+        self.seen = []
+        self.later(self.answer, listener, list(pages))
+        return folder.name
+
+    def answer(self, listener, pages):
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                line = connection.recv(65536).decode().split("\r\n")[0]
+                self.seen.append(line.removesuffix(" HTTP/1.1"))
+                page = {"lane": 0, "asked": "stacks"}
+                if line.startswith("GET"):
+                    page = pages.pop(0) if len(pages) > 1 else pages[0]
+                body = json.dumps(page).encode()
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def page(self, newest, *lines):
+        return {"lane": 0, "newest": newest,
+                "lines": [{"number": 1, "time": "", "stream": stream, "text": text}
+                          for stream, text in lines]}
+
+    def test_what_comes_after_the_question_is_printed_until_no_more_comes(self):
+        pages = [self.page(7, ("stacks", "of long ago")), self.page(7), self.page(8, ("err", "noise")),
+                 self.page(9, ("stacks", "Thread 1")), self.page(11, ("stacks", "  predict\x1b[2J")),
+                 self.page(11)]
+        name = self.play_gate(pages)
+        done = self.command("stacks", "0", "--name", name)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "Thread 1\n  predict?[2J\n", ""))
+        self.assertEqual(self.seen[:6], [
+            "GET /-/lanes/0/log?after=0", "POST /-/lanes/0/stacks", "GET /-/lanes/0/log?after=7",
+            "GET /-/lanes/0/log?after=7", "GET /-/lanes/0/log?after=8", "GET /-/lanes/0/log?after=9"])
+        name = self.play_gate(pages)
+        facts = json.loads(self.command("stacks", "0", "--json", "--name", name).stdout)
+        self.assertEqual(facts, {"lane": 0, "stacks": ["Thread 1", "  predict?[2J"]})
+
+    def test_nothing_comes(self):
+        done = self.command("stacks", "0", "--name", self.play_gate([self.page(7)]))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("turnpike logs 0", done.stderr)
 
 
 if __name__ == "__main__":

@@ -119,15 +119,20 @@ class Terminal(Case):
 
     def test_job_lines_come_above_the_block(self):
         absent = WorkerProcess(self, "plain.py")
-        self.up("--attach", self.scripted(echo).url, "--attach", absent.url)
+        long = "x" * 120  # so that more of the block is to be wiped than a job's line covers
+        self.up("--attach", f"{absent.url}/{long}", "--attach", self.scripted(echo).url, columns=250)
         port = self.url()
-        self.watch(lambda text: "waiting" in text, "the block is there")
         for path in ("first", "second"):
+            self.watch(lambda text: re.search(r"\nlane 0 .*waiting.*\nlane 1 .*ready", text), "the block")
             subprocess.run(["curl", "-sf", f"http://127.0.0.1:{port}/{path}"], check=True,
                            capture_output=True, env=self.env)
-        self.watch(lambda text: re.search(r"/first.*\n(.*\n)*.*/second.*\n(.*\n)*lane 1 .*waiting", text),
-                   "lines, then the block")
+            self.watch(lambda text: re.search(rf"/{path}.*\nlane 0 .*waiting.*\nlane 1 .*ready", text),
+                       "its line, then the block")
         self.assertEqual(len(re.findall("waiting", self.screen.text())), 1)
+        for line in self.screen.text().splitlines():
+            self.assertEqual("/first" in line or "/second" in line, " GET /" in line, line)
+            if "GET /" in line:
+                self.assertRegex(line, r"ran [\d.]+ m?s$")
 
     def test_it_fits_a_narrow_terminal(self):
         absent = WorkerProcess(self, "plain.py")

@@ -57,6 +57,13 @@ TEST(Live, IsNeverWiderThanTheScreen) {
     EXPECT_THAT(lines_of(live_block(lanes, {.columns = 200})), Each(SizeIs(199)));
 }
 
+TEST(Live, ShowsTheStateBesideALongUrl) {
+    const LaneFacts facts{.worker = "http://" + std::string(200, 'x')};
+    const std::vector<LiveLane> lanes{
+        {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
+    EXPECT_THAT(live_block(lanes, {}), HasSubstr("x  loading  1.0 s\n"));
+}
+
 TEST(Live, IsNeverHigherThanTheScreen) {
     const LaneFacts facts = on_gpu(0);
     std::vector<LiveLane> lanes;

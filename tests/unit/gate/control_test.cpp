@@ -33,7 +33,7 @@ PoolConfig pool_of(std::string name, std::uint32_t lanes, ProofKind proof = Proo
 struct Desk {
     OwnAnswered ask(std::string_view target) {
         const FoundRoute found = find_route(http::Method::post, target);
-        if (found.route == nullptr) return std::unexpected(found.problem);
+        if (found.route == nullptr) return refuse(found.problem);
         return found.route->answer(
             {.sights = sights, .caller = caller, .name = found.name, .query = found.query});
     }
@@ -50,6 +50,7 @@ struct Desk {
     Engine engine{engine_settings(config, 1)};
     RecentJobs recent;
     std::vector<LaneFacts> facts{3};
+    CrashShelf crashes{1};
     JobNames names{1};
     Clock clock;
     Caller caller{.is_admin = true};
@@ -58,6 +59,8 @@ struct Desk {
                   .engine = engine,
                   .recent = recent,
                   .lanes = facts,
+                  .crashes = crashes,
+                  .log_of = [](std::size_t) { return nullptr; },
                   .names = names,
                   .clock = clock,
                   .started = clock.now(),

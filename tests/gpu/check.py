@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Turnpike on a machine with a real GPU: run by hand, its output is kept under docs/gpu/.
+
+    tests/gpu/check.py PATH-TO-TURNPIKE [ROUNDS]
+
+Four lanes on GPU 0 stand in for four GPUs. Each check prints what it saw; the first that fails ends the run with 1.
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TURNPIKE, ROUNDS = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20
+SERVER = Path(__file__).resolve().parent / "torch_server.py"
+HOME = Path(tempfile.mkdtemp(prefix="turnpike-gpu-"))
+ENV = {**os.environ, "HOME": str(HOME), "XDG_RUNTIME_DIR": str(HOME)}
+PORT = 8123
+URL = f"http://127.0.0.1:{PORT}"
+
+
+def say(text):
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
+
+
+def check(holds, text):
+    say(("ok    " if holds else "FAIL  ") + text)
+    if not holds:
+        subprocess.run(["pkill", "-9", "-f", TURNPIKE])
+        sys.exit(1)
+
+
+def ask(path, value=None):
+    data = None if value is None else json.dumps(value).encode()
+    with urllib.request.urlopen(urllib.request.Request(URL + path, data), timeout=120) as answer:
+        return json.load(answer), dict(answer.headers)
+
+
+def smi(*query):
+    return subprocess.run(["nvidia-smi", *query, "--format=csv,noheader,nounits"], capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
+def memory_mib():
+    return int(smi("--query-gpu=memory.used", "-i", "0"))
+
+
+def up(*flags, worker=f"{sys.executable} {SERVER} {{port}} 2"):
+    output = open(HOME / f"up-{time.monotonic_ns()}.log", "wb+")
+    process = subprocess.Popen([TURNPIKE, "up", "--worker", worker, "--port", str(PORT), *flags], env=ENV,
+                               stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    process.log = output.name
+    return process
+
+
+def wait_ready(process, lanes, deadline=180):
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        try:
+            status, _ = ask("/-/status")
+            if sum(lane["state"] == "ready" for lane in status["lanes"]) == lanes:
+                return status
+        except OSError:
+            pass
+        if process.poll() is not None:
+            break
+        time.sleep(0.02)
+    check(False, f"{lanes} lanes come up; output:\n{Path(process.log).read_text()}")
+
+
+def ours():
+    """Every process that was started by this run, whoever its parent is now."""
+    return subprocess.run(["pgrep", "-f", f"{SERVER}|turnpike guard"], capture_output=True, text=True).stdout.split()
+
+
+def wait_for(holds, deadline):
+    begin = time.monotonic()
+    while time.monotonic() < begin + deadline:
+        if holds():
+            return time.monotonic() - begin
+        time.sleep(0.005)
+    return None
+
+
+def stop(process):
+    process.send_signal(signal.SIGTERM)
+    check(process.wait(60) == 0, "SIGTERM: exit 0")
+    check(not ours(), "and nothing is left")
+
+
+def main():
+    say(f"{smi('--query-gpu=name,uuid,driver_version,memory.total', '-i', '0')}; "
+        f"{subprocess.run([TURNPIKE, 'version'], capture_output=True, text=True).stdout.strip()}")
+    doctor = subprocess.run([TURNPIKE, "doctor"], env=ENV, capture_output=True, text=True)
+    say(f"doctor ({doctor.returncode}):\n{doctor.stdout}{doctor.stderr}")
+    before = memory_mib()
+    uuid = smi("--query-gpu=uuid", "-i", "0")
+
+    # all lanes at once, against one alone
+    alone, together = [], []
+    for round in range(3):
+        for lanes, times in ((1, alone), (4, together)):
+            begin = time.monotonic()
+            gate = up("--gpus", "0", "--lanes", str(lanes))
+            status = wait_ready(gate, lanes)
+            times.append(time.monotonic() - begin)
+            if round == 2 and lanes == 4:
+                break
+            stop(gate)
+    say(f"ready: one lane {[f'{t:.2f}' for t in alone]} s, four lanes {[f'{t:.2f}' for t in together]} s, "
+        f"ratio of medians {sorted(together)[1] / sorted(alone)[1]:.2f}")
+    say(Path(gate.log).read_text())
+
+    # discovery, pinning, answers
+    for lane in status["lanes"]:
+        check(lane["gpus"][0]["uuid"] == uuid and lane["gpus"][0]["index"] == 0,
+              f"lane {lane['lane']} is on GPU 0, {uuid}; start {lane['start']}")
+    with ThreadPoolExecutor(16) as threads:
+        answers = list(threads.map(lambda _: ask("/predict", {"n": 200})[0], range(200)))
+    check({a["visible"] for a in answers} == {"0"} and {a["order"] for a in answers} == {"PCI_BUS_ID"},
+          "CUDA_VISIBLE_DEVICES=0, CUDA_DEVICE_ORDER=PCI_BUS_ID in every worker")
+    check({a["count"] for a in answers} == {1} and {a["uuid"] for a in answers} == {uuid.removeprefix("GPU-")},
+          "each worker sees one GPU, the right one")
+    check(len({a["sum"] for a in answers}) == 1, f"200 jobs, one answer: {answers[0]['sum']}")
+    check(len({a["pid"] for a in answers}) == 4, "by four processes")
+    time.sleep(2.5)  # a look at the GPU every 2 s
+    lane = ask("/-/status")[0]["lanes"][0]
+    used = lane["gpus"][0]["memory_used"] >> 20
+    check(abs(used - memory_mib()) < 200, f"status: {used} MiB used; nvidia-smi: {memory_mib()} MiB")
+    say(subprocess.run([TURNPIKE, "status"], env=ENV, capture_output=True, text=True).stdout)
+
+    # a worker dies: its lane restarts when its memory is free
+    victim = ask("/-/status")[0]["lanes"][2]["pid"]
+    os.kill(victim, signal.SIGKILL)
+    took = wait_for(lambda: (l := ask("/-/status")[0]["lanes"][2])["state"] == "ready" and l["pid"] != victim, 60)
+    check(took is not None, f"kill -9 of lane 2's worker: serves again after {took:.2f} s")
+    say(subprocess.run([TURNPIKE, "crashes"], env=ENV, capture_output=True, text=True).stdout)
+    subprocess.run([TURNPIKE, "drain", "3"], env=ENV, check=True)
+    full = memory_mib()
+    took = wait_for(lambda: ask("/-/status")[0]["lanes"][3]["state"] == "drained", 30)
+    check(took is not None and memory_mib() < full - 1500, f"drain 3: {full} MiB, then {memory_mib()} MiB")
+    subprocess.run([TURNPIKE, "resume", "3"], env=ENV, check=True)
+    wait_ready(gate, 4)
+    stop(gate)
+    check(wait_for(lambda: memory_mib() <= before + 1, 10) is not None, f"GPU memory is back at {before} MiB")
+
+    # pinned by UUID
+    gate = up("--gpus", uuid, "--lanes", "1")
+    wait_ready(gate, 1)
+    check(ask("/predict", {})[0]["visible"] == "0", "--gpus UUID finds the same GPU")
+    stop(gate)
+
+    # the gate is killed
+    random.seed(4)
+    gone, freed = [], []
+    for round in range(ROUNDS):
+        gate = up("--gpus", "0", "--lanes", "4")
+        if round % 2 == 0:
+            wait_ready(gate, 4)
+        else:
+            time.sleep(random.uniform(0.1, 6))  # somewhere while loading
+        gate.kill()
+        begin = time.monotonic()
+        took = wait_for(lambda: not ours(), 10)
+        check(took is not None, f"round {round}: no process left")
+        gone.append(took)
+        check(wait_for(lambda: memory_mib() <= before + 1, 10) is not None, f"round {round}: memory free")
+        freed.append(time.monotonic() - begin)
+        gate.wait()
+    say(f"kill -9 of the gate, {ROUNDS} times: processes gone after at most {max(gone):.2f} s (median "
+        f"{sorted(gone)[ROUNDS // 2]:.2f}), GPU memory back at {before} MiB after at most {max(freed):.2f} s "
+        f"(median {sorted(freed)[ROUNDS // 2]:.2f}; nvidia-smi itself takes some of that)")
+    check(max(gone) < 1 and max(freed) < 2, "within 1 s and 2 s")
+    say("all checks passed")
+
+
+main()
