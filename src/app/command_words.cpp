@@ -53,13 +53,12 @@ void add_count(CLI::App& sub, const char* flag, std::optional<std::uint32_t>& co
 
 void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags) {
     sub.add_option("CONFIG", config,
-                   "turnpike.toml or a folder that holds one [./turnpike.toml, unless --worker or "
-                   "--attach is there]")
+                   "turnpike.toml or a folder with one [./turnpike.toml, unless there is --worker "
+                   "or --attach]")
         ->type_name("");
     sub.add_option(
            "--worker", flags.worker,
-           "Command of an HTTP server, started once per lane; {port} or {socket}, and {gpu} "
-           "{gpus} {lane}, are filled in")
+           "Starts an HTTP server on each lane; with {port} or {socket}, maybe {gpu} {gpus} {lane}")
         ->type_name("CMD");
     sub.add_option("--attach", flags.attach,
                    "A worker that somebody else started; once for each: one lane each")
