@@ -61,9 +61,10 @@ void check_quarantined(Ledger& ledger, const KnownLane& lane) {
                show(lane.id), name_of(reason));
 }
 
-bool a_turn_to_load_is_free(const Ledger& ledger) {
-    const auto loading = std::ranges::count_if(ledger.workers, [](const auto& entry) {
-        return !entry.second.ready && !entry.second.gone;
+bool a_turn_to_load_is_free(const Ledger& ledger, const KnownLane& lane) {
+    if (ledger.settings.pools[lane.pool.value].ownership == Ownership::attached) return true;
+    const auto loading = std::ranges::count_if(ledger.workers, [&](const auto& entry) {
+        return ledger.is_owned(entry.second) && !entry.second.ready && !entry.second.gone;
     });
     return ledger.settings.load_parallel_max == 0 || loading < ledger.settings.load_parallel_max;
 }
@@ -75,7 +76,7 @@ void check_start(Ledger& ledger, const KnownLane& lane) {
         lane.gpu_lost || is_off(state))
         return;
     if (lane.memory_held != Sure::no || !ledger.seen_pool(lane.pool).reloading.is_none() ||
-        !a_turn_to_load_is_free(ledger))
+        !a_turn_to_load_is_free(ledger, lane))
         return;
     if (std::max(lane.not_after, lane.last_gone) <= ledger.now)
         broken(ledger, invariant::restart,

@@ -8,10 +8,10 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Workers that certainly have a turn to load.
+/// Workers that certainly have a turn to load. Attached ones need none.
 std::uint64_t loading(const Ledger& ledger) {
-    return static_cast<std::uint64_t>(std::ranges::count_if(ledger.workers, [](const auto& entry) {
-        return !entry.second.ready && !entry.second.is_ending();
+    return static_cast<std::uint64_t>(std::ranges::count_if(ledger.workers, [&](const auto& entry) {
+        return ledger.is_owned(entry.second) && !entry.second.ready && !entry.second.is_ending();
     }));
 }
 
@@ -63,7 +63,8 @@ Objection objection_to_start(Ledger& ledger, const KnownPool& pool, const KnownL
           objection_to_lane(ledger, lane, start)})
         if (!objection.is_none()) return objection;
     const std::uint64_t loading_max = ledger.settings.load_parallel_max;
-    if (loading_max != 0 && loading(ledger) >= loading_max)
+    if (loading_max != 0 && pool.settings->ownership == Ownership::owned &&
+        loading(ledger) >= loading_max)
         return {invariant::bounds, "load_parallel_max workers are loading"};
     if (ledger.left || (ledger.shutting_down && ledger.jobs.empty() && ledger.before.jobs == 0))
         return {invariant::shutdown, "nobody needs it any more"};

@@ -72,6 +72,9 @@ struct Ledger {
     [[nodiscard]] KnownPool* find(PoolId id);
     [[nodiscard]] KnownPool& pool_of(const KnownWorker& worker) { return pools[worker.pool.value]; }
     [[nodiscard]] KnownLane& lane_of(const KnownWorker& worker) { return lanes[worker.lane.value]; }
+    [[nodiscard]] bool is_owned(const KnownWorker& worker) const {
+        return settings.pools[lanes[worker.lane.value].pool.value].ownership == Ownership::owned;
+    }
     [[nodiscard]] const LaneView& seen_lane(LaneId id) const { return seen.lanes[id.value]; }
     [[nodiscard]] const PoolView& seen_pool(PoolId id) const { return seen.pools[id.value]; }
     [[nodiscard]] const LaneView& lane_before(LaneId id) const {

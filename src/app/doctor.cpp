@@ -64,7 +64,7 @@ json::object object_of(const Holder& holder) {
             {"of_a_gate", holder.is_of_a_gate}};
 }
 
-json::object object_of(const GpuFacts& facts) {
+json::object object_of(const ExaminedGpu& facts) {
     json::array holders;
     for (const Holder& holder : facts.holders) holders.push_back(object_of(holder));
     const Gpu& gpu = facts.gpu;

@@ -75,7 +75,7 @@ void add_gpus(Notes notes, const MachineFacts& facts) {
     if (facts.machine.gpus.empty()) add_no_gpus(notes, facts);
     if (!facts.machine.remark.empty())
         notes.warning(tame(facts.machine.remark), "mend CUDA_VISIBLE_DEVICES");
-    for (const GpuFacts& gpu : facts.gpus) {
+    for (const ExaminedGpu& gpu : facts.gpus) {
         const std::string who =
             fmt::format("{}  {}  {}", short_name(gpu.gpu), tame(gpu.gpu.name), tame(gpu.gpu.uuid));
         const std::string hidden = gpu.is_visible ? "" : "  (hidden by CUDA_VISIBLE_DEVICES)";
@@ -110,7 +110,7 @@ void add_driver(Notes notes, const MachineFacts& facts) {
                     "container its libraries (nvidia-container-toolkit, capability compute)");
 }
 
-void add_holder(Notes notes, const GpuFacts& gpu, const Holder& holder) {
+void add_holder(Notes notes, const ExaminedGpu& gpu, const Holder& holder) {
     const std::string memory = holder.memory ? text_of(*holder.memory) : "memory";
     const std::string where = short_name(gpu.gpu);
     if (holder.user.empty())
@@ -124,7 +124,7 @@ void add_holder(Notes notes, const GpuFacts& gpu, const Holder& holder) {
 }
 
 /// Memory that no process is charged with: such as what a bare file descriptor holds.
-void add_unexplained(Notes notes, const GpuFacts& gpu) {
+void add_unexplained(Notes notes, const ExaminedGpu& gpu) {
     Bytes explained;
     for (const Holder& holder : gpu.holders) {
         if (!holder.memory) return;
@@ -139,12 +139,12 @@ void add_unexplained(Notes notes, const GpuFacts& gpu) {
 
 void add_memory(Notes notes, const MachineFacts& facts) {
     if (facts.gpus.empty()) return;
-    for (const GpuFacts& gpu : facts.gpus) {
+    for (const ExaminedGpu& gpu : facts.gpus) {
         for (const Holder& holder : gpu.holders) add_holder(notes, gpu, holder);
         add_unexplained(notes, gpu);
     }
     const bool is_free = std::ranges::all_of(
-        facts.gpus, [](const GpuFacts& gpu) { return gpu.memory_used && gpu.holders.empty(); });
+        facts.gpus, [](const ExaminedGpu& gpu) { return gpu.memory_used && gpu.holders.empty(); });
     if (is_free) notes.fine("no process holds memory on a GPU");
 }
 

@@ -26,8 +26,7 @@ std::vector<LaneFacts> facts_of(const Ground& ground) {
     std::vector<LaneFacts> facts;
     for (const LanePlan& lane : ground.checked.lanes) {
         LaneFacts& fact = facts.emplace_back();
-        fact.worker = lane.url != nullptr ? lane.url->text
-                                          : ground.checked.config.pools[lane.pool].worker.command;
+        if (lane.url != nullptr) fact.worker = lane.url->text;
         for (const Gpu& gpu : lane.gpus) {
             fact.gpu +=
                 (fact.gpu.empty() ? "" : ",") + (gpu.index ? std::to_string(*gpu.index) : gpu.uuid);
@@ -39,6 +38,12 @@ std::vector<LaneFacts> facts_of(const Ground& ground) {
         }
     }
     return facts;
+}
+
+/// Not so under nohup.
+bool is_heeded(int signal) {
+    struct sigaction now{};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
 }
 
 std::string in_state(const Ground& ground, const char* folder) {
@@ -60,7 +65,9 @@ House::House(Ground ground)
              .folder = config_.gate.spool,
              .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},
       signals_(loop_, SIGINT, SIGTERM),
-      look_timer_(loop_) {}
+      look_timer_(loop_) {
+    if (is_heeded(SIGHUP)) signals_.add(SIGHUP);
+}
 
 House::~House() = default;
 

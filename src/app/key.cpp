@@ -17,10 +17,10 @@ std::string_view name_of(Access access) { return access == Access::admin ? "admi
 
 }  // namespace
 
-std::string keys_text(std::span<const Key> keys, Look look) {
+std::string keys_text(std::span<const ApiKey> keys, Look look) {
     if (keys.empty()) return "no keys; make one with: turnpike key new NAME\n";
     Table table{.columns = {{"NAME"}, {"ACCESS"}, {"CREATED"}}, .rows = {}};
-    for (const Key& key : keys)
+    for (const ApiKey& key : keys)
         table.rows.push_back({{tame(key.name)},
                               {std::string(name_of(key.access)),
                                key.access == Access::admin ? Paint::yellow : Paint::plain},
@@ -28,9 +28,9 @@ std::string keys_text(std::span<const Key> keys, Look look) {
     return text_of(table, look);
 }
 
-std::string keys_json(std::span<const Key> keys) {
+std::string keys_json(std::span<const ApiKey> keys) {
     boost::json::array list;
-    for (const Key& key : keys)
+    for (const ApiKey& key : keys)
         list.push_back({{"name", key.name},
                         {"access", boost::json::string_view(name_of(key.access))},
                         {"created", key.created}});

@@ -10,9 +10,9 @@
 namespace turnpike {
 
 /// A table without secrets; no keys: what to do.
-[[nodiscard]] std::string keys_text(std::span<const Key> keys, Look look);
+[[nodiscard]] std::string keys_text(std::span<const ApiKey> keys, Look look);
 
 /// [{"name":"bob","access":"plain","created":"2026-…Z"}]
-[[nodiscard]] std::string keys_json(std::span<const Key> keys);
+[[nodiscard]] std::string keys_json(std::span<const ApiKey> keys);
 
 }  // namespace turnpike

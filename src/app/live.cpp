@@ -23,7 +23,7 @@ std::string text_of_time(Duration time) {
     return span_text(std::chrono::duration<double>(time).count());
 }
 
-bool is_attached(const LaneFacts& facts) { return facts.worker.starts_with("http"); }
+bool is_attached(const LaneFacts& facts) { return !facts.worker.empty(); }
 
 /// "GPU 0", "GPUs 0,1"; empty: none.
 std::string gpus_text(const LaneFacts& facts) {
@@ -84,9 +84,9 @@ std::vector<const LiveLane*> fitting(std::span<const LiveLane> lanes, std::size_
 
 std::string breakdown_of(const StartTimes& start) {
     const std::array<std::pair<std::string_view, std::optional<Duration>>, 4> parts{
-        {{"spawn", start.spawn},
-         {"listening", start.listen},
-         {"loading", start.load},
+        {{"process", start.spawn},
+         {"until it listened", start.listen},
+         {"until it answered", start.load},
          {"proof", start.proof}}};
     std::string text;
     for (const auto& [name, time] : parts)

@@ -48,11 +48,11 @@ Holder holder_of(const GpuProcess& process) {
     return holder;
 }
 
-std::vector<GpuFacts> facts_of(const GpuDriver& driver, const Machine& machine) {
-    std::vector<GpuFacts> all;
+std::vector<ExaminedGpu> facts_of(const GpuDriver& driver, const Machine& machine) {
+    std::vector<ExaminedGpu> all;
     const std::vector<Sighting> sightings = look_at_all(driver);
     for (std::size_t i = 0; i < driver.gpus().size(); ++i) {
-        GpuFacts facts{.gpu = driver.gpus()[i], .trouble = sightings[i].trouble};
+        ExaminedGpu facts{.gpu = driver.gpus()[i], .trouble = sightings[i].trouble};
         facts.is_visible =
             std::ranges::find(machine.gpus, facts.gpu.uuid, &Gpu::uuid) != machine.gpus.end();
         if (const auto& sight = sightings[i].sight) {

@@ -25,7 +25,7 @@ struct Holder {
     bool is_of_a_gate = false;  // it carries the mark of one of ours
 };
 
-struct GpuFacts {
+struct ExaminedGpu {
     Gpu gpu;
     bool is_visible = true;            // CUDA_VISIBLE_DEVICES allows it
     std::optional<Bytes> memory_used;  // nothing: not known
@@ -48,7 +48,7 @@ struct FolderFacts {
 
 struct MachineFacts {
     std::string driver_version;
-    std::vector<GpuFacts> gpus;         // all that the driver shows
+    std::vector<ExaminedGpu> gpus;      // all that the driver shows
     std::vector<std::string> troubles;  // of the driver
     bool can_look = true;               // there is NVML, or no driver at all
     Machine machine;                    // what `up` would serve on

@@ -17,6 +17,11 @@ namespace {
 
 constexpr Duration progress_every = 10s;  // where there is no block
 
+/// Of one that somebody else started, where it is.
+std::string of_worker(const LaneFacts& lane) {
+    return lane.worker.empty() ? "" : ", " + lane.worker;
+}
+
 /// Worth a line of its own while the block shows the rest.
 bool is_trouble(LaneState state, Reason reason) {
     const bool is_usual = reason == Reason::worker_away || reason == Reason::turn_to_load ||
@@ -95,14 +100,14 @@ void News::say_lane(std::size_t lane) {
     const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
     const std::string_view does =
         now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
-    say(fmt::format("lane {} {}, {}{}{}", lane, does, lanes_[lane].worker, why.empty() ? "" : ": ",
-                    why));
+    say(fmt::format("lane {} {}{}{}{}", lane, does, of_worker(lanes_[lane]),
+                    why.empty() ? "" : ": ", why));
 }
 
 /// How long it took is said once for each start: a lane that was only doubted did not start anew.
 void News::say_serving(std::size_t lane) {
     const bool is_told = std::exchange(starts_[lane].said, start_of(lane)) == start_of(lane);
-    say(is_told ? fmt::format("lane {} serves, {}", lane, lanes_[lane].worker)
+    say(is_told ? fmt::format("lane {} serves{}", lane, of_worker(lanes_[lane]))
                 : serving_text(live(lane)));
 }
 

@@ -41,12 +41,9 @@ std::expected<RunningGate, Trouble> choose_gate(const std::vector<RunningGate>& 
 std::string problem_text(const ControlAnswer& answer) {
     std::string text;
     if (const auto page = parse_facts(answer.body))
-        for (const std::string_view part : {"title", "detail", "next"}) {
-            const std::string words = text_of(*page, part);
-            if (words.empty()) continue;
-            if (!text.empty()) text += text.ends_with('.') ? " " : ". ";
-            text += words;
-        }
+        for (const std::string_view part : {"title", "detail", "next"})
+            if (const std::string words = text_of(*page, part); !words.empty())
+                text += (text.empty() ? "" : text.ends_with('.') ? " " : ". ") + words;
     return text.empty() ? fmt::format("the gate answered with status {}", answer.status) : text;
 }
 

@@ -75,6 +75,19 @@ Table pools_of(const json::object& page) {
     return table;
 }
 
+/// What the lanes of started pools run; attached ones show where they are.
+std::string commands_of(const json::object& page) {
+    std::string lines;
+    for (const json::value& value : list_of(page, "pools")) {
+        const json::object& pool = object_of(value);
+        const std::string model = text_of(pool, "model");
+        if (!model.starts_with("attached: "))
+            lines += fmt::format("{}{} runs: {}\n", lines.empty() ? "\n" : "",
+                                 text_of(pool, "pool"), model);
+    }
+    return lines;
+}
+
 Paint paint_of_state(std::string_view state) {
     if (state == "ready" || state == "busy") return Paint::green;
     if (state == "failed" || state == "quarantined") return Paint::red;
@@ -189,8 +202,8 @@ Table lanes_of(const json::object& page) {
 std::expected<std::string, std::string> status_text(const StatusPage& status, Look look) {
     const auto page = parse_facts(status.json);
     if (!page) return std::unexpected(page.error());
-    return header(status.gate, *page, look) + '\n' + text_of(pools_of(*page), look) + '\n' +
-           text_of(lanes_of(*page), look);
+    return header(status.gate, *page, look) + '\n' + text_of(pools_of(*page), look) +
+           commands_of(*page) + '\n' + text_of(lanes_of(*page), look);
 }
 
 int run(const StatusCommand& command) {

@@ -90,8 +90,9 @@ void end_what_is_left(const OwnRun& run) {
 void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver>& driver) {
     const Machine& machine = checked.machine;
     if (!machine.remark.empty()) advise(fmt::format("turnpike: {}\n", machine.remark));
-    const bool has_cpu_lanes = std::ranges::any_of(checked.lanes, [](const LanePlan& lane) {
-        return lane.url == nullptr && lane.gpus.empty();
+    const bool has_cpu_lanes = std::ranges::any_of(checked.lanes, [&](const LanePlan& lane) {
+        const GpuChoice& choice = checked.config.pools[lane.pool].worker.gpus;
+        return lane.url == nullptr && lane.gpus.empty() && choice.kind != GpuChoice::Kind::none;
     });
     if (has_cpu_lanes && !machine.no_gpus.empty())
         advise(fmt::format("turnpike: serving on the CPU: {}\n", machine.no_gpus));

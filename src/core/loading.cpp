@@ -1,5 +1,7 @@
 #include "core/loading.h"
 
+#include <algorithm>
+
 #include "core/reload.h"
 #include "core/state.h"
 
@@ -30,8 +32,24 @@ bool wants_next(const State& s, const Lane& lane) {
     return may_start(s, lane) && lane.next_wanted && !lane.next_ended && lane.other == nullptr;
 }
 
-bool has_turn(const State& s) {
-    return s.settings.load_parallel_max == 0 || s.loading < s.settings.load_parallel_max;
+bool needs_turn(const State& s, const Lane& lane) {
+    return s.pool_of(lane).settings.ownership == Ownership::owned;
+}
+
+bool has_turn(const State& s, const Lane& lane) {
+    return !needs_turn(s, lane) || s.settings.load_parallel_max == 0 ||
+           s.loading < s.settings.load_parallel_max;
+}
+
+/// The first in line that may start now; nullptr: none.
+Lane* take_next(State& s) {
+    const auto next = std::ranges::find_if(
+        s.waits_for_turn, [&](LaneId id) { return has_turn(s, s.lanes[id.value]); });
+    if (next == s.waits_for_turn.end()) return nullptr;
+    Lane& lane = s.lanes[next->value];
+    s.waits_for_turn.erase(next);
+    lane.waits_for_turn = false;
+    return &lane;
 }
 
 void start(State& s, Lane& lane, Role role, Generation generation) {
@@ -45,7 +63,7 @@ void start(State& s, Lane& lane, Role role, Generation generation) {
     worker.slot_loads.assign(pool.settings.slots, 0);
     for (std::uint32_t slot = pool.settings.slots; slot > 0; --slot)
         worker.slots_idle.push_back(slot - 1);
-    ++s.loading;
+    if (needs_turn(s, lane)) ++s.loading;
     (role == Role::current ? lane.current : lane.other) = &worker;
     if (role == Role::current) ++lane.starts;
     s.act(StartWorker{worker.id, lane.id, generation});
@@ -63,10 +81,8 @@ void line_up(State& s, Lane& lane) {
 }
 
 void start_next(State& s) {
-    while (!s.waits_for_turn.empty() && has_turn(s)) {
-        Lane& lane = s.lanes[s.waits_for_turn.front().value];
-        s.waits_for_turn.pop_front();
-        lane.waits_for_turn = false;
+    while (Lane* const next = take_next(s)) {
+        Lane& lane = *next;
         if (wants_current(s, lane)) {
             start(s, lane, Role::current, reload::generation_for(s, lane));
         } else if (wants_next(s, lane)) {

@@ -14,10 +14,16 @@ bool is_loading(const Worker& worker) {
     return worker.state == WorkerState::starting || worker.state == WorkerState::loading;
 }
 
+/// Attached workers were loaded by somebody else, and may stay away for ever: they need no turn.
+bool takes_a_turn(State& s, const Worker& worker) {
+    return is_loading(worker) &&
+           s.pool_of(s.lane_of(worker)).settings.ownership == Ownership::owned;
+}
+
 void set_state(State& s, Worker& worker, WorkerState state) {
-    if (is_loading(worker)) --s.loading;
+    if (takes_a_turn(s, worker)) --s.loading;
     worker.state = state;
-    if (is_loading(worker)) ++s.loading;
+    if (takes_a_turn(s, worker)) ++s.loading;
     s.touch(s.lane_of(worker));
 }
 

@@ -33,7 +33,7 @@ enum class Door : std::uint8_t {
 
 struct Caller {
     bool is_admin = false;
-    const Key* key = nullptr;  // valid until the keys are read again
+    const ApiKey* key = nullptr;  // valid until the keys are read again
 };
 
 class AccessControl {

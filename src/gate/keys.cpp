@@ -46,7 +46,7 @@ std::optional<std::string> random_key() {
 
 // ── a line of the file ───────────────────────────────────────────────────────────────────────────
 
-void append_line(std::string& out, const Key& key) {
+void append_line(std::string& out, const ApiKey& key) {
     out += key.name;
     out += '\t';
     out += access_words[static_cast<std::size_t>(key.access)];
@@ -81,7 +81,7 @@ std::string_view take_until(char separator, std::string_view& text) {
 }
 
 /// The error says what is wrong with the line.
-std::expected<Key, std::string> parse_line(std::string_view line) {
+std::expected<ApiKey, std::string> parse_line(std::string_view line) {
     if (std::ranges::count(line, '\t') != 3)
         return std::unexpected("not NAME, plain or admin, SHA-256 and date, with tabs between");
     const std::string_view name = take_until('\t', line);
@@ -91,18 +91,19 @@ std::expected<Key, std::string> parse_line(std::string_view line) {
     if (!is_key_name(name)) return std::unexpected("a name is 1 to 64 of A-Z a-z 0-9 . _ -");
     if (word == access_words.end()) return std::unexpected("neither 'plain' nor 'admin'");
     if (!hash) return std::unexpected("not a SHA-256 in 64 small hexadecimal digits");
-    return Key{.name = std::string(name),
-               .access = static_cast<Access>(word - access_words.begin()),
-               .hash = *hash,
-               .created = std::string(line)};
+    return ApiKey{.name = std::string(name),
+                  .access = static_cast<Access>(word - access_words.begin()),
+                  .hash = *hash,
+                  .created = std::string(line)};
 }
 
-bool has_key(const std::vector<Key>& keys, std::string_view name) {
-    return std::ranges::find(keys, name, &Key::name) != keys.end();
+bool has_key(const std::vector<ApiKey>& keys, std::string_view name) {
+    return std::ranges::find(keys, name, &ApiKey::name) != keys.end();
 }
 
-std::expected<std::vector<Key>, std::string> parse(std::string_view text, const std::string& path) {
-    std::vector<Key> keys;
+std::expected<std::vector<ApiKey>, std::string> parse(std::string_view text,
+                                                      const std::string& path) {
+    std::vector<ApiKey> keys;
     for (std::size_t number = 1; !text.empty(); ++number) {
         const auto problem = [&](const std::string& what) {
             std::string place = path;
@@ -119,9 +120,9 @@ std::expected<std::vector<Key>, std::string> parse(std::string_view text, const 
     return keys;
 }
 
-std::expected<void, std::string> store(const KeyStore& locked, const std::vector<Key>& keys) {
+std::expected<void, std::string> store(const KeyStore& locked, const std::vector<ApiKey>& keys) {
     std::string text;
-    for (const Key& key : keys) append_line(text, key);
+    for (const ApiKey& key : keys) append_line(text, key);
     return locked.replace(text);
 }
 
@@ -146,7 +147,7 @@ bool is_key_name(std::string_view name) {
            name.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-std::expected<std::vector<Key>, std::string> read_keys(const std::string& path) {
+std::expected<std::vector<ApiKey>, std::string> read_keys(const std::string& path) {
     const auto text = read_private_file(path);
     if (!text) return std::unexpected(text.error());
     return parse(*text, path);
@@ -179,17 +180,17 @@ std::expected<void, std::string> revoke_key(const std::string& path, std::string
     if (!locked) return std::unexpected(locked.error());
     auto keys = read_keys(path);
     if (!keys) return std::unexpected(keys.error());
-    if (std::erase_if(*keys, [&](const Key& key) { return key.name == name; }) == 0)
+    if (std::erase_if(*keys, [&](const ApiKey& key) { return key.name == name; }) == 0)
         return std::unexpected("there is no key named '" + std::string(name) + "'");
     return store(*locked, *keys);
 }
 
-const Key* KeyRing::find(std::string_view presented) const {
+const ApiKey* KeyRing::find(std::string_view presented) const {
     if (presented.size() > presented_key_bytes_max) return nullptr;
     const auto hash = hash_of(presented);
     if (!hash) return nullptr;
-    const Key* found = nullptr;
-    for (const Key& key : keys_)  // all of them: the time must not tell which
+    const ApiKey* found = nullptr;
+    for (const ApiKey& key : keys_)  // all of them: the time must not tell which
         if (CRYPTO_memcmp(key.hash.data(), hash->data(), hash->size()) == 0) found = &key;
     return found;
 }

@@ -26,7 +26,7 @@ enum class Access : std::uint8_t {
 
 using KeyHash = std::array<std::uint8_t, 32>;
 
-struct Key {
+struct ApiKey {
     std::string name;
     Access access = Access::plain;
     KeyHash hash{};
@@ -46,7 +46,7 @@ std::string keys_path(std::string_view xdg_config_home, std::string_view home);
 
 /// Every key, in the file's order. No file: no keys. Errors name the file, and the line if one is
 /// bad; then no key is given at all.
-[[nodiscard]] std::expected<std::vector<Key>, std::string> read_keys(const std::string& path);
+[[nodiscard]] std::expected<std::vector<ApiKey>, std::string> read_keys(const std::string& path);
 
 /// Makes a key, stores its hash, and gives its text, which nobody can find out later.
 [[nodiscard]] std::expected<std::string, std::string> new_key(const std::string& path,
@@ -60,17 +60,17 @@ std::string keys_path(std::string_view xdg_config_home, std::string_view home);
 class KeyRing {
 public:
     KeyRing() = default;
-    explicit KeyRing(std::vector<Key> keys) : keys_(std::move(keys)) {}
+    explicit KeyRing(std::vector<ApiKey> keys) : keys_(std::move(keys)) {}
 
     [[nodiscard]] bool empty() const { return keys_.empty(); }
-    [[nodiscard]] std::span<const Key> keys() const { return keys_; }
+    [[nodiscard]] std::span<const ApiKey> keys() const { return keys_; }
 
     /// The key whose text this is, or nullptr. Takes as long whichever key it is, and if it is none.
     /// Valid as long as the ring.
-    [[nodiscard]] const Key* find(std::string_view presented) const;
+    [[nodiscard]] const ApiKey* find(std::string_view presented) const;
 
 private:
-    std::vector<Key> keys_;
+    std::vector<ApiKey> keys_;
 };
 
 }  // namespace turnpike

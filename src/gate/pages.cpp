@@ -131,7 +131,7 @@ bool comes_up(LaneState state) {
 void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
                    const Caller& caller) {
     const LaneFacts& facts = sights.lanes[lane.lane.value];
-    json.member("worker", facts.worker);
+    json.text_or_null("worker", facts.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
     json.text_or_null("trouble", serves(lane.state) ? std::string_view() : facts.trouble);

@@ -13,13 +13,13 @@
 
 #include "config/config.h"
 #include "supervisor/fetch.h"
+#include "supervisor/lane_worker.h"
 #include "supervisor/proof_check.h"
 #include "supervisor/ride.h"
-#include "supervisor/worker.h"
 
 namespace turnpike {
 
-class HttpWorker : public Worker {
+class HttpWorker : public LaneWorker {
 public:
     void send(const SendJob& action) final;
     void cancel(AttemptId attempt) final;

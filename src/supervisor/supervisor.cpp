@@ -100,27 +100,27 @@ void Supervisor::carry_out(const StartWorker& action) {
 }
 
 void Supervisor::carry_out(const StopWorker& action) {
-    if (Worker* worker = find(action.worker)) worker->stop(action.reason);
+    if (LaneWorker* worker = find(action.worker)) worker->stop(action.reason);
 }
 
 void Supervisor::carry_out(const KillWorker& action) {
-    if (Worker* worker = find(action.worker)) worker->kill(action.reason);
+    if (LaneWorker* worker = find(action.worker)) worker->kill(action.reason);
 }
 
 void Supervisor::carry_out(const SendJob& action) {
-    if (Worker* worker = find(action.worker)) worker->send(action);
+    if (LaneWorker* worker = find(action.worker)) worker->send(action);
 }
 
 void Supervisor::carry_out(const CancelAttempt& action) {
-    if (Worker* worker = find(action.worker)) worker->cancel(action.attempt);
+    if (LaneWorker* worker = find(action.worker)) worker->cancel(action.attempt);
 }
 
 void Supervisor::carry_out(const ProbeWorker& action) {
-    if (Worker* worker = find(action.worker)) worker->probe(action.probe);
+    if (LaneWorker* worker = find(action.worker)) worker->probe(action.probe);
 }
 
 void Supervisor::carry_out(const ProveWorker& action) {
-    if (Worker* worker = find(action.worker)) worker->prove(action.proof);
+    if (LaneWorker* worker = find(action.worker)) worker->prove(action.proof);
 }
 
 void Supervisor::note(const ReportSlowJob& report) {
@@ -153,7 +153,7 @@ Supervisor::Place& Supervisor::place_of(WorkerId worker) {
     return places_[place];
 }
 
-Worker* Supervisor::find(WorkerId worker) {
+LaneWorker* Supervisor::find(WorkerId worker) {
     const Place& place = place_of(worker);
     return place.id == worker ? place.worker.get() : nullptr;
 }

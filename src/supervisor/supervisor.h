@@ -17,8 +17,8 @@
 #include "supervisor/gpu_watch.h"
 #include "supervisor/lane_output.h"
 #include "supervisor/lane_plan.h"
+#include "supervisor/lane_worker.h"
 #include "supervisor/started_worker.h"
-#include "supervisor/worker.h"
 
 namespace turnpike {
 
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] bool hangs() const { return gpus_.hangs(); }
 
 private:
-    using WorkerPtr = std::shared_ptr<Worker>;
+    using WorkerPtr = std::shared_ptr<LaneWorker>;
 
     struct Place {
         WorkerId id;
@@ -70,7 +70,7 @@ private:
 
     /// Where a worker of this id is, or would be: an id's low half is a dense place.
     Place& place_of(WorkerId worker);
-    Worker* find(WorkerId worker);
+    LaneWorker* find(WorkerId worker);
     WorkerPtr make(const StartWorker& action);
     std::shared_ptr<AnswerGroups> groups_of(std::size_t pool, Generation generation);
     void write_processes();

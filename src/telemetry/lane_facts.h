@@ -35,7 +35,7 @@ struct StartTimes {
 };
 
 struct LaneFacts {
-    std::string worker;   // the URL of an attached worker; the command of one that we start
+    std::string worker;   // the URL of an attached worker; empty: one that we start
     std::string trouble;  // the latest thing that went wrong with it; empty: nothing
     std::vector<GpuFacts> gpus;
     std::string gpu;        // the same for the job log: "0", "0,1"; empty: none

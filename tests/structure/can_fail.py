@@ -156,6 +156,12 @@ class Style(Fixture):
             "tests/unit/core/a.cpp": "// no sleep_for(1s) here\n" + "\n" * 450,
         })
 
+    def test_a_name_that_two_headers_give_to_a_type_is_found(self):
+        one = "namespace turnpike {\nstruct Facts {\n};\n}\n"
+        self.assert_fails("style.py", {"src/app/a.h": one, "src/gate/b.h": one}, "Facts is a type of src/app/a.h")
+        self.assert_passes("style.py", {"src/app/a.h": one, "src/gate/b.h": "namespace turnpike {\nstruct Facts;\n}\n",
+                                        "src/http/c.h": one.replace("turnpike", "turnpike::http")})
+
     def test_each_fault_is_found(self):
         for path, text, expected in [
             ("src/core/a.h", "\tint a;\n", "src/core/a.h:1: a tab"),

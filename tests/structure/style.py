@@ -19,7 +19,7 @@ ANYWHERE = [
     ("blanks at the end of a line", r"(?m)[ \r]+$"),
     ("a note to oneself; open an issue", r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b"),
 ]
-OF_LIBRARIES = re.compile(r"(?m)^#include <.*|\.handler\(\)")  # names that are not ours
+OF_LIBRARIES = re.compile(r"(?m)^#include <.*|\.handler\(\)|\.sa_handler")  # names that are not ours
 IN_CODE = [
     ("a word that says nothing", r"\b\w*(Manager|Helper|Util|Handler|Impl)s?(?![a-z])\w*"),
     ("a word that says nothing", r"\b(\w*_)?(manager|helper|util|handler|impl)s?(_\w*)?\b"),
@@ -53,10 +53,27 @@ def too_long(name, lines):
         print(f"{name}:{lines}: warning: over {LINES_WARN} lines: do two things live here?")
 
 
+def names_taken_twice(root):
+    """Two types of one name are one type to the linker, whatever their headers say."""
+    holders = {}
+    for path in files(root, "src", "sim", suffixes=(".h",)):
+        space = ""
+        for line in code_only(path.read_text()).splitlines():
+            if opened := re.match(r"namespace ([\w:]+) \{", line):
+                space = opened[1]
+            found = re.match(r"(?:struct|class|enum class|enum) (\w+)\b(?!::)[^;]*(?:\{|$)", line)
+            if not found:
+                continue
+            first = holders.setdefault((space, found[1]), path)
+            if first != path:
+                yield f"{path.relative_to(root)}:1: {found[1]} is a type of {first.relative_to(root)} already"
+
+
 def main(root):
     checked = files(root, *FOLDERS, suffixes=SUFFIXES) + sorted(root.glob("*.md"))
     checked = [path for path in checked if "corpus" not in path.parts]  # bytes, not text
-    report(len(checked), [found for path in checked for found in violations_in(path, root)])
+    found = [found for path in checked for found in violations_in(path, root)]
+    report(len(checked), found + list(names_taken_twice(root)))
 
 
 main(Path(sys.argv[1]))

@@ -13,7 +13,8 @@ using testing::StartsWith;
 
 TEST(CheckedConfig, HasTheLanesOfThisMachine) {
     const Machine machine{.gpus = {{.index = 0, .uuid = "GPU-a"}, {.index = 1, .uuid = "GPU-b"}}};
-    const auto checked = checked_config(std::nullopt, {.worker = "x {port}"}, [&] { return machine; });
+    const auto checked =
+        checked_config(std::nullopt, {.worker = "x {port}"}, [&] { return machine; });
     ASSERT_TRUE(checked);
     EXPECT_EQ(checked->lanes.size(), 2U);
     EXPECT_EQ(checked->machine.gpus, machine.gpus);
@@ -25,7 +26,8 @@ TEST(CheckedConfig, ListsWhatEveryModuleObjectsToInTheOrderOfTheFile) {
     folder.write("t.toml",
                  "[pool.a]\nworker = \"x {port}\"\nproof.expect_json = \"{\"\ngpus = [7]\n"
                  "[gate]\nspool = \"/dev/null/x\"\n");
-    const auto checked = checked_config(folder.file("t.toml"), {}, [] { return Machine{.no_gpus = "none today"}; });
+    const auto checked =
+        checked_config(folder.file("t.toml"), {}, [] { return Machine{.no_gpus = "none today"}; });
     ASSERT_FALSE(checked);
     std::vector<std::string> lines;
     for (const Mistake& mistake : checked.error())

@@ -8,7 +8,7 @@
 namespace turnpike {
 namespace {
 
-const std::vector<Key> keys{
+const std::vector<ApiKey> keys{
     {.name = "bob", .access = Access::plain, .hash = {}, .created = "2026-11-15T10:00:00.123Z"},
     {.name = "ops", .access = Access::admin, .hash = {}, .created = "2026-11-15T11:00:00.000Z"}};
 

@@ -21,7 +21,7 @@ using testing::Not;
 using testing::SizeIs;
 
 LaneFacts on_gpu(std::uint32_t index, std::string line = "") {
-    LaneFacts facts{.worker = "python3 a.py"};
+    LaneFacts facts;
     facts.gpus = {{.index = index, .uuid = "GPU-1", .name = "NVIDIA H200"}};
     facts.last_line = std::move(line);
     return facts;
@@ -93,7 +93,7 @@ TEST(Live, ShowsNothingThatATerminalCouldObey) {
 
 TEST(Live, SaysWhatALaneWaitsFor) {
     const LaneFacts away{.worker = "http://127.0.0.1:8001", .trouble = "connection refused"};
-    const LaneFacts turn{.worker = "python3 a.py"};
+    const LaneFacts turn;
     const std::vector<LiveLane> lanes{{.lane = 0,
                                        .facts = away,
                                        .state = LaneState::backoff,
@@ -125,10 +125,11 @@ TEST(Live, TellsHowLongEachPartOfAStartTook) {
         return serving_text({.lane = 0, .facts = facts, .state = LaneState::ready, .time = 4200ms});
     };
     EXPECT_EQ(serving(),
-              "lane 0 serves on GPU 0 after 4.2 s (spawn 3.0 ms, listening 3.9 s, loading 200 ms, "
+              "lane 0 serves on GPU 0 after 4.2 s (process 3.0 ms, until it listened 3.9 s, until "
+              "it answered 200 ms, "
               "proof 50 ms)");
     facts.start.proof.reset();
-    EXPECT_THAT(serving(), HasSubstr("loading 200 ms)"));
+    EXPECT_THAT(serving(), HasSubstr("answered 200 ms)"));
     facts.start = {};
     facts.gpus.push_back({.index = 1});
     EXPECT_EQ(serving(), "lane 0 serves on GPUs 0,1 after 4.2 s");

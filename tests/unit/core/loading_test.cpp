@@ -49,6 +49,16 @@ TEST(Loading, CountsAllPoolsTogether) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 1 with g1"));
 }
 
+TEST(Loading, AttachedWorkersNeedNoTurn) {
+    Gate gate(one_at_a_time({{.lanes = 2, .ownership = Ownership::attached}, {.lanes = 2}}));
+    gate.tell(GateOpened{});
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w0 on 0 with g1", "start w1 on 1 with g1",
+                                          "start w2 on 2 with g1"))
+        << "those that are away hold nobody up, and the last one waits for its turn";
+    gate.comes_up(2);
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 3 with g1"));
+}
+
 TEST(Loading, GivesTheTurnOnWhenALoadDies) {
     Gate gate(one_at_a_time({{.lanes = 2}}));
     gate.tell(GateOpened{});

@@ -19,7 +19,7 @@ protected:
     Choke() {
         plain_ = new_key(folder_.file("keys"), "alice", Access::plain).value_or("");
         admin_ = new_key(folder_.file("keys"), "root", Access::admin).value_or("");
-        ring_ = KeyRing(read_keys(folder_.file("keys")).value_or(std::vector<Key>()));
+        ring_ = KeyRing(read_keys(folder_.file("keys")).value_or(std::vector<ApiKey>()));
         EXPECT_EQ(ring_.keys().size(), 2U);
     }
 

@@ -43,7 +43,7 @@ std::vector<std::string> names_in(const std::string& path) {
     const auto keys = read_keys(path);
     EXPECT_TRUE(keys) << keys.error();
     std::vector<std::string> names;
-    for (const Key& key : keys.value_or(std::vector<Key>())) names.push_back(key.name);
+    for (const ApiKey& key : keys.value_or(std::vector<ApiKey>())) names.push_back(key.name);
     return names;
 }
 

@@ -30,12 +30,12 @@ struct WorkerSurroundings {
     Deliver deliver;
 };
 
-class Worker : public std::enable_shared_from_this<Worker> {
+class LaneWorker : public std::enable_shared_from_this<LaneWorker> {
 public:
-    Worker() = default;
-    virtual ~Worker() = default;
-    Worker(const Worker&) = delete;
-    Worker& operator=(const Worker&) = delete;
+    LaneWorker() = default;
+    virtual ~LaneWorker() = default;
+    LaneWorker(const LaneWorker&) = delete;
+    LaneWorker& operator=(const LaneWorker&) = delete;
 
     virtual void start() = 0;
     virtual void send(const SendJob& action) = 0;
