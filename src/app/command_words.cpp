@@ -53,12 +53,10 @@ void add_count(CLI::App& sub, const char* flag, std::optional<std::uint32_t>& co
 
 void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags) {
     sub.add_option("CONFIG", config,
-                   "turnpike.toml or a folder with one [./turnpike.toml, unless there is --worker "
-                   "or --attach]")
+                   "turnpike.toml, or a folder with one [., unless workers are named]")
         ->type_name("");
-    sub.add_option(
-           "--worker", flags.worker,
-           "Starts an HTTP server on each lane; with {port} or {socket}, maybe {gpu} {gpus} {lane}")
+    sub.add_option("--worker", flags.worker,
+                   "An HTTP server for each lane; has {port} or {socket}, maybe {gpu}")
         ->type_name("CMD");
     sub.add_option("--attach", flags.attach,
                    "A worker that somebody else started; once for each: one lane each")

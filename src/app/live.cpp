@@ -48,7 +48,8 @@ std::string_view state_of(const LiveLane& lane) {
 /// What its worker says, or what is wrong with it.
 std::string detail_of(const LiveLane& lane) {
     if (serves(lane.state)) return "";
-    if (comes_up(lane.state) && !lane.facts.last_line.empty()) return tame(lane.facts.last_line);
+    if (comes_up(lane.state) && lane.facts.trouble.empty() && !lane.facts.last_line.empty())
+        return tame(lane.facts.last_line);
     return tame(lane.facts.trouble.empty() ? words_for(lane.reason) : lane.facts.trouble);
 }
 
@@ -84,14 +85,14 @@ std::vector<const LiveLane*> fitting(std::span<const LiveLane> lanes, std::size_
 
 std::string breakdown_of(const StartTimes& start) {
     const std::array<std::pair<std::string_view, std::optional<Duration>>, 4> parts{
-        {{"process", start.spawn},
-         {"until it listened", start.listen},
-         {"until it answered", start.load},
+        {{"spawn", start.spawn},
+         {"listen", start.listen},
+         {"load", start.load},
          {"proof", start.proof}}};
     std::string text;
     for (const auto& [name, time] : parts)
         if (time)
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, text_of_time(*time));
+            text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, text_of_time(*time));
     return text.empty() ? "" : " (" + text + ")";
 }
 

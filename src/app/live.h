@@ -36,7 +36,7 @@ struct Screen {
 /// rest is counted.
 [[nodiscard]] std::string live_block(std::span<const LiveLane> lanes, Screen screen);
 
-/// "lane 0 serves on GPU 0 after 4.2 s (spawn 3 ms, listening 3.9 s, loading 0.2 s, proof 50 ms)"
+/// "lane 0 serves on GPU 0 after 4.2 s (spawn 3 ms + listen 3.9 s + load 0.2 s + proof 50 ms)"
 [[nodiscard]] std::string serving_text(const LiveLane& lane);
 
 /// "lane 0 loading for 20 s: <its last line>"

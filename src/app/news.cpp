@@ -22,6 +22,13 @@ std::string of_worker(const LaneFacts& lane) {
     return lane.worker.empty() ? "" : ", " + lane.worker;
 }
 
+/// For a lane that will not come back by itself.
+std::string what_next(LaneState state, std::size_t lane) {
+    if (state != LaneState::failed && state != LaneState::quarantined) return "";
+    return fmt::format("; look with: turnpike logs {0}, bring it back with: turnpike restart {0}",
+                       lane);
+}
+
 /// Worth a line of its own while the block shows the rest.
 bool is_trouble(LaneState state, Reason reason) {
     const bool is_usual = reason == Reason::worker_away || reason == Reason::turn_to_load ||
@@ -100,8 +107,8 @@ void News::say_lane(std::size_t lane) {
     const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
     const std::string_view does =
         now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
-    say(fmt::format("lane {} {}{}{}{}", lane, does, of_worker(lanes_[lane]),
-                    why.empty() ? "" : ": ", why));
+    say(fmt::format("lane {} {}{}{}{}{}", lane, does, of_worker(lanes_[lane]),
+                    why.empty() ? "" : ": ", why, what_next(now.state, lane)));
 }
 
 /// How long it took is said once for each start: a lane that was only doubted did not start anew.
@@ -208,7 +215,7 @@ void News::stopping(bool is_first, Duration patience, const View& view) {
     terminal_.reset();
     has_settled_ = true;
     if (!is_first) return say("stopping at once");
-    if (view.jobs == 0) return say("stopping");
+    if (view.jobs == 0) return say("stopping; once more to stop at once");
     say(fmt::format("stopping: {} job{} may finish within {}; once more to stop at once", view.jobs,
                     view.jobs == 1 ? "" : "s", text_of(patience)));
 }

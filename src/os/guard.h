@@ -51,7 +51,7 @@ struct GuardReport {
         stuck,    // pid and text: it has survived SIGKILL for a while
         gone,     // nothing is left; pids: those that were last seen
     };
-    enum class Step : std::uint8_t { fork, session, cgroup, folder, exec };
+    enum class Step : std::uint8_t { fork, session, folder, exec };
     static constexpr std::size_t pids_max = 256;
 
     Kind kind = Kind::started;

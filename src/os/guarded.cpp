@@ -42,7 +42,6 @@ std::string_view words_for(GuardReport::Step step) {
     switch (step) {
         case GuardReport::Step::fork: return "no further process could be made";
         case GuardReport::Step::session: return "it could not be set apart";
-        case GuardReport::Step::cgroup: return "its control group could not be joined";
         case GuardReport::Step::folder: return "its folder can't be entered";
         case GuardReport::Step::exec: return "/bin/sh can't be run";
     }

@@ -22,7 +22,10 @@ namespace {
 
 using Inode = std::uint64_t;
 
+using Protocol = PortSight::Protocol;
+
 struct Listener {
+    Protocol protocol = Protocol::ipv4;
     std::uint16_t port = 0;
     Inode inode = 0;
 };
@@ -55,7 +58,7 @@ bool is_free(std::uint16_t port) {
 }
 
 /// Lines such as "0: 0100007F:1F90 00000000:0000 0A …inode…"; 0A is LISTEN.
-void append_listeners(const char* path, std::vector<Listener>& listeners) {
+void append_listeners(const char* path, Protocol protocol, std::vector<Listener>& listeners) {
     constexpr int inode_word = 9;
     std::ifstream file(path);
     std::string line;
@@ -65,7 +68,7 @@ void append_listeners(const char* path, std::vector<Listener>& listeners) {
         std::string number, local, remote, state, word;
         words >> number >> local >> remote >> state;
         if (state != "0A") continue;
-        Listener listener;
+        Listener listener{.protocol = protocol};
         const std::string_view port = std::string_view(local).substr(local.rfind(':') + 1);
         std::from_chars(port.data(), port.data() + port.size(), listener.port, 16);
         for (int i = 4; i < inode_word; ++i) words >> word;
@@ -76,7 +79,8 @@ void append_listeners(const char* path, std::vector<Listener>& listeners) {
 
 std::vector<Listener> all_listeners() {
     std::vector<Listener> listeners;
-    for (const char* path : {"/proc/net/tcp", "/proc/net/tcp6"}) append_listeners(path, listeners);
+    append_listeners("/proc/net/tcp", Protocol::ipv4, listeners);
+    append_listeners("/proc/net/tcp6", Protocol::ipv6, listeners);
     return listeners;
 }
 
@@ -134,6 +138,7 @@ PortSight look_at_port(std::uint16_t port, pid_t root) {
             if (is_ours) sight.instead.push_back(listener.port);
         } else if (is_ours && sight.holder == PortSight::Holder::nobody) {
             sight.holder = PortSight::Holder::tree;
+            sight.protocol = listener.protocol;  // IPv4 comes first
         } else if (!is_ours) {
             sight.holder = PortSight::Holder::stranger;
             sight.stranger = holder_of(listener.inode, all);

@@ -19,7 +19,9 @@ namespace turnpike {
 
 struct PortSight {
     enum class Holder : std::uint8_t { nobody, tree, stranger };
+    enum class Protocol : std::uint8_t { ipv4, ipv6 };
     Holder holder = Holder::nobody;
+    Protocol protocol = Protocol::ipv4;  // with tree: by which it is reached; v4 if by both
     std::string stranger;                // "nginx (pid 812)"; "another process" if it is hidden
     std::vector<std::uint16_t> instead;  // with nobody: where the tree listens otherwise
 };

@@ -169,6 +169,13 @@ void HttpWorker::write_probe_head(std::string& head) const {
 void HttpWorker::probe(std::uint32_t number) {
     if (state_ != State::up) return;
     probe_number_ = number;
+    before_probe([this, stays = self()](bool is_there) {
+        if (state_ != State::up) return;
+        is_there ? ask_health() : probed(std::unexpected(FetchFailure::refused));
+    });
+}
+
+void HttpWorker::ask_health() {
     if (probe_->is_under_way()) return;  // a late answer to the last one answers this one, too
     write_probe_head(probe_->head());
     probe_->start(http::Method::get, post_.pool.health_timeout,

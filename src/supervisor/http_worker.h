@@ -45,6 +45,8 @@ protected:
     virtual void came_up() {}
     /// A link broke: `say` tells the engine. Whoever may know better soon calls it later.
     virtual void lost_touch(std::function<void()> say) { say(); }
+    /// Whether the one to be asked for its health is the worker still.
+    virtual void before_probe(std::function<void(bool)> then) { then(true); }
     /// There was no whole answer to a proof.
     virtual void proof_broke(std::uint32_t number) = 0;
     /// How it ended, for the jobs aboard.
@@ -70,6 +72,7 @@ protected:
 
 private:
     void knocked(const Fetch::Result& result);
+    void ask_health();
     void probed(const Fetch::Result& result);
     void write_probe_head(std::string& head) const;
     void proof_answered(std::uint32_t number, Fetch::Result result);

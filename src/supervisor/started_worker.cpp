@@ -81,11 +81,6 @@ std::optional<std::string> StartedWorker::choose_place() {
         const auto port = choose_port(premises_.ports, premises_.random());
         if (!port) return "no TCP port is free";
         port_ = *premises_.ports.insert(*port).first;
-        const auto v4 = asio::ip::address_v4::loopback();
-        const auto v6 = asio::ip::address_v6::loopback();
-        destination_.endpoints = {asio::ip::tcp::endpoint(v4, port_),
-                                  asio::ip::tcp::endpoint(v6, port_)};
-        post_.host = fmt::format("127.0.0.1:{}", port_);
     }
     command_ = filled_command(command, plan_, lane_.value, {.port = port_, .socket = socket_path_});
     return std::nullopt;
@@ -149,7 +144,7 @@ void StartedWorker::look_later() {
 void StartedWorker::port_seen(const PortSight& sight) {
     if (state_ != State::coming) return;
     switch (sight.holder) {
-        case PortSight::Holder::tree: return listens();
+        case PortSight::Holder::tree: return reached_by(sight.protocol);
         case PortSight::Holder::stranger:
             note(fmt::format("{} listens on its port {}, and its worker did not start that",
                              sight.stranger, port_));
@@ -157,11 +152,21 @@ void StartedWorker::port_seen(const PortSight& sight) {
         case PortSight::Holder::nobody:
             note(sight.instead.empty()
                      ? ""
-                     : fmt::format("its worker listens on port {}, not on {} as {{port}} says",
+                     : fmt::format("its worker listens on port {}, not yet on {}, its {{port}}",
                                    fmt::join(sight.instead, ", "), port_));
             break;
     }
     look_later();
+}
+
+/// By this way only: whoever listens on the port by another is a stranger.
+void StartedWorker::reached_by(PortSight::Protocol protocol) {
+    const bool is_v4 = protocol == PortSight::Protocol::ipv4;
+    destination_.endpoints = {
+        is_v4 ? asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), port_)
+              : asio::ip::tcp::endpoint(asio::ip::address_v6::loopback(), port_)};
+    post_.host = fmt::format("{}:{}", is_v4 ? "127.0.0.1" : "[::1]", port_);
+    listens();
 }
 
 void StartedWorker::listens() {
@@ -193,9 +198,20 @@ void StartedWorker::printed() {
 
 /// A link that breaks may be the first sign of a death; how it died is worth waiting for.
 void StartedWorker::lost_touch(std::function<void()> say) {
+    is_doubted_ = true;
     after(exit_delay, [this, say = std::move(say)] {
         if (state_ == State::up) say();
     });
+}
+
+/// Whoever took the port since must not answer for it.
+void StartedWorker::before_probe(std::function<void(bool)> then) {
+    if (port_ == 0 || !std::exchange(is_doubted_, false)) return then(true);
+    premises_.process_table.run(
+        [port = port_, guard = guarded_->guard()] { return look_at_port(port, guard); },
+        [stays = self(), then = std::move(then)](const PortSight& sight) {
+            then(sight.holder == PortSight::Holder::tree);
+        });
 }
 
 void StartedWorker::proof_broke(std::uint32_t number) {

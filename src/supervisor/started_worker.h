@@ -75,6 +75,7 @@ private:
     void came_up() override;
     void lost_touch(std::function<void()> say) override;
     void proof_broke(std::uint32_t number) override;
+    void before_probe(std::function<void(bool)> then) override;
 
     [[nodiscard]] std::optional<std::string> choose_place();
     [[nodiscard]] std::vector<std::string> environment() const;
@@ -83,6 +84,7 @@ private:
     void started(const ProcessId& process);
     void port_seen(const PortSight& sight);
     void look_later();
+    void reached_by(PortSight::Protocol protocol);
     void listens();
     void stuck(const std::string& who);
     void exited(const WorkerEnd& end);
@@ -114,6 +116,7 @@ private:
     WorkerEnd end_;
     Instant ended_at_{};
     std::vector<CrashInput> inputs_;
+    bool is_doubted_ = false;  // a link broke since its port was looked at
     bool is_over_ = false;
 };
 

@@ -125,11 +125,10 @@ TEST(Live, TellsHowLongEachPartOfAStartTook) {
         return serving_text({.lane = 0, .facts = facts, .state = LaneState::ready, .time = 4200ms});
     };
     EXPECT_EQ(serving(),
-              "lane 0 serves on GPU 0 after 4.2 s (process 3.0 ms, until it listened 3.9 s, until "
-              "it answered 200 ms, "
+              "lane 0 serves on GPU 0 after 4.2 s (spawn 3.0 ms + listen 3.9 s + load 200 ms + "
               "proof 50 ms)");
     facts.start.proof.reset();
-    EXPECT_THAT(serving(), HasSubstr("answered 200 ms)"));
+    EXPECT_THAT(serving(), HasSubstr("load 200 ms)"));
     facts.start = {};
     facts.gpus.push_back({.index = 1});
     EXPECT_EQ(serving(), "lane 0 serves on GPUs 0,1 after 4.2 s");
