@@ -64,24 +64,25 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
     gate.connections_max = static_cast<std::uint32_t>(room);
 }
 
-std::string fresh_run_id() {
+std::uint64_t random_bits() {
     std::uint64_t bits = 0;
     while (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
     }
-    return fmt::format("{:016x}", bits);
+    return bits;
 }
 
 /// What a gate that was killed could not end itself.
 void end_what_is_left(const OwnRun& run) {
     constexpr Duration patience = 2s;
     constexpr std::size_t named_max = 3;
-    std::vector<Leftover> leftovers = find_leftovers(runtime_place(), run);
+    const std::vector<Leftover> leftovers = find_leftovers(runtime_place(), run);
+    if (leftovers.empty()) return;
     for (std::size_t i = 0; i < leftovers.size() && i < named_max; ++i)
         advise(fmt::format("turnpike: ends what an earlier gate left behind: pid {}, {}\n",
                            leftovers[i].id.pid, tame(leftovers[i].command)));
     if (leftovers.size() > named_max)
         advise(fmt::format("turnpike: … and {} more\n", leftovers.size() - named_max));
-    for (const Leftover& leftover : end_leftovers(std::move(leftovers), patience))
+    for (const Leftover& leftover : end_leftovers(runtime_place(), run, patience))
         advise(fmt::format("turnpike: pid {} does not end; it may be stuck in the GPU driver\n",
                            leftover.id.pid));
 }
@@ -129,7 +130,7 @@ int run(const UpCommand& command) {
     }
     auto folder = RuntimeFolder::take(runtime_place(), command.name);
     if (!folder) return complain(folder.error());
-    const OwnRun own{.folder = folder->path(), .id = fresh_run_id()};
+    const OwnRun own{.folder = folder->path(), .id = fresh_run_id(random_bits())};
     end_what_is_left(own);
     tell_about_gpus(*checked, driver);
     const auto state = state_folder(command.name);

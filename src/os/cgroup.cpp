@@ -4,11 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
 #include "os/file.h"
+#include "os/process.h"
 
 namespace turnpike {
 namespace {
@@ -62,6 +65,25 @@ bool join_cgroup(const std::string& group) { return write_word(group + "/cgroup.
 
 bool kill_cgroup(const std::string& group) { return write_word(group + "/cgroup.kill", "1"); }
 
+std::vector<pid_t> processes_in_cgroup(const std::string& group) {
+    std::ifstream list(group + "/cgroup.procs");
+    std::vector<pid_t> pids;
+    for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
+    return pids;
+}
+
 void remove_cgroup(const std::string& group) { ::rmdir(group.c_str()); }
+
+void remove_dead_cgroups(const std::string& home) {
+    constexpr std::string_view prefix = "turnpike-";
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(home, error)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(prefix)) continue;
+        pid_t gate = 0;
+        std::from_chars(name.data() + prefix.size(), name.data() + name.size(), gate);
+        if (gate > 0 && !read_process(gate)) remove_cgroup(entry.path().string());
+    }
+}
 
 }  // namespace turnpike

@@ -2,8 +2,11 @@
 // fork as fast as they are killed. Never needed: without it the guard's own search does the same.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace turnpike {
 
@@ -19,7 +22,13 @@ bool join_cgroup(const std::string& group);
 /// Every process in it, and below. False: it can't be done that way.
 bool kill_cgroup(const std::string& group);
 
+/// Now in it.
+[[nodiscard]] std::vector<pid_t> processes_in_cgroup(const std::string& group);
+
 /// Once it is empty.
 void remove_cgroup(const std::string& group);
+
+/// What gates that were killed left there: "turnpike-PID-…", where no process has that pid.
+void remove_dead_cgroups(const std::string& home);
 
 }  // namespace turnpike

@@ -21,6 +21,8 @@ constexpr std::chrono::milliseconds chase_every{10};
 Children::Children(boost::asio::io_context& loop)
     : loop_(loop), signals_(loop, SIGCHLD), timer_(loop) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    // Of whoever was this process before: a script that ends with "exec turnpike up". Not ours to end.
+    for (const pid_t child : own_children()) known_.emplace(child, [](const ExitStatus&) {});
     wait_for_signal();
 }
 
@@ -59,11 +61,16 @@ void Children::end_strays(AllGone then) {
 
 void Children::chase() {
     reap();
+    const std::size_t ended_before = ended_strays_.size();
+    for (const pid_t child : own_children())
+        if (!known_.contains(child)) ::kill(child, SIGKILL);
     const auto known = known_ | std::views::keys;
     const std::vector<pid_t> except(known.begin(), known.end());
     const std::vector<ProcessFacts> strays = descendants_of(::getpid(), list_processes(), except);
     for (const ProcessFacts& stray : strays) send_signal(stray.id, SIGKILL);
-    if (!strays.empty()) return chase_later();
+    reap();
+    // One that ended during the look may have left a child that the look did not see.
+    if (!strays.empty() || ended_strays_.size() != ended_before) return chase_later();
     const std::vector<pid_t> pids = std::exchange(ended_strays_, {});
     for (const AllGone& then : std::exchange(waiting_, {})) then(pids);
 }

@@ -26,8 +26,12 @@ namespace turnpike {
 namespace {
 
 constexpr int control = 3;
-constexpr int look_every_ms = 10;     // while killing
-constexpr int stuck_after_ms = 1000;  // of killing
+constexpr int look_every_ms = 10;   // while killing
+constexpr int stuck_look_ms = 500;  // at what survives that
+constexpr int quick_rounds = 4;     // of killing children, before a look at all
+constexpr std::chrono::seconds stuck_after{1};
+
+using WallClock = std::chrono::steady_clock;
 
 using Step = GuardReport::Step;
 
@@ -54,9 +58,15 @@ void limit_open_files(std::uint64_t files) {
 /// A command that is one program needs no shell above it: signals and exit codes are its own.
 std::string for_shell(const std::string& command) {
     const std::string_view first = std::string_view(command).substr(0, command.find(' '));
-    const bool is_plain = command.find_first_of(";|&<>()\n") == std::string::npos &&
-                          first.find_first_of("=!{") == std::string_view::npos;
-    return is_plain ? "exec " + command : command;
+    if (command.find_first_of(";|&<>()\n") != std::string::npos || first.find_first_of("!{") == 0)
+        return command;
+    constexpr std::string_view name_letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const std::size_t name_end = first.find_first_not_of(name_letters);
+    const bool sets_variable = name_end != std::string_view::npos && first[name_end] == '=';
+    if (!sets_variable) return "exec " + command;
+    if (command.contains('$')) return command;  // A=1 B=$A: only the shell knows
+    return "exec env " + command;
 }
 
 /// In the child. Comes back only if the worker can't be run.
@@ -89,7 +99,13 @@ private:
     void take_requests();
     void reap();
     void child_ended(const siginfo_t& child, const rusage& used);
+    [[nodiscard]] int patience_ms() const {
+        if (!is_killing_) return -1;
+        return told_stuck_ ? stuck_look_ms : look_every_ms;
+    }
+    void begin_killing();
     void kill_all();
+    void kill_children();
     void tell_stuck(std::span<const ProcessFacts> left);
     void end();
     void report(const GuardReport& report) const {
@@ -99,9 +115,11 @@ private:
     GuardOrders orders_;
     UniqueFd signals_;
     pid_t worker_ = 0;  // 0: it has ended
+    bool has_gate_ = true;
     bool is_killing_ = false;
     bool is_over_ = false;
-    int killing_ms_ = 0;
+    WallClock::time_point killing_since_;
+    bool told_stuck_ = false;
     GuardReport last_;  // gathers the pids
 };
 
@@ -138,7 +156,7 @@ void Guard::start_worker() {
     for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), output);
     if (failed) {
         report({.kind = GuardReport::Kind::failed, .step = failure.step, .status = failure.error});
-        is_killing_ = true;
+        begin_killing();
         if (worker_ < 0) return end();
     } else {
         const auto facts = read_process(worker_);
@@ -149,10 +167,10 @@ void Guard::start_worker() {
 }
 
 void Guard::watch() {
-    pollfd watched[] = {{.fd = control, .events = POLLIN, .revents = 0},
+    pollfd watched[] = {{.fd = has_gate_ ? control : -1, .events = POLLIN, .revents = 0},
                         {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
-    const int ready = ::poll(watched, 2, is_killing_ ? look_every_ms : -1);
-    if (ready < 0 && errno != EINTR) is_killing_ = true;
+    const int ready = ::poll(watched, 2, patience_ms());
+    if (ready < 0 && errno != EINTR) begin_killing();
     if (ready > 0 && watched[0].revents != 0) take_requests();
     if (ready > 0 && watched[1].revents != 0) {
         signalfd_siginfo ignored{};
@@ -168,12 +186,10 @@ void Guard::take_requests() {
     const ssize_t got = ::recv(control, &request, 1, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) {  // the gate is gone
-        is_killing_ = true;
-        if (const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC)); nothing)
-            ::dup3(nothing.get(), control, O_CLOEXEC);  // it would be readable for ever
-        return;
+        has_gate_ = false;
+        return begin_killing();
     }
-    if (static_cast<GuardRequest>(request) == GuardRequest::kill) is_killing_ = true;
+    if (static_cast<GuardRequest>(request) == GuardRequest::kill) begin_killing();
     // Not reaped, so the pid is its own still.
     if (static_cast<GuardRequest>(request) == GuardRequest::terminate && worker_ > 0)
         ::kill(-worker_, SIGTERM);
@@ -202,16 +218,30 @@ void Guard::child_ended(const siginfo_t& child, const rusage& used) {
             .memory_peak_kib = used.ru_maxrss});
 }
 
+void Guard::begin_killing() {
+    if (!std::exchange(is_killing_, true)) killing_since_ = WallClock::now();
+}
+
+/// Orphans become our children; so this alone would end everything, in time.
+void Guard::kill_children() {
+    for (int round = 0; round < quick_rounds && !is_over_; ++round) {
+        for (const pid_t child : own_children()) ::kill(child, SIGKILL);
+        reap();
+    }
+}
+
 void Guard::kill_all() {
     if (!orders_.cgroup.empty()) kill_cgroup(orders_.cgroup);
+    kill_children();
+    if (is_over_) return;
     const std::vector<ProcessFacts> left = descendants_of(::getpid(), list_processes());
     for (const ProcessFacts& process : left) send_signal(process.id, SIGKILL);
-    const int before = std::exchange(killing_ms_, killing_ms_ + look_every_ms);
-    if (before < stuck_after_ms && killing_ms_ >= stuck_after_ms) tell_stuck(left);
+    if (!told_stuck_ && WallClock::now() - killing_since_ >= stuck_after) tell_stuck(left);
 }
 
 void Guard::tell_stuck(std::span<const ProcessFacts> left) {
     if (left.empty()) return;
+    told_stuck_ = true;
     GuardReport stuck{.kind = GuardReport::Kind::stuck, .pid = left.front().id.pid};
     left.front().name.copy(stuck.name.data(), stuck.name.size() - 1);
     stuck.pid_count = static_cast<std::uint32_t>(left.size());

@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "base/name.h"
@@ -21,14 +24,26 @@ namespace turnpike {
 namespace {
 
 constexpr const char* known_file = "processes";
+constexpr int empty_looks_needed = 3;  // one that keeps forking may slip through a look
+constexpr std::chrono::milliseconds look_every{5};
 
+bool is_zombie(const ProcessFacts& process) { return process.state == 'Z' || process.state == 'X'; }
+
+bool is_alive(const ProcessId& id) {
+    const auto now = read_process(id.pid);
+    return now && now->id == id && !is_zombie(*now);
+}
+
+/// Empty while the gate that wrote it lives.
 KnownProcesses read_known(const std::string& folder) {
     KnownProcesses known;
     std::ifstream file(folder + '/' + known_file);
     for (std::string kind; file >> kind;) {
-        if (kind == "process") {
+        if (kind == "process" || kind == "gate") {
             ProcessId id;
-            if (file >> id.pid >> id.start) known.processes.push_back(id);
+            if (!(file >> id.pid >> id.start)) continue;
+            if (kind == "gate" && is_alive(id)) return {};
+            if (kind == "process") known.processes.push_back(id);
         } else if (std::string group; kind == "group" && file >> group) {
             known.groups.push_back(group);
         }
@@ -36,15 +51,21 @@ KnownProcesses read_known(const std::string& folder) {
     return known;
 }
 
-/// The folder in a mark; empty: it is no mark of a gate in this place, or one of our own run.
-std::string folder_in(const std::string& mark, const RuntimePlace& place, const OwnRun& own) {
+/// Whether the gate of a run lives, by its id.
+bool is_running(const std::string& id) {
+    ProcessId gate;
+    return std::sscanf(id.c_str(), "%d-%" SCNu64 "-", &gate.pid, &gate.start) == 2 &&
+           is_alive(gate);
+}
+
+/// The folder in a mark; empty: it is no mark of a dead gate in this place.
+std::string folder_in(const std::string& mark, const RuntimePlace& place) {
     const std::size_t colon = mark.rfind(':');
     if (colon == std::string::npos) return {};
     std::string folder = mark.substr(0, colon);
     const std::string prefix = place.root + '/';
     if (!folder.starts_with(prefix) || !is_name(folder.substr(prefix.size()))) return {};
-    if (folder == own.folder && mark == mark_of(own)) return {};
-    return folder;
+    return is_running(mark.substr(colon + 1)) ? "" : folder;
 }
 
 std::vector<std::string> folders_in(const RuntimePlace& place) {
@@ -55,43 +76,74 @@ std::vector<std::string> folders_in(const RuntimePlace& place) {
     return folders;
 }
 
-bool is_zombie(const ProcessFacts& process) { return process.state == 'Z' || process.state == 'X'; }
-
 /// By folder: each is looked at while its lock is ours, or nobody's.
-std::vector<Leftover> marked(const RuntimePlace& place, const OwnRun& own) {
+std::vector<Leftover> marked(const RuntimePlace& place) {
     std::vector<Leftover> found;
     for (const ProcessFacts& process : list_processes()) {
         if (is_zombie(process) || process.id.pid == ::getpid()) continue;
         const auto mark = variable_of(process.id.pid, run_variable);
-        std::string folder = mark ? folder_in(*mark, place, own) : "";
+        std::string folder = mark ? folder_in(*mark, place) : "";
         if (!folder.empty())
             found.push_back({process.id, std::move(folder), command_of(process.id.pid)});
     }
     return found;
 }
 
+/// By the list in each folder; and whoever is in the groups there, which have names of their own in
+/// each run.
 std::vector<Leftover> listed(const RuntimePlace& place) {
     std::vector<Leftover> found;
-    for (const std::string& folder : folders_in(place))
-        for (const ProcessId& id : read_known(folder).processes)
-            if (const auto now = read_process(id.pid); now && now->id == id && !is_zombie(*now))
-                found.push_back({id, folder, command_of(id.pid)});
+    for (const std::string& folder : folders_in(place)) {
+        const KnownProcesses known = read_known(folder);
+        for (const ProcessId& id : known.processes)
+            if (is_alive(id)) found.push_back({id, folder, command_of(id.pid)});
+        for (const std::string& group : known.groups)
+            for (const pid_t pid : processes_in_cgroup(group))
+                if (const auto now = read_process(pid); now && !is_zombie(*now))
+                    found.push_back({now->id, folder, command_of(pid)});
+    }
     return found;
 }
 
-bool wait_for_end(const UniqueFd& process, std::chrono::steady_clock::time_point until) {
+void wait_for_end(const UniqueFd& process, std::chrono::steady_clock::time_point until) {
     using namespace std::chrono;
     const auto left = duration_cast<milliseconds>(until - steady_clock::now()).count();
     pollfd watched{.fd = process.get(), .events = POLLIN, .revents = 0};
-    return ::poll(&watched, 1, static_cast<int>(std::max<long>(left, 0))) == 1;
+    ::poll(&watched, 1, static_cast<int>(std::max<long>(left, 0)));
+}
+
+std::set<std::string> groups_of(const std::vector<Leftover>& leftovers) {
+    std::set<std::string> folders;
+    for (const Leftover& leftover : leftovers) folders.insert(leftover.folder);
+    std::set<std::string> groups;
+    for (const std::string& folder : folders)
+        for (const std::string& group : read_known(folder).groups) groups.insert(group);
+    return groups;
+}
+
+void kill_and_wait(const std::vector<Leftover>& leftovers,
+                   std::chrono::steady_clock::time_point until) {
+    std::vector<UniqueFd> dying;
+    for (const Leftover& leftover : leftovers)
+        if (UniqueFd process = hold_process(leftover.id); send_signal(process, SIGKILL))
+            dying.push_back(std::move(process));
+    for (const UniqueFd& process : dying) wait_for_end(process, until);
 }
 
 }  // namespace
 
+std::string fresh_run_id(std::uint64_t random) {
+    const auto self = read_process(::getpid());
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%d-%" PRIu64 "-%016" PRIx64, ::getpid(),
+                  self ? self->id.start : 0, random);
+    return text.data();
+}
+
 std::string mark_of(const OwnRun& run) { return run.folder + ':' + run.id; }
 
 std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& own) {
-    std::vector<Leftover> found = marked(place, own);
+    std::vector<Leftover> found = marked(place);
     std::ranges::move(listed(place), std::back_inserter(found));
     std::ranges::sort(found, {}, &Leftover::id);
     const auto [first, last] = std::ranges::unique(found, {}, &Leftover::id);
@@ -104,28 +156,31 @@ std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& ow
     return found;
 }
 
-std::vector<Leftover> end_leftovers(std::vector<Leftover> leftovers, Duration patience) {
-    std::set<std::string> folders;
-    for (const Leftover& leftover : leftovers) folders.insert(leftover.folder);
-    for (const std::string& folder : folders)
-        for (const std::string& group : read_known(folder).groups) kill_cgroup(group);
-    std::vector<std::pair<Leftover, UniqueFd>> dying;
-    for (Leftover& leftover : leftovers)
-        if (UniqueFd process = hold_process(leftover.id); send_signal(process, SIGKILL))
-            dying.emplace_back(std::move(leftover), std::move(process));
+std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own,
+                                    Duration patience) {
     const auto until = std::chrono::steady_clock::now() + patience;
-    std::vector<Leftover> stay;
-    for (auto& [leftover, process] : dying)
-        if (!wait_for_end(process, until)) stay.push_back(std::move(leftover));
-    for (const std::string& folder : folders)
-        for (const std::string& group : read_known(folder).groups) remove_cgroup(group);
-    return stay;
+    std::set<std::string> groups;
+    std::vector<Leftover> left;
+    for (int empty_looks = 0; empty_looks < empty_looks_needed;) {
+        left = find_leftovers(place, own);
+        if (std::chrono::steady_clock::now() >= until) break;
+        empty_looks = left.empty() ? empty_looks + 1 : 0;
+        groups.merge(groups_of(left));
+        for (const std::string& group : groups) kill_cgroup(group);
+        kill_and_wait(left, until);
+        std::this_thread::sleep_for(look_every);
+    }
+    for (const std::string& group : groups) remove_cgroup(group);
+    return left;
 }
 
 void write_known(const std::string& folder, const KnownProcesses& known) {
     std::string text;
-    for (const ProcessId& id : known.processes)
-        text += "process " + std::to_string(id.pid) + ' ' + std::to_string(id.start) + '\n';
+    const auto add = [&](const char* kind, const ProcessId& id) {
+        text += kind + (' ' + std::to_string(id.pid)) + ' ' + std::to_string(id.start) + '\n';
+    };
+    if (const auto self = read_process(::getpid())) add("gate", self->id);
+    for (const ProcessId& id : known.processes) add("process", id);
     for (const std::string& group : known.groups) text += "group " + group + '\n';
     const std::string path = folder + '/' + known_file;
     const std::string fresh = path + ".new";

@@ -107,6 +107,18 @@ std::vector<ProcessFacts> descendants_of(pid_t root, std::span<const ProcessFact
     return below;
 }
 
+std::vector<pid_t> own_children() {
+    constexpr std::size_t list_max = 65536;
+    const std::string list = contents_of("/proc/thread-self/children", list_max);
+    std::vector<pid_t> children;
+    for (std::string_view left = list; !left.empty();) {
+        const std::size_t space = std::min(left.find(' '), left.size() - 1);
+        if (const auto pid = number_at<pid_t>(left); pid > 0) children.push_back(pid);
+        left.remove_prefix(space + 1);
+    }
+    return children;
+}
+
 UniqueFd hold_process(const ProcessId& id) {
     UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
     if (!pidfd) return {};

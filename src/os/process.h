@@ -40,6 +40,11 @@ struct ProcessFacts {
                                                        std::span<const ProcessFacts> all,
                                                        std::span<const pid_t> except = {});
 
+/// Of this thread, zombies too; below a subreaper everybody who loses their parent is among them. Quick:
+/// it meets also those who fork and end faster than one can look at all. As long as nobody else waits
+/// for children, their pids are their own. Empty also where the kernel does not tell.
+[[nodiscard]] std::vector<pid_t> own_children();
+
 /// Holds on to a process; nothing: it is gone, or another one has its pid.
 [[nodiscard]] UniqueFd hold_process(const ProcessId& id);
 

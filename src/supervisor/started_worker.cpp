@@ -82,8 +82,10 @@ void StartedWorker::start() {
     log_began_ = output_.log().newest();
     if (const auto why_not = choose_place()) return could_not_start(*why_not);
     if (premises_.cgroup_home)
-        group_ = make_cgroup(*premises_.cgroup_home,
-                             fmt::format("turnpike-{}-{}", ::getpid(), premises_.starts));
+        group_ = make_cgroup(
+            *premises_.cgroup_home,
+            fmt::format("turnpike-{}-{}-{}", ::getpid(),
+                        premises_.mark.substr(premises_.mark.rfind(':') + 1), premises_.starts));
     guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, user());
     auto output = guarded_->start({.label = fmt::format("lane {}", lane_.value),
                                    .open_files = premises_.open_files,

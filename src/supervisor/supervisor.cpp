@@ -68,6 +68,7 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
                     .size_max = log.lane_size_max,
                     .keep = log.lane_keep});
     }
+    if (premises_.cgroup_home) remove_dead_cgroups(*premises_.cgroup_home);
     gpus_.start();
 }
 

@@ -36,6 +36,7 @@ numbers = itertools.count(1)  # of whatever needs a name of its own
 # Quicker than the defaults, so that the tests are.
 POOL = {"health.every": "100ms", "health.timeout": "2s", "restart_delay_min": "20ms",
         "restart_delay_max": "100ms"}
+STARTED = {"lanes": 2, "stop_grace": "200ms", "crash_limit": 16, "crash_window": "1s"}
 
 
 def wait_until(holds, what, deadline_s=DEADLINE_S):
@@ -79,15 +80,15 @@ class Port:
 
 
 class Process:
-    """A child that dies with the test; its output goes to a file."""
+    """A child that dies with the test; its output goes to a file. `user`: words for setpriv."""
 
-    def __init__(self, folder, name, command, env, pass_fds=()):
+    def __init__(self, folder, name, command, env, pass_fds=(), user=()):
         self.name = name
         self.output_path = Path(folder) / f"{name}.out"
         with open(self.output_path, "xb") as out:
-            self.popen = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command], env=env,
-                                          stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                          cwd=folder, pass_fds=pass_fds)
+            self.popen = subprocess.Popen(["setpriv", *user, "--pdeathsig", "KILL", *command],
+                                          env=env, stdin=subprocess.DEVNULL, stdout=out,
+                                          stderr=out, cwd=folder, pass_fds=pass_fds)
         self.pid = self.popen.pid
         self.codes = (0, 1, 2)  # with which it may end
 
@@ -201,6 +202,8 @@ class Gate:
 
 class Case(unittest.TestCase):
     """Start gates and workers with the methods below; they end with the test."""
+    user = ()  # as whom, in words for setpriv; none: as the tests
+    turnpike = TURNPIKE
 
     @classmethod
     def setUpClass(cls):
@@ -228,7 +231,7 @@ class Case(unittest.TestCase):
                       file=sys.stderr)
 
     def spawn(self, name, command, pass_fds=()):
-        process = Process(self.folder, name, command, self.env, pass_fds)
+        process = Process(self.folder, name, command, self.env, pass_fds, self.user)
         self.processes.append(process)
         self.addCleanup(process.kill)
         return process
@@ -268,6 +271,13 @@ class Case(unittest.TestCase):
         gate = self.start_gate([str(self.write_config(text)), *flags], text)
         return gate.wait_ready() if is_ready else gate
 
+    def started_gate(self, command, *flags, is_ready=True, gate=None, **pool) -> Gate:
+        """With workers of its own on CPU lanes; `pool` has further keys of theirs."""
+        text = toml({"gate": {"spool": str(self.folder), **(gate or {})},
+                     "pool.default": {"worker": command, "gpus": "none", **POOL, **STARTED, **pool}})
+        started = self.start_gate([str(self.write_config(text)), *flags])
+        return started.wait_ready() if is_ready else started
+
     def start_gate(self, arguments, attached="") -> Gate:
         process = self.spawn_up(arguments)
         return Gate(self, process, attached + " ".join(arguments))
@@ -277,7 +287,7 @@ class Case(unittest.TestCase):
         name = f"gate-{os.getpid()}-{next(numbers)}"
         extra = [] if "--port" in arguments else ["--port", "0"]
         extra += [] if "--name" in arguments else ["--name", name]
-        process = self.spawn(name, [TURNPIKE, "up", *arguments, *extra])
+        process = self.spawn(name, [self.turnpike, "up", *arguments, *extra])
         self.addCleanup(self.end_gate, process)
         return process
 
@@ -295,7 +305,8 @@ class Case(unittest.TestCase):
 
     def command(self, *arguments, deadline_s=DEADLINE_S):
         """Another command of the binary, run to its end."""
-        return subprocess.run([TURNPIKE, *arguments], env=self.env, cwd=self.folder,
+        as_user = ["setpriv", *self.user] if self.user else []
+        return subprocess.run([*as_user, self.turnpike, *arguments], env=self.env, cwd=self.folder,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=deadline_s)
 

@@ -1,0 +1,188 @@
+"""Gates that end by being told to, with workers of their own: under load, while loading, told twice, in
+the background. Nothing of them is left."""
+import os
+import signal
+import time
+import unittest
+
+from client import Truncated
+from family import FamilyCase, OrdinaryUser
+from harness import POOL, STARTED, Port, toml, wait_until
+
+
+class Signals(FamilyCase):
+    def go_on_asking(self, gate, number, answered):
+        """Until the gate takes no more; what was accepted is answered."""
+        for i in range(10 ** 6):
+            body = f"{number}-{i}".encode()
+            try:
+                client = gate.connect()
+            except OSError:
+                return
+            with client:
+                try:
+                    client.request("POST", "/after/20", body, [("Connection", "close")])
+                    answer = client.answer()
+                except (Truncated, OSError) as error:
+                    # Not accepted: no byte of an answer. One that broke off would be a lie.
+                    self.assertFalse(getattr(error, "so_far", b""))
+                    return
+            if answer.status == 503:
+                return self.assert_problem(answer, 503, "shutting-down")
+            self.assertEqual((answer.status, answer.body), (200, body))
+            answered.append(body)
+
+    def test_sigterm_under_load(self):
+        for habits in ("daemon,session", "stubborn,crowd-forking"):
+            gate = self.family_gate(habits, "--log-jobs", str(self.folder / f"{habits}.jsonl"),
+                                    stop_grace="200ms")
+            answered = []
+            asking = [self.later(self.go_on_asking, gate, i, answered) for i in range(12)]
+            wait_until(lambda: len(answered) > 30, "they are at it")
+            self.assertEqual(self.stop(gate), 0)
+            self.wait_for_nobody()
+            for client in asking:
+                client.result(30)
+            log = (self.folder / f"{habits}.jsonl").read_text().splitlines()
+            self.assertEqual(sum('"finished"' in line for line in log), len(answered))
+
+    def test_jobs_of_the_queue_are_answered_too(self):
+        gate = self.family_gate("daemon", lanes=1)
+        asked = [gate.connect().request("POST", "/after/50", b"%d" % i) for i in range(8)]
+        gate.wait_queued(7)
+        gate.process.signal(signal.SIGTERM)
+        for i, client in enumerate(asked):
+            self.assertEqual((client.answer().body), b"%d" % i)
+        self.assertEqual(gate.process.wait(), 0)
+        self.wait_for_nobody()
+
+    def test_told_twice_it_ends_at_once(self):
+        """Workers that ignore SIGTERM, jobs that never end: nobody is waited for."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            gate = self.family_gate("stubborn-daemon,stubborn-session", stop_grace="1h",
+                                    gate={"shutdown_patience": "1h"})
+            held = [gate.connect().request("POST", "/hold", b"x") for _ in range(3)]
+            gate.wait_queued(1)
+            gate.process.signal(number)
+            wait_until(lambda: "stopping" in gate.process.output(), "it has heard that")
+            self.assertTrue(gate.process.is_running())
+            began = time.monotonic()
+            gate.process.signal(number)
+            self.assertEqual(gate.process.wait(), 0)
+            took = self.wait_for_nobody(began)
+            print(f"{self.id()}: gone {took:.3f} s after the second signal")
+            for client in held:
+                with self.assertRaises((Truncated, ConnectionResetError, AssertionError)):
+                    self.assertEqual(client.answer().status, 200)
+
+    def loading_gate(self, habits, **options):
+        for lane in range(2):
+            (self.folder / f"{lane}.loading").unlink(missing_ok=True)
+        gate = self.family_gate(habits, is_ready=False, **options)
+        wait_until(lambda: all((self.folder / f"{lane}.loading").exists() for lane in range(2)),
+                   "they load")
+        return gate
+
+    def test_sigterm_while_loading(self):
+        for habits in ("daemon-loading", "session-stubborn-loading"):
+            gate = self.loading_gate(habits, stop_grace="200ms")
+            self.assertEqual(self.stop(gate), 0)
+            self.wait_for_nobody()
+
+    def test_told_twice_while_loading(self):
+        gate = self.loading_gate("stubborn-daemon-loading", stop_grace="1h")
+        gate.process.signal(signal.SIGINT)
+        wait_until(lambda: "stopping" in gate.process.output(), "it has heard that")
+        self.assertTrue(gate.process.is_running())
+        self.assertEqual(self.stop(gate, signal.SIGINT), 0)
+        self.wait_for_nobody()
+
+    def test_the_whole_service_is_told_at_once(self):
+        """As some do who stop a service: every process gets SIGTERM. Guards leave that to the gate."""
+        gate = self.family_gate("stubborn-daemon", stop_grace="5s")
+        job = gate.connect().request("POST", "/after/200", b"accepted")
+        gate.wait_lane(0, "busy")
+        for guard in self.guards_of(gate):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                os.kill(guard.pid, number)
+        gate.process.signal(signal.SIGTERM)
+        self.assertEqual(job.answer().body, b"accepted")
+        for guard in self.guards_of(gate):
+            os.kill(guard.pid, signal.SIGTERM)
+        self.stop(gate)
+        self.wait_for_nobody()
+
+    def test_a_stopped_guard_holds_nothing_up(self):
+        gate = self.family_gate("stubborn-daemon", stop_grace="100ms")
+        for guard in self.guards_of(gate):
+            os.kill(guard.pid, signal.SIGSTOP)
+        self.assertEqual(self.stop(gate), 0)
+        self.wait_for_nobody()
+
+
+class Background(FamilyCase):
+    def config(self, habits="daemon-stubborn,session", **more):
+        return str(self.write_config(toml({
+            "gate": {"spool": str(self.folder)},
+            "pool.default": {"worker": self.brood(habits), "gpus": "none", **POOL, **STARTED,
+                             "stop_grace": "200ms", **more}})))
+
+    def detach(self, *arguments):
+        self.addCleanup(self.command, "down", "--now")
+        return self.command("up", "--detach", *arguments)
+
+    def wait_ready(self):
+        wait_until(lambda: self.command("status", "--json").stdout.count('"ready"') >= 3,
+                   "its lanes serve")
+
+    def test_down_leaves_nothing(self):
+        for flags in ((), ("--now",)):
+            done = self.detach(self.config(), "--port", "0")
+            self.assertEqual(done.returncode, 0, done)
+            self.wait_ready()
+            self.assertEqual(len(self.family("worker")), 2)
+            self.assertEqual(self.command("down", *flags).returncode, 0)
+            self.assertEqual(self.pids(), [])
+            self.wait_for_nobody()
+            self.assertEqual(self.command("status").returncode, 3)
+
+    def test_down_now_waits_for_nobody(self):
+        self.detach(self.config("stubborn-daemon-crowd", stop_grace="1h"), "--port", "0")
+        self.wait_ready()
+        self.assertEqual(self.command("down", "--now").returncode, 0)
+        self.assertEqual(self.pids(), [])
+
+    def test_down_while_loading(self):
+        for flags in ((), ("--now",)):
+            self.assertEqual(self.detach(self.config("session-stubborn-loading"), "--port",
+                                         "0").returncode, 0)
+            self.assertEqual(self.command("down", *flags).returncode, 0)
+            self.assertEqual(self.pids(), [])
+
+    def test_what_can_not_be_detached_leaves_nothing(self):
+        taken = Port()
+        self.addCleanup(taken.close)
+        taken.listen()
+        for code, arguments in ((2, [self.config(slots=0)]),
+                                (1, [self.config(), "--port", str(taken.number)]),
+                                (1, [self.config(), "--name", "../x"])):
+            done = self.detach(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (code, ""), done)
+            self.assertTrue(done.stderr)
+            self.assertEqual(self.pids(), [])
+
+    def test_a_taken_name_harms_nobody(self):
+        self.assertEqual(self.detach(self.config(), "--port", "0").returncode, 0)
+        self.wait_ready()
+        before = self.pids()
+        self.assertEqual(self.detach(self.config(), "--port", "0").returncode, 1)
+        self.assertEqual(self.command("up", self.config(), "--port", "0").returncode, 1)
+        self.assertEqual(self.pids(), before)
+
+
+class BackgroundOfAnOrdinaryUser(OrdinaryUser, Background):
+    pass
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,166 @@
+"""A storm: workers, guards and gates are killed at random moments, under load, with all that programs
+leave behind, and nothing of it stays. TURNPIKE_STORM_SEED repeats a storm, TURNPIKE_STORM_KILLS makes
+it longer."""
+import os
+import random
+import threading
+import time
+import unittest
+
+from client import Client, Truncated
+from family import FamilyCase, OrdinaryUser, kill
+from harness import DEADLINE_S, wait_until
+
+SEED = os.environ.get("TURNPIKE_STORM_SEED")
+KILLS = int(os.environ.get("TURNPIKE_STORM_KILLS", "200"))
+LANES = 3
+KILLS_PER_ROUND = 12
+FAMILIES = ("daemon-stubborn", "session", "forking", "daemon-session", "none", "stubborn")
+
+
+class Storm(FamilyCase):
+    share = 0.7  # of the kills
+
+    def setUp(self):
+        super().setUp()
+        self.seed = int(SEED) if SEED else random.SystemRandom().randrange(1 << 32)
+        self.random = random.Random(self.seed)
+        self.kills = 0
+        self.times = []  # from a gate's death to that of the last of its processes
+
+    def pause(self, most_s):
+        """What the moments are random by."""
+        time.sleep(self.random.uniform(0, most_s))
+
+    # ── clients ──────────────────────────────────────────────────────────────────────────────────
+
+    def go_on_asking(self, gate, number, is_over):
+        """Every job has its own answer, or one error. How many had each."""
+        well = failed = 0
+        while not is_over.is_set():
+            body = f"{number}-{well + failed}".encode()
+            answer = gate.ask("POST", "/after/5" if well % 2 else "/echo", body)
+            if answer.status == 200:
+                self.assertEqual(answer.body, body)
+                well += 1
+            else:
+                self.assert_problem(answer, 502, answer.json()["type"].rpartition(":")[2])
+                self.assertEqual(answer.header("turnpike-attempt"), "2", answer)
+                failed += 1
+        return well, failed
+
+    def held_jobs(self, gate, count=6):
+        jobs = [Client(gate.port).request("POST", "/hold", b"x") for _ in range(count)]
+        for job in jobs:
+            self.addCleanup(job.close)
+        return jobs
+
+    def assert_cut(self, job):
+        """With its gate a job ends; it does not hang."""
+        with self.assertRaises((Truncated, ConnectionResetError)):
+            job.answer()
+
+    # ── kills ────────────────────────────────────────────────────────────────────────────────────
+
+    def kill_some(self, gate):
+        """A worker, a guard, or a worker with its guard; in whatever state they are."""
+        guards = self.guards_of(gate)
+        if not guards:
+            return
+        guard = self.random.choice(guards)
+        workers = [seen for seen in self.below(guard.pid) if seen.name == "worker"][:1]
+        victims = self.random.choice(([guard], workers, [guard, *workers], [*workers, guard]))
+        self.kills += any([kill(victim) for victim in victims])
+
+    def end_round(self, gate):
+        """The gate, alone or with a worker."""
+        workers = self.random.choice(([], self.family("worker")[:1]))
+        began = time.monotonic()
+        if self.random.random() < 0.5:
+            self.kill_gate(gate)
+            [kill(worker) for worker in workers]
+        else:
+            [kill(worker) for worker in workers]
+            self.kill_gate(gate)
+        self.kills += 1
+        self.times.append(self.wait_for_nobody(began))
+
+    def wait_for_order(self, gate):
+        """Those whose guard was killed are ended. Until then it is as if their guard and the gate were
+        killed together, which is another test."""
+        def strays():
+            below = self.below(gate.process.pid)
+            return [seen for seen in below if seen.parent == gate.process.pid and not seen.is_guard]
+        wait_until(lambda: not strays(), "the gate ends what killed guards left")
+
+    def round(self, habits, kills=KILLS_PER_ROUND - 1):
+        gate = self.family_gate(habits, "--name", "storm", lanes=LANES, is_ready=False)
+        self.assertNotIn("left behind", gate.process.output())
+        if self.random.random() < 0.7:
+            gate.wait_ready()
+        is_over = threading.Event()
+        self.addCleanup(is_over.set)
+        asking = [self.later(self.go_on_asking, gate, i, is_over) for i in range(5)]
+        for _ in range(kills):
+            self.pause(0.05)
+            self.kill_some(gate)
+        is_over.set()
+        answered = sum(job.result(DEADLINE_S)[0] for job in asking)
+        self.wait_for_order(gate)
+        if self.random.random() < 0.7:
+            gate.wait_ready()  # every lane comes back
+            self.assertEqual(gate.post({"well": True}, "/echo").status, 200)
+        jobs = self.held_jobs(gate)
+        self.pause(0.05)
+        self.end_round(gate)
+        for job in jobs:
+            self.assert_cut(job)
+        return answered
+
+    def test_nothing_stays_whoever_is_killed(self):
+        answered = 0
+        try:
+            while self.kills < KILLS * self.share:
+                habits = self.random.sample(FAMILIES, LANES)
+                answered += self.round(",".join(habits))
+        except BaseException as error:
+            error.add_note(f"TURNPIKE_STORM_SEED={self.seed}, after {self.kills} kills")
+            raise
+        self.assertGreater(answered, 0)
+        last = self.family_gate("none", "--name", "storm")
+        self.assertEqual(self.stop(last), 0)
+        self.wait_for_nobody()
+        print(f"{self.id()}: {self.kills} kills, {answered} jobs answered; gone after "
+              f"{min(self.times):.3f} to {max(self.times):.3f} s")
+
+    def test_a_lane_starts_anew_when_all_that_its_last_worker_had_is_gone(self):
+        gate = self.family_gate("daemon-session", lanes=1, restart_delay_min="1ms")
+        for deaths in range(1, 5):
+            last = [seen.pid for seen in self.family() if seen.pid != gate.process.pid]
+            self.assertEqual(len(last), 4)  # with the guard
+            kill((self.family("worker") if deaths % 2 else self.guards_of(gate))[0])
+            wait_until(lambda: gate.lane(0)["restarts"] == deaths, "its lane starts anew")
+            self.assertFalse(set(self.pids()) & set(last))
+            gate.wait_ready()
+
+    def test_nothing_stays_of_those_who_are_never_there_for_long(self):
+        """Each look at the process table may miss them."""
+        gate = self.family_gate("chain", lanes=1)
+        for deaths in range(1, 9):
+            kill(self.guards_of(gate)[0])
+            wait_until(lambda: gate.lane(0)["restarts"] == deaths, "its lane starts anew")
+            gate.wait_ready()
+        self.kill_gate(gate)
+        print(f"{self.id()}: gone after {self.wait_for_nobody():.3f} s")
+
+    def test_nothing_stays_of_a_crowd(self):
+        self.round("crowd,crowd-session,none", kills=3)
+        print(f"{self.id()}: gone after {self.times[0]:.3f} s")
+
+
+class StormOfAnOrdinaryUser(OrdinaryUser, Storm):
+    share = 0.3
+
+
+if __name__ == "__main__":
+    unittest.main()
