@@ -55,6 +55,7 @@ TEST(News, TellsOnceForEachStartHowLongItTook) {
 
 TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
     Desk desk;
+    desk.lanes[0].worker = "";  // we start it
     desk.lanes[0].started_at = desk.clock.now() - 1500ms;
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
