@@ -57,6 +57,27 @@ class Jobs(StartedCase):
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
 
+    def test_a_job_that_does_not_stop_costs_its_worker(self):
+        gate = self.up(pool={"job_timeout": "200ms", "cancel_grace": "50ms"})
+        pid = gate.lane(0)["pid"]
+        future, _ = self.begin_job(gate)
+        self.assert_problem(future.result(), 504, "ran-too-long")
+        found = self.wait_back(gate)
+        self.assertNotEqual(found["pid"], pid)
+        [report] = wait_until(lambda: self.crashes(gate), "there is a report")
+        self.assertEqual((report["why"], report["pid"]), ("job_stuck", pid))
+        self.assertEqual(gate.post({}).status, 200)
+
+    def test_a_cancelled_job_costs_its_worker_where_that_is_asked_for(self):
+        gate = self.up(pool={"cancel": "kill"})
+        pid = gate.lane(0)["pid"]
+        future, _ = self.begin_job(gate)
+        [job] = gate.live_jobs()
+        self.assertEqual(gate.ask("DELETE", f"/-/jobs/{job['id']}").status, 202)
+        self.assert_problem(future.result(), 409, "cancelled")
+        self.assertNotEqual(self.wait_back(gate)["pid"], pid)
+        self.assertEqual(self.crashes(gate), [])
+
     def test_an_idle_worker_s_death_is_known_at_once_and_counts_for_no_job(self):
         gate = self.up(pool={"health.every": "1h"})
         pid = gate.lane(0)["pid"]
