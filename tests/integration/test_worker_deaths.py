@@ -18,6 +18,7 @@ class Jobs(StartedCase):
 
     def test_a_job_is_run_elsewhere_when_its_worker_dies(self):
         gate = self.up(pool={"lanes": 2})
+        wait_until(lambda: "all lanes serve" in gate.process.output(), "up says so")
         job = self.begin_job(gate)
         [lane] = [lane["lane"] for lane in gate.status()["lanes"] if lane["state"] == "busy"]
         answer = self.kill_lane_of(gate, job, lane)
