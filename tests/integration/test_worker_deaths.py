@@ -86,6 +86,23 @@ class Jobs(StartedCase):
         self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "it starts anew")
         self.assertEqual(gate.post({}).header("turnpike-attempt"), "1")
 
+    def test_death_after_death_leaves_nothing_behind_in_the_gate(self):
+        gate = self.up(pool={"crash_limit": 16})
+
+        def descriptors():
+            return len(os.listdir(f"/proc/{gate.process.pid}/fd"))
+
+        def children():
+            with open(f"/proc/{gate.process.pid}/task/{gate.process.pid}/children") as file:
+                return len(file.read().split())
+        before = descriptors()
+        for deaths in range(1, 11):
+            os.kill(gate.lane(0)["pid"], signal.SIGKILL)
+            self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == deaths and
+                                 lane["state"] == "ready", "it is back")
+        wait_until(lambda: descriptors() <= before + 2, "no descriptor more than before")
+        wait_until(lambda: children() == 1, "one guard, and no zombie")
+
     def test_a_child_that_dies_is_the_worker_s_own_business(self):
         gate = self.up("sleep 600 & echo child is $!; exec " + self.manner())
         os.kill(int(self.wait_line(gate, "child is ").split()[2]), signal.SIGKILL)
