@@ -101,8 +101,11 @@ void News::say_lane(std::size_t lane) {
     const Standing before = std::exchange(said_[lane], now);
     const bool is_new = words_for(now.state) != words_for(before.state);
     const bool is_troubled = !now.trouble.empty() && now.trouble != before.trouble;
+    // It was away between two looks.
+    const bool is_anew = serves(before.state) && start_of(lane) != starts_[lane].said;
     if (now.reason == Reason::shutting_down) return;
-    if (!is_new && !is_troubled) return say_progress(lane);
+    if (is_anew) say(fmt::format("lane {} started anew: {}", lane, lanes_[lane].last_exit));
+    if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
     if (serves(now.state)) return say_serving(lane);
     const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
     const std::string_view does =

@@ -18,6 +18,7 @@ class Jobs(StartedCase):
 
     def test_a_job_is_run_elsewhere_when_its_worker_dies(self):
         gate = self.up(pool={"lanes": 2})
+        wait_until(lambda: "all lanes serve" in gate.process.output(), "up says so")
         job = self.begin_job(gate)
         [lane] = [lane["lane"] for lane in gate.status()["lanes"] if lane["state"] == "busy"]
         answer = self.kill_lane_of(gate, job, lane)
@@ -57,12 +58,50 @@ class Jobs(StartedCase):
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
 
+    def test_a_job_that_does_not_stop_costs_its_worker(self):
+        gate = self.up(pool={"job_timeout": "200ms", "cancel_grace": "50ms"})
+        pid = gate.lane(0)["pid"]
+        future, _ = self.begin_job(gate)
+        self.assert_problem(future.result(), 504, "ran-too-long")
+        found = self.wait_back(gate)
+        self.assertNotEqual(found["pid"], pid)
+        [report] = wait_until(lambda: self.crashes(gate), "there is a report")
+        self.assertEqual((report["why"], report["pid"]), ("job_stuck", pid))
+        self.assertEqual(gate.post({}).status, 200)
+
+    def test_a_cancelled_job_costs_its_worker_where_that_is_asked_for(self):
+        gate = self.up(pool={"cancel": "kill"})
+        pid = gate.lane(0)["pid"]
+        future, _ = self.begin_job(gate)
+        [job] = gate.live_jobs()
+        self.assertEqual(gate.ask("DELETE", f"/-/jobs/{job['id']}").status, 202)
+        self.assert_problem(future.result(), 409, "cancelled")
+        self.assertNotEqual(self.wait_back(gate)["pid"], pid)
+        self.assertEqual(self.crashes(gate), [])
+
     def test_an_idle_worker_s_death_is_known_at_once_and_counts_for_no_job(self):
         gate = self.up(pool={"health.every": "1h"})
         pid = gate.lane(0)["pid"]
         os.kill(pid, signal.SIGKILL)
         self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "it starts anew")
         self.assertEqual(gate.post({}).header("turnpike-attempt"), "1")
+
+    def test_death_after_death_leaves_nothing_behind_in_the_gate(self):
+        gate = self.up(pool={"crash_limit": 16})
+
+        def descriptors():
+            return len(os.listdir(f"/proc/{gate.process.pid}/fd"))
+
+        def children():
+            with open(f"/proc/{gate.process.pid}/task/{gate.process.pid}/children") as file:
+                return len(file.read().split())
+        before = descriptors()
+        for deaths in range(1, 11):
+            os.kill(gate.lane(0)["pid"], signal.SIGKILL)
+            self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == deaths and
+                                 lane["state"] == "ready", "it is back")
+        wait_until(lambda: descriptors() <= before + 2, "no descriptor more than before")
+        wait_until(lambda: children() == 1, "one guard, and no zombie")
 
     def test_a_child_that_dies_is_the_worker_s_own_business(self):
         gate = self.up("sleep 600 & echo child is $!; exec " + self.manner())

@@ -53,6 +53,22 @@ TEST(News, TellsOnceForEachStartHowLongItTook) {
     EXPECT_EQ(desk.said(), "turnpike: lane 0 serves on GPU 3 after 500 ms\n");
 }
 
+TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
+    Desk desk;
+    desk.lanes[0].worker = "";  // we start it
+    desk.lanes[0].started_at = desk.clock.now() - 1500ms;
+    desk.report(0, LaneState::ready);
+    EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
+    desk.report(0, LaneState::backoff, Reason::exited);
+    desk.lanes[0].last_exit = "killed by SIGKILL";
+    desk.lanes[0].started_at = desk.clock.now() - 100ms;
+    desk.report(0, LaneState::busy);
+    EXPECT_EQ(desk.said(),
+              "turnpike: lane 0 started anew: killed by SIGKILL\n"
+              "turnpike: lane 0 serves after 100 ms\n");
+    EXPECT_THAT(desk.said(), IsEmpty());
+}
+
 TEST(News, TellsNowAndThenHowLoadingGoes) {
     Desk desk;
     desk.lanes[0].started_at = desk.clock.now() - 9s;
