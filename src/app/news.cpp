@@ -104,14 +104,13 @@ void News::say_lane(std::size_t lane) {
     // It was away between two looks.
     const bool is_anew = serves(before.state) && start_of(lane) != starts_[lane].said;
     if (now.reason == Reason::shutting_down) return;
-    if (is_anew) say(fmt::format("lane {} started anew: {}", lane, lanes_[lane].last_exit));
     if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
     if (serves(now.state)) return say_serving(lane);
     const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
     const std::string_view does =
         now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
     say(fmt::format("lane {} {}{}{}{}{}", lane, does, of_worker(lanes_[lane]),
-                    why.empty() ? "" : ": ", why, what_next(now.state, lane)));
+                    why.empty() ? "" : ": ", tame(why), what_next(now.state, lane)));
 }
 
 /// How long it took is said once for each start: a lane that was only doubted did not start anew.

@@ -15,6 +15,8 @@ namespace turnpike {
 namespace {
 
 constexpr std::chrono::milliseconds chase_every{10};
+constexpr std::chrono::milliseconds chase_stuck_every{500};
+constexpr std::chrono::seconds stuck_after{1};
 
 }  // namespace
 
@@ -54,8 +56,10 @@ void Children::reap() {
     }
 }
 
-void Children::end_strays(AllGone then) {
-    waiting_.push_back(std::move(then));
+void Children::end_strays(StrayUser user) {
+    chase_began_ = std::chrono::steady_clock::now();
+    is_stuck_ = false;
+    waiting_.push_back(std::move(user));
     chase();
 }
 
@@ -70,14 +74,20 @@ void Children::chase() {
     for (const ProcessFacts& stray : strays) send_signal(stray.id, SIGKILL);
     reap();
     // One that ended during the look may have left a child that the look did not see.
-    if (!strays.empty() || ended_strays_.size() != ended_before) return chase_later();
+    if (!strays.empty() || ended_strays_.size() != ended_before) return chase_later(strays);
     const std::vector<pid_t> pids = std::exchange(ended_strays_, {});
-    for (const AllGone& then : std::exchange(waiting_, {})) then(pids);
+    for (const StrayUser& user : std::exchange(waiting_, {})) user.gone(pids);
 }
 
-void Children::chase_later() {
+void Children::chase_later(std::span<const ProcessFacts> left) {
+    const auto chased = std::chrono::steady_clock::now() - chase_began_;
+    if (chased > stuck_after && !left.empty() && !std::exchange(is_stuck_, true)) {
+        const ProcessFacts& one = left.front();
+        for (const StrayUser& user : waiting_)
+            user.stuck(one.name + " (pid " + std::to_string(one.id.pid) + ")");
+    }
     if (std::exchange(timer_runs_, true)) return;
-    timer_.expires_after(chase_every);
+    timer_.expires_after(is_stuck_ ? chase_stuck_every : chase_every);
     timer_.async_wait([this](boost::system::error_code error) {
         timer_runs_ = false;
         if (!error) chase();

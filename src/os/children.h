@@ -4,8 +4,11 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -30,21 +33,28 @@ public:
     void watch(pid_t pid, Ended ended);
     [[nodiscard]] bool has(pid_t pid) const { return known_.contains(pid); }
 
-    /// A guard died: ends what it left behind, and calls back when nothing of that is left.
-    void end_strays(AllGone then);
+    /// A guard died: ends what it left behind, and calls back when nothing of that is left; `stuck`
+    /// hears once who survives SIGKILL: "python3 (pid 4711)".
+    struct StrayUser {
+        AllGone gone;
+        std::function<void(const std::string&)> stuck;
+    };
+    void end_strays(StrayUser user);
 
 private:
     void wait_for_signal();
     void reap();
     void chase();
-    void chase_later();
+    void chase_later(std::span<const ProcessFacts> left);
 
     boost::asio::io_context& loop_;
     boost::asio::signal_set signals_;
     boost::asio::steady_timer timer_;
     bool timer_runs_ = false;
     std::map<pid_t, Ended> known_;
-    std::vector<AllGone> waiting_;
+    std::vector<StrayUser> waiting_;
+    std::chrono::steady_clock::time_point chase_began_;
+    bool is_stuck_ = false;  // and told so: no need to look so often
     std::vector<pid_t> ended_strays_;
 };
 

@@ -139,9 +139,15 @@ void Guarded::worker_ended(WorkerEnd end) {
 void Guarded::guard_ended() {
     if (is_gone_ || !is_silent_ || !guard_exit_) return;
     worker_ended({.how = "its guard died: " + turnpike::words_for(*guard_exit_)});
-    children_.end_strays([self = shared_from_this()](std::vector<pid_t> pids) {
-        if (!std::exchange(self->is_gone_, true)) self->user_.gone(std::move(pids));
-    });
+    children_.end_strays({.gone =
+                              [self = shared_from_this()](std::vector<pid_t> pids) {
+                                  if (!std::exchange(self->is_gone_, true))
+                                      self->user_.gone(std::move(pids));
+                              },
+                          .stuck =
+                              [self = shared_from_this()](const std::string& who) {
+                                  if (!self->is_gone_) self->user_.stuck(who);
+                              }});
 }
 
 }  // namespace turnpike

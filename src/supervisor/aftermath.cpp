@@ -36,7 +36,7 @@ std::string with_more(std::string text, const std::string& more) {
 }
 
 /// That it was killed is no news where we did it; why we did is.
-std::string trouble_behind(const Ending& ending) {
+std::string trouble_behind(const WorkerEnding& ending) {
     if (ending.ordered == Reason::load_silent)
         return with_more(
             fmt::format("no progress for {} (load_timeout)", text_of(ending.load_timeout)),
@@ -103,14 +103,14 @@ std::optional<int> signal_of(const WorkerEnd& end) {
     return end.exit->status;
 }
 
-std::string trouble_of(const Ending& ending) {
+std::string trouble_of(const WorkerEnding& ending) {
     if (ending.ordered != Reason::none) return trouble_behind(ending);
     const WorkerEnd& end = ending.end;
     return with_more(fmt::format("{}{}", end.how, hint_for(end)),
                      had_a_say(end) ? ending.log.last_line() : "");
 }
 
-std::string last_words(const Ending& ending) {
+std::string last_words(const WorkerEnding& ending) {
     std::string words;
     std::size_t lines = 0;
     for (const LogLine* line :
@@ -122,7 +122,7 @@ std::string last_words(const Ending& ending) {
     return words;
 }
 
-std::string last_lines(const Ending& ending) {
+std::string last_lines(const WorkerEnding& ending) {
     std::string text;
     for (const LogLine* line : ending.log.lines(ending.log_began, report_lines))
         text += fmt::format("{} {}\n", name_of(line->stream), line->text);

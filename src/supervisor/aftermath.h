@@ -20,7 +20,7 @@ namespace turnpike {
 [[nodiscard]] bool was_wanted(Reason ordered);
 
 /// What there is to know of an end.
-struct Ending {
+struct WorkerEnding {
     const WorkerEnd& end;
     Reason ordered = Reason::none;  // why we ended it; none: it ended by itself
     Duration load_timeout{};
@@ -30,13 +30,13 @@ struct Ending {
 };
 
 /// "exit code 127 (the shell did not find the program): sh: 1: uvicorn: not found"
-[[nodiscard]] std::string trouble_of(const Ending& ending);
+[[nodiscard]] std::string trouble_of(const WorkerEnding& ending);
 
 /// The end of what it wrote to stderr, in one line.
-[[nodiscard]] std::string last_words(const Ending& ending);
+[[nodiscard]] std::string last_words(const WorkerEnding& ending);
 
 /// The last lines of its log.
-[[nodiscard]] std::string last_lines(const Ending& ending);
+[[nodiscard]] std::string last_lines(const WorkerEnding& ending);
 
 /// The exit code, or the signal, if that is how it ended.
 [[nodiscard]] std::optional<int> exit_code_of(const WorkerEnd& end);

@@ -29,7 +29,8 @@ namespace turnpike {
 
 class LaneOutput {
 public:
-    static constexpr std::size_t read_max = 64 * std::size_t{1024};       // in a turn of the loop
+    static constexpr std::size_t read_max =
+        8 * std::size_t{1024};  // in a turn of the loop: tiny lines take their time
     static constexpr std::size_t waiting_max = 256 * std::size_t{1024};   // then reading pauses
     static constexpr std::size_t leftover_max = 256 * std::size_t{1024};  // of a pipe let go
     static constexpr Duration disk_patience = 2s;  // a pause longer than that drops text

@@ -255,7 +255,7 @@ void StartedWorker::exited(const WorkerEnd& end) {
     around_.deliver(WorkerExited{worker_});
 }
 
-Ending StartedWorker::ending() const {
+WorkerEnding StartedWorker::ending() const {
     return {.end = end_,
             .ordered = ordered_,
             .load_timeout = post_.pool.settings.load_timeout,

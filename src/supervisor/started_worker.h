@@ -91,7 +91,7 @@ private:
     void gone(const std::vector<pid_t>& pids);
     void over(Memory memory, const std::vector<pid_t>& pids);
     void order(Reason why);
-    [[nodiscard]] Ending ending() const;
+    [[nodiscard]] WorkerEnding ending() const;
     void keep_inputs();
     [[nodiscard]] CrashReport crash_report() const;
     void after(Duration wait, std::function<void()> then);
