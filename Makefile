@@ -13,7 +13,7 @@ built = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build buil
 
 run: install-deps ## serve the bundled example: a FastAPI worker per GPU (or four on the CPU) behind one address
 	@$(call built,release,turnpike)
-	@examples/fastapi/run "$(CURDIR)/build/release/turnpike"
+	@build/release/turnpike up examples/fastapi
 
 build: install-deps ## the release binaries, in build/release/
 	$(call built,release)
@@ -40,10 +40,11 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	$(call built,fuzz)
 	tools/fuzz $(FUZZ_SECONDS)
 
-bench: build ## run the benchmarks; the gate's stand beside HAProxy's
+bench: build ## run the benchmarks: the gate beside HAProxy, four lanes that load beside one
 	@tools/install-deps haproxy wrk
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
+	@bench/parallel_load.py
 
 coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE_CORE_MIN (95) percent
 	find build/coverage -name '*.gcda' -delete 2>/dev/null || true

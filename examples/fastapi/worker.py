@@ -1,6 +1,7 @@
-"""A worker of the shape that Turnpike began with: one small FastAPI app per GPU, started by uvicorn on its own port.
+"""A worker of the shape that Turnpike began with: one small FastAPI app per GPU. It needs nothing of Turnpike's.
 
-    GPU=0 uvicorn worker:app --port 8001
+    turnpike up examples/fastapi                                   # turnpike.toml says how it is started
+    turnpike up --worker 'uvicorn worker:app --port {port}'        # the same, in this folder, without a proof
 
 This one recognises no cats: it stands in for a model by working for a moment. Replace `load` and `predict` by yours.
 """
@@ -10,7 +11,9 @@ import time
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-GPU = os.environ.get("GPU", "cpu")
+LANE = os.environ.get("TURNPIKE_LANE", "none")
+GPU = os.environ.get("CUDA_VISIBLE_DEVICES")  # set only where there are GPUs; "cuda:0" is then the lane's own
+WHERE = f"lane {LANE}, {'GPU ' + GPU if GPU else 'CPU'}, pid {os.getpid()}"
 
 
 class Input(BaseModel):
@@ -19,7 +22,11 @@ class Input(BaseModel):
 
 
 def load():
-    time.sleep(1)  # weights take their time
+    """What a worker prints goes to its lane's log; `up` shows the latest line while it loads."""
+    print(f"loading on {WHERE}")
+    for part in range(1, 9):
+        time.sleep(0.25)  # weights take their time
+        print(f"weights: {part} of 8 files")
     return lambda text: text[::-1]
 
 
@@ -27,7 +34,12 @@ app = FastAPI()
 model = load()
 
 
+@app.get("/health")
+async def health():
+    return {"where": WHERE}
+
+
 @app.post("/predict")
 async def predict(input: Input):
     time.sleep(input.seconds)  # blocks the loop, as models do
-    return {"gpu": GPU, "pid": os.getpid(), "answer": model(input.text)}
+    return {"answer": model(input.text)}

@@ -53,12 +53,12 @@ void add_count(CLI::App& sub, const char* flag, std::optional<std::uint32_t>& co
 
 void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags) {
     sub.add_option("CONFIG", config,
-                   "turnpike.toml or a folder that holds one; without it, --worker and --attach, "
-                   "./turnpike.toml")
+                   "turnpike.toml or a folder with one [./turnpike.toml, unless there is --worker "
+                   "or --attach]")
         ->type_name("");
-    sub.add_option("--worker", flags.worker,
-                   "Starts an HTTP server on each lane; has {port} or {socket}, maybe {gpu} {gpus} "
-                   "{lane}")
+    sub.add_option(
+           "--worker", flags.worker,
+           "Starts an HTTP server on each lane; with {port} or {socket}, maybe {gpu} {gpus} {lane}")
         ->type_name("CMD");
     sub.add_option("--attach", flags.attach,
                    "A worker that somebody else started; once for each: one lane each")
@@ -84,13 +84,14 @@ void add_up(CLI::App& app, Chosen& chosen) {
         app,
         {"up", "Serve: one queue in front of the workers, until Ctrl-C or `turnpike down`",
          "  turnpike up --worker 'uvicorn app:app --port {port}'    one on every GPU\n"
-         "  turnpike up --worker './serve --socket {socket}' --gpus 0 --lanes 4\n"
+         "  turnpike up --worker './serve --socket {socket}' --gpus 0 --lanes 4    four share one\n"
          "  turnpike up --attach http://127.0.0.1:8001 --attach http://127.0.0.1:8002\n"
          "  turnpike up turnpike.toml --port 9000\n"
          "  turnpike up turnpike.toml --detach && turnpike status"},
         chosen);
     add_config(sub, up.config, up.flags);
-    sub.add_option("--name", up.name, "Of this gate, among those that run [default]")
+    sub.add_option("--name", up.name,
+                   "What other commands call this gate, if several run [default]")
         ->type_name("NAME");
     sub.add_flag("--detach", up.detach, "In the background, until `turnpike down`");
     sub.add_option("--ready-fd", up.ready_fd)->group("");  // of a detached gate, by itself
@@ -114,6 +115,7 @@ void add_status(CLI::App& app, Chosen& chosen) {
         add_command<StatusCommand>(app,
                                    {"status", "Show queues and lanes",
                                     "  turnpike status\n"
+                                    "  watch turnpike status\n"
                                     "  turnpike status --json | jq '.lanes[].state'"},
                                    chosen);
     add_gate(sub, status.gate);
@@ -209,7 +211,10 @@ void add_drain(CLI::App& app, Chosen& chosen) {
 
 void add_resume(CLI::App& app, Chosen& chosen) {
     auto [sub, resume] = add_command<ResumeCommand>(
-        app, {"resume", "Let a drained lane take jobs again", "  turnpike resume 0"}, chosen);
+        app,
+        {"resume", "Let a drained lane take jobs again",
+         "  turnpike resume 0    `turnpike restart 0` revives one that failed, too"},
+        chosen);
     add_lane(sub, resume.lane);
     add_gate(sub, resume.gate);
     add_json(sub, resume.json);
@@ -229,7 +234,9 @@ void add_prove(CLI::App& app, Chosen& chosen) {
 
 void add_stacks(CLI::App& app, Chosen& chosen) {
     auto [sub, stacks] = add_command<StacksCommand>(
-        app, {"stacks", "Show what a lane's worker is doing right now", "  turnpike stacks 0"},
+        app,
+        {"stacks", "Show what a lane's worker is doing right now",
+         "  turnpike stacks 0    Python workers; needs py-spy on the PATH of `up`"},
         chosen);
     add_lane(sub, stacks.lane);
     add_gate(sub, stacks.gate);
@@ -259,7 +266,7 @@ void add_key(CLI::App& app, Chosen& chosen) {
     sub_new.add_option("NAME", fresh.name, "Whose key it is")->required()->type_name("");
     sub_new.add_flag_callback(
         "--admin", [&access = fresh.access] { access = Access::admin; },
-        "May also see and cancel the jobs of others");
+        "May also see and cancel the jobs of others, read logs and control lanes");
     auto [sub_list, list] = add_command<KeyListCommand>(
         key, {"list", "List the names of the keys", "  turnpike key list --json"}, chosen);
     add_json(sub_list, list.json);

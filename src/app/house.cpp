@@ -169,7 +169,9 @@ void House::look_now_and_then() {
     look_timer_.async_wait([this](boost::system::error_code error) {
         if (error) return;
         gate_->look();
-        news_.look(ground_.log->problem(), keys_.problem());
+        news_.look({.job_log = ground_.log->problem(),
+                    .lane_logs = supervisor_->log_problem(),
+                    .keys = keys_.problem()});
         look_now_and_then();
     });
 }

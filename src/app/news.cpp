@@ -181,14 +181,18 @@ void News::tell(const ReportSlowJob& report) {
                     span_text(std::chrono::duration<double>(report.usual).count())));
 }
 
-void News::look(const std::string& log_problem, const std::string& keys_problem) {
+void News::say_problem(std::string_view of, const std::string& now, std::string& before) const {
+    if (now != before && !now.empty()) say(fmt::format("{}: {}", of, now));
+    before = now;
+}
+
+void News::look(const Problems& problems) {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     settle();
     say_when_all_serve();
-    if (log_problem != log_problem_ && !log_problem.empty()) say("job log: " + log_problem);
-    if (keys_problem != keys_problem_ && !keys_problem.empty()) say("API keys: " + keys_problem);
-    log_problem_ = log_problem;
-    keys_problem_ = keys_problem;
+    say_problem("job log", problems.job_log, problems_.job_log);
+    say_problem("logs of lanes", problems.lane_logs, problems_.lane_logs);
+    say_problem("API keys", problems.keys, problems_.keys);
     draw();
 }
 

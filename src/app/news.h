@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/live.h"
@@ -27,8 +28,14 @@ public:
     void tell(const ReportModelFailing& report);
     void tell(const ReportNoMajority& report);
     void tell(const ReportSlowJob& report);
-    /// How the lanes are, and what is wrong with the log and the keys; said when it changes.
-    void look(const std::string& log_problem, const std::string& keys_problem);
+    /// What is wrong beside the lanes; empty: nothing.
+    struct Problems {
+        std::string job_log;
+        std::string lane_logs;
+        std::string keys;
+    };
+    /// How the lanes are, and the rest; said when it changes.
+    void look(const Problems& problems);
     void stopping(bool is_first, Duration patience, const View& view);
     void stopped();
 
@@ -55,6 +62,7 @@ private:
     void say_serving(std::size_t lane);
     void say_progress(std::size_t lane);
     void say_when_all_serve();
+    void say_problem(std::string_view of, const std::string& now, std::string& before) const;
     void settle();
     void draw();
     [[nodiscard]] LiveLane live(std::size_t lane) const;
@@ -71,8 +79,7 @@ private:
     std::vector<Standing> said_;
     std::vector<Start> starts_;
     std::string url_;
-    std::string log_problem_;
-    std::string keys_problem_;
+    Problems problems_;
     bool keys_are_required_ = false;
     bool has_settled_ = false;  // the lanes came up, or will not
     bool all_served_ = false;

@@ -26,8 +26,9 @@ std::string names_of(const std::vector<RunningGate>& running) {
 std::expected<RunningGate, Trouble> choose_gate(const std::vector<RunningGate>& running,
                                                 const std::optional<std::string>& name) {
     if (running.empty())
-        return Wrong({exit_nothing_runs,
-                      "nothing is running; start it with: turnpike up --attach http://…"});
+        return Wrong(
+            {exit_nothing_runs,
+             "nothing is running; start it with: turnpike up (turnpike help up says how)"});
     if (!name && running.size() > 1)
         return Wrong({exit_usage, "several gates are running; say which:" + names_of(running)});
     if (!name) return running.front();

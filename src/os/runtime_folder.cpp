@@ -102,7 +102,8 @@ Fd take_lock(int folder, const std::string& path, std::string_view name) {
     if (!try_lock(lock.get()))
         return Problem("a gate named " + std::string(name) + " is running already (pid " +
                        std::to_string(pid_in(lock.get())) +
-                       "): stop it first (turnpike down), or choose another --name");
+                       "): stop it with: turnpike down --name " + std::string(name) +
+                       "; or choose another --name");
     if (!is_in_place(folder, lock.get()))
         return Problem(lock_path + " was removed meanwhile: try again");
     if (!write_pid(lock.get())) return Problem(lock_path + " can't be written: " + reason());

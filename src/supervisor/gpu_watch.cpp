@@ -4,11 +4,14 @@
 #include <tuple>
 #include <utility>
 
+#include <boost/asio/steady_timer.hpp>
+
 namespace turnpike {
 namespace {
 
 constexpr Duration look_every = 2s;
 constexpr Duration memory_look_every = 100ms;
+constexpr Duration answer_patience = 1s;
 
 bool holds(const GpuSight& sight, const std::vector<pid_t>& pids) {
     return std::ranges::any_of(sight.processes, [&](const GpuProcess& process) {
@@ -18,81 +21,88 @@ bool holds(const GpuSight& sight, const std::vector<pid_t>& pids) {
 
 }  // namespace
 
-GpuWatch::GpuWatch(Surroundings surroundings)
-    : around_(std::move(surroundings)), timer_(around_.loop) {
-    if (around_.driver && around_.driver->can_look())
-        thread_ = std::make_unique<Background>(around_.loop, "tp-gpu");
+/// To all GPUs of a lane: do these processes hold memory?
+struct GpuWatch::Question {
+    std::vector<pid_t> pids;
+    std::function<void(Memory)> then;
+    std::size_t answers_missing = 0;
+    bool is_held = false;
+};
+
+GpuWatch::GpuWatch(Surroundings surroundings) : around_(std::move(surroundings)) {
+    if (!around_.driver || !around_.driver->can_look()) return;
+    for (const LanePlan& lane : around_.plan)
+        for (const Gpu& gpu : lane.gpus)
+            if (gpu.index && !gpus_.contains(gpu.uuid))
+                gpus_[gpu.uuid].thread = std::make_unique<Background>(around_.loop, "tp-gpu");
 }
 
 GpuWatch::~GpuWatch() {
-    if (hangs()) std::ignore = thread_.release();  // the process ends without it
+    for (auto& [uuid, gpu] : gpus_)
+        if (gpu.looks_under_way > 0) std::ignore = gpu.thread.release();  // ends with the process
+}
+
+bool GpuWatch::hangs() const {
+    return std::ranges::any_of(gpus_,
+                               [](const auto& gpu) { return gpu.second.looks_under_way > 0; });
 }
 
 void GpuWatch::start() {
-    if (thread_ != nullptr) look_later();
+    for (const auto& [uuid, gpu] : gpus_) look_now_and_then(uuid);
 }
 
-void GpuWatch::look(std::vector<std::string> uuids, std::function<void(const Sightings&)> then) {
-    ++looks_under_way_;
-    thread_->run(
-        [driver = *around_.driver, uuids = std::move(uuids)] {
-            Sightings sightings;
-            for (const std::string& uuid : uuids)
-                sightings.push_back({.uuid = uuid, .sight = driver.look(uuid)});
-            return sightings;
-        },
-        [this, lives = std::weak_ptr(lives_), then = std::move(then)](const Sightings& sightings) {
-            if (lives.expired()) return;
-            --looks_under_way_;
-            then(sightings);
-        });
+void GpuWatch::look(const std::string& uuid, std::function<void(const Sight&)> then) {
+    Watched& gpu = gpus_.at(uuid);
+    ++gpu.looks_under_way;
+    gpu.thread->run([driver = *around_.driver, uuid] { return driver.look(uuid); },
+                    [&gpu, lives = std::weak_ptr(lives_), then = std::move(then)](Sight sight) {
+                        if (lives.expired()) return;
+                        --gpu.looks_under_way;
+                        then(sight);
+                    });
 }
 
-void GpuWatch::look_later() {
-    std::set<std::string> uuids;
-    for (const LanePlan& lane : around_.plan)
-        for (const Gpu& gpu : lane.gpus)
-            if (gpu.index) uuids.insert(gpu.uuid);
-    if (uuids.empty()) return;
-    look({uuids.begin(), uuids.end()}, [this](const Sightings& sightings) {
-        seen(sightings);
-        timer_.expires_after(look_every);
-        timer_.async_wait([this](boost::system::error_code error) {
-            if (!error) look_later();
-        });
+void GpuWatch::look_now_and_then(const std::string& uuid) {
+    look(uuid, [this, uuid](const Sight& sight) {
+        seen(uuid, sight);
+        after(look_every, [this, uuid] { look_now_and_then(uuid); });
     });
 }
 
-void GpuWatch::seen(const Sightings& sightings) {
-    for (const Sighting& sighting : sightings) {
-        const bool is_lost = !sighting.sight && sighting.sight.error() == GpuFailure::lost;
-        const bool is_news = is_lost && lost_.insert(sighting.uuid).second;
-        if (!is_lost && sighting.sight) lost_.erase(sighting.uuid);
-        for (std::size_t lane = 0; lane < around_.lanes.size(); ++lane)
-            for (GpuFacts& gpu : around_.lanes[lane].gpus) {
-                if (gpu.uuid != sighting.uuid) continue;
-                gpu.memory_used =
-                    sighting.sight ? std::optional(sighting.sight->memory_used) : std::nullopt;
-                if (is_news) around_.deliver(GpuLost{LaneId{lane}});
-            }
-    }
+void GpuWatch::seen(const std::string& uuid, const Sight& sight) {
+    Watched& watched = gpus_.at(uuid);
+    const bool is_lost = !sight && sight.error() == GpuFailure::lost;
+    const bool is_news = is_lost && !watched.is_lost;
+    if (is_lost || sight) watched.is_lost = is_lost;
+    for (std::size_t lane = 0; lane < around_.lanes.size(); ++lane)
+        for (GpuFacts& gpu : around_.lanes[lane].gpus) {
+            if (gpu.uuid != uuid) continue;
+            gpu.memory_used = sight ? std::optional(sight->memory_used) : std::nullopt;
+            if (is_news) around_.deliver(GpuLost{LaneId{lane}});
+        }
 }
 
 std::vector<std::string> GpuWatch::uuids_of(LaneId lane) const {
     std::vector<std::string> uuids;
     for (const Gpu& gpu : around_.plan[lane.value].gpus)
-        if (gpu.index) uuids.push_back(gpu.uuid);
+        if (gpus_.contains(gpu.uuid)) uuids.push_back(gpu.uuid);
     return uuids;
 }
 
 void GpuWatch::ask_memory(LaneId lane, std::vector<pid_t> pids, std::function<void(Memory)> then) {
-    std::vector<std::string> uuids = uuids_of(lane);
-    if (thread_ == nullptr || uuids.empty()) return then(Memory::freed);
-    look(std::move(uuids), [pids = std::move(pids), then = std::move(then)](const Sightings& seen) {
-        const bool is_held = std::ranges::any_of(seen, [&](const Sighting& sighting) {
-            return sighting.sight && holds(*sighting.sight, pids);
+    const std::vector<std::string> uuids = uuids_of(lane);
+    if (uuids.empty()) return then(Memory::freed);
+    const auto question = std::make_shared<Question>(Question{
+        .pids = std::move(pids), .then = std::move(then), .answers_missing = uuids.size()});
+    for (const std::string& uuid : uuids)
+        look(uuid, [question](const Sight& sight) {
+            if (sight && holds(*sight, question->pids)) question->is_held = true;
+            if (--question->answers_missing > 0) return;
+            question->then(question->is_held ? Memory::held : Memory::freed);
         });
-        then(is_held ? Memory::held : Memory::freed);
+    after(answer_patience, [this, lane, question] {
+        if (question->answers_missing > 0)
+            around_.lanes[lane.value].trouble = "the driver of its GPU does not answer";
     });
 }
 

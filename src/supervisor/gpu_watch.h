@@ -1,18 +1,20 @@
-// A look at the GPUs now and then, on a thread of its own ("tp-gpu"), since a driver may hang: how much
-// memory is taken, whether one is gone, and whether what a dead worker held is free again.
+// A look at the GPUs now and then: how much memory is taken, whether one is gone, and whether what a
+// dead worker held is free again. Each GPU has a thread of its own ("tp-gpu"), since a driver may hang,
+// and a GPU that hangs shall keep no lane but its own.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <expected>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "core/event.h"
 #include "gpu/driver.h"
@@ -38,32 +40,32 @@ public:
 
     void start();
 
-    /// The lane's worker is gone, and these were its last processes: is its memory free?
+    /// The lane's worker is gone, and these were its last processes: is its memory free? A driver
+    /// that does not answer is the lane's trouble; then the answer comes late, or never.
     void ask_memory(LaneId lane, std::vector<pid_t> pids, std::function<void(Memory)> then);
     /// It was held: MemoryFreed follows.
     void tell_when_freed(LaneId lane, std::vector<pid_t> pids);
 
-    /// The driver has not come back for long: the thread can't be ended.
-    [[nodiscard]] bool hangs() const { return looks_under_way_ > 0; }
+    /// A look is under way: its thread may never end.
+    [[nodiscard]] bool hangs() const;
 
 private:
-    struct Sighting {
-        std::string uuid;
-        std::expected<GpuSight, GpuFailure> sight;
+    using Sight = std::expected<GpuSight, GpuFailure>;
+    struct Watched {
+        std::unique_ptr<Background> thread;
+        std::uint32_t looks_under_way = 0;
+        bool is_lost = false;
     };
-    using Sightings = std::vector<Sighting>;
+    struct Question;
 
-    void look(std::vector<std::string> uuids, std::function<void(const Sightings&)> then);
-    void look_later();
-    void seen(const Sightings& sightings);
+    void look(const std::string& uuid, std::function<void(const Sight&)> then);
+    void look_now_and_then(const std::string& uuid);
+    void seen(const std::string& uuid, const Sight& sight);
     [[nodiscard]] std::vector<std::string> uuids_of(LaneId lane) const;
     void after(Duration wait, std::function<void()> then);
 
     Surroundings around_;
-    boost::asio::steady_timer timer_;
-    std::unique_ptr<Background> thread_;
-    std::uint32_t looks_under_way_ = 0;
-    std::set<std::string> lost_;
+    std::map<std::string, Watched> gpus_;  // by UUID
     std::shared_ptr<int> lives_ = std::make_shared<int>();
 };
 

@@ -12,6 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
+#include "config/units.h"
 #include "http/fields.h"
 #include "os/cgroup.h"
 #include "os/leftovers.h"
@@ -32,6 +33,15 @@ constexpr std::size_t last_lines = 50;  // of the log, for a crash report
 std::optional<int> status_if(const std::optional<ExitStatus>& exit, bool is_exit) {
     if (!exit || (exit->code == CLD_EXITED) != is_exit) return std::nullopt;
     return exit->status;
+}
+
+/// What exit codes may mean that a worker did not choose itself.
+std::string_view hint_for(const std::optional<ExitStatus>& exit) {
+    const std::optional<int> code = status_if(exit, true);
+    if (code == 0) return " (a worker must stay in the foreground)";
+    if (code == 126) return " (the shell may not run the program)";
+    if (code == 127) return " (the shell did not find the program)";
+    return "";
 }
 
 /// The value of a field in "Name: value\r\n…"; empty: there is none.
@@ -203,7 +213,8 @@ void StartedWorker::printed() {
     if (state_ != State::coming) return;
     facts().last_line = output_.log().last_line();
     const Instant now = around_.clock.now();
-    if (now - progressed_at_ < progress_every) return;
+    const Duration pause = std::min(progress_every, post_.pool.settings.load_timeout / 4);
+    if (now - progressed_at_ < pause) return;
     progressed_at_ = now;
     around_.deliver(LoadProgressed{worker_});
 }
@@ -230,13 +241,19 @@ void StartedWorker::stuck(const std::string& who) {
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
 
 void StartedWorker::stop(Reason why) {
-    if (ordered_ == Reason::none && state_ != State::over) ordered_ = why;
+    order(why);
     if (guarded_ != nullptr) guarded_->terminate();
 }
 
 void StartedWorker::kill(Reason why) {
-    if (ordered_ == Reason::none && state_ != State::over) ordered_ = why;
+    order(why);
     if (guarded_ != nullptr) guarded_->kill();
+}
+
+void StartedWorker::order(Reason why) {
+    if (ordered_ != Reason::none || state_ == State::over) return;
+    ordered_ = why;
+    trouble_before_ = facts().trouble;
 }
 
 void StartedWorker::exited(const WorkerEnd& end) {
@@ -268,9 +285,22 @@ std::string StartedWorker::last_words() const {
 /// "exit code 127: sh: 1: uvicorn: not found": the last thing it said often is the reason.
 std::string StartedWorker::trouble_at_exit() const {
     const std::string& said = output_.log().last_line();
-    const std::string_view hint =
-        status_if(end_.exit, true) == 127 ? " (the shell did not find the program)" : "";
-    return fmt::format("{}{}{}{}", end_.how, hint, said.empty() ? "" : ": ", said);
+    if (ordered_ != Reason::none) return trouble_behind_order(said);
+    return fmt::format("{}{}{}{}", end_.how, hint_for(end_.exit), said.empty() ? "" : ": ", said);
+}
+
+/// That it was killed is no news where we did it; why we did is.
+std::string StartedWorker::trouble_behind_order(const std::string& said) const {
+    const std::string& more = trouble_before_.empty() ? said : trouble_before_;
+    if (ordered_ == Reason::load_silent)
+        return fmt::format("no progress for {} (load_timeout){}{}",
+                           text_of(post_.pool.settings.load_timeout), more.empty() ? "" : ": ",
+                           more);
+    if (!trouble_before_.empty()) return trouble_before_;
+    if (ordered_ == Reason::gpu_lost) return "";  // the lane's own reason says it
+    std::string why(name_of(ordered_));
+    std::ranges::replace(why, '_', ' ');
+    return "Turnpike ended it: " + why;
 }
 
 void StartedWorker::gone(const std::vector<pid_t>& pids) {

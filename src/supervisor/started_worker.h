@@ -87,7 +87,9 @@ private:
     void exited(const WorkerEnd& end);
     void gone(const std::vector<pid_t>& pids);
     void over(Memory memory, const std::vector<pid_t>& pids);
+    void order(Reason why);
     [[nodiscard]] std::string trouble_at_exit() const;
+    [[nodiscard]] std::string trouble_behind_order(const std::string& said) const;
     [[nodiscard]] std::string last_words() const;
     void keep_inputs();
     [[nodiscard]] bool was_ordered() const;
@@ -110,6 +112,7 @@ private:
     Instant progressed_at_{};
     std::uint64_t log_began_ = 0;    // its first line comes after this one
     Reason ordered_ = Reason::none;  // why we ended it; none: it ended by itself
+    std::string trouble_before_;     // what was known when we did
     WorkerEnd end_;
     Instant ended_at_{};
     std::vector<CrashInput> inputs_;

@@ -159,8 +159,9 @@ TEST(CommandLine, SaysHelpOnStdoutIfAsked) {
 TEST(CommandLine, HasAnExampleInTheHelpOfEveryCommand) {
     for (const Words& words :
          {Words{"up"}, Words{"check"}, Words{"status"}, Words{"jobs"}, Words{"cancel"},
-          Words{"logs"}, Words{"crashes"}, Words{"key"}, Words{"key", "new"}, Words{"key", "list"},
-          Words{"key", "revoke"}, Words{"version"}}) {
+          Words{"logs"}, Words{"crashes"}, Words{"restart"}, Words{"drain"}, Words{"resume"},
+          Words{"prove"}, Words{"stacks"}, Words{"down"}, Words{"doctor"}, Words{"key"},
+          Words{"key", "new"}, Words{"key", "list"}, Words{"key", "revoke"}, Words{"version"}}) {
         Words asked = words;
         asked.emplace_back("--help");
         const Told help = told(asked);

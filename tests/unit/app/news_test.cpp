@@ -24,7 +24,7 @@ struct Desk {
     /// What is said by the next look.
     std::string said() {
         testing::internal::CaptureStderr();
-        news.look("", "");
+        news.look({});
         return testing::internal::GetCapturedStderr();
     }
 

@@ -46,6 +46,9 @@ TEST(ProblemText, IsTitleDetailAndAdvice) {
         "No job. It was abc. List them.");
     EXPECT_EQ(problem_text({.status = 404, .body = R"({"title":"No job.","next":"List them."})"}),
               "No job. List them.");
+    EXPECT_EQ(problem_text({.status = 409, .body = R"({"title":"No.","detail":"why not",
+                                        "next":"Try."})"}),
+              "No. why not. Try.");
 }
 
 TEST(ProblemText, IsTheStatusIfThereAreNoWords) {

@@ -15,7 +15,7 @@ using testing::Not;
 constexpr std::string_view page =
     R"({"address": "http://127.0.0.1:8000", "version":"0.1.0","uptime_s":7500.2,"ready":true,
   "shutting_down":false,"bytes_held":0,
-  "pools":[{"pool":"chat","model":"attached, 2 workers","ready":true,"generation":1,
+  "pools":[{"pool":"chat","model":"attached: 2 workers","ready":true,"generation":1,
             "proof":"none","arriving":0,"queued":3,"running":1,"oldest_wait_s":1.25,
             "expected_wait_s":0.5,"usual_run_s":0.42,
             "jobs":{"finished":10,"failed":2,"refused":0,"timed_out":1,"cancelled":0}}],

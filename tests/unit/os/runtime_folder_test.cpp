@@ -92,7 +92,7 @@ TEST_F(RuntimeFolders, HaveOneHolder) {
     write(folder.path_of("socket"), "");
     EXPECT_THAT(refusal("main"), AllOf(HasSubstr("a gate named main is running already (pid " +
                                                  std::to_string(::getpid()) + ")"),
-                                       HasSubstr("--name")));
+                                       HasSubstr("turnpike down --name main")));
     EXPECT_TRUE(fs::exists(folder.path_of("socket")));
     EXPECT_EQ(text_in(in_root("main/lock")), std::to_string(::getpid()) + "\n");
     EXPECT_EQ(refusal("other"), "taken");

@@ -1,0 +1,158 @@
+"""A worker for Turnpike to start: a few lines of HTTP on bare sockets, so that it is up at once.
+
+    started.py PLACE [MANNER …]        PLACE: a port, or the path of a Unix socket
+
+    say=TEXT           prints it to stderr before anything else
+    gather=FOLDER,N    leaves a file there, and listens when N of them are there
+    turns=FOLDER       leaves NAME.begin there when it starts and NAME.end before it listens
+    until=FILE         listens when that file is there
+    dots               prints a line now and then until it listens
+    deaf               ignores SIGTERM
+    elsewhere          listens on a port that the system chose
+    nowhere            never listens
+
+POST /facts            what it sees of the world
+POST /wait             {"started": FILE, "wait_for": FILE}: leaves the one, waits for the other
+POST /print            {"bytes": N, "line": N}: so much to stdout, in lines of that length (0: one)
+POST /close-output     closes stdout and stderr
+POST /write            the body goes to stdout as it is
+POST /die              {"code": N} or {"signal": N}, {"say": TEXT}
+anything else          its pid, and how many bytes came
+"""
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+
+manners = dict(word.partition("=")[::2] for word in sys.argv[2:])
+
+
+def exists(path):
+    return os.path.exists(path)
+
+
+def touch(path, text=""):
+    with open(path + ".new", "w") as file:
+        file.write(text)
+    os.rename(path + ".new", path)
+
+
+def wait_for(path):
+    while not exists(path):
+        time.sleep(0.005)
+
+
+def facts():
+    files = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            files[name] = os.readlink(f"/proc/self/fd/{name}")
+        except OSError:
+            pass  # that of this very look
+    return {"env": dict(os.environ), "folder": os.getcwd(), "files": files, "pid": os.getpid(),
+            "stdin": sys.stdin.read(), "group": os.getpgid(0), "session": os.getsid(0),
+            "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[0], "words": sys.argv[1:],
+            "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+            "ignored": [number for number in range(1, 32)
+                        if signal.getsignal(number) == signal.SIG_IGN]}
+
+
+def print_much(task):
+    line = task.get("line", 100)
+    block = (b"x" * (line - 1) + b"\n" if line else b"x") * (65536 // max(line, 1))
+    left = task["bytes"]
+    while left > 0:
+        left -= os.write(1, block[:left])
+
+
+def die(task):
+    sys.stderr.write(task.get("say", ""))
+    sys.stderr.flush()
+    if "signal" in task:
+        os.kill(os.getpid(), task["signal"])
+        signal.pause()
+    os._exit(task["code"])
+
+
+def answer(target, body):
+    if target == "/write":
+        os.write(1, body)
+        return {}
+    task = json.loads(body or b"{}")
+    if target == "/facts":
+        return facts()
+    if target == "/die":
+        die(task)
+    if target == "/print":
+        print_much(task)
+    if target == "/close-output":
+        os.close(1), os.close(2)
+    if target == "/wait":
+        touch(task["started"], str(os.getpid()))
+        wait_for(task["wait_for"])
+    return {"pid": os.getpid(), "bytes": len(body)}
+
+
+def serve(connection):
+    with connection, connection.makefile("rb") as reader:
+        while head := reader.readline():
+            length = 0
+            while line := reader.readline().strip():
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            body = reader.read(length)
+            text = json.dumps(answer(head.split()[1].decode().partition("?")[0], body)).encode()
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s"
+                               % (len(text), text))
+
+
+def listen(place):
+    if not place.isdigit():
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(place)
+    else:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", 0 if "elsewhere" in manners else int(place)))
+    listener.listen(64)
+    return listener
+
+
+def load():
+    name = os.environ["TURNPIKE_LANE"]
+    if "turns" in manners:
+        touch(f"{manners['turns']}/{name}.begin", str(time.monotonic_ns()))
+    if "gather" in manners:
+        folder, count = manners["gather"].split(",")
+        touch(f"{folder}/{name}")
+        while len([entry for entry in os.listdir(folder) if entry.isdigit()]) < int(count):
+            time.sleep(0.005)
+    while "until" in manners and not exists(manners["until"]):
+        if "dots" in manners:
+            print("step", flush=True)
+        time.sleep(0.02)
+    if "turns" in manners:
+        touch(f"{manners['turns']}/{name}.end", str(time.monotonic_ns()))
+
+
+def main():
+    if "deaf" in manners:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "say" in manners:
+        print(manners["say"], file=sys.stderr, flush=True)
+    load()
+    if "nowhere" in manners:
+        print(f"port {sys.argv[1]} it was", flush=True)
+        while True:
+            signal.pause()
+    listener = listen(sys.argv[1])
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=serve, args=[connection], daemon=True).start()
+
+
+main()
