@@ -115,6 +115,16 @@ TEST_F(Leftovers, AreNotThoseOfAListWhoseGateLives) {
     EXPECT_THAT(found(), IsEmpty());
 }
 
+TEST_F(Leftovers, AreNotThoseOfAListOfAnotherBoot) {
+    const Sleeper listed;
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    write_list("boot 0123-4567\n" + entry(listed.id()));
+    EXPECT_THAT(found(), IsEmpty());
+    write_list("boot " + boot + '\n' + entry(listed.id()));
+    EXPECT_THAT(found(), UnorderedElementsAre(listed.pid()));
+}
+
 TEST_F(Leftovers, OfAListThatIsBrokenAreThoseThatCanBeRead) {
     const Sleeper listed;
     write_list("nonsense\nprocess\nprocess x y\n");
