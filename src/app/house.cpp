@@ -11,9 +11,9 @@
 namespace turnpike {
 namespace {
 
-constexpr Duration look_every = 250ms;  // at what clients do not do
-constexpr int steps_per_turn = 64;      // before the clock is read again
-constexpr Duration last_words = 200ms;  // after the second signal
+constexpr Duration look_every = 250ms;     // at what clients do not do
+constexpr int steps_per_turn = 64;         // before the clock is read again
+constexpr Duration last_patience = 200ms;  // after the second signal
 
 std::uint64_t random_bits() {
     std::uint64_t bits = 0;
@@ -140,21 +140,28 @@ void House::carry_out(const Action& action) {
 }
 
 void House::keep_report(CrashReport report) {
-    if (config_.crashes.keep == 0) return;
+    News::Crash crash{.lane = report.lane, .trouble = lanes_[report.lane].trouble, .report = {}};
+    if (config_.crashes.keep == 0) return news_.tell(crash);
     background_.run(
         [folder = in_state(ground_, "crashes"), keep = config_.crashes.keep,
          report = std::move(report)]() mutable {
             report.oom_line = oom_line_about(report.pid, report.lived);
+            for (CrashInput& input : report.inputs)
+                if (input.fetch_body) input.body = input.fetch_body();
             return CrashShelf::store(folder, report, keep);
         },
-        [this](CrashShelf::Stored stored) { crashes_.add(std::move(stored.crash)); });
+        [this, crash = std::move(crash)](CrashShelf::Stored stored) mutable {
+            crash.report = stored.crash.id;
+            news_.tell(crash);
+            crashes_.add(std::move(stored.crash));
+        });
 }
 
 void House::watch_signals() {
     signals_.async_wait([this](boost::system::error_code error, int) {
         if (error) return;
         const bool is_first = ++signals_seen_ == 1;
-        leave_by_ = later(clock_.now(), is_first ? config_.gate.shutdown_patience : last_words);
+        leave_by_ = later(clock_.now(), is_first ? config_.gate.shutdown_patience : last_patience);
         listener_.stop_tcp();
         news_.stopping(is_first, config_.gate.shutdown_patience, engine_.view(clock_.now()));
         gate_->shut_down();

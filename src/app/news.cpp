@@ -176,6 +176,13 @@ void News::tell(const ReportNoMajority& report) {
         config_.pools[report.pool.value].name));
 }
 
+void News::tell(const Crash& crash) {
+    said_[crash.lane].trouble = crash.trouble;  // not said twice
+    say(fmt::format("lane {}: its worker died{}{}{}{}", crash.lane,
+                    crash.trouble.empty() ? "" : ": ", tame(crash.trouble),
+                    crash.report.empty() ? "" : "; more: turnpike crashes ", crash.report));
+}
+
 void News::tell(const ReportSlowJob& report) {
     say(fmt::format("a job runs far over the usual {} of its pool; look with: turnpike status",
                     span_text(std::chrono::duration<double>(report.usual).count())));

@@ -34,6 +34,13 @@ public:
         std::string lane_logs;
         std::string keys;
     };
+    struct Crash {
+        std::size_t lane = 0;
+        std::string trouble;
+        std::string report;  // the id of what is kept of it; empty: nothing is
+    };
+    /// A worker of ours died.
+    void tell(const Crash& crash);
     /// How the lanes are, and the rest; said when it changes.
     void look(const Problems& problems);
     void stopping(bool is_first, Duration patience, const View& view);

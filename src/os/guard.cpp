@@ -22,6 +22,7 @@
 
 #include "os/cgroup.h"
 #include "os/file.h"
+#include "os/shell_command.h"
 
 namespace turnpike {
 namespace {
@@ -56,20 +57,6 @@ void limit_open_files(std::uint64_t files) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// A command that is one program needs no shell above it: signals and exit codes are its own.
-std::string for_shell(const std::string& command) {
-    const std::string_view first = std::string_view(command).substr(0, command.find(' '));
-    if (command.find_first_of(";|&<>()\n") != std::string::npos || first.find_first_of("!{") == 0)
-        return command;
-    constexpr std::string_view name_letters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-    const std::size_t name_end = first.find_first_not_of(name_letters);
-    const bool sets_variable = name_end != std::string_view::npos && first[name_end] == '=';
-    if (!sets_variable) return "exec " + command;
-    if (command.contains('$')) return command;  // A=1 B=$A: only the shell knows
-    return "exec env " + command;
-}
-
 /// In the child. Comes back only if the worker can't be run.
 Failure become_worker(const GuardOrders& orders, pid_t guard) {
     if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::session, errno};
@@ -78,7 +65,7 @@ Failure become_worker(const GuardOrders& orders, pid_t guard) {
     if (!orders.folder.empty() && ::chdir(orders.folder.c_str()) != 0) return {Step::folder, errno};
     reset_signals();
     limit_open_files(orders.open_files);
-    ::execl("/bin/sh", "sh", "-c", for_shell(orders.command).c_str(), nullptr);
+    ::execl("/bin/sh", "sh", "-c", without_shell(orders.command).c_str(), nullptr);
     return {Step::exec, errno};
 }
 

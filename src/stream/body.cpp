@@ -49,6 +49,15 @@ void Body::read(const Store& store, std::uint64_t offset, std::shared_ptr<std::s
         std::move(then));
 }
 
+std::function<std::string()> Body::reader(std::size_t max) const {
+    CHECK(file_ != nullptr);
+    return [file = file_, size = std::min<std::uint64_t>(size_, max)] {
+        std::string bytes(size, '\0');
+        if (file->read(bytes.data(), bytes.size(), 0) != 0) bytes.clear();
+        return bytes;
+    };
+}
+
 void Body::clear() {
     empty_and_keep(memory_, kept_memory_max);
     size_ = written_ = 0;

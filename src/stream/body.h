@@ -42,6 +42,10 @@ public:
     void read(const Store& store, std::uint64_t offset, std::shared_ptr<std::string> into,
               Done then) const;
 
+    /// Gives the first `max` bytes of a body on disk, also after the body is dropped; fewer if the
+    /// disk fails. Blocking: for the helper thread only.
+    [[nodiscard]] std::function<std::string()> reader(std::size_t max) const;
+
     /// Empty again. Keeps a little memory for the next.
     void clear();
 

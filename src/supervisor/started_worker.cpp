@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,8 +11,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
-#include "config/units.h"
-#include "http/fields.h"
 #include "os/cgroup.h"
 #include "os/leftovers.h"
 #include "os/spawn.h"
@@ -28,33 +25,6 @@ constexpr Duration look_every = 50ms;       // at its port, until it listens
 constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
 constexpr Duration exit_delay = 250ms;      // how long news of an exit may take after a link broke
 constexpr std::size_t socket_path_max = 107;
-constexpr std::size_t last_lines = 50;  // of the log, for a crash report
-
-std::optional<int> status_if(const std::optional<ExitStatus>& exit, bool is_exit) {
-    if (!exit || (exit->code == CLD_EXITED) != is_exit) return std::nullopt;
-    return exit->status;
-}
-
-/// What exit codes may mean that a worker did not choose itself.
-std::string_view hint_for(const std::optional<ExitStatus>& exit) {
-    const std::optional<int> code = status_if(exit, true);
-    if (code == 0) return " (a worker must stay in the foreground)";
-    if (code == 126) return " (the shell may not run the program)";
-    if (code == 127) return " (the shell did not find the program)";
-    return "";
-}
-
-/// The value of a field in "Name: value\r\n…"; empty: there is none.
-std::string_view field_in(std::string_view fields, std::string_view name) {
-    while (!fields.empty()) {
-        const std::string_view line = fields.substr(0, fields.find("\r\n"));
-        const std::size_t colon = line.find(':');
-        if (colon != std::string_view::npos && http::is_named(line.substr(0, colon), name))
-            return line.substr(std::min(colon + 2, line.size()));
-        fields.remove_prefix(std::min(line.size() + 2, fields.size()));
-    }
-    return {};
-}
 
 }  // namespace
 
@@ -263,56 +233,31 @@ void StartedWorker::exited(const WorkerEnd& end) {
     LaneFacts& lane = facts();
     lane.pid = 0;
     lane.last_exit = end.how;
-    if (!was_ordered()) note(trouble_at_exit());
     output_.read_now();  // what it said last
-    close({.trouble = "its worker died: " + end.how, .last_words = last_words()});
+    if (!was_wanted(ordered_)) note(trouble_of(ending()));
+    close({.trouble = "its worker died: " + end.how, .last_words = last_words(ending())});
     around_.deliver(WorkerExited{worker_});
 }
 
-/// The end of what it wrote to stderr.
-std::string StartedWorker::last_words() const {
-    constexpr std::size_t lines_max = 5;
-    std::string words;
-    std::size_t lines = 0;
-    for (const LogLine* line : output_.log().lines(log_began_, last_lines) | std::views::reverse) {
-        if (line->stream != LogStream::err || line->text.empty()) continue;
-        words = words.empty() ? line->text : line->text + " | " + words;
-        if (++lines == lines_max) break;
-    }
-    return words;
-}
-
-/// "exit code 127: sh: 1: uvicorn: not found": the last thing it said often is the reason.
-std::string StartedWorker::trouble_at_exit() const {
-    const std::string& said = output_.log().last_line();
-    if (ordered_ != Reason::none) return trouble_behind_order(said);
-    return fmt::format("{}{}{}{}", end_.how, hint_for(end_.exit), said.empty() ? "" : ": ", said);
-}
-
-/// That it was killed is no news where we did it; why we did is.
-std::string StartedWorker::trouble_behind_order(const std::string& said) const {
-    const std::string& more = trouble_before_.empty() ? said : trouble_before_;
-    if (ordered_ == Reason::load_silent)
-        return fmt::format("no progress for {} (load_timeout){}{}",
-                           text_of(post_.pool.settings.load_timeout), more.empty() ? "" : ": ",
-                           more);
-    if (!trouble_before_.empty()) return trouble_before_;
-    if (ordered_ == Reason::gpu_lost) return "";  // the lane's own reason says it
-    std::string why(name_of(ordered_));
-    std::ranges::replace(why, '_', ' ');
-    return "Turnpike ended it: " + why;
+Ending StartedWorker::ending() const {
+    return {.end = end_,
+            .ordered = ordered_,
+            .load_timeout = post_.pool.settings.load_timeout,
+            .trouble_before = trouble_before_,
+            .log = output_.log(),
+            .log_began = log_began_};
 }
 
 void StartedWorker::gone(const std::vector<pid_t>& pids) {
     output_.detach_all();
-    if (!was_ordered()) note(trouble_at_exit());
+    if (!was_wanted(ordered_)) note(trouble_of(ending()));
     output_.remark("ended: " + end_.how);
     if (!group_.empty()) remove_cgroup(group_);
     if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
     premises_.ports.erase(port_);
     known_.clear();
     premises_.processes_changed();
-    if (!was_ordered()) premises_.crashed(crash_report());
+    if (!was_wanted(ordered_)) premises_.crashed(crash_report());
     if (ordered_ == Reason::shutting_down) return over(Memory::freed, pids);
     premises_.gpus.ask_memory(lane_, pids,
                               [this, stays = self(), pids](Memory memory) { over(memory, pids); });
@@ -325,51 +270,11 @@ void StartedWorker::over(Memory memory, const std::vector<pid_t>& pids) {
     around_.deliver(WorkerGone{worker_, memory});
 }
 
-/// Nobody needs a report of these.
-bool StartedWorker::was_ordered() const {
-    switch (ordered_) {
-        case Reason::restart_asked:
-        case Reason::drain_asked:
-        case Reason::replaced:
-        case Reason::reload_abandoned:
-        case Reason::shutting_down:
-        case Reason::job_cancelled: return true;
-        case Reason::none:
-        case Reason::exited:
-        case Reason::load_silent:
-        case Reason::misbehaved:
-        case Reason::unhealthy:
-        case Reason::not_answering:
-        case Reason::proof_failed:
-        case Reason::proof_silent:
-        case Reason::disagrees:
-        case Reason::job_stuck:
-        case Reason::gpu_lost:
-        case Reason::will_not_die:
-        case Reason::crashed_too_often:
-        case Reason::worker_away:
-        case Reason::memory_held:
-        case Reason::turn_to_load:
-        case Reason::failing_jobs:
-        case Reason::link_doubted:
-        case Reason::proof_due: return false;
-    }
-    return false;
-}
-
-/// Bodies in memory only: what is on disk is too large to be looked at anyway.
 void StartedWorker::keep_inputs() {
-    if (!premises_.crashes.inputs || premises_.crashes.keep == 0 || was_ordered()) return;
-    for (const ExchangePtr& exchange : aboard()) {
-        const std::string_view body = exchange->body.is_in_memory() ? exchange->body.bytes() : "";
-        const std::string_view kept = body.substr(0, premises_.crashes.input_max.count);
-        inputs_.push_back({.job = std::string(field_in(exchange->fields, "Turnpike-Job")),
-                           .request = exchange->method + ' ' +
-                                      exchange->target.substr(0, exchange->target.find('?')),
-                           .content_type = std::string(field_in(exchange->fields, "Content-Type")),
-                           .body = std::string(kept),
-                           .is_cut = kept.size() < exchange->body.size()});
-    }
+    const CrashConfig& rules = premises_.crashes;
+    if (!rules.inputs || rules.keep == 0 || was_wanted(ordered_)) return;
+    for (const ExchangePtr& exchange : aboard())
+        inputs_.push_back(input_of(*exchange, rules.input_max.count));
 }
 
 CrashReport StartedWorker::crash_report() const {
@@ -382,21 +287,14 @@ CrashReport StartedWorker::crash_report() const {
         .command = command_,
         .why = std::string(name_of(ordered_ == Reason::none ? Reason::exited : ordered_)),
         .how = end_.how,
-        .exit_code = status_if(end_.exit, true),
-        .signal = status_if(end_.exit, false),
+        .exit_code = exit_code_of(end_),
+        .signal = signal_of(end_),
         .lived = ended_at_ - asked_at_,
+        .log = last_lines(ending()),
         .inputs = inputs_};
     if (end_.memory_peak_kib > 0)
         report.memory_peak = Bytes{static_cast<std::uint64_t>(end_.memory_peak_kib) * 1024};
-    for (const GpuFacts& gpu : around_.lanes[lane_.value].gpus) {
-        report.gpus.push_back(gpu.index ? fmt::format("{} {} {}", *gpu.index, gpu.uuid, gpu.name)
-                                        : gpu.uuid);
-        if (gpu.memory_used)
-            report.gpu_memory_used =
-                Bytes{report.gpu_memory_used.value_or(Bytes{}).count + gpu.memory_used->count};
-    }
-    for (const LogLine* line : output_.log().lines(log_began_, last_lines))
-        report.log += fmt::format("{} {}\n", name_of(line->stream), line->text);
+    add_gpus(report, around_.lanes[lane_.value]);
     return report;
 }
 

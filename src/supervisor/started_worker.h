@@ -16,6 +16,7 @@
 #include "os/children.h"
 #include "os/guarded.h"
 #include "os/ports.h"
+#include "supervisor/aftermath.h"
 #include "supervisor/gpu_watch.h"
 #include "supervisor/http_worker.h"
 #include "supervisor/lane_output.h"
@@ -88,11 +89,8 @@ private:
     void gone(const std::vector<pid_t>& pids);
     void over(Memory memory, const std::vector<pid_t>& pids);
     void order(Reason why);
-    [[nodiscard]] std::string trouble_at_exit() const;
-    [[nodiscard]] std::string trouble_behind_order(const std::string& said) const;
-    [[nodiscard]] std::string last_words() const;
+    [[nodiscard]] Ending ending() const;
     void keep_inputs();
-    [[nodiscard]] bool was_ordered() const;
     [[nodiscard]] CrashReport crash_report() const;
     void after(Duration wait, std::function<void()> then);
 

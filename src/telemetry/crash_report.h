@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ struct CrashInput {
     std::string request;  // "POST /predict"
     std::string content_type;
     std::string body;
-    bool is_cut = false;  // it was longer
+    bool is_cut = false;                                // it was longer
+    std::function<std::string()> fetch_body = nullptr;  // where it is on disk: slow
 };
 
 struct CrashReport {

@@ -146,7 +146,7 @@ class Loading(StartedCase):
         output = wait_until(lambda: "all lanes serve" in gate.process.output() and
                             gate.process.output(), "it says so")
         for lane in range(4):
-            self.assertRegex(output, rf"lane {lane} serves after .* \(spawn .*, .*, loading")
+            self.assertRegex(output, rf"lane {lane} serves after .* \(process .*, until it listened .*, until it answered")
 
     def test_one_at_a_time_where_it_is_asked_for(self):
         folder = self.folder_for("turns")

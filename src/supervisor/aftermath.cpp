@@ -1,0 +1,156 @@
+#include "supervisor/aftermath.h"
+
+#include <algorithm>
+#include <csignal>
+#include <ranges>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "config/units.h"
+#include "http/fields.h"
+
+namespace turnpike {
+namespace {
+
+constexpr std::size_t report_lines = 50;
+constexpr std::size_t last_words_lines = 5;
+
+/// What exit codes may mean that a worker did not choose itself.
+std::string_view hint_for(const WorkerEnd& end) {
+    const std::optional<int> code = exit_code_of(end);
+    if (code == 0) return " (a worker must stay in the foreground)";
+    if (code == 126) return " (the shell may not run the program)";
+    if (code == 127) return " (the shell did not find the program)";
+    return "";
+}
+
+/// Whoever is killed from outside has not said why; what it said before is no reason.
+bool had_a_say(const WorkerEnd& end) {
+    const std::optional<int> signal = signal_of(end);
+    return signal != SIGKILL && signal != SIGTERM;
+}
+
+std::string with_more(std::string text, const std::string& more) {
+    return more.empty() ? text : std::move(text) + ": " + more;
+}
+
+/// That it was killed is no news where we did it; why we did is.
+std::string trouble_behind(const Ending& ending) {
+    if (ending.ordered == Reason::load_silent)
+        return with_more(
+            fmt::format("no progress for {} (load_timeout)", text_of(ending.load_timeout)),
+            ending.trouble_before.empty() ? ending.log.last_line() : ending.trouble_before);
+    if (!ending.trouble_before.empty()) return ending.trouble_before;
+    if (ending.ordered == Reason::gpu_lost) return "";  // the lane's own reason says it
+    std::string why(name_of(ending.ordered));
+    std::ranges::replace(why, '_', ' ');
+    return "Turnpike ended it: " + why;
+}
+
+/// The value of a field in "Name: value\r\n…"; empty: there is none.
+std::string_view field_in(std::string_view fields, std::string_view name) {
+    while (!fields.empty()) {
+        const std::string_view line = fields.substr(0, fields.find("\r\n"));
+        const std::size_t colon = line.find(':');
+        if (colon != std::string_view::npos && http::is_named(line.substr(0, colon), name))
+            return line.substr(std::min(colon + 2, line.size()));
+        fields.remove_prefix(std::min(line.size() + 2, fields.size()));
+    }
+    return {};
+}
+
+}  // namespace
+
+bool was_wanted(Reason ordered) {
+    switch (ordered) {
+        case Reason::restart_asked:
+        case Reason::drain_asked:
+        case Reason::replaced:
+        case Reason::reload_abandoned:
+        case Reason::shutting_down:
+        case Reason::job_cancelled: return true;
+        case Reason::none:
+        case Reason::exited:
+        case Reason::load_silent:
+        case Reason::misbehaved:
+        case Reason::unhealthy:
+        case Reason::not_answering:
+        case Reason::proof_failed:
+        case Reason::proof_silent:
+        case Reason::disagrees:
+        case Reason::job_stuck:
+        case Reason::gpu_lost:
+        case Reason::will_not_die:
+        case Reason::crashed_too_often:
+        case Reason::worker_away:
+        case Reason::memory_held:
+        case Reason::turn_to_load:
+        case Reason::failing_jobs:
+        case Reason::link_doubted:
+        case Reason::proof_due: return false;
+    }
+    return false;
+}
+
+std::optional<int> exit_code_of(const WorkerEnd& end) {
+    if (!end.exit || end.exit->code != CLD_EXITED) return std::nullopt;
+    return end.exit->status;
+}
+
+std::optional<int> signal_of(const WorkerEnd& end) {
+    if (!end.exit || end.exit->code == CLD_EXITED) return std::nullopt;
+    return end.exit->status;
+}
+
+std::string trouble_of(const Ending& ending) {
+    if (ending.ordered != Reason::none) return trouble_behind(ending);
+    const WorkerEnd& end = ending.end;
+    return with_more(fmt::format("{}{}", end.how, hint_for(end)),
+                     had_a_say(end) ? ending.log.last_line() : "");
+}
+
+std::string last_words(const Ending& ending) {
+    std::string words;
+    std::size_t lines = 0;
+    for (const LogLine* line :
+         ending.log.lines(ending.log_began, report_lines) | std::views::reverse) {
+        if (line->stream != LogStream::err || line->text.empty()) continue;
+        words = words.empty() ? line->text : line->text + " | " + words;
+        if (++lines == last_words_lines) break;
+    }
+    return words;
+}
+
+std::string last_lines(const Ending& ending) {
+    std::string text;
+    for (const LogLine* line : ending.log.lines(ending.log_began, report_lines))
+        text += fmt::format("{} {}\n", name_of(line->stream), line->text);
+    return text;
+}
+
+CrashInput input_of(const Exchange& exchange, std::size_t max) {
+    const Body& body = exchange.body;
+    CrashInput input{.job = std::string(field_in(exchange.fields, "Turnpike-Job")),
+                     .request = fmt::format("{} {}", exchange.method,
+                                            exchange.target.substr(0, exchange.target.find('?'))),
+                     .content_type = std::string(field_in(exchange.fields, "Content-Type")),
+                     .is_cut = body.size() > max};
+    if (body.is_in_memory())
+        input.body = body.bytes().substr(0, max);
+    else
+        input.fetch_body = body.reader(max);
+    return input;
+}
+
+void add_gpus(CrashReport& report, const LaneFacts& lane) {
+    for (const GpuFacts& gpu : lane.gpus) {
+        report.gpus.push_back(gpu.index ? fmt::format("{} {} {}", *gpu.index, gpu.uuid, gpu.name)
+                                        : gpu.uuid);
+        if (gpu.memory_used)
+            report.gpu_memory_used =
+                Bytes{report.gpu_memory_used.value_or(Bytes{}).count + gpu.memory_used->count};
+    }
+}
+
+}  // namespace turnpike
