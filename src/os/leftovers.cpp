@@ -34,6 +34,14 @@ bool is_alive(const ProcessId& id) {
     return now && now->id == id && !is_zombie(*now);
 }
 
+/// Starts count from the boot, so a list of another boot may name anybody.
+std::string boot_id() {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    file >> id;
+    return id;
+}
+
 /// Empty while the gate that wrote it lives.
 KnownProcesses read_known(const std::string& folder) {
     KnownProcesses known;
@@ -44,6 +52,8 @@ KnownProcesses read_known(const std::string& folder) {
             if (!(file >> id.pid >> id.start)) continue;
             if (kind == "gate" && is_alive(id)) return {};
             if (kind == "process") known.processes.push_back(id);
+        } else if (std::string boot; kind == "boot" && file >> boot) {
+            if (boot != boot_id()) return {};
         } else if (std::string group; kind == "group" && file >> group) {
             known.groups.push_back(group);
         }
@@ -175,7 +185,7 @@ std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own
 }
 
 void write_known(const std::string& folder, const KnownProcesses& known) {
-    std::string text;
+    std::string text = "boot " + boot_id() + '\n';
     const auto add = [&](const char* kind, const ProcessId& id) {
         text += kind + (' ' + std::to_string(id.pid)) + ' ' + std::to_string(id.start) + '\n';
     };

@@ -78,7 +78,7 @@ class Leftovers(FamilyCase):
         """Only the worker itself dies with its guard, so the worker must be the program."""
         gate = self.started_gate(f"WORD='a b' OTHER=2 {self.brood()}", "--name", "dead", lanes=1)
         worker, = self.family("worker")
-        self.assertIn(b"\0WORD=a b\0OTHER=2\0", b"\0" + read(worker.pid, "environ"))
+        self.assertLess({b"WORD=a b", b"OTHER=2"}, set(read(worker.pid, "environ").split(b"\0")))
         self.kill_with_guards(gate)
         self.wait_for_nobody()
 

@@ -133,11 +133,29 @@ class Storm(FamilyCase):
         print(f"{self.id()}: {self.kills} kills, {answered} jobs answered; gone after "
               f"{min(self.times):.3f} to {max(self.times):.3f} s")
 
+    def test_the_next_gate_is_clean_when_a_guard_was_killed_with_the_last(self):
+        """Whoever of them was first: some of it the next gate must end."""
+        gate = self.family_gate("daemon-session,forking,daemon-crowd", lanes=LANES)
+        for _ in range(3):
+            guards = self.guards_of(gate)
+            victims = [*self.random.sample(guards, self.random.randrange(1, LANES + 1)), None]
+            self.random.shuffle(victims)
+            for victim in victims:
+                kill(victim) if victim else self.kill_gate(gate)
+            gate = self.family_gate("daemon-session,forking,none", lanes=LANES)
+            wait_until(lambda: not self.strangers_to(gate), f"only its own live (seed {self.seed})")
+        self.assertEqual(self.stop(gate), 0)
+        self.wait_for_nobody()
+
+    def strangers_to(self, gate):
+        own = {seen.pid for seen in self.below(gate.process.pid)}
+        return [seen for seen in self.family() if seen.pid not in own]
+
     def test_a_lane_starts_anew_when_all_that_its_last_worker_had_is_gone(self):
         gate = self.family_gate("daemon-session", lanes=1, restart_delay_min="1ms")
         for deaths in range(1, 5):
-            last = [seen.pid for seen in self.family() if seen.pid != gate.process.pid]
-            self.assertEqual(len(last), 4)  # with the guard
+            last = self.pids("worker", "daemon", "session")
+            self.assertEqual(len(last), 3)
             kill((self.family("worker") if deaths % 2 else self.guards_of(gate))[0])
             wait_until(lambda: gate.lane(0)["restarts"] == deaths, "its lane starts anew")
             self.assertFalse(set(self.pids()) & set(last))

@@ -23,13 +23,18 @@ import time
 CROWD = 200
 
 
-def is_parent(name):
-    """Forks; true for the parent. Children are shown with this name."""
-    if os.fork() != 0:
-        return True
+def be_shown_as(name):
     with open("/proc/self/comm", "w") as comm:
         comm.write(name)
-    return False
+
+
+def is_parent(name):
+    """Forks; true for the parent. Children have this name from their first moment on."""
+    be_shown_as(name)
+    if os.fork() == 0:
+        return False
+    be_shown_as("worker")
+    return True
 
 
 def rest():
@@ -207,8 +212,7 @@ def main(port, lane, folder, token, habits):
     FOLDER = folder
     life = open(f"{folder}/{token}")
     fcntl.flock(life, fcntl.LOCK_SH)
-    with open("/proc/self/comm", "w") as comm:
-        comm.write("worker")
+    be_shown_as("worker")
     of_lanes = habits.split(",")
     own = of_lanes[int(lane) % len(of_lanes)].split("-")
     for habit in own:

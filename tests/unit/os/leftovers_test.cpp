@@ -1,0 +1,152 @@
+#include "os/leftovers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/os/sleeper.h"
+
+namespace turnpike {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+constexpr Duration patience = std::chrono::seconds(30);  // only a hang reaches it
+
+class Leftovers : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string pattern = testing::TempDir() + "tpXXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        base_ = pattern;
+        place_ = {pattern + "/root"};
+        take("dead");
+    }
+    void TearDown() override { fs::remove_all(base_); }
+
+    /// Until what is returned goes, a gate of that name lives.
+    RuntimeFolder take(std::string_view name) const {
+        auto folder = RuntimeFolder::take(place_, name);
+        if (!folder) throw std::runtime_error(folder.error());
+        return std::move(*folder);
+    }
+    [[nodiscard]] std::string folder(const std::string& name) const {
+        return place_.root + '/' + name;
+    }
+    [[nodiscard]] std::vector<std::string> marked(const std::string& name,
+                                                  const std::string& id = "0-0-abc") const {
+        return {"TURNPIKE_RUN=" + mark_of({.folder = folder(name), .id = id})};
+    }
+    void write_list(const std::string& text) const {
+        std::ofstream(folder("dead") + "/processes") << text;
+    }
+    [[nodiscard]] std::vector<pid_t> found(const OwnRun& own = {}) const {
+        std::vector<pid_t> pids;
+        for (const Leftover& leftover : find_leftovers(place_, own))
+            pids.push_back(leftover.id.pid);
+        return pids;
+    }
+
+    fs::path base_;
+    RuntimePlace place_;
+};
+
+std::string entry(const ProcessId& id) {
+    return "process " + std::to_string(id.pid) + ' ' + std::to_string(id.start) + '\n';
+}
+
+TEST_F(Leftovers, AreThoseWithTheMarkOfAFolderThatNobodyHolds) {
+    const Sleeper left(marked("dead"));
+    const Sleeper left_by_one_whose_folder_is_gone(marked("gone"));
+    const Sleeper without;
+    EXPECT_THAT(found(), UnorderedElementsAre(left.pid(), left_by_one_whose_folder_is_gone.pid()));
+}
+
+TEST_F(Leftovers, AreNotThoseOfALivingGate) {
+    const Sleeper others(marked("living"));
+    const RuntimeFolder living = take("living");
+    EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(Leftovers, AreNotThoseOfAGateThatLivesWithoutItsFolder) {
+    const Sleeper others(marked("gone", fresh_run_id(7)));  // this process is the gate
+    EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(Leftovers, InOurOwnFolderAreThoseOfEarlierRuns) {
+    const RuntimeFolder own = take("dead");
+    const OwnRun run{.folder = own.path(), .id = fresh_run_id(7)};
+    const Sleeper earlier(marked("dead"));
+    const Sleeper ours(marked("dead", run.id));
+    EXPECT_THAT(found(run), UnorderedElementsAre(earlier.pid()));
+}
+
+TEST_F(Leftovers, AreNotThoseWithMarksOfElsewhere) {
+    const Sleeper elsewhere({"TURNPIKE_RUN=/elsewhere/dead:0-0-abc"});
+    const Sleeper above({"TURNPIKE_RUN=" + place_.root + "/../dead:0-0-abc"});
+    const Sleeper deeper({"TURNPIKE_RUN=" + place_.root + "/dead/er:0-0-abc"});
+    const Sleeper without_id({"TURNPIKE_RUN=" + place_.root + "/dead"});
+    const Sleeper empty({"TURNPIKE_RUN="});
+    EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(Leftovers, AreThoseOfTheListByPidAndStart) {
+    const Sleeper listed;
+    const Sleeper other;
+    write_list(entry(listed.id()) + entry({.pid = other.pid(), .start = other.id().start + 1}));
+    EXPECT_THAT(found(), UnorderedElementsAre(listed.pid()));
+}
+
+TEST_F(Leftovers, AreNamedOnceHoweverTheyWereFound) {
+    const Sleeper both(marked("dead"));
+    write_list(entry(both.id()));
+    EXPECT_THAT(found(), UnorderedElementsAre(both.pid()));
+}
+
+TEST_F(Leftovers, AreNotThoseOfAListWhoseGateLives) {
+    const Sleeper listed;
+    write_known(folder("dead"), {.processes = {listed.id()}, .groups = {}});
+    EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(Leftovers, AreNotThoseOfAListOfAnotherBoot) {
+    const Sleeper listed;
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    write_list("boot 0123-4567\n" + entry(listed.id()));
+    EXPECT_THAT(found(), IsEmpty());
+    write_list("boot " + boot + '\n' + entry(listed.id()));
+    EXPECT_THAT(found(), UnorderedElementsAre(listed.pid()));
+}
+
+TEST_F(Leftovers, OfAListThatIsBrokenAreThoseThatCanBeRead) {
+    const Sleeper listed;
+    write_list("nonsense\nprocess\nprocess x y\n");
+    EXPECT_THAT(found(), IsEmpty());
+    write_list(entry(listed.id()) + "process 1");
+    EXPECT_THAT(found(), UnorderedElementsAre(listed.pid()));
+}
+
+TEST_F(Leftovers, AreEndedAndNobodyElseIs) {
+    const Sleeper left(marked("dead"));
+    const Sleeper listed;
+    const Sleeper innocent;
+    write_list(entry(listed.id()));
+    EXPECT_THAT(end_leftovers(place_, {}, patience), IsEmpty());
+    EXPECT_TRUE(left.is_killed());
+    EXPECT_TRUE(listed.is_killed());
+    EXPECT_FALSE(innocent.is_killed());
+}
+
+TEST_F(Leftovers, ThatAreNotThereTakeNoTime) {
+    EXPECT_THAT(end_leftovers({base_ / "nowhere"}, {}, patience), IsEmpty());
+}
+
+}  // namespace
+}  // namespace turnpike
