@@ -15,6 +15,7 @@ namespace {
 
 constexpr Duration look_every = 250ms;     // at what clients do not do
 constexpr int steps_per_turn = 64;         // before the clock is read again
+constexpr Duration disk_patience = 2s;     // at the end, with what waits to be written
 constexpr Duration last_patience = 200ms;  // after the second signal
 
 std::uint64_t random_bits() {
@@ -103,6 +104,7 @@ Supervisor::Site House::site() {
             .driver = ground_.driver,
             .folder = ground_.run.folder,
             .mark = mark_of(ground_.run),
+            .log_disk = log_disk_,
             .logs = in_state(ground_, "lanes"),
             .environment = own_environment(),
             .open_files = ground_.files.before,
@@ -150,7 +152,7 @@ void House::carry_out(const Action& action) {
 void House::keep_report(CrashReport report) {
     News::Crash crash{.lane = report.lane, .trouble = lanes_[report.lane].trouble, .report = {}};
     if (config_.crashes.keep == 0) return news_.tell(crash);
-    background_.run(
+    log_disk_.run(
         [folder = in_state(ground_, "crashes"), keep = config_.crashes.keep,
          report = std::move(report)]() mutable {
             report.oom_line = oom_line_about(report.pid, report.lived);
@@ -209,6 +211,11 @@ void House::serve() {
         clock_.forget();
     }
     ground_.log->flush();
+    const Instant give_up_at = later(clock_.now(), disk_patience);
+    while (hangs() && clock_.now() < give_up_at) {
+        loop_.run_one_for(look_every);
+        clock_.forget();
+    }
     news_.stopped();
 }
 

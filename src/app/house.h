@@ -50,7 +50,9 @@ public:
     void serve();
     [[nodiscard]] const std::string& url() const { return news_.url(); }
     /// Some thread will not come back, and nothing can be done about it.
-    [[nodiscard]] bool hangs() const { return supervisor_ && supervisor_->hangs(); }
+    [[nodiscard]] bool hangs() const {
+        return background_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
+    }
 
 private:
     void carry_out(const Action& action);
@@ -76,6 +78,7 @@ private:
     News news_;
     Exchanges exchanges_;
     Background background_{loop_, "tp-disk"};
+    Background log_disk_{loop_, "tp-lanes"};  // a folder of logs that hangs holds nobody else up
     const Store store_;
     std::optional<Gate> gate_;
     std::optional<Supervisor> supervisor_;

@@ -1,5 +1,7 @@
 // `turnpike up`: finds out what there is to serve on, makes sure that nothing of an earlier run is in
 // the way, and serves until told to stop.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -71,6 +73,29 @@ std::uint64_t random_bits() {
     return bits;
 }
 
+/// The folder of logs and crash reports, as long as the lock is held; empty: there is none.
+struct Kept {
+    std::string folder;
+    UniqueFd lock;
+};
+
+/// Gates of one name with different runtime folders (a login, a cron job) may share it.
+Kept take_kept(const std::string& name) {
+    const auto folder = state_folder(name);
+    if (!folder) {
+        advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n", folder.error()));
+        return {};
+    }
+    UniqueFd lock(::open((*folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0)
+        return {.folder = *folder, .lock = std::move(lock)};
+    advise(
+        fmt::format("turnpike: no logs or crash reports are kept: another gate uses {}; choose "
+                    "another --name\n",
+                    *folder));
+    return {};
+}
+
 /// What a gate that was killed could not end itself.
 void end_what_is_left(const OwnRun& run) {
     constexpr Duration patience = 2s;
@@ -133,9 +158,7 @@ int run(const UpCommand& command) {
     const OwnRun own{.folder = folder->path(), .id = fresh_run_id(random_bits())};
     end_what_is_left(own);
     tell_about_gpus(*checked, driver);
-    const auto state = state_folder(command.name);
-    if (!state)
-        advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n", state.error()));
+    const Kept kept = take_kept(command.name);
     auto log =
         LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
     if (!log) return complain(log.error());
@@ -149,7 +172,7 @@ int run(const UpCommand& command) {
                        .log = *std::move(log),
                        .folder = *std::move(folder),
                        .run = own,
-                       .state = state.value_or(""),
+                       .state = kept.folder,
                        .keys = *keys,
                        .files = files});
     if (const auto problem = house.open()) return complain(*problem);

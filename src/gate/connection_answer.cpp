@@ -113,7 +113,7 @@ void Connection::note_problem(const Objection& objection) {
     std::string detail(slug_of(objection.problem));
     if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
     if (exchange_ != nullptr && !exchange_->last_words.empty())
-        detail.append("; its last output: ").append(exchange_->last_words);
+        detail.append(last_output_mark).append(exchange_->last_words);
     record_.detail.assign(detail);
 }
 

@@ -40,7 +40,7 @@ const JobRecord* visible_job(const OwnRequest& request) {
 OwnAnswered job(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return refuse(Problem::no_job);
-    return OwnAnswer{.body = job_page(request.sights, *record)};
+    return OwnAnswer{.body = job_page(request.sights, *record, request.caller)};
 }
 
 OwnAnswered cancel(const OwnRequest& request) {

@@ -47,18 +47,25 @@ void append_usual(JsonWriter& json, const PoolView& pool) {
 }
 
 /// What its lanes run.
-std::string model_of(const PoolConfig& pool) {
-    if (pool.is_started()) return pool.worker.command;
+std::string model_of(const PoolConfig& pool, const Caller& caller) {
+    if (pool.is_started()) return caller.is_admin ? pool.worker.command : "started by Turnpike";
     return fmt::format("attached: {} worker{}", pool.attach.size(),
                        pool.attach.size() == 1 ? "" : "s");
 }
 
-void append_pool(JsonWriter& json, const Sights& sights, const View& view, const PoolView& pool) {
+struct Seen {
+    const Sights& sights;
+    const View& view;
+    const Caller& caller;
+};
+
+void append_pool(JsonWriter& json, const Seen& seen, const PoolView& pool) {
+    const auto& [sights, view, caller] = seen;
     const PoolConfig& config = sights.config.pools[pool.pool.value];
     const bool ready = is_ready(view, pool.pool);
     json.open_object();
     json.member("pool", config.name);
-    json.member("model", model_of(config));
+    json.member("model", model_of(config, caller));
     json.member("ready", ready);
     json.member("generation", pool.good.value);
     json.member("proof", proof_state(config, pool, ready));
@@ -128,13 +135,20 @@ bool comes_up(LaneState state) {
 }
 
 /// What is known of its worker. Its output is for admins: nobody knows what it prints.
+/// "exit code 1: what it printed": the output of workers is for admins.
+std::string_view without_output(std::string_view trouble) {
+    return trouble.substr(0, trouble.find(": "));
+}
+
 void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
                    const Caller& caller) {
     const LaneFacts& facts = sights.lanes[lane.lane.value];
     json.text_or_null("worker", facts.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
-    json.text_or_null("trouble", serves(lane.state) ? std::string_view() : facts.trouble);
+    json.text_or_null("trouble", serves(lane.state) ? std::string_view()
+                                 : caller.is_admin  ? std::string_view(facts.trouble)
+                                                    : without_output(facts.trouble));
     json.text_or_null(
         "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
     json.key("start"), append_start(json, facts.start);
@@ -185,7 +199,10 @@ bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record
     return true;
 }
 
-void append_ended(JsonWriter& json, const JobRecord& record) {
+void append_ended(JsonWriter& json, JobRecord record, const Caller& caller) {
+    const std::string_view detail = record.detail.view();
+    if (!caller.is_admin)
+        record.detail.assign(std::string(detail.substr(0, detail.find(last_output_mark))));
     std::string line;
     append_json_line(line, record);
     line.pop_back();  // its newline
@@ -208,7 +225,7 @@ std::string status_page(const Sights& sights, const Caller& caller) {
     json.member("shutting_down", view.shutting_down);
     json.member("bytes_held", view.bytes_held.count);
     json.key("pools"), json.open_array();
-    for (const PoolView& pool : view.pools) append_pool(json, sights, view, pool);
+    for (const PoolView& pool : view.pools) append_pool(json, {sights, view, caller}, pool);
     json.close_array();
     json.key("lanes"), json.open_array();
     const std::vector<std::string> jobs = running_jobs(sights, view, caller);
@@ -234,10 +251,10 @@ bool may_see(const Caller& caller, const JobRecord& record) {
     return caller.is_admin || (caller.key != nullptr && caller.key->name == record.key.view());
 }
 
-std::string job_page(const Sights& sights, const JobRecord& record) {
+std::string job_page(const Sights& sights, const JobRecord& record, const Caller& caller) {
     std::string page;
     JsonWriter json(page);
-    if (!append_live(json, sights, record)) append_ended(json, record);
+    if (!append_live(json, sights, record)) append_ended(json, record, caller);
     return page + "\n";
 }
 
@@ -256,7 +273,7 @@ std::string jobs_page(const Sights& sights, const Caller& caller) {
     listed = 0;
     for (std::size_t i = 0; i < sights.recent.size() && listed < listed_max; ++i) {
         if (!may_see(caller, sights.recent.newest(i))) continue;
-        append_ended(json, sights.recent.newest(i));
+        append_ended(json, sights.recent.newest(i), caller);
         ++listed;
     }
     json.close_array();

@@ -10,7 +10,7 @@ namespace turnpike {
 
 std::string status_page(const Sights& sights, const Caller& caller);
 std::string jobs_page(const Sights& sights, const Caller& caller);
-std::string job_page(const Sights& sights, const JobRecord& record);
+std::string job_page(const Sights& sights, const JobRecord& record, const Caller& caller);
 
 /// A sentence for each pool in which no lane serves; empty: all are ready.
 std::string pools_not_ready(const Sights& sights);

@@ -32,8 +32,16 @@ Background::~Background() {
     thread_->thread.join();
 }
 
-void Background::submit(Work work) { asio::post(thread_->work, std::move(work)); }
+void Background::submit(Work work) {
+    ++under_way_;
+    asio::post(thread_->work, std::move(work));
+}
 
-void Background::come_back(Work then) { asio::post(thread_->loop, std::move(then)); }
+void Background::come_back(Work then) {
+    asio::post(thread_->loop, [this, then = std::move(then)]() mutable {
+        --under_way_;
+        then();
+    });
+}
 
 }  // namespace turnpike

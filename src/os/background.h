@@ -4,6 +4,7 @@
 //   background.run([file, bytes] { return write(file, bytes); }, [this](bool ok) { … });
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -34,12 +35,16 @@ public:
         });
     }
 
+    /// Some work has not come back. Asked on the loop.
+    [[nodiscard]] bool is_busy() const { return under_way_ > 0; }
+
 private:
     void submit(Work work);
     void come_back(Work then);
 
     struct Thread;
     std::unique_ptr<Thread> thread_;
+    std::uint64_t under_way_ = 0;  // of the loop
 };
 
 }  // namespace turnpike

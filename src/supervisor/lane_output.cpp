@@ -145,6 +145,7 @@ void LaneOutput::queue(std::string_view line) {
 void LaneOutput::write() {
     if (in_flight_ > 0 || waiting_.empty()) return;
     in_flight_ = waiting_.size();
+    sent_at_ = around_.clock.now();
     around_.disk.run(
         [file = file_, text = std::exchange(waiting_, {})] { return file->write(text); },
         [this, weak = std::weak_ptr(lives_)](Outcome outcome) {
@@ -171,6 +172,15 @@ void LaneOutput::go_on() {
     for (const PipePtr& pipe : pipes_) listen(pipe);
 }
 
+std::string LaneOutput::disk_trouble() const {
+    return fmt::format("the disk does not take the log {}", file_->where.path);
+}
+
+std::string LaneOutput::problem() const {
+    const bool is_slow = in_flight_ > 0 && around_.clock.now() - sent_at_ > disk_patience;
+    return problem_.empty() && is_slow ? disk_trouble() : problem_;
+}
+
 void LaneOutput::wait_for_disk() {
     if (std::exchange(is_pausing_, true)) return;
     patience_.expires_after(disk_patience);
@@ -178,8 +188,7 @@ void LaneOutput::wait_for_disk() {
         if (error || weak.expired() || !is_pausing_) return;
         if (asio::steady_timer::clock_type::now() < patience_.expiry())
             return;  // an earlier wait's
-        problem_ =
-            fmt::format("the disk does not take the log {}: text is left out", file_->where.path);
+        problem_ = fmt::format("{}: text is left out", disk_trouble());
         is_hanging_ = true;
         waiting_.clear();
         go_on();

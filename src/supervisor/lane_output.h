@@ -63,7 +63,7 @@ public:
     /// Pipes that are open.
     [[nodiscard]] std::size_t pipes() const { return pipes_.size(); }
     /// Why text did not get into the file; empty: it does.
-    [[nodiscard]] const std::string& problem() const { return problem_; }
+    [[nodiscard]] std::string problem() const;
 
 private:
     struct Pipe {
@@ -91,6 +91,7 @@ private:
     void written(Outcome outcome);
     void go_on();
     void wait_for_disk();
+    [[nodiscard]] std::string disk_trouble() const;
     [[nodiscard]] bool is_full() const {
         return !is_hanging_ && waiting_.size() + in_flight_ > waiting_max;
     }
@@ -101,7 +102,8 @@ private:
     std::vector<PipePtr> pipes_;
     std::shared_ptr<File> file_;  // only the helper thread looks into it
     std::string waiting_;         // whole lines
-    std::size_t in_flight_ = 0;   // bytes of the batch that is being written
+    std::size_t in_flight_ = 0;   // bytes of the batch that is being written …
+    Instant sent_at_{};           // … since then
     std::string problem_;
     boost::asio::steady_timer patience_;
     bool is_pausing_ = false;  // pipes are not read

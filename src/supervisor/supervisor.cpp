@@ -57,7 +57,7 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
         const LogConfig& log = site_.config.log;
         outputs_.back() = std::make_unique<LaneOutput>(
             LaneOutput::Surroundings{.loop = surroundings_.loop,
-                                     .disk = surroundings_.background,
+                                     .disk = site_.log_disk,
                                      .clock = surroundings_.clock,
                                      .on_output =
                                          [this, lane] {

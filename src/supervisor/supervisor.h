@@ -31,6 +31,7 @@ public:
         std::optional<GpuDriver> driver;       // none: there is no GPU
         std::string folder;                    // the runtime folder
         std::string mark;                      // TURNPIKE_RUN
+        Background& log_disk;                  // a thread that only logs wait for
         std::string logs;                      // the folder of the lanes' logs; empty: none
         std::vector<std::string> environment;  // of `up`
         std::uint64_t open_files = 0;          // soft limit of workers

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -35,6 +36,9 @@ struct JobRecord {
     EndReason reason = EndReason::answered;
     Text<240> detail;  // what went wrong, if the gate had to say it: "poison: the connection …"
 };
+
+/// In a record's detail: what follows was printed by a worker, and is for admins.
+inline constexpr std::string_view last_output_mark = "; its last output: ";
 
 struct JobStart {
     Text<24> id;

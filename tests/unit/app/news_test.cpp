@@ -60,11 +60,13 @@ TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
     desk.report(0, LaneState::backoff, Reason::exited);
-    desk.lanes[0].last_exit = "killed by SIGKILL";
+    desk.news.tell(
+        News::Crash{.lane = 0, .trouble = "killed by \x1b[31mSIGKILL", .report = "id-1"});
     desk.lanes[0].started_at = desk.clock.now() - 100ms;
     desk.report(0, LaneState::busy);
     EXPECT_EQ(desk.said(),
-              "turnpike: lane 0 started anew: killed by SIGKILL\n"
+              "turnpike: lane 0: its worker died: killed by ?[31mSIGKILL; more: turnpike crashes "
+              "id-1\n"
               "turnpike: lane 0 serves after 100 ms\n");
     EXPECT_THAT(desk.said(), IsEmpty());
 }
