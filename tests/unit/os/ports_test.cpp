@@ -89,6 +89,8 @@ private:
     pid_t pid_;
 };
 
+PortSight sight_of(std::uint16_t port, pid_t root) { return look_at_port(port, root); }
+
 TEST(ChosenPort, IsNoneThatSomebodyHas) {
     const auto first = choose_port({}, 4711);
     ASSERT_TRUE(first);
@@ -133,7 +135,7 @@ TEST(PortSight, OfAPortOnWhichNobodyListens) {
     const Listener silent(Ears::shut);
     ASSERT_TRUE(silent.is_there());
     const Sleeper sleeper;
-    const PortSight sight = look_at_port(silent.port(), sleeper.pid());
+    const PortSight sight = sight_of(silent.port(), sleeper.pid());
     EXPECT_EQ(sight.holder, Holder::nobody);
     EXPECT_THAT(sight.stranger, IsEmpty());
     EXPECT_THAT(sight.instead, IsEmpty());
@@ -143,7 +145,7 @@ TEST(PortSight, OfAProcessBelow) {
     const Listener listener;
     ASSERT_TRUE(listener.is_there());
     const Heir heir({listener.fd()});
-    const PortSight sight = look_at_port(listener.port(), ::getpid());
+    const PortSight sight = sight_of(listener.port(), ::getpid());
     EXPECT_EQ(sight.holder, Holder::tree);
     EXPECT_EQ(sight.protocol, Protocol::ipv4);
 }
@@ -152,7 +154,7 @@ TEST(PortSight, OfAProcessBelowThatSpeaksIPv6Only) {
     const Listener listener(Listener::V6{});
     if (!listener.is_there()) GTEST_SKIP() << "no IPv6 here";
     const Heir heir({listener.fd()});
-    const PortSight sight = look_at_port(listener.port(), ::getpid());
+    const PortSight sight = sight_of(listener.port(), ::getpid());
     EXPECT_EQ(sight.holder, Holder::tree);
     EXPECT_EQ(sight.protocol, Protocol::ipv6);
 }
@@ -163,7 +165,7 @@ TEST(PortSight, OfAProcessBelowThatSpeaksBothIsIPv4) {
     const Listener v4(Ears::open, v6.port());
     if (!v4.is_there()) GTEST_SKIP() << "somebody else has the same port";
     const Heir heir({v6.fd(), v4.fd()});
-    const PortSight sight = look_at_port(v4.port(), ::getpid());
+    const PortSight sight = sight_of(v4.port(), ::getpid());
     EXPECT_EQ(sight.holder, Holder::tree);
     EXPECT_EQ(sight.protocol, Protocol::ipv4);
 }
@@ -172,7 +174,7 @@ TEST(PortSight, OfAStrangerHasItsName) {
     const Listener listener;
     ASSERT_TRUE(listener.is_there());
     const Sleeper sleeper;
-    const PortSight sight = look_at_port(listener.port(), sleeper.pid());
+    const PortSight sight = sight_of(listener.port(), sleeper.pid());
     EXPECT_EQ(sight.holder, Holder::stranger);
     EXPECT_THAT(sight.stranger, HasSubstr("(pid " + std::to_string(::getpid()) + ')'));
     EXPECT_THAT(sight.stranger, testing::StartsWith(read_process(::getpid())->name));
@@ -183,7 +185,7 @@ TEST(PortSight, TellsWhereTheTreeListensInstead) {
     const Listener elsewhere;
     ASSERT_TRUE(silent.is_there() && elsewhere.is_there());
     const Heir heir({elsewhere.fd()});
-    const PortSight sight = look_at_port(silent.port(), ::getpid());
+    const PortSight sight = sight_of(silent.port(), ::getpid());
     EXPECT_EQ(sight.holder, Holder::nobody);
     EXPECT_THAT(sight.instead, Contains(elsewhere.port()));
 }
