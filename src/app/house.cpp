@@ -15,6 +15,7 @@ namespace {
 
 constexpr Duration look_every = 250ms;     // at what clients do not do
 constexpr int steps_per_turn = 64;         // before the clock is read again
+constexpr Duration touch_every = 1h;       // the runtime folder
 constexpr Duration disk_patience = 2s;     // at the end, with what waits to be written
 constexpr Duration last_patience = 200ms;  // after the second signal
 
@@ -162,6 +163,7 @@ void House::keep_report(CrashReport report) {
         },
         [this, crash = std::move(crash)](CrashShelf::Stored stored) mutable {
             crash.report = stored.crash.id;
+            crash_problem_ = std::move(stored.problem);
             news_.tell(crash);
             crashes_.add(std::move(stored.crash));
         });
@@ -186,8 +188,13 @@ void House::look_now_and_then() {
     look_timer_.async_wait([this](boost::system::error_code error) {
         if (error) return;
         gate_->look();
+        if (clock_.now() - touched_at_ > touch_every) {
+            touched_at_ = clock_.now();
+            ground_.folder.touch();
+        }
+        const std::string log_problem = supervisor_->log_problem();
         news_.look({.job_log = ground_.log->problem(),
-                    .lane_logs = supervisor_->log_problem(),
+                    .lane_logs = log_problem.empty() ? crash_problem_ : log_problem,
                     .keys = keys_.problem()});
         look_now_and_then();
     });

@@ -85,6 +85,8 @@ private:
     boost::asio::signal_set signals_;
     boost::asio::steady_timer look_timer_;
     int signals_seen_ = 0;
+    std::string crash_problem_;  // why the latest report is not on the disk; empty: it is
+    Instant touched_at_{};
     Instant leave_by_ = never;
     bool is_leaving_ = false;
 };

@@ -146,6 +146,7 @@ void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
     json.text_or_null("worker", facts.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
+    json.text_or_null("remark", facts.remark);
     json.text_or_null("trouble", serves(lane.state) ? std::string_view()
                                  : caller.is_admin  ? std::string_view(facts.trouble)
                                                     : without_output(facts.trouble));

@@ -109,6 +109,7 @@ private:
     WallClock::time_point killing_since_;
     bool told_stuck_ = false;
     GuardReport last_;  // gathers the pids
+    std::uint32_t others_ended_ = 0;
 };
 
 /// Signals for the gate's group, or from somebody who stops a whole service at once, are not for us:
@@ -196,8 +197,10 @@ void Guard::reap() {
 }
 
 void Guard::child_ended(const siginfo_t& child, const rusage& used) {
-    last_.pids[last_.pid_count++ % GuardReport::pids_max] = child.si_pid;
-    if (child.si_pid != worker_) return;
+    // The worker's own has the first place, the latest others have the rest.
+    const bool is_worker = child.si_pid == worker_;
+    last_.pids[is_worker ? 0 : 1 + others_ended_++ % (GuardReport::pids_max - 1)] = child.si_pid;
+    if (!is_worker) return;
     worker_ = 0;
     report({.kind = GuardReport::Kind::exited,
             .code = child.si_code,
@@ -239,7 +242,7 @@ void Guard::tell_stuck(std::span<const ProcessFacts> left) {
 void Guard::end() {
     if (!orders_.cgroup.empty()) remove_cgroup(orders_.cgroup);
     last_.kind = GuardReport::Kind::gone;
-    last_.pid_count = std::min<std::uint32_t>(last_.pid_count, GuardReport::pids_max);
+    last_.pid_count = std::min<std::uint32_t>(1 + others_ended_, GuardReport::pids_max);
     report(last_);
     is_over_ = true;
 }

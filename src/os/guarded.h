@@ -49,6 +49,8 @@ public:
     void abandon();
 
     [[nodiscard]] pid_t guard() const { return guard_; }
+    /// With its whole tree.
+    [[nodiscard]] bool is_gone() const { return is_gone_; }
 
 private:
     using Socket = boost::asio::generic::seq_packet_protocol::socket;

@@ -86,7 +86,7 @@ std::vector<std::string> folders_in(const RuntimePlace& place) {
     return folders;
 }
 
-/// By folder: each is looked at while its lock is ours, or nobody's.
+/// By the mark in their environment.
 std::vector<Leftover> marked(const RuntimePlace& place) {
     std::vector<Leftover> found;
     for (const ProcessFacts& process : list_processes()) {

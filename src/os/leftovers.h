@@ -25,14 +25,16 @@ struct Leftover {
     std::string command;  // for people
 };
 
-/// Of gates of this user, in any folder of the place that nobody holds. `own`: a folder that we hold
-/// (empty: none), `run` the number of this run: others' marks there are leftovers, too.
+/// The run that this gate is.
 struct OwnRun {
-    std::string folder;
+    std::string folder;  // which we hold; empty: none
     std::string id;
 };
 /// PID-START-RANDOM, of this process.
 [[nodiscard]] std::string fresh_run_id(std::uint64_t random);
+
+/// Of gates of this user, in any folder of the place that nobody holds; in our own folder, of every
+/// run but ours.
 [[nodiscard]] std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& own);
 
 /// Kills them, and what they start meanwhile, until none is found any more; those that are still there

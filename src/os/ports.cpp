@@ -11,7 +11,6 @@
 #include <charconv>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string_view>
 
 #include "os/file.h"
@@ -28,6 +27,7 @@ struct Listener {
     Protocol protocol = Protocol::ipv4;
     std::uint16_t port = 0;
     Inode inode = 0;
+    bool is_loopback = false;
 };
 
 /// Below the ports that the system gives to connections; above them, where these begin early.
@@ -57,22 +57,40 @@ bool is_free(std::uint16_t port) {
            ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
+std::string_view next_word(std::string_view& line) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    const std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(word.size());
+    return word;
+}
+
+/// Addresses are written as words of the machine's byte order: 127.0.0.1 is 0100007F on ours.
+bool is_loopback(std::string_view local, Protocol protocol) {
+    if (protocol == Protocol::ipv4) return local.substr(6).starts_with("7F:");
+    const bool is_mapped = local.starts_with("0000000000000000FFFF0000");
+    return local.starts_with("00000000000000000000000001000000:") ||
+           (is_mapped && local.substr(30).starts_with("7F:"));
+}
+
 /// Lines such as "0: 0100007F:1F90 00000000:0000 0A …inode…"; 0A is LISTEN.
 void append_listeners(const char* path, Protocol protocol, std::vector<Listener>& listeners) {
-    constexpr int inode_word = 9;
+    constexpr int words_before_inode = 5;
     std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    while (std::getline(file, line)) {
-        std::istringstream words(line);
-        std::string number, local, remote, state, word;
-        words >> number >> local >> remote >> state;
-        if (state != "0A") continue;
+    std::string text;
+    std::getline(file, text);
+    while (std::getline(file, text)) {
+        std::string_view line = text;
+        next_word(line);
+        const std::string_view local = next_word(line);
+        next_word(line);
+        if (next_word(line) != "0A") continue;
         Listener listener{.protocol = protocol};
-        const std::string_view port = std::string_view(local).substr(local.rfind(':') + 1);
+        const std::string_view port = local.substr(local.rfind(':') + 1);
+        listener.is_loopback = is_loopback(local, protocol);
         std::from_chars(port.data(), port.data() + port.size(), listener.port, 16);
-        for (int i = 4; i < inode_word; ++i) words >> word;
-        words >> listener.inode;
+        for (int i = 0; i < words_before_inode; ++i) next_word(line);
+        const std::string_view inode = next_word(line);
+        std::from_chars(inode.data(), inode.data() + inode.size(), listener.inode);
         listeners.push_back(listener);
     }
 }
@@ -125,8 +143,10 @@ std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
     return std::nullopt;
 }
 
-PortSight look_at_port(std::uint16_t port, pid_t root) {
+PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look) {
     const std::vector<Listener> listeners = all_listeners();
+    const bool is_taken = std::ranges::find(listeners, port, &Listener::port) != listeners.end();
+    if (!is_taken && look == PortLook::quick) return {};
     const std::vector<ProcessFacts> all = list_processes();
     std::set<Inode> ours;
     for (const ProcessFacts& process : descendants_of(root, all))
@@ -137,6 +157,7 @@ PortSight look_at_port(std::uint16_t port, pid_t root) {
         if (listener.port != port) {
             if (is_ours) sight.instead.push_back(listener.port);
         } else if (is_ours && sight.holder == PortSight::Holder::nobody) {
+            sight.is_exposed = !listener.is_loopback;
             sight.holder = PortSight::Holder::tree;
             sight.protocol = listener.protocol;  // IPv4 comes first
         } else if (!is_ours) {

@@ -22,11 +22,17 @@ struct PortSight {
     enum class Protocol : std::uint8_t { ipv4, ipv6 };
     Holder holder = Holder::nobody;
     Protocol protocol = Protocol::ipv4;  // with tree: by which it is reached; v4 if by both
+    bool is_exposed = false;             // with tree: to other machines
     std::string stranger;                // "nginx (pid 812)"; "another process" if it is hidden
     std::vector<std::uint16_t> instead;  // with nobody: where the tree listens otherwise
 };
 
+enum class PortLook : std::uint8_t {
+    quick,     // looks through processes only if somebody listens there
+    thorough,  // also where the tree listens instead
+};
+
 /// Who listens on the port: a process below `root`, or somebody else? Slow.
-[[nodiscard]] PortSight look_at_port(std::uint16_t port, pid_t root);
+[[nodiscard]] PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look);
 
 }  // namespace turnpike

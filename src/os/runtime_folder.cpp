@@ -169,9 +169,15 @@ RuntimeFolder::RuntimeFolder(std::string path, UniqueFd folder, UniqueFd lock)
 
 RuntimeFolder::~RuntimeFolder() {
     if (!lock_ || owner_ != ::getpid()) return;
-    ::unlinkat(folder_.get(), socket_file, 0);
+    if (is_in_place(folder_.get(), lock_.get()))  // else it may be another gate's by now
+        ::unlinkat(folder_.get(), socket_file, 0);
     std::ignore = ::ftruncate(lock_.get(), 0);
     ::flock(lock_.get(), LOCK_UN);  // also of what a child inherited
+}
+
+void RuntimeFolder::touch() const {
+    ::futimens(lock_.get(), nullptr);
+    ::futimens(folder_.get(), nullptr);
 }
 
 std::string RuntimeFolder::path_of(std::string_view file) const {

@@ -44,6 +44,8 @@ public:
     ~RuntimeFolder();
 
     [[nodiscard]] const std::string& path() const { return path_; }
+    /// Now and then, for those who clean up what nobody has touched for days.
+    void touch() const;
     /// The full path of a file in it, such as "socket".
     [[nodiscard]] std::string path_of(std::string_view file) const;
 

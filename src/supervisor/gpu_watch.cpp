@@ -6,6 +6,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "os/process.h"
+
 namespace turnpike {
 namespace {
 
@@ -15,7 +17,8 @@ constexpr Duration answer_patience = 1s;
 
 bool holds(const GpuSight& sight, const std::vector<pid_t>& pids) {
     return std::ranges::any_of(sight.processes, [&](const GpuProcess& process) {
-        return std::ranges::find(pids, process.pid) != pids.end();
+        return std::ranges::find(pids, process.pid) != pids.end() &&
+               !read_process(static_cast<pid_t>(process.pid));
     });
 }
 

@@ -1,9 +1,7 @@
 #include "supervisor/stacks.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -12,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "os/process.h"
-#include "os/spawn.h"
 
 namespace turnpike {
 namespace {
@@ -40,35 +37,37 @@ bool is_python(pid_t pid) {
     return !error && program.filename().string().starts_with("python");
 }
 
+/// What becomes of it is seen in the log.
+GuardedUser nobody() {
+    return {.started = [](const ProcessId&) {},
+            .exited = [](const WorkerEnd&) {},
+            .stuck = [](const std::string&) {},
+            .gone = [](const std::vector<pid_t>&) {}};
+}
+
 }  // namespace
 
-std::optional<std::string> dump_stacks(const StackDump& dump, Children& children,
-                                       LaneOutput& output) {
+std::expected<std::shared_ptr<Guarded>, std::string> dump_stacks(const StackDump& dump) {
     if (!is_on_path("py-spy", dump.environment))
-        return "py-spy is not installed: pip install py-spy, and start Turnpike with it on the "
-               "PATH";
+        return std::unexpected(
+            "py-spy is not installed: pip install py-spy, and start Turnpike with it on the PATH");
     std::vector<pid_t> pids;
     const std::vector<ProcessFacts> all = list_processes();
     for (const ProcessFacts& process : descendants_of(dump.root, all))
         if (pids.size() < processes_max && is_python(process.id.pid))
             pids.push_back(process.id.pid);
-    if (pids.empty()) return "no Python process runs on this lane";
-    int ends[2] = {-1, -1};
-    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (!nothing || ::pipe2(ends, O_CLOEXEC) != 0) return "no pipe could be made";
-    UniqueFd reads(ends[0]);
-    const UniqueFd writes(ends[1]);
-    const std::string command =
-        fmt::format("for pid in {}; do timeout 10 py-spy dump --pid $pid; done; echo end of stacks",
-                    fmt::join(pids, " "));
-    const auto pid = spawn({.program = "/bin/sh",
-                            .arguments = {"sh", "-c", command},
-                            .environment = dump.environment,
-                            .descriptors = {nothing.get(), writes.get(), writes.get()}});
-    if (!pid) return fmt::format("py-spy can't be run: {}", std::strerror(pid.error()));
-    children.watch(*pid, [](const ExitStatus&) {});
-    output.attach(std::move(reads), LogStream::stacks);
-    return std::nullopt;
+    if (pids.empty()) return std::unexpected("no Python process runs on this lane");
+    const GuardOrders orders{
+        .label = "stacks",
+        .command = fmt::format(
+            "for pid in {}; do timeout 10 py-spy dump --pid $pid; done; echo end of stacks",
+            fmt::join(pids, " "))};
+    auto guarded = std::make_shared<Guarded>(dump.loop, dump.children, nobody());
+    auto output = guarded->start(orders, dump.environment);
+    if (!output) return std::unexpected(std::move(output.error()));
+    dump.output.attach(std::move(output->out), LogStream::stacks);
+    dump.output.attach(std::move(output->err), LogStream::stacks);
+    return guarded;
 }
 
 }  // namespace turnpike

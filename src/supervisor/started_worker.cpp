@@ -21,9 +21,13 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration look_every = 50ms;       // at its port, until it listens
-constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
-constexpr Duration exit_delay = 250ms;      // how long news of an exit may take after a link broke
+constexpr Duration look_every = 50ms;  // at its port, until it listens …
+constexpr Duration look_often_for = 10s;
+constexpr Duration look_seldom_every = 250ms;     // … if it takes long
+constexpr std::uint32_t looks_per_thorough = 10;  // that also tell where it listens instead …
+constexpr std::uint32_t first_thorough = 3;       // … beginning with this one
+constexpr Duration progress_every = 250ms;        // how often output renews load_timeout
+constexpr Duration exit_delay = 250ms;  // how long news of an exit may take after a link broke
 constexpr std::size_t socket_path_max = 107;
 
 }  // namespace
@@ -54,8 +58,8 @@ void StartedWorker::start() {
     if (premises_.cgroup_home)
         group_ = make_cgroup(
             *premises_.cgroup_home,
-            fmt::format("turnpike-{}-{}-{}", ::getpid(),
-                        premises_.mark.substr(premises_.mark.rfind(':') + 1), premises_.starts));
+            fmt::format("turnpike-{}-{}", premises_.mark.substr(premises_.mark.rfind(':') + 1),
+                        premises_.starts));
     guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, user());
     auto output = guarded_->start({.label = fmt::format("lane {}", lane_.value),
                                    .open_files = premises_.open_files,
@@ -119,6 +123,7 @@ void StartedWorker::started(const ProcessId& process) {
     LaneFacts& lane = facts();
     lane.pid = process.pid;
     lane.start.spawn = started_at_ - asked_at_;
+    note("");  // of the one before
     output_.remark(fmt::format("started, pid {}: {}", process.pid, command_));
     known_ = {process};
     if (const auto guard = read_process(guarded_->guard())) known_.push_back(guard->id);
@@ -132,24 +137,35 @@ void StartedWorker::come_up() {
     if (state_ != State::coming) return;
     if (listens_at_ != never) return knock();
     if (port_ == 0) return ::access(socket_path_.c_str(), F_OK) == 0 ? listens() : look_later();
-    premises_.process_table.run(
-        [port = port_, guard = guarded_->guard()] { return look_at_port(port, guard); },
-        [this, stays = self()](const PortSight& sight) { port_seen(sight); });
+    const PortLook look =
+        looks_++ % looks_per_thorough == first_thorough ? PortLook::thorough : PortLook::quick;
+    premises_.process_table.run([port = port_, guard = guarded_->guard(),
+                                 look] { return std::pair(look_at_port(port, guard, look), look); },
+                                [this, stays = self()](const std::pair<PortSight, PortLook>& seen) {
+                                    port_seen(seen.first, seen.second);
+                                });
 }
 
 void StartedWorker::look_later() {
-    after(look_every, [this] { come_up(); });
+    const bool is_early = around_.clock.now() - started_at_ < look_often_for;
+    after(is_early ? look_every : look_seldom_every, [this] { come_up(); });
 }
 
-void StartedWorker::port_seen(const PortSight& sight) {
+void StartedWorker::port_seen(const PortSight& sight, PortLook look) {
     if (state_ != State::coming) return;
     switch (sight.holder) {
-        case PortSight::Holder::tree: return reached_by(sight.protocol);
+        case PortSight::Holder::tree:
+            facts().remark = sight.is_exposed
+                                 ? "its worker listens on every address, so that other machines "
+                                   "reach it past the gate: add --host 127.0.0.1 to its command"
+                                 : "";
+            return reached_by(sight.protocol);
         case PortSight::Holder::stranger:
             note(fmt::format("{} listens on its port {}, and its worker did not start that",
                              sight.stranger, port_));
             break;
         case PortSight::Holder::nobody:
+            if (look == PortLook::quick) break;
             note(sight.instead.empty()
                      ? ""
                      : fmt::format("its worker listens on port {}, not yet on {}, its {{port}}",
@@ -178,10 +194,14 @@ void StartedWorker::listens() {
 
 void StartedWorker::came_up() {
     facts().start.load = around_.clock.now() - listens_at_;
-    const std::vector<ProcessFacts> all = list_processes();
-    for (const ProcessFacts& process : descendants_of(guarded_->guard(), all))
-        if (process.id != process_) known_.push_back(process.id);
-    premises_.processes_changed();
+    premises_.process_table.run(
+        [guard = guarded_->guard()] { return descendants_of(guard, list_processes()); },
+        [this, stays = self()](const std::vector<ProcessFacts>& tree) {
+            if (state_ != State::up) return;
+            for (const ProcessFacts& process : tree)
+                if (process.id != process_) known_.push_back(process.id);
+            premises_.processes_changed();
+        });
 }
 
 void StartedWorker::printed() {
@@ -208,7 +228,9 @@ void StartedWorker::lost_touch(std::function<void()> say) {
 void StartedWorker::before_probe(std::function<void(bool)> then) {
     if (port_ == 0 || !std::exchange(is_doubted_, false)) return then(true);
     premises_.process_table.run(
-        [port = port_, guard = guarded_->guard()] { return look_at_port(port, guard); },
+        [port = port_, guard = guarded_->guard()] {
+            return look_at_port(port, guard, PortLook::quick);
+        },
         [stays = self(), then = std::move(then)](const PortSight& sight) {
             then(sight.holder == PortSight::Holder::tree);
         });

@@ -82,7 +82,7 @@ private:
     [[nodiscard]] GuardedUser user();
     void could_not_start(const std::string& why);
     void started(const ProcessId& process);
-    void port_seen(const PortSight& sight);
+    void port_seen(const PortSight& sight, PortLook look);
     void look_later();
     void reached_by(PortSight::Protocol protocol);
     void listens();
@@ -110,6 +110,7 @@ private:
     Instant started_at_{};
     Instant listens_at_ = never;
     Instant progressed_at_{};
+    std::uint32_t looks_ = 0;        // at its port
     std::uint64_t log_began_ = 0;    // its first line comes after this one
     Reason ordered_ = Reason::none;  // why we ended it; none: it ended by itself
     std::string trouble_before_;     // what was known when we did

@@ -134,8 +134,18 @@ std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
     const auto worker = lane.value < started_.size() ? started_[lane.value].lock() : nullptr;
     if (worker == nullptr) return "its worker was not started by Turnpike";
     if (worker->guard() == 0) return "its worker does not run now";
-    return turnpike::dump_stacks({.root = worker->guard(), .environment = premises_.environment},
-                                 children_, *outputs_[lane.value]);
+    std::shared_ptr<Guarded>& latest = dumps_[lane.value];
+    if (latest != nullptr && !latest->is_gone()) return "a dump is under way: see its log";
+    std::vector<std::string> environment = premises_.environment;
+    set_variable(environment, run_variable, premises_.mark);
+    auto dump = turnpike::dump_stacks({.loop = surroundings_.loop,
+                                       .children = children_,
+                                       .output = *outputs_[lane.value],
+                                       .root = worker->guard(),
+                                       .environment = std::move(environment)});
+    if (!dump) return std::move(dump.error());
+    latest = std::move(*dump);
+    return std::nullopt;
 }
 
 const LaneLog* Supervisor::log_of(std::size_t lane) const {

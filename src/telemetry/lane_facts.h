@@ -37,6 +37,7 @@ struct StartTimes {
 struct LaneFacts {
     std::string worker;   // the URL of an attached worker; empty: one that we start
     std::string trouble;  // the latest thing that went wrong with it; empty: nothing
+    std::string remark;   // what somebody should change although it serves; empty: nothing
     std::vector<GpuFacts> gpus;
     std::string gpu;        // the same for the job log: "0", "0,1"; empty: none
     std::int64_t pid = 0;   // of its worker's main process; 0: none runs

@@ -28,11 +28,12 @@ enum class Ears : std::uint8_t { open, shut };  // shut: it has the port and doe
 /// Of this process; on loopback, with a port that nobody else has.
 class Listener {
 public:
-    explicit Listener(Ears ears = Ears::open, std::uint16_t port = 0)
+    explicit Listener(Ears ears = Ears::open, std::uint16_t port = 0,
+                      in_addr_t where = INADDR_LOOPBACK)
         : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        address.sin_addr.s_addr = htonl(where);
         address.sin_port = htons(port);
         take(address, ears);
         port_ = ntohs(address.sin_port);
@@ -89,7 +90,9 @@ private:
     pid_t pid_;
 };
 
-PortSight sight_of(std::uint16_t port, pid_t root) { return look_at_port(port, root); }
+PortSight sight_of(std::uint16_t port, pid_t root, PortLook look = PortLook::thorough) {
+    return look_at_port(port, root, look);
+}
 
 TEST(ChosenPort, IsNoneThatSomebodyHas) {
     const auto first = choose_port({}, 4711);
@@ -145,9 +148,21 @@ TEST(PortSight, OfAProcessBelow) {
     const Listener listener;
     ASSERT_TRUE(listener.is_there());
     const Heir heir({listener.fd()});
+    for (const PortLook look : {PortLook::quick, PortLook::thorough}) {
+        const PortSight sight = sight_of(listener.port(), ::getpid(), look);
+        EXPECT_EQ(sight.holder, Holder::tree);
+        EXPECT_EQ(sight.protocol, Protocol::ipv4);
+        EXPECT_FALSE(sight.is_exposed);
+    }
+}
+
+TEST(PortSight, OfAProcessBelowThatListensOnEveryAddress) {
+    const Listener listener(Ears::open, 0, INADDR_ANY);
+    ASSERT_TRUE(listener.is_there());
+    const Heir heir({listener.fd()});
     const PortSight sight = sight_of(listener.port(), ::getpid());
     EXPECT_EQ(sight.holder, Holder::tree);
-    EXPECT_EQ(sight.protocol, Protocol::ipv4);
+    EXPECT_TRUE(sight.is_exposed);
 }
 
 TEST(PortSight, OfAProcessBelowThatSpeaksIPv6Only) {
@@ -157,6 +172,7 @@ TEST(PortSight, OfAProcessBelowThatSpeaksIPv6Only) {
     const PortSight sight = sight_of(listener.port(), ::getpid());
     EXPECT_EQ(sight.holder, Holder::tree);
     EXPECT_EQ(sight.protocol, Protocol::ipv6);
+    EXPECT_FALSE(sight.is_exposed);
 }
 
 TEST(PortSight, OfAProcessBelowThatSpeaksBothIsIPv4) {
@@ -188,6 +204,7 @@ TEST(PortSight, TellsWhereTheTreeListensInstead) {
     const PortSight sight = sight_of(silent.port(), ::getpid());
     EXPECT_EQ(sight.holder, Holder::nobody);
     EXPECT_THAT(sight.instead, Contains(elsewhere.port()));
+    EXPECT_THAT(sight_of(silent.port(), ::getpid(), PortLook::quick).instead, IsEmpty());
 }
 
 }  // namespace
