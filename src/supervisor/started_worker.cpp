@@ -207,6 +207,9 @@ void StartedWorker::came_up() {
 void StartedWorker::printed() {
     if (state_ != State::coming) return;
     facts().last_line = output_.log().last_line();
+    // Servers log our health checks, too: that is no progress.
+    const bool is_echo = listens_at_ != never && facts().last_line.contains(post_.pool.health_path);
+    if (is_echo) return;
     const Instant now = around_.clock.now();
     const Duration pause = std::min(progress_every, post_.pool.settings.load_timeout / 4);
     if (now - progressed_at_ < pause) return;
