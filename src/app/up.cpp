@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -89,10 +91,11 @@ Kept take_kept(const std::string& name) {
     UniqueFd lock(::open((*folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0)
         return {.folder = *folder, .lock = std::move(lock)};
-    advise(
-        fmt::format("turnpike: no logs or crash reports are kept: another gate uses {}; choose "
-                    "another --name\n",
-                    *folder));
+    if (lock && errno != EWOULDBLOCK)  // no locks there, as on some network disks
+        return {.folder = *folder, .lock = std::move(lock)};
+    advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n",
+                       lock ? fmt::format("another gate uses {}; choose another --name", *folder)
+                            : fmt::format("{}/lock: {}", *folder, std::strerror(errno))));
     return {};
 }
 

@@ -54,7 +54,7 @@ NvmlCode list_processes(NvmlCode (*list)(NvmlDevice, std::uint32_t*, Process*), 
         count = static_cast<std::uint32_t>(room.size());
         code = list(device, &count, room.data());
         if (code != insufficient_size) break;
-        room.resize(std::max<std::size_t>(room.size(), count) * 2);
+        room.resize(2 * std::clamp<std::size_t>(count, room.size(), processes_max));
     } while (room.size() <= processes_max);
     if (code == not_supported) return success;  // it never will be, so nobody shall wait for it
     if (code != success) return code;

@@ -72,7 +72,12 @@ std::vector<pid_t> processes_in_cgroup(const std::string& group) {
     return pids;
 }
 
-void remove_cgroup(const std::string& group) { ::rmdir(group.c_str()); }
+void remove_cgroup(const std::string& group) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(group, error))
+        if (entry.is_directory(error)) remove_cgroup(entry.path().string());  // of a worker's own
+    ::rmdir(group.c_str());
+}
 
 void remove_dead_cgroups(const std::string& home) {
     constexpr std::string_view prefix = "turnpike-";

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <memory>
@@ -27,7 +28,9 @@ struct Listener {
     Protocol protocol = Protocol::ipv4;
     std::uint16_t port = 0;
     Inode inode = 0;
+    uid_t owner = 0;
     bool is_loopback = false;
+    bool is_wildcard = false;
 };
 
 /// Below the ports that the system gives to connections; above them, where these begin early.
@@ -48,13 +51,33 @@ Range port_range() {
     return {.first = std::min(range.first, range.last), .last = range.last};
 }
 
-bool is_free(std::uint16_t port) {
+bool is_free_v4(std::uint16_t port) {
     const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     return socket &&
            ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+/// Also where there is no IPv6.
+bool is_free_v6(std::uint16_t port) {
+    const UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int only = 1;
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(port);
+    if (!socket || ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) != 0)
+        return true;
+    return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+           errno != EADDRINUSE;
+}
+
+template <class Number>
+Number number_in(std::string_view text) {
+    Number number{};
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
 }
 
 std::string_view next_word(std::string_view& line) {
@@ -74,7 +97,6 @@ bool is_loopback(std::string_view local, Protocol protocol) {
 
 /// Lines such as "0: 0100007F:1F90 00000000:0000 0A …inode…"; 0A is LISTEN.
 void append_listeners(const char* path, Protocol protocol, std::vector<Listener>& listeners) {
-    constexpr int words_before_inode = 5;
     std::ifstream file(path);
     std::string text;
     std::getline(file, text);
@@ -87,10 +109,12 @@ void append_listeners(const char* path, Protocol protocol, std::vector<Listener>
         Listener listener{.protocol = protocol};
         const std::string_view port = local.substr(local.rfind(':') + 1);
         listener.is_loopback = is_loopback(local, protocol);
+        listener.is_wildcard = local.find_first_not_of('0') == local.rfind(':');
         std::from_chars(port.data(), port.data() + port.size(), listener.port, 16);
-        for (int i = 0; i < words_before_inode; ++i) next_word(line);
-        const std::string_view inode = next_word(line);
-        std::from_chars(inode.data(), inode.data() + inode.size(), listener.inode);
+        for (int i = 0; i < 3; ++i) next_word(line);  // queues, timers
+        listener.owner = number_in<uid_t>(next_word(line));
+        next_word(line);
+        listener.inode = number_in<Inode>(next_word(line));
         listeners.push_back(listener);
     }
 }
@@ -102,8 +126,8 @@ std::vector<Listener> all_listeners() {
     return listeners;
 }
 
-/// The sockets that a process has open.
-void append_sockets(pid_t pid, std::set<Inode>& sockets) {
+/// The sockets that a process has open. False: it does not let us see.
+bool append_sockets(pid_t pid, std::set<Inode>& sockets) {
     constexpr std::string_view prefix = "socket:[";
     const std::string path = "/proc/" + std::to_string(pid) + "/fd";
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
@@ -118,6 +142,45 @@ void append_sockets(pid_t pid, std::set<Inode>& sockets) {
             std::from_chars(link.data() + prefix.size(), link.data() + link.size(), inode);
         if (inode != 0) sockets.insert(inode);
     }
+    return folder != nullptr;
+}
+
+/// Its effective user; nothing: it is gone.
+std::optional<uid_t> user_of(pid_t pid) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (!line.starts_with("Uid:")) continue;
+        std::ranges::replace(line, '\t', ' ');
+        std::string_view words = line;
+        next_word(words), next_word(words);  // "Uid:", the real one
+        return number_in<uid_t>(next_word(words));
+    }
+    return std::nullopt;
+}
+
+/// The processes of a tree, by what they show.
+struct Tree {
+    std::set<Inode> sockets;
+    std::set<uid_t> hidden;  // users of those that show nothing: setcap, prctl, another user's
+
+    [[nodiscard]] bool has(const Listener& listener) const {
+        return sockets.contains(listener.inode) || hidden.contains(listener.owner);
+    }
+};
+
+Tree tree_of(pid_t root, const std::vector<ProcessFacts>& all) {
+    Tree tree;
+    for (const ProcessFacts& process : descendants_of(root, all)) {
+        if (append_sockets(process.id.pid, tree.sockets)) continue;
+        if (const auto user = user_of(process.id.pid)) tree.hidden.insert(*user);
+    }
+    return tree;
+}
+
+/// A listener on [::] takes IPv4, too, unless it does not want to: then that is free for others.
+Protocol protocol_of(const Listener& listener) {
+    const bool is_dual = listener.is_wildcard && !is_free_v4(listener.port);
+    return is_dual ? Protocol::ipv4 : listener.protocol;
 }
 
 std::string holder_of(Inode inode, const std::vector<ProcessFacts>& all) {
@@ -138,7 +201,7 @@ std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
     const std::uint64_t count = range.last - range.first + 1;
     for (std::uint64_t i = 0; i < count; ++i) {
         const auto port = static_cast<std::uint16_t>(range.first + (random + i) % count);
-        if (!except.contains(port) && is_free(port)) return port;
+        if (!except.contains(port) && is_free_v4(port) && is_free_v6(port)) return port;
     }
     return std::nullopt;
 }
@@ -148,18 +211,16 @@ PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look) {
     const bool is_taken = std::ranges::find(listeners, port, &Listener::port) != listeners.end();
     if (!is_taken && look == PortLook::quick) return {};
     const std::vector<ProcessFacts> all = list_processes();
-    std::set<Inode> ours;
-    for (const ProcessFacts& process : descendants_of(root, all))
-        append_sockets(process.id.pid, ours);
+    const Tree tree = tree_of(root, all);
     PortSight sight;
     for (const Listener& listener : listeners) {
-        const bool is_ours = ours.contains(listener.inode);
+        const bool is_ours = tree.has(listener);
         if (listener.port != port) {
-            if (is_ours) sight.instead.push_back(listener.port);
+            if (tree.sockets.contains(listener.inode)) sight.instead.push_back(listener.port);
         } else if (is_ours && sight.holder == PortSight::Holder::nobody) {
             sight.is_exposed = !listener.is_loopback;
             sight.holder = PortSight::Holder::tree;
-            sight.protocol = listener.protocol;  // IPv4 comes first
+            sight.protocol = protocol_of(listener);  // IPv4 comes first
         } else if (!is_ours) {
             sight.holder = PortSight::Holder::stranger;
             sight.stranger = holder_of(listener.inode, all);

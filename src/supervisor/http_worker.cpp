@@ -77,10 +77,14 @@ void HttpWorker::knocked(const Fetch::Result& result) {
         note(trouble_of(result, "GET " + post_.pool.health_path));
         return knock_later();
     }
-    state_ = State::up;
-    note("");
-    came_up();
-    around_.deliver(WorkerReady{worker_});
+    check_identity(Check::surely, [this, stays = self()](bool is_there) {
+        if (state_ != State::coming) return;
+        if (!is_there) return knock_later();
+        state_ = State::up;
+        note("");
+        came_up();
+        around_.deliver(WorkerReady{worker_});
+    });
 }
 
 void HttpWorker::knock_later() {
@@ -169,7 +173,7 @@ void HttpWorker::write_probe_head(std::string& head) const {
 void HttpWorker::probe(std::uint32_t number) {
     if (state_ != State::up) return;
     probe_number_ = number;
-    before_probe([this, stays = self()](bool is_there) {
+    check_identity(Check::if_doubted, [this, stays = self()](bool is_there) {
         if (state_ != State::up) return;
         is_there ? ask_health() : probed(std::unexpected(FetchFailure::refused));
     });

@@ -45,8 +45,12 @@ protected:
     virtual void came_up() {}
     /// A link broke: `say` tells the engine. Whoever may know better soon calls it later.
     virtual void lost_touch(std::function<void()> say) { say(); }
-    /// Whether the one to be asked for its health is the worker still.
-    virtual void before_probe(std::function<void(bool)> then) { then(true); }
+    /// Whether the one that is asked for its health is the worker.
+    enum class Check : std::uint8_t {
+        if_doubted,  // before a probe
+        surely,      // before it is up
+    };
+    virtual void check_identity(Check, std::function<void(bool)> then) { then(true); }
     /// There was no whole answer to a proof.
     virtual void proof_broke(std::uint32_t number) = 0;
     /// How it ended, for the jobs aboard.

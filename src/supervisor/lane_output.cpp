@@ -17,11 +17,21 @@ namespace turnpike {
 
 namespace asio = boost::asio;
 
+namespace {
+
+bool is_unlinked(int fd) {
+    struct stat found{};
+    return ::fstat(fd, &found) == 0 && found.st_nlink == 0;
+}
+
+}  // namespace
+
 /// Opened with the first batch, and again after it could not be.
 struct LaneOutput::File {
     explicit File(LogFile place) : where(std::move(place)) {}
 
     Outcome write(std::string_view text) {
+        if (file && is_unlinked(file->fd())) file.reset();  // somebody cleaned up
         if (!file) {
             if (std::string problem = open(); !problem.empty()) return {std::move(problem), true};
         }

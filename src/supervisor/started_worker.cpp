@@ -207,6 +207,9 @@ void StartedWorker::came_up() {
 void StartedWorker::printed() {
     if (state_ != State::coming) return;
     facts().last_line = output_.log().last_line();
+    // Servers log our health checks, too: that is no progress.
+    const bool is_echo = listens_at_ != never && facts().last_line.contains(post_.pool.health_path);
+    if (is_echo) return;
     const Instant now = around_.clock.now();
     const Duration pause = std::min(progress_every, post_.pool.settings.load_timeout / 4);
     if (now - progressed_at_ < pause) return;
@@ -225,8 +228,9 @@ void StartedWorker::lost_touch(std::function<void()> say) {
 }
 
 /// Whoever took the port since must not answer for it.
-void StartedWorker::before_probe(std::function<void(bool)> then) {
-    if (port_ == 0 || !std::exchange(is_doubted_, false)) return then(true);
+void StartedWorker::check_identity(Check check, std::function<void(bool)> then) {
+    const bool was_doubted = std::exchange(is_doubted_, false);
+    if (port_ == 0 || (check == Check::if_doubted && !was_doubted)) return then(true);
     premises_.process_table.run(
         [port = port_, guard = guarded_->guard()] {
             return look_at_port(port, guard, PortLook::quick);
@@ -311,8 +315,11 @@ void StartedWorker::over(Memory memory, const std::vector<pid_t>& pids) {
 void StartedWorker::keep_inputs() {
     const CrashConfig& rules = premises_.crashes;
     if (!rules.inputs || rules.keep == 0 || was_wanted(ordered_)) return;
-    for (const ExchangePtr& exchange : aboard())
-        inputs_.push_back(input_of(*exchange, rules.input_max.count));
+    std::uint64_t room = rules.input_max.count;  // for all of them
+    for (const ExchangePtr& exchange : aboard()) {
+        inputs_.push_back(input_of(*exchange, room));
+        room -= std::min(room, exchange->body.size());
+    }
 }
 
 CrashReport StartedWorker::crash_report() const {

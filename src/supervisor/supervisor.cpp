@@ -134,8 +134,12 @@ std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
     const auto worker = lane.value < started_.size() ? started_[lane.value].lock() : nullptr;
     if (worker == nullptr) return "its worker was not started by Turnpike";
     if (worker->guard() == 0) return "its worker does not run now";
-    std::shared_ptr<Guarded>& latest = dumps_[lane.value];
-    if (latest != nullptr && !latest->is_gone()) return "a dump is under way: see its log";
+    auto& [root, latest] = dumps_[lane.value];
+    if (latest != nullptr && !latest->is_gone()) {
+        if (root == worker->guard()) return "a dump is under way: see its log";
+        latest->kill();  // of a worker that has ended
+    }
+    root = worker->guard();
     std::vector<std::string> environment = premises_.environment;
     set_variable(environment, run_variable, premises_.mark);
     auto dump = turnpike::dump_stacks({.loop = surroundings_.loop,

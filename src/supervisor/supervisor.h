@@ -81,9 +81,13 @@ private:
     Children children_;
     GpuWatch gpus_;
     Background process_table_;
-    std::vector<std::unique_ptr<LaneOutput>> outputs_;         // by lane; none of attached ones
-    std::vector<std::weak_ptr<StartedWorker>> started_;        // the latest of each lane
-    std::map<std::uint64_t, std::shared_ptr<Guarded>> dumps_;  // of stacks, the latest of each lane
+    std::vector<std::unique_ptr<LaneOutput>> outputs_;   // by lane; none of attached ones
+    std::vector<std::weak_ptr<StartedWorker>> started_;  // the latest of each lane
+    struct Dump {
+        pid_t root = 0;  // of the tree that it looks at
+        std::shared_ptr<Guarded> guarded;
+    };
+    std::map<std::uint64_t, Dump> dumps_;  // of stacks, the latest of each lane
     Premises premises_;
     std::vector<Place> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<AnswerGroups>> groups_;

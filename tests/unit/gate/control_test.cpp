@@ -193,11 +193,13 @@ TEST(StatusPage, ShowsGpusProcessAndStartOfALane) {
 TEST(StatusPage, SaysNullWhereNothingIsKnown) {
     Desk desk;
     desk.facts[0].gpus = {{}};
-    EXPECT_THAT(shown(desk),
-                AllOf(HasSubstr(R"({"index":null,"uuid":"","name":"","memory_total":0,)"
-                                R"("memory_used":null})"),
-                      HasSubstr(R"("pid":null,"last_exit":null,"trouble":null,"last_line":null)"),
-                      HasSubstr(R"("starting_s":null)")));
+    EXPECT_THAT(
+        shown(desk),
+        AllOf(HasSubstr(R"({"index":null,"uuid":"","name":"","memory_total":0,)"
+                        R"("memory_used":null})"),
+              HasSubstr(
+                  R"("pid":null,"last_exit":null,"remark":null,"trouble":null,"last_line":null)"),
+              HasSubstr(R"("starting_s":null)")));
 }
 
 TEST(StatusPage, ShowsHowLongALaneHasBeenStarting) {
