@@ -39,15 +39,17 @@ public:
         port_ = ntohs(address.sin_port);
     }
 
-    /// On [::1] only.
     struct V6 {
+        in6_addr where = in6addr_loopback;
+        int is_only = 1;  // it takes no IPv4
         std::uint16_t port = 0;
     };
-    explicit Listener(V6 v6) : socket_(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit Listener(const V6& v6) : socket_(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in6 address{};
         address.sin6_family = AF_INET6;
-        address.sin6_addr = in6addr_loopback;
+        address.sin6_addr = v6.where;
         address.sin6_port = htons(v6.port);
+        ::setsockopt(fd(), IPPROTO_IPV6, IPV6_V6ONLY, &v6.is_only, sizeof v6.is_only);
         take(address, Ears::open);
         port_ = ntohs(address.sin6_port);
     }
@@ -173,6 +175,28 @@ TEST(PortSight, OfAProcessBelowThatSpeaksIPv6Only) {
     EXPECT_EQ(sight.holder, Holder::tree);
     EXPECT_EQ(sight.protocol, Protocol::ipv6);
     EXPECT_FALSE(sight.is_exposed);
+}
+
+/// As servers do that listen on every address: reached by IPv4, which is there also where IPv6 is not.
+TEST(PortSight, OfAProcessBelowWhoseIPv6ListenerTakesIPv4Too) {
+    const Listener both({.where = in6addr_any, .is_only = 0});
+    const Listener only({.where = in6addr_any, .is_only = 1});
+    if (!both.is_there() || !only.is_there()) GTEST_SKIP() << "no IPv6 here";
+    const Heir heir({both.fd(), only.fd()});
+    EXPECT_EQ(sight_of(both.port(), ::getpid()).protocol, Protocol::ipv4);
+    EXPECT_EQ(sight_of(only.port(), ::getpid()).protocol, Protocol::ipv6);
+    for (const Listener* listener : {&both, &only}) {
+        EXPECT_EQ(sight_of(listener->port(), ::getpid()).holder, Holder::tree);
+        EXPECT_TRUE(sight_of(listener->port(), ::getpid()).is_exposed);
+    }
+}
+
+TEST(ChosenPort, IsNoneThatSomebodyHasByIPv6) {
+    const auto first = choose_port({}, 815);
+    ASSERT_TRUE(first);
+    const Listener listener({.port = *first});
+    if (!listener.is_there()) GTEST_SKIP() << "no IPv6 here";
+    EXPECT_NE(choose_port({}, 815), first);
 }
 
 TEST(PortSight, OfAProcessBelowThatSpeaksBothIsIPv4) {
