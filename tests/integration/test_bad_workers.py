@@ -199,7 +199,8 @@ class Loud(StartedCase):
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
         before = self.memory_of(gate)
         wait_until(lambda: len(self.sizes(gate)) == 3, "all of its files are full")
-        self.assertEqual(gate.lane(0)["last_line"], "loading and loading")
+        line = gate.lane(0)["last_line"]  # or as much of it as has come
+        self.assertTrue(line and "loading and loading".startswith(line), line)
         go.touch()
         gate.wait_ready()
         self.assertEqual(gate.post({}).status, 200)
