@@ -1,7 +1,7 @@
 # The verbs of the project. `make` lists them; the words after ## are the list.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run build test sim mutants asan tsan fuzz bench coverage format lint install-deps clean
+.PHONY: help run build test sim mutants asan tsan fuzz bench gpu coverage format lint install-deps clean
 
 SEEDS ?= 1..20000
 FUZZ_SECONDS ?= 60
@@ -45,6 +45,9 @@ bench: build ## run the benchmarks: the gate beside HAProxy, four lanes that loa
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
 	@bench/parallel_load.py
+
+gpu: build ## by hand, on a machine with a GPU and PyTorch: what only a real driver shows
+	tests/gpu/check.py build/release/turnpike
 
 coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE_CORE_MIN (95) percent
 	find build/coverage -name '*.gcda' -delete 2>/dev/null || true

@@ -23,6 +23,7 @@ HOME = Path(tempfile.mkdtemp(prefix="turnpike-gpu-"))
 ENV = {**os.environ, "HOME": str(HOME), "XDG_RUNTIME_DIR": str(HOME)}
 PORT = 8123
 URL = f"http://127.0.0.1:{PORT}"
+gates = []  # that were started
 
 
 def say(text):
@@ -32,7 +33,8 @@ def say(text):
 def check(holds, text):
     say(("ok    " if holds else "FAIL  ") + text)
     if not holds:
-        subprocess.run(["pkill", "-9", "-f", TURNPIKE])
+        for gate in gates:
+            gate.kill()  # its guards end the workers
         sys.exit(1)
 
 
@@ -56,6 +58,7 @@ def up(*flags, worker=f"{sys.executable} {SERVER} {{port}} 2"):
     process = subprocess.Popen([TURNPIKE, "up", "--worker", worker, "--port", str(PORT), *flags], env=ENV,
                                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     process.log = output.name
+    gates.append(process)
     return process
 
 

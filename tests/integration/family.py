@@ -14,6 +14,7 @@ from harness import HERE, PYTHON, TURNPIKE, Case, wait_until
 NOBODY = 65534
 AS_NOBODY = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 TOKEN = "BROOD_TOKEN"
+GONE_S = 5.0  # after the gate's death; promised is one second, and machines of tests are busy
 
 
 class Seen:
@@ -129,9 +130,12 @@ class FamilyCase(Case):
         return sorted(seen.pid for seen in self.family(*names))
 
     def kill_gate(self, gate):
+        """The moment of its death."""
         gate.process.codes = (-signal.SIGKILL,)
+        died = time.monotonic()
         gate.process.signal(signal.SIGKILL)
         gate.process.wait()
+        return died
 
     def kill_with_guards(self, gate):
         """Together, so that no guard has a moment of its own. Workers die with their guards."""
@@ -156,6 +160,13 @@ class FamilyCase(Case):
         except AssertionError as error:
             raise AssertionError(f"{error}: {left() or 'one that hides'}") from None
         return time.monotonic() - since
+
+    def assert_gone_with_gate(self, died):
+        """One second after the gate's death no process is left: that is the promise. The bound here is
+        one that only a broken promise reaches; how long it took is returned, for the test to print."""
+        took = self.wait_for_nobody(died)
+        self.assertLess(took, GONE_S, "a second after the gate's death nothing should be left")
+        return took
 
 
 class OrdinaryUser:

@@ -122,6 +122,34 @@ class Logs(StartedCase):
         wait_until(lambda: "of the second" in path.read_text(), "it is there")
         self.assertIn("out of the first", path.read_text())
 
+    def test_a_second_gate_of_the_same_folder_keeps_its_hands_off(self):
+        """One name, two runtime folders: a login and a cron job."""
+        one = self.up()
+        runtime = self.folder_for("runtime")
+        runtime.chmod(0o700)
+        self.env = {**self.env, "XDG_RUNTIME_DIR": str(runtime)}
+        config = str(self.write_config(self.config()))
+        other = self.start(config, "--name", one.name).wait_ready()
+        self.assertIn("no logs or crash reports are kept: another gate uses", other.process.output())
+        self.say(other, "of the second\n")
+        self.assertIn("of the second", self.order(other, "logs", "0"))
+        self.assertEqual(self.stop(other), 0)
+        self.say(one, "of the first\n")
+        self.assertEqual(self.stop(one), 0)
+        text = (self.state_folder(one) / "lanes" / "0.log").read_text()
+        self.assertIn("of the first", text)
+        self.assertNotIn("of the second", text)
+        third = self.start(config, "--name", one.name).wait_ready()
+        self.assertNotIn("are kept", third.process.output())
+
+    def test_without_a_home_they_are_in_memory(self):
+        self.env = {name: value for name, value in self.env.items()
+                    if name not in ("HOME", "XDG_STATE_HOME")}
+        gate = self.up()
+        self.assertIn("no logs or crash reports are kept", gate.process.output())
+        self.say(gate, "still here\n")
+        self.assertIn("still here", self.order(gate, "logs", "0"))
+
     def test_a_disk_that_refuses_costs_the_file_only(self):
         name = f"refused-{os.getpid()}"
         folder = self.folder / "xdg_state_home" / "turnpike" / name

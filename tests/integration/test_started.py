@@ -64,6 +64,20 @@ class Command(StartedCase):
         facts = self.facts(gate)
         self.assertEqual((facts["env"]["A"], facts["folder"]), ("1", "/"))
 
+    def test_no_shell_stays_above_one_program_however_it_is_written(self):
+        home = self.env["HOME"]
+        for before, variables in (("", {}), ("exec ", {}), ("A=1 exec ", {"A": "1"}),
+                                  ("A=1 B='p q' ", {"A": "1", "B": "p q"}),
+                                  ("A=~/x ", {"A": f"{home}/x"})):
+            gate = self.up(before + WORKER)
+            facts = self.facts(gate)
+            self.assertEqual({name: facts["env"].get(name) for name in variables}, variables)
+            self.assertEqual(facts["pid"], gate.lane(0)["pid"], before)
+
+    def test_what_the_shell_must_do_it_does(self):
+        gate = self.up(f"A=`echo one two` {WORKER}")
+        self.assertEqual(self.facts(gate)["env"]["A"], "one two")
+
     def test_a_socket_worker_answers_and_its_socket_is_gone_with_it(self):
         gate = self.up(SOCKET_WORKER)
         path = self.facts(gate)["words"][0]

@@ -13,13 +13,15 @@ import unittest
 
 from harness import DEADLINE_S, TURNPIKE, Case, WorkerProcess, numbers
 from scripted_worker import echo
+from started import WORKER
 
 
 class Screen:
-    """The part of a terminal that matters here: lines, a cursor, going up, erasing below."""
+    """The part of a terminal that matters here: rows that wrap, a cursor, going up, erasing below."""
 
     def __init__(self, columns):
-        self.columns, self.lines, self.row, self.column = columns, [""], 0, 0
+        self.columns, self.rows, self.row, self.column = columns, [""], 0, 0
+        self.wrapped = set()  # rows that go on in the next
         self.rest = b""
 
     def feed(self, data):
@@ -43,8 +45,9 @@ class Screen:
         if letter == b"A":
             self.row = max(0, self.row - number)
         elif letter == b"J":
-            self.lines[self.row] = self.lines[self.row][:self.column]
-            del self.lines[self.row + 1:]
+            self.rows[self.row] = self.rows[self.row][:self.column]
+            del self.rows[self.row + 1:]
+            self.wrapped = {row for row in self.wrapped if row < self.row}
         elif letter != b"m":
             raise AssertionError(f"not known here: {letter}")
 
@@ -52,18 +55,33 @@ class Screen:
         if character == "\r":
             self.column = 0
         elif character == "\n":
-            self.row += 1
-            if self.row == len(self.lines):
-                self.lines.append("")
+            self.wrapped.discard(self.row)
+            self._go_down()
         else:
-            line = self.lines[self.row].ljust(self.column)
-            self.lines[self.row] = line[:self.column] + character + line[self.column + 1:]
+            if self.column == self.columns:
+                self._wrap()
+            line = self.rows[self.row].ljust(self.column)
+            self.rows[self.row] = line[:self.column] + character + line[self.column + 1:]
             self.column += 1
-            if self.column > self.columns:
-                raise AssertionError(f"wider than the terminal: {self.lines[self.row]}")
+
+    def _wrap(self):
+        """Lines of a block must not: who draws it goes up by as many rows as it has lines."""
+        is_first = self.row - 1 not in self.wrapped
+        if is_first and self.rows[self.row].startswith("lane "):
+            raise AssertionError(f"wider than the terminal: {self.rows[self.row]}")
+        self.wrapped.add(self.row)
+        self._go_down()
+        self.column = 0
+
+    def _go_down(self):
+        self.row += 1
+        if self.row == len(self.rows):
+            self.rows.append("")
 
     def text(self):
-        return "\n".join(self.lines)
+        """With lines that wrapped as one."""
+        return "".join(row + ("" if number in self.wrapped else "\n")
+                       for number, row in enumerate(self.rows)).removesuffix("\n")
 
 
 class Terminal(Case):
@@ -72,7 +90,7 @@ class Terminal(Case):
         self.master, slave = pty.openpty()
         self.addCleanup(os.close, self.master)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        self.screen, self.raw = Screen(1000), b""
+        self.screen, self.raw = Screen(columns), b""
         name = f"terminal-{next(numbers)}"
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", TURNPIKE, "up", *arguments, "--port", "0", "--name", name],
@@ -116,6 +134,22 @@ class Terminal(Case):
         self.assertNotRegex(text, r"waiting|  ready")
         for lane, url in enumerate((here.url, absent.url)):
             self.assertRegex(text, rf"turnpike: lane {lane} serves, {url}, after [\d.]+ m?s")
+
+    def test_a_started_worker_is_watched_while_it_loads(self):
+        """In a terminal that is too narrow for what it prints."""
+        go = self.folder / f"go-{next(numbers)}"
+        worker = f"{WORKER} say={'x' * 300} until={go} dots"
+        self.up("--worker", worker, "--gpus", "none", "--lanes", "1")
+        self.watch(lambda text: re.search(r"\nlane 0  CPU  loading +[\d.]+ m?s  step", text), "it loads")
+        first = re.search(r"loading +([\d.]+ m?s)", self.screen.text())[1]
+        self.watch(lambda text: "loading" in text and first not in text, "the time goes on")
+        self.assertEqual(len(re.findall("lane 0", self.screen.text())), 1)
+        go.touch()
+        self.watch(lambda text: "all lanes serve" in text, "it serves")
+        time = r"[\d.]+ m?s"
+        self.assertRegex(self.screen.text(), rf"turnpike: lane 0 serves after {time} "
+                         rf"\(spawn {time} \+ listen {time} \+ load {time}\)\n")
+        self.assertNotIn("loading", self.screen.text())
 
     def test_job_lines_come_above_the_block(self):
         absent = WorkerProcess(self, "plain.py")

@@ -16,6 +16,8 @@ POST /wait             {"started": FILE, "wait_for": FILE}: leaves the one, wait
 POST /print            {"bytes": N, "line": N}: so much to stdout, in lines of that length (0: one)
 POST /close-output     closes stdout and stderr
 POST /write            the body goes to stdout as it is
+POST /deafen           {"closed": FILE, "wait_for": FILE}: listens no more, leaves the one, waits for the
+                       other, listens again on the same port
 POST /die              {"code": N} or {"signal": N}, {"say": TEXT}
 anything else          its pid, and how many bytes came
 """
@@ -28,6 +30,8 @@ import sys
 import threading
 import time
 
+closed = {}  # of the latest /deafen
+connections = set()
 manners = dict(word.partition("=")[::2] for word in sys.argv[2:])
 
 
@@ -87,6 +91,8 @@ def answer(target, body):
         return facts()
     if target == "/die":
         die(task)
+    if target == "/deafen":
+        closed.update(task)
     if target == "/print":
         print_much(task)
     if target == "/close-output":
@@ -97,7 +103,8 @@ def answer(target, body):
     return {"pid": os.getpid(), "bytes": len(body)}
 
 
-def serve(connection):
+def serve(connection, listener):
+    connections.add(connection)
     with connection, connection.makefile("rb") as reader:
         while head := reader.readline():
             length = 0
@@ -108,6 +115,8 @@ def serve(connection):
             text = json.dumps(answer(head.split()[1].decode().partition("?")[0], body)).encode()
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s"
                                % (len(text), text))
+            if closed:
+                listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts
 
 
 def listen(place):
@@ -120,6 +129,21 @@ def listen(place):
         listener.bind(("127.0.0.1", 0 if "elsewhere" in manners else int(place)))
     listener.listen(64)
     return listener
+
+
+def deafen(listener):
+    """Nobody gets through, by connections from before neither. The next listener."""
+    listener.close()
+    for connection in list(connections):
+        try:
+            connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it is gone
+    connections.clear()
+    touch(closed["closed"])
+    wait_for(closed["wait_for"])
+    closed.clear()
+    return listen(sys.argv[1])
 
 
 def load():
@@ -151,8 +175,12 @@ def main():
             signal.pause()
     listener = listen(sys.argv[1])
     while True:
-        connection, _ = listener.accept()
-        threading.Thread(target=serve, args=[connection], daemon=True).start()
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            listener = deafen(listener)
+            continue
+        threading.Thread(target=serve, args=[connection, listener], daemon=True).start()
 
 
 main()

@@ -1,0 +1,235 @@
+#include "os/ports.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "os/file.h"
+#include "tests/unit/os/sleeper.h"
+
+namespace turnpike {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Holder = PortSight::Holder;
+using Protocol = PortSight::Protocol;
+
+enum class Ears : std::uint8_t { open, shut };  // shut: it has the port and does not listen
+
+/// Of this process; on loopback, with a port that nobody else has.
+class Listener {
+public:
+    explicit Listener(Ears ears = Ears::open, std::uint16_t port = 0,
+                      in_addr_t where = INADDR_LOOPBACK)
+        : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(where);
+        address.sin_port = htons(port);
+        take(address, ears);
+        port_ = ntohs(address.sin_port);
+    }
+
+    struct V6 {
+        in6_addr where = in6addr_loopback;
+        int is_only = 1;  // it takes no IPv4
+        std::uint16_t port = 0;
+    };
+    explicit Listener(const V6& v6) : socket_(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in6 address{};
+        address.sin6_family = AF_INET6;
+        address.sin6_addr = v6.where;
+        address.sin6_port = htons(v6.port);
+        ::setsockopt(fd(), IPPROTO_IPV6, IPV6_V6ONLY, &v6.is_only, sizeof v6.is_only);
+        take(address, Ears::open);
+        port_ = ntohs(address.sin6_port);
+    }
+
+    [[nodiscard]] bool is_there() const { return is_there_; }
+    [[nodiscard]] std::uint16_t port() const { return port_; }
+    [[nodiscard]] int fd() const { return socket_.get(); }
+
+private:
+    template <class Address>
+    void take(Address& address, Ears ears) {
+        auto* const place = reinterpret_cast<sockaddr*>(&address);
+        socklen_t size = sizeof address;
+        is_there_ = ::bind(fd(), place, size) == 0 && ::getsockname(fd(), place, &size) == 0 &&
+                    (ears == Ears::shut || ::listen(fd(), 8) == 0);
+    }
+
+    UniqueFd socket_;
+    std::uint16_t port_ = 0;
+    bool is_there_ = false;
+};
+
+/// A process below this one that has these sockets, too.
+class Heir {
+public:
+    explicit Heir(std::vector<int> sockets)
+        : pid_(spawn({.program = "/bin/sleep",
+                      .arguments = {"sleep", "1000"},
+                      .environment = {},
+                      .descriptors = std::move(sockets)})
+                   .value()) {}
+    ~Heir() {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+    Heir(const Heir&) = delete;
+    Heir& operator=(const Heir&) = delete;
+
+private:
+    pid_t pid_;
+};
+
+PortSight sight_of(std::uint16_t port, pid_t root, PortLook look = PortLook::thorough) {
+    return look_at_port(port, root, look);
+}
+
+TEST(ChosenPort, IsNoneThatSomebodyHas) {
+    const auto first = choose_port({}, 4711);
+    ASSERT_TRUE(first);
+    const Listener listener(Ears::open, *first);
+    ASSERT_TRUE(listener.is_there());
+    const auto second = choose_port({}, 4711);
+    ASSERT_TRUE(second);
+    EXPECT_NE(*second, *first);
+    const Listener silent(Ears::shut, *second);
+    ASSERT_TRUE(silent.is_there());
+    EXPECT_THAT((std::set{*first, *second}), Not(Contains(choose_port({}, 4711).value())));
+}
+
+TEST(ChosenPort, IsNoneThatIsExcepted) {
+    const auto first = choose_port({}, 4711);
+    ASSERT_TRUE(first);
+    EXPECT_NE(choose_port({*first}, 4711), first);
+}
+
+TEST(ChosenPort, IsNoneWhereNoneIsLeft) {
+    std::set<std::uint16_t> all;
+    for (std::uint32_t port = 0; port <= 65535; ++port)
+        all.insert(static_cast<std::uint16_t>(port));
+    EXPECT_FALSE(choose_port(all, 4711));
+}
+
+TEST(ChosenPort, IsNoneThatConnectionsMayGet) {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first >> last;
+    if (last == 0 || (first <= 21000 && last > 64535))
+        GTEST_SKIP() << "connections may get all ports here";
+    for (const std::uint64_t random : {0ULL, 1ULL, 12345ULL, ~0ULL}) {
+        const auto port = choose_port({}, random);
+        ASSERT_TRUE(port);
+        EXPECT_TRUE(*port < first || *port > last) << *port;
+        EXPECT_GE(*port, 1024);
+    }
+}
+
+TEST(PortSight, OfAPortOnWhichNobodyListens) {
+    const Listener silent(Ears::shut);
+    ASSERT_TRUE(silent.is_there());
+    const Sleeper sleeper;
+    const PortSight sight = sight_of(silent.port(), sleeper.pid());
+    EXPECT_EQ(sight.holder, Holder::nobody);
+    EXPECT_THAT(sight.stranger, IsEmpty());
+    EXPECT_THAT(sight.instead, IsEmpty());
+}
+
+TEST(PortSight, OfAProcessBelow) {
+    const Listener listener;
+    ASSERT_TRUE(listener.is_there());
+    const Heir heir({listener.fd()});
+    for (const PortLook look : {PortLook::quick, PortLook::thorough}) {
+        const PortSight sight = sight_of(listener.port(), ::getpid(), look);
+        EXPECT_EQ(sight.holder, Holder::tree);
+        EXPECT_EQ(sight.protocol, Protocol::ipv4);
+        EXPECT_FALSE(sight.is_exposed);
+    }
+}
+
+TEST(PortSight, OfAProcessBelowThatListensOnEveryAddress) {
+    const Listener listener(Ears::open, 0, INADDR_ANY);
+    ASSERT_TRUE(listener.is_there());
+    const Heir heir({listener.fd()});
+    const PortSight sight = sight_of(listener.port(), ::getpid());
+    EXPECT_EQ(sight.holder, Holder::tree);
+    EXPECT_TRUE(sight.is_exposed);
+}
+
+TEST(PortSight, OfAProcessBelowThatSpeaksIPv6Only) {
+    const Listener listener(Listener::V6{});
+    if (!listener.is_there()) GTEST_SKIP() << "no IPv6 here";
+    const Heir heir({listener.fd()});
+    const PortSight sight = sight_of(listener.port(), ::getpid());
+    EXPECT_EQ(sight.holder, Holder::tree);
+    EXPECT_EQ(sight.protocol, Protocol::ipv6);
+    EXPECT_FALSE(sight.is_exposed);
+}
+
+/// As servers do that listen on every address: reached by IPv4, which is there also where IPv6 is not.
+TEST(PortSight, OfAProcessBelowWhoseIPv6ListenerTakesIPv4Too) {
+    const Listener both({.where = in6addr_any, .is_only = 0});
+    const Listener only({.where = in6addr_any, .is_only = 1});
+    if (!both.is_there() || !only.is_there()) GTEST_SKIP() << "no IPv6 here";
+    const Heir heir({both.fd(), only.fd()});
+    EXPECT_EQ(sight_of(both.port(), ::getpid()).protocol, Protocol::ipv4);
+    EXPECT_EQ(sight_of(only.port(), ::getpid()).protocol, Protocol::ipv6);
+    for (const Listener* listener : {&both, &only}) {
+        EXPECT_EQ(sight_of(listener->port(), ::getpid()).holder, Holder::tree);
+        EXPECT_TRUE(sight_of(listener->port(), ::getpid()).is_exposed);
+    }
+}
+
+TEST(ChosenPort, IsNoneThatSomebodyHasByIPv6) {
+    const auto first = choose_port({}, 815);
+    ASSERT_TRUE(first);
+    const Listener listener({.port = *first});
+    if (!listener.is_there()) GTEST_SKIP() << "no IPv6 here";
+    EXPECT_NE(choose_port({}, 815), first);
+}
+
+TEST(PortSight, OfAProcessBelowThatSpeaksBothIsIPv4) {
+    const Listener v6(Listener::V6{});
+    if (!v6.is_there()) GTEST_SKIP() << "no IPv6 here";
+    const Listener v4(Ears::open, v6.port());
+    if (!v4.is_there()) GTEST_SKIP() << "somebody else has the same port";
+    const Heir heir({v6.fd(), v4.fd()});
+    const PortSight sight = sight_of(v4.port(), ::getpid());
+    EXPECT_EQ(sight.holder, Holder::tree);
+    EXPECT_EQ(sight.protocol, Protocol::ipv4);
+}
+
+TEST(PortSight, OfAStrangerHasItsName) {
+    const Listener listener;
+    ASSERT_TRUE(listener.is_there());
+    const Sleeper sleeper;
+    const PortSight sight = sight_of(listener.port(), sleeper.pid());
+    EXPECT_EQ(sight.holder, Holder::stranger);
+    EXPECT_THAT(sight.stranger, HasSubstr("(pid " + std::to_string(::getpid()) + ')'));
+    EXPECT_THAT(sight.stranger, testing::StartsWith(read_process(::getpid())->name));
+}
+
+TEST(PortSight, TellsWhereTheTreeListensInstead) {
+    const Listener silent(Ears::shut);
+    const Listener elsewhere;
+    ASSERT_TRUE(silent.is_there() && elsewhere.is_there());
+    const Heir heir({elsewhere.fd()});
+    const PortSight sight = sight_of(silent.port(), ::getpid());
+    EXPECT_EQ(sight.holder, Holder::nobody);
+    EXPECT_THAT(sight.instead, Contains(elsewhere.port()));
+    EXPECT_THAT(sight_of(silent.port(), ::getpid(), PortLook::quick).instead, IsEmpty());
+}
+
+}  // namespace
+}  // namespace turnpike
