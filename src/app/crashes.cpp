@@ -11,6 +11,7 @@
 #include "app/facts.h"
 #include "app/print.h"
 #include "app/running_gate.h"
+#include "app/shown_text.h"
 #include "base/plain_text.h"
 
 namespace turnpike {

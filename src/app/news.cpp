@@ -10,6 +10,7 @@
 
 #include "app/facts.h"
 #include "app/lane_words.h"
+#include "app/shown_text.h"
 
 namespace turnpike {
 

@@ -10,6 +10,7 @@
 #include "app/facts.h"
 #include "app/print.h"
 #include "app/running_gate.h"
+#include "app/shown_text.h"
 #include "base/name.h"
 
 namespace turnpike {

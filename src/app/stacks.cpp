@@ -11,6 +11,7 @@
 #include "app/orders.h"
 #include "app/print.h"
 #include "app/running_gate.h"
+#include "app/shown_text.h"
 #include "base/json_writer.h"
 #include "base/time.h"
 

@@ -13,6 +13,7 @@
 #include "app/lane_words.h"
 #include "app/print.h"
 #include "app/running_gate.h"
+#include "app/shown_text.h"
 
 namespace turnpike {
 namespace {
@@ -112,12 +113,6 @@ std::string aboard(const json::object& lane) {
     return text;
 }
 
-std::string cut(std::string text, std::size_t size_max) {
-    if (text.size() <= size_max) return text;
-    text.resize(size_max - 3);
-    return text + "...";
-}
-
 std::string gpus_of(const json::object& lane) {
     std::string text;
     std::string name;
@@ -159,7 +154,7 @@ std::string why(const json::object& lane) {
         add("for " + span);
         add(text_of(lane, "last_line"));
     }
-    return cut(std::move(text), size_max);
+    return shortened(text, size_max);
 }
 
 std::vector<Cell> lane_row(const json::object& lane) {
@@ -170,7 +165,7 @@ std::vector<Cell> lane_row(const json::object& lane) {
             {gpus_of(lane)},
             {state, paint_of_state(state)},
             {text_of(lane, "pid")},
-            {cut(text_of(lane, "worker"), worker_max)},
+            {shortened(text_of(lane, "worker"), worker_max)},
             {aboard(lane)},
             {text_of(lane, "finished")},
             count_cell(lane, "failed", Paint::red),

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/shown_text.h"
 #include "base/check.h"
 
 namespace turnpike {
@@ -30,7 +31,7 @@ std::vector<std::size_t> widths_of(const Table& table) {
     for (const auto& row : table.rows) {
         CHECK(row.size() == widths.size());
         for (std::size_t i = 0; i < row.size(); ++i)
-            widths[i] = std::max({widths[i], row[i].text.size(), std::size_t{1}});
+            widths[i] = std::max({widths[i], columns_of(row[i].text), std::size_t{1}});
     }
     return widths;
 }
@@ -39,7 +40,7 @@ void append_row(std::string& out, const Table& table, const std::vector<std::siz
                 const std::vector<Cell>& row, Look look) {
     for (std::size_t i = 0; i < row.size(); ++i) {
         const std::string text = row[i].text.empty() ? "-" : row[i].text;
-        const std::string gap(widths[i] - text.size(), ' ');
+        const std::string gap(widths[i] - columns_of(text), ' ');
         const bool is_left = table.columns[i].side == Column::Side::left;
         if (!is_left) out += gap;
         out += painted(text, row[i].paint, look);

@@ -17,7 +17,7 @@ struct Look {
 [[nodiscard]] std::string painted(std::string text, Paint paint, Look look);
 
 struct Cell {
-    std::string text;  // ASCII; "" is shown as "-"
+    std::string text;  // tamed; "" is shown as "-"
     Paint paint = Paint::plain;
 };
 

@@ -26,6 +26,7 @@
 #include "app/gpu_sights.h"
 #include "app/house.h"
 #include "app/print.h"
+#include "app/shown_text.h"
 #include "app/terminal.h"
 #include "app/this_machine.h"
 
