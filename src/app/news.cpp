@@ -16,7 +16,8 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration progress_every = 10s;  // where there is no block
+constexpr Duration progress_every = 10s;        // where there is no block
+constexpr std::size_t trouble_shown_max = 200;  // of what a worker may have printed
 
 /// Of one that somebody else started, where it is.
 std::string of_worker(const LaneFacts& lane) {
@@ -29,6 +30,15 @@ std::string what_next(LaneState state, std::size_t lane) {
     return fmt::format("; look with: turnpike logs {0}, bring it back with: turnpike restart {0}",
                        lane);
 }
+
+/// It has a worker of ours that dies, or did: that is told by itself, with its report.
+bool is_death(const LaneFacts& facts, LaneState state, Reason reason) {
+    const bool goes_on = reason == Reason::memory_held || reason == Reason::link_doubted ||
+                         reason == Reason::failing_jobs;
+    return facts.worker.empty() && state == LaneState::backoff && !goes_on;
+}
+
+std::string shown(std::string_view trouble) { return shortened(tame(trouble), trouble_shown_max); }
 
 /// Worth a line of its own while the block shows the rest.
 bool is_trouble(LaneState state, Reason reason) {
@@ -98,20 +108,23 @@ LiveLane News::live(std::size_t lane) const {
 void News::say_lane(std::size_t lane) {
     Standing& now = standings_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
+    if (is_death(lanes_[lane], now.state, now.reason)) return;
     now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
     const Standing before = std::exchange(said_[lane], now);
     const bool is_new = words_for(now.state) != words_for(before.state);
-    const bool is_troubled = !now.trouble.empty() && now.trouble != before.trouble;
+    // What led to the end of a lane of ours was told, death by death.
+    const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
+    const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
     // It was away between two looks.
     const bool is_anew = serves(before.state) && start_of(lane) != starts_[lane].said;
     if (now.reason == Reason::shutting_down) return;
     if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
     if (serves(now.state)) return say_serving(lane);
-    const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
+    const std::string_view why = is_troubled ? now.trouble : words_for(now.reason);
     const std::string_view does =
         now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
     say(fmt::format("lane {} {}{}{}{}{}", lane, does, of_worker(lanes_[lane]),
-                    why.empty() ? "" : ": ", tame(why), what_next(now.state, lane)));
+                    why.empty() ? "" : ": ", shown(why), what_next(now.state, lane)));
 }
 
 /// How long it took is said once for each start: a lane that was only doubted did not start anew.
@@ -130,7 +143,8 @@ void News::say_progress(std::size_t lane) {
     say(loading_text(live(lane)));
 }
 
-/// When the lanes are up, or will not be: a line for each, and what to do now.
+/// When the lanes are up, or will not be: a line for each that was not said above the block, and what
+/// to do now.
 void News::settle() {
     const auto is_done = [](const Standing& standing) { return is_settled(standing.state); };
     if (has_settled_ || !std::ranges::all_of(standings_, is_done)) return;
@@ -138,7 +152,6 @@ void News::settle() {
     if (terminal_) {
         terminal_->draw("");
         terminal_.reset();
-        std::ranges::fill(said_, Standing{});
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     }
     const auto serving = std::ranges::count_if(
@@ -187,9 +200,13 @@ void News::tell(const ReportNoMajority& report) {
 }
 
 void News::tell(const Crash& crash) {
-    said_[crash.lane].trouble = crash.trouble;  // not said twice
-    say(fmt::format("lane {}: its worker died{}{}{}{}", crash.lane,
-                    crash.trouble.empty() ? "" : ": ", tame(crash.trouble),
+    Standing& said = said_[crash.lane];
+    said.trouble = crash.trouble;  // not said twice
+    if (serves(said.state)) said.state = LaneState::starting;
+    const std::string why = crash.trouble.empty()
+                                ? std::string(words_for(standings_[crash.lane].reason))
+                                : shown(crash.trouble);
+    say(fmt::format("lane {}: its worker died{}{}{}{}", crash.lane, why.empty() ? "" : ": ", why,
                     crash.report.empty() ? "" : "; more: turnpike crashes ", crash.report));
 }
 

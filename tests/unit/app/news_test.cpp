@@ -12,7 +12,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Lt;
 using testing::Not;
+using testing::SizeIs;
 
 /// News of two lanes on stderr, which is no terminal here.
 struct Desk {
@@ -25,6 +27,12 @@ struct Desk {
     std::string said() {
         testing::internal::CaptureStderr();
         news.look({});
+        return testing::internal::GetCapturedStderr();
+    }
+    /// What is said at once of a death, which may be known when the lane is up again.
+    std::string said_of(const News::Crash& crash) {
+        testing::internal::CaptureStderr();
+        news.tell(crash);
         return testing::internal::GetCapturedStderr();
     }
 
@@ -60,15 +68,67 @@ TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
     desk.report(0, LaneState::backoff, Reason::exited);
-    desk.news.tell(
-        News::Crash{.lane = 0, .trouble = "killed by \x1b[31mSIGKILL", .report = "id-1"});
+    EXPECT_EQ(desk.said_of({.lane = 0, .trouble = "killed by \x1b[31mSIGKILL", .report = "id-1"}),
+              "turnpike: lane 0: its worker died: killed by ?[31mSIGKILL; more: turnpike crashes "
+              "id-1\n");
     desk.lanes[0].started_at = desk.clock.now() - 100ms;
     desk.report(0, LaneState::busy);
-    EXPECT_EQ(desk.said(),
-              "turnpike: lane 0: its worker died: killed by ?[31mSIGKILL; more: turnpike crashes "
-              "id-1\n"
-              "turnpike: lane 0 serves after 100 ms\n");
+    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves after 100 ms\n");
     EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+TEST(News, TellsOfADeathInOneLine) {
+    Desk desk;
+    desk.lanes[0] = {.worker = "", .trouble = ""};
+    desk.report(0, LaneState::ready);
+    EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
+    for (const Reason reason : {Reason::exited, Reason::not_answering, Reason::load_silent}) {
+        desk.lanes[0].trouble = "exit code 1: No module named torch";
+        desk.report(0, LaneState::backoff, reason);
+        EXPECT_THAT(desk.said(), IsEmpty()) << "before its report is stored";
+        EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].trouble, .report = "id"}),
+                    HasSubstr("lane 0: its worker died: exit code 1: No module"));
+        EXPECT_THAT(desk.said(), IsEmpty());
+        desk.report(0, LaneState::starting);
+        EXPECT_THAT(desk.said(), IsEmpty());
+    }
+}
+
+TEST(News, TellsOnceThatALaneHasFailedAndWhatToDo) {
+    Desk desk;
+    desk.lanes[0] = {.worker = "", .trouble = "exit code 1"};
+    desk.report(0, LaneState::failed, Reason::crashed_too_often);
+    const std::string line =
+        "turnpike: lane 0 has failed: it crashed too often; look with: turnpike logs 0, bring it "
+        "back with: turnpike restart 0\n";
+    EXPECT_EQ(desk.said(), line);
+    desk.lanes[0].trouble = "exit code 1: its last line, which came later";
+    EXPECT_THAT(desk.said(), IsEmpty());
+    EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].trouble, .report = ""}),
+                HasSubstr("which came later"));
+    EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+TEST(News, TellsOfTroubleAtNoGreatLength) {
+    Desk desk;
+    const std::string said =
+        desk.said_of({.lane = 0, .trouble = std::string(5000, 'x'), .report = "id"});
+    EXPECT_THAT(said, AllOf(SizeIs(Lt(300)), HasSubstr("x...; more: turnpike crashes id\n")));
+}
+
+TEST(News, TellsWhyTheGateEndedAWorkerThatGaveNoReason) {
+    Desk desk;
+    desk.lanes[0].worker = "";
+    desk.report(0, LaneState::backoff, Reason::gpu_lost);
+    EXPECT_EQ(desk.said_of({.lane = 0, .trouble = "", .report = ""}),
+              "turnpike: lane 0: its worker died: its GPU is gone\n");
+}
+
+TEST(News, StillTellsOfALaneThatRestsWithoutADeath) {
+    Desk desk;
+    desk.lanes[0].worker = "";
+    desk.report(0, LaneState::backoff, Reason::failing_jobs);
+    EXPECT_EQ(desk.said(), "turnpike: lane 0 is out of the pool: job after job failed on it\n");
 }
 
 TEST(News, TellsNowAndThenHowLoadingGoes) {
