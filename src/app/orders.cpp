@@ -1,6 +1,6 @@
 #include "app/orders.h"
 
-#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include "app/command.h"
 #include "app/facts.h"
 #include "app/print.h"
+#include "app/roll.h"
 #include "app/running_gate.h"
 #include "app/shown_text.h"
 #include "base/name.h"
@@ -46,17 +47,6 @@ std::string lanes_text(const json::array& lanes) {
     return fmt::format("lane{} {}", lanes.size() == 1 ? "" : "s", numbers);
 }
 
-bool is_number(std::string_view word) {
-    constexpr std::size_t digits_max = 9;
-    return !word.empty() && word.size() <= digits_max &&
-           std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-Trouble no_lane(std::string_view word) {
-    return {exit_usage,
-            fmt::format("\"{}\" is no number of a lane; `turnpike status` lists them", tame(word))};
-}
-
 /// Those of the running gate, only with a proof if that is wanted.
 std::expected<std::vector<std::string>, Trouble> pools_of(const Gate& gate, bool need_proof) {
     const auto got = ask_gate(gate, {.target = "/-/status"});
@@ -81,21 +71,20 @@ Routes routes_of_all(const Gate& gate, std::string_view what) {
     return routes;
 }
 
-Routes only(const std::optional<std::string>& route, const Trouble& otherwise) {
-    if (!route) return std::unexpected(otherwise);
-    return std::vector{*route};
+Routes route_of_lane(const Gate& gate, std::string_view lane, std::string_view what) {
+    if (auto trouble = trouble_with_lane(gate, lane)) return std::unexpected(*std::move(trouble));
+    return std::vector{*lane_route(lane, what)};
 }
 
-Routes routes_of_pool(std::string_view pool, std::string_view what) {
-    return only(
-        pool_route(pool, what),
-        {exit_usage, fmt::format("\"{}\" is no pool; `turnpike status` lists them", tame(pool))});
+Routes route_of_pool(const Gate& gate, std::string_view pool, std::string_view what) {
+    if (auto trouble = trouble_with_pool(gate, pool)) return std::unexpected(*std::move(trouble));
+    return std::vector{*pool_route(pool, what)};
 }
 
 Routes routes_of(const RestartCommand& command) {
     if (command.what == "all") return routes_of_all(command.gate, "restart");
-    if (const auto lane = lane_route(command.what, "restart")) return std::vector{*lane};
-    return routes_of_pool(command.what, "restart");
+    if (is_lane_number(command.what)) return route_of_lane(command.gate, command.what, "restart");
+    return route_of_pool(command.gate, command.what, "restart");
 }
 
 /// Of several routes JSON is a list.
@@ -118,7 +107,7 @@ int give_orders(const Gate& gate, const Routes& routes, bool wants_json) {
 }  // namespace
 
 std::optional<std::string> lane_route(std::string_view lane, std::string_view what) {
-    if (!is_number(lane)) return std::nullopt;
+    if (!is_lane_number(lane)) return std::nullopt;
     return fmt::format("/-/lanes/{}/{}", lane, what);
 }
 
@@ -147,19 +136,18 @@ int run(const RestartCommand& command) {
 }
 
 int run(const DrainCommand& command) {
-    return give_orders(command.gate, only(lane_route(command.lane, "drain"), no_lane(command.lane)),
+    return give_orders(command.gate, route_of_lane(command.gate, command.lane, "drain"),
                        command.json);
 }
 
 int run(const ResumeCommand& command) {
-    return give_orders(command.gate,
-                       only(lane_route(command.lane, "resume"), no_lane(command.lane)),
+    return give_orders(command.gate, route_of_lane(command.gate, command.lane, "resume"),
                        command.json);
 }
 
 int run(const ProveCommand& command) {
     return give_orders(command.gate,
-                       command.pool ? routes_of_pool(*command.pool, "prove")
+                       command.pool ? route_of_pool(command.gate, *command.pool, "prove")
                                     : routes_of_all(command.gate, "prove"),
                        command.json);
 }
