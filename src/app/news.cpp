@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "app/facts.h"
-#include "app/lane_words.h"
 #include "app/shown_text.h"
+#include "telemetry/lane_words.h"
 
 namespace turnpike {
 

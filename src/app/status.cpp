@@ -10,10 +10,10 @@
 #include "app/command.h"
 #include "app/environment.h"
 #include "app/facts.h"
-#include "app/lane_words.h"
 #include "app/print.h"
 #include "app/running_gate.h"
 #include "app/shown_text.h"
+#include "telemetry/lane_words.h"
 
 namespace turnpike {
 namespace {

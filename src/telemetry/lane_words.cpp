@@ -1,4 +1,4 @@
-#include "app/lane_words.h"
+#include "telemetry/lane_words.h"
 
 #include <cstdint>
 
