@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -36,10 +37,27 @@ std::vector<std::size_t> widths_of(const Table& table) {
     return widths;
 }
 
+/// Takes from the widest that may be cut, until all fit.
+void narrow(std::vector<std::size_t>& widths, const Table& table, std::size_t columns) {
+    constexpr std::size_t gap = 2;
+    std::size_t taken = gap * (widths.size() - 1);
+    for (const std::size_t width : widths) taken += width;
+    for (; taken > columns; --taken) {
+        std::optional<std::size_t> widest;
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            const std::size_t width_min = table.columns[i].width_min;
+            if (width_min == 0 || widths[i] <= width_min) continue;
+            if (!widest || widths[i] > widths[*widest]) widest = i;
+        }
+        if (!widest) return;
+        --widths[*widest];
+    }
+}
+
 void append_row(std::string& out, const Table& table, const std::vector<std::size_t>& widths,
                 const std::vector<Cell>& row, Look look) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string text = row[i].text.empty() ? "-" : row[i].text;
+        const std::string text = row[i].text.empty() ? "-" : shortened(row[i].text, widths[i]);
         const std::string gap(widths[i] - columns_of(text), ' ');
         const bool is_left = table.columns[i].side == Column::Side::left;
         if (!is_left) out += gap;
@@ -70,7 +88,8 @@ Table without_empty_columns(const Table& table) {
 
 std::string text_of(const Table& table, Look look) {
     if (table.rows.empty()) return "";
-    const std::vector<std::size_t> widths = widths_of(table);
+    std::vector<std::size_t> widths = widths_of(table);
+    if (look.columns > 0) narrow(widths, table, look.columns);
     std::vector<Cell> titles;
     for (const Column& column : table.columns) titles.push_back({column.title, Paint::dim});
     std::string out;
