@@ -16,19 +16,14 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration progress_every = 10s;        // where there is no block
+constexpr Duration progress_every = 10s;       // where there is no block
+constexpr std::size_t request_shown_max = 85;  // so that the line has at most 100
+constexpr std::size_t path_shown_max = 40;
 constexpr std::size_t trouble_shown_max = 200;  // of what a worker may have printed
 
 /// Of one that somebody else started, where it is.
 std::string of_worker(const LaneFacts& lane) {
     return lane.worker.empty() ? "" : ", " + lane.worker;
-}
-
-/// For a lane that will not come back by itself.
-std::string what_next(LaneState state, std::size_t lane) {
-    if (state != LaneState::failed && state != LaneState::quarantined) return "";
-    return fmt::format("; look with: turnpike logs {0}, bring it back with: turnpike restart {0}",
-                       lane);
 }
 
 /// It has a worker of ours that dies, or did: that is told by itself, with its report.
@@ -39,6 +34,18 @@ bool is_death(const LaneFacts& facts, LaneState state, Reason reason) {
 }
 
 std::string shown(std::string_view trouble) { return shortened(tame(trouble), trouble_shown_max); }
+
+/// With curl, as the workers answered it; empty: it is too long for a line, or odd.
+std::string request_text(const ProofConfig& proof, const std::string& url) {
+    const bool is_odd = tame(proof.body) != proof.body || proof.body.contains('\'') ||
+                        proof.path.contains('\'') || tame(proof.path) != proof.path;
+    const bool is_bare = proof.body.empty();
+    if (is_odd || (is_bare ? proof.method != "GET" : proof.method != "POST")) return "";
+    std::string text = is_bare ? fmt::format("curl '{}{}'", url, proof.path)
+                               : fmt::format("curl '{}{}' -d '{}' -H Content-Type:{}", url,
+                                             proof.path, proof.body, tame(proof.content_type));
+    return text.size() <= request_shown_max && !proof.content_type.contains(' ') ? text : "";
+}
 
 /// Worth a line of its own while the block shows the rest.
 bool is_trouble(LaneState state, Reason reason) {
@@ -51,10 +58,12 @@ bool is_trouble(LaneState state, Reason reason) {
 
 }  // namespace
 
-News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock)
+News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
+           std::string_view gate)
     : config_(config),
       lanes_(lanes),
       clock_(clock),
+      name_flag_(gate == "default" ? "" : " --name " + std::string(gate)),
       opened_at_(clock.now()),
       terminal_(Terminal::open()),
       standings_(lanes.size()),
@@ -67,13 +76,25 @@ void News::say(const std::string& text) const {
                stderr);
 }
 
+std::string News::command(std::string_view words) const {
+    return fmt::format("turnpike {}{}", words, name_flag_);
+}
+
+/// For a lane that will not come back by itself.
+std::string News::what_next(LaneState state, std::size_t lane) const {
+    if (state != LaneState::failed && state != LaneState::quarantined) return "";
+    return fmt::format("; look with: {}, bring it back with: {}",
+                       command(fmt::format("logs {}", lane)),
+                       command(fmt::format("restart {}", lane)));
+}
+
 void News::opened(const Address& bound, bool keys_are_required) {
     keys_are_required_ = keys_are_required;
     url_ = "http://" + text_of(bound);
     say("serving on " + url_);
-    say(fmt::format("{} lane{} in {} pool{}; look with: turnpike status, or {}/-/status",
-                    lanes_.size(), lanes_.size() == 1 ? "" : "s", config_.pools.size(),
-                    config_.pools.size() == 1 ? "" : "s", url_));
+    say(fmt::format("{} lane{} in {} pool{}; look with: {}, or {}/-/status", lanes_.size(),
+                    lanes_.size() == 1 ? "" : "s", config_.pools.size(),
+                    config_.pools.size() == 1 ? "" : "s", command("status"), url_));
     if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
         if (pool.settings.proof == ProofKind::none)
@@ -157,8 +178,9 @@ void News::settle() {
     const auto serving = std::ranges::count_if(
         standings_, [](const Standing& standing) { return serves(standing.state); });
     const auto all = std::ssize(standings_);
-    if (serving > 0 && serving < all)
-        say(fmt::format("{} of {} lanes serve{}", serving, all, hint()));
+    if (serving == 0 || serving == all) return;
+    say(fmt::format("{} of {} lanes serve", serving, all));
+    say_hint();
 }
 
 void News::draw() {
@@ -175,16 +197,20 @@ void News::say_when_all_serve() {
     const auto all_serve = [](const Standing& standing) { return serves(standing.state); };
     if (all_served_ || !std::ranges::all_of(standings_, all_serve)) return;
     all_served_ = true;
-    say("all lanes serve" + hint());
+    say("all lanes serve");
+    say_hint();
 }
 
-/// Something to try, where it is known what would work.
-std::string News::hint() const {
-    const bool has_usual_pool =
-        config_.pools.size() == 1 || std::ranges::any_of(config_.pools, &PoolConfig::is_default);
-    if (keys_are_required_ || !has_usual_pool) return "";
-    return fmt::format("; try: curl {}/predict -d '{{}}' -H 'Content-Type: application/json'",
-                       url_);
+void News::say_hint() const {
+    const auto usual = config_.pools.size() == 1
+                           ? config_.pools.begin()
+                           : std::ranges::find_if(config_.pools, &PoolConfig::is_default);
+    if (keys_are_required_ || usual == config_.pools.end()) return;
+    const std::string request =
+        usual->settings.proof == ProofKind::none ? std::string() : request_text(usual->proof, url_);
+    if (!request.empty()) return say("try: " + request);
+    say(fmt::format("send jobs to {}, e.g. {} {}", url_, usual->proof.method,
+                    first_columns(tame(usual->proof.path), path_shown_max)));
 }
 
 void News::tell(const ReportModelFailing& report) {
@@ -207,12 +233,14 @@ void News::tell(const Crash& crash) {
                                 ? std::string(words_for(standings_[crash.lane].reason))
                                 : shown(crash.trouble);
     say(fmt::format("lane {}: its worker died{}{}{}{}", crash.lane, why.empty() ? "" : ": ", why,
-                    crash.report.empty() ? "" : "; more: turnpike crashes ", crash.report));
+                    crash.report.empty() ? "" : "; more: ",
+                    crash.report.empty() ? "" : command("crashes " + crash.report)));
 }
 
 void News::tell(const ReportSlowJob& report) {
-    say(fmt::format("a job runs far over the usual {} of its pool; look with: turnpike status",
-                    span_text(std::chrono::duration<double>(report.usual).count())));
+    say(fmt::format("a job runs far over the usual {} of its pool; look with: {}",
+                    span_text(std::chrono::duration<double>(report.usual).count()),
+                    command("status")));
 }
 
 void News::say_problem(std::string_view of, const std::string& now, std::string& before) const {

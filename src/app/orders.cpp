@@ -95,7 +95,7 @@ int give_orders(const Gate& gate, const Routes& routes, bool wants_json) {
     for (const std::string& route : *routes) {
         const auto got = ask_gate(gate, {.method = http::Method::post, .target = route});
         if (!got) return complain(got.error().message, got.error().exit_code);
-        const auto line = order_text(got->answer.body);
+        const auto line = order_text(got->answer.body, gate);
         if (!line) return complain(line.error());
         text += *line;
         list += (list.empty() ? "" : ",") + got->answer.body;
@@ -116,19 +116,20 @@ std::optional<std::string> pool_route(std::string_view pool, std::string_view wh
     return fmt::format("/-/pools/{}/{}", pool, what);
 }
 
-std::expected<std::string, std::string> order_text(std::string_view text) {
+std::expected<std::string, std::string> order_text(std::string_view text, const Gate& gate) {
     const auto page = parse_facts(text);
     if (!page) return std::unexpected(page.error());
     const std::string asked = text_of(*page, "asked");
     const Words words = words_for_order(asked);
+    const std::string name = gate ? " --name " + tame(*gate) : "";
     if (const std::string pool = text_of(*page, "pool"); !pool.empty()) {
         const json::array& lanes = list_of(*page, "lanes");
-        return fmt::format("pool {}: {} {}; {}\n", pool, lanes_text(lanes),
-                           lanes.size() == 1 ? words.of_one : words.of_several, words.advice);
+        return fmt::format("pool {}: {} {}; {}{}\n", pool, lanes_text(lanes),
+                           lanes.size() == 1 ? words.of_one : words.of_several, words.advice, name);
     }
     const std::string lane = text_of(*page, "lane");
-    return fmt::format("lane {} {}; {}{}\n", lane, words.of_one, words.advice,
-                       asked == "drain" ? " " + lane : "");
+    return fmt::format("lane {} {}; {}{}{}\n", lane, words.of_one, words.advice,
+                       asked == "drain" ? " " + lane : "", name);
 }
 
 int run(const RestartCommand& command) {

@@ -10,6 +10,7 @@ namespace turnpike {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Lt;
@@ -155,8 +156,47 @@ TEST(News, TellsWhenTheLanesAreUpAndWhatToDo) {
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), Not(HasSubstr("lanes serve")));
     desk.report(1, LaneState::ready);
-    EXPECT_THAT(desk.said(), HasSubstr("turnpike: all lanes serve; try: curl"));
+    EXPECT_THAT(desk.said(), EndsWith("turnpike: all lanes serve\n"
+                                      "turnpike: send jobs to , e.g. POST /predict\n"));
     EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+/// All that is said when the last lane of two comes up.
+std::string said_when_up(Desk& desk) {
+    testing::internal::CaptureStderr();
+    desk.news.opened({"127.0.0.1", 8000}, false);
+    testing::internal::GetCapturedStderr();
+    for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, LaneState::ready);
+    return desk.said();
+}
+
+TEST(News, SuggestsARequestThatIsKnownToWork) {
+    Desk desk;
+    PoolConfig& pool = desk.config.pools[0];
+    pool.settings.proof = ProofKind::fixed;
+    pool.proof.body = R"({"x": 1})";
+    EXPECT_THAT(said_when_up(desk), EndsWith("turnpike: try: curl 'http://127.0.0.1:8000/predict' "
+                                             "-d '{\"x\": 1}' -H Content-Type:application/json\n"));
+}
+
+TEST(News, SuggestsNoRequestThatFillsTheScreenOrNeedsQuotes) {
+    for (const std::string& body :
+         {std::string(100, 'x'), std::string("it's"), std::string("a\nb")}) {
+        Desk desk;
+        desk.config.pools[0].settings.proof = ProofKind::fixed;
+        desk.config.pools[0].proof.body = body;
+        EXPECT_THAT(said_when_up(desk),
+                    EndsWith("turnpike: send jobs to http://127.0.0.1:8000, e.g. POST /predict\n"));
+    }
+}
+
+TEST(News, NamesTheGateInItsAdvice) {
+    Desk desk;
+    News news(desk.config, desk.lanes, desk.clock, "blue");
+    testing::internal::CaptureStderr();
+    news.tell(News::Crash{.lane = 0, .trouble = "", .report = "id"});
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                HasSubstr("more: turnpike crashes id --name blue\n"));
 }
 
 TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
@@ -165,7 +205,7 @@ TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
     desk.report(0, LaneState::ready);
     desk.report(1, LaneState::failed, Reason::crashed_too_often);
     EXPECT_THAT(desk.said(), AllOf(HasSubstr("lane 1 has failed, python3 b.py: exit code 1"),
-                                   HasSubstr("turnpike: 1 of 2 lanes serve; try: curl")));
+                                   HasSubstr("turnpike: 1 of 2 lanes serve\n")));
     EXPECT_THAT(desk.said(), IsEmpty());
     desk.report(1, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("all lanes serve"));
