@@ -79,7 +79,8 @@ std::string arrival_of(const json::object& job, std::string_view today) {
 
 std::vector<Cell> ended_row(const json::object& job, std::string_view today) {
     const bool ran = text_of(job, "attempts") != "0";
-    return {{text_of(job, "id")},
+    const std::string id = text_of(job, "id");
+    return {{id.empty() ? "-" : id},
             {pool_of(job)},
             {arrival_of(job, today)},
             {span_of(job, "queue_ms")},

@@ -83,8 +83,7 @@ std::string News::command(std::string_view words) const {
 /// For a lane that will not come back by itself.
 std::string News::what_next(LaneState state, std::size_t lane) const {
     if (state != LaneState::failed && state != LaneState::quarantined) return "";
-    return fmt::format("; look with: {}, bring it back with: {}",
-                       command(fmt::format("logs {}", lane)),
+    return fmt::format("; see: {}; then: {}", command(fmt::format("logs {}", lane)),
                        command(fmt::format("restart {}", lane)));
 }
 
@@ -105,8 +104,10 @@ void News::opened(const Address& bound, bool keys_are_required) {
 
 void News::tell(const ReportLane& report) {
     Standing& now = standings_[report.lane.value];
-    if (serves(report.state) && !serves(now.state))
+    if (serves(report.state) && !serves(now.state)) {
         starts_[report.lane.value].served_at = clock_.now();
+        starts_[report.lane.value].died_of.clear();
+    }
     now.state = report.state;
     now.reason = report.reason;
 }
@@ -229,10 +230,12 @@ void News::tell(const Crash& crash) {
     Standing& said = said_[crash.lane];
     said.trouble = crash.trouble;  // not said twice
     if (serves(said.state)) said.state = LaneState::starting;
-    const std::string why = crash.trouble.empty()
-                                ? std::string(words_for(standings_[crash.lane].reason))
-                                : shown(crash.trouble);
-    say(fmt::format("lane {}: its worker died{}{}{}{}", crash.lane, why.empty() ? "" : ": ", why,
+    std::string why = crash.trouble.empty() ? std::string(words_for(standings_[crash.lane].reason))
+                                            : shown(crash.trouble);
+    const bool is_again = !why.empty() && starts_[crash.lane].died_of == why;
+    starts_[crash.lane].died_of = why;
+    if (!why.empty()) why = is_again ? " as before" : ": " + why;
+    say(fmt::format("lane {}: its worker died{}{}{}", crash.lane, why,
                     crash.report.empty() ? "" : "; more: ",
                     crash.report.empty() ? "" : command("crashes " + crash.report)));
 }

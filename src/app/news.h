@@ -64,6 +64,7 @@ private:
         Instant served_at = never;
         Instant said = never;     // the start whose end was told
         Instant progress_told{};  // the latest time
+        std::string died_of;      // the one before, as it was told; empty: it served since
     };
 
     void say(const std::string& text) const;

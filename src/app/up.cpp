@@ -159,7 +159,7 @@ int run(const UpCommand& command) {
     const auto keys = key_file();
     if (!keys && key_need(checked->config.gate) == KeyFile::Need::required)
         return complain(keys.error());
-    if (!keys) advise(fmt::format("turnpike: no API key is known: {}\n", keys.error()));
+    if (!keys) advise(fmt::format("turnpike: {}; now none is asked for\n", keys.error()));
     std::signal(SIGPIPE, SIG_IGN);
     const OpenFiles files = raise_open_files();
     fit_connections(checked->config.gate, files);

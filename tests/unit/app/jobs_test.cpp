@@ -53,6 +53,10 @@ TEST(Jobs, ShowsOfTodayOnlyTheTime) {
     EXPECT_THAT(shown({.json = page, .today = "2026-11-16"}), HasSubstr("2026-11-15 10:00:00Z"));
 }
 
+TEST(Jobs, HasAPlaceForTheNameOfAJobThatWasRefusedWithoutOne) {
+    EXPECT_THAT(shown({.json = R"({"ended":[{"id":"","path":"/"}]})"}), HasSubstr("ENDED JOB"));
+}
+
 TEST(Jobs, NamesClientsIfTheyAreElsewhere) {
     const std::string text = shown({.json = R"({"live":[
         {"id":"a","pool":"default","client":"[::1]:7","method":"GET","path":"/"},

@@ -88,11 +88,27 @@ TEST(News, TellsOfADeathInOneLine) {
         desk.report(0, LaneState::backoff, reason);
         EXPECT_THAT(desk.said(), IsEmpty()) << "before its report is stored";
         EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].trouble, .report = "id"}),
-                    HasSubstr("lane 0: its worker died: exit code 1: No module"));
+                    HasSubstr("lane 0: its worker died"));
         EXPECT_THAT(desk.said(), IsEmpty());
         desk.report(0, LaneState::starting);
         EXPECT_THAT(desk.said(), IsEmpty());
     }
+}
+
+TEST(News, TellsShortlyOfADeathLikeTheOneBefore) {
+    Desk desk;
+    desk.lanes[0].worker = "";
+    const News::Crash crash{.lane = 0, .trouble = "exit code 1", .report = "id"};
+    const std::string first =
+        "turnpike: lane 0: its worker died: exit code 1; more: turnpike crashes id\n";
+    EXPECT_EQ(desk.said_of(crash), first);
+    EXPECT_EQ(desk.said_of(crash),
+              "turnpike: lane 0: its worker died as before; more: turnpike crashes id\n");
+    EXPECT_THAT(desk.said_of({.lane = 0, .trouble = "exit code 2", .report = ""}),
+                HasSubstr("died: exit code 2"));
+    EXPECT_EQ(desk.said_of(crash), first);
+    desk.report(0, LaneState::ready);
+    EXPECT_EQ(desk.said_of(crash), first) << "it served in between";
 }
 
 TEST(News, TellsOnceThatALaneHasFailedAndWhatToDo) {
@@ -100,8 +116,8 @@ TEST(News, TellsOnceThatALaneHasFailedAndWhatToDo) {
     desk.lanes[0] = {.worker = "", .trouble = "exit code 1"};
     desk.report(0, LaneState::failed, Reason::crashed_too_often);
     const std::string line =
-        "turnpike: lane 0 has failed: it crashed too often; look with: turnpike logs 0, bring it "
-        "back with: turnpike restart 0\n";
+        "turnpike: lane 0 has failed: it crashed too often; see: turnpike logs 0; then: turnpike "
+        "restart 0\n";
     EXPECT_EQ(desk.said(), line);
     desk.lanes[0].trouble = "exit code 1: its last line, which came later";
     EXPECT_THAT(desk.said(), IsEmpty());
