@@ -82,6 +82,7 @@ std::string served_text(const CheckedConfig& checked) {
     const Config& config = checked.config;
     std::string text = fmt::format("listens on {}{}\n", text_of(config.gate.listen),
                                    config.gate.listen.port == 0 ? " (any free port)" : "");
+    if (!checked.machine.remark.empty()) text += checked.machine.remark + '\n';
     for (std::size_t number = 0; number < config.pools.size(); ++number) {
         const PoolConfig& pool = config.pools[number];
         text +=
@@ -129,8 +130,9 @@ int tell_what_is_served(const CheckedConfig& checked, const CheckCommand& comman
     const GateConfig& gate = checked.config.gate;
     const int printed = print(command.json ? served_json(checked) : served_text(checked));
     const auto path = key_file();
-    if (!path) return complain(path.error());
-    if (const auto objection = objection_to_listening(gate, KeyFile(*path, key_need(gate))))
+    const KeyFile::Need need = key_need(gate);
+    if (!path && need == KeyFile::Need::required) return complain(path.error());
+    if (const auto objection = objection_to_listening(gate, KeyFile(path.value_or(""), need)))
         return complain(*objection);
     return printed;
 }

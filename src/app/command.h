@@ -48,7 +48,7 @@ struct CancelCommand {
 
 struct LogsCommand {
     std::optional<std::string> gate;
-    std::optional<std::size_t> lane;  // all of them, if it is not said
+    std::optional<std::string> lane;  // all of them, if it is not said
     std::size_t lines = 200;          // of all lanes together
     bool follow = false;
     bool json = false;

@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/command_words.h"
-#include "app/facts.h"
+#include "app/shown_text.h"
 #include "config/nearest.h"
 
 namespace turnpike {

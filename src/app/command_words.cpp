@@ -153,8 +153,7 @@ void add_logs(CLI::App& app, Chosen& chosen) {
          "  turnpike logs --json | jq -r 'select(.stream == \"err\").text'"},
         chosen);
     sub.add_option("LANE", logs.lane, "Its number, as in `turnpike status`; without it, all lanes")
-        ->type_name("")
-        ->check(CLI::Range(0, 1'000'000).description(""));
+        ->type_name("");
     sub.add_flag("-f,--follow", logs.follow, "Go on with new lines until Ctrl-C");
     sub.add_option("--lines", logs.lines, "How many of the last lines, 2000 at most [200]")
         ->type_name("N")

@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
-#include "app/cancel.h"
 #include "app/command.h"
 #include "app/environment.h"
 #include "app/facts.h"
 #include "app/print.h"
 #include "app/running_gate.h"
+#include "app/shown_text.h"
 #include "base/plain_text.h"
+#include "telemetry/crash_report.h"
 
 namespace turnpike {
 namespace {
@@ -64,6 +65,13 @@ void append_log(std::string& out, const json::object& crash) {
     }
 }
 
+/// Reports outlive the gate.
+std::string where_they_lie(const CrashesCommand& command, const Trouble& trouble) {
+    const std::string place = state_place(command.gate.value_or("default"));
+    if (trouble.exit_code != exit_nothing_runs || place.empty()) return "";
+    return fmt::format("\nreports of earlier runs are kept in {}/crashes", place);
+}
+
 }  // namespace
 
 std::expected<std::string, std::string> crashes_text(std::string_view text, Look look) {
@@ -108,12 +116,14 @@ std::expected<std::string, std::string> crash_text(std::string_view text, Look l
 }
 
 int run(const CrashesCommand& command) {
-    if (command.id && !could_be_job(*command.id))
+    if (command.id && !is_crash_id(*command.id))
         return complain(fmt::format("\"{}\" is no crash report; `turnpike crashes` lists them",
                                     tame(*command.id)));
     const auto got =
         ask_gate(command.gate, {.target = "/-/crashes" + (command.id ? "/" + *command.id : "")});
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (!got)
+        return complain(got.error().message + where_they_lie(command, got.error()),
+                        got.error().exit_code);
     if (command.json) return print(got->answer.body);
     const Look look{.colours = wants_colours()};
     const auto text =

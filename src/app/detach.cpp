@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,8 +23,7 @@
 #include "app/print.h"
 #include "base/name.h"
 #include "os/runtime_folder.h"
-
-extern char** environ;
+#include "os/spawn.h"
 
 namespace turnpike {
 namespace {
@@ -35,6 +33,7 @@ using Wrong = std::unexpected<std::string>;
 constexpr off_t log_size_max =
     off_t{16} * 1024 * 1024;  // when a gate starts; then a new one is begun
 constexpr int look_every_ms = 50;
+constexpr int ready_fd = 3;  // there
 
 std::string reason() { return std::strerror(errno); }
 
@@ -75,46 +74,23 @@ std::expected<Pipe, std::string> make_pipe() {
 }
 
 /// "up", and what tells the other where to write.
-std::vector<std::string> words_for(const UpCommand& command, int writer) {
+std::vector<std::string> words_for(const UpCommand& command) {
     std::vector<std::string> words{"turnpike"};
     words.insert(words.end(), command.words.begin(), command.words.end());
     const auto up = std::ranges::find(words, "up");
-    words.insert(up == words.end() ? up : up + 1, fmt::format("--ready-fd={}", writer));
+    words.insert(up == words.end() ? up : up + 1, fmt::format("--ready-fd={}", ready_fd));
     return words;
 }
 
-/// What posix_spawn() shall do, undone at the end.
-struct SpawnPlan {
-    SpawnPlan() {
-        ::posix_spawn_file_actions_init(&files);
-        ::posix_spawnattr_init(&manner);
-    }
-    SpawnPlan(const SpawnPlan&) = delete;
-    SpawnPlan& operator=(const SpawnPlan&) = delete;
-    ~SpawnPlan() {
-        ::posix_spawn_file_actions_destroy(&files);
-        ::posix_spawnattr_destroy(&manner);
-    }
-
-    posix_spawn_file_actions_t files{};
-    posix_spawnattr_t manner{};
-};
-
-std::expected<pid_t, std::string> spawn(std::vector<std::string> words, int log, int writer) {
-    SpawnPlan plan;
-    ::posix_spawn_file_actions_addopen(&plan.files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&plan.files, log, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&plan.files, log, STDERR_FILENO);
-    ::posix_spawn_file_actions_adddup2(&plan.files, writer, writer);  // so that it is inherited
-    ::posix_spawnattr_setflags(&plan.manner, POSIX_SPAWN_SETSID);
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    pid_t pid = 0;
-    const int error =
-        ::posix_spawn(&pid, "/proc/self/exe", &plan.files, &plan.manner, arguments.data(), environ);
-    if (error != 0) return Wrong(std::string("it can't be started: ") + std::strerror(error));
-    return pid;
+std::expected<pid_t, std::string> start(const UpCommand& command, int log, int writer) {
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!nothing) return Wrong("/dev/null can't be opened: " + reason());
+    const auto pid = spawn({.program = "/proc/self/exe",
+                            .arguments = words_for(command),
+                            .environment = own_environment(),
+                            .descriptors = {nothing.get(), log, log, writer}});
+    if (!pid) return Wrong(std::string("it can't be started: ") + std::strerror(pid.error()));
+    return *pid;
 }
 
 /// The address that the gate sends; empty: it ended without a word.
@@ -144,8 +120,8 @@ int exit_code_of(pid_t pid) {
 std::string served_text(const UpCommand& command, std::string_view address, pid_t pid) {
     const std::string name = command.name == "default" ? "" : " --name " + command.name;
     return fmt::format(
-        "gate {} (pid {}) serves in the background on {}\n"
-        "  turnpike status{}     how it is\n"
+        "gate {} (pid {}) listens on {} in the background; its lanes come up now\n"
+        "  turnpike status{}     how they are\n"
         "  turnpike logs -f{}    what its workers print\n"
         "  turnpike down{}       stop it\n",
         command.name, pid, address, name, name, name);
@@ -168,14 +144,14 @@ std::optional<std::string> objection_to(const UpCommand& command) {
 int detach(const UpCommand& command) {
     if (const auto objection = objection_to(command)) return complain(*objection);
     const auto folder = state_folder(command.name);
-    if (!folder) return complain(folder.error());
+    if (!folder) return complain("there is no place for its output: " + folder.error());
     const std::string log_path = *folder + "/gate.log";
     const auto log = open_log(log_path);
     if (!log) return complain(log.error());
     auto pipe = make_pipe();
     if (!pipe) return complain(pipe.error());
     Tail tail(log->get());
-    const auto pid = spawn(words_for(command, pipe->writer.get()), log->get(), pipe->writer.get());
+    const auto pid = start(command, log->get(), pipe->writer.get());
     if (!pid) return complain(pid.error());
     pipe->writer.reset();
     const std::string address = await_address(pipe->reader.get(), tail);

@@ -1,6 +1,7 @@
 #include "app/environment.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,14 +69,14 @@ std::string make_private_folder(const std::string& path) {
     return "";
 }
 
+std::string state_place(std::string_view name) {
+    if (!is_name(name)) return "";
+    return state_path(text_of_variable("XDG_STATE_HOME"), text_of_variable("HOME"), name);
+}
+
 std::expected<std::string, std::string> state_folder(std::string_view name) {
-    std::string path = is_name(name) ? state_path(text_of_variable("XDG_STATE_HOME"),
-                                                  text_of_variable("HOME"), name)
-                                     : std::string();
-    if (path.empty())
-        return std::unexpected(
-            "nobody says where logs and crash reports are kept: set HOME or XDG_STATE_HOME to an "
-            "absolute path");
+    std::string path = state_place(name);
+    if (path.empty()) return std::unexpected("set HOME or XDG_STATE_HOME to an absolute path");
     std::string problem = make_private_folder(path);
     if (!problem.empty())
         return std::unexpected(std::move(problem) + "; XDG_STATE_HOME can name another place");
@@ -103,6 +104,12 @@ bool wants_live_lines() {
 bool wants_colours() {
     return ::isatty(STDOUT_FILENO) == 1 && text_of_variable("NO_COLOR").empty() &&
            text_of_variable("TERM") != "dumb";
+}
+
+std::size_t stdout_columns() {
+    winsize size{};
+    if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+    return size.ws_col;
 }
 
 Duration utc_offset() {

@@ -1,6 +1,7 @@
 // What the environment says about where things are. Read here and nowhere else.
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <optional>
 #include <string>
@@ -21,7 +22,10 @@ namespace turnpike {
 /// (XDG_STATE_HOME, HOME), made if need be, for its owner only. An error says what to do.
 [[nodiscard]] std::expected<std::string, std::string> state_folder(std::string_view name);
 
-/// The same of the environment's values, and nothing is made. Paths that are not absolute count as
+/// The same, but nothing is made; empty: there is none.
+[[nodiscard]] std::string state_place(std::string_view name);
+
+/// The same of the environment's values. Paths that are not absolute count as
 /// unset; empty: there is none.
 [[nodiscard]] std::string state_path(std::string_view xdg_state_home, std::string_view home,
                                      std::string_view name);
@@ -38,6 +42,9 @@ namespace turnpike {
 
 /// For text on stdout: it is a terminal that has some, and NO_COLOR is unset or empty.
 [[nodiscard]] bool wants_colours();
+
+/// Of the terminal that stdout is; 0: it is none, or does not say.
+[[nodiscard]] std::size_t stdout_columns();
 
 /// Whether stderr is a terminal on which lines can be drawn anew.
 [[nodiscard]] bool wants_live_lines();

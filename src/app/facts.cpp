@@ -1,4 +1,5 @@
 #include "app/facts.h"
+#include "app/shown_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,12 +30,6 @@ std::expected<json::object, std::string> parse_facts(std::string_view text) {
     if (error || !value.is_object())
         return std::unexpected("the gate's answer is no JSON object; is it of another version?");
     return std::move(value.as_object());
-}
-
-std::string tame(std::string_view text) {
-    std::string out(text);
-    std::ranges::replace_if(out, [](char c) { return c < 0x20 || c >= 0x7F; }, '?');
-    return out;
 }
 
 std::string text_of(const json::object& object, std::string_view key) {

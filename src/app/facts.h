@@ -15,9 +15,6 @@ namespace turnpike {
 /// An error is a sentence.
 [[nodiscard]] std::expected<boost::json::object, std::string> parse_facts(std::string_view json);
 
-/// Whatever a terminal could obey, or would not show in one column, becomes "?".
-[[nodiscard]] std::string tame(std::string_view text);
-
 /// Strings without quotes, numbers, yes and no.
 [[nodiscard]] std::string text_of(const boost::json::object&, std::string_view key);
 

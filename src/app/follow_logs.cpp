@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <map>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "app/environment.h"
 #include "app/logs.h"
 #include "app/print.h"
+#include "app/roll.h"
 #include "app/running_gate.h"
 
 namespace turnpike {
@@ -32,7 +34,11 @@ std::unexpected<Trouble> failed(std::string message) {
 }
 
 std::expected<std::vector<std::size_t>, Trouble> wanted_lanes(const LogsCommand& command) {
-    if (command.lane) return std::vector{*command.lane};
+    if (command.lane) {
+        if (auto trouble = trouble_with_lane(command.gate, *command.lane))
+            return std::unexpected(*std::move(trouble));
+        return std::vector<std::size_t>{std::stoul(*command.lane)};
+    }
     const auto got = ask_gate(command.gate, {.target = "/-/status"});
     if (!got) return std::unexpected(got.error());
     auto lanes = lanes_of(got->answer.body);

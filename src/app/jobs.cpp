@@ -1,7 +1,10 @@
 #include "app/jobs.h"
 
 #include <algorithm>
+#include <chrono>
+#include <vector>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
@@ -21,29 +24,42 @@ std::string request_of(const json::object& job) {
     return text_of(job, "method") + ' ' + text_of(job, "path");
 }
 
+/// "": the one that has no name of its own.
+std::string pool_of(const json::object& job) {
+    std::string pool = text_of(job, "pool");
+    return pool == "default" ? "" : pool;
+}
+
+/// "": on this machine.
+std::string client_of(const json::object& job) {
+    std::string client = text_of(job, "client");
+    const bool is_here = client.starts_with("127.") || client.starts_with("[::1]");
+    return is_here ? "" : client;
+}
+
 Table live_of(const json::array& jobs) {
     Table table{.columns = {{"LIVE JOB"},
                             {"POOL"},
                             {"STATE"},
                             {"FOR", right},
                             {"LANE", right},
-                            {"ATTEMPTS", right},
-                            {"CLIENT"},
-                            {"REQUEST"}},
+                            {"TRIES", right},
+                            {"REQUEST", left, 16},
+                            {"CLIENT"}},
                 .rows = {}};
     for (const json::value& value : jobs) {
         const json::object& job = object_of(value);
         const std::string state = text_of(job, "state");
         table.rows.push_back({{text_of(job, "id")},
-                              {text_of(job, "pool")},
+                              {pool_of(job)},
                               {state, state == "running" ? Paint::green : Paint::plain},
                               {span_of(job, "since_s")},
                               {text_of(job, "lane")},
                               {text_of(job, "attempts")},
-                              {text_of(job, "client")},
-                              {request_of(job)}});
+                              {request_of(job)},
+                              {client_of(job)}});
     }
-    return table;
+    return without_empty_columns(table);
 }
 
 /// "finished", or what happened and why: "timed out: waited too long"
@@ -55,35 +71,44 @@ Cell outcome_of(const json::object& job) {
     return {std::move(text), outcome == "failed" ? Paint::red : Paint::yellow};
 }
 
-Table ended_of(const json::array& jobs, std::size_t last) {
+std::string arrival_of(const json::object& job, std::string_view today) {
+    const std::string time = second_of(text_of(job, "arrived"));
+    const bool is_today = !today.empty() && time.starts_with(today) && time.size() > today.size();
+    return is_today ? time.substr(today.size() + 1) : time;
+}
+
+std::vector<Cell> ended_row(const json::object& job, std::string_view today) {
+    const bool ran = text_of(job, "attempts") != "0";
+    const std::string id = text_of(job, "id");
+    return {{id.empty() ? "-" : id},
+            {pool_of(job)},
+            {arrival_of(job, today)},
+            {span_of(job, "queue_ms")},
+            {ran ? span_of(job, "run_ms") : ""},
+            {text_of(job, "lane")},
+            {text_of(job, "attempts")},
+            {request_of(job)},
+            {text_of(job, "status")},
+            outcome_of(job),
+            {client_of(job)}};
+}
+
+Table ended_of(const JobsPage& page, const json::array& jobs) {
     Table table{.columns = {{"ENDED JOB"},
                             {"POOL"},
-                            {"ARRIVED"},
+                            {"ARRIVED", right},
                             {"QUEUED", right},
                             {"RAN", right},
                             {"LANE", right},
-                            {"ATTEMPTS", right},
-                            {"CLIENT"},
-                            {"REQUEST"},
+                            {"TRIES", right},
+                            {"REQUEST", left, 16},
                             {"STATUS", right},
-                            {"OUTCOME"}},
+                            {"OUTCOME", left, 16},
+                            {"CLIENT"}},
                 .rows = {}};
-    for (std::size_t i = 0; i < std::min(last, jobs.size()); ++i) {
-        const json::object& job = object_of(jobs[i]);
-        const bool ran = text_of(job, "attempts") != "0";
-        table.rows.push_back({{text_of(job, "id")},
-                              {text_of(job, "pool")},
-                              {second_of(text_of(job, "arrived"))},
-                              {span_of(job, "queue_ms")},
-                              {ran ? span_of(job, "run_ms") : ""},
-                              {text_of(job, "lane")},
-                              {text_of(job, "attempts")},
-                              {text_of(job, "client")},
-                              {request_of(job)},
-                              {text_of(job, "status")},
-                              outcome_of(job)});
-    }
-    return table;
+    for (std::size_t i = 0; i < std::min(page.last, jobs.size()); ++i)
+        table.rows.push_back(ended_row(object_of(jobs[i]), page.today));
+    return without_empty_columns(table);
 }
 
 }  // namespace
@@ -92,7 +117,7 @@ std::expected<std::string, std::string> jobs_text(const JobsPage& jobs, Look loo
     const auto page = parse_facts(jobs.json);
     if (!page) return std::unexpected(page.error());
     const std::string live = text_of(live_of(list_of(*page, "live")), look);
-    const std::string ended = text_of(ended_of(list_of(*page, "ended"), jobs.last), look);
+    const std::string ended = text_of(ended_of(jobs, list_of(*page, "ended")), look);
     return (live.empty() ? "no live jobs\n" : live) + (ended.empty() ? "" : "\n" + ended);
 }
 
@@ -100,8 +125,10 @@ int run(const JobsCommand& command) {
     const auto got = ask_gate(command.gate, {.target = "/-/jobs"});
     if (!got) return complain(got.error().message, got.error().exit_code);
     if (command.json) return print(got->answer.body);
-    const auto text =
-        jobs_text({.json = got->answer.body, .last = command.last}, {.colours = wants_colours()});
+    const std::string today =
+        fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));
+    const auto text = jobs_text({.json = got->answer.body, .last = command.last, .today = today},
+                                {.colours = wants_colours(), .columns = stdout_columns()});
     return text ? print(*text) : complain(text.error());
 }
 

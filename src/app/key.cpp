@@ -9,6 +9,7 @@
 #include "app/environment.h"
 #include "app/facts.h"
 #include "app/print.h"
+#include "app/shown_text.h"
 
 namespace turnpike {
 namespace {

@@ -11,7 +11,8 @@
 #include <fmt/format.h>
 
 #include "app/facts.h"
-#include "app/lane_words.h"
+#include "app/shown_text.h"
+#include "telemetry/lane_words.h"
 
 namespace turnpike {
 namespace {
@@ -56,7 +57,7 @@ std::string detail_of(const LiveLane& lane) {
 using Parts = std::array<std::string, 5>;
 
 Parts parts_of(const LiveLane& lane) {
-    return {fmt::format("lane {}", lane.lane), place_of(lane.facts).substr(0, place_shown_max),
+    return {fmt::format("lane {}", lane.lane), first_columns(place_of(lane.facts), place_shown_max),
             std::string(state_of(lane)), text_of_time(lane.time), detail_of(lane)};
 }
 
@@ -64,13 +65,13 @@ std::array<std::size_t, 5> widths_of(const std::vector<Parts>& lines) {
     std::array<std::size_t, 5> widths{};
     for (const Parts& line : lines)
         for (std::size_t i = 0; i + 1 < line.size(); ++i)  // the last one ends the line
-            widths[i] = std::max(widths[i], line[i].size());
+            widths[i] = std::max(widths[i], columns_of(line[i]));
     return widths;
 }
 
 /// Without the last column: terminals differ about what follows when it is written to.
-std::string cut(std::string text, std::size_t columns) {
-    text.resize(std::min(text.size(), columns > 1 ? columns - 1 : 1));
+std::string cut(std::string_view line, std::size_t columns) {
+    std::string text = first_columns(line, columns > 1 ? columns - 1 : 1);
     text.erase(text.find_last_not_of(' ') + 1);
     return text;
 }
@@ -116,8 +117,8 @@ std::string live_block(std::span<const LiveLane> lanes, Screen screen) {
     for (const Parts& line : lines) {
         std::string text;
         for (std::size_t i = 0; i < line.size(); ++i)
-            text += fmt::format("{}{:<{}}", i == 0 ? "" : "  ", line[i], widths[i]);
-        block += cut(std::move(text), screen.columns) + '\n';
+            text += (i == 0 ? "" : "  ") + padded(line[i], widths[i]);
+        block += cut(text, screen.columns) + '\n';
     }
     if (shown.size() < lanes.size())
         block +=
@@ -137,7 +138,7 @@ std::string serving_text(const LiveLane& lane) {
 
 std::string loading_text(const LiveLane& lane) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lane.time);
-    const std::string detail = detail_of(lane).substr(0, line_shown_max);
+    const std::string detail = shortened(detail_of(lane), line_shown_max);
     return fmt::format("lane {} {} for {} s{}{}", lane.lane, state_of(lane), seconds.count(),
                        detail.empty() ? "" : ": ", detail);
 }

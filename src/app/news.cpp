@@ -9,24 +9,42 @@
 #include <fmt/format.h>
 
 #include "app/facts.h"
-#include "app/lane_words.h"
+#include "app/shown_text.h"
+#include "telemetry/lane_words.h"
 
 namespace turnpike {
 
 namespace {
 
-constexpr Duration progress_every = 10s;  // where there is no block
+constexpr Duration progress_every = 10s;       // where there is no block
+constexpr std::size_t request_shown_max = 85;  // so that the line has at most 100
+constexpr std::size_t path_shown_max = 40;
+constexpr std::size_t trouble_shown_max = 200;  // of what a worker may have printed
 
 /// Of one that somebody else started, where it is.
 std::string of_worker(const LaneFacts& lane) {
     return lane.worker.empty() ? "" : ", " + lane.worker;
 }
 
-/// For a lane that will not come back by itself.
-std::string what_next(LaneState state, std::size_t lane) {
-    if (state != LaneState::failed && state != LaneState::quarantined) return "";
-    return fmt::format("; look with: turnpike logs {0}, bring it back with: turnpike restart {0}",
-                       lane);
+/// It has a worker of ours that dies, or did: that is told by itself, with its report.
+bool is_death(const LaneFacts& facts, LaneState state, Reason reason) {
+    const bool goes_on = reason == Reason::memory_held || reason == Reason::link_doubted ||
+                         reason == Reason::failing_jobs;
+    return facts.worker.empty() && state == LaneState::backoff && !goes_on;
+}
+
+std::string shown(std::string_view trouble) { return shortened(tame(trouble), trouble_shown_max); }
+
+/// With curl, as the workers answered it; empty: it is too long for a line, or odd.
+std::string request_text(const ProofConfig& proof, const std::string& url) {
+    const bool is_odd = tame(proof.body) != proof.body || proof.body.contains('\'') ||
+                        proof.path.contains('\'') || tame(proof.path) != proof.path;
+    const bool is_bare = proof.body.empty();
+    if (is_odd || (is_bare ? proof.method != "GET" : proof.method != "POST")) return "";
+    std::string text = is_bare ? fmt::format("curl '{}{}'", url, proof.path)
+                               : fmt::format("curl '{}{}' -d '{}' -H Content-Type:{}", url,
+                                             proof.path, proof.body, tame(proof.content_type));
+    return text.size() <= request_shown_max && !proof.content_type.contains(' ') ? text : "";
 }
 
 /// Worth a line of its own while the block shows the rest.
@@ -40,10 +58,12 @@ bool is_trouble(LaneState state, Reason reason) {
 
 }  // namespace
 
-News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock)
+News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
+           std::string_view gate)
     : config_(config),
       lanes_(lanes),
       clock_(clock),
+      name_flag_(gate == "default" ? "" : " --name " + std::string(gate)),
       opened_at_(clock.now()),
       terminal_(Terminal::open()),
       standings_(lanes.size()),
@@ -56,13 +76,24 @@ void News::say(const std::string& text) const {
                stderr);
 }
 
+std::string News::command(std::string_view words) const {
+    return fmt::format("turnpike {}{}", words, name_flag_);
+}
+
+/// For a lane that will not come back by itself.
+std::string News::what_next(LaneState state, std::size_t lane) const {
+    if (state != LaneState::failed && state != LaneState::quarantined) return "";
+    return fmt::format("; see: {}; then: {}", command(fmt::format("logs {}", lane)),
+                       command(fmt::format("restart {}", lane)));
+}
+
 void News::opened(const Address& bound, bool keys_are_required) {
     keys_are_required_ = keys_are_required;
     url_ = "http://" + text_of(bound);
     say("serving on " + url_);
-    say(fmt::format("{} lane{} in {} pool{}; look with: turnpike status, or {}/-/status",
-                    lanes_.size(), lanes_.size() == 1 ? "" : "s", config_.pools.size(),
-                    config_.pools.size() == 1 ? "" : "s", url_));
+    say(fmt::format("{} lane{} in {} pool{}; look with: {}, or {}/-/status", lanes_.size(),
+                    lanes_.size() == 1 ? "" : "s", config_.pools.size(),
+                    config_.pools.size() == 1 ? "" : "s", command("status"), url_));
     if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
         if (pool.settings.proof == ProofKind::none)
@@ -73,8 +104,10 @@ void News::opened(const Address& bound, bool keys_are_required) {
 
 void News::tell(const ReportLane& report) {
     Standing& now = standings_[report.lane.value];
-    if (serves(report.state) && !serves(now.state))
+    if (serves(report.state) && !serves(now.state)) {
         starts_[report.lane.value].served_at = clock_.now();
+        starts_[report.lane.value].died_of.clear();
+    }
     now.state = report.state;
     now.reason = report.reason;
 }
@@ -97,20 +130,23 @@ LiveLane News::live(std::size_t lane) const {
 void News::say_lane(std::size_t lane) {
     Standing& now = standings_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
+    if (is_death(lanes_[lane], now.state, now.reason)) return;
     now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
     const Standing before = std::exchange(said_[lane], now);
     const bool is_new = words_for(now.state) != words_for(before.state);
-    const bool is_troubled = !now.trouble.empty() && now.trouble != before.trouble;
+    // What led to the end of a lane of ours was told, death by death.
+    const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
+    const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
     // It was away between two looks.
     const bool is_anew = serves(before.state) && start_of(lane) != starts_[lane].said;
     if (now.reason == Reason::shutting_down) return;
     if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
     if (serves(now.state)) return say_serving(lane);
-    const std::string_view why = now.trouble.empty() ? words_for(now.reason) : now.trouble;
+    const std::string_view why = is_troubled ? now.trouble : words_for(now.reason);
     const std::string_view does =
         now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
     say(fmt::format("lane {} {}{}{}{}{}", lane, does, of_worker(lanes_[lane]),
-                    why.empty() ? "" : ": ", tame(why), what_next(now.state, lane)));
+                    why.empty() ? "" : ": ", shown(why), what_next(now.state, lane)));
 }
 
 /// How long it took is said once for each start: a lane that was only doubted did not start anew.
@@ -129,7 +165,8 @@ void News::say_progress(std::size_t lane) {
     say(loading_text(live(lane)));
 }
 
-/// When the lanes are up, or will not be: a line for each, and what to do now.
+/// When the lanes are up, or will not be: a line for each that was not said above the block, and what
+/// to do now.
 void News::settle() {
     const auto is_done = [](const Standing& standing) { return is_settled(standing.state); };
     if (has_settled_ || !std::ranges::all_of(standings_, is_done)) return;
@@ -137,14 +174,14 @@ void News::settle() {
     if (terminal_) {
         terminal_->draw("");
         terminal_.reset();
-        std::ranges::fill(said_, Standing{});
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     }
     const auto serving = std::ranges::count_if(
         standings_, [](const Standing& standing) { return serves(standing.state); });
     const auto all = std::ssize(standings_);
-    if (serving > 0 && serving < all)
-        say(fmt::format("{} of {} lanes serve{}", serving, all, hint()));
+    if (serving == 0 || serving == all) return;
+    say(fmt::format("{} of {} lanes serve", serving, all));
+    say_hint();
 }
 
 void News::draw() {
@@ -161,16 +198,20 @@ void News::say_when_all_serve() {
     const auto all_serve = [](const Standing& standing) { return serves(standing.state); };
     if (all_served_ || !std::ranges::all_of(standings_, all_serve)) return;
     all_served_ = true;
-    say("all lanes serve" + hint());
+    say("all lanes serve");
+    say_hint();
 }
 
-/// Something to try, where it is known what would work.
-std::string News::hint() const {
-    const bool has_usual_pool =
-        config_.pools.size() == 1 || std::ranges::any_of(config_.pools, &PoolConfig::is_default);
-    if (keys_are_required_ || !has_usual_pool) return "";
-    return fmt::format("; try: curl {}/predict -d '{{}}' -H 'Content-Type: application/json'",
-                       url_);
+void News::say_hint() const {
+    const auto usual = config_.pools.size() == 1
+                           ? config_.pools.begin()
+                           : std::ranges::find_if(config_.pools, &PoolConfig::is_default);
+    if (keys_are_required_ || usual == config_.pools.end()) return;
+    const std::string request =
+        usual->settings.proof == ProofKind::none ? std::string() : request_text(usual->proof, url_);
+    if (!request.empty()) return say("try: " + request);
+    say(fmt::format("send jobs to {}, e.g. {} {}", url_, usual->proof.method,
+                    first_columns(tame(usual->proof.path), path_shown_max)));
 }
 
 void News::tell(const ReportModelFailing& report) {
@@ -186,15 +227,23 @@ void News::tell(const ReportNoMajority& report) {
 }
 
 void News::tell(const Crash& crash) {
-    said_[crash.lane].trouble = crash.trouble;  // not said twice
-    say(fmt::format("lane {}: its worker died{}{}{}{}", crash.lane,
-                    crash.trouble.empty() ? "" : ": ", tame(crash.trouble),
-                    crash.report.empty() ? "" : "; more: turnpike crashes ", crash.report));
+    Standing& said = said_[crash.lane];
+    said.trouble = crash.trouble;  // not said twice
+    if (serves(said.state)) said.state = LaneState::starting;
+    std::string why = crash.trouble.empty() ? std::string(words_for(standings_[crash.lane].reason))
+                                            : shown(crash.trouble);
+    const bool is_again = !why.empty() && starts_[crash.lane].died_of == why;
+    starts_[crash.lane].died_of = why;
+    if (!why.empty()) why = is_again ? " as before" : ": " + why;
+    say(fmt::format("lane {}: its worker died{}{}{}", crash.lane, why,
+                    crash.report.empty() ? "" : "; more: ",
+                    crash.report.empty() ? "" : command("crashes " + crash.report)));
 }
 
 void News::tell(const ReportSlowJob& report) {
-    say(fmt::format("a job runs far over the usual {} of its pool; look with: turnpike status",
-                    span_text(std::chrono::duration<double>(report.usual).count())));
+    say(fmt::format("a job runs far over the usual {} of its pool; look with: {}",
+                    span_text(std::chrono::duration<double>(report.usual).count()),
+                    command("status")));
 }
 
 void News::say_problem(std::string_view of, const std::string& now, std::string& before) const {

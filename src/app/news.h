@@ -20,7 +20,9 @@ namespace turnpike {
 
 class News {
 public:
-    News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock);
+    /// `gate`: its name, for what it advises to run.
+    News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
+         std::string_view gate = "default");
 
     void opened(const Address& bound, bool keys_are_required);
     /// Said by the next look(), if it still holds: a lane that is doubted for a moment is no news.
@@ -62,6 +64,7 @@ private:
         Instant served_at = never;
         Instant said = never;     // the start whose end was told
         Instant progress_told{};  // the latest time
+        std::string died_of;      // the one before, as it was told; empty: it served since
     };
 
     void say(const std::string& text) const;
@@ -74,11 +77,15 @@ private:
     void draw();
     [[nodiscard]] LiveLane live(std::size_t lane) const;
     [[nodiscard]] Instant start_of(std::size_t lane) const;
-    [[nodiscard]] std::string hint() const;
+    void say_hint() const;
+    /// "turnpike logs 0 --name blue"
+    [[nodiscard]] std::string command(std::string_view words) const;
+    [[nodiscard]] std::string what_next(LaneState state, std::size_t lane) const;
 
     const Config& config_;
     const std::vector<LaneFacts>& lanes_;
     Clock& clock_;
+    const std::string name_flag_;  // " --name blue"; empty: it is not needed
     const Instant opened_at_;
     std::optional<Terminal> terminal_;  // while the block lives
     std::string drawn_;

@@ -1,6 +1,6 @@
 #include "app/orders.h"
 
-#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,7 +9,9 @@
 #include "app/command.h"
 #include "app/facts.h"
 #include "app/print.h"
+#include "app/roll.h"
 #include "app/running_gate.h"
+#include "app/shown_text.h"
 #include "base/name.h"
 
 namespace turnpike {
@@ -45,17 +47,6 @@ std::string lanes_text(const json::array& lanes) {
     return fmt::format("lane{} {}", lanes.size() == 1 ? "" : "s", numbers);
 }
 
-bool is_number(std::string_view word) {
-    constexpr std::size_t digits_max = 9;
-    return !word.empty() && word.size() <= digits_max &&
-           std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-Trouble no_lane(std::string_view word) {
-    return {exit_usage,
-            fmt::format("\"{}\" is no number of a lane; `turnpike status` lists them", tame(word))};
-}
-
 /// Those of the running gate, only with a proof if that is wanted.
 std::expected<std::vector<std::string>, Trouble> pools_of(const Gate& gate, bool need_proof) {
     const auto got = ask_gate(gate, {.target = "/-/status"});
@@ -80,21 +71,20 @@ Routes routes_of_all(const Gate& gate, std::string_view what) {
     return routes;
 }
 
-Routes only(const std::optional<std::string>& route, const Trouble& otherwise) {
-    if (!route) return std::unexpected(otherwise);
-    return std::vector{*route};
+Routes route_of_lane(const Gate& gate, std::string_view lane, std::string_view what) {
+    if (auto trouble = trouble_with_lane(gate, lane)) return std::unexpected(*std::move(trouble));
+    return std::vector{*lane_route(lane, what)};
 }
 
-Routes routes_of_pool(std::string_view pool, std::string_view what) {
-    return only(
-        pool_route(pool, what),
-        {exit_usage, fmt::format("\"{}\" is no pool; `turnpike status` lists them", tame(pool))});
+Routes route_of_pool(const Gate& gate, std::string_view pool, std::string_view what) {
+    if (auto trouble = trouble_with_pool(gate, pool)) return std::unexpected(*std::move(trouble));
+    return std::vector{*pool_route(pool, what)};
 }
 
 Routes routes_of(const RestartCommand& command) {
     if (command.what == "all") return routes_of_all(command.gate, "restart");
-    if (const auto lane = lane_route(command.what, "restart")) return std::vector{*lane};
-    return routes_of_pool(command.what, "restart");
+    if (is_lane_number(command.what)) return route_of_lane(command.gate, command.what, "restart");
+    return route_of_pool(command.gate, command.what, "restart");
 }
 
 /// Of several routes JSON is a list.
@@ -105,7 +95,7 @@ int give_orders(const Gate& gate, const Routes& routes, bool wants_json) {
     for (const std::string& route : *routes) {
         const auto got = ask_gate(gate, {.method = http::Method::post, .target = route});
         if (!got) return complain(got.error().message, got.error().exit_code);
-        const auto line = order_text(got->answer.body);
+        const auto line = order_text(got->answer.body, gate);
         if (!line) return complain(line.error());
         text += *line;
         list += (list.empty() ? "" : ",") + got->answer.body;
@@ -117,7 +107,7 @@ int give_orders(const Gate& gate, const Routes& routes, bool wants_json) {
 }  // namespace
 
 std::optional<std::string> lane_route(std::string_view lane, std::string_view what) {
-    if (!is_number(lane)) return std::nullopt;
+    if (!is_lane_number(lane)) return std::nullopt;
     return fmt::format("/-/lanes/{}/{}", lane, what);
 }
 
@@ -126,19 +116,20 @@ std::optional<std::string> pool_route(std::string_view pool, std::string_view wh
     return fmt::format("/-/pools/{}/{}", pool, what);
 }
 
-std::expected<std::string, std::string> order_text(std::string_view text) {
+std::expected<std::string, std::string> order_text(std::string_view text, const Gate& gate) {
     const auto page = parse_facts(text);
     if (!page) return std::unexpected(page.error());
     const std::string asked = text_of(*page, "asked");
     const Words words = words_for_order(asked);
+    const std::string name = gate ? " --name " + tame(*gate) : "";
     if (const std::string pool = text_of(*page, "pool"); !pool.empty()) {
         const json::array& lanes = list_of(*page, "lanes");
-        return fmt::format("pool {}: {} {}; {}\n", pool, lanes_text(lanes),
-                           lanes.size() == 1 ? words.of_one : words.of_several, words.advice);
+        return fmt::format("pool {}: {} {}; {}{}\n", pool, lanes_text(lanes),
+                           lanes.size() == 1 ? words.of_one : words.of_several, words.advice, name);
     }
     const std::string lane = text_of(*page, "lane");
-    return fmt::format("lane {} {}; {}{}\n", lane, words.of_one, words.advice,
-                       asked == "drain" ? " " + lane : "");
+    return fmt::format("lane {} {}; {}{}{}\n", lane, words.of_one, words.advice,
+                       asked == "drain" ? " " + lane : "", name);
 }
 
 int run(const RestartCommand& command) {
@@ -146,19 +137,18 @@ int run(const RestartCommand& command) {
 }
 
 int run(const DrainCommand& command) {
-    return give_orders(command.gate, only(lane_route(command.lane, "drain"), no_lane(command.lane)),
+    return give_orders(command.gate, route_of_lane(command.gate, command.lane, "drain"),
                        command.json);
 }
 
 int run(const ResumeCommand& command) {
-    return give_orders(command.gate,
-                       only(lane_route(command.lane, "resume"), no_lane(command.lane)),
+    return give_orders(command.gate, route_of_lane(command.gate, command.lane, "resume"),
                        command.json);
 }
 
 int run(const ProveCommand& command) {
     return give_orders(command.gate,
-                       command.pool ? routes_of_pool(*command.pool, "prove")
+                       command.pool ? route_of_pool(command.gate, *command.pool, "prove")
                                     : routes_of_all(command.gate, "prove"),
                        command.json);
 }

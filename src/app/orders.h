@@ -15,7 +15,9 @@ namespace turnpike {
 /// "/-/pools/chat/restart"; nothing: the word can't be the name of a pool.
 [[nodiscard]] std::optional<std::string> pool_route(std::string_view pool, std::string_view what);
 
-/// What follows from an order, as a line: "lane 0 finishes its jobs, then starts anew; …"
-[[nodiscard]] std::expected<std::string, std::string> order_text(std::string_view json);
+/// What follows from an order, as a line: "lane 0 finishes its jobs, then starts anew; …". The
+/// advice names the gate, if who asked had to.
+[[nodiscard]] std::expected<std::string, std::string> order_text(
+    std::string_view json, const std::optional<std::string>& gate = {});
 
 }  // namespace turnpike

@@ -8,6 +8,7 @@
 
 #include "app/environment.h"
 #include "app/facts.h"
+#include "app/shown_text.h"
 
 namespace turnpike {
 namespace {

@@ -10,6 +10,7 @@
 #include "app/facts.h"
 #include "app/orders.h"
 #include "app/print.h"
+#include "app/roll.h"
 #include "app/running_gate.h"
 #include "base/json_writer.h"
 #include "base/time.h"
@@ -80,14 +81,12 @@ std::expected<StackLines, std::string> stack_lines(std::string_view text) {
 }
 
 int run(const StacksCommand& command) {
-    const auto route = lane_route(command.lane, "stacks");
-    if (!route)
-        return complain(fmt::format("\"{}\" is no number of a lane; `turnpike status` lists them",
-                                    tame(command.lane)),
-                        exit_usage);
+    if (const auto trouble = trouble_with_lane(command.gate, command.lane))
+        return complain(trouble->message, trouble->exit_code);
+    const std::string route = *lane_route(command.lane, "stacks");
     const auto before = ask_log(command, 0);
     if (!before) return complain(before.error().message, before.error().exit_code);
-    const auto asked = ask_gate(command.gate, {.method = http::Method::post, .target = *route});
+    const auto asked = ask_gate(command.gate, {.method = http::Method::post, .target = route});
     if (!asked) return complain(asked.error().message, asked.error().exit_code);
     const auto lines = follow(command, before->newest);
     if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // it was said

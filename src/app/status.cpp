@@ -10,9 +10,10 @@
 #include "app/command.h"
 #include "app/environment.h"
 #include "app/facts.h"
-#include "app/lane_words.h"
 #include "app/print.h"
 #include "app/running_gate.h"
+#include "app/shown_text.h"
+#include "telemetry/lane_words.h"
 
 namespace turnpike {
 namespace {
@@ -75,17 +76,19 @@ Table pools_of(const json::object& page) {
     return table;
 }
 
-/// What the lanes of started pools run; attached ones show where they are.
-std::string commands_of(const json::object& page) {
+/// What the lanes of started pools run (attached ones show where they are), and which pools serve
+/// unproved.
+std::string remarks_on(const json::object& page) {
     std::string lines;
     for (const json::value& value : list_of(page, "pools")) {
         const json::object& pool = object_of(value);
         const std::string model = text_of(pool, "model");
         if (!model.starts_with("attached: "))
-            lines += fmt::format("{}{} runs: {}\n", lines.empty() ? "\n" : "",
-                                 text_of(pool, "pool"), model);
+            lines += fmt::format("{} runs: {}\n", text_of(pool, "pool"), model);
+        if (text_of(pool, "proof") == "none")
+            lines += fmt::format("{} proof: none\n", text_of(pool, "pool"));
     }
-    return lines;
+    return lines.empty() ? "" : '\n' + lines;
 }
 
 Paint paint_of_state(std::string_view state) {
@@ -110,12 +113,6 @@ std::string aboard(const json::object& lane) {
         text += fmt::format("{}{} cancelled, still at work", text.empty() ? "" : ", ",
                             in_all - jobs.size());
     return text;
-}
-
-std::string cut(std::string text, std::size_t size_max) {
-    if (text.size() <= size_max) return text;
-    text.resize(size_max - 3);
-    return text + "...";
 }
 
 std::string gpus_of(const json::object& lane) {
@@ -159,18 +156,24 @@ std::string why(const json::object& lane) {
         add("for " + span);
         add(text_of(lane, "last_line"));
     }
-    return cut(std::move(text), size_max);
+    return shortened(text, size_max);
+}
+
+/// Where an attached worker is. What others run is said once for their pool.
+std::string worker_of(const json::object& lane) {
+    constexpr std::size_t size_max = 40;
+    const std::string worker = text_of(lane, "worker");
+    return worker.starts_with("http://") ? shortened(worker, size_max) : "";
 }
 
 std::vector<Cell> lane_row(const json::object& lane) {
-    constexpr std::size_t worker_max = 40;
     const std::string state = text_of(lane, "state");
     return {{text_of(lane, "lane")},
             {text_of(lane, "pool")},
             {gpus_of(lane)},
             {state, paint_of_state(state)},
             {text_of(lane, "pid")},
-            {cut(text_of(lane, "worker"), worker_max)},
+            {worker_of(lane)},
             {aboard(lane)},
             {text_of(lane, "finished")},
             count_cell(lane, "failed", Paint::red),
@@ -182,16 +185,16 @@ std::vector<Cell> lane_row(const json::object& lane) {
 Table lanes_of(const json::object& page) {
     Table table{.columns = {{"LANE", right},
                             {"POOL"},
-                            {"GPU"},
+                            {"GPU", left, 8},
                             {"STATE"},
                             {"PID", right},
-                            {"WORKER"},
-                            {"JOBS ABOARD"},
+                            {"WORKER", left, 8},
+                            {"JOBS ABOARD", left, 16},
                             {"FINISHED", right},
                             {"FAILED", right},
                             {"RESTARTS", right},
                             {"MEMORY", right},
-                            {"WHY"}},
+                            {"WHY", left, 16}},
                 .rows = {}};
     for (const json::value& lane : list_of(page, "lanes"))
         table.rows.push_back(lane_row(object_of(lane)));
@@ -204,15 +207,15 @@ std::expected<std::string, std::string> status_text(const StatusPage& status, Lo
     const auto page = parse_facts(status.json);
     if (!page) return std::unexpected(page.error());
     return header(status.gate, *page, look) + '\n' + text_of(pools_of(*page), look) +
-           commands_of(*page) + '\n' + text_of(lanes_of(*page), look);
+           remarks_on(*page) + '\n' + text_of(lanes_of(*page), look);
 }
 
 int run(const StatusCommand& command) {
     const auto got = ask_gate(command.gate, {.target = "/-/status"});
     if (!got) return complain(got.error().message, got.error().exit_code);
     if (command.json) return print(got->answer.body);
-    const auto text =
-        status_text({.gate = got->gate, .json = got->answer.body}, {.colours = wants_colours()});
+    const auto text = status_text({.gate = got->gate, .json = got->answer.body},
+                                  {.colours = wants_colours(), .columns = stdout_columns()});
     return text ? print(*text) : complain(text.error());
 }
 

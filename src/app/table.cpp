@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "app/shown_text.h"
 #include "base/check.h"
 
 namespace turnpike {
@@ -30,16 +32,33 @@ std::vector<std::size_t> widths_of(const Table& table) {
     for (const auto& row : table.rows) {
         CHECK(row.size() == widths.size());
         for (std::size_t i = 0; i < row.size(); ++i)
-            widths[i] = std::max({widths[i], row[i].text.size(), std::size_t{1}});
+            widths[i] = std::max({widths[i], columns_of(row[i].text), std::size_t{1}});
     }
     return widths;
+}
+
+/// Takes from the widest that may be cut, until all fit.
+void narrow(std::vector<std::size_t>& widths, const Table& table, std::size_t columns) {
+    constexpr std::size_t gap = 2;
+    std::size_t taken = gap * (widths.size() - 1);
+    for (const std::size_t width : widths) taken += width;
+    for (; taken > columns; --taken) {
+        std::optional<std::size_t> widest;
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            const std::size_t width_min = table.columns[i].width_min;
+            if (width_min == 0 || widths[i] <= width_min) continue;
+            if (!widest || widths[i] > widths[*widest]) widest = i;
+        }
+        if (!widest) return;
+        --widths[*widest];
+    }
 }
 
 void append_row(std::string& out, const Table& table, const std::vector<std::size_t>& widths,
                 const std::vector<Cell>& row, Look look) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string text = row[i].text.empty() ? "-" : row[i].text;
-        const std::string gap(widths[i] - text.size(), ' ');
+        const std::string text = row[i].text.empty() ? "-" : shortened(row[i].text, widths[i]);
+        const std::string gap(widths[i] - columns_of(text), ' ');
         const bool is_left = table.columns[i].side == Column::Side::left;
         if (!is_left) out += gap;
         out += painted(text, row[i].paint, look);
@@ -69,7 +88,8 @@ Table without_empty_columns(const Table& table) {
 
 std::string text_of(const Table& table, Look look) {
     if (table.rows.empty()) return "";
-    const std::vector<std::size_t> widths = widths_of(table);
+    std::vector<std::size_t> widths = widths_of(table);
+    if (look.columns > 0) narrow(widths, table, look.columns);
     std::vector<Cell> titles;
     for (const Column& column : table.columns) titles.push_back({column.title, Paint::dim});
     std::string out;

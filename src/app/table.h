@@ -1,6 +1,7 @@
 // Columns for the eye: as wide as their widest cell, two blanks between them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,19 +12,22 @@ enum class Paint : std::uint8_t { plain, dim, green, yellow, red, blue, magenta,
 
 struct Look {
     bool colours = false;
+    std::size_t columns = 0;  // of the terminal; 0: as many as it takes
 };
 
 /// The text, between the codes that colour it, if colours are wanted.
 [[nodiscard]] std::string painted(std::string text, Paint paint, Look look);
 
 struct Cell {
-    std::string text;  // ASCII; "" is shown as "-"
+    std::string text;  // tamed; "" is shown as "-"
     Paint paint = Paint::plain;
 };
 
 struct Column {
     std::string title;
     enum class Side : std::uint8_t { left, right } side = Side::left;  // numbers: right
+    std::size_t width_min =
+        0;  // to which it may be cut where the terminal is narrow; 0: it may not
 };
 
 struct Table {
@@ -34,7 +38,8 @@ struct Table {
 /// Without the columns in which no row has text.
 [[nodiscard]] Table without_empty_columns(const Table& table);
 
-/// Lines, the titles first, without blanks at their ends. No rows: nothing at all.
+/// Lines, the titles first, without blanks at their ends; no wider than the terminal, as far as
+/// columns may be cut. No rows: nothing at all.
 [[nodiscard]] std::string text_of(const Table& table, Look look);
 
 }  // namespace turnpike

@@ -2,7 +2,6 @@
 // the way, and serves until told to stop.
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,8 +27,10 @@
 #include "app/gpu_sights.h"
 #include "app/house.h"
 #include "app/print.h"
+#include "app/shown_text.h"
 #include "app/terminal.h"
 #include "app/this_machine.h"
+#include "os/random_bits.h"
 
 namespace turnpike {
 namespace {
@@ -66,13 +67,6 @@ void fit_connections(GateConfig& gate, const OpenFiles& files) {
         "connected at once\n",
         files.now, room));
     gate.connections_max = static_cast<std::uint32_t>(room);
-}
-
-std::uint64_t random_bits() {
-    std::uint64_t bits = 0;
-    while (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
-    }
-    return bits;
 }
 
 /// The folder of logs and crash reports, as long as the lock is held; empty: there is none.
@@ -166,7 +160,9 @@ int run(const UpCommand& command) {
         LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
     if (!log) return complain(log.error());
     const auto keys = key_file();
-    if (!keys) return complain(keys.error());
+    if (!keys && key_need(checked->config.gate) == KeyFile::Need::required)
+        return complain(keys.error());
+    if (!keys) advise(fmt::format("turnpike: {}; now none is asked for\n", keys.error()));
     std::signal(SIGPIPE, SIG_IGN);
     const OpenFiles files = raise_open_files();
     fit_connections(checked->config.gate, files);
@@ -176,7 +172,7 @@ int run(const UpCommand& command) {
                        .folder = *std::move(folder),
                        .run = own,
                        .state = kept.folder,
-                       .keys = *keys,
+                       .keys = keys.value_or(""),
                        .files = files});
     if (const auto problem = house.open()) return complain(*problem);
     tell_starter(std::move(starter), house.url());

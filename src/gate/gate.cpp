@@ -5,6 +5,8 @@
 
 #include <fmt/chrono.h>
 
+#include "telemetry/lane_words.h"
+
 namespace turnpike {
 
 namespace {
@@ -170,9 +172,8 @@ Objection Gate::objection_to(PoolId pool, EndReason reason, std::string_view tro
     if (reason != EndReason::no_lane) return objection;
     for (const LaneView& lane : around_.engine.view(around_.clock.now()).lanes)
         if (lane.pool == pool)
-            objection.detail +=
-                fmt::format("{}lane {}: {} ({})", objection.detail.empty() ? "" : ", ",
-                            lane.lane.value, name_of(lane.state), name_of(lane.reason));
+            objection.detail += (objection.detail.empty() ? "" : "; ") +
+                                sentence_of(lane.lane.value, lane.state, lane.reason);
     return objection;
 }
 

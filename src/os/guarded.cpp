@@ -131,7 +131,7 @@ void Guarded::hear(const GuardReport& report) {
     user_.gone({report.pids.begin(), report.pids.begin() + report.pid_count});
 }
 
-void Guarded::worker_ended(WorkerEnd end) {
+void Guarded::worker_ended(const WorkerEnd& end) {
     if (std::exchange(has_exited_, true)) return;
     user_.exited(end);
 }

@@ -59,7 +59,7 @@ private:
     void listen();
     void hear(const GuardReport& report);
     void guard_ended();
-    void worker_ended(WorkerEnd end);
+    void worker_ended(const WorkerEnd& end);
 
     Children& children_;
     GuardedUser user_;

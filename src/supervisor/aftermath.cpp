@@ -1,6 +1,7 @@
 #include "supervisor/aftermath.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <ranges>
 #include <string_view>
@@ -63,34 +64,10 @@ std::string_view field_in(std::string_view fields, std::string_view name) {
 }  // namespace
 
 bool was_wanted(Reason ordered) {
-    switch (ordered) {
-        case Reason::restart_asked:
-        case Reason::drain_asked:
-        case Reason::replaced:
-        case Reason::reload_abandoned:
-        case Reason::shutting_down:
-        case Reason::job_cancelled: return true;
-        case Reason::none:
-        case Reason::exited:
-        case Reason::load_silent:
-        case Reason::misbehaved:
-        case Reason::unhealthy:
-        case Reason::not_answering:
-        case Reason::proof_failed:
-        case Reason::proof_silent:
-        case Reason::disagrees:
-        case Reason::job_stuck:
-        case Reason::gpu_lost:
-        case Reason::will_not_die:
-        case Reason::crashed_too_often:
-        case Reason::worker_away:
-        case Reason::memory_held:
-        case Reason::turn_to_load:
-        case Reason::failing_jobs:
-        case Reason::link_doubted:
-        case Reason::proof_due: return false;
-    }
-    return false;
+    constexpr std::array wanted{Reason::restart_asked, Reason::drain_asked,
+                                Reason::replaced,      Reason::reload_abandoned,
+                                Reason::shutting_down, Reason::job_cancelled};
+    return std::ranges::find(wanted, ordered) != wanted.end();
 }
 
 std::optional<int> exit_code_of(const WorkerEnd& end) {
@@ -116,7 +93,7 @@ std::string last_words(const WorkerEnding& ending) {
     for (const LogLine* line :
          ending.log.lines(ending.log_began, report_lines) | std::views::reverse) {
         if (line->stream != LogStream::err || line->text.empty()) continue;
-        words = words.empty() ? line->text : line->text + " | " + words;
+        words.insert(0, words.empty() ? line->text : fmt::format("{} | ", line->text));
         if (++lines == last_words_lines) break;
     }
     return words;

@@ -44,13 +44,13 @@ protected:
     /// The engine has not heard of it yet.
     virtual void came_up() {}
     /// A link broke: `say` tells the engine. Whoever may know better soon calls it later.
-    virtual void lost_touch(std::function<void()> say) { say(); }
+    virtual void lost_touch(const std::function<void()>& say) { say(); }
     /// Whether the one that is asked for its health is the worker.
     enum class Check : std::uint8_t {
         if_doubted,  // before a probe
         surely,      // before it is up
     };
-    virtual void check_identity(Check, std::function<void(bool)> then) { then(true); }
+    virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
     /// There was no whole answer to a proof.
     virtual void proof_broke(std::uint32_t number) = 0;
     /// How it ended, for the jobs aboard.

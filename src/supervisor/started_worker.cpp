@@ -220,22 +220,22 @@ void StartedWorker::printed() {
 // ── trouble ──────────────────────────────────────────────────────────────────────────────────────
 
 /// A link that breaks may be the first sign of a death; how it died is worth waiting for.
-void StartedWorker::lost_touch(std::function<void()> say) {
+void StartedWorker::lost_touch(const std::function<void()>& say) {
     is_doubted_ = true;
-    after(exit_delay, [this, say = std::move(say)] {
+    after(exit_delay, [this, say] {
         if (state_ == State::up) say();
     });
 }
 
 /// Whoever took the port since must not answer for it.
-void StartedWorker::check_identity(Check check, std::function<void(bool)> then) {
+void StartedWorker::check_identity(Check check, const std::function<void(bool)>& then) {
     const bool was_doubted = std::exchange(is_doubted_, false);
     if (port_ == 0 || (check == Check::if_doubted && !was_doubted)) return then(true);
     premises_.process_table.run(
         [port = port_, guard = guarded_->guard()] {
             return look_at_port(port, guard, PortLook::quick);
         },
-        [stays = self(), then = std::move(then)](const PortSight& sight) {
+        [stays = self(), then](const PortSight& sight) {
             then(sight.holder == PortSight::Holder::tree);
         });
 }

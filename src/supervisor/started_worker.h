@@ -73,9 +73,9 @@ public:
 private:
     void come_up() override;
     void came_up() override;
-    void lost_touch(std::function<void()> say) override;
+    void lost_touch(const std::function<void()>& say) override;
     void proof_broke(std::uint32_t number) override;
-    void check_identity(Check check, std::function<void(bool)> then) override;
+    void check_identity(Check check, const std::function<void(bool)>& then) override;
 
     [[nodiscard]] std::optional<std::string> choose_place();
     [[nodiscard]] std::vector<std::string> environment() const;

@@ -17,6 +17,10 @@
 namespace turnpike {
 namespace {
 
+std::string path_of(const std::string& folder, const std::string& name) {
+    return folder + '/' + name;
+}
+
 namespace fs = std::filesystem;
 using Wrong = std::unexpected<std::string>;
 
@@ -105,10 +109,10 @@ void remove_oldest(const std::string& folder, std::uint32_t keep, std::string_vi
         ids.resize(ids.size() - stay);
     else
         ids.clear();
-    for (const std::string& id : ids) remove_all(folder + "/" + id);
+    for (const std::string& id : ids) remove_all(path_of(folder, id));
     for (const std::string& name :
          names_in(folder, [](std::string_view name) { return name.starts_with(unfinished_mark); }))
-        remove_all(folder + "/" + name);
+        remove_all(path_of(folder, name));
 }
 
 std::string_view last_lines(std::string_view log) {
@@ -135,8 +139,8 @@ std::string free_id(const std::string& folder, const CrashReport& report) {
     const std::string base = crash_id(report);
     std::string id = base;
     struct stat info{};
-    for (int n = 2; ::lstat((folder + "/" + id).c_str(), &info) == 0 && n < 1000; ++n)
-        id = base + "-" + std::to_string(n);
+    for (int n = 2; ::lstat(path_of(folder, id).c_str(), &info) == 0 && n < 1000; ++n)
+        id = base + std::to_string(-n);
     return id;
 }
 
@@ -276,7 +280,7 @@ std::optional<std::string> read_crash_report(const std::string& folder, const st
     if (!is_report(json, id)) return std::nullopt;
     std::vector<std::string> files;
     for (const std::string& name : names_in(path, [](std::string_view) { return true; }))
-        files.push_back(path + "/" + name);
+        files.push_back(path_of(path, name));
     return crash_page(json, read_file(path + "/log.txt"), files);
 }
 

@@ -38,6 +38,11 @@ TEST(Check, SaysWhatWouldBeServed) {
               "  lane 2  http://127.0.0.1:8003\n");
 }
 
+TEST(Check, SaysWhatIsOddAboutTheMachine) {
+    EXPECT_THAT(served_text(started({.remark = "CUDA_VISIBLE_DEVICES names 77"})),
+                HasSubstr("\nCUDA_VISIBLE_DEVICES names 77\npool a"));
+}
+
 TEST(Check, SaysThatPortZeroIsAnyPort) {
     const CheckedConfig checked =
         planned(make_config(std::nullopt, {.attach = {"http://a:1"}, .port = 0}));

@@ -8,6 +8,7 @@
 namespace turnpike {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -34,16 +35,34 @@ std::string shown(const JobsPage& jobs) {
 TEST(Jobs, ShowsTheLiveOnesAndThenTheEnded) {
     EXPECT_EQ(
         shown({.json = page}),
-        "LIVE JOB       POOL  STATE       FOR  LANE  ATTEMPTS  CLIENT          REQUEST\n"
-        "aaaaaaaaaaaaa  chat  running  12.3 s     1         2  127.0.0.1:5000  POST /predict\n"
-        "bbbbbbbbbbbbb  chat  queued   500 ms     -         0  127.0.0.1:5001  POST /x?[31m\n"
+        "LIVE JOB       POOL  STATE       FOR  LANE  TRIES  REQUEST\n"
+        "aaaaaaaaaaaaa  chat  running  12.3 s     1      2  POST /predict\n"
+        "bbbbbbbbbbbbb  chat  queued   500 ms     -      0  POST /x?[31m\n"
         "\n"
-        "ENDED JOB      POOL  ARRIVED                  QUEUED    RAN  LANE  ATTEMPTS  CLIENT      "
-        "    REQUEST        STATUS  OUTCOME\n"
-        "ccccccccccccc  chat  2026-11-15 10:00:00Z     0.1 ms  1.2 s     0         1  "
-        "127.0.0.1:5000  POST /predict     200  finished\n"
-        "ddddddddddddd  chat  2026-11-15 09:00:00Z  1 h 0 min      -     -         0  "
-        "127.0.0.1:5000  GET /             503  timed out: waited too long\n");
+        "ENDED JOB      POOL               ARRIVED     QUEUED    RAN  LANE  TRIES  REQUEST        "
+        "STATUS  OUTCOME\n"
+        "ccccccccccccc  chat  2026-11-15 10:00:00Z     0.1 ms  1.2 s     0      1  POST /predict  "
+        "   200  finished\n"
+        "ddddddddddddd  chat  2026-11-15 09:00:00Z  1 h 0 min      -     -      0  GET /          "
+        "   503  timed out: waited too long\n");
+}
+
+TEST(Jobs, ShowsOfTodayOnlyTheTime) {
+    EXPECT_THAT(shown({.json = page, .today = "2026-11-15"}), HasSubstr("  10:00:00Z  "));
+    EXPECT_THAT(shown({.json = page, .today = "2026-11-15"}), Not(HasSubstr("2026")));
+    EXPECT_THAT(shown({.json = page, .today = "2026-11-16"}), HasSubstr("2026-11-15 10:00:00Z"));
+}
+
+TEST(Jobs, HasAPlaceForTheNameOfAJobThatWasRefusedWithoutOne) {
+    EXPECT_THAT(shown({.json = R"({"ended":[{"id":"","path":"/"}]})"}), HasSubstr("ENDED JOB"));
+}
+
+TEST(Jobs, NamesClientsIfTheyAreElsewhere) {
+    const std::string text = shown({.json = R"({"live":[
+        {"id":"a","pool":"default","client":"[::1]:7","method":"GET","path":"/"},
+        {"id":"b","pool":"default","client":"10.0.0.7:4","method":"GET","path":"/"}]})"});
+    EXPECT_THAT(text, AllOf(HasSubstr("REQUEST  CLIENT\n"), HasSubstr("GET /    -\n"),
+                            HasSubstr("GET /    10.0.0.7:4\n"), Not(HasSubstr("POOL"))));
 }
 
 TEST(Jobs, ShowsAsManyEndedOnesAsAsked) {

@@ -57,6 +57,18 @@ TEST(Live, IsNeverWiderThanTheScreen) {
     EXPECT_THAT(lines_of(live_block(lanes, {.columns = 200})), Each(SizeIs(199)));
 }
 
+TEST(Live, CutsBetweenCharacters) {
+    const LaneFacts facts = on_gpu(0, "100%|\u2588\u2588\u2588\u2588|\u6f22\u5b57");
+    const std::vector<LiveLane> lanes{
+        {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
+    const std::string head = "lane 0  GPU 0 NVIDIA H200  loading  1.0 s  ";
+    EXPECT_EQ(live_block(lanes, {}), head + "100%|\u2588\u2588\u2588\u2588|\u6f22\u5b57\n");
+    EXPECT_EQ(live_block(lanes, {.columns = head.size() + 8}), head + "100%|\u2588\u2588\n");
+    EXPECT_EQ(live_block(lanes, {.columns = head.size() + 14}),
+              head + "100%|\u2588\u2588\u2588\u2588|\u6f22\n")
+        << "half a wide character would be in the next line";
+}
+
 TEST(Live, ShowsTheStateBesideALongUrl) {
     const LaneFacts facts{.worker = "http://" + std::string(200, 'x')};
     const std::vector<LiveLane> lanes{
@@ -87,7 +99,7 @@ TEST(Live, ShowsNothingThatATerminalCouldObey) {
     const LaneFacts facts = on_gpu(0, "\x1b[2J\r\x07 caf\xc3\xa9");
     const std::vector<LiveLane> lanes{
         {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
-    EXPECT_THAT(live_block(lanes, {}), HasSubstr("?[2J??"));
+    EXPECT_THAT(live_block(lanes, {}), HasSubstr("?[2J?? caf\xc3\xa9\n"));
     EXPECT_THAT(live_block(lanes, {}), Not(HasSubstr("\x1b")));
 }
 

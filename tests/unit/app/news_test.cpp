@@ -10,9 +10,12 @@ namespace turnpike {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Lt;
 using testing::Not;
+using testing::SizeIs;
 
 /// News of two lanes on stderr, which is no terminal here.
 struct Desk {
@@ -25,6 +28,12 @@ struct Desk {
     std::string said() {
         testing::internal::CaptureStderr();
         news.look({});
+        return testing::internal::GetCapturedStderr();
+    }
+    /// What is said at once of a death, which may be known when the lane is up again.
+    std::string said_of(const News::Crash& crash) {
+        testing::internal::CaptureStderr();
+        news.tell(crash);
         return testing::internal::GetCapturedStderr();
     }
 
@@ -60,15 +69,83 @@ TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
     desk.report(0, LaneState::backoff, Reason::exited);
-    desk.news.tell(
-        News::Crash{.lane = 0, .trouble = "killed by \x1b[31mSIGKILL", .report = "id-1"});
+    EXPECT_EQ(desk.said_of({.lane = 0, .trouble = "killed by \x1b[31mSIGKILL", .report = "id-1"}),
+              "turnpike: lane 0: its worker died: killed by ?[31mSIGKILL; more: turnpike crashes "
+              "id-1\n");
     desk.lanes[0].started_at = desk.clock.now() - 100ms;
     desk.report(0, LaneState::busy);
-    EXPECT_EQ(desk.said(),
-              "turnpike: lane 0: its worker died: killed by ?[31mSIGKILL; more: turnpike crashes "
-              "id-1\n"
-              "turnpike: lane 0 serves after 100 ms\n");
+    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves after 100 ms\n");
     EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+TEST(News, TellsOfADeathInOneLine) {
+    Desk desk;
+    desk.lanes[0] = {.worker = "", .trouble = ""};
+    desk.report(0, LaneState::ready);
+    EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
+    for (const Reason reason : {Reason::exited, Reason::not_answering, Reason::load_silent}) {
+        desk.lanes[0].trouble = "exit code 1: No module named torch";
+        desk.report(0, LaneState::backoff, reason);
+        EXPECT_THAT(desk.said(), IsEmpty()) << "before its report is stored";
+        EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].trouble, .report = "id"}),
+                    HasSubstr("lane 0: its worker died"));
+        EXPECT_THAT(desk.said(), IsEmpty());
+        desk.report(0, LaneState::starting);
+        EXPECT_THAT(desk.said(), IsEmpty());
+    }
+}
+
+TEST(News, TellsShortlyOfADeathLikeTheOneBefore) {
+    Desk desk;
+    desk.lanes[0].worker = "";
+    const News::Crash crash{.lane = 0, .trouble = "exit code 1", .report = "id"};
+    const std::string first =
+        "turnpike: lane 0: its worker died: exit code 1; more: turnpike crashes id\n";
+    EXPECT_EQ(desk.said_of(crash), first);
+    EXPECT_EQ(desk.said_of(crash),
+              "turnpike: lane 0: its worker died as before; more: turnpike crashes id\n");
+    EXPECT_THAT(desk.said_of({.lane = 0, .trouble = "exit code 2", .report = ""}),
+                HasSubstr("died: exit code 2"));
+    EXPECT_EQ(desk.said_of(crash), first);
+    desk.report(0, LaneState::ready);
+    EXPECT_EQ(desk.said_of(crash), first) << "it served in between";
+}
+
+TEST(News, TellsOnceThatALaneHasFailedAndWhatToDo) {
+    Desk desk;
+    desk.lanes[0] = {.worker = "", .trouble = "exit code 1"};
+    desk.report(0, LaneState::failed, Reason::crashed_too_often);
+    const std::string line =
+        "turnpike: lane 0 has failed: it crashed too often; see: turnpike logs 0; then: turnpike "
+        "restart 0\n";
+    EXPECT_EQ(desk.said(), line);
+    desk.lanes[0].trouble = "exit code 1: its last line, which came later";
+    EXPECT_THAT(desk.said(), IsEmpty());
+    EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].trouble, .report = ""}),
+                HasSubstr("which came later"));
+    EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+TEST(News, TellsOfTroubleAtNoGreatLength) {
+    Desk desk;
+    const std::string said =
+        desk.said_of({.lane = 0, .trouble = std::string(5000, 'x'), .report = "id"});
+    EXPECT_THAT(said, AllOf(SizeIs(Lt(300)), HasSubstr("x...; more: turnpike crashes id\n")));
+}
+
+TEST(News, TellsWhyTheGateEndedAWorkerThatGaveNoReason) {
+    Desk desk;
+    desk.lanes[0].worker = "";
+    desk.report(0, LaneState::backoff, Reason::gpu_lost);
+    EXPECT_EQ(desk.said_of({.lane = 0, .trouble = "", .report = ""}),
+              "turnpike: lane 0: its worker died: its GPU is gone\n");
+}
+
+TEST(News, StillTellsOfALaneThatRestsWithoutADeath) {
+    Desk desk;
+    desk.lanes[0].worker = "";
+    desk.report(0, LaneState::backoff, Reason::failing_jobs);
+    EXPECT_EQ(desk.said(), "turnpike: lane 0 is out of the pool: job after job failed on it\n");
 }
 
 TEST(News, TellsNowAndThenHowLoadingGoes) {
@@ -95,8 +172,47 @@ TEST(News, TellsWhenTheLanesAreUpAndWhatToDo) {
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), Not(HasSubstr("lanes serve")));
     desk.report(1, LaneState::ready);
-    EXPECT_THAT(desk.said(), HasSubstr("turnpike: all lanes serve; try: curl"));
+    EXPECT_THAT(desk.said(), EndsWith("turnpike: all lanes serve\n"
+                                      "turnpike: send jobs to , e.g. POST /predict\n"));
     EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+/// All that is said when the last lane of two comes up.
+std::string said_when_up(Desk& desk) {
+    testing::internal::CaptureStderr();
+    desk.news.opened({"127.0.0.1", 8000}, false);
+    testing::internal::GetCapturedStderr();
+    for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, LaneState::ready);
+    return desk.said();
+}
+
+TEST(News, SuggestsARequestThatIsKnownToWork) {
+    Desk desk;
+    PoolConfig& pool = desk.config.pools[0];
+    pool.settings.proof = ProofKind::fixed;
+    pool.proof.body = R"({"x": 1})";
+    EXPECT_THAT(said_when_up(desk), EndsWith("turnpike: try: curl 'http://127.0.0.1:8000/predict' "
+                                             "-d '{\"x\": 1}' -H Content-Type:application/json\n"));
+}
+
+TEST(News, SuggestsNoRequestThatFillsTheScreenOrNeedsQuotes) {
+    for (const std::string& body :
+         {std::string(100, 'x'), std::string("it's"), std::string("a\nb")}) {
+        Desk desk;
+        desk.config.pools[0].settings.proof = ProofKind::fixed;
+        desk.config.pools[0].proof.body = body;
+        EXPECT_THAT(said_when_up(desk),
+                    EndsWith("turnpike: send jobs to http://127.0.0.1:8000, e.g. POST /predict\n"));
+    }
+}
+
+TEST(News, NamesTheGateInItsAdvice) {
+    Desk desk;
+    News news(desk.config, desk.lanes, desk.clock, "blue");
+    testing::internal::CaptureStderr();
+    news.tell(News::Crash{.lane = 0, .trouble = "", .report = "id"});
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                HasSubstr("more: turnpike crashes id --name blue\n"));
 }
 
 TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
@@ -105,7 +221,7 @@ TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
     desk.report(0, LaneState::ready);
     desk.report(1, LaneState::failed, Reason::crashed_too_often);
     EXPECT_THAT(desk.said(), AllOf(HasSubstr("lane 1 has failed, python3 b.py: exit code 1"),
-                                   HasSubstr("turnpike: 1 of 2 lanes serve; try: curl")));
+                                   HasSubstr("turnpike: 1 of 2 lanes serve\n")));
     EXPECT_THAT(desk.said(), IsEmpty());
     desk.report(1, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("all lanes serve"));

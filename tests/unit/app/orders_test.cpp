@@ -29,6 +29,12 @@ TEST(Orders, GoToPoolsByName) {
         EXPECT_EQ(pool_route(word, "restart"), std::nullopt) << word;
 }
 
+TEST(Orders, NameTheGateInTheirAdviceIfItWasNamed) {
+    EXPECT_EQ(order_text(R"({"lane":3,"asked":"drain"})", "blue").value(),
+              "lane 3 finishes its jobs and takes no more; bring it back with: turnpike resume 3 "
+              "--name blue\n");
+}
+
 TEST(Orders, SayWhatFollows) {
     EXPECT_EQ(text(R"({"lane":0,"asked":"restart"})"),
               "lane 0 finishes its jobs, then starts anew; look with: turnpike status\n");

@@ -43,6 +43,8 @@ TEST(Status, ShowsGatePoolsAndLanes) {
         "chat  yes         3   1.2 s        1     420 ms        10       2        0          1  "
         "        0\n"
         "\n"
+        "chat proof: none\n"
+        "\n"
         "LANE  POOL  STATE    WORKER                 JOBS ABOARD           FINISHED  FAILED  "
         "RESTARTS  WHY\n"
         "   0  chat  busy     http://127.0.0.1:8001  3k9f2m1x0a7bq 400 ms        10       0  "
@@ -66,12 +68,12 @@ constexpr std::string_view page_of_started_workers = R"({"lanes":[
 TEST(Status, ShowsGpusProcessesAndMemoryWhereThereAreSome) {
     EXPECT_THAT(
         shown(page_of_started_workers),
-        HasSubstr("LANE  POOL  GPU            STATE     PID  WORKER                    FINISHED  "
-                  "FAILED  RESTARTS            MEMORY  WHY\n"
-                  "   0  chat  0 NVIDIA H200  ready    4711  python3 a.py --port 4001         1  "
-                  "     0         0  3.1 of 140.0 GiB  -\n"
-                  "   1  chat  1 NVIDIA H200  loading  4712  python3 a.py --port 4002         0  "
-                  "     0         2                 -  for 3.2 s: Loading weights\n"));
+        HasSubstr("LANE  POOL  GPU            STATE     PID  FINISHED  FAILED  RESTARTS          "
+                  "  MEMORY  WHY\n"
+                  "   0  chat  0 NVIDIA H200  ready    4711         1       0         0  3.1 of "
+                  "140.0 GiB  -\n"
+                  "   1  chat  1 NVIDIA H200  loading  4712         0       0         2          "
+                  "       -  for 3.2 s: Loading weights\n"));
 }
 
 TEST(Status, LeavesColumnsOutThatHaveNothingToShow) {
@@ -86,11 +88,29 @@ TEST(Status, NamesEveryGpuOfALane) {
                 HasSubstr("MIG-1"));
 }
 
-TEST(Status, CutsLongCommandsAndReasons) {
-    const std::string text = shown(R"({"lanes":[{"worker":")" + std::string(300, 'w') +
+TEST(Status, CutsLongUrlsAndReasons) {
+    const std::string text = shown(R"({"lanes":[{"worker":"http://)" + std::string(300, 'w') +
                                    R"(","trouble":")" + std::string(300, 't') + R"("}]})");
-    EXPECT_THAT(text, HasSubstr('\n' + std::string(37, 'w') + "... "));
+    EXPECT_THAT(text, HasSubstr("\nhttp://" + std::string(30, 'w') + "... "));
     EXPECT_THAT(text, HasSubstr(' ' + std::string(97, 't') + "...\n"));
+}
+
+TEST(Status, FitsTheTerminal) {
+    const std::string text = shown(page_of_started_workers, {.columns = 100});
+    std::size_t widest = 0;
+    for (std::size_t begin = text.find("LANE"); begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        widest = std::max(widest, end - begin);
+        begin = end + 1;
+    }
+    EXPECT_EQ(widest, 100U);
+    EXPECT_THAT(text, HasSubstr("for 3.2 s: Lo"));
+}
+
+TEST(Status, TellsWhatRunsAndWhatServesUnproved) {
+    EXPECT_THAT(shown(R"({"pools":[{"pool":"a","model":"./a","proof":"passed"},
+                                   {"pool":"b","model":"./b","proof":"none"}]})"),
+                HasSubstr("\n\na runs: ./a\nb runs: ./b\nb proof: none\n"));
 }
 
 TEST(Status, PaintsOnlyIfColoursAreWanted) {

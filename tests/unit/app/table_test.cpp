@@ -32,6 +32,26 @@ TEST(Table, HasNoColoursUnlessTheyAreWanted) {
     EXPECT_EQ(painted("x", Paint::plain, {.colours = true}), "x");
 }
 
+TEST(Table, IsCutWhereItMayBeToFitTheTerminal) {
+    Table table{.columns = {{"ID"}, {"WORKER", Column::Side::left, 6}, {"WHY"}},
+                .rows = {{{"12345678"}, {"python3 serve.py"}, {"because"}}}};
+    table.columns[2].width_min = 4;
+    const auto shown = [&table](std::size_t columns) {
+        return text_of(table, {.columns = columns});
+    };
+    EXPECT_EQ(shown(35), "ID        WORKER            WHY\n12345678  python3 serve.py  because\n");
+    EXPECT_EQ(shown(30), "ID        WORKER       WHY\n12345678  python3 ...  because\n");
+    EXPECT_EQ(shown(24), "ID        WORKER  WHY\n12345678  pyt...  bec...\n");
+    EXPECT_EQ(shown(10), "ID        WORKER  WHY\n12345678  pyt...  b...\n") << "but no further";
+    EXPECT_EQ(shown(0), shown(1000));
+}
+
+TEST(Table, AlignsByColumnsOfTheTerminal) {
+    const Table table{.columns = {{"A"}, {"B"}},
+                      .rows = {{{"caf\u00e9"}, {"1"}}, {{"abc"}, {"2"}}}};
+    EXPECT_EQ(text_of(table, {}), "A     B\ncaf\u00e9  1\nabc   2\n");
+}
+
 TEST(Table, CanLeaveOutColumnsWithoutText) {
     const Table table{.columns = {{"A"}, {"B"}, {"C"}},
                       .rows = {{{"1"}, {""}, {""}}, {{""}, {""}, {"2"}}}};

@@ -1,6 +1,8 @@
 // How lanes are, in words for people.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/words.h"
@@ -15,5 +17,8 @@ namespace turnpike {
 
 /// The same for the name of a reason, as status has it; the name itself if there are no words.
 [[nodiscard]] std::string_view words_for_reason(std::string_view name);
+
+/// "lane 0 has failed: it crashed too often"
+[[nodiscard]] std::string sentence_of(std::uint64_t lane, LaneState state, Reason reason);
 
 }  // namespace turnpike

@@ -1,6 +1,4 @@
-#include "app/lane_words.h"
-
-#include <cstdint>
+#include "telemetry/lane_words.h"
 
 namespace turnpike {
 
@@ -56,6 +54,13 @@ std::string_view words_for_reason(std::string_view name) {
     for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(Reason::proof_due); ++i)
         if (name_of(Reason{i}) == name) return words_for(Reason{i});
     return name;
+}
+
+std::string sentence_of(std::uint64_t lane, LaneState state, Reason reason) {
+    std::string text = "lane " + std::to_string(lane) + ' ';
+    text += words_for(state);
+    if (const std::string_view why = words_for(reason); !why.empty()) text.append(": ").append(why);
+    return text;
 }
 
 }  // namespace turnpike
