@@ -9,6 +9,7 @@
 
 #include "app/facts.h"
 #include "app/shown_text.h"
+#include "base/name.h"
 
 namespace turnpike {
 namespace {
@@ -78,7 +79,7 @@ std::optional<Trouble> trouble_with_pool(const std::optional<std::string>& gate,
     const auto roll = call_roll(gate);
     if (!roll) return roll.error();
     if (auto objection = objection_to_pool(word, *roll))
-        return Trouble{exit_failed, *std::move(objection)};
+        return Trouble{is_name(word) ? exit_failed : exit_usage, *std::move(objection)};
     return std::nullopt;
 }
 

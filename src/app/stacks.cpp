@@ -81,12 +81,13 @@ std::expected<StackLines, std::string> stack_lines(std::string_view text) {
 }
 
 int run(const StacksCommand& command) {
-    if (const auto trouble = trouble_with_lane(command.gate, command.lane))
-        return complain(trouble->message, trouble->exit_code);
-    const std::string route = *lane_route(command.lane, "stacks");
-    const auto before = ask_log(command, 0);
-    if (!before) return complain(before.error().message, before.error().exit_code);
-    const auto asked = ask_gate(command.gate, {.method = http::Method::post, .target = route});
+    const auto route = lane_route(command.lane, "stacks");
+    const auto before = route ? ask_log(command, 0) : std::unexpected(Trouble{});
+    if (!before) {
+        const Trouble why = trouble_with_lane(command.gate, command.lane).value_or(before.error());
+        return complain(why.message, why.exit_code);
+    }
+    const auto asked = ask_gate(command.gate, {.method = http::Method::post, .target = *route});
     if (!asked) return complain(asked.error().message, asked.error().exit_code);
     const auto lines = follow(command, before->newest);
     if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // it was said
