@@ -130,9 +130,8 @@ int tell_what_is_served(const CheckedConfig& checked, const CheckCommand& comman
     const GateConfig& gate = checked.config.gate;
     const int printed = print(command.json ? served_json(checked) : served_text(checked));
     const auto path = key_file();
-    const KeyFile::Need need = key_need(gate);
-    if (!path && need == KeyFile::Need::required) return complain(path.error());
-    if (const auto objection = objection_to_listening(gate, KeyFile(path.value_or(""), need)))
+    if (!path) return complain(path.error());
+    if (const auto objection = objection_to_listening(gate, KeyFile(*path, key_need(gate))))
         return complain(*objection);
     return printed;
 }

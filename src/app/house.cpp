@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/exit_code.h"
+#include "os/random_bits.h"
 #include "os/spawn.h"
 #include "telemetry/oom.h"
 
@@ -18,13 +19,6 @@ constexpr int steps_per_turn = 64;         // before the clock is read again
 constexpr Duration touch_every = 1h;       // the runtime folder
 constexpr Duration disk_patience = 2s;     // at the end, with what waits to be written
 constexpr Duration last_patience = 200ms;  // after the second signal
-
-std::uint64_t random_bits() {
-    std::uint64_t bits = 0;
-    while (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
-    }
-    return bits;
-}
 
 std::vector<LaneFacts> facts_of(const Ground& ground) {
     std::vector<LaneFacts> facts;
@@ -64,7 +58,7 @@ House::House(Ground ground)
       crashes_(config_.crashes.keep),
       engine_(engine_settings(config_, random_bits())),
       driver_(loop_, engine_, clock_),
-      news_(config_, lanes_, clock_),
+      news_(config_, lanes_, clock_, ground_.name),
       store_{.disk = background_,
              .folder = config_.gate.spool,
              .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},

@@ -251,9 +251,17 @@ void News::say_problem(std::string_view of, const std::string& now, std::string&
     before = now;
 }
 
+/// Each once: lanes of one command have the same one.
+void News::say_remarks() {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+        if (!lanes_[lane].remark.empty() && remarks_.insert(lanes_[lane].remark).second)
+            say(fmt::format("lane {}: {}", lane, lanes_[lane].remark));
+}
+
 void News::look(const Problems& problems) {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     settle();
+    say_remarks();
     say_when_all_serve();
     say_problem("job log", problems.job_log, problems_.job_log);
     say_problem("logs of lanes", problems.lane_logs, problems_.lane_logs);

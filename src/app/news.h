@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,7 @@ private:
     void say_lane(std::size_t lane);
     void say_serving(std::size_t lane);
     void say_progress(std::size_t lane);
+    void say_remarks();
     void say_when_all_serve();
     void say_problem(std::string_view of, const std::string& now, std::string& before) const;
     void settle();
@@ -94,6 +96,7 @@ private:
     std::vector<Start> starts_;
     std::string url_;
     Problems problems_;
+    std::set<std::string> remarks_;  // those that were said
     bool keys_are_required_ = false;
     bool has_settled_ = false;  // the lanes came up, or will not
     bool all_served_ = false;

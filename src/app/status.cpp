@@ -151,6 +151,7 @@ std::string why(const json::object& lane) {
         if (!more.empty()) text += (text.empty() ? "" : ": ") + more;
     };
     add(text_of(lane, "trouble"));
+    add(text_of(lane, "remark"));
     const bool has_trouble = !text_of(lane, "trouble").empty();
     if (const std::string span = span_of(lane, "starting_s"); !span.empty() && !has_trouble) {
         add("for " + span);

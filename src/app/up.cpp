@@ -160,9 +160,7 @@ int run(const UpCommand& command) {
         LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
     if (!log) return complain(log.error());
     const auto keys = key_file();
-    if (!keys && key_need(checked->config.gate) == KeyFile::Need::required)
-        return complain(keys.error());
-    if (!keys) advise(fmt::format("turnpike: {}; now none is asked for\n", keys.error()));
+    if (!keys) return complain(keys.error());
     std::signal(SIGPIPE, SIG_IGN);
     const OpenFiles files = raise_open_files();
     fit_connections(checked->config.gate, files);
@@ -171,6 +169,7 @@ int run(const UpCommand& command) {
                        .log = *std::move(log),
                        .folder = *std::move(folder),
                        .run = own,
+                       .name = command.name,
                        .state = kept.folder,
                        .keys = keys.value_or(""),
                        .files = files});

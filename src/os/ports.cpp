@@ -177,11 +177,13 @@ Tree tree_of(pid_t root, const std::vector<ProcessFacts>& all) {
     return tree;
 }
 
-/// A listener on [::] takes IPv4, too, unless it does not want to: then that is free for others.
-Protocol protocol_of(const Listener& listener) {
-    const bool is_dual = listener.is_wildcard && !is_free_v4(listener.port);
-    return is_dual ? Protocol::ipv4 : listener.protocol;
-}
+/// Who listens on the port by one protocol.
+struct Side {
+    const Listener* ours = nullptr;
+    const Listener* stranger = nullptr;
+
+    [[nodiscard]] bool is_safe() const { return ours != nullptr && stranger == nullptr; }
+};
 
 std::string holder_of(Inode inode, const std::vector<ProcessFacts>& all) {
     for (const ProcessFacts& process : all) {
@@ -213,18 +215,27 @@ PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look) {
     const std::vector<ProcessFacts> all = list_processes();
     const Tree tree = tree_of(root, all);
     PortSight sight;
+    Side v4;
+    Side v6;
     for (const Listener& listener : listeners) {
-        const bool is_ours = tree.has(listener);
         if (listener.port != port) {
             if (tree.sockets.contains(listener.inode)) sight.instead.push_back(listener.port);
-        } else if (is_ours && sight.holder == PortSight::Holder::nobody) {
-            sight.is_exposed = !listener.is_loopback;
-            sight.holder = PortSight::Holder::tree;
-            sight.protocol = protocol_of(listener);  // IPv4 comes first
-        } else if (!is_ours) {
-            sight.holder = PortSight::Holder::stranger;
-            sight.stranger = holder_of(listener.inode, all);
+            continue;
         }
+        Side& side = listener.protocol == Protocol::ipv4 ? v4 : v6;
+        (tree.has(listener) ? side.ours : side.stranger) = &listener;
+    }
+    // Whoever listens by the protocol that is not used does no harm.
+    if (v4.is_safe() || v6.is_safe()) {
+        const Listener& ours = v4.is_safe() ? *v4.ours : *v6.ours;
+        // A listener on [::] takes IPv4, too, unless it does not want to: then that is free.
+        const bool is_dual = ours.is_wildcard && v4.stranger == nullptr && !is_free_v4(port);
+        sight.holder = PortSight::Holder::tree;
+        sight.protocol = is_dual ? Protocol::ipv4 : ours.protocol;
+        sight.is_exposed = !ours.is_loopback;
+    } else if (const Listener* other = v4.stranger != nullptr ? v4.stranger : v6.stranger) {
+        sight.holder = PortSight::Holder::stranger;
+        sight.stranger = holder_of(other->inode, all);
     }
     return sight;
 }

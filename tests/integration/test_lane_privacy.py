@@ -50,6 +50,17 @@ class Strangers(StartedCase):
         wait_until(closed.exists, "its worker listens no more")
         return again
 
+    def test_one_who_listens_beside_a_worker_does_it_no_harm(self):
+        """Also when its link broke, so that the gate looks at the port once more."""
+        gate = self.up()
+        facts = self.facts(gate)
+        stranger = self.stranger(int(facts["words"][0]))
+        answer = gate.ask("POST", "/", b"no JSON: the connection breaks")
+        self.assert_problem(answer, 502, "poison")
+        gate.wait_ready()
+        self.assertEqual(gate.post({}).json()["pid"], facts["pid"])
+        self.assertEqual(stranger.heard, [])
+
     def test_one_who_listens_beside_a_worker_never_gets_a_job(self):
         """Not even while the worker itself can't be reached; that one is ended, and started anew."""
         gate = self.up()

@@ -148,6 +148,13 @@ TEST(News, StillTellsOfALaneThatRestsWithoutADeath) {
     EXPECT_EQ(desk.said(), "turnpike: lane 0 is out of the pool: job after job failed on it\n");
 }
 
+TEST(News, TellsOnceWhatSomebodyShouldChange) {
+    Desk desk;
+    desk.lanes[0].remark = desk.lanes[1].remark = "its worker listens on every address";
+    EXPECT_EQ(desk.said(), "turnpike: lane 0: its worker listens on every address\n");
+    EXPECT_THAT(desk.said(), IsEmpty());
+}
+
 TEST(News, TellsNowAndThenHowLoadingGoes) {
     Desk desk;
     desk.lanes[0].started_at = desk.clock.now() - 9s;
