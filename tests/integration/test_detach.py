@@ -25,7 +25,7 @@ class Detach(Case):
     def test_it_serves_until_it_is_told_to_stop(self):
         done = self.up("--attach", self.scripted(echo).url, "--port", "0")
         self.assertEqual(done.returncode, 0, done)
-        for words in (r"serves in the background on http://127\.0\.0\.1:\d+", "turnpike status",
+        for words in (r"listens on http://127\.0\.0\.1:\d+ in the background", "turnpike status",
                       "turnpike logs -f", "turnpike down", "gate.log"):
             self.assertRegex(done.stdout, words)
         self.assertIn("serving on", done.stderr)
