@@ -126,9 +126,8 @@ void Guarded::hear(const GuardReport& report) {
                                std::to_string(report.pid) + ")");
         case Kind::gone: break;
     }
-    is_gone_ = true;
     worker_ended({.how = "nobody saw how"});
-    user_.gone({report.pids.begin(), report.pids.begin() + report.pid_count});
+    last_pids_.emplace(report.pids.begin(), report.pids.begin() + report.pid_count);
 }
 
 void Guarded::worker_ended(const WorkerEnd& end) {
@@ -138,6 +137,10 @@ void Guarded::worker_ended(const WorkerEnd& end) {
 
 void Guarded::guard_ended() {
     if (is_gone_ || !is_silent_ || !guard_exit_) return;
+    if (last_pids_) {  // it had ended everything, and then itself
+        is_gone_ = true;
+        return user_.gone(*std::move(last_pids_));
+    }
     worker_ended({.how = "its guard died: " + turnpike::words_for(*guard_exit_)});
     children_.end_strays({.gone =
                               [self = shared_from_this()](std::vector<pid_t> pids) {

@@ -68,9 +68,10 @@ private:
     GuardReport report_;
     pid_t guard_ = 0;
     std::optional<ExitStatus> guard_exit_;
-    bool is_silent_ = false;   // all that the guard had to say was heard
-    bool has_exited_ = false;  // the worker
-    bool is_gone_ = false;     // with its whole tree; or nobody cares any more
+    std::optional<std::vector<pid_t>> last_pids_;  // none: the guard has not said that all is gone
+    bool is_silent_ = false;                       // all that the guard had to say was heard
+    bool has_exited_ = false;                      // the worker
+    bool is_gone_ = false;                         // with its whole tree; or nobody cares any more
 };
 
 }  // namespace turnpike
