@@ -91,9 +91,9 @@ void News::opened(const Address& bound, bool keys_are_required) {
     keys_are_required_ = keys_are_required;
     url_ = "http://" + text_of(bound);
     say("serving on " + url_);
-    say(fmt::format("{} lane{} in {} pool{}; look with: {}, or {}/-/status", lanes_.size(),
+    say(fmt::format("{} lane{} in {} pool{}; look with: {}", lanes_.size(),
                     lanes_.size() == 1 ? "" : "s", config_.pools.size(),
-                    config_.pools.size() == 1 ? "" : "s", command("status"), url_));
+                    config_.pools.size() == 1 ? "" : "s", command("status")));
     if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
         if (pool.settings.proof == ProofKind::none)

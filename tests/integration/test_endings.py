@@ -1,5 +1,6 @@
 """Gates that end by being told to, with workers of their own: under load, while loading, told twice, in
 the background. Nothing of them is left."""
+import json
 import os
 import signal
 import time
@@ -164,8 +165,10 @@ class Background(FamilyCase):
         return self.command("up", "--detach", *arguments)
 
     def wait_ready(self):
-        wait_until(lambda: self.command("status", "--json").stdout.count('"ready"') >= 3,
-                   "its lanes serve")
+        def serve():
+            lanes = json.loads(self.command("status", "--json").stdout)["lanes"]
+            return all(lane["state"] == "ready" for lane in lanes)
+        wait_until(serve, "its lanes serve")
 
     def test_down_leaves_nothing(self):
         for flags in ((), ("--now",)):
