@@ -21,7 +21,6 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t socket_path_max = 107;  // sockaddr_un
 constexpr const char* lock_file = "lock";
 constexpr const char* socket_file = "socket";
 

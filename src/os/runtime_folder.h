@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <expected>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@
 #include "os/file.h"
 
 namespace turnpike {
+
+inline constexpr std::size_t socket_path_max = 107;  // of any Unix socket: sockaddr_un
 
 struct RuntimePlace {
     std::string root;

@@ -19,7 +19,6 @@ public:
     void start() override;
     void stop(Reason) override { let_go(); }
     void kill(Reason) override { let_go(); }
-    [[nodiscard]] bool is_over() const override { return state_ == State::over; }
 
 private:
     void come_up() override;

@@ -46,8 +46,6 @@ public:
     virtual void stop(Reason why) = 0;
     /// Ends it, and all that it started.
     virtual void kill(Reason why) = 0;
-    /// WorkerGone was delivered: nothing more will be heard of it.
-    [[nodiscard]] virtual bool is_over() const = 0;
 };
 
 }  // namespace turnpike

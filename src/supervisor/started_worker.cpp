@@ -28,7 +28,6 @@ constexpr std::uint32_t looks_per_thorough = 10;  // that also tell where it lis
 constexpr std::uint32_t first_thorough = 3;       // … beginning with this one
 constexpr Duration progress_every = 250ms;        // how often output renews load_timeout
 constexpr Duration exit_delay = 250ms;  // how long news of an exit may take after a link broke
-constexpr std::size_t socket_path_max = 107;
 
 }  // namespace
 
@@ -294,7 +293,7 @@ void StartedWorker::gone(const std::vector<pid_t>& pids) {
     output_.detach_all();
     if (!was_wanted(ordered_)) note(trouble_of(ending()));
     output_.remark("ended: " + end_.how);
-    if (!group_.empty()) remove_cgroup(group_);
+    if (!group_.empty()) remove_cgroup(std::exchange(group_, {}));
     if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
     premises_.ports.erase(port_);
     known_.clear();
@@ -306,7 +305,6 @@ void StartedWorker::gone(const std::vector<pid_t>& pids) {
 }
 
 void StartedWorker::over(Memory memory, const std::vector<pid_t>& pids) {
-    is_over_ = true;
     guarded_ = nullptr;
     if (memory == Memory::held) premises_.gpus.tell_when_freed(lane_, pids);
     around_.deliver(WorkerGone{worker_, memory});

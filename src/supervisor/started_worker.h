@@ -59,7 +59,6 @@ public:
     void start() override;
     void stop(Reason why) override;
     void kill(Reason why) override;
-    [[nodiscard]] bool is_over() const override { return is_over_; }
 
     /// It printed something.
     void printed();
@@ -118,7 +117,6 @@ private:
     Instant ended_at_{};
     std::vector<CrashInput> inputs_;
     bool is_doubted_ = false;  // a link broke since its port was looked at
-    bool is_over_ = false;
 };
 
 }  // namespace turnpike

@@ -187,7 +187,7 @@ void Supervisor::write_processes() {
         if (worker == nullptr) continue;
         known.processes.insert(known.processes.end(), worker->known_processes().begin(),
                                worker->known_processes().end());
-        if (!worker->group().empty() && !worker->is_over()) known.groups.push_back(worker->group());
+        if (!worker->group().empty()) known.groups.push_back(worker->group());
     }
     surroundings_.background.run(
         [folder = site_.folder, known = std::move(known)] {

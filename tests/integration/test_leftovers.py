@@ -15,7 +15,9 @@ from harness import POOL, STARTED, Gate, numbers, toml, wait_until
 class Leftovers(FamilyCase):
     def leave(self, habits, *names, **options):
         """What a gate named "dead" leaves with these habits: processes with these names."""
-        gate = self.family_gate(habits, "--name", "dead", lanes=1, **options)
+        return self.left_by(self.family_gate(habits, "--name", "dead", lanes=1, **options), *names)
+
+    def left_by(self, gate, *names):
         self.kill_with_guards(gate)
         left = self.family()
         self.assertEqual({seen.name for seen in left}, set(names), left)
@@ -69,7 +71,11 @@ class Leftovers(FamilyCase):
         self.assert_family_of(gate)
 
     def test_one_that_overwrote_its_environment_is_known_by_pid_and_start(self):
-        left = self.leave("wiped", "wiped")
+        gate = self.family_gate("wiped", "--name", "dead", lanes=1)
+        wiped, = self.family("wiped")
+        known = self.runtime_folder() / "processes"
+        wait_until(lambda: f"process {wiped.pid} {wiped.start}\n" in known.read_text(), "it is listed")
+        left = self.left_by(gate, "wiped")
         environ = Path(f"/proc/{left[0].pid}/environ").read_bytes()
         self.assertEqual(environ.strip(b"\0"), b"")
         self.assert_ended_by(self.family_gate("none", "--name", "another"), left)
