@@ -84,8 +84,23 @@ struct GpuChoice {
     friend bool operator==(const GpuChoice&, const GpuChoice&) = default;
 };
 
-/// Workers that we start ourselves, one per lane. `command` is empty in pools of attached ones.
+/// What a native worker runs.
+struct ModelChoice {
+    enum class Kind : std::uint8_t { none, python, program };
+    Kind kind = Kind::none;
+    std::string path;  // absolute
+    std::string name;  // python: what follows the colon ("Digits"); empty: the only model in it
+    std::string text;  // as it was written: "model.py:Digits"
+    friend bool operator==(const ModelChoice&, const ModelChoice&) = default;
+};
+
+/// Workers that we start ourselves, one per lane: native ones (`model`) or HTTP servers (`command`). Both are
+/// empty in pools of attached ones.
 struct WorkerConfig {
+    ModelChoice model;
+    std::string python;  // as it was said; empty: chosen when it is known where the model is
+    std::uint16_t slots_said = 0;  // of native workers; 0: as the model says
+    std::uint16_t batch_said = 0;
     std::string command;  // for /bin/sh; has {port} or {socket}, maybe {gpu} {gpus} {lane}
     std::string folder;   // where it runs: the config file's, absolute; empty: that of `up`
     GpuChoice gpus;
@@ -95,6 +110,9 @@ struct WorkerConfig {
     std::vector<std::pair<std::string, std::string>> env;
     friend bool operator==(const WorkerConfig&, const WorkerConfig&) = default;
 };
+
+/// Who gets to read what a model's exception says. BadInput is for everybody.
+enum class ErrorsShown : std::uint8_t { to_loopback, full };
 
 /// The lanes of a started pool (PoolSettings::lanes) are known when it is laid out over the GPUs.
 struct PoolConfig {
@@ -108,8 +126,10 @@ struct PoolConfig {
     Duration health_timeout = 2s;
     ProofConfig proof;
     PoolSettings settings;
+    ErrorsShown errors = ErrorsShown::to_loopback;
 
-    [[nodiscard]] bool is_started() const { return !worker.command.empty(); }
+    [[nodiscard]] bool is_native() const { return worker.model.kind != ModelChoice::Kind::none; }
+    [[nodiscard]] bool is_started() const { return is_native() || !worker.command.empty(); }
 };
 
 struct GateConfig {
@@ -197,6 +217,8 @@ using ConfigOrMistakes = std::expected<Config, std::vector<Mistake>>;
 struct Flags {
     std::vector<std::string> attach;
     std::optional<std::string> worker;
+    std::optional<std::string> model;  // "model.py:Digits", "./worker"; as `worker` otherwise
+    std::optional<std::string> python;
     std::optional<std::string> gpus;  // "all", "none", "0,2"
     std::optional<std::uint32_t> gpus_per_lane;
     std::optional<std::uint32_t> lanes;

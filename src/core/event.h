@@ -103,9 +103,14 @@ struct LoadProgressed {
 /// Loaded. Not yet proved.
 struct WorkerReady {
     WorkerId worker;
+    std::uint32_t slots = 0;   // what it takes at once; 0: as its pool says
+    std::uint32_t batch = 0;   // jobs that may share a slot; 0: as its pool says
+    bool has_example = false;  // it can be proved although its pool has no proof
 
     static constexpr const char* name = "WorkerReady";
-    void fields(auto&& f) const { f("worker", worker); }
+    void fields(auto&& f) const {
+        f("worker", worker), f("slots", slots), f("batch", batch), f("has_example", has_example);
+    }
 };
 
 /// The worker's main process ended, or could not be started; an attached worker's links are closed.

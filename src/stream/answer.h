@@ -68,6 +68,9 @@ public:
     void hold() { state_ = AnswerState::held; }
     void flow();
     Room append(const Store& store, std::string_view bytes);
+    /// The whole body is in this file (a sealed memfd, `size` bytes from offset 0), and nothing was
+    /// appended. Read as the reader takes it, also when the writer is long gone. complete() follows.
+    void adopt(UniqueFd file, std::uint64_t size);
     void complete();
     void break_off();
     /// The writer goes, and wants to hear of nothing.

@@ -42,6 +42,12 @@ public:
     void read(const Store& store, std::uint64_t offset, std::shared_ptr<std::string> into,
               Done then) const;
 
+    /// A sealed memfd with all of it, for a native worker: the very file where the body was spooled to
+    /// memory, else a copy (made on the helper thread, once). -1 and an errno: there is no memory. The
+    /// body keeps it. `then` runs at once or later, also if the body is dropped meanwhile.
+    using Sealed = std::move_only_function<void(int file, int error)>;
+    void seal(const Store& store, Sealed then);
+
     /// Gives the first `max` bytes of a body on disk, also after the body is dropped; fewer if the
     /// disk fails. Blocking: for the helper thread only.
     [[nodiscard]] std::function<std::string()> reader(std::size_t max) const;

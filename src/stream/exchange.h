@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,16 @@
 
 namespace turnpike {
 
+struct JobProgress {
+    std::optional<std::uint16_t> permille;
+    std::string text;
+};
+
 struct Exchange {
     JobId job;
 
     // written by the gate
+    std::string name;  // as clients know the job
     std::string method;
     std::string target;
     std::string fields;  // "Name: value\r\n" …, with the framing of the body
@@ -33,6 +40,8 @@ struct Exchange {
     Generation generation;
     std::string trouble;     // how the latest attempt broke; empty: it did not
     std::string last_words;  // what its worker printed before it died; not for clients
+    JobProgress progress;    // as its model tells
+    std::string stacks;  // of its worker, while it ran far over the usual time; empty: it did not
     Answer answer;
 };
 

@@ -15,7 +15,7 @@ namespace turnpike {
 /// Where the bytes of bodies and answers go. Disk is slow, so all of it happens on `disk`.
 struct Store {
     Background& disk;
-    std::string folder;
+    std::string folder;  // empty: memory (a memfd), for the bodies of native lanes
     std::size_t memory_max = 1024 * 1024;       // of one body or answer
     std::size_t step = 256 * 1024;              // read or written at once
     std::size_t answer_max = 64 * 1024 * 1024;  // of one answer that waits for its client

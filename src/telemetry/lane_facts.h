@@ -29,9 +29,16 @@ struct GpuFacts {
 /// How long each part of the latest start took; none: not there yet.
 struct StartTimes {
     std::optional<Duration> spawn;   // until its process ran
-    std::optional<Duration> listen;  // from then until it listened
-    std::optional<Duration> load;    // from then until its health path answered
+    std::optional<Duration> listen;  // from then until it listened; of native workers: none
+    std::optional<Duration> import;  // of native workers: from then until the model was imported
+    std::optional<Duration> load;    // from then until its health path answered, or it said so
     std::optional<Duration> proof;   // the first proof
+};
+
+/// What a native worker tells while it loads.
+struct LoadNews {
+    std::optional<std::uint16_t> permille;
+    std::string text;
 };
 
 struct LaneFacts {
@@ -44,6 +51,11 @@ struct LaneFacts {
     std::string last_exit;  // how the worker before ended: "killed by SIGKILL"; empty: none did
     std::string last_line;  // of its log
     StartTimes start;
+    std::optional<LoadNews> loading;  // of a native worker that loads now
+    std::string sdk;                  // of a native worker: what it says that it is made with
+    std::string model_facts;          // … and a JSON object about its model; empty: none
+    std::uint32_t slots = 0;          // … and what it takes at once; 0: not ready, or not native
+    std::uint32_t batch = 0;
     Instant started_at = never;  // of the latest start
 };
 
