@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 
 from .errors import BadInput, NonFinite
 
@@ -24,7 +25,9 @@ def decode(body: bytes) -> Any:
     try:
         if orjson is not None:
             return orjson.loads(body)
-        return _decoder.decode(body.decode("utf-8"))
+        return _decode(body.decode("utf-8"))
+    except BadInput:
+        raise
     except UnicodeDecodeError as error:
         raise BadInput(f"the body is not JSON: byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:  # orjson's is one, too
@@ -47,6 +50,17 @@ def _constant(word: str) -> Any:
 
 
 _decoder = json.JSONDecoder(parse_constant=_constant)
+_scan = _decoder.scan_once  # type: ignore[attr-defined]
+
+
+def _decode(text: str) -> Any:
+    try:
+        value, end = _scan(text, 0)
+        if end == len(text):  # else there is a blank at the end, or rubbish
+            return value
+    except StopIteration:
+        pass
+    return _decoder.decode(text)
 
 
 def encode(value: Any) -> bytes:
@@ -67,7 +81,7 @@ _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME if
 
 def _standard(value: Any) -> bytes:
     try:
-        return _encode(value).encode("utf-8")
+        return "".join(_encode(value, 0)).encode("utf-8")
     except ValueError:
         _refuse_non_finite(value)
         raise
@@ -114,4 +128,8 @@ def _explain(value: Any) -> Any:
     raise TypeError(f"a {name} can't be said in JSON{advice}")
 
 
-_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_explain).encode
+if c_make_encoder is not None:  # made once, where the standard module makes one for each value
+    _encode = c_make_encoder(None, _explain, encode_basestring, None, ":", ",", False, False, False)
+else:
+    def _encode(value: Any, _level: int) -> Any:
+        return json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_explain).iterencode(value)
