@@ -144,18 +144,18 @@ const SAMPLES = [
   [[[72, 27], [56, 9], [31, 17], [29, 40], [50, 50], [70, 34]], [[72, 27], [70, 62], [60, 92]]],
 ];
 
-/** A curve through the points (Catmull-Rom). */
+/** A curve through the points (Catmull-Rom); where the last is the first, without a corner. */
 function curve(points) {
-  if (points.length === 2) points = [points[0], points[0].map((v, i) => (v + points[1][i]) / 2), points[1]];
-  const path = [];
-  for (let i = 0; i < points.length - 1; i++) {
-    const [a, b, c, d] = [-1, 0, 1, 2].map((step) => points[Math.min(Math.max(i + step, 0), points.length - 1)]);
+  const path = [], last = points.length - 1, closed = points[0] === points[last];
+  const point = (i) => points[closed ? (i + last) % last : Math.min(Math.max(i, 0), last)];
+  for (let i = 0; i < last; i++) {
+    const [a, b, c, d] = [point(i - 1), point(i), point(i + 1), point(i + 2)];
     for (let t = 0; t < 1; t += 0.125) {
       path.push(b.map((_, k) => b[k] + (t * (c[k] - a[k] + t * (2 * a[k] - 5 * b[k] + 4 * c[k] - d[k]
         + t * (3 * b[k] - a[k] - 3 * c[k] + d[k])))) / 2));
     }
   }
-  return [...path, points.at(-1)];
+  return [...path, points[last]];
 }
 
 let playing = 0;
@@ -169,8 +169,12 @@ function stopSample() {
 function drawSample(digit) {
   clear();
   const near = (range) => (Math.random() - 0.5) * range;
-  const slant = near(0.2), wide = 0.85 + near(0.3);
-  const whole = SAMPLES[digit].map((stroke) => curve(stroke.map(([x, y]) => [x + near(5), y + near(5)]))
+  const slant = near(0.2), wide = 0.85 + near(0.3), moved = new Map();
+  const move = ([x, y]) => {  // where two strokes meet, they still do
+    if (!moved.has(`${x} ${y}`)) moved.set(`${x} ${y}`, [x + near(5), y + near(5)]);
+    return moved.get(`${x} ${y}`);
+  };
+  const whole = SAMPLES[digit].map((stroke) => curve(stroke.map(move))
     .map(([x, y]) => [((x - 50) * wide - (y - 50) * slant + 50) / 100, y / 100]));
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let drawn = 0;

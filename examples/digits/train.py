@@ -127,12 +127,12 @@ class Adam:
                         / (np.sqrt(square / (1 - 0.999**self.steps)) + 1e-8))
 
 
-def train(pixels, digits, say=print):
+def train(pixels, digits, epochs):
     random = np.random.default_rng(SEED)
     network = new_network(random)
     adam = Adam(network)
-    steps = EPOCHS * (len(pixels) // BATCH)
-    for epoch in range(1, EPOCHS + 1):
+    steps = epochs * (len(pixels) // BATCH)
+    for epoch in range(1, epochs + 1):
         order = random.permutation(len(pixels))
         bent, shown = bend(pixels[order], random), digits[order]
         for start in range(0, len(order) - BATCH + 1, BATCH):
@@ -140,7 +140,7 @@ def train(pixels, digits, say=print):
             rate = RATE * (1 + np.cos(np.pi * adam.steps / steps)) / 2  # ever shorter steps
             adam.step(gradients(network, bent[some], shown[some]), rate)
         if epoch % 30 == 0:
-            say(f"epoch {epoch:3}: {accuracy(network, bent, shown):6.2%} of the bent digits it learns from")
+            print(f"epoch {epoch:3}: {accuracy(network, bent, shown):6.2%} of the bent digits it learns from")
     return network
 
 
@@ -175,12 +175,13 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--data", type=Path, help="digits.csv.gz of scikit-learn; without it: found, or fetched")
     options.add_argument("--out", type=Path, default=HERE / "digits.safetensors")
+    options.add_argument("--epochs", type=int, default=EPOCHS)
     chosen = options.parse_args()
     data = chosen.data or subprocess.run([HERE / "fetch-data", HERE / "data"], check=True, text=True,
                                          stdout=subprocess.PIPE).stdout.strip()
     pixels, digits = read_digits(data)
     learnt, held_out = split(len(digits))
-    network = train(pixels[learnt], digits[learnt])
+    network = train(pixels[learnt], digits[learnt], chosen.epochs)
     reached = accuracy(network, pixels[held_out], digits[held_out])
     print(f"held-out accuracy: {reached:.2%} of {len(held_out)} digits that it has never seen")
     if reached < ACCURACY_MIN:
