@@ -77,8 +77,6 @@ class Worker:
             if serving is None:
                 self._watch.end_within(_EXIT_PATIENCE_S, 1)
                 return 1
-            self._watch.work = None
-            self._watch.is_loading = False
             serving.run()
             self._unload(serving)
         except SystemExit as error:
@@ -119,6 +117,7 @@ class Worker:
         except Exception as error:
             failures.say(failures.traceback_of(error) + python_line(error))
             return None
+        self._watch.is_loading = False
         self._watch.work = None
         link.send(ready)
         return serving
