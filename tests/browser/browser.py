@@ -66,7 +66,7 @@ class Browser:
             return {"x": int(box["x"] + point[0] / 100 * box["width"]),
                     "y": int(box["y"] - scroll + point[1] / 100 * box["height"])}
         for stroke in strokes:
-            actions = ActionBuilder(self.driver, mouse=PointerInput(kind, "pen"), duration=15)
+            actions = ActionBuilder(self.driver, mouse=PointerInput(kind, kind), duration=15)
             pointer = actions.pointer_action
             pointer.move_to_location(**at(stroke[0])).pointer_down()
             for point in stroke[1:]:
