@@ -91,4 +91,5 @@ class Page(unittest.TestCase):
         self.assertEqual(self.get("/", "HEAD").status, 200)
 
 
-unittest.main()
+if __name__ == "__main__":
+    unittest.main()
