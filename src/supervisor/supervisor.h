@@ -30,6 +30,7 @@ public:
         const std::vector<LanePlan>& plan;
         std::optional<GpuDriver> driver;       // none: there is no GPU
         std::string folder;                    // the runtime folder
+        std::string sdk;                       // the folder of the Python SDK; empty: none
         std::string mark;                      // TURNPIKE_RUN
         Background& log_disk;                  // a thread that only logs wait for
         std::string logs;                      // the folder of the lanes' logs; empty: none

@@ -1,0 +1,1 @@
+"""Placeholder: the SDK comes with w5-pysdk."""
