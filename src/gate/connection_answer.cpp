@@ -177,7 +177,10 @@ Connection::Next Connection::fill() {
         return Next::bytes;
     }
     if (out_sent_ < out_.size() || !front.empty()) return Next::bytes;
-    if (!answer.is_drained()) return Next::later;  // or broken: then the job ends, and it is cut
+    if (!answer.is_drained()) {  // or broken: then the job ends, and it is cut
+        answer.want(gate_.around_.store);
+        return Next::later;
+    }
     if (framing_ == ReplyFraming::chunked && !std::exchange(is_last_chunk_out_, true)) {
         out_.append(http::last_chunk);
         return Next::bytes;

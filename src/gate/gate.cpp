@@ -22,6 +22,11 @@ std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id)
 
 Gate::Gate(Surroundings surroundings, const Address& bound)
     : around_(std::move(surroundings)),
+      memory_{.disk = around_.store.disk,
+              .folder = {},
+              .memory_max = around_.store.memory_max,
+              .step = around_.store.step,
+              .answer_max = around_.store.answer_max},
       access_(around_.config.gate, bound),
       reception_(around_.config.pools),
       names_(around_.secret),

@@ -16,8 +16,8 @@ bool is_ready(const View& view, PoolId pool) {
     return false;
 }
 
-std::string_view proof_state(const PoolConfig& pool, const PoolView& view, bool ready) {
-    if (pool.settings.proof == ProofKind::none) return "none";
+std::string_view proof_state(const PoolView& view, bool ready) {
+    if (!view.has_proof) return "none";
     if (view.majority_missing) return "no majority";
     return ready ? "passed" : "pending";
 }
@@ -68,7 +68,7 @@ void append_pool(JsonWriter& json, const Seen& seen, const PoolView& pool) {
     json.member("model", model_of(config, caller));
     json.member("ready", ready);
     json.member("generation", pool.good.value);
-    json.member("proof", proof_state(config, pool, ready));
+    json.member("proof", proof_state(pool, ready));
     json.member("arriving", pool.arriving);
     json.member("queued", pool.queued);
     json.member("running", pool.running);
@@ -170,7 +170,8 @@ void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, c
     json.member("state", name_of(lane.state));
     json.key("generation");
     lane.current.is_none() ? json.value(nullptr) : json.value(lane.generation.value);
-    json.member("slots", pool.settings.slots);
+    json.member("slots", lane.slots);
+    json.member("batch", lane.batch);
     json.member("aboard", lane.aboard);
     json.key("jobs"), json.raw("[" + jobs + "]");
     json.member("finished", lane.finished);

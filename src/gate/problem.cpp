@@ -42,9 +42,9 @@ constexpr std::array rows{
         "Send less, or raise gate.body_max."},
     Row{Problem::too_slow, 408, "too-slow", "The request came too slowly.",
         "Send it again over a better connection; gate.body_rate_min and gate.head_timeout decide."},
-    Row{Problem::no_room_on_disk, 507, "no-room-on-disk",
-        "The body could not be stored in gate.spool.",
-        "Make room there, or send a smaller body (up to 1 MiB stays in memory)."},
+    Row{Problem::no_room_on_disk, 507, "no-room-on-disk", "The body could not be stored.",
+        "Make room in gate.spool (for native workers: in memory), or send a smaller body (up to 1 "
+        "MiB stays in memory)."},
     Row{Problem::no_key, 401, "no-key", "An API key is needed.",
         "Send Authorization: Bearer KEY; make one with: turnpike key new NAME"},
     Row{Problem::wrong_key, 401, "wrong-key", "The API key is not known.",
@@ -100,7 +100,7 @@ constexpr std::array rows{
     Row{Problem::no_stacks, 409, "no-stacks", "The lane's stacks can't be shown.",
         "GET /-/status, or turnpike status, says how the lane is."},
     Row{Problem::no_proof, 409, "no-proof", "The pool has no proof.",
-        "Configure one: [pool.NAME.proof]"},
+        "Configure one: [pool.NAME.proof], or give the model an example"},
     Row{Problem::cancelled, 409, "cancelled", "The job was cancelled.",
         "Send it again if it is still wanted."},
 };
