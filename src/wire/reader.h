@@ -1,5 +1,5 @@
-// Takes the parts of one payload in their order. The first breach stays; after it every part reads as 0
-// or empty, so that a frame is read straight through and judged once, at its end.
+// Takes the parts of one payload in their order. The first breach stays; after it every part reads
+// as 0 or empty, so that a frame is read straight through and judged once, at its end.
 #pragma once
 
 #include <bit>
