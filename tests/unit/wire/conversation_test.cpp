@@ -165,6 +165,14 @@ TEST(Conversation, IgnoresAPauseThatComesTooLate) {
     EXPECT_EQ(conversation.jobs_aboard(), 1U);
 }
 
+TEST(ConversationDeathTest, KeepsTheGateToItsOwnPart) {
+    Conversation conversation;
+    EXPECT_DEATH(conversation.sent(1), "is_ready");
+    conversation = busy();
+    EXPECT_DEATH(conversation.sent(0), "job");
+    EXPECT_DEATH(conversation.sent(2), "find");
+}
+
 TEST(Conversation, JudgesNothingAfterABreach) {
     Conversation conversation = busy();
     EXPECT_EQ(conversation.heard(Ready{}), Breach::ready_again);
