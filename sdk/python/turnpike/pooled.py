@@ -32,13 +32,14 @@ class Pooled(Serving):
             thread.start()
         link = self.link
         while True:
-            with link.reading:
-                link.read()
             while link.inbox:
                 work = link.inbox.popleft()
                 if work is None:
                     return self._stop(threads)
                 self._work.put(work)
+            with link.reading:
+                if not link.inbox:  # the watch may have read at the end of the load
+                    link.read()
 
     def _thread(self) -> None:
         while True:
