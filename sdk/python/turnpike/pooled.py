@@ -5,6 +5,7 @@ import threading
 import time
 from queue import SimpleQueue
 
+from .errors import Left
 from .serving import Serving
 from .watch import STOP_PATIENCE_S
 
@@ -52,6 +53,8 @@ class Pooled(Serving):
                 self._leave(exit_code(error))
             except KeyboardInterrupt:
                 self._leave(130)
+            except Left:
+                return
 
     def _stop(self, threads: list[threading.Thread]) -> None:
         for _ in threads:
