@@ -184,6 +184,7 @@ class Breaches(TalkCase):
                 ("a job without a number", head(25, 2, 0, 0, 0) + job(1, 0, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/", "out of turn"),
                 ("a batch of none", head(25, 2, 0, 0, 1) + job(1, 0, 0, 0, 0, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
                 ("a batch that begins in its midst", head(25, 2, 0, 0, 1) + job(1, 0, 0, 1, 2, 0, 4, 1, 0, 0) + b"POST/", "batch"),
+                ("a job alone that is not the first", head(25, 2, 0, 0, 1) + job(1, 0, 0, 1, 1, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
                 ("an unknown purpose", head(25, 2, 0, 0, 1) + job(1, 3, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
                 ("a descriptor that did not come", head(33, 2, 1, 0, 1) + job(1, 0, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/" + bytes(8), "none came")]:
             with self.subTest(name):

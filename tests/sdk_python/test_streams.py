@@ -131,6 +131,31 @@ class Streams(TalkCase):
                 self.assertEqual((fields, items), (b"Content-Type: text/csv\r\nX-A: b\r\n", [b"0", b"1", b"2"]))
                 self.assertEqual(end.name, "done")
 
+    def test_an_iterator_that_fails_when_it_is_closed_does_not_end_the_job_twice(self):
+        talk = self.serve("""
+            class Sour:
+                items = iter("ab")
+                def __iter__(self): return self
+                def __next__(self): return next(self.items)
+                def close(self): raise OSError("while closing")
+            def predict(x):
+                return Sour() if x else "fine"
+        """)
+        self.assertEqual(self.stream(talk, 1)[2].name, "done")
+        self.assertEqual(talk.ask(0).body, b"fine")
+        self.assertIn("while closing", talk.stderr())
+
+    def test_stop_ends_a_paused_stream(self):
+        for mode, talk in self.each_mode(ENDLESS):
+            with self.subTest(mode):
+                number = talk.send(1000)
+                talk.gate.until("chunk")
+                talk.order(frames.PAUSE, number)
+                talk.order(frames.STOP)
+                self.assert_fails(talk.gate.until("failed"), frames.CANCELLED)
+                self.assert_ends(talk)
+                self.assertEqual(talk.stdout(), "ended\n")
+
     def test_request_streams_as_well(self):
         talk = self.serve("def request(req):\n yield req.path\n yield '!'")
         number = talk.send(method="GET", target="/a")

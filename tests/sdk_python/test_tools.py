@@ -2,11 +2,14 @@
 import ast
 import io
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import types
 import unittest
 from contextlib import redirect_stderr
+from importlib.util import find_spec
 from pathlib import Path
 
 from conversation import SDK, TalkCase
@@ -216,6 +219,19 @@ class Package(unittest.TestCase):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
                         [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
                 self.assertLessEqual({name.split(".")[0] for name in names}, known, path.name)
+
+    def test_it_installs_without_a_network(self):
+        if not find_spec("pip") or not find_spec("setuptools"):
+            self.skipTest("this Python has no pip or no setuptools")
+        with tempfile.TemporaryDirectory() as folder:
+            source = shutil.copytree(SDK, Path(folder) / "source", ignore=shutil.ignore_patterns("__pycache__"))
+            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps",
+                       "--disable-pip-version-check", "--target", f"{folder}/there", str(source)]
+            subprocess.run(command, check=True, capture_output=True, text=True)
+            ended = subprocess.run([sys.executable, "-c", "import turnpike; print(turnpike.__file__)"], cwd=folder, text=True,
+                                   env=dict(os.environ, PYTHONPATH=f"{folder}/there"), capture_output=True, check=True)
+            self.assertIn("/there/turnpike/__init__.py", ended.stdout)
+            self.assertTrue((Path(folder) / "there/turnpike/py.typed").exists())
 
     def test_it_is_typed_and_says_its_version_once(self):
         self.assertTrue((SDK / "turnpike" / "py.typed").exists())

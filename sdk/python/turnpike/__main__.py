@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
 
-from .version import VERSION
+from .version import VERSION, python_name
 
 
 def main(argv: list[str]) -> int:
@@ -19,7 +18,7 @@ def main(argv: list[str]) -> int:
     commands.add_parser("version", help="prints the version of the SDK and of Python")
     options = parser.parse_args(argv)
     if options.command == "version":
-        print(f"turnpike-python {VERSION}, {platform.python_implementation()} {platform.python_version()}")
+        print(f"turnpike-python {VERSION}, {python_name()}")
         return 0
     from .check import run
 

@@ -20,7 +20,7 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _FRAMING = frozenset(("content-length", "transfer-encoding", "connection"))
 
 
-class Headers(Mapping):
+class Headers(Mapping[str, str]):
     """Header fields. Names in any case; a name that came several times has its values joined by ", "."""
 
     def __init__(self, fields: Fields = ()) -> None:

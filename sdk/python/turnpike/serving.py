@@ -71,8 +71,8 @@ class Serving:
         if isinstance(error, Left):
             raise error
         frame = failures.report(job, error)
-        self.link.end(job)
-        self.link.send(frame)
+        if self.link.end(job):  # else it was answered, and something failed while it was put away
+            self.link.send(frame)
 
     # ── streams ──
 

@@ -66,7 +66,7 @@ class Watch:
             if work is not None and work is seen:
                 if self.shares and self._link.reads != reads:  # somebody else listens
                     reads = self._link.reads
-                elif not self._listen(work):
+                elif not self._listen():
                     continue
             idle = 0 if work is not seen or work is not None else idle + 1
             seen = work
@@ -83,9 +83,11 @@ class Watch:
             return
         self._alarm.get()
 
-    def _listen(self, work: Any) -> bool:
-        """One look at the socket for as long as that work lasts. False: look again at once."""
+    def _listen(self) -> bool:
+        """One look at the socket, while the main thread is busy. False: look again at once."""
         link = self._link
+        if link.stopping and self._stop_at is None:
+            self._stop()
         patience = None if self._stop_at is None else max(0.0, self._stop_at - time.monotonic())
         if self.shares:
             patience = 0
@@ -98,13 +100,11 @@ class Watch:
             link.read(at_once=True)
         finally:
             link.reading.release()
-        if link.stopping and self._stop_at is None:
-            self._stop(work)
         if self.after_read is not None:
             self.after_read()
         return self.shares
 
-    def _stop(self, work: Any) -> None:
+    def _stop(self) -> None:
         if self.is_loading:
             self._leave(0)
         self._stop_at = time.monotonic() + STOP_PATIENCE_S

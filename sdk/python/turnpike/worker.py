@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import socket
 import sys
 import threading
@@ -13,7 +12,7 @@ from .link import Link
 from .model import Lane
 from .pooled import exit_code
 from .served import Served
-from .version import VERSION
+from .version import VERSION, python_name
 from .watch import Watch
 
 TYPE_CHECKING = False
@@ -103,7 +102,7 @@ class Worker:
 
     def _greet(self) -> None:
         link = self.link
-        link.send(frames.hello(f"turnpike-python {VERSION}, {platform.python_implementation()} {platform.python_version()}"))
+        link.send(frames.hello(f"turnpike-python {VERSION}, {python_name()}"))
         with link.reading:
             while link.welcome is None:
                 link.read()
@@ -171,5 +170,5 @@ def python_line(error: BaseException) -> str:
     """Which Python this is, and how to choose another: most import errors are about that."""
     if not isinstance(error, ImportError):
         return ""
-    return (f"turnpike: the model was imported by {sys.executable} (Python {platform.python_version()}); "
+    return (f"turnpike: the model was imported by {sys.executable} ({python_name()}); "
             "choose another with --python PATH, or python = in turnpike.toml\n")
