@@ -187,6 +187,8 @@ class Link:
             return self._welcome(payload, number)
         if payload:
             raise GateBreach(f"a frame of kind {kind} has no payload")
+        if (number == 0) != (kind == frames.STOP) and kind not in (frames.PING, frames.ASK_STACKS):
+            raise GateBreach(f"a frame of kind {kind} has the wrong number {number}")
         if kind == frames.STOP:
             self._stop()
         elif kind == frames.PING:
@@ -220,7 +222,7 @@ class Link:
         if self.welcome is not None or number or len(payload) < frames.WELCOME.size:
             raise GateBreach("a welcome is malformed, or came twice")
         *facts, length = frames.WELCOME.unpack_from(payload)
-        if len(payload) != frames.WELCOME.size + length:
+        if len(payload) != frames.WELCOME.size + length or max(facts[3:]) > frames.WIDTH_MAX:
             raise GateBreach("a welcome is malformed")
         if facts[0] != frames.VERSION:
             raise GateBreach(f"the gate speaks version {facts[0]} of the protocol, and this SDK {frames.VERSION}")

@@ -70,7 +70,7 @@ class Request:
     def of(cls, job: Job) -> Request:
         """What a job carries. Headers and body are only looked at when the model does."""
         new = cls.__new__(cls)
-        route = job.route.decode("latin-1")
+        route = job.route.decode("utf-8", "replace")
         new.method = route[:job.method_length]
         path, _, new.query = route[job.method_length:].partition("?")
         new.path = _unquoted(path) if "%" in path else path
