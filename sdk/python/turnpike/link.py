@@ -187,18 +187,16 @@ class Link:
             return self._welcome(payload, number)
         if payload:
             raise GateBreach(f"a frame of kind {kind} has no payload")
-        if (number == 0) != (kind == frames.STOP) and kind not in (frames.PING, frames.ASK_STACKS):
-            raise GateBreach(f"a frame of kind {kind} has the wrong number {number}")
-        if kind == frames.STOP:
+        if kind == frames.STOP and not number:
             self._stop()
         elif kind == frames.PING:
             self.send(frames.plain(frames.PONG, number))
         elif kind == frames.ASK_STACKS:
             self.send(frames.plain(frames.STACKS, number, frames.utf8(self._stacks(), frames.STACKS_MAX)))
-        elif kind in (frames.CANCEL, frames.PAUSE, frames.RESUME):
+        elif kind in (frames.CANCEL, frames.PAUSE, frames.RESUME) and number:
             self._flag(kind, number)
         else:
-            raise GateBreach(f"a frame of the unknown kind {kind}")
+            raise GateBreach(f"a frame of the unknown kind {kind}, or with the wrong number {number}")
 
     def _stop(self) -> None:
         """Nobody waits any more for what is aboard."""
