@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 _READ_SIZE = 64 * 1024
 _ANCILLARY_SIZE = socket.CMSG_SPACE(8 * 4)  # nobody sends more than one descriptor with a frame
-_CLOEXEC = socket.MSG_CMSG_CLOEXEC
-_AT_ONCE = socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT
+_CLOEXEC = int(socket.MSG_CMSG_CLOEXEC)  # plain numbers: the module's own are enums, and slow
+_AT_ONCE = int(socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT)
+_TRUNCATED = int(socket.MSG_CTRUNC)
 
 
 class Link:
@@ -88,25 +89,26 @@ class Link:
         self.end(job)
         self.send(frames.done(job.number, status, fields, body))
 
-    def end(self, job: Job) -> None:
-        """The job is over, as far as the gate's later frames about it go. Comes right before its last frame."""
-        self.aboard.pop(job.number, None)
+    def end(self, job: Job) -> bool:
+        """Comes right before the last frame of a job. False: it has ended already, and must not again."""
         if job._fd >= 0:
             job.drop()
+        return self.aboard.pop(job.number, None) is not None
 
     # ── in; the caller holds `reading` ──
 
     def read(self, at_once: bool = False) -> bool:
         """Takes what has come; waits for something, unless `at_once`. False: nothing was there."""
         try:
-            data, rights, flags, _ = self._recv(max(_READ_SIZE, self._missing), _ANCILLARY_SIZE, _AT_ONCE if at_once else _CLOEXEC)
+            size = _READ_SIZE if self._missing < _READ_SIZE else self._missing
+            data, rights, flags, _ = self._recv(size, _ANCILLARY_SIZE, _AT_ONCE if at_once else _CLOEXEC)
         except BlockingIOError:
             return False
         except OSError:
             return bool(self._leave(0))
         self.reads += 1
         try:
-            if rights or flags & socket.MSG_CTRUNC:
+            if rights or flags & _TRUNCATED:
                 self._keep(rights, flags)
             if not data:
                 self._leave(0)
@@ -154,7 +156,7 @@ class Link:
         route = at + name
         lines = route + method + target
         body = lines + fields
-        if body > end or zero or zero2 or not attempt or purpose > 2 or not 0 < count <= 1024 or not method or not target:
+        if body > end or zero or zero2 or not attempt or purpose > 2 or not index < count <= 1024 or not method or not target:
             raise GateBreach("a job's parts are out of bounds")
         if not number or number in self.aboard or self.welcome is None or self.stopping:
             raise GateBreach(f"job {number} is out of turn")
@@ -185,17 +187,24 @@ class Link:
             return self._welcome(payload, number)
         if payload:
             raise GateBreach(f"a frame of kind {kind} has no payload")
-        if kind == frames.STOP:
-            self.stopping = True
-            self.inbox.append(None)
+        if kind == frames.STOP and not number:
+            self._stop()
         elif kind == frames.PING:
             self.send(frames.plain(frames.PONG, number))
         elif kind == frames.ASK_STACKS:
             self.send(frames.plain(frames.STACKS, number, frames.utf8(self._stacks(), frames.STACKS_MAX)))
-        elif kind in (frames.CANCEL, frames.PAUSE, frames.RESUME):
+        elif kind in (frames.CANCEL, frames.PAUSE, frames.RESUME) and number:
             self._flag(kind, number)
         else:
-            raise GateBreach(f"a frame of the unknown kind {kind}")
+            raise GateBreach(f"a frame of the unknown kind {kind}, or with the wrong number {number}")
+
+    def _stop(self) -> None:
+        """Nobody waits any more for what is aboard."""
+        self.stopping = True
+        self.inbox.append(None)
+        for job in list(self.aboard.values()):
+            job.cancelled = True
+        self.flags_changed()
 
     def _flag(self, kind: int, number: int) -> None:
         job = self.aboard.get(number)
@@ -211,7 +220,7 @@ class Link:
         if self.welcome is not None or number or len(payload) < frames.WELCOME.size:
             raise GateBreach("a welcome is malformed, or came twice")
         *facts, length = frames.WELCOME.unpack_from(payload)
-        if len(payload) != frames.WELCOME.size + length:
+        if len(payload) != frames.WELCOME.size + length or max(facts[3:]) > frames.WIDTH_MAX:
             raise GateBreach("a welcome is malformed")
         if facts[0] != frames.VERSION:
             raise GateBreach(f"the gate speaks version {facts[0]} of the protocol, and this SDK {frames.VERSION}")
@@ -225,7 +234,7 @@ class Link:
                 fds = array.array("i")
                 fds.frombytes(data[:len(data) - len(data) % fds.itemsize])
                 self._fds.extend(fds)
-        if flags & socket.MSG_CTRUNC or len(self._fds) > 1024:
+        if flags & _TRUNCATED or len(self._fds) > 1024:
             raise GateBreach("too many descriptors came")
 
     def _descriptor(self, rest: bytes) -> tuple[int, int]:

@@ -47,8 +47,11 @@ class Looped(Serving):
         except _Ended as ended:
             raise SystemExit(ended.code) from None
         self.loop.remove_reader(self.link.fileno())
+        self.loop.run_until_complete(self._finish())
+
+    async def _finish(self) -> None:
         if self._tasks:
-            self.loop.run_until_complete(asyncio.wait(self._tasks, timeout=STOP_PATIENCE_S))
+            await asyncio.wait(set(self._tasks), timeout=STOP_PATIENCE_S)
 
     def _read(self) -> None:
         if not self.link.reading.acquire(blocking=False):

@@ -20,7 +20,7 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _FRAMING = frozenset(("content-length", "transfer-encoding", "connection"))
 
 
-class Headers(Mapping):
+class Headers(Mapping[str, str]):
     """Header fields. Names in any case; a name that came several times has its values joined by ", "."""
 
     def __init__(self, fields: Fields = ()) -> None:
@@ -70,7 +70,7 @@ class Request:
     def of(cls, job: Job) -> Request:
         """What a job carries. Headers and body are only looked at when the model does."""
         new = cls.__new__(cls)
-        route = job.route.decode("latin-1")
+        route = job.route.decode("utf-8", "replace")
         new.method = route[:job.method_length]
         path, _, new.query = route[job.method_length:].partition("?")
         new.path = _unquoted(path) if "%" in path else path

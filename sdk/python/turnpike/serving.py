@@ -71,8 +71,8 @@ class Serving:
         if isinstance(error, Left):
             raise error
         frame = failures.report(job, error)
-        self.link.end(job)
-        self.link.send(frame)
+        if self.link.end(job):  # else it was answered, and something failed while it was put away
+            self.link.send(frame)
 
     # ── streams ──
 
@@ -108,7 +108,7 @@ class Serving:
             if job.cancelled:
                 raise Cancelled("the job was cancelled")
         self.link.end(job)
-        link.send((opening and b"" or begin(job, pieces, response)) + frames.done(job.number, 0, b"", b""))
+        link.send((b"" if opening else begin(job, pieces, response)) + frames.done(job.number, 0, b"", b""))
 
     def _checked(self, items: Any) -> Any:
         """All items of a proof's stream, once the model's own check has seen them."""
