@@ -79,12 +79,8 @@ class Both(Serving):
     def test_say_the_same_to_bad_input(self):
         gates = [self.serve(model, lanes=1) for model in (MODEL, WORKER)]
         for x, _ in BAD:
-            try:
-                body = json.dumps(x, allow_nan=False).encode()
-            except ValueError:  # no JSON has that
-                continue
             with self.subTest(x=str(x)[:80]):
-                answers = [gate.ask("POST", "/predict", body) for gate in gates]
+                answers = [gate.post(x) for gate in gates]
                 for answer in answers:
                     self.assert_problem(answer, 400, "bad-input")
                 self.assertEqual(*[answer.json()["detail"] for answer in answers])
