@@ -49,6 +49,7 @@ struct Desk {
     Config config{.pools = {pool_of("chat", 1), pool_of("draw", 2, ProofKind::fixed)}};
     Engine engine{engine_settings(config, 1)};
     RecentJobs recent;
+    Exchanges exchanges;
     std::vector<LaneFacts> facts{3};
     CrashShelf crashes{1};
     JobNames names{1};
@@ -58,6 +59,7 @@ struct Desk {
     Sights sights{.config = config,
                   .engine = engine,
                   .recent = recent,
+                  .exchanges = exchanges,
                   .lanes = facts,
                   .crashes = crashes,
                   .log_of = [](std::size_t) { return nullptr; },
