@@ -102,7 +102,7 @@ constexpr std::array rows{
     Row{Problem::no_stacks, 409, "no-stacks", "The lane's stacks can't be shown.",
         "GET /-/status, or turnpike status, says how the lane is."},
     Row{Problem::no_proof, 409, "no-proof", "The pool has no proof.",
-        "Configure one: [pool.NAME.proof]"},
+        "Configure one: [pool.NAME.proof], or give the model an example"},
     Row{Problem::cancelled, 409, "cancelled", "The job was cancelled.",
         "Send it again if it is still wanted."},
 };

@@ -1,0 +1,93 @@
+"""What a model returns → status, header lines and body."""
+from __future__ import annotations
+
+from types import CoroutineType
+
+from . import frames, json_text
+from .messages import Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+JSON_FIELDS = b"Content-Type: application/json\r\n"
+TEXT_FIELDS = b"Content-Type: text/plain; charset=utf-8\r\n"
+BYTES_FIELDS = b"Content-Type: application/octet-stream\r\n"
+EVENT_FIELDS = b"Content-Type: text/event-stream\r\n"
+
+
+def streams(value: Any) -> bool:
+    """Is it a generator, or anything else that gives its items one by one?"""
+    kind = type(value)
+    return hasattr(kind, "__next__") or hasattr(kind, "__anext__")
+
+
+def encoded(value: Any) -> tuple[bytes, bytes]:
+    """Header lines and body of a value that comes in one piece."""
+    if isinstance(value, str):
+        return TEXT_FIELDS, value.encode("utf-8")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return BYTES_FIELDS, bytes(value)
+    if isinstance(value, CoroutineType):
+        value.close()
+        raise TypeError("predict returned a coroutine: write `async def predict`, or run it to its end")
+    return JSON_FIELDS, json_text.encode(value)
+
+
+def lines(response: Response, default: bytes) -> bytes:
+    """The header lines of a Response whose body alone would have had those of `default`."""
+    kind = b""
+    if response.content_type is not None:
+        kind = b"Content-Type: " + response.content_type.encode("latin-1") + b"\r\n"
+    elif "content-type" not in response.headers:
+        kind = default
+    text = "".join(f"{name}: {value}\r\n" for name, value in response.headers.pairs)
+    fields = kind + text.encode("latin-1")
+    if len(fields) > frames.FIELDS_MAX:
+        raise ValueError(f"the header fields of an answer are at most {frames.FIELDS_MAX} bytes; these are {len(fields)}")
+    return fields
+
+
+def of(value: Any) -> tuple[int, bytes, bytes]:
+    """Status, header lines and body of whatever a model returns in one piece."""
+    if isinstance(value, Response):
+        default, body = encoded(value.body)
+        return value.status, lines(value, default), body
+    fields, body = encoded(value)
+    return 200, fields, body
+
+
+def problem(status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> Response:
+    """An error of ours that is not the model's: RFC 9457."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return Response(body, status, headers or {}, "application/problem+json")
+
+
+class Pieces:
+    """The items of a stream → bytes. The first item decides what the stream is; nothing else may follow."""
+
+    __slots__ = ("fields", "_kind")
+
+    def __init__(self) -> None:
+        self.fields = TEXT_FIELDS  # of a stream without any item
+        self._kind: type | None = None
+
+    def take(self, item: Any) -> bytes:
+        kind = self._known(item)
+        if self._kind is None:
+            self._kind = kind
+            self.fields = {str: TEXT_FIELDS, bytes: BYTES_FIELDS, dict: EVENT_FIELDS}[kind]
+        elif kind is not self._kind:
+            raise TypeError(f"a stream is all str, all bytes or all dict: after {self._kind.__name__} came {kind.__name__}")
+        if kind is dict:
+            return b"data: " + json_text.encode(item) + b"\n\n"
+        return item.encode("utf-8") if kind is str else bytes(item)
+
+    @staticmethod
+    def _known(item: Any) -> type:
+        for kind in (str, bytes, dict):
+            if isinstance(item, kind):
+                return kind
+        if isinstance(item, (bytearray, memoryview)):
+            return bytes
+        raise TypeError(f"a stream yields str, bytes or dict, not {type(item).__name__}")

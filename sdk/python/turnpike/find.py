@@ -1,0 +1,114 @@
+"""`model.py[:Name]` → the model: a Model class, an instance of one, or a module with plain functions."""
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+
+from .errors import NoModel
+from .model import Model
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ours: set[str] = set()  # modules that were loaded here
+
+
+def split(choice: str) -> tuple[str, str]:
+    """The file, and the name in it or nothing."""
+    path, colon, name = choice.rpartition(":")
+    if not colon or os.path.exists(choice) or not name.isidentifier():
+        path, name = choice, ""
+    if not os.path.isfile(path):
+        raise NoModel(f"there is no file {path}")
+    return path, name
+
+
+def load_module(path: str) -> ModuleType:
+    """Runs the file as a module of its own name (so that pickles find their classes), its folder first in the search."""
+    from importlib.machinery import SourceFileLoader
+    from importlib.util import module_from_spec, spec_from_loader
+
+    path = os.path.abspath(path)
+    name = os.path.splitext(os.path.basename(path))[0]
+    if name in sys.modules and name not in _ours:
+        raise NoModel(f"{path} has the name of a module that is in use already ({name}): give it another")
+    folder = os.path.dirname(path)
+    if folder not in sys.path[:1]:
+        sys.path.insert(0, folder)
+    loader = SourceFileLoader(name, path)
+    spec = spec_from_loader(name, loader, origin=path)
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    _ours.add(name)
+    loader.exec_module(module)
+    return module
+
+
+def find(module: ModuleType, name: str = "") -> Any:
+    """The Model class or instance, or the module itself if its functions are the model. NoModel says what was there."""
+    if name:
+        return _named(module, name)
+    models = [value for value in vars(module).values() if _is_model(value) and value.__module__ == module.__name__]
+    models = list(dict.fromkeys(models))
+    if len(models) == 1:
+        return models[0]
+    if models:
+        names = [model.__name__ for model in models]
+        raise NoModel(f"{_file(module)} has several models ({', '.join(names)}): say which, as in {_file(module)}:{names[-1]}")
+    if callable(getattr(module, "predict", None)) or callable(getattr(module, "request", None)):
+        return module
+    raise NoModel(_nothing_found(module))
+
+
+def _named(module: ModuleType, name: str) -> Any:
+    if not hasattr(module, name):
+        raise NoModel(f"{_file(module)} has no {name}. {_candidates(module)}")
+    value = getattr(module, name)
+    if _is_model(value) or isinstance(value, Model):
+        return value
+    if is_asgi(value):
+        raise NoModel(f"{name} in {_file(module)} is an ASGI app, not a turnpike.Model, and this version does not host ASGI apps: "
+                      f"run it as a server, turnpike up --worker 'uvicorn {module.__name__}:{name} --port {{port}}'")
+    if isinstance(value, type):
+        raise NoModel(f"{name} in {_file(module)} is a class, but not a model: write class {name}(turnpike.Model)")
+    raise NoModel(f"{name} in {_file(module)} is a {type(value).__name__}, not a turnpike.Model. {_candidates(module)}")
+
+
+def is_asgi(value: Any) -> bool:
+    """Does it look like FastAPI, Starlette, or a function of scope, receive and send?"""
+    if isinstance(value, type):
+        return False
+    if any(base.__name__ in ("FastAPI", "Starlette", "Quart") for base in type(value).__mro__):
+        return True
+    code = getattr(value, "__code__", None) or getattr(getattr(type(value), "__call__", None), "__code__", None)
+    return code is not None and {"scope", "receive", "send"} <= set(code.co_varnames[:code.co_argcount])
+
+
+def _is_model(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Model) and value is not Model
+
+
+def _file(module: ModuleType) -> str:
+    return os.path.basename(getattr(module, "__file__", None) or module.__name__)
+
+
+def _nothing_found(module: ModuleType) -> str:
+    apps = [name for name, value in vars(module).items() if is_asgi(value)]
+    if apps:
+        return (f"{_file(module)} has no model, but an ASGI app ({apps[0]}), which this version does not host: "
+                f"run it as a server, turnpike up --worker 'uvicorn {module.__name__}:{apps[0]} --port {{port}}'")
+    return (f"{_file(module)} has no model: write a class Name(turnpike.Model) with a method predict(self, x), "
+            f"or a function predict(x). {_candidates(module)}")
+
+
+def _candidates(module: ModuleType) -> str:
+    """What is there that may have been meant."""
+    named = vars(module).items()
+    models = [name for name, value in named if _is_model(value) or isinstance(value, Model)]
+    near = [name for name, value in named if isinstance(value, type) and hasattr(value, "predict") and name not in models]
+    said = ([f"Models there: {', '.join(models)}."] if models else []) + \
+           ([f"Classes with a predict that are no turnpike.Model: {', '.join(near)}."] if near else [])
+    return " ".join(said) or "There is no model in it."

@@ -1,0 +1,135 @@
+"""JSON by orjson where it is installed, else by the standard module; the same answers either way.
+
+NaN and infinity are errors in both directions: JSON has no word for them, and `null` would be a lie.
+"""
+from __future__ import annotations
+
+import json
+import math
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
+
+from .errors import BadInput, NonFinite
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+try:
+    import orjson
+except ImportError:
+    orjson = None  # type: ignore[assignment]
+
+
+def decode(body: bytes) -> Any:
+    """Raises BadInput, with the position, for whatever is not JSON."""
+    try:
+        if orjson is not None:
+            return orjson.loads(body)
+        return _decode(body.decode("utf-8"))
+    except BadInput:
+        raise
+    except UnicodeDecodeError as error:
+        raise BadInput(f"the body is not JSON: byte {error.start} is not UTF-8") from None
+    except json.JSONDecodeError as error:  # orjson's is one, too
+        raise BadInput(_place(body, error)) from None
+    except RecursionError:
+        raise BadInput("the body is not usable: its JSON is nested too deeply") from None
+    except ValueError as error:  # such as a number of 5000 digits
+        raise BadInput(f"the body is not usable: {error}") from None
+
+
+def _place(body: bytes, error: json.JSONDecodeError) -> str:
+    if not body.strip():
+        return "the body is empty; send JSON, such as {\"x\": 1}"
+    what = error.msg[:1].lower() + error.msg[1:]
+    return f"the body is not JSON: {what} (line {error.lineno}, column {error.colno})"
+
+
+def _constant(word: str) -> Any:
+    raise BadInput(f"the body is not JSON: it says {word}, and JSON has no such number")
+
+
+_decoder = json.JSONDecoder(parse_constant=_constant)
+_scan = _decoder.scan_once  # type: ignore[attr-defined]
+
+
+def _decode(text: str) -> Any:
+    try:
+        value, end = _scan(text, 0)
+        if end == len(text):  # else there is a blank at the end, or rubbish
+            return value
+    except StopIteration:
+        pass
+    return _decoder.decode(text)
+
+
+def encode(value: Any) -> bytes:
+    """Raises NonFinite for NaN or infinity anywhere in it; TypeError, with advice, for what JSON can't say."""
+    if orjson is not None:
+        try:
+            data: bytes = orjson.dumps(value, None, _OPTIONS)
+        except TypeError:  # of a type that only the standard module takes, or nobody
+            return _standard(value)
+        if b"null" in data:  # orjson says that for NaN as well
+            _refuse_non_finite(value)
+        return data
+    return _standard(value)
+
+
+_OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME if orjson is not None else 0
+
+
+def _standard(value: Any) -> bytes:
+    try:
+        return "".join(_encode(value, 0)).encode("utf-8")
+    except ValueError:
+        _refuse_non_finite(value)
+        raise
+
+
+def _refuse_non_finite(value: Any) -> None:
+    try:
+        where = _non_finite(value, "answer")
+    except RecursionError:
+        return
+    if where:
+        raise NonFinite(f"{where}, which JSON can't say")
+
+
+def _non_finite(value: Any, path: str) -> str:
+    """Which part of the value is NaN or infinite, in words; empty if none is."""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"{path} is {float(value)!r}"
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, (list, tuple)):
+        parts = enumerate(value)  # type: ignore[assignment]
+    else:
+        return ""
+    for key, item in parts:
+        if isinstance(item, float) and math.isfinite(item):
+            continue
+        if isinstance(item, (float, dict, list, tuple)) and (found := _non_finite(item, f"{path}[{key!r}]")):
+            return found
+    return ""
+
+
+def _explain(value: Any) -> Any:
+    """Called for what JSON can't say."""
+    name = f"{type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
+    advice = ""
+    if hasattr(value, "tolist"):
+        one = getattr(value, "ndim", None) == 0
+        advice = "; return its .item()" if one and hasattr(value, "item") else "; return its .tolist()"
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        advice = "; return it alone, as bytes, or in base64"
+    elif isinstance(value, (set, frozenset)):
+        advice = "; return a list"
+    raise TypeError(f"a {name} can't be said in JSON{advice}")
+
+
+if c_make_encoder is not None:  # made once, where the standard module makes one for each value
+    _encode = c_make_encoder(None, _explain, encode_basestring, None, ":", ",", False, False, False)
+else:
+    def _encode(value: Any, _level: int) -> Any:
+        return json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_explain).iterencode(value)

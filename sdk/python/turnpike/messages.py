@@ -1,0 +1,140 @@
+"""Requests and answers as bytes, for models that want more than JSON."""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from . import json_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Union
+
+    from .job import Job
+
+    Fields = Union[Mapping[str, str], Iterable[tuple[str, str]]]
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_FRAMING = frozenset(("content-length", "transfer-encoding", "connection"))
+
+
+class Headers(Mapping):
+    """Header fields. Names in any case; a name that came several times has its values joined by ", "."""
+
+    def __init__(self, fields: Fields = ()) -> None:
+        self.pairs: list[tuple[str, str]] = list(fields.items() if isinstance(fields, Mapping) else fields)
+        self._joined: dict[str, str] = {}
+        for name, value in self.pairs:
+            known = self._joined.get(name.lower())
+            self._joined[name.lower()] = value if known is None else known + ", " + value
+
+    @classmethod
+    def parsed(cls, lines: bytes) -> Headers:
+        """From `Name: value\\r\\n` lines, which the gate has checked."""
+        cut = (line.partition(":") for line in lines.decode("latin-1").split("\r\n") if line)
+        return cls((name, value.strip(" \t")) for name, _, value in cut)
+
+    def __getitem__(self, name: str) -> str:
+        return self._joined[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._joined)
+
+    def __len__(self) -> int:
+        return len(self._joined)
+
+    def __repr__(self) -> str:
+        return f"Headers({self.pairs!r})"
+
+    def all(self, name: str) -> list[str]:
+        """Each value that came under this name."""
+        return [value for known, value in self.pairs if known.lower() == name.lower()]
+
+
+class Request:
+    """A client's request: `method`, `path` (percent-decoded), `query` (as it came, without the `?`), `headers`, `body`."""
+
+    __slots__ = ("method", "path", "query", "_headers", "_body", "_job")
+
+    def __init__(self, method: str = "POST", path: str = "/predict", query: str = "", headers: Fields = (), body: bytes = b"") -> None:
+        self.method = method
+        self.path = path
+        self.query = query
+        self._headers: Headers | None = Headers(headers)
+        self._body: bytes | None = body
+        self._job: Job | None = None
+
+    @classmethod
+    def of(cls, job: Job) -> Request:
+        """What a job carries. Headers and body are only looked at when the model does."""
+        new = cls.__new__(cls)
+        route = job.route.decode("latin-1")
+        new.method = route[:job.method_length]
+        path, _, new.query = route[job.method_length:].partition("?")
+        new.path = _unquoted(path) if "%" in path else path
+        new._headers = new._body = None
+        new._job = job
+        return new
+
+    @property
+    def headers(self) -> Headers:
+        if self._headers is None:
+            assert self._job is not None
+            self._headers = Headers.parsed(self._job.fields)
+        return self._headers
+
+    @property
+    def body(self) -> bytes:
+        if self._body is None:
+            assert self._job is not None
+            self._body = self._job.body()
+        return self._body
+
+    def json(self) -> Any:
+        """The body, decoded; BadInput if it is not JSON."""
+        return json_text.decode(self.body)
+
+    def __repr__(self) -> str:
+        return f"<Request {self.method} {self.path}>"
+
+
+class Response:
+    """An answer in full: a body (bytes, str, anything that JSON can say, or a generator, which streams), status and headers."""
+
+    __slots__ = ("body", "status", "headers", "content_type")
+
+    def __init__(self, body: Any = b"", status: int = 200, headers: Fields = (), content_type: str | None = None) -> None:
+        if not isinstance(status, int) or not 200 <= status <= 599:
+            raise ValueError(f"the status of an answer is 200 … 599, not {status!r}")
+        self.body = body
+        self.status = status
+        self.headers = headers if isinstance(headers, Headers) else Headers(headers)
+        self.content_type = content_type
+        for name, value in self.headers.pairs:
+            _check_field(name, value)
+        if content_type is not None:
+            _check_field("Content-Type", content_type)
+
+    def json(self) -> Any:
+        """The body, decoded: for tests, where answers come as bytes."""
+        return json_text.decode(self.body)
+
+    def __repr__(self) -> str:
+        return f"<Response {self.status}>"
+
+
+def _check_field(name: str, value: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of a header field")
+    if not isinstance(value, str) or not _VALUE.fullmatch(value):
+        raise ValueError(f"{value!r} can't be the value of the header field {name}")
+    if name.lower() in _FRAMING:
+        raise ValueError(f"{name} is not for models to set: Turnpike frames the answer")
+
+
+def _unquoted(path: str) -> str:
+    from urllib.parse import unquote  # only for paths that need it
+
+    return unquote(path, errors="replace")

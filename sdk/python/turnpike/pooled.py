@@ -1,0 +1,75 @@
+"""Several jobs at once, each in a thread of its own; the main thread reads."""
+from __future__ import annotations
+
+import threading
+import time
+from queue import SimpleQueue
+
+from .serving import Serving
+from .watch import STOP_PATIENCE_S
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from .job import Job
+    from .link import Link
+    from .served import Served
+
+
+class Pooled(Serving):
+    def __init__(self, link: Link, served: Served, leave: Callable[[int], Any]) -> None:
+        super().__init__(link, served)
+        self._leave = leave
+        self._work: SimpleQueue[Any] = SimpleQueue()
+        self._changed = threading.Condition()
+        link.flags_changed = self._wake_paused
+
+    def run(self) -> None:
+        threads = [threading.Thread(target=self._thread, name=f"turnpike-slot-{slot}", daemon=True)
+                   for slot in range(self.served.slots)]
+        for thread in threads:
+            thread.start()
+        link = self.link
+        while True:
+            with link.reading:
+                link.read()
+            while link.inbox:
+                work = link.inbox.popleft()
+                if work is None:
+                    return self._stop(threads)
+                self._work.put(work)
+
+    def _thread(self) -> None:
+        while True:
+            work = self._work.get()
+            if work is None:
+                return
+            try:
+                self.serve(work)
+            except SystemExit as error:  # in a thread it would end no more than the thread
+                self._leave(exit_code(error))
+            except KeyboardInterrupt:
+                self._leave(130)
+
+    def _stop(self, threads: list[threading.Thread]) -> None:
+        for _ in threads:
+            self._work.put(None)
+        until = time.monotonic() + STOP_PATIENCE_S
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _wake_paused(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, job: Job) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: job.cancelled or not job.paused)
+
+
+def exit_code(error: SystemExit) -> int:
+    """What the process would have ended with."""
+    if error.code is None:
+        return 0
+    return error.code & 0xFF if isinstance(error.code, int) else 1

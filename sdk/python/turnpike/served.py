@@ -1,0 +1,141 @@
+"""A model as the worker calls it: which function a job goes to, with what, and how wide the model is."""
+from __future__ import annotations
+
+from types import ModuleType
+
+from . import answers, frames, json_text
+from .errors import NoModel, WrongAnswer
+from .messages import Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from .job import Job
+
+PREDICT = frozenset((b"POST/predict", b"POST/"))
+_PATHS = (b"/predict", b"/")
+_ASYNC_FLAGS = 0x80 | 0x100 | 0x200  # of code: a coroutine, an old-style one, an async generator
+
+
+class Served:
+    """Made from what find() found: a class is instantiated here."""
+
+    def __init__(self, found: Any, slots: int = 0, batch: int = 0) -> None:
+        self.model = found() if isinstance(found, type) else found
+        self.name = found.__name__ if isinstance(found, (type, ModuleType)) else type(found).__name__
+        self.predict: Callable[[Any], Any] | None = self._function("predict")
+        self.request: Callable[[Request], Any] | None = self._function("request")
+        self.check: Callable[[Any], Any] | None = self._function("check")
+        self.load: Callable[[Any], Any] | None = self._function("load")
+        self.unload: Callable[[], Any] | None = self._function("unload")
+        if self.predict is None and self.request is None:
+            raise NoModel(f"{self.name} has neither predict nor request: write a method predict(self, x)")
+        own = self._width("batch")
+        self.takes_lists = own > 1
+        self.batch = (batch or own) if self.takes_lists else 1  # a predict for one input can't be made to take many
+        self.slots = slots or self._width("slots")
+        self.takes_requests = self.predict is not None and _wants_request(self.predict)
+        self.is_async = any(_is_async(part) for part in (self.load, self.predict, self.request, self.unload) if part)
+
+    def _function(self, name: str) -> Any:
+        value = getattr(self.model, name, None)
+        return value if callable(value) else None
+
+    def _width(self, name: str) -> int:
+        value = getattr(self.model, name, 1)
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= frames.WIDTH_MAX:
+            raise NoModel(f"{name} of {self.name} is 1 … {frames.WIDTH_MAX}, not {value!r}")
+        return value
+
+    # ── what `ready` says ──
+
+    def example(self) -> tuple[str, bytes] | None:
+        """Content type and body of the model's example."""
+        value = getattr(self.model, "example", None)
+        if value is None:
+            return None
+        if isinstance(value, Request):
+            found = value.headers.get("content-type", "application/octet-stream"), value.body
+        elif isinstance(value, (bytes, bytearray)):
+            found = "application/octet-stream", bytes(value)
+        else:
+            found = "application/json", json_text.encode(value)
+        if len(found[1]) > frames.INLINE_MAX:
+            raise NoModel(f"the example of {self.name} is {len(found[1])} bytes, and at most {frames.INLINE_MAX} are taken")
+        return found
+
+    def facts(self) -> bytes:
+        """As a JSON object, or nothing."""
+        value = getattr(self.model, "facts", None)
+        if not isinstance(value, dict) or not value:
+            return b""
+        data = json_text.encode(value)
+        if len(data) > frames.FACTS_MAX:
+            raise NoModel(f"the facts of {self.name} are {len(data)} bytes of JSON, and at most {frames.FACTS_MAX} are taken")
+        return data
+
+    # ── jobs ──
+
+    def is_predict(self, job: Job) -> bool:
+        """Is it for `predict`? Then, and only then, it may go there in a batch."""
+        if self.predict is None:
+            return False
+        if job.route in PREDICT:
+            return True
+        return job.route[:job.method_length] == b"POST" and job.route[job.method_length:].partition(b"?")[0] in _PATHS
+
+    def input_of(self, job: Job) -> Any:
+        """What `predict` gets for it; BadInput if there is no JSON in it."""
+        return Request.of(job) if self.takes_requests else json_text.decode(job.body())
+
+    def other(self, job: Job) -> Any:
+        """The answer to a job that is not for `predict`."""
+        request = Request.of(job)
+        if self.request is not None:
+            return self.request(request)
+        if request.path in ("/", "/predict"):
+            return answers.problem(405, "Method Not Allowed", f"This model takes POST {request.path}, not {request.method}.", {"Allow": "POST"})
+        return answers.problem(404, "Not Found", f"This model has nothing at {request.path}: it answers POST /predict.")
+
+    def call(self, job: Job) -> Any:
+        """What the model returns for one job: a value, a generator, a coroutine, …"""
+        if job.route in PREDICT or self.is_predict(job):
+            if self.predict is not None and not self.takes_lists:
+                return self.predict(self.input_of(job))
+        return self.other(job)
+
+    def judge(self, verdict: Any) -> None:
+        """Of the model's own check. Nothing said is consent."""
+        if verdict is not None and not verdict:
+            raise WrongAnswer("the model's own check says that its answer is wrong")
+
+
+def the_list(values: Any, count: int) -> list[Any]:
+    """What a predict for batches returned, checked."""
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"predict got a list of {count} and must return a list of {count}, not a {type(values).__name__}")
+    if len(values) != count:
+        raise ValueError(f"predict got a list of {count} and must return a list of {count}, not of {len(values)}")
+    return list(values)
+
+
+def _is_async(function: Any) -> bool:
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)
+    return code is not None and bool(code.co_flags & _ASYNC_FLAGS)
+
+
+def _wants_request(predict: Any) -> bool:
+    """Is the parameter annotated as a Request, or as a list of them?"""
+    noted = getattr(predict, "__annotations__", None) or getattr(type(predict).__call__, "__annotations__", {})
+    for name, kind in noted.items():
+        if name == "return":
+            continue
+        if kind is Request or Request in getattr(kind, "__args__", ()):
+            return True
+        if isinstance(kind, str):
+            return kind.strip("]'\" ").rpartition("[")[2].rpartition(".")[2] == "Request"
+        return False
+    return False

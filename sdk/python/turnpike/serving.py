@@ -1,0 +1,195 @@
+"""How jobs are run by a thread: call the model, send what it gives. Shared by the loops of direct.py and pooled.py."""
+from __future__ import annotations
+
+from . import answers, failures, frames
+from .errors import Cancelled, Left
+from .job import Batch, Job, current
+from .messages import Response
+from .served import PREDICT, Served, the_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .link import Link
+
+_LOOK_EVERY = 1 << 20  # bytes of a stream between two looks at what the gate says
+
+
+class Serving:
+    """Jobs in, frames out. Subclasses say how to wait while the gate has paused a stream."""
+
+    def __init__(self, link: Link, served: Served) -> None:
+        self.link = link
+        self.served = served
+
+    def run(self) -> None:
+        """Serves until the gate says stop."""
+        raise NotImplementedError
+
+    def wait(self, job: Job) -> None:
+        """Until the gate wants more of this job's stream, or cancels it."""
+        raise NotImplementedError
+
+    def look(self) -> None:
+        """Takes what the gate has said, where nobody else would."""
+
+    # ── one job ──
+
+    def serve(self, work: Job | list[Job]) -> None:
+        if type(work) is not Job:
+            return self.serve_batch(work)  # type: ignore[arg-type]
+        if self.served.takes_lists:
+            return self.serve_batch([work])
+        current.set(work)
+        try:
+            if work.cancelled:
+                raise Cancelled("the job was cancelled before it began")
+            self.answer(work, self.served.call(work))
+        except BaseException as error:
+            self.fail(work, error)
+
+    def answer(self, job: Job, value: Any) -> None:
+        """Sends what the model returned."""
+        if type(value) is dict and job.purpose != frames.PROOF:
+            return self.link.finish(job, 200, answers.JSON_FIELDS, answers.json_text.encode(value))
+        if isinstance(value, BaseException):
+            raise value
+        response = value if isinstance(value, Response) else None
+        body = value if response is None else response.body
+        if answers.streams(body):
+            return self.stream(job, body, response)
+        if job.purpose == frames.PROOF and self.served.check is not None:
+            self.served.judge(self.served.check(value))
+        self.link.finish(job, *answers.of(value))
+
+    def fail(self, job: Job, error: BaseException) -> None:
+        """Tells the gate. What is meant to end the process goes on doing so."""
+        if isinstance(error, (SystemExit, KeyboardInterrupt)):
+            leaving(error)
+            raise error
+        if isinstance(error, Left):
+            raise error
+        frame = failures.report(job, error)
+        self.link.end(job)
+        self.link.send(frame)
+
+    # ── streams ──
+
+    def stream(self, job: Job, items: Any, response: Response | None) -> None:
+        """Each item as it comes. Whatever ends the stream early closes the generator: GeneratorExit at its yield."""
+        if hasattr(type(items), "__anext__"):
+            raise TypeError("an async generator came from a model that is not async: write `async def` where it is made")
+        try:
+            if job.purpose == frames.PROOF and self.served.check is not None:
+                items = self._checked(items)
+            self._send_stream(job, iter(items), response)
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
+
+    def _send_stream(self, job: Job, items: Any, response: Response | None) -> None:
+        pieces, unseen, link = answers.Pieces(), 0, self.link
+        opening = None
+        for item in items:
+            data = pieces.take(item)
+            if opening is None:
+                opening = begin(job, pieces, response)
+                link.send(opening + frames.chunks(job.number, data))
+            elif data:
+                link.send(frames.chunks(job.number, data))
+            unseen += len(data)
+            if unseen >= _LOOK_EVERY:
+                unseen = 0
+                self.look()
+            if job.paused:
+                self.wait(job)
+            if job.cancelled:
+                raise Cancelled("the job was cancelled")
+        self.link.end(job)
+        link.send((opening and b"" or begin(job, pieces, response)) + frames.done(job.number, 0, b"", b""))
+
+    def _checked(self, items: Any) -> Any:
+        """All items of a proof's stream, once the model's own check has seen them."""
+        assert self.served.check is not None
+        known = list(items)
+        self.served.judge(self.served.check(known))
+        return iter(known)
+
+    # ── batches ──
+
+    def serve_batch(self, jobs: list[Job]) -> None:
+        """One call for all. If that fails, each job is tried by itself, so that one job's failure is its own."""
+        inputs = self.inputs(jobs)
+        if not inputs:
+            return
+        batch = [job for job, _ in inputs]
+        try:
+            values = self._predict_all(inputs)
+        except BaseException as error:
+            if len(inputs) == 1 or not failures.is_ordinary(batch[0], error):
+                return self._fail_all(batch, error)
+            return self._one_by_one(inputs)
+        for job, value in zip(batch, values):
+            self._answer_member(job, value)
+
+    def inputs(self, jobs: list[Job]) -> list[tuple[Job, Any]]:
+        """The members that are for `predict`, with their inputs. The others are answered here."""
+        found = []
+        for job in jobs:
+            current.set(job)
+            try:
+                if job.cancelled:
+                    raise Cancelled("the job was cancelled before it began")
+                if job.route in PREDICT or self.served.is_predict(job):
+                    found.append((job, self.served.input_of(job)))
+                else:
+                    self.answer(job, self.served.other(job))
+            except BaseException as error:
+                self.fail(job, error)
+        return found
+
+    def _predict_all(self, inputs: list[tuple[Job, Any]]) -> list[Any]:
+        assert self.served.predict is not None
+        current.set(Batch([job for job, _ in inputs]))
+        return the_list(self.served.predict([x for _, x in inputs]), len(inputs))
+
+    def _one_by_one(self, inputs: list[tuple[Job, Any]]) -> None:
+        for pair in inputs:
+            try:
+                values = self._predict_all([pair])
+            except BaseException as error:
+                self.fail(pair[0], error)
+            else:
+                self._answer_member(pair[0], values[0])
+
+    def _answer_member(self, job: Job, value: Any) -> None:
+        current.set(job)
+        try:
+            refuse_stream(value)
+            self.answer(job, value)
+        except BaseException as error:
+            self.fail(job, error)
+
+    def _fail_all(self, jobs: list[Job], error: BaseException) -> None:
+        for job in jobs:
+            self.fail(job, error)
+
+
+def leaving(error: BaseException) -> None:
+    """Leaves a word in the log about a process that ends in the midst of a job."""
+    how = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else type(error).__name__
+    failures.say(f"turnpike: the model ended its own process, by {how}\n")
+
+
+def begin(job: Job, pieces: answers.Pieces, response: Response | None) -> bytes:
+    """The frame that opens a stream."""
+    if response is None:
+        return frames.begin(job.number, 200, pieces.fields)
+    return frames.begin(job.number, response.status, answers.lines(response, pieces.fields))
+
+
+def refuse_stream(value: Any) -> None:
+    if answers.streams(value.body if isinstance(value, Response) else value):
+        raise TypeError("a member of a batch can't be answered by a stream")

@@ -1,0 +1,40 @@
+"""What every thread does now, as text: for the watchdog and for `turnpike stacks`."""
+from __future__ import annotations
+
+import sys
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def text(without: int | None = None, loop: Any = None) -> str:
+    """Of all threads but `without` (the SDK's own), the main one first; and of the loop's tasks."""
+    import traceback
+
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    main = threading.main_thread().ident
+    parts = []
+    for ident, frame in sorted(sys._current_frames().items(), key=lambda item: item[0] != main):
+        if ident != without:
+            parts.append(f"thread {names.get(ident, ident)}:\n" + "".join(traceback.format_stack(frame)))
+    if loop is not None:
+        parts += _tasks(loop)
+    return "\n".join(parts)
+
+
+def _tasks(loop: Any) -> list[str]:
+    import asyncio
+    import io
+
+    parts = []
+    try:
+        tasks = asyncio.all_tasks(loop)
+    except RuntimeError:  # they changed while they were counted, by another thread
+        return []
+    for task in tasks:
+        said = io.StringIO()
+        task.print_stack(file=said)
+        parts.append(said.getvalue())
+    return parts

@@ -1,0 +1,2 @@
+"""The version of the SDK."""
+VERSION = "0.1.0"

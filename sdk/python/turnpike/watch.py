@@ -1,0 +1,108 @@
+"""The thread that listens to the gate while the model computes, and costs nothing while it does not.
+
+    asleep ──a job after a pause──▶ ticking ──the same job at two ticks──▶ listening ──that job is over──▶ ticking
+       ◀──────────── nothing ran for a while ────────────┘
+
+Ticking only compares which job runs. So a worker with short jobs pays one wake-up per tick (5 ms), not per job, and answers a ping
+or learns of a cancel in the midst of a long job within two ticks.
+"""
+from __future__ import annotations
+
+import select
+import threading
+import time
+from queue import SimpleQueue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from .link import Link
+
+TICK_S = 0.005
+IDLE_TICKS = 40
+STOP_PATIENCE_S = 2.0  # for a job that still runs
+
+
+class Watch:
+    """`work` is what the main thread is busy with, or None; it sets that, and calls wake() if `is_asleep`."""
+
+    def __init__(self, link: Link, leave: Callable[[int], Any]) -> None:
+        self.work: Any = None
+        self.is_asleep = False
+        self.is_loading = False
+        self.shares = False  # the main thread reads as well while it is busy (an event loop)
+        self.after_read: Callable[[], None] | None = None
+        self.thread = threading.Thread(target=self._run, name="turnpike-watch", daemon=True)
+        self._link, self._leave = link, leave
+        self._alarm: SimpleQueue[None] = SimpleQueue()
+        self._stop_at: float | None = None
+        self._is_over = False
+        self._poll = select.poll()
+        self._poll.register(link.fileno(), select.POLLIN)
+
+    def wake(self) -> None:
+        self.is_asleep = False
+        self._alarm.put(None)
+
+    def end_within(self, seconds: float, code: int) -> None:
+        """The process ends by then, whatever threads and exit functions of the model do."""
+        timer = threading.Timer(seconds, self._leave, (code,))
+        timer.daemon = True
+        timer.start()
+
+    def close(self) -> None:
+        """Ends the thread (for tests in one process)."""
+        self._is_over = True
+        if self.is_asleep:
+            self.wake()
+
+    def _run(self) -> None:
+        seen, idle, reads = None, 0, -1
+        while not self._is_over:
+            work = self.work
+            if work is not None and work is seen:
+                if self.shares and self._link.reads != reads:  # somebody else listens
+                    reads = self._link.reads
+                elif not self._listen(work):
+                    continue
+            idle = 0 if work is not seen or work is not None else idle + 1
+            seen = work
+            if idle >= IDLE_TICKS:
+                idle = 0
+                self._sleep()
+            else:
+                time.sleep(TICK_S)
+
+    def _sleep(self) -> None:
+        self.is_asleep = True
+        if self.work is not None:  # it began just now, and saw us awake
+            self.is_asleep = False
+            return
+        self._alarm.get()
+
+    def _listen(self, work: Any) -> bool:
+        """One look at the socket for as long as that work lasts. False: look again at once."""
+        link = self._link
+        patience = None if self._stop_at is None else max(0.0, self._stop_at - time.monotonic())
+        if self.shares:
+            patience = 0
+        found = self._poll.poll(None if patience is None else patience * 1000)
+        if self._stop_at is not None and time.monotonic() >= self._stop_at:
+            self._leave(0)
+        if not found or self._is_over or not link.reading.acquire(blocking=False):
+            return True
+        try:
+            link.read(at_once=True)
+        finally:
+            link.reading.release()
+        if link.stopping and self._stop_at is None:
+            self._stop(work)
+        if self.after_read is not None:
+            self.after_read()
+        return self.shares
+
+    def _stop(self, work: Any) -> None:
+        if self.is_loading:
+            self._leave(0)
+        self._stop_at = time.monotonic() + STOP_PATIENCE_S

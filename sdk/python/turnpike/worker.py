@@ -1,0 +1,163 @@
+"""The worker process: greets the gate, imports and loads the model, serves, ends."""
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import sys
+
+from . import failures, find, frames, stacks
+from .errors import NoModel
+from .link import Link
+from .model import Lane
+from .pooled import exit_code
+from .served import Served
+from .version import VERSION
+from .watch import Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from .serving import Serving
+
+_EXIT_PATIENCE_S = 2.0  # for exit functions and threads of the model
+
+
+def main(argv: list[str]) -> int:
+    """`turnpike_worker.py MODEL`; the exit code."""
+    number = os.environ.pop("TURNPIKE_SOCKET", "")
+    if len(argv) != 2 or not number.isdigit():
+        print("turnpike: this script is started by `turnpike up MODEL`; to try a model without a gate: "
+              "python3 -m turnpike check MODEL", file=sys.stderr)
+        return 2
+    sock = socket.socket(fileno=int(number))
+    sock.set_inheritable(False)
+    sock.setblocking(True)
+    worker = Worker(sock, os._exit)
+    os.register_at_fork(after_in_child=worker.link.cut_off)
+    _show_crashes()
+    return worker.run(lambda: _found(argv[1]))
+
+
+def _found(choice: str) -> Any:
+    path, name = find.split(choice)
+    return find.find(find.load_module(path), name)
+
+
+def _show_crashes() -> None:
+    """A segmentation fault leaves the Python stack in the lane's log."""
+    import faulthandler
+
+    try:
+        if not faulthandler.is_enabled():
+            faulthandler.enable()
+    except (OSError, ValueError):  # no stderr
+        pass
+
+
+class Worker:
+    """One conversation with a gate. `leave(code)` ends the process (in tests: the thread) at once."""
+
+    def __init__(self, sock: socket.socket, leave: Callable[[int], Any]) -> None:
+        self.link = Link(sock, leave, self._stacks)
+        self.served: Served | None = None
+        self._leave = leave
+        self._watch = Watch(self.link, leave)
+        self._loop: Any = None
+
+    def run(self, found: Callable[[], Any]) -> int:
+        """`found` imports the model. Returns the exit code."""
+        self._greet()
+        self._watch.work = self
+        self._watch.is_loading = True
+        self._watch.thread.start()
+        try:
+            serving = self._load(found)
+            if serving is None:
+                self._watch.end_within(_EXIT_PATIENCE_S, 1)
+                return 1
+            serving.run()
+            self._unload(serving)
+        except SystemExit as error:
+            self._watch.end_within(_EXIT_PATIENCE_S, exit_code(error))
+            raise
+        self._watch.end_within(_EXIT_PATIENCE_S, 0)
+        return 0
+
+    def close(self) -> None:
+        """Ends the watch, where the process does not end."""
+        self._watch.close()
+
+    def _greet(self) -> None:
+        link = self.link
+        link.send(frames.hello(f"turnpike-python {VERSION}, {platform.python_implementation()} {platform.python_version()}"))
+        with link.reading:
+            while link.welcome is None:
+                link.read()
+        link.send(frames.loading(frames.IMPORTING, None, ""))
+
+    def _load(self, found: Callable[[], Any]) -> Serving | None:
+        """None: there is no model, and the log says why."""
+        link = self.link
+        assert link.welcome is not None
+        _, lane, gpus, slots, batch, pool = link.welcome
+        try:
+            model = found()
+            link.send(frames.loading(frames.LOADING_PHASE, None, ""))
+            self.served = served = Served(model, slots, batch)
+            serving = self._serving(served)
+            loaded = served.load(Lane(lane, pool, gpus, self._tell)) if served.load else None
+            if self._loop is not None and hasattr(loaded, "__await__"):
+                self._loop.run_until_complete(loaded)
+            ready = frames.ready(served.slots, served.batch, served.check is not None, served.example(), served.facts())
+        except NoModel as error:
+            failures.say(f"turnpike: {error}\n")
+            return None
+        except Exception as error:
+            failures.say(failures.traceback_of(error) + python_line(error))
+            return None
+        self._watch.is_loading = False
+        self._watch.work = None
+        link.send(ready)
+        return serving
+
+    def _serving(self, served: Served) -> Serving:
+        if served.is_async:
+            from .looped import Looped  # asyncio is slow to import
+
+            looped = Looped(self.link, served, self._watch)
+            self._loop = looped.loop
+            return looped
+        if served.slots > 1:
+            from .pooled import Pooled
+
+            return Pooled(self.link, served, self._leave)
+        from .direct import Direct
+
+        return Direct(self.link, served, self._watch)
+
+    def _unload(self, serving: Serving) -> None:
+        if serving.served.unload is None:
+            return
+        try:
+            given = serving.served.unload()
+            if self._loop is not None and hasattr(given, "__await__"):
+                self._loop.run_until_complete(given)
+        except Exception as error:
+            failures.say(failures.traceback_of(error))
+
+    def _tell(self, fraction: float | None, text: str) -> None:
+        if not self.link.is_cut and self._watch.is_loading:
+            self.link.send(frames.loading(frames.LOADING_PHASE, fraction, text))
+
+    def _stacks(self) -> str:
+        return stacks.text(self._watch.thread.ident, self._loop)
+
+
+def python_line(error: BaseException) -> str:
+    """Which Python this is, and how to choose another: most import errors are about that."""
+    if not isinstance(error, ImportError):
+        return ""
+    return (f"turnpike: the model was imported by {sys.executable} (Python {platform.python_version()}); "
+            "choose another with --python PATH, or python = in turnpike.toml\n")

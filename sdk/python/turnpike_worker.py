@@ -1,0 +1,16 @@
+"""What the gate starts: `python turnpike_worker.py /path/model.py[:Name]`. Everything else is in turnpike/.
+
+Old syntax only, so that a Python that is too old says so instead of pointing at a colon.
+"""
+import os
+import sys
+
+if __name__ == "__main__":  # children of multiprocessing import this file again, under another name
+    if sys.version_info < (3, 9):
+        sys.exit("turnpike: this is Python %d.%d (%s), and workers need 3.9 or newer; choose another with --python, or python = in "
+                 "turnpike.toml" % (sys.version_info[0], sys.version_info[1], sys.executable))
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    from turnpike.worker import main
+
+    del sys.path[0]
+    sys.exit(main(sys.argv))
