@@ -1,5 +1,7 @@
 #include "gate/pages.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
@@ -208,8 +210,8 @@ bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record
 
 void append_ended(JsonWriter& json, JobRecord record, const Caller& caller) {
     const std::string_view detail = record.detail.view();
-    if (!caller.is_admin)
-        record.detail.assign(std::string(detail.substr(0, detail.find(last_output_mark))));
+    const std::size_t end = std::min(detail.find(last_output_mark), detail.find(not_shown_mark));
+    if (!caller.is_admin) record.detail.assign(std::string(detail.substr(0, end)));
     std::string line;
     append_json_line(line, record);
     line.pop_back();  // its newline

@@ -91,6 +91,8 @@ constexpr std::array rows{
         "The time that Turnpike-Timeout allowed is over.", "Allow more time, or send less work."},
     Row{Problem::ran_too_long, 504, "ran-too-long", "The job ran longer than job_timeout.",
         "Raise job_timeout of the pool, or send less work."},
+    Row{Problem::bad_input, 400, "bad-input", "The model can't take this input.",
+        "Correct the input; the detail is what the model says of it."},
     Row{Problem::model_failed, 500, "model-failed", "The model failed.",
         "Look at the worker's log."},
     Row{Problem::out_of_memory, 500, "out-of-memory", "The GPU ran out of memory.",
@@ -127,8 +129,8 @@ std::string_view slug_of(Problem problem) { return row_of(problem).slug; }
 
 Problem problem_of(EndReason reason) {
     switch (reason) {
+        case EndReason::bad_input: return Problem::bad_input;
         case EndReason::answered:
-        case EndReason::bad_input:
         case EndReason::model_failed: return Problem::model_failed;
         case EndReason::non_finite: return Problem::non_finite;
         case EndReason::out_of_memory: return Problem::out_of_memory;
@@ -150,6 +152,11 @@ Problem problem_of(EndReason reason) {
         case EndReason::cancel_asked: return Problem::cancelled;
     }
     return Problem::model_failed;
+}
+
+bool is_of_the_model(EndReason reason) {
+    return reason == EndReason::model_failed || reason == EndReason::non_finite ||
+           reason == EndReason::out_of_memory;
 }
 
 void append_problem(std::string& out, const ProblemText& text) {

@@ -91,9 +91,11 @@ public:
     void consume(const Store& store, std::size_t size);
     /// The reader wants more than there is in front: looks for it in the file of an adopted body.
     void want(const Store& store);
+    /// All that came so far was read.
+    [[nodiscard]] bool is_read_out() const { return waiting() == 0; }
     /// Complete, and all of it was read.
     [[nodiscard]] bool is_drained() const {
-        return state_ == AnswerState::complete && waiting() == 0;
+        return state_ == AnswerState::complete && is_read_out();
     }
 
     /// As new. Keeps a little memory.

@@ -144,6 +144,7 @@ void NativeWorker::hear(const Frame& frame) {
 
 bool NativeWorker::heard(const wire::WorkerFrame& frame) {
     if (state_ == State::over) return false;
+    around_.clock.forget();  // an answer may come in the turn of the loop that sent its job
     const wire::Breach breach = conversation_.heard(frame);
     if (breach != wire::Breach::none) {
         link_->break_off(breach);

@@ -1,0 +1,232 @@
+"""The frames of docs/worker-protocol.md as the gate sees them: what it sends as bytes, what it gets as values.
+
+Written for the kit alone, so that a mistake of an SDK is not repeated here.
+"""
+import re
+import struct
+from dataclasses import dataclass, field
+
+HEADER = struct.Struct("<IBBHQ")
+PAYLOAD_MAX = 1280 * 1024
+INLINE_MAX = 1024 * 1024
+FIELDS_MAX = 64 * 1024
+
+WELCOME, JOB, CANCEL, PING, ASK_STACKS, PAUSE, RESUME, STOP = range(0x01, 0x09)
+HELLO, LOADING, READY, PROGRESS, BEGIN, CHUNK, DONE, FAILED, PONG, LOG, STACKS = range(0x81, 0x8C)
+NAMES = {HELLO: "hello", LOADING: "loading", READY: "ready", PROGRESS: "progress", BEGIN: "begin", CHUNK: "chunk",
+         DONE: "done", FAILED: "failed", PONG: "pong", LOG: "log", STACKS: "stacks"}
+WHY = {1: "bad_input", 2: "exception", 3: "out_of_memory", 4: "non_finite", 5: "unhealthy", 6: "cancelled"}
+
+
+class Breach(Exception):
+    """The worker broke the protocol; the text says how."""
+
+
+# ── what the gate sends ──────────────────────────────────────────────────────────────────────────
+
+def frame(kind, number=0, payload=b"", flags=0, reserved=0, size=None):
+    return HEADER.pack(len(payload) if size is None else size, kind, flags, reserved, number) + payload
+
+
+def welcome(version=1, lane=0, gpus=0, slots=0, batch=0, pool=b"conformance"):
+    return frame(WELCOME, 0, struct.pack("<6H", version, lane, gpus, slots, batch, len(pool)) + pool)
+
+
+def job(number, body=b"", *, method=b"POST", target=b"/predict", fields=b"Content-Type: application/json\r\n", attempt=1,
+        purpose=0, index=0, size=1, name=None, in_descriptor=None):
+    """in_descriptor: the body's length there."""
+    name = b"job-%d" % number if name is None else name
+    payload = struct.pack("<HBBHHHHHHI", attempt, purpose, 0, index, size, len(name), len(method), len(target), 0,
+                          len(fields)) + name + method + target + fields
+    if in_descriptor is None:
+        return frame(JOB, number, payload + body)
+    return frame(JOB, number, payload + struct.pack("<Q", in_descriptor), flags=1)
+
+
+# ── what it gets ─────────────────────────────────────────────────────────────────────────────────
+
+@dataclass
+class Frame:
+    kind: int
+    id: int
+    flags: int
+    parts: dict = field(default_factory=dict)
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["parts"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def utf8(what, data):
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise Breach(f"{what} is not UTF-8") from None
+
+
+def within(what, value, low, high):
+    if not low <= value <= high:
+        raise Breach(f"{what} is {value}, not within {low} … {high}")
+    return value
+
+
+def zero(what, value):
+    if value:
+        raise Breach(f"{what} must be 0 and is {value}")
+
+
+class Payload:
+    """Takes a payload apart, and remembers in whose name."""
+
+    def __init__(self, kind, data):
+        self.name, self.data, self.at = NAMES[kind], data, 0
+
+    def fixed(self, layout):
+        layout = struct.Struct("<" + layout)
+        if len(self.data) < layout.size:
+            raise Breach(f"{self.name}: its payload has {len(self.data)} bytes, less than its fixed part ({layout.size})")
+        self.at = layout.size
+        return layout.unpack_from(self.data)
+
+    def take(self, what, length, most):
+        within(f"{self.name}: length of {what}", length, 0, most)
+        if self.at + length > len(self.data):
+            raise Breach(f"{self.name}: {what} is longer than the payload")
+        self.at += length
+        return self.data[self.at - length:self.at]
+
+    def text(self, what, length, most=65535):
+        return utf8(f"{self.name}: {what}", self.take(what, length, most))
+
+    def rest(self, low, high):
+        data = self.data[self.at:]
+        within(f"{self.name}: length of the rest", len(data), low, high)
+        self.at = len(self.data)
+        return data
+
+    def end(self):
+        if self.at != len(self.data):
+            raise Breach(f"{self.name}: {len(self.data) - self.at} bytes too many")
+
+
+def header_of(data):
+    size, kind, flags, reserved, number = HEADER.unpack(data)
+    if kind not in NAMES:
+        raise Breach(f"unknown kind 0x{kind:02x}")
+    name = NAMES[kind]
+    if flags & ~1:
+        raise Breach(f"{name}: unknown flags 0x{flags:02x}")
+    if flags and kind != DONE:
+        raise Breach(f"{name}: no descriptor may go with it")
+    zero(f"{name}: the header's reserved part", reserved)
+    within(f"{name}: size", size, 0, PAYLOAD_MAX)
+    if kind in (HELLO, LOADING, READY, LOG):
+        zero(f"{name}: id", number)
+    return Frame(kind, number, flags), size
+
+
+def read_hello(part):
+    magic, low, high, length = part.fixed("8sHHH")
+    if magic != b"turnpike":
+        raise Breach(f"hello: its magic is {magic!r}, not b'turnpike'")
+    if low > high:
+        raise Breach(f"hello: lowest version {low} above the highest, {high}")
+    return {"low": low, "high": high, "sdk": part.text("sdk", length)}
+
+
+def permille(name, value):
+    return None if value == 65535 else within(f"{name}: permille", value, 0, 1000)
+
+
+def read_loading(part):
+    phase, reserved, value, length = part.fixed("BBHH")
+    within("loading: phase", phase, 0, 1)
+    zero("loading: reserved part", reserved)
+    return {"phase": phase, "permille": permille("loading", value), "text": part.text("text", length)}
+
+
+def read_ready(part):
+    slots, batch, traits, reserved, type_length, example_length, facts_length = part.fixed("HHBBHII")
+    within("ready: slots", slots, 1, 1024)
+    within("ready: batch", batch, 1, 1024)
+    within("ready: traits", traits, 0, 3)
+    zero("ready: reserved part", reserved)
+    kind = part.text("type", type_length, 255)
+    example = part.take("example", example_length, INLINE_MAX)
+    facts = part.text("facts", facts_length, 16 * 1024)
+    return {"slots": slots, "batch": batch, "traits": traits, "type": kind, "example": example, "facts": facts}
+
+
+def read_progress(part):
+    value, length = part.fixed("HH")
+    return {"permille": permille("progress", value), "text": part.text("text", length)}
+
+
+def read_begin(part):
+    status, reserved, length = part.fixed("HHI")
+    within("begin: status", status, 200, 599)
+    zero("begin: reserved part", reserved)
+    return {"status": status, "fields": fields_of("begin", part.take("fields", length, FIELDS_MAX))}
+
+
+def read_done(part):
+    status, reserved, length = part.fixed("HHI")
+    if status:
+        within("done: status", status, 200, 599)
+    zero("done: reserved part", reserved)
+    fields = fields_of("done", part.take("fields", length, FIELDS_MAX))
+    return {"status": status, "fields": fields, "body": part.rest(0, INLINE_MAX)}
+
+
+def read_failed(part):
+    why, reserved, type_length, message_length = part.fixed("BBHI")
+    within("failed: why", why, 1, 6)
+    zero("failed: reserved part", reserved)
+    kind = part.text("type", type_length, 255)
+    return {"why": WHY[why], "type": kind, "message": part.text("message", message_length, 64 * 1024)}
+
+
+def read_log(part):
+    level, reserved = part.fixed("BB")
+    within("log: level", level, 0, 3)
+    zero("log: reserved part", reserved)
+    return {"text": utf8("log: text", part.rest(0, 64 * 1024))}
+
+
+READERS = {
+    HELLO: read_hello, LOADING: read_loading, READY: read_ready, PROGRESS: read_progress, BEGIN: read_begin,
+    CHUNK: lambda part: {"bytes": part.rest(1, INLINE_MAX)}, DONE: read_done, FAILED: read_failed,
+    PONG: lambda part: {}, LOG: read_log, STACKS: lambda part: {"text": utf8("stacks: text", part.rest(0, 256 * 1024))},
+}
+
+
+def read(found, data):
+    """The frame with its parts."""
+    part = Payload(found.kind, data)
+    found.parts = READERS[found.kind](part)
+    part.end()
+    return found
+
+
+LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([^\x00-\x08\x0a-\x1f\x7f]*)")
+FRAMING = {"content-length", "transfer-encoding", "connection"}
+
+
+def fields_of(name, data):
+    """Header lines → a list of (name in lower case, value)."""
+    if not data:
+        return []
+    if not data.endswith(b"\r\n"):
+        raise Breach(f"{name}: its fields do not end with a line's end")
+    fields = []
+    for line in data[:-2].split(b"\r\n"):
+        match = LINE.fullmatch(line)
+        if not match:
+            raise Breach(f"{name}: a malformed header line: {line!r}")
+        key = match[1].decode().lower()
+        if key in FRAMING:
+            raise Breach(f"{name}: the header line {key} is the gate's business")
+        fields.append((key, match[2].decode("latin-1").strip()))
+    return fields

@@ -1,0 +1,157 @@
+#include "answering.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "failure.h"
+#include "text.h"
+
+namespace turnpike::inside {
+
+namespace {
+
+bool is_predict(const Record& record) {
+    return record.method == "POST" && (record.path == "/predict" || record.path == "/");
+}
+
+void fetch_body(Record& record) {
+    if (!record.body_descriptor.is_open()) return;
+    record.body = contents_of(record.body_descriptor.number(), record.body_length);
+    record.body_descriptor = Descriptor();
+}
+
+}  // namespace
+
+Answering::Answering(Link& link, Aboard& aboard, Model& model)
+    : link_(link), aboard_(aboard), model_(model), has_check_(model.has_check()) {}
+
+void Answering::run(Batch& batch) {
+    aboard_.runs(batch);
+    std::vector<Record*> together;
+    for (const auto& record : batch) {
+        if (batch.size() > 1 && is_predict(*record))
+            together.push_back(record.get());
+        else
+            run_alone(*record);
+    }
+    if (!together.empty()) run_together(together);
+}
+
+void Answering::run_alone(Record& record) {
+    try {
+        finish(record, answer_to(record));
+    } catch (...) {
+        failed(record, std::current_exception());
+    }
+}
+
+Answer Answering::answer_to(Record& record) {
+    if (record.is_cancelled) throw Cancelled();
+    fetch_body(record);
+    const Request request(record);
+    if (!is_predict(record)) return model_.request(request);
+    if (model_.batch() == 1) return model_.predict(request);
+    std::vector<Result> results = model_.predict_batch({&request, 1});
+    if (results.size() != 1) throw std::logic_error("predict_batch gave no answer to its one job");
+    return std::move(results.front());
+}
+
+/// Members that are cancelled already, or can't be read, end before the others run.
+void Answering::run_together(std::vector<Record*>& members) {
+    std::erase_if(members, [&](Record* record) {
+        try {
+            if (record->is_cancelled) throw Cancelled();
+            fetch_body(*record);
+            return false;
+        } catch (...) {
+            failed(*record, std::current_exception());
+            return true;
+        }
+    });
+    if (members.empty()) return;
+    std::vector<Request> requests;
+    requests.reserve(members.size());
+    for (Record* const record : members) requests.emplace_back(*record);
+    std::vector<Result> results;
+    try {
+        results = model_.predict_batch(requests);
+        if (results.size() != members.size())
+            throw std::logic_error("predict_batch gave " + std::to_string(results.size()) +
+                                   " answers to " + std::to_string(members.size()) + " jobs");
+    } catch (...) {
+        for (Record* const record : members) failed(*record, std::current_exception());
+        return;
+    }
+    for (std::size_t member = 0; member < members.size(); ++member) {
+        try {
+            finish(*members[member], results[member]);
+        } catch (...) {
+            failed(*members[member], std::current_exception());
+        }
+    }
+}
+
+void Answering::finish(Record& record, const Answer& answer) {
+    if (answer.failure()) std::rethrow_exception(answer.failure());
+    if (record.streams) {
+        aboard_.remove(record.id);
+        link_.send(wire::Done{.id = record.id});
+        return;
+    }
+    if (record.purpose == wire::Purpose::proof && has_check_ && !model_.check(answer.response()))
+        throw std::runtime_error("the model's own check refuses the answer to the proof");
+    done(record, answer.response());
+}
+
+void Answering::done(Record& record, const Response& response) {
+    const std::string fields = fields_of(response.content_type, response.headers);
+    wire::Done frame{
+        .id = record.id, .status = status_of(response.status), .fields = fields, .body = {}};
+    Descriptor descriptor;
+    if (response.body.size() > wire::inline_max) {
+        descriptor = sealed(response.body);
+        frame.body.is_in_descriptor = true;
+        frame.body.in_descriptor = response.body.size();
+    } else {
+        frame.body.bytes = response.body;
+    }
+    aboard_.remove(record.id);
+    link_.send(frame, descriptor.number());
+}
+
+void Answering::failed(Record& record, const std::exception_ptr& thrown) {
+    const Failure failure = failure_of(thrown);
+    if (failure.why != wire::FailWhy::bad_input && failure.why != wire::FailWhy::cancelled)
+        std::fprintf(stderr, "job %.*s failed: %s: %s\n", static_cast<int>(record.name.size()),
+                     record.name.data(), failure.type.c_str(), failure.message.c_str());
+    aboard_.remove(record.id);
+    link_.send(wire::Failed{
+        .id = record.id, .why = failure.why, .type = failure.type, .message = failure.message});
+}
+
+void Answering::progress(const Record& record, std::optional<double> fraction,
+                         std::string_view text) {
+    link_.send(wire::Progress{.id = record.id,
+                              .permille = permille_of(fraction),
+                              .text = bounded(text, wire::fields_max - 1)});
+}
+
+void Answering::begin(Record& record, const StreamOptions& options) {
+    if (record.streams) throw std::logic_error("the answer streams already");
+    const std::string fields = fields_of(options.content_type, options.headers);
+    link_.send(wire::Begin{.id = record.id, .status = status_of(options.status), .fields = fields});
+    record.streams = true;
+}
+
+bool Answering::write(const Record& record, std::string_view piece) {
+    while (!piece.empty()) {
+        if (!aboard_.wait_while_paused(record)) return false;
+        const std::string_view part = piece.substr(0, wire::inline_max);
+        link_.send(wire::Chunk{.id = record.id, .bytes = part});
+        piece.remove_prefix(part.size());
+    }
+    return !record.is_cancelled;
+}
+
+}  // namespace turnpike::inside

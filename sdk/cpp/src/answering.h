@@ -1,0 +1,39 @@
+// From a batch of jobs to their ends: the model is called, what it gives or throws becomes frames.
+#pragma once
+
+#include <exception>
+#include <string_view>
+
+#include "aboard.h"
+#include "link.h"
+#include "turnpike/worker.h"
+
+namespace turnpike::inside {
+
+class Answering {
+public:
+    Answering(Link& link, Aboard& aboard, Model& model);
+
+    /// Each member has ended when it returns. Nothing is thrown.
+    void run(Batch& batch);
+
+    // What a job does on its way.
+    void progress(const Record& record, std::optional<double> fraction, std::string_view text);
+    void begin(Record& record, const StreamOptions& options);
+    bool write(const Record& record, std::string_view piece);
+
+private:
+    void run_alone(Record& record);
+    void run_together(std::vector<Record*>& members);
+    Answer answer_to(Record& record);
+    void finish(Record& record, const Answer& answer);
+    void done(Record& record, const Response& response);
+    void failed(Record& record, const std::exception_ptr& thrown);
+
+    Link& link_;
+    Aboard& aboard_;
+    Model& model_;
+    bool has_check_;
+};
+
+}  // namespace turnpike::inside

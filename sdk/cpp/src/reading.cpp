@@ -1,0 +1,99 @@
+// What a session makes of the gate's frames. A breach ends the process, and stderr says why.
+#include <cstdio>
+#include <string>
+
+#include "session.h"
+#include "stacks.h"
+#include "text.h"
+
+namespace turnpike::inside {
+
+void Session::refuse(std::string_view why) {
+    std::fprintf(stderr, "the gate broke the worker protocol: %.*s\n", static_cast<int>(why.size()),
+                 why.data());
+    end_process(1);
+}
+
+void Session::read_once(Link::Woken woken) {
+    switch (woken) {
+        case Link::Woken::bytes: take_bytes(); break;
+        case Link::Woken::closed: stop(); break;
+        case Link::Woken::interrupted: break;
+    }
+}
+
+void Session::take_bytes() {
+    const wire::Breach breach = decoder_.push(link_.bytes(), [&](const wire::GateFrame& frame) {
+        if (!welcome_ && !std::holds_alternative<wire::Welcome>(frame))
+            refuse("The first frame is not welcome.");
+        std::visit([&](const auto& one) { take(one); }, frame);
+        return true;
+    });
+    if (breach != wire::Breach::none) refuse(wire::sentence_of(breach));
+    if (link_.has_lost_descriptors() || (link_.has_descriptor() && decoder_.pending() == 0))
+        refuse(wire::sentence_of(wire::Breach::descriptor_unannounced));
+}
+
+/// Nobody waits for anything any more: what still computes need not end first.
+void Session::stop() {
+    const std::lock_guard lock(lock_);
+    if (working_ > 0) end_process(0);
+    is_stopping_ = true;
+    idle_changed_.notify_all();
+    watcher_changed_.notify_all();
+    aside_came_.notify_all();
+}
+
+void Session::take(const wire::Welcome& welcome) {
+    if (welcome_) refuse("There is a second welcome.");
+    if (welcome.version != wire::version)
+        refuse("Its welcome has version " + std::to_string(welcome.version) +
+               "; this worker offered version " + std::to_string(wire::version) + ".");
+    lane_.session_ = this;
+    lane_.index_ = welcome.lane;
+    lane_.gpus_ = welcome.gpus;
+    lane_.pool_ = welcome.pool;
+    welcome_ = welcome;
+    welcome_->pool = lane_.pool_;
+}
+
+void Session::take(const wire::Job& job) {
+    if (job.batch_index != coming_.size()) refuse("The members of a batch are not in their order.");
+    auto record = std::make_unique<Record>(*this, job);
+    if (job.body.is_in_descriptor) record->body_descriptor = body_of(job);
+    if (!aboard_.add(*record)) refuse("A job's number is used twice.");
+    coming_.push_back(std::move(record));
+    if (coming_.size() < job.batch_size) return;
+
+    const std::lock_guard lock(lock_);
+    if (!is_ready_) refuse("A job came before ready.");
+    const bool is_aside = job.purpose == wire::Purpose::aside;
+    (is_aside ? asides_ : queue_).push_back(std::exchange(coming_, {}));
+    if (!is_aside) {
+        if (watcher_reads_) idle_changed_.notify_one();
+        return;
+    }
+    if (!aside_thread_.joinable()) aside_thread_ = std::thread([this] { run_asides(); });
+    aside_came_.notify_one();
+}
+
+Descriptor Session::body_of(const wire::Job& job) {
+    if (!link_.has_descriptor()) refuse(wire::sentence_of(wire::Breach::descriptor_missing));
+    Descriptor descriptor = link_.next_descriptor();
+    if (!is_sealed(descriptor.number(), job.body.in_descriptor))
+        refuse(wire::sentence_of(wire::Breach::descriptor_unfit));
+    return descriptor;
+}
+
+void Session::take(const wire::AskStacks& ask) {
+    std::string text;
+    for (const Aboard::Running& running : aboard_.running())
+        text += running.what + "\n" + stack_of(running.thread) + "\n";
+    if (text.empty()) {
+        const std::lock_guard lock(lock_);
+        text = is_ready_ ? "nothing runs\n" : "the model loads\n";
+    }
+    link_.send(wire::Stacks{.id = ask.id, .text = bounded(text, wire::stacks_max)});
+}
+
+}  // namespace turnpike::inside

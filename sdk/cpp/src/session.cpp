@@ -1,0 +1,179 @@
+#include "session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "failure.h"
+#include "stacks.h"
+#include "text.h"
+
+namespace turnpike::inside {
+
+namespace {
+
+constexpr std::string_view sdk_name = "turnpike-cpp 0.1.0";
+constexpr auto watch_after = std::chrono::milliseconds(5);
+
+}  // namespace
+
+int Session::run(const std::function<Model*()>& make) {
+    prepare_stacks();
+    link_.send(wire::Hello{.sdk = sdk_name});
+    while (!welcome_ && !is_stopping_) read_once(link_.receive());
+    if (is_stopping_) return 0;
+    std::thread watcher([this] { watch(); });
+    if (!load(make)) end_process(1);
+    announce();
+    serve_slots();
+    watcher_changed_.notify_all();
+    link_.interrupt();
+    watcher.join();
+    if (aside_thread_.joinable()) aside_thread_.join();
+    return 0;
+}
+
+bool Session::load(const std::function<Model*()>& make) {
+    begin_work();
+    try {
+        model_ = make();
+        model_->load(lane_);
+    } catch (...) {
+        const Failure failure = failure_of(std::current_exception());
+        std::fprintf(stderr, "the model does not load: %s: %s\n", failure.type.c_str(),
+                     failure.message.c_str());
+        return false;
+    }
+    answering_.emplace(link_, aboard_, *model_);
+    end_work();
+    return true;
+}
+
+void Session::loading(std::optional<double> fraction, std::string_view text) {
+    {
+        const std::lock_guard lock(lock_);
+        if (is_ready_) return;
+    }
+    link_.send(wire::Loading{.phase = wire::LoadPhase::loading,
+                             .permille = permille_of(fraction),
+                             .text = bounded(text, wire::fields_max - 1)});
+}
+
+void Session::announce() {
+    const auto width = [](int configured, int own) {
+        return std::clamp(configured > 0 ? configured : own, 1, int{wire::width_max});
+    };
+    slots_ = width(welcome_->slots, model_->slots());
+    batch_ = width(welcome_->batch, model_->batch());
+    const std::optional<Example> example = model_->example();
+    const std::string facts = bounded(model_->facts(), wire::facts_max);
+    wire::Ready ready{
+        .slots = static_cast<std::uint16_t>(slots_),
+        .batch = static_cast<std::uint16_t>(batch_),
+        .has_example = example.has_value() && example->body.size() <= wire::inline_max,
+        .checks_proofs = model_->has_check(),
+        .facts = facts};
+    if (ready.has_example) {
+        ready.example_type = example->content_type;
+        ready.example = example->body;
+    }
+    {
+        const std::lock_guard lock(lock_);
+        is_ready_ = true;
+    }
+    link_.send(ready);
+}
+
+// ── working ──────────────────────────────────────────────────────────────────────────────────────
+
+void Session::serve_slots() {
+    std::vector<std::thread> others;
+    for (int slot = 1; slot < slots_; ++slot) others.emplace_back([this] { serve(); });
+    serve();
+    for (std::thread& other : others) other.join();
+}
+
+void Session::serve() {
+    std::unique_lock lock(lock_);
+    while (!is_stopping_) {
+        if (!queue_.empty()) {
+            run_next(lock);
+        } else if (!is_read_) {
+            is_read_ = true;
+            lock.unlock();
+            read_once(link_.receive());
+            lock.lock();
+            is_read_ = false;
+        } else {
+            if (watcher_reads_) link_.interrupt();
+            ++waiting_;
+            idle_changed_.wait(lock, [&] { return !queue_.empty() || !is_read_ || is_stopping_; });
+            --waiting_;
+        }
+    }
+    idle_changed_.notify_all();
+}
+
+void Session::run_next(std::unique_lock<std::mutex>& lock) {
+    Batch batch = std::move(queue_.front());
+    queue_.pop_front();
+    ++working_;
+    ++turns_;
+    if (watcher_sleeps_) watcher_changed_.notify_one();
+    if (waiting_ > 0) idle_changed_.notify_one();  // to read, or for the next batch
+    lock.unlock();
+    answering_->run(batch);
+    batch.clear();
+    lock.lock();
+    --working_;
+}
+
+void Session::begin_work() {
+    const std::lock_guard lock(lock_);
+    ++working_;
+    ++turns_;
+    watcher_changed_.notify_one();
+}
+
+void Session::end_work() {
+    const std::lock_guard lock(lock_);
+    --working_;
+}
+
+/// Jobs beyond the slots: on a thread of their own, which the first of them starts.
+void Session::run_asides() {
+    std::unique_lock lock(lock_);
+    while (true) {
+        aside_came_.wait(lock, [&] { return !asides_.empty() || is_stopping_; });
+        if (is_stopping_) return;
+        Batch batch = std::move(asides_.front());
+        asides_.pop_front();
+        ++working_;
+        lock.unlock();
+        answering_->run(batch);
+        lock.lock();
+        --working_;
+    }
+}
+
+/// Sleeps while nothing runs. Reads once a piece of work has run for a while and nobody else does.
+void Session::watch() {
+    std::unique_lock lock(lock_);
+    while (!is_stopping_) {
+        watcher_sleeps_ = true;
+        watcher_changed_.wait(lock, [&] { return working_ > 0 || is_stopping_; });
+        watcher_sleeps_ = false;
+        const std::uint64_t seen = turns_;
+        watcher_changed_.wait_for(lock, watch_after, [&] { return is_stopping_; });
+        if (is_stopping_ || is_read_ || working_ == 0 || turns_ != seen) continue;
+        is_read_ = watcher_reads_ = true;
+        lock.unlock();
+        Link::Woken woken = Link::Woken::bytes;
+        while (woken == Link::Woken::bytes) read_once(woken = link_.receive_or_interrupted());
+        lock.lock();
+        is_read_ = watcher_reads_ = false;
+        idle_changed_.notify_one();
+    }
+}
+
+}  // namespace turnpike::inside

@@ -1,0 +1,160 @@
+// What <turnpike/worker.h> declares.
+#include "turnpike/worker.h"
+
+#include <strings.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "session.h"
+
+namespace turnpike {
+
+std::vector<std::string> Lane::devices() const {
+    std::vector<std::string> names;
+    for (int gpu = 0; gpu < gpus_; ++gpu) names.push_back("cuda:" + std::to_string(gpu));
+    if (names.empty()) names.emplace_back("cpu");
+    return names;
+}
+
+void Lane::progress(std::optional<double> fraction, std::string_view text) {
+    session_->loading(fraction, text);
+}
+
+std::string_view Job::name() const { return record_->name; }
+int Job::attempt() const { return record_->attempt; }
+bool Job::is_proof() const { return record_->purpose == wire::Purpose::proof; }
+bool Job::cancelled() const { return record_->is_cancelled.load(std::memory_order_relaxed); }
+
+void Job::progress(std::optional<double> fraction, std::string_view text) const {
+    record_->session.answering().progress(*record_, fraction, text);
+}
+
+bool Stream::write(std::string_view piece) const {
+    return record_->session.answering().write(*record_, piece);
+}
+
+bool Stream::event(std::string_view data, std::string_view name) const {
+    std::string text;
+    if (!name.empty()) text.append("event: ").append(name).append("\n");
+    while (true) {
+        const std::size_t end = data.find('\n');
+        text.append("data: ").append(data.substr(0, end)).append("\n");
+        if (end == std::string_view::npos) break;
+        data.remove_prefix(end + 1);
+    }
+    return write(text + "\n");
+}
+
+std::string_view Request::method() const { return record_->method; }
+std::string_view Request::path() const { return record_->path; }
+std::string_view Request::query() const { return record_->query; }
+std::string_view Request::body() const { return record_->body; }
+
+Stream Request::stream(const StreamOptions& options) const {
+    record_->session.answering().begin(*record_, options);
+    return Stream(*record_);
+}
+
+namespace {
+
+struct Line {
+    std::string_view name, value;
+};
+
+std::string_view without_blanks(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// The first of the header lines, which is taken off. They have been checked: each has a colon and an end.
+Line take_line(std::string_view& fields) {
+    const std::string_view line = fields.substr(0, fields.find("\r\n"));
+    fields.remove_prefix(line.size() + 2);
+    const std::size_t colon = line.find(':');
+    return {.name = line.substr(0, colon), .value = without_blanks(line.substr(colon + 1))};
+}
+
+}  // namespace
+
+std::optional<std::string_view> Request::header(std::string_view name) const {
+    std::string_view left = record_->fields;
+    while (!left.empty()) {
+        const Line line = take_line(left);
+        if (line.name.size() == name.size() &&
+            ::strncasecmp(line.name.data(), name.data(), name.size()) == 0)
+            return line.value;
+    }
+    return std::nullopt;
+}
+
+std::vector<Header> Request::headers() const {
+    std::vector<Header> all;
+    std::string_view left = record_->fields;
+    while (!left.empty()) {
+        const Line line = take_line(left);
+        all.push_back({.name = std::string(line.name), .value = std::string(line.value)});
+    }
+    return all;
+}
+
+Answer Model::predict(const Request& request) { return Model::request(request); }
+
+std::vector<Result> Model::predict_batch(std::span<const Request> requests) {
+    std::vector<Result> results;
+    results.reserve(requests.size());
+    for (const Request& one : requests) {
+        try {
+            results.push_back(predict(one));
+        } catch (...) {
+            results.emplace_back(std::current_exception());
+        }
+    }
+    return results;
+}
+
+Answer Model::request(const Request&) {
+    return Response{.status = 404, .content_type = "text/plain", .body = "no such path\n"};
+}
+
+namespace {
+
+/// −1: there is none.
+int socket_from_environment() {
+    const char* const text = std::getenv("TURNPIKE_SOCKET");
+    if (text == nullptr) return -1;
+    char* end = nullptr;
+    const long number = std::strtol(text, &end, 10);
+    const bool is_number =
+        end != text && *end == '\0' && number >= 0 && number <= std::numeric_limits<int>::max();
+    return is_number ? static_cast<int>(number) : -1;
+}
+
+int serve_made(const std::function<Model*()>& make) {
+    const int socket = socket_from_environment();
+    if (socket < 0) {
+        std::fputs("This is a worker of Turnpike: start it with `turnpike up PROGRAM`.\n", stderr);
+        return 2;
+    }
+    ::unsetenv("TURNPIKE_SOCKET");  // what the model starts shall not take it for its own
+    return inside::Session(socket).run(make);
+}
+
+}  // namespace
+
+int serve(Model& model) {
+    return serve_made([&] { return &model; });
+}
+
+int serve(const std::function<std::unique_ptr<Model>()>& make) {
+    std::unique_ptr<Model> model;
+    return serve_made([&] {
+        model = make();
+        return model.get();
+    });
+}
+
+}  // namespace turnpike
