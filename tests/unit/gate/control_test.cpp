@@ -111,6 +111,21 @@ TEST(Control, SaysThatAPoolHasNoProof) {
     EXPECT_THAT(desk.orders, IsEmpty());
 }
 
+TEST(Control, LetsWorkersProveThemselvesByTheirExample) {
+    Desk desk;
+    Actions actions;
+    desk.engine.handle(GateOpened{}, desk.clock.now(), actions);
+    const WorkerId worker = desk.engine.view(desk.clock.now()).lanes[0].current;
+    desk.engine.handle(WorkerReady{.worker = worker, .slots = 2, .batch = 8, .has_example = true},
+                       desk.clock.now(), actions);
+    EXPECT_TRUE(desk.ask("/-/pools/chat/prove"));
+    EXPECT_EQ(desk.orders.size(), 1U);
+    const std::string status = status_page(desk.sights, desk.caller);
+    EXPECT_THAT(status, HasSubstr(R"("slots":2,"batch":8)"));
+    EXPECT_THAT(status, HasSubstr(R"("proof":"pending")"));
+    EXPECT_THAT(status, Not(HasSubstr(R"("proof":"none")")));
+}
+
 TEST(Control, TellsWhichLanesThereAreWhenOneIsUnknown) {
     Desk desk;
     for (const std::string lane : {"3", "-1", "x", "0x1", "1.0", "+1", "99999999999999999999"})
