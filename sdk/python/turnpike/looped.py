@@ -34,7 +34,7 @@ class Looped(Serving):
         self._tasks: set[asyncio.Task[None]] = set()
         self._paused: dict[Job, asyncio.Future[None]] = {}
         self._end: asyncio.Future[None] = self.loop.create_future()
-        link.flags_changed = self._call_soon_wake
+        link.incoming.flags_changed = self._call_soon_wake
 
     def run(self) -> None:
         watch = self._watch

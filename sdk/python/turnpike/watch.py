@@ -86,7 +86,7 @@ class Watch:
     def _listen(self) -> bool:
         """One look at the socket, while the main thread is busy. False: look again at once."""
         link = self._link
-        if link.stopping and self._stop_at is None:
+        if link.incoming.stopping and self._stop_at is None:
             self._stop()
         patience = None if self._stop_at is None else max(0.0, self._stop_at - time.monotonic())
         if self.shares:
