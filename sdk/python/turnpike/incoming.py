@@ -80,7 +80,8 @@ class Incoming:
         route = at + name
         lines = route + method + target
         body = lines + fields
-        if body > end or zero or zero2 or not attempt or purpose > 2 or not index < count <= 1024 or not method or not target:
+        if body > end or zero or zero2 or not (attempt and method and target) or purpose > 2 \
+                or not index < count <= 1024:
             raise GateBreach("a job's parts are out of bounds")
         if not number or number in self.aboard or self.welcome is None or self.stopping:
             raise GateBreach(f"job {number} is out of turn")

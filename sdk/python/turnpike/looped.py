@@ -1,7 +1,7 @@
 """Async models: an event loop in the main thread, a task per job.
 
-A cancel sets `turnpike.job().cancelled` and closes an async generator at its next yield; it does not cancel the task, because
-models seldom expect that at every `await`.
+A cancel sets `turnpike.job().cancelled` and closes an async generator at its next yield; it does not
+cancel the task, because models seldom expect that at every `await`.
 """
 from __future__ import annotations
 
