@@ -85,14 +85,17 @@ Descriptor Session::body_of(const wire::Job& job) {
     return descriptor;
 }
 
+bool Session::is_ready() {
+    const std::lock_guard lock(lock_);
+    return is_ready_;
+}
+
 void Session::take(const wire::AskStacks& ask) {
     std::string text;
     for (const Aboard::Running& running : aboard_.running())
         text += running.what + "\n" + stack_of(running.thread) + "\n";
-    if (text.empty()) {
-        const std::lock_guard lock(lock_);
-        text = is_ready_ ? "nothing runs\n" : "the model loads\n";
-    }
+    if (text.empty())
+        text = is_ready() ? "nothing runs\n" : "the model loads\n" + stack_of(loading_thread_);
     link_.send(wire::Stacks{.id = ask.id, .text = bounded(text, wire::stacks_max)});
 }
 

@@ -19,6 +19,7 @@ constexpr auto watch_after = std::chrono::milliseconds(5);
 
 int Session::run(const std::function<Model*()>& make) {
     prepare_stacks();
+    loading_thread_ = ::pthread_self();
     link_.send(wire::Hello{.sdk = sdk_name});
     while (!welcome_ && !is_stopping_) read_once(link_.receive());
     if (is_stopping_) return 0;
@@ -50,10 +51,7 @@ bool Session::load(const std::function<Model*()>& make) {
 }
 
 void Session::loading(std::optional<double> fraction, std::string_view text) {
-    {
-        const std::lock_guard lock(lock_);
-        if (is_ready_) return;
-    }
+    if (is_ready()) return;
     link_.send(wire::Loading{.phase = wire::LoadPhase::loading,
                              .permille = permille_of(fraction),
                              .text = bounded(text, wire::fields_max - 1)});

@@ -44,6 +44,7 @@ private:
     void take(const wire::Pause& pause) { aboard_.pause(pause.id); }
     void take(const wire::Resume& resume) { aboard_.resume(resume.id); }
     void take(const wire::Stop&) { stop(); }
+    bool is_ready();
     Descriptor body_of(const wire::Job& job);
     void read_once(Link::Woken woken);
     void stop();
@@ -69,6 +70,8 @@ private:
     int slots_ = 1;
     int batch_ = 1;
     Batch coming_;  // members of a batch whose last one is still to come
+
+    pthread_t loading_thread_{};
 
     std::mutex lock_;  // of all below
     std::condition_variable idle_changed_;

@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
@@ -20,6 +21,19 @@ std::string bounded(std::string_view text, std::size_t most) {
         if (out.size() + one.size() > most) break;
         out.append(one);
         text.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+    return out;
+}
+
+std::string percent_decoded(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        unsigned value = 0;
+        const char* const digits = text.data() + at + 1;
+        const bool is_coded = text[at] == '%' && text.size() - at > 2 &&
+                              std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
+        out.push_back(is_coded ? static_cast<char>(value) : text[at]);
+        if (is_coded) at += 2;
     }
     return out;
 }
