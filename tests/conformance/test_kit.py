@@ -53,7 +53,7 @@ class TheKit(unittest.TestCase):
                                 (["sh", "-c", "echo who am I >&2; exit 7"], "exit code 7, saying: who am I")]:
             done = kit("--only", "hello_comes_first", "--", *command)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(reason, done.stdout)
+            self.assertIn(reason, done.stdout + done.stderr)
 
     def test_a_check_that_does_not_exist_is_a_mistake_of_the_caller(self):
         self.assertIn("no check is called lunch", kit("--only", "lunch", "--", "true").stderr)

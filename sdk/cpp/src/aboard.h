@@ -39,6 +39,7 @@ struct Record {
     std::atomic<bool> is_cancelled = false;
     std::atomic<bool> is_paused = false;
     bool streams = false;
+    std::size_t unlooked = 0;  // bytes of its stream since the last look at what the gate says
     // Once it runs, under the table's lock:
     bool is_running = false;
     pthread_t thread{};

@@ -5,11 +5,14 @@
 #include <stdexcept>
 
 #include "failure.h"
+#include "session.h"
 #include "text.h"
 
 namespace turnpike::inside {
 
 namespace {
+
+constexpr std::size_t look_every = 1024 * 1024;
 
 bool is_predict(const Record& record) {
     return record.method == "POST" && (record.path == "/predict" || record.path == "/");
@@ -162,10 +165,15 @@ void Answering::begin(Record& record, const StreamOptions& options) {
     record.streams = true;
 }
 
-bool Answering::write(const Record& record, std::string_view piece) {
+bool Answering::write(Record& record, std::string_view piece) {
     while (!piece.empty()) {
-        if (!aboard_.wait_while_paused(record)) return false;
         const std::string_view part = piece.substr(0, wire::inline_max);
+        record.unlooked += part.size();
+        if (record.unlooked > look_every) {  // or the watcher might learn too late of a pause
+            record.session.look();
+            record.unlooked = part.size();
+        }
+        if (!aboard_.wait_while_paused(record)) return false;
         link_.send(wire::Chunk{.id = record.id, .bytes = part});
         piece.remove_prefix(part.size());
     }

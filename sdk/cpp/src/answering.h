@@ -20,7 +20,7 @@ public:
     // What a job does on its way.
     void progress(const Record& record, std::optional<double> fraction, std::string_view text);
     void begin(Record& record, const StreamOptions& options);
-    bool write(const Record& record, std::string_view piece);
+    bool write(Record& record, std::string_view piece);
 
 private:
     void run_alone(Record& record);

@@ -98,8 +98,12 @@ void Session::serve() {
             run_next(lock);
         } else if (!is_read_) {
             is_read_ = true;
+            const bool reads_alone = is_alone();
             lock.unlock();
-            read_once(link_.receive());
+            if (reads_alone)
+                read_once(link_.receive());
+            else if (link_.wait())
+                read_what_is_there();
             lock.lock();
             is_read_ = false;
         } else {
@@ -166,8 +170,8 @@ void Session::watch() {
         if (is_stopping_ || is_read_ || working_ == 0 || turns_ != seen) continue;
         is_read_ = watcher_reads_ = true;
         lock.unlock();
-        Link::Woken woken = Link::Woken::bytes;
-        while (woken == Link::Woken::bytes) read_once(woken = link_.receive_or_interrupted());
+        while (link_.wait() && read_what_is_there()) {
+        }
         lock.lock();
         is_read_ = watcher_reads_ = false;
         idle_changed_.notify_one();

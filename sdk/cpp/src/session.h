@@ -32,6 +32,8 @@ public:
 
     void loading(std::optional<double> fraction, std::string_view text);
     Answering& answering() { return *answering_; }
+    /// Takes what the gate has said, for a thread that will not be back soon.
+    void look();
 
 private:
     // Reading: one thread at a time.
@@ -46,7 +48,9 @@ private:
     void take(const wire::Stop&) { stop(); }
     bool is_ready();
     Descriptor body_of(const wire::Job& job);
-    void read_once(Link::Woken woken);
+    bool read_once(Link::Woken woken);
+    bool read_what_is_there();
+    bool is_alone() const;
     void stop();
     [[noreturn]] void refuse(std::string_view why);
 
@@ -72,6 +76,7 @@ private:
     Batch coming_;  // members of a batch whose last one is still to come
 
     pthread_t loading_thread_{};
+    std::mutex taking_;  // from the socket until it has been acted on, where several threads may
 
     std::mutex lock_;  // of all below
     std::condition_variable idle_changed_;

@@ -45,11 +45,15 @@ std::uint16_t permille_of(std::optional<double> fraction) {
 
 std::string fields_of(const std::string& content_type, const std::vector<Header>& headers) {
     std::string fields;
-    if (!content_type.empty()) fields = "Content-Type: " + content_type + "\r\n";
-    for (const Header& header : headers) fields += header.name + ": " + header.value + "\r\n";
-    if (!wire::are_answer_fields(fields))
-        throw std::invalid_argument(
-            "a header line of the answer is malformed, or frames the answer: " + fields);
+    const auto append = [&](const std::string& name, const std::string& value) {
+        const std::string line = name + ": " + value + "\r\n";
+        if (!wire::is_field_value(value) || !wire::are_answer_fields(line))
+            throw std::invalid_argument(
+                "a header line of the answer is malformed, or frames the answer: " + line);
+        fields += line;
+    };
+    if (!content_type.empty()) append("Content-Type", content_type);
+    for (const Header& header : headers) append(header.name, header.value);
     if (fields.size() > wire::fields_max)
         throw std::invalid_argument("the header lines of the answer are longer than 64 KiB");
     return fields;
