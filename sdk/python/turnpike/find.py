@@ -28,7 +28,7 @@ def split(choice: str) -> tuple[str, str]:
 def load_module(path: str) -> ModuleType:
     """Runs the file as a module of its own name (so that pickles find their classes), its folder first in the search."""
     from importlib.machinery import SourceFileLoader
-    from importlib.util import module_from_spec, spec_from_loader
+    from importlib.util import module_from_spec, spec_from_file_location
 
     path = os.path.abspath(path)
     name = os.path.splitext(os.path.basename(path))[0]
@@ -38,7 +38,7 @@ def load_module(path: str) -> ModuleType:
     if folder not in sys.path[:1]:
         sys.path.insert(0, folder)
     loader = SourceFileLoader(name, path)
-    spec = spec_from_loader(name, loader, origin=path)
+    spec = spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules[name] = module

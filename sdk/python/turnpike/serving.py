@@ -108,7 +108,7 @@ class Serving:
             if job.cancelled:
                 raise Cancelled("the job was cancelled")
         self.link.end(job)
-        link.send((opening and b"" or begin(job, pieces, response)) + frames.done(job.number, 0, b"", b""))
+        link.send((b"" if opening else begin(job, pieces, response)) + frames.done(job.number, 0, b"", b""))
 
     def _checked(self, items: Any) -> Any:
         """All items of a proof's stream, once the model's own check has seen them."""

@@ -13,6 +13,8 @@ import threading
 import time
 from queue import SimpleQueue
 
+from .errors import Left
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
@@ -45,12 +47,6 @@ class Watch:
         self.is_asleep = False
         self._alarm.put(None)
 
-    def end_within(self, seconds: float, code: int) -> None:
-        """The process ends by then, whatever threads and exit functions of the model do."""
-        timer = threading.Timer(seconds, self._leave, (code,))
-        timer.daemon = True
-        timer.start()
-
     def close(self) -> None:
         """Ends the thread (for tests in one process)."""
         self._is_over = True
@@ -58,6 +54,12 @@ class Watch:
             self.wake()
 
     def _run(self) -> None:
+        try:
+            self._watch()
+        except Left:
+            pass
+
+    def _watch(self) -> None:
         seen, idle, reads = None, 0, -1
         while not self._is_over:
             work = self.work

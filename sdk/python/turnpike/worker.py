@@ -5,6 +5,7 @@ import os
 import platform
 import socket
 import sys
+import threading
 
 from . import failures, find, frames, stacks
 from .errors import NoModel
@@ -37,7 +38,22 @@ def main(argv: list[str]) -> int:
     worker = Worker(sock, os._exit)
     os.register_at_fork(after_in_child=worker.link.cut_off)
     _show_crashes()
-    return worker.run(lambda: _found(argv[1]))
+    code = 1
+    try:
+        code = worker.run(lambda: _found(argv[1]))
+    except SystemExit as error:
+        code = exit_code(error)
+        raise
+    finally:
+        _end_within(_EXIT_PATIENCE_S, code)
+    return code
+
+
+def _end_within(seconds: float, code: int) -> None:
+    """The process ends by then, whatever threads and exit functions of the model do."""
+    timer = threading.Timer(seconds, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
 
 
 def _found(choice: str) -> Any:
@@ -72,22 +88,18 @@ class Worker:
         self._watch.work = self
         self._watch.is_loading = True
         self._watch.thread.start()
-        try:
-            serving = self._load(found)
-            if serving is None:
-                self._watch.end_within(_EXIT_PATIENCE_S, 1)
-                return 1
-            serving.run()
-            self._unload(serving)
-        except SystemExit as error:
-            self._watch.end_within(_EXIT_PATIENCE_S, exit_code(error))
-            raise
-        self._watch.end_within(_EXIT_PATIENCE_S, 0)
+        serving = self._load(found)
+        if serving is None:
+            return 1
+        serving.run()
+        self._unload(serving)
         return 0
 
     def close(self) -> None:
-        """Ends the watch, where the process does not end."""
+        """Where the process does not end, its parts do."""
         self._watch.close()
+        if self._loop is not None:
+            self._loop.close()
 
     def _greet(self) -> None:
         link = self.link
