@@ -11,9 +11,10 @@ KIT = Path(__file__).resolve().parents[2] / "sdk/conformance"
 sys.path.insert(0, str(KIT))
 sys.dont_write_bytecode = True
 
-from broken import FAULTS  # noqa: E402
 from checks import all_checks  # noqa: E402
+from faults import all_faults  # noqa: E402
 
+FAULTS = all_faults()
 PYTHON = [sys.executable, "-B"]
 SILENCE = 5  # seconds until something that never comes is given up
 
