@@ -59,11 +59,14 @@ Workers::Course Workers::course_of(const Worker& worker, const Aboard& aboard,
     Random luck = stage_.random(Topic::attempt, client.key, aboard.number);
     const Duration quick = between(luck, 0ms, 5ms);
     Course course{.parts = script.stream_parts};
+    Random talk = stage_.random(Topic::native, client.key, aboard.number);
+    if (stage_.plan().is_native(worker.lane) && talk.chance(25))
+        course.reports = static_cast<std::uint32_t>(talk.between(1, 4));
     if (aboard.number <= script.ending_times) course.ending = script.ending;
     if (is_cursed(worker, CurseKind::link_breaks, key)) course.ending = Ending::breaks_link;
     if (course.ending == Ending::breaks_link && key % 3 == 0) {
         course.ending = Ending::never_arrives;
-        course.parts = 0;
+        course.parts = course.reports = 0;
     }
     if (is_cursed(worker, CurseKind::crashes, key)) course.ending = Ending::kills_worker;
     if (is_cursed(worker, CurseKind::runs_out_of_memory, key))
@@ -74,7 +77,7 @@ Workers::Course Workers::course_of(const Worker& worker, const Aboard& aboard,
         course = {.ending = luck.chance(80) ? Ending::fails : Ending::non_finite}, run_time = quick;
     const bool whole = course.ending == Ending::answers || course.ending == Ending::hangs;
     if (!whole) run_time = run_time * luck.between(0, 4) / 4;
-    course.step = run_time / (course.parts + 1);
+    course.step = run_time / (course.reports + course.parts + 1);
     return course;
 }
 
@@ -83,8 +86,8 @@ void Workers::run(WorkerId id, AttemptId attempt, Course course, std::uint32_t p
     stage_.after(course.step, worker.key, [this, id, attempt, course, part] {
         Worker* runner = find_living(id);
         if (runner == nullptr || find_aboard(*runner, attempt) == nullptr) return;
-        if (part == course.parts) return end(id, attempt, course.ending);
-        if (part == 0)
+        if (part == course.reports + course.parts) return end(id, attempt, course.ending);
+        if (part == course.reports)
             stage_.tell(AnswerBegun{.worker = id, .attempt = attempt});
         else
             stage_.tell(AnswerMoved{.worker = id, .attempt = attempt});

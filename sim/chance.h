@@ -37,6 +37,7 @@ enum class Topic : std::uint64_t {
     client,
     shell,
     engine,
+    native,
 };
 
 [[nodiscard]] constexpr Random random_of(std::uint64_t seed, Topic topic, std::uint64_t who = 0,

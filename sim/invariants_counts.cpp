@@ -26,6 +26,19 @@ Duration oldest_wait(Ledger& ledger, KnownPool& pool) {
     return Duration::zero();
 }
 
+/// The word of the workers that are loaded counts; while there is none, the last one that was
+/// said.
+bool has_proof(const Ledger& ledger, const KnownPool& pool) {
+    bool is_loaded = false;
+    for (const KnownLane& lane : pool.lanes) {
+        const KnownWorker* worker = ledger.current_of(lane);
+        if (worker == nullptr || !worker->ready || worker->is_ending()) continue;
+        if (worker->proves) return true;
+        is_loaded = true;
+    }
+    return pool.settings->proof != ProofKind::none || (!is_loaded && pool.latest_example);
+}
+
 void check_pool(Ledger& ledger, KnownPool& pool) {
     const PoolView& seen = ledger.seen_pool(pool.id);
     const std::uint64_t id = pool.id.value;
@@ -38,6 +51,9 @@ void check_pool(Ledger& ledger, KnownPool& pool) {
                        (seen.usual_run >= pool.fastest && seen.usual_run <= pool.slowest);
     if (!usual)
         broken(ledger, invariant::counts, "{} was never usual in pool {}", show(seen.usual_run),
+               show(pool.id));
+    if (seen.has_proof != has_proof(ledger, pool))
+        broken(ledger, invariant::counts, "pool {} has a proof or not, and says otherwise",
                show(pool.id));
     const Duration wait = oldest_wait(ledger, pool);
     if (seen.oldest_wait != wait)
@@ -73,9 +89,11 @@ void check_lane(Ledger& ledger, const KnownLane& lane) {
     compare(ledger, "aboard lane", id, seen.aboard, lane.riders);
     compare(ledger, "asides on lane", id, seen.asides, lane.asides);
     compare(ledger, "queued for lane", id, seen.queued_for_it, lane.queued_for_it);
-    const auto free = static_cast<std::uint32_t>(ledger.pools[lane.pool.value].settings->slots -
-                                                 lane.batches.size());
-    compare(ledger, "free slots of lane", id, seen.slots_free, free);
+    const KnownWorker* current = ledger.current_of(lane);
+    compare(ledger, "slots of lane", id, seen.slots, ledger.slots_of(lane));
+    compare(ledger, "free slots of lane", id, seen.slots_free, ledger.free_slots(lane));
+    compare(ledger, "batch of lane", id, seen.batch,
+            current != nullptr ? current->batch : ledger.pools[lane.pool.value].settings->batch);
     if (seen.takes_jobs && seen.reserved)
         broken(ledger, invariant::alone, "lane {} is reserved, and takes jobs", show(lane.id));
     if (seen.state == LaneState::ready && lane.riders > 0)

@@ -15,11 +15,12 @@ bool has_riders(const KnownWorker& worker) {
 
 bool is_after_trouble(const KnownWorker& worker) {
     const KnownProof& proof = worker.proof;
-    return !proof.ever_passed || proof.needed || proof.needed_for_trust || proof.perhaps_needed ||
-           worker.trust.perhaps_probation || worker.doubtful;
+    return (worker.proves && !proof.ever_passed) || proof.needed || proof.needed_for_trust ||
+           proof.perhaps_needed || worker.trust.perhaps_probation || worker.doubtful;
 }
 
 bool is_due(const Ledger& ledger, const KnownWorker& worker, const PoolSettings& rules) {
+    if (!worker.proves) return false;
     return worker.proof.asked || later(worker.proof.passed_at, rules.proof_every) <= ledger.now;
 }
 
@@ -107,7 +108,7 @@ void judge(Ledger& ledger, const ProveWorker& ask) {
         return broken(ledger, invariant::ending, "worker {} is to prove itself, but ending or gone",
                       show(ask.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
-    if (!worker->ready || rules.proof == ProofKind::none)
+    if (!worker->ready || !worker->proves)
         return broken(ledger, invariant::health, "worker {} is to prove itself, but can't",
                       show(ask.worker));
     if (has_riders(*worker))
@@ -157,14 +158,12 @@ void judge(Ledger& ledger, const ReportNoMajority& report) {
 
 void check_health(Ledger& ledger) {
     for (const KnownPool& pool : ledger.pools) {
-        const bool proves = pool.settings->proof != ProofKind::none;
         if (pool.majority_missing &&
             *pool.majority_missing != ledger.seen_pool(pool.id).majority_missing)
             broken(ledger, invariant::agreement, "pool {} {} a majority, and says otherwise",
                    show(pool.id), *pool.majority_missing ? "lacks" : "has");
         for (const KnownLane& lane : pool.lanes) {
-            if (proves)
-                for (const KnownWorker* worker : lane.workers) check_needed_proof(ledger, *worker);
+            for (const KnownWorker* worker : lane.workers) check_needed_proof(ledger, *worker);
             if (!ledger.timed) continue;
             const KnownWorker* plain = ledger.plain_worker(lane);
             if (plain != nullptr) check_probe(ledger, *plain);
@@ -172,7 +171,7 @@ void check_health(Ledger& ledger) {
                 if (worker->held && !worker->is_ending() && !worker->perhaps_retired)
                     check_probe(ledger, *worker);
         }
-        if (proves && ledger.timed) check_routine_proofs(ledger, pool);
+        if (ledger.timed) check_routine_proofs(ledger, pool);
     }
 }
 

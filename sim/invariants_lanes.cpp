@@ -150,8 +150,7 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
         const bool served = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
             const KnownWorker& worker = entry.second;
             return worker.pool == pool.id && worker.generation == seen.good && worker.ready &&
-                   !worker.proof.failed &&
-                   (pool.settings->proof == ProofKind::none || worker.proof.ever_passed);
+                   !worker.proof.failed && (!worker.proves || worker.proof.ever_passed);
         });
         if (!served || !is_among(pool.asked, seen.good) || is_among(pool.failed, seen.good))
             return broken(ledger, invariant::reload,

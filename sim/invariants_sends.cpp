@@ -27,8 +27,7 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     if (worker.generation != ledger.seen_pool(pool.id).good &&
         !is_among(pool.ever_good, worker.generation))
         return {invariant::reload, "its generation is not good"};
-    if (pool.settings->proof != ProofKind::none &&
-        (!proof.ever_passed || proof.needed || proof.out))
+    if (worker.proves && (!proof.ever_passed || proof.needed || proof.out))
         return {invariant::capacity, "its worker has not proved itself"};
     if (proof.needed_for_trust)
         return {invariant::failing_lane,
@@ -55,7 +54,7 @@ Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownW
     const KnownLane& lane = ledger.lane_of(worker);
     if (lane.lone_ride != nullptr)
         return {invariant::alone, "its lane carries a job that rides alone"};
-    const bool alone = pool.shares() && job.alone == Sure::yes;
+    const bool alone = job.alone == Sure::yes;
     const bool kept = ledger.seen_lane(lane.id).reserved && ledger.lane_before(lane.id).reserved;
     if (kept && job.alone == Sure::no && pool.lone_change != ledger.turn)
         return {invariant::alone, "its lane is reserved for another"};
@@ -83,17 +82,16 @@ Objection objection_to_job(Ledger& ledger, const KnownJob& job, const SendJob& s
 }
 
 Objection objection_to_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send) {
-    const PoolSettings& rules = *ledger.pool_of(worker).settings;
     const KnownLane& lane = ledger.lane_of(worker);
     OpenBatch& open = ledger.open_batch;
-    if (send.batch_size == 0 || send.batch_size > rules.batch)
+    if (send.batch_size == 0 || send.batch_size > worker.batch)
         return {invariant::capacity, "the batch is too large"};
     if (send.batch_index != open.next ||
         (open.next != 0 && (open.worker != worker.id || open.size != send.batch_size)))
         return {invariant::capacity, "the members of a batch do not follow each other"};
     open = {.worker = worker.id, .next = send.batch_index + 1, .size = send.batch_size};
     if (open.next == open.size) open = {};
-    if (send.batch_index == 0 && lane.batches.size() >= rules.slots)
+    if (send.batch_index == 0 && lane.batches.size() >= worker.slots)
         return {invariant::capacity, "every slot of its lane is taken"};
     const auto riders = std::ranges::count_if(
         worker.aboard, [](const KnownAttempt* attempt) { return !attempt->aside; });
@@ -118,10 +116,10 @@ Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWork
             return {invariant::order, "another job comes first"};
     if (send.batch_index != 0 || !job.wanted.is_none()) return {};
     for (const KnownLane& other : pool.lanes) {
-        if (other.id == lane.id || other.batches.size() > lane.batches.size() ||
-            !is_open(ledger, other))
+        const std::uint32_t room = ledger.free_slots(other);
+        if (other.id == lane.id || room < ledger.free_slots(lane) || !is_open(ledger, other))
             continue;
-        if (other.batches.size() < lane.batches.size())
+        if (room > ledger.free_slots(lane))
             return {invariant::placement, "another lane has more free slots"};
         if (other.last_job_hi < lane.last_job_lo)
             return {invariant::placement, "another lane has been idle for longer"};
@@ -161,7 +159,7 @@ Objection objection_to_send(Ledger& ledger, const KnownJob& job, const KnownWork
 void check_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
-    if (send.batch_index + 1 != send.batch_size || send.batch_size == pool.settings->batch ||
+    if (send.batch_index + 1 != send.batch_size || send.batch_size == worker.batch ||
         lane.lone_ride != nullptr)
         return;
     if (pool.queue.empty() && lane.queue.empty()) return;

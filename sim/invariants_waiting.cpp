@@ -17,8 +17,7 @@ void check_lane(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
     if (seen.takes_jobs && seen.slots_free > 0)
         return broken(ledger, invariant::no_idle, "lane {} says that it takes jobs, and jobs wait",
                       show(lane.id));
-    if (seen.reserved || lane.lone_ride != nullptr || lane.batches.size() >= pool.settings->slots)
-        return;
+    if (seen.reserved || lane.lone_ride != nullptr || ledger.free_slots(lane) == 0) return;
     if (ledger.plain_worker(lane) != nullptr)
         broken(ledger, invariant::no_idle, "lane {} serves and has a free slot, and jobs wait",
                show(lane.id));

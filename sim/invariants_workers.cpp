@@ -254,6 +254,10 @@ void judge(Ledger& ledger, const StartWorker& start) {
     worker.lane = lane->id;
     worker.pool = lane->pool;
     worker.generation = start.generation;
+    const PoolSettings& rules = *ledger.pools[lane->pool.value].settings;
+    worker.slots = rules.slots;
+    worker.batch = rules.batch;
+    worker.proves = rules.proof != ProofKind::none;
     worker.progressed_lo = worker.progressed_hi = worker.idle_since = ledger.now;
     worker.trust.rests_until = ledger.now;
     lane->workers.push_back(&worker);

@@ -143,6 +143,9 @@ struct KnownWorker {
     Instant killed_at = never;
     Instant exited_at = never;
     Reason end_reason = Reason::none;
+    std::uint32_t slots = 1;
+    std::uint32_t batch = 1;
+    bool proves = false;  // its pool has a proof, or it has an example
     bool told_started = false;
     bool ready = false;
     bool dead = false;  // nothing aboard counts any more
@@ -167,6 +170,7 @@ struct KnownWorker {
     KnownTrust trust;
     std::vector<KnownAttempt*> aboard;
 
+    [[nodiscard]] bool shares() const { return slots > 1 || batch > 1; }
     [[nodiscard]] bool is_ending() const {
         return dead || gone || stopped_at != never || killed_at != never || exited_at != never;
     }
@@ -256,10 +260,8 @@ struct KnownPool {
     std::uint64_t answered_hi = 0;
     Duration fastest = Duration::max();
     Duration slowest = Duration::zero();
-    Instant usual_since{};  // what is usual has not changed
-
-    /// May two jobs share a worker?
-    [[nodiscard]] bool shares() const { return settings->slots > 1 || settings->batch > 1; }
+    Instant usual_since{};        // what is usual has not changed
+    bool latest_example = false;  // the worker that became ready last has one
 };
 
 }  // namespace turnpike::sim

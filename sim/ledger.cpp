@@ -72,6 +72,32 @@ KnownJob& Ledger::admit(const JobArrived& arrived, JobId id) {
     return job;
 }
 
+const KnownWorker* Ledger::current_of(const KnownLane& lane) const {
+    const auto current =
+        std::ranges::find(lane.workers, seen_lane(lane.id).current, &KnownWorker::id);
+    return current == lane.workers.end() ? nullptr : *current;
+}
+
+std::uint32_t Ledger::slots_of(const KnownLane& lane) const {
+    const KnownWorker* worker = current_of(lane);
+    return worker != nullptr ? worker->slots : pools[lane.pool.value].settings->slots;
+}
+
+/// What a leaving worker still holds counts, too, and may be more than its successor has.
+std::uint32_t Ledger::free_slots(const KnownLane& lane) const {
+    const std::uint32_t slots = slots_of(lane);
+    return lane.batches.size() < slots ? slots - static_cast<std::uint32_t>(lane.batches.size())
+                                       : 0;
+}
+
+bool Ledger::shares(const KnownPool& pool) const {
+    return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
+        if (lane.workers.empty()) return pool.settings->slots > 1 || pool.settings->batch > 1;
+        return std::ranges::any_of(lane.workers,
+                                   [](const KnownWorker* worker) { return worker->shares(); });
+    });
+}
+
 void Ledger::move(KnownJob& job, PoolId to) {
     KnownPool& old_pool = pools[job.pool.value];
     KnownPool& new_pool = pools[to.value];
@@ -113,9 +139,9 @@ void Ledger::enqueue(KnownJob& job, bool fresh) {
     KnownLane* wanted = find(job.wanted);
     if (wanted != nullptr) ++wanted->queued_for_it;
     if (job.alone != Sure::no) pool.lone_change = turn;
-    if (pool.shares() && job.alone == Sure::yes)
+    if (job.alone == Sure::yes)
         job.queue = &pool.alone;
-    else if (pool.shares() && job.alone == Sure::maybe)
+    else if (job.alone == Sure::maybe)
         ++pool.perhaps_alone;
     else
         job.queue = wanted != nullptr ? &wanted->queue : &pool.queue;
@@ -156,8 +182,8 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     attempt.aside = job.aside;
     attempt.sent = attempt.moved = now;
     attempt.usual_known_at_send = pool.answered_lo >= pool.settings->slow_samples_min;
-    attempt.rides_alone = pool.shares() && job.alone == Sure::yes;
-    attempt.perhaps_alone = pool.shares() && job.alone == Sure::maybe;
+    attempt.rides_alone = job.alone == Sure::yes;
+    attempt.perhaps_alone = job.alone == Sure::maybe;
     if (attempt.perhaps_alone) ++pool.perhaps_lone_rides;
     job.ride = &attempt;
     worker.aboard.push_back(&attempt);
@@ -187,8 +213,7 @@ void Ledger::leave_worker(KnownAttempt& attempt) {
     KnownLane& lane = lane_of(worker);
     std::erase(worker.aboard, &attempt);
     const PoolSettings& rules = *pool_of(worker).settings;
-    if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace &&
-        rules.proof != ProofKind::none)
+    if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace && worker.proves)
         worker.proof.perhaps_needed = true;
     if (worker.aboard.empty()) worker.idle_since = now;
     attempt.over = true;

@@ -87,6 +87,13 @@ struct Ledger {
         return lane_before(worker.lane).current == worker.id;
     }
 
+    // capacity (ledger.cpp): before a worker says what it takes, its pool does
+    [[nodiscard]] const KnownWorker* current_of(const KnownLane& lane) const;
+    [[nodiscard]] std::uint32_t slots_of(const KnownLane& lane) const;
+    [[nodiscard]] std::uint32_t free_slots(const KnownLane& lane) const;
+    /// May two jobs be aboard one of its lanes at once?
+    [[nodiscard]] bool shares(const KnownPool& pool) const;
+
     // the life of jobs (ledger.cpp)
     void move(KnownJob& job, PoolId to);
     KnownJob& admit(const JobArrived& arrived, JobId id);

@@ -40,7 +40,7 @@ void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
     if (alone != Sure::no) ++job->lone_deaths_hi;
     if (job->lone_deaths_lo >= 2) return expect_end(*job, EndReason::poison);
     if (job->lone_deaths_hi >= 2) job->expected = EndReason::poison;  // it may be
-    job->alone = unclear ? Sure::maybe : Sure::yes;
+    if (shares(pools[job->pool.value])) job->alone = unclear ? Sure::maybe : Sure::yes;
     enqueue(*job, false);
 }
 
@@ -107,8 +107,7 @@ void Ledger::crash(KnownWorker& worker, Sure sure) {
 void Ledger::begin_reload(KnownPool& pool) {
     pool.tried = seen_pool(pool.id).reloading;
     pool.reload_turn = turn;
-    const bool retires =
-        pool.settings->reload == ReloadKind::in_place && pool.settings->proof != ProofKind::none;
+    const bool retires = pool.settings->reload == ReloadKind::in_place;
     for (KnownLane& lane : pool.lanes) {
         if (lane_before(lane.id).state == LaneState::failed) lane.failed_before_reload = true;
         if (lane.disagreements_row < 2 && lane.proof_failures_row < 2) {
@@ -118,7 +117,8 @@ void Ledger::begin_reload(KnownPool& pool) {
         forgive(lane);
         // One that is retired for a reload, and then kept, proves itself.
         for (KnownWorker* worker : lane.workers) {
-            worker->proof.perhaps_needed = worker->proof.perhaps_needed || retires;
+            worker->proof.perhaps_needed =
+                worker->proof.perhaps_needed || (retires && worker->proves);
             excuse(*worker);
         }
     }
@@ -139,9 +139,8 @@ void Ledger::forgive(KnownLane& lane) {
 /// For restart_good_run, for certain.
 bool Ledger::has_served_well(const KnownWorker& worker) const {
     const PoolSettings& rules = *pools[worker.pool.value].settings;
-    const bool proves = rules.proof != ProofKind::none;
-    if (!worker.ready || (proves && !worker.proof.ever_passed)) return false;
-    return now - (proves ? worker.proof.first_passed_at : worker.ready_at) >=
+    if (!worker.ready || (worker.proves && !worker.proof.ever_passed)) return false;
+    return now - (worker.proves ? worker.proof.first_passed_at : worker.ready_at) >=
            rules.restart_good_run;
 }
 

@@ -93,7 +93,8 @@ public:
         if (worker == nullptr || worker->is_ending() || worker->ready) return;
         worker->ready = true;
         worker->ready_at = worker->idle_since = to_.now;
-        worker->proof.needed = to_.pool_of(*worker).settings->proof != ProofKind::none;
+        take_word(*worker, e);
+        worker->proof.needed = worker->proves;
     }
 
     void operator()(const WorkerExited& e) {
@@ -160,9 +161,7 @@ public:
         switch (e.verdict) {
             case ProbeVerdict::answered:
                 probe.failures_lo = probe.failures_hi = 0;
-                if (worker->perhaps_held)
-                    worker->proof.perhaps_needed =
-                        to_.pool_of(*worker).settings->proof != ProofKind::none;
+                if (worker->perhaps_held) worker->proof.perhaps_needed = worker->proves;
                 if (worker->held && clean) worker->proof.needed = worker->proof.perhaps_needed;
                 worker->held = false;
                 if (clean) worker->perhaps_held = false;
@@ -233,8 +232,8 @@ public:
         lane->drained = false;
         to_.forgive(*lane);
         for (KnownWorker* worker : lane->workers) to_.excuse(*worker);
-        if (to_.pools[lane->pool.value].settings->proof == ProofKind::none) return;
         for (KnownWorker* worker : lane->workers) {
+            if (!worker->proves) continue;
             worker->proof.perhaps_needed = true;
             if (worker->proof.ever_passed && to_.was_current(*worker)) worker->proof.needed = true;
         }
@@ -245,9 +244,7 @@ public:
         if (lane == nullptr) return;
         revive(*lane);
         for (KnownWorker* worker : lane->workers) {
-            const bool serves =
-                worker->ready && (worker->proof.ever_passed ||
-                                  to_.pools[lane->pool.value].settings->proof == ProofKind::none);
+            const bool serves = worker->ready && (worker->proof.ever_passed || !worker->proves);
             if (to_.was_current(*worker) && !worker->is_ending()) {
                 if (!serves) worker->must_end = true, to_.touched_workers.push_back(worker);
                 if (worker->retired && !worker->disagreed_hi && !worker->aboard.empty())
@@ -273,9 +270,10 @@ public:
 
     void operator()(const ProveAsked& e) {
         KnownPool* pool = to_.find(e.pool);
-        if (pool == nullptr || pool->settings->proof == ProofKind::none) return;
+        if (pool == nullptr) return;
         for (KnownLane& lane : pool->lanes)
-            for (KnownWorker* worker : lane.workers) worker->proof.asked = true;
+            for (KnownWorker* worker : lane.workers)
+                worker->proof.asked = worker->proof.asked || worker->proves;
     }
 
     void operator()(const ShutdownAsked& e) {
@@ -286,6 +284,16 @@ public:
     void operator()(const TimePassed&) {}
 
 private:
+    /// What a worker says of itself counts, within bounds; under `kill` it takes one job at once.
+    void take_word(KnownWorker& worker, const WorkerReady& said) {
+        KnownPool& pool = to_.pool_of(worker);
+        pool.latest_example = said.has_example;
+        worker.proves = worker.proves || said.has_example;
+        if (said.slots != 0) worker.slots = std::min(said.slots, slots_max);
+        if (said.batch != 0) worker.batch = std::min(said.batch, batch_max);
+        if (pool.settings->cancel == CancelPolicy::kill) worker.slots = worker.batch = 1;
+    }
+
     void revive(KnownLane& lane) {
         lane.drained = lane.gpu_lost = lane.must_stay_down = lane.ever_failed =
             lane.failed_before_reload = false;

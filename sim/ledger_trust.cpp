@@ -18,9 +18,9 @@ bool is_success(Verdict verdict) {
 
 /// Certainly distrusted: it must rest, or prove itself, and then takes one job at a time.
 void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool again) {
-    const bool proves = rules.proof != ProofKind::none;
-    if (proves) worker.proof.needed_for_trust = true;
-    if (!proves || again) worker.trust.rests_until = now + jittered_min(rules.restart_delay_min);
+    if (worker.proves) worker.proof.needed_for_trust = true;
+    if (!worker.proves || again)
+        worker.trust.rests_until = now + jittered_min(rules.restart_delay_min);
     worker.trust.probation = true;
     worker.trust.streak_lo = 0;
 }
@@ -34,7 +34,7 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     const PoolSettings& rules = *pool_of(worker).settings;
     const bool counts = attempt.job != nullptr && !attempt.aside && was_current(worker);
     KnownTrust& trust = worker.trust;
-    if (verdict == Verdict::out_of_memory && rules.proof != ProofKind::none) {
+    if (verdict == Verdict::out_of_memory && worker.proves) {
         worker.proof.perhaps_needed = true;
         if (counts) worker.proof.needed = true;
     }
@@ -59,7 +59,7 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     if (suspect || trust.perhaps_probation) {
         trust.perhaps_probation = true;
         trust.suspected_at = now;
-        if (rules.proof != ProofKind::none) worker.proof.perhaps_needed = true;
+        if (worker.proves) worker.proof.perhaps_needed = true;
     }
     if (!counts) {
         if (lane.latest_failed == Sure::no) lane.latest_failed = Sure::maybe;
@@ -102,7 +102,7 @@ bool Ledger::plainly_serves(const KnownWorker& worker) const {
         worker.doubtful)
         return false;
     if (worker.trust.perhaps_probation && !has_rested(worker)) return false;
-    if (rules.proof != ProofKind::none) {
+    if (worker.proves) {
         const KnownProof& proof = worker.proof;
         if (!proof.ever_passed || proof.out || proof.needed || proof.perhaps_needed ||
             proof.asked || proof.failed)
@@ -121,7 +121,7 @@ bool Ledger::may_be_stuck(const KnownWorker& worker) const {
 
 bool Ledger::has_rested(const KnownWorker& worker) const {
     const PoolSettings& rules = *pools[worker.pool.value].settings;
-    return timed && rules.proof == ProofKind::none && worker.aboard.empty() &&
+    return timed && !worker.proves && worker.aboard.empty() &&
            worker.trust.suspected_at + jittered_max(rules.restart_delay_max) <= now;
 }
 

@@ -39,7 +39,8 @@ void number_by_time(std::vector<Stimulus>& stimuli) {
 Plan make_plan(const Scenario& scenario, std::uint64_t seed) {
     Plan plan{.scenario = scenario.name,
               .seed = mix(hash_of(scenario.name), seed),
-              .is_calm = scenario.is_calm};
+              .is_calm = scenario.is_calm,
+              .native = scenario.native};
     plan.settings = draw_settings(scenario, random_of(plan.seed, Topic::settings));
     Random random = random_of(plan.seed, Topic::workload);
     plan.calm_at = 1s * random.between(10, 60);
@@ -76,6 +77,10 @@ const PoolSettings& Plan::settings_of(LaneId lane) const {
     const PoolId pool = pool_of(lane);
     CHECK(!pool.is_none());
     return settings.pools[pool.value];
+}
+
+bool Plan::is_native(LaneId lane) const {
+    return random_of(seed, Topic::native, pool_of(lane).value).chance(native);
 }
 
 bool Plan::has_shutdown() const {

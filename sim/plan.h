@@ -18,7 +18,8 @@ namespace turnpike::sim {
 struct Plan {
     std::string_view scenario;
     std::uint64_t seed = 0;
-    bool is_calm = false;  // as in Scenario
+    bool is_calm = false;      // as in Scenario
+    std::uint32_t native = 0;  // likewise
     Settings settings{};
     Duration calm_at =
         60s;               // from the opening: faults and arrivals are over; a multiple of `grain`
@@ -28,6 +29,8 @@ struct Plan {
     [[nodiscard]] std::uint64_t lanes() const;
     [[nodiscard]] PoolId pool_of(LaneId lane) const;
     [[nodiscard]] const PoolSettings& settings_of(LaneId lane) const;
+    /// Whether its workers say for themselves what they take.
+    [[nodiscard]] bool is_native(LaneId lane) const;
     [[nodiscard]] bool has_shutdown() const;
     [[nodiscard]] Quality quality_of(Generation generation) const;
     /// Longer than any chain of waits that these settings allow a world without faults.

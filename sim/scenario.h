@@ -52,6 +52,7 @@ struct Scenario {
     std::uint32_t fixed_proofs = 35;
     std::uint32_t agreeing = 15;
     std::uint32_t many_lanes = 8;
+    std::uint32_t native = 0;  // their workers say what they take, and may bring an example
 
     // the faults
     Among<CurseKind> curses{};

@@ -109,7 +109,27 @@ void Workers::become_ready(WorkerId id) {
         Random luck = stage_.random(Topic::crash, worker->key);
         after(between(luck, 1ms, 2s), *worker, &Workers::exit);
     }
-    stage_.tell(WorkerReady{id});
+    stage_.tell(word_of(*worker));
+}
+
+/// What it says of itself when it is ready. A native worker's word is that of its generation,
+/// mostly.
+WorkerReady Workers::word_of(const Worker& worker) const {
+    WorkerReady word{.worker = worker.id};
+    if (!stage_.plan().is_native(worker.lane)) return word;
+    const std::uint64_t pool = stage_.plan().pool_of(worker.lane).value;
+    Random common = stage_.random(Topic::native, pool, worker.generation.value);
+    Random own = stage_.random(Topic::native, worker.key, worker.generation.value);
+    // Code that fails its proof must not be good because one of its workers was not asked.
+    const bool may_differ = stage_.plan().quality_of(worker.generation) != Quality::wrong_proof;
+    word.has_example = common.chance(65);
+    if (may_differ && own.chance(8)) word.has_example = !word.has_example;
+    Random& luck = own.chance(15) ? own : common;
+    if (luck.chance(80)) word.slots = static_cast<std::uint32_t>(luck.between(1, 3));
+    if (luck.chance(80)) word.batch = static_cast<std::uint32_t>(luck.between(1, 5));
+    if (own.chance(2)) word.slots = 70'000;  // nobody's shell lets that through
+    if (own.chance(2)) word.batch = ~std::uint32_t{0};
+    return word;
 }
 
 void Workers::carry_out(const StopWorker& action) {

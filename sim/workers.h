@@ -58,7 +58,8 @@ private:
     /// How an attempt will go, decided when it is sent.
     struct Course {
         Duration step = Duration::zero();  // between signs of life
-        std::uint32_t parts = 0;
+        std::uint32_t reports = 0;         // of its progress, before the answer
+        std::uint32_t parts = 0;           // of the answer
         Ending ending = Ending::answers;
     };
 
@@ -75,6 +76,7 @@ private:
     void load(WorkerId id, std::uint32_t steps_left);
     void await_outside(WorkerId id);
     void become_ready(WorkerId id);
+    [[nodiscard]] WorkerReady word_of(const Worker& worker) const;
     void exit(WorkerId id);
     void be_gone(WorkerId id);
     void lie_after_death(const Worker& worker);

@@ -1,6 +1,7 @@
 #include "app/check.h"
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,40 @@ json::object lane_object(const LanePlan& lane, std::size_t number) {
     return {{"lane", number}, {"gpus", std::move(gpus)}};
 }
 
+/// A model may say so itself.
+bool says_slots(const PoolConfig& pool) { return !pool.is_native() || pool.worker.slots_said != 0; }
+
+std::string slots_text(const PoolConfig& pool) {
+    return says_slots(pool) ? counted(pool.settings.slots, "slot") + " each"
+                            : "slots as the model says";
+}
+
+/// "/srv/model.py:Digits"
+std::string model_text(const ModelChoice& model) {
+    return model.path + (model.name.empty() ? "" : ":" + model.name);
+}
+
+void add_model(json::object& object, const CheckedConfig& checked, std::size_t number) {
+    const WorkerConfig& worker = checked.config.pools[number].worker;
+    object["model"] = model_text(worker.model);
+    if (worker.batch_said != 0) object["batch"] = worker.batch_said;
+    if (worker.model.kind != ModelChoice::Kind::python) return;
+    object["python"] = worker.python;
+    object["python_why"] = checked.python_why[number];
+}
+
+/// What its workers run, a line or two; empty: they run already.
+std::string command_text(const CheckedConfig& checked, std::size_t number) {
+    const WorkerConfig& worker = checked.config.pools[number].worker;
+    if (!worker.command.empty()) return fmt::format("  starts {}\n", worker.command);
+    std::string text;
+    if (worker.model.kind != ModelChoice::Kind::none)
+        text += fmt::format("  model {}\n", model_text(worker.model));
+    if (worker.model.kind == ModelChoice::Kind::python)
+        text += fmt::format("  python {} ({})\n", worker.python, checked.python_why[number]);
+    return text;
+}
+
 json::object pool_object(const CheckedConfig& checked, std::size_t number) {
     const PoolConfig& pool = checked.config.pools[number];
     json::array workers;
@@ -62,10 +97,11 @@ json::object pool_object(const CheckedConfig& checked, std::size_t number) {
     for (std::size_t i = 0; i < checked.lanes.size(); ++i)
         if (checked.lanes[i].pool == number) lanes.push_back(lane_object(checked.lanes[i], i));
     json::object object{{"pool", pool.name},
-                        {"slots", pool.settings.slots},
+                        {"slots", says_slots(pool) ? json::value(pool.settings.slots) : nullptr},
                         {"default", takes_the_rest(checked.config, pool)},
                         {"workers", std::move(workers)}};
-    if (pool.is_started()) object["worker"] = pool.worker.command;
+    if (pool.is_native()) add_model(object, checked, number);
+    if (!pool.worker.command.empty()) object["worker"] = pool.worker.command;
     object["lanes"] = std::move(lanes);
     return object;
 }
@@ -85,11 +121,10 @@ std::string served_text(const CheckedConfig& checked) {
     if (!checked.machine.remark.empty()) text += checked.machine.remark + '\n';
     for (std::size_t number = 0; number < config.pools.size(); ++number) {
         const PoolConfig& pool = config.pools[number];
-        text +=
-            fmt::format("pool {}: {}, {} each{}\n", pool.name, counted(pool.settings.lanes, "lane"),
-                        counted(pool.settings.slots, "slot"),
-                        takes_the_rest(config, pool) ? ", takes jobs that name no pool" : "");
-        if (pool.is_started()) text += fmt::format("  starts {}\n", pool.worker.command);
+        text += fmt::format("pool {}: {}, {}{}\n", pool.name, counted(pool.settings.lanes, "lane"),
+                            slots_text(pool),
+                            takes_the_rest(config, pool) ? ", takes jobs that name no pool" : "");
+        text += command_text(checked, number);
         if (const std::string reason = cpu_reason(checked, pool); !reason.empty())
             text += fmt::format("  on the CPU: {}\n", reason);
         for (std::size_t i = 0; i < checked.lanes.size(); ++i)
@@ -106,6 +141,15 @@ std::string served_json(const CheckedConfig& checked) {
     return json::serialize(json::object{{"listen", text_of(checked.config.gate.listen)},
                                         {"pools", std::move(pools)}}) +
            "\n";
+}
+
+std::string pythons_text(const CheckedConfig& checked) {
+    std::set<std::string> lines;
+    for (std::size_t i = 0; i < checked.config.pools.size(); ++i)
+        if (!checked.python_why[i].empty())
+            lines.insert(fmt::format("turnpike: python: {} ({})\n",
+                                     checked.config.pools[i].worker.python, checked.python_why[i]));
+    return fmt::format("{}", fmt::join(lines, ""));
 }
 
 std::string mistakes_text(std::span<const Mistake> mistakes) {
@@ -140,12 +184,15 @@ int tell_what_is_served(const CheckedConfig& checked, const CheckCommand& comman
 
 int run(const CheckCommand& command) {
     if (command.example) return print(example_text());
-    const auto path = choose_config(config_choice(command.config, command.flags));
-    if (!path) return complain(path.error(), exit_usage);
-    const auto checked = checked_config(*path, command.flags, [] {
+    const auto chosen = choose_config(config_choice(command.config, command.flags));
+    if (!chosen) return complain(chosen.error(), exit_usage);
+    Flags flags = command.flags;
+    flags.model = chosen->model;
+    const auto find_machine = [] {
         std::optional<GpuDriver> driver;
         return this_machine(driver);
-    });
+    };
+    const auto checked = checked_config(chosen->file, flags, find_machine, this_python);
     if (checked) return tell_what_is_served(*checked, command);
     if (!command.json) {
         advise(mistakes_text(checked.error()));

@@ -13,6 +13,10 @@ namespace turnpike {
 [[nodiscard]] std::string served_text(const CheckedConfig& checked);
 [[nodiscard]] std::string served_json(const CheckedConfig& checked);
 
+/// "turnpike: python: /usr/bin/python3 (first python3 of the PATH)" and a newline for each Python that
+/// models run with; empty: none does.
+[[nodiscard]] std::string pythons_text(const CheckedConfig& checked);
+
 /// A line each: "file:line: key: problem"
 [[nodiscard]] std::string mistakes_text(std::span<const Mistake> mistakes);
 /// {"mistakes":[{"file":"turnpike.toml","line":3,"key":"gate.listen","problem":"…"}]}

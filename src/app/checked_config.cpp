@@ -15,10 +15,33 @@
 #include "supervisor/proof_check.h"
 
 namespace turnpike {
+namespace {
+
+/// Each pool with a Python model learns which one it runs with; gives why.
+std::vector<std::string> settle_pythons(Config& config, const FindPython& find_python,
+                                        std::vector<Mistake>& mistakes) {
+    std::vector<std::string> reasons;
+    for (PoolConfig& pool : config.pools) {
+        std::string& why = reasons.emplace_back();
+        if (pool.worker.model.kind != ModelChoice::Kind::python) continue;
+        const std::string_view key = pool.worker.python.empty() ? "model" : "python";
+        auto python = find_python(pool.worker);
+        if (!python) {
+            mistakes.push_back(config.sources.mistake(fmt::format("pool.{}.{}", pool.name, key),
+                                                      std::move(python.error())));
+            continue;
+        }
+        pool.worker.python = std::move(python->program);
+        why = std::move(python->why);
+    }
+    return reasons;
+}
+
+}  // namespace
 
 std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
     const std::optional<std::string>& path, const Flags& flags,
-    const std::function<Machine()>& find_machine) {
+    const std::function<Machine()>& find_machine, const FindPython& find_python) {
     ConfigOrMistakes config = make_config(path, flags);
     if (!config) return std::unexpected(std::move(config.error()));
     const bool starts = std::ranges::any_of(config->pools, &PoolConfig::is_started);
@@ -26,6 +49,7 @@ std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
     auto lanes = plan_lanes(*config, machine);
     std::vector<Mistake> mistakes;
     if (!lanes) mistakes = std::move(lanes.error());
+    std::vector<std::string> python_why = settle_pythons(*config, find_python, mistakes);
     for (const PoolConfig& pool : config->pools)
         if (auto objection = objection_to(pool.proof))
             mistakes.push_back(config->sources.mistake(
@@ -36,7 +60,9 @@ std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
                                       std::strerror(errno))));
     std::ranges::stable_sort(mistakes, std::less{}, &Mistake::line);
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
-    return CheckedConfig(std::move(*config), std::move(machine), std::move(*lanes));
+    CheckedConfig checked(std::move(*config), std::move(machine), std::move(*lanes));
+    checked.python_why = std::move(python_why);
+    return checked;
 }
 
 KeyFile::Need key_need(const GateConfig& gate) {

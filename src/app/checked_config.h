@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/python_choice.h"
 #include "config/config.h"
 #include "gate/key_file.h"
 #include "gpu/gpu.h"
@@ -20,18 +21,24 @@ namespace turnpike {
 struct CheckedConfig {
     Config config;
     Machine machine;
-    std::vector<LanePlan> lanes;  // by LaneId
+    std::vector<LanePlan> lanes;          // by LaneId
+    std::vector<std::string> python_why;  // by pool: why that one; empty: it needs none
 
     CheckedConfig(Config all, Machine here, std::vector<LanePlan> plan)
-        : config(std::move(all)), machine(std::move(here)), lanes(std::move(plan)) {}
+        : config(std::move(all)),
+          machine(std::move(here)),
+          lanes(std::move(plan)),
+          python_why(config.pools.size()) {}
     CheckedConfig(CheckedConfig&&) = default;
     CheckedConfig& operator=(CheckedConfig&&) = default;
 };
 
-/// `find_machine` is called only if there are workers to be started.
+using FindPython = std::function<std::expected<PythonChoice, std::string>(const WorkerConfig&)>;
+
+/// `find_machine` is called only if there are workers to be started, `find_python` for Python models.
 [[nodiscard]] std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
     const std::optional<std::string>& path, const Flags& flags,
-    const std::function<Machine()>& find_machine);
+    const std::function<Machine()>& find_machine, const FindPython& find_python);
 
 /// Whether clients of other machines could come, so that API keys are needed.
 [[nodiscard]] KeyFile::Need key_need(const GateConfig& gate);

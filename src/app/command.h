@@ -14,7 +14,7 @@
 namespace turnpike {
 
 struct UpCommand {
-    std::optional<std::string> config;  // as it was written: a file, a folder, or nothing
+    std::optional<std::string> config;  // MODEL as it was written, or nothing
     Flags flags;
     std::string name = "default";
     bool detach = false;

@@ -52,9 +52,12 @@ void add_count(CLI::App& sub, const char* flag, std::optional<std::uint32_t>& co
 }
 
 void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags) {
-    sub.add_option("CONFIG", config,
-                   "turnpike.toml, or a folder with one [., unless workers are named]")
+    sub.add_option("MODEL", config,
+                   "model.py[:Name], a program, turnpike.toml, or a folder with either file [.]")
         ->type_name("");
+    sub.add_option("--python", flags.python,
+                   "For a model [$VIRTUAL_ENV, .venv beside it, $CONDA_PREFIX, the PATH]")
+        ->type_name("PATH");
     sub.add_option("--worker", flags.worker,
                    "An HTTP server for each lane; has {port} or {socket}, maybe {gpu}")
         ->type_name("CMD");
@@ -71,7 +74,8 @@ void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags)
     sub.add_option("--port", flags.port, "Where to listen; 0: any free port [8000]")
         ->type_name("PORT")
         ->check(CLI::Range(0, 65535).description(""));
-    add_count(sub, "--slots", flags.slots, "Jobs that a lane takes at once [1]");
+    add_count(sub, "--slots", flags.slots,
+              "Jobs that a lane takes at once [1, or as a model says]");
     sub.add_option("--log-jobs", flags.log_jobs, "JSON line per job to this file; -: to stdout")
         ->type_name("FILE");
     sub.add_flag("--log-starts", flags.log_starts, "Also a line when a job starts");
@@ -81,7 +85,9 @@ void add_up(CLI::App& app, Chosen& chosen) {
     auto [sub, up] = add_command<UpCommand>(
         app,
         {"up", "Serve: one queue in front of the workers, until Ctrl-C or `turnpike down`",
-         "  turnpike up --worker 'uvicorn app:app --port {port}'    one on every GPU\n"
+         "  turnpike up model.py                                    one on every GPU\n"
+         "  turnpike up model.py:Digits --gpus 0,1 --python envs/draw/bin/python\n"
+         "  turnpike up --worker 'uvicorn app:app --port {port}'    an HTTP server on every GPU\n"
          "  turnpike up --worker './serve --socket {socket}' --gpus 0 --lanes 4    four share one\n"
          "  turnpike up --attach http://127.0.0.1:8001 --attach http://127.0.0.1:8002\n"
          "  turnpike up turnpike.toml --port 9000\n"
@@ -100,6 +106,7 @@ void add_check(CLI::App& app, Chosen& chosen) {
         app,
         {"check", "Say what `up` would serve, or every mistake of the configuration",
          "  turnpike check turnpike.toml\n"
+         "  turnpike check model.py\n"
          "  turnpike check --worker 'uvicorn app:app --port {port}' --gpus 0,1\n"
          "  turnpike check --example > turnpike.toml    every key with its default"},
         chosen);
@@ -297,7 +304,8 @@ void add_commands(CLI::App& app, std::optional<Command>& chosen) {
     app.get_formatter()->column_width(28);
     app.footer(
         "Examples:\n"
-        "  turnpike up --worker 'uvicorn app:app --port {port}'    one on every GPU, one queue\n"
+        "  turnpike up model.py                                    one on every GPU, one queue\n"
+        "  turnpike up --worker 'uvicorn app:app --port {port}'    the same for HTTP servers\n"
         "  turnpike up --attach http://127.0.0.1:8001              the same for what runs already\n"
         "  turnpike help status                                    as: turnpike status --help\n"
         "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");

@@ -1,4 +1,4 @@
-// Which configuration `up` and `check` mean.
+// What `up` and `check` are to serve, by the word after them.
 #pragma once
 
 #include <expected>
@@ -10,16 +10,23 @@
 namespace turnpike {
 
 struct ConfigChoice {
-    std::optional<std::string> said;  // the word CONFIG
+    std::optional<std::string> said;  // the word MODEL
     bool has_workers = false;         // flags name them: --worker, --attach
 };
 
 [[nodiscard]] ConfigChoice config_choice(const std::optional<std::string>& said,
                                          const Flags& flags);
 
-/// The file to read; none: the flags are enough. `folder`: what a path is relative to and where
-/// turnpike.toml is looked for; "": the current one. An error says what to do.
-[[nodiscard]] std::expected<std::optional<std::string>, std::string> choose_config(
+/// Neither: the flags are enough.
+struct ChosenConfig {
+    std::optional<std::string> file;   // a configuration to read
+    std::optional<std::string> model;  // for Flags::model
+    friend bool operator==(const ChosenConfig&, const ChosenConfig&) = default;
+};
+
+/// `folder`: what a path is relative to, and where to look if nothing was said; "": the current one.
+/// An error says what to do.
+[[nodiscard]] std::expected<ChosenConfig, std::string> choose_config(
     const ConfigChoice&, const std::string& folder = "");
 
 }  // namespace turnpike

@@ -96,6 +96,18 @@ std::string program_on_path(std::string_view name) {
     return {};
 }
 
+bool is_program(const std::string& path) {
+    struct stat found{};
+    return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+           ::access(path.c_str(), X_OK) == 0;
+}
+
+PythonPlaces python_places() {
+    return {.virtual_env = text_of_variable("VIRTUAL_ENV"),
+            .conda_prefix = text_of_variable("CONDA_PREFIX"),
+            .path = text_of_variable("PATH")};
+}
+
 bool wants_live_lines() {
     const std::string kind = text_of_variable("TERM");
     return ::isatty(STDERR_FILENO) == 1 && !kind.empty() && kind != "dumb";

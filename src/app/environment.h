@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/python_choice.h"
 #include "base/time.h"
 #include "os/runtime_folder.h"
 
@@ -39,6 +40,12 @@ namespace turnpike {
 
 /// Where that program is, by PATH; empty: nowhere.
 [[nodiscard]] std::string program_on_path(std::string_view name);
+
+/// A file that may be run.
+[[nodiscard]] bool is_program(const std::string& path);
+
+/// Where a Python may be (VIRTUAL_ENV, CONDA_PREFIX, PATH).
+[[nodiscard]] PythonPlaces python_places();
 
 /// For text on stdout: it is a terminal that has some, and NO_COLOR is unset or empty.
 [[nodiscard]] bool wants_colours();

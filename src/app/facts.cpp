@@ -75,6 +75,13 @@ std::size_t count_of(const json::object& object, std::string_view key) {
     return static_cast<std::size_t>(number_of(*value));
 }
 
+std::string progress_text(const json::object& progress) {
+    const json::value* fraction = find(progress, "fraction");
+    std::string text = text_of(progress, "text");
+    if (fraction == nullptr || !fraction->is_number()) return text;
+    return fmt::format("{:.0f} %{}{}", 100 * number_of(*fraction), text.empty() ? "" : " ", text);
+}
+
 const json::array& list_of(const json::object& object, std::string_view key) {
     static const json::array none;
     const json::value* value = find(object, key);

@@ -35,6 +35,9 @@ namespace turnpike {
                                                    std::string_view key);
 [[nodiscard]] const boost::json::object& object_of(const boost::json::value&);
 
+/// "40 % step 12/30" of {"fraction": 0.4, "text": "step 12/30"}, without what is not there
+[[nodiscard]] std::string progress_text(const boost::json::object& progress);
+
 /// "3 ms", "1.2 s", "4 min 5 s", "2 h 5 min", "3 d 4 h"
 [[nodiscard]] std::string span_text(double seconds);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/exit_code.h"
+#include "app/sdk.h"
 #include "os/random_bits.h"
 #include "os/spawn.h"
 #include "telemetry/oom.h"
@@ -99,6 +100,7 @@ Supervisor::Site House::site() {
             .driver = ground_.driver,
             .folder = ground_.run.folder,
             .mark = mark_of(ground_.run),
+            .sdk = ground_.sdk,
             .log_disk = log_disk_,
             .logs = in_state(ground_, "lanes"),
             .environment = own_environment(),
@@ -185,6 +187,7 @@ void House::look_now_and_then() {
         if (clock_.now() - touched_at_ > touch_every) {
             touched_at_ = clock_.now();
             ground_.folder.touch();
+            if (!ground_.sdk.empty()) touch_sdk(ground_.sdk);
         }
         const std::string log_problem = supervisor_->log_problem();
         news_.look({.job_log = ground_.log->problem(),

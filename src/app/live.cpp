@@ -46,11 +46,21 @@ std::string_view state_of(const LiveLane& lane) {
     return lane.reason == Reason::worker_away ? "waiting" : name_of(lane.state);
 }
 
+/// "40 % layers"; empty: it does not say.
+std::string text_of(const std::optional<LoadNews>& news) {
+    if (!news) return "";
+    std::string text = tame(news->text);
+    if (!news->permille) return text;
+    return fmt::format("{} %{}{}", *news->permille / 10, text.empty() ? "" : " ", text);
+}
+
 /// What its worker says, or what is wrong with it.
 std::string detail_of(const LiveLane& lane) {
     if (serves(lane.state)) return "";
-    if (comes_up(lane.state) && lane.facts.trouble.empty() && !lane.facts.last_line.empty())
-        return tame(lane.facts.last_line);
+    if (comes_up(lane.state) && lane.facts.trouble.empty()) {
+        if (std::string said = text_of(lane.facts.loading); !said.empty()) return said;
+        if (!lane.facts.last_line.empty()) return tame(lane.facts.last_line);
+    }
     return tame(lane.facts.trouble.empty() ? words_for(lane.reason) : lane.facts.trouble);
 }
 
@@ -85,9 +95,10 @@ std::vector<const LiveLane*> fitting(std::span<const LiveLane> lanes, std::size_
 }
 
 std::string breakdown_of(const StartTimes& start) {
-    const std::array<std::pair<std::string_view, std::optional<Duration>>, 4> parts{
+    const std::array<std::pair<std::string_view, std::optional<Duration>>, 5> parts{
         {{"spawn", start.spawn},
          {"listen", start.listen},
+         {"import", start.import},
          {"load", start.load},
          {"proof", start.proof}}};
     std::string text;
@@ -98,11 +109,6 @@ std::string breakdown_of(const StartTimes& start) {
 }
 
 }  // namespace
-
-bool comes_up(LaneState state) {
-    return state == LaneState::starting || state == LaneState::loading ||
-           state == LaneState::proving;
-}
 
 bool is_settled(LaneState state) { return !comes_up(state) && state != LaneState::backoff; }
 

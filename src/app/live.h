@@ -28,9 +28,6 @@ struct Screen {
 /// Whether there is nothing more to wait for.
 [[nodiscard]] bool is_settled(LaneState state);
 
-/// A start is under way.
-[[nodiscard]] bool comes_up(LaneState state);
-
 /// "lane 0  GPU 0 NVIDIA H200  loading  3.2 s  <its last line>" and a newline for each lane, none
 /// wider than the screen. If there are too many for it, those that are settled are left out, then the
 /// rest is counted.

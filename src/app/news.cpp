@@ -97,9 +97,11 @@ void News::opened(const Address& bound, bool keys_are_required) {
     if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
         if (pool.settings.proof == ProofKind::none)
-            say(fmt::format(
-                "pool {}: no proof is configured, so lanes serve unproved ([pool.{}.proof])",
-                pool.name, pool.name));
+            say(fmt::format("pool {}: no proof is configured, so {} ([pool.{}.proof])", pool.name,
+                            pool.is_native()
+                                ? "lanes have only the model's example to answer, if it has one"
+                                : "lanes serve unproved",
+                            pool.name));
 }
 
 void News::tell(const ReportLane& report) {

@@ -83,8 +83,10 @@ std::string remarks_on(const json::object& page) {
     for (const json::value& value : list_of(page, "pools")) {
         const json::object& pool = object_of(value);
         const std::string model = text_of(pool, "model");
+        const std::string python = text_of(pool, "python");
         if (!model.starts_with("attached: "))
-            lines += fmt::format("{} runs: {}\n", text_of(pool, "pool"), model);
+            lines += fmt::format("{} runs: {}{}{}\n", text_of(pool, "pool"), model,
+                                 python.empty() ? "" : " with ", python);
         if (text_of(pool, "proof") == "none")
             lines += fmt::format("{} proof: none\n", text_of(pool, "pool"));
     }
@@ -154,8 +156,9 @@ std::string why(const json::object& lane) {
     add(text_of(lane, "remark"));
     const bool has_trouble = !text_of(lane, "trouble").empty();
     if (const std::string span = span_of(lane, "starting_s"); !span.empty() && !has_trouble) {
+        const std::string progress = progress_text(object_of(lane, "loading"));
         add("for " + span);
-        add(text_of(lane, "last_line"));
+        add(progress.empty() ? text_of(lane, "last_line") : progress);
     }
     return shortened(text, size_max);
 }

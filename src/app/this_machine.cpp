@@ -13,4 +13,8 @@ Machine this_machine(std::optional<GpuDriver>& driver) {
     return machine;
 }
 
+std::expected<PythonChoice, std::string> this_python(const WorkerConfig& worker) {
+    return choose_python(worker, python_places(), is_program);
+}
+
 }  // namespace turnpike

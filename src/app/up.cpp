@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <expected>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "app/gpu_sights.h"
 #include "app/house.h"
 #include "app/print.h"
+#include "app/sdk.h"
 #include "app/shown_text.h"
 #include "app/terminal.h"
 #include "app/this_machine.h"
@@ -137,24 +139,42 @@ void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver
     }
 }
 
+/// Writes down what Python models need. Its folder; empty: there are none.
+std::expected<std::string, std::string> settled_sdk(const Config& config,
+                                                    const RuntimeFolder& folder) {
+    const bool has_python = std::ranges::any_of(config.pools, [](const PoolConfig& pool) {
+        return pool.worker.model.kind == ModelChoice::Kind::python;
+    });
+    if (!has_python) return "";
+    std::string path = folder.path_of("sdk");
+    if (auto problem = write_sdk(path)) return std::unexpected(std::move(*problem));
+    return path;
+}
+
 }  // namespace
 
 int run(const UpCommand& command) {
     if (command.detach && !command.ready_fd) return detach(command);
     UniqueFd starter = way_to_starter(command);
-    const auto path = choose_config(config_choice(command.config, command.flags));
-    if (!path) return complain(path.error(), exit_usage);
+    const auto chosen = choose_config(config_choice(command.config, command.flags));
+    if (!chosen) return complain(chosen.error(), exit_usage);
+    Flags flags = command.flags;
+    flags.model = chosen->model;
     std::optional<GpuDriver> driver;
-    auto checked = checked_config(*path, command.flags, [&] { return this_machine(driver); });
+    auto checked =
+        checked_config(chosen->file, flags, [&] { return this_machine(driver); }, this_python);
     if (!checked) {
         advise(mistakes_text(checked.error()));
         return exit_usage;
     }
     auto folder = RuntimeFolder::take(runtime_place(), command.name);
     if (!folder) return complain(folder.error());
+    const auto sdk = settled_sdk(checked->config, *folder);
+    if (!sdk) return complain(sdk.error());
     const OwnRun own{.folder = folder->path(), .id = fresh_run_id(random_bits())};
     end_what_is_left(own);
     tell_about_gpus(*checked, driver);
+    advise(pythons_text(*checked));
     const Kept kept = take_kept(command.name);
     auto log =
         LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
@@ -169,6 +189,7 @@ int run(const UpCommand& command) {
                        .log = *std::move(log),
                        .folder = *std::move(folder),
                        .run = own,
+                       .sdk = *sdk,
                        .name = command.name,
                        .state = kept.folder,
                        .keys = keys.value_or(""),

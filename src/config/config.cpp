@@ -8,7 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include "config/model.h"
 #include "config/reading.h"
+#include "config/worker_checks.h"
 
 namespace turnpike {
 
@@ -88,6 +90,8 @@ Mistake Sources::mistake(std::string_view path, std::string problem) const {
 ConfigOrMistakes parse_config(std::string_view text, std::string_view file_name) {
     Reading reading{.sources = {.file = std::string(file_name)}};
     if (!read_text(reading, text)) return std::unexpected(std::move(reading.mistakes));
+    for (PoolDraft& pool : reading.draft.pools)
+        make_absolute(pool.config.worker, folder_of(reading.sources.file));
     return settled(std::move(reading));
 }
 
@@ -96,9 +100,13 @@ ConfigOrMistakes load_config(const std::string& path) { return make_config(path,
 ConfigOrMistakes make_config(std::optional<std::string> path, const Flags& flags) {
     Reading reading{.sources = {.file = path.value_or("")}};
     if (path && !read_file(reading)) return std::unexpected(std::move(reading.mistakes));
-    for (PoolDraft& pool : reading.draft.pools)
+    for (PoolDraft& pool : reading.draft.pools) {
         if (pool.config.is_started()) pool.config.worker.folder = folder_of(*path);
+        make_absolute(pool.config.worker, folder_of(*path));
+    }
     read_flags(reading, flags);
+    for (PoolDraft& pool : reading.draft.pools) make_absolute(pool.config.worker, "");
+    check_model_files(reading);
     return settled(std::move(reading));
 }
 

@@ -98,7 +98,8 @@ struct ModelChoice {
 /// empty in pools of attached ones.
 struct WorkerConfig {
     ModelChoice model;
-    std::string python;  // as it was said; empty: chosen when it is known where the model is
+    std::string
+        python;  // a name for PATH, or absolute; empty: unsaid. Once all is checked: absolute
     std::uint16_t slots_said = 0;  // of native workers; 0: as the model says
     std::uint16_t batch_said = 0;
     std::string command;  // for /bin/sh; has {port} or {socket}, maybe {gpu} {gpus} {lane}
@@ -212,7 +213,7 @@ using ConfigOrMistakes = std::expected<Config, std::vector<Mistake>>;
 [[nodiscard]] ConfigOrMistakes parse_config(std::string_view text, std::string_view file_name);
 [[nodiscard]] ConfigOrMistakes load_config(const std::string& path);
 
-/// The flags that override keys. `attach` and `worker` make the pool "default", or replace the
+/// The flags that override keys. `attach`, `worker` and `model` make the pool "default", or replace the
 /// workers of the file's only pool; `gpus` to `lanes` and `slots` are of the only pool too.
 struct Flags {
     std::vector<std::string> attach;

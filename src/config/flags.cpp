@@ -4,9 +4,9 @@
 #include "config/assign.h"
 #include "config/places.h"
 #include "config/reading.h"
-#include "config/rows.h"
 #include "config/text.h"
 #include "config/tree.h"
+#include "config/worker_checks.h"
 
 namespace turnpike {
 namespace {
@@ -44,21 +44,7 @@ void read_pool_flag(Reading& reading, const std::string& key, const std::string&
     std::swap(*pool, reading.draft.pool);
 }
 
-/// The workers that the file names for its only pool give way to those of a flag, with all that the
-/// file says of them.
-void forget_workers(Reading& reading) {
-    if (reading.draft.pools.size() != 1) return;
-    PoolConfig& pool = reading.draft.pools.front().config;
-    pool.attach.clear();
-    pool.worker.command.clear();
-    pool.worker.folder.clear();
-}
-
 void read_attach(Reading& reading, const std::vector<std::string>& urls) {
-    if (reading.draft.pools.size() == 1)
-        for (const Key& key : worker_keys())  // are no mistakes beside --attach
-            reading.sources.origins.erase("pool." + reading.draft.pools.front().config.name + '.' +
-                                          std::string(key.name));
     List items;
     for (const std::string& url : urls) items.push_back({.value = url});
     read_pool_flag(reading, "attach", "--attach", {.value = std::move(items)});
@@ -84,10 +70,12 @@ void read_count(Reading& reading, const std::string& key, const std::string& fla
 
 /// Without a pool they are about nothing, and that there is none is said elsewhere.
 void read_pool_flags(Reading& reading, const Flags& flags) {
-    if (!flags.attach.empty() || flags.worker) forget_workers(reading);
+    if (!flags.attach.empty() || flags.worker || flags.model) forget_workers(reading, flags);
+    if (flags.model) read_pool_flag(reading, "model", "MODEL", {.value = *flags.model});
     if (!flags.attach.empty()) read_attach(reading, flags.attach);
     if (flags.worker) read_pool_flag(reading, "worker", "--worker", {.value = *flags.worker});
     if (reading.draft.pools.empty()) return;
+    if (flags.python) read_pool_flag(reading, "python", "--python", {.value = *flags.python});
     if (flags.gpus) read_pool_flag(reading, "gpus", "--gpus", gpus_of(*flags.gpus));
     read_count(reading, "gpus_per_lane", "--gpus-per-lane", flags.gpus_per_lane);
     read_count(reading, "lanes", "--lanes", flags.lanes);

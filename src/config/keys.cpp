@@ -63,10 +63,12 @@ std::span<const Section> sections() {
         Section{"pool.*.",
                 "The lanes that serve one model. There may be several pools; their names are\n"
                 "1 to 64 of a-z, 0-9, dot, underscore and hyphen, and don't begin with a dot.\n"
-                "Each has either workers that Turnpike starts, or workers to attach to.",
+                "Each has either a model, or HTTP workers that Turnpike starts, or workers to "
+                "attach to.",
                 pool_keys()},
         Section{"pool.*.", "The rest of a pool is for workers that Turnpike starts only.",
                 worker_keys()},
+        Section{"pool.*.", "And these are for pools with a model only.", native_keys()},
         Section{"pool.*.proof.",
                 "A request whose right answer is known, asked before a lane's first job, after\n"
                 "trouble and now and then: one of expect, expect_json, agree = true. Without this\n"

@@ -22,6 +22,8 @@ namespace turnpike {
 struct PoolDraft {
     PoolConfig config;
     std::optional<CancelPolicy> cancel;
+    std::optional<Pin> pin;
+    std::uint32_t batch = 0;  // 0: as the model says
     std::uint32_t proof_status = 200;
     bool has_proof = false;
     bool agree = false;

@@ -14,6 +14,7 @@ namespace turnpike {
 [[nodiscard]] std::span<const Key> crash_keys();
 [[nodiscard]] std::span<const Key> pool_keys();
 [[nodiscard]] std::span<const Key> worker_keys();  // that have no meaning for attached ones
+[[nodiscard]] std::span<const Key> native_keys();  // that have a meaning for models only
 [[nodiscard]] std::span<const Key> proof_keys();
 
 }  // namespace turnpike

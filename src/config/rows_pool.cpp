@@ -2,6 +2,7 @@
 #include <array>
 
 #include "config/blanks.h"
+#include "config/model.h"
 #include "config/places.h"
 #include "config/rows.h"
 #include "config/text.h"
@@ -40,7 +41,7 @@ Taken take_attach(Draft& draft, std::string_view text) {
     return {};
 }
 
-Taken take_model(Draft& draft, std::string_view text) {
+Taken take_model_name(Draft& draft, std::string_view text) {
     if (text.empty() || text.size() > model_length_max || has_control_characters(text))
         return std::unexpected("must be a model's name, of at most 256 bytes");
     draft.pool.config.models.emplace_back(text);
@@ -106,21 +107,32 @@ Taken take_worker(Draft& draft, std::string_view text) {
     return {};
 }
 
+Taken take_model(Draft& draft, std::string_view text) {
+    auto model = parse_model(text);
+    if (!model) return std::unexpected(std::move(model.error()));
+    draft.pool.config.worker.model = std::move(*model);
+    return {};
+}
+
 constexpr std::array pool{
+    Key{"model",
+        TextKey{take_model, R"("model.py", "model.py:Name" or a program; "" is none)", R"("")"},
+        "A model for Turnpike's own workers, one for each lane: a Python file, perhaps with the\n"
+        "name of a class in it, or a program. Its path is relative to the folder of this file."},
     Key{"worker",
         TextKey{take_worker, "for /bin/sh, with {port} or {socket}",
                 R"("uvicorn app:app --port {port}")"},
-        "The command that starts an HTTP server, once for each lane, in the folder of this file.\n"
+        "Instead of that: the command of an HTTP server, run for each lane in this file's folder.\n"
         "Filled in: {port} or {socket} (a Unix socket's path), {gpu}, {gpus}, {lane}. No default."},
     Key{"attach", ListKey{take_attach, lanes_max, "URLs", "[]"},
-        "Instead of that: workers that somebody else started, each a lane, such as\n"
+        "Or instead of both: workers that somebody else started, each a lane, such as\n"
         "[\"http://127.0.0.1:8001\", \"http://127.0.0.1:8002/prefix\"]."},
     Key{"default", FlagKey{of_config<&PoolConfig::is_default>},
         "Takes the jobs that name no pool. The only pool does so anyway."},
-    Key{"models", ListKey{take_model, list_max, "names", "[]"},
+    Key{"models", ListKey{take_model_name, list_max, "names", "[]"},
         "Jobs whose JSON field \"model\" says one of these go here."},
     Key{"slots", CountKey{of_settings<&PoolSettings::slots>, 1, slots_max},
-        "Jobs at once on a lane."},
+        "Jobs at once on a lane. Unsaid, a model says so itself."},
     Key{"aside",
         ListKey{take_aside, list_max, R"(rules such as "GET /docs", "GET /static/*")", "[]"},
         "Cheap requests: they go to any serving lane and take no slot."},
@@ -131,7 +143,7 @@ constexpr std::array pool{
     Key{"cancel", TextKey{take_cancel, R"("finish", "close" or "kill")", R"("finish")"},
         "A running job that nobody wants any more may finish, or its connection is closed, or its\n"
         "worker is killed (one slot, and Turnpike started it). Default: finish with one slot,\n"
-        "close with more."},
+        "close with more. A model is told (close, its default) and may go on or not."},
     Key{"cancel_grace", TimeKey{of_settings<&PoolSettings::cancel_grace>, 1ms, long_time},
         "How long a cancelled job may go on before its lane is given up."},
     Key{"retry", FlagKey{of_settings<&PoolSettings::retry>},

@@ -29,7 +29,7 @@ Taken take_pin(Draft& draft, std::string_view text) {
                               std::pair{std::string_view("none"), Pin::none}};
     for (const auto& [name, pin] : pins) {
         if (text != name) continue;
-        draft.pool.config.worker.pin = pin;
+        draft.pool.pin = pin;
         return {};
     }
     return std::unexpected(R"(must be "index", "uuid" or "none")");
@@ -66,7 +66,8 @@ constexpr std::array worker{
         "Lanes in all: several may share a GPU. 0 is as many as the GPUs make, or four on the "
         "CPU."},
     Key{"pin", TextKey{take_pin, R"("index", "uuid" or "none")", R"("index")"},
-        "How CUDA_VISIBLE_DEVICES names a worker's GPUs; \"none\" leaves it alone."},
+        "How CUDA_VISIBLE_DEVICES names a worker's GPUs; \"none\" leaves it alone. Default for a\n"
+        "model: \"uuid\"."},
     Key{"env", TableKey{take_env, env_max, R"(variables such as { HF_HOME = "/data/hf" })", "{}"},
         "Further environment of the workers, beside that of `up`."},
     Key{"load_timeout", TimeKey{of_settings<&PoolSettings::load_timeout>, 100ms, long_time},

@@ -5,19 +5,11 @@
 #include <utility>
 
 #include "config/reading.h"
-#include "config/rows.h"
 #include "config/text.h"
+#include "config/worker_checks.h"
 
 namespace turnpike {
 namespace {
-
-std::string path_of(const PoolDraft& pool, std::string_view key) {
-    return "pool." + pool.config.name + "." + std::string(key);
-}
-
-std::string path_of(const PoolDraft& pool, std::string_view key, std::size_t item) {
-    return path_of(pool, key) + '[' + std::to_string(item) + ']';
-}
 
 /// Two amounts of which the first must not be above the second.
 template <class Amount>
@@ -48,31 +40,9 @@ void check_sizes(Reading& reading) {
 void check_there_are_pools(Reading& reading) {
     if (!reading.draft.pools.empty() || !reading.is_sound("pool")) return;
     reading.wrong(reading.sources.file.empty() ? "--worker" : "pool",
-                  "there is no pool: start workers with --worker 'uvicorn app:app --port {port}', "
-                  "or name some that run with --attach http://127.0.0.1:8001, or write a "
-                  "[pool.NAME] into a config file");
-}
-
-/// Each pool either starts its workers or attaches to some.
-void check_workers(Reading& reading, const PoolDraft& pool) {
-    const bool attaches = !pool.config.attach.empty();
-    const std::string path = "pool." + pool.config.name;
-    const bool are_sound = reading.is_sound(path) && reading.is_sound(path_of(pool, "worker")) &&
-                           reading.is_sound(path_of(pool, "attach"));
-    if (pool.config.is_started() && attaches)
-        reading.wrong(path_of(pool, "worker"),
-                      "a pool has either workers that Turnpike starts (worker) or workers that "
-                      "somebody else started (attach), not both");
-    else if (!pool.config.is_started() && !attaches && are_sound)
-        reading.wrong(
-            path, R"(has no workers: say worker = "uvicorn app:app --port {port}", or attach = )"
-                  R"(["http://127.0.0.1:8001"])");
-    if (pool.config.is_started() || !attaches) return;
-    for (const Key& key : worker_keys())
-        if (const std::string at = path_of(pool, key.name); reading.is_said(at))
-            reading.wrong(at,
-                          "has no meaning for attached workers: Turnpike neither starts nor ends "
-                          "them");
+                  "there is no pool: serve a model with `turnpike up model.py`, or start HTTP "
+                  "workers with --worker 'uvicorn app:app --port {port}', or name some that run "
+                  "with --attach http://127.0.0.1:8001, or write a [pool.NAME] into a config file");
 }
 
 /// Things that only one pool may have, and only once.
@@ -128,9 +98,10 @@ void check_pool(Reading& reading, const PoolDraft& pool) {
     if (pool.cancel == CancelPolicy::kill && !pool.config.attach.empty())
         reading.wrong(path_of(pool, "cancel"),
                       R"(attached workers can't be killed: use "finish" or "close")");
-    else if (pool.cancel == CancelPolicy::kill && settings.slots > 1)
-        reading.wrong(path_of(pool, "cancel"),
-                      R"("kill" needs slots = 1: the other jobs aboard would die too)");
+    else if (pool.cancel == CancelPolicy::kill && (settings.slots > 1 || pool.batch > 1))
+        reading.wrong(
+            path_of(pool, "cancel"),
+            R"("kill" needs slots = 1 and no batch: the other jobs aboard would die too)");
     check_order<Duration>(reading,
                           {path_of(pool, "restart_delay_min"), settings.restart_delay_min,
                            path_of(pool, "restart_delay_max"), settings.restart_delay_max});
@@ -166,8 +137,25 @@ ProofConfig settled_proof(PoolDraft& pool) {
     return proof;
 }
 
-PoolConfig settled_pool(PoolDraft pool, const PoolSettings& queue) {
+/// What a model may say itself, if nobody else does.
+void settle_native(const Reading& reading, PoolDraft& pool) {
+    PoolSettings& settings = pool.config.settings;
+    const bool says_slots = reading.is_said(path_of(pool, "slots"));
+    pool.config.worker.slots_said = static_cast<std::uint16_t>(says_slots ? settings.slots : 0);
+    pool.config.worker.batch_said = static_cast<std::uint16_t>(pool.batch);
+    settings.batch = std::max(pool.batch, 1U);
+}
+
+CancelPolicy default_cancel(const PoolConfig& pool) {
+    const bool may_finish = !pool.is_native() && pool.settings.slots == 1;
+    return may_finish ? CancelPolicy::finish : CancelPolicy::close;
+}
+
+PoolConfig settled_pool(const Reading& reading, PoolDraft& pool) {
+    const PoolSettings& queue = reading.draft.queue;
     pool.config.proof = settled_proof(pool);
+    if (pool.config.is_native()) settle_native(reading, pool);
+    pool.config.worker.pin = pool.pin.value_or(pool.config.is_native() ? Pin::uuid : Pin::index);
     PoolSettings& settings = pool.config.settings;
     const bool is_started = pool.config.is_started();
     if (!is_started) settings.lanes = static_cast<std::uint32_t>(pool.config.attach.size());
@@ -175,8 +163,7 @@ PoolConfig settled_pool(PoolDraft pool, const PoolSettings& queue) {
     settings.queue_jobs_max = queue.queue_jobs_max;
     settings.queue_wait_max = queue.queue_wait_max;
     settings.age_step = queue.age_step;
-    settings.cancel =
-        pool.cancel.value_or(settings.slots == 1 ? CancelPolicy::finish : CancelPolicy::close);
+    settings.cancel = pool.cancel.value_or(default_cancel(pool.config));
     if (pool.has_proof) settings.proof = pool.agree ? ProofKind::agree : ProofKind::fixed;
     return std::move(pool.config);
 }
@@ -198,9 +185,8 @@ ConfigOrMistakes settled(Reading reading) {
         return std::unexpected(std::move(reading.mistakes));
     }
     Config config = std::move(reading.draft.config);
+    for (PoolDraft& pool : reading.draft.pools) config.pools.push_back(settled_pool(reading, pool));
     config.sources = std::move(reading.sources);
-    for (PoolDraft& pool : reading.draft.pools)
-        config.pools.push_back(settled_pool(std::move(pool), reading.draft.queue));
     return config;
 }
 

@@ -112,16 +112,17 @@ void body_completed(State& s, const BodyCompleted& event) {
 }
 
 Duration expected_wait(const State& s, const Pool& pool) {
+    if (pool.open_lanes != 0) return Duration::zero();
+    std::uint64_t all = 0;
     std::uint64_t serving = 0;
     for (std::uint32_t i = 0; i < pool.settings.lanes; ++i) {
         const Lane& lane = s.lanes[pool.first_lane + i];
-        if (lane.current != nullptr && lane.current->is_serving()) serving += pool.settings.slots;
+        all += lane::slots(s, lane);
+        if (lane.current != nullptr && lane.current->is_serving()) serving += lane::slots(s, lane);
     }
-    if (serving == 0) serving = std::uint64_t{pool.settings.slots} * pool.settings.lanes;
-    if (pool.open_lanes != 0) return Duration::zero();
     const auto ahead = static_cast<std::int64_t>(pool.queued + 1);
     const Duration slot_time = std::min<Duration>(pool.pace.slot_time(), 1h);
-    return slot_time * ahead / static_cast<std::int64_t>(serving);
+    return slot_time * ahead / static_cast<std::int64_t>(serving > 0 ? serving : all);
 }
 
 Duration retry_after(const State& s, const Pool& pool) {

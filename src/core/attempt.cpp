@@ -118,8 +118,7 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
 
 void send_next(State& s, Lane& lane) {
     Worker& worker = *lane.current;
-    const Pool& pool = s.pool_of(lane);
-    const std::size_t most = worker.on_probation ? 1 : pool.settings.batch;
+    const std::size_t most = worker.on_probation ? 1 : worker.batch;
     s.batch.clear();
     while (s.batch.size() < most) {
         Job* job = next_for(s, lane);

@@ -22,11 +22,24 @@ void fail(State& s, Job& job, EndReason reason) {
     job::end(s, job, reason);
 }
 
+/// Whether no lane of the pool carries more than one job at once: its workers say so, also the one
+/// that is dying; where there is none, the pool does.
+bool rides_are_lone(State& s, const Pool& pool) {
+    bool are_lone = true;
+    s.each_lane(pool, [&](const Lane& lane) {
+        for (const Worker* worker : {lane.current, lane.other})
+            are_lone = are_lone && (worker == nullptr || worker->takes_one_job());
+        if (lane.current == nullptr && lane.other == nullptr)
+            are_lone = are_lone && pool.settings.slots * pool.settings.batch == 1;
+    });
+    return are_lone;
+}
+
 void retry(State& s, Job& job, Death death) {
     Pool& pool = s.pool_of(job);
     if (death == Death::lone && ++job.lone_deaths >= lone_deaths_max)
         return fail(s, job, EndReason::poison);
-    if ((death == Death::lone || death == Death::shared) && !pool.rides_are_lone())
+    if ((death == Death::lone || death == Death::shared) && !rides_are_lone(s, pool))
         job.alone = true;
     job.retried = true;
     --pool.running;

@@ -39,7 +39,7 @@ struct Router {
     void operator()(const CancelAsked& e) const { end_job(s, e.job, EndReason::cancel_asked); }
     void operator()(const WorkerStarted& e) const { worker::started(s, e.worker); }
     void operator()(const LoadProgressed& e) const { worker::load_progressed(s, e.worker); }
-    void operator()(const WorkerReady& e) const { worker::ready(s, e.worker); }
+    void operator()(const WorkerReady& e) const { worker::ready(s, e); }
     void operator()(const WorkerExited& e) const { worker::exited(s, e.worker); }
     void operator()(const WorkerGone& e) const { worker::gone(s, e.worker, e.memory); }
     void operator()(const WorkerMisbehaved& e) const { worker::misbehaved(s, e.worker); }

@@ -100,7 +100,8 @@ struct LoadProgressed {
     void fields(auto&& f) const { f("worker", worker); }
 };
 
-/// Loaded. Not yet proved.
+/// Loaded. Not yet proved. What it says of itself counts from now on, within `slots_max` and
+/// `batch_max`; with the cancel policy `kill` a worker takes one job, whatever it says.
 struct WorkerReady {
     WorkerId worker;
     std::uint32_t slots = 0;   // what it takes at once; 0: as its pool says
@@ -147,7 +148,8 @@ struct AnswerBegun {
     void fields(auto&& f) const { f("worker", worker), f("attempt", attempt); }
 };
 
-/// More of the answer came: renews job_timeout. The shell sends it now and then, not for each byte.
+/// More of the answer came, or word of its progress, also before AnswerBegun: renews job_timeout.
+/// The shell sends it now and then, not for each byte.
 struct AnswerMoved {
     WorkerId worker;
     AttemptId attempt;

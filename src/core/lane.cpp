@@ -80,12 +80,16 @@ std::uint32_t asides(const Lane& lane) {
     return count;
 }
 
+std::uint32_t slots(const State& s, const Lane& lane) {
+    return lane.current != nullptr ? lane.current->slots() : s.pool_of(lane).settings.slots;
+}
+
 std::uint32_t slots_free(const State& s, const Lane& lane) {
     std::uint32_t taken = 0;
     if (lane.current != nullptr) taken += lane.current->slots_taken();
     if (lane.other != nullptr) taken += lane.other->slots_taken();
-    const std::uint32_t slots = s.pool_of(lane).settings.slots;
-    return slots > taken ? slots - taken : 0;
+    const std::uint32_t all = slots(s, lane);
+    return all > taken ? all - taken : 0;
 }
 
 void retire(State& s, Worker& worker, Reason why) {

@@ -62,6 +62,8 @@ namespace lane {
 /// Everything that is aboard either worker.
 [[nodiscard]] std::uint32_t aboard(const Lane& lane);
 [[nodiscard]] std::uint32_t asides(const Lane& lane);
+/// Those of its current worker; without one, what the pool says.
+[[nodiscard]] std::uint32_t slots(const State& s, const Lane& lane);
 [[nodiscard]] std::uint32_t slots_free(const State& s, const Lane& lane);
 
 void turn_on(State& s, Lane& lane);

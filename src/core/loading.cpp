@@ -60,9 +60,8 @@ void start(State& s, Lane& lane, Role role, Generation generation) {
     worker.role = role;
     worker.timer = {.kind = TimerKind::worker, .owner = worker.id.value};
     worker.probe_timer = {.kind = TimerKind::probe, .owner = worker.id.value};
-    worker.slot_loads.assign(pool.settings.slots, 0);
-    for (std::uint32_t slot = pool.settings.slots; slot > 0; --slot)
-        worker.slots_idle.push_back(slot - 1);
+    worker.has_proof = pool.has_proof();
+    worker::make_room(worker, pool.settings.slots, pool.settings.batch);
     if (needs_turn(s, lane)) ++s.loading;
     (role == Role::current ? lane.current : lane.other) = &worker;
     if (role == Role::current) ++lane.starts;

@@ -62,10 +62,10 @@ struct Pool {
     WorkerId periodic_proof;  // one lane of a pool at a time
     bool proofs_unsettled = false;
     bool majority_missing = false;
+    bool latest_has_example = false;  // so said the worker that became ready last
 
     bool touched = false;
 
-    [[nodiscard]] bool rides_are_lone() const { return settings.slots * settings.batch == 1; }
     [[nodiscard]] bool has_proof() const { return settings.proof != ProofKind::none; }
 };
 

@@ -109,9 +109,9 @@ void ended(State& s, const ProofEnded& event) {
 
 void asked(State& s, PoolId id) {
     Pool* pool = s.find_pool(id);
-    if (pool == nullptr || !pool->has_proof()) return;
+    if (pool == nullptr) return;
     s.each_lane(*pool, [&](Lane& lane) {
-        if (lane.current != nullptr) lane.current->proof_due = s.now;
+        if (lane.current != nullptr && lane.current->has_proof) lane.current->proof_due = s.now;
     });
     pool->proofs_unsettled = true;
     s.touch(*pool);
@@ -133,8 +133,7 @@ void schedule(State& s, Pool& pool) {
 }
 
 void forget(State& s, const Worker& worker) {
-    Pool& pool = s.pool_of(worker);
-    if (pool.has_proof()) pool.proofs_unsettled = true;
+    if (worker.has_proof) s.pool_of(worker).proofs_unsettled = true;
 }
 
 }  // namespace turnpike::proof

@@ -18,6 +18,7 @@ inline constexpr std::uint32_t crash_limit_max = 16;
 
 struct PoolSettings {
     std::uint32_t lanes = 1;
+    // What a worker takes that says nothing of it in WorkerReady:
     std::uint32_t slots = 1;  // jobs (or batches) at once on a lane
     std::uint32_t batch = 1;  // jobs that may share a slot
     Ownership ownership = Ownership::owned;

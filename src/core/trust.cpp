@@ -35,7 +35,7 @@ void distrust(State& s, Worker& worker) {
     const bool relapsed = worker.on_probation;
     worker.on_probation = true;
     worker.distrusted_at = s.now;
-    if (relapsed || !s.pool_of(worker).has_proof()) return rest(s, worker);
+    if (relapsed || !worker.has_proof) return rest(s, worker);
     worker::hold(s, worker, Hold::prove, Reason::failing_jobs);
 }
 
@@ -55,7 +55,7 @@ void failed(State& s, Worker& worker, Instant sent) {
 
 /// Whatever else is held against it, and whatever clears that: it proves itself first.
 void require_proof(State& s, Worker& worker) {
-    if (!s.pool_of(worker).has_proof()) return;
+    if (!worker.has_proof) return;
     worker::hold(s, worker, Hold::prove, Reason::proof_due);
     if (worker.hold == Hold::prove) worker.why = Reason::proof_due;
 }

@@ -26,7 +26,9 @@ LaneView view_of(const State& s, const Lane& lane) {
     }
     if (lane.current != nullptr) view.generation = lane.current->generation;
     view.asides = lane::asides(lane);
+    view.slots = lane::slots(s, lane);
     view.slots_free = lane::slots_free(s, lane);
+    view.batch = lane.current != nullptr ? lane.current->batch : pool.settings.batch;
     view.takes_jobs = ((pool.open_lanes >> lane.number_in_pool) & 1U) != 0;
     view.reserved = pool.lone_ride.lane == lane.id;
     view.finished = lane.finished;
@@ -48,6 +50,18 @@ Instant oldest_since(const State& s, const Pool& pool, Instant now) {
     return oldest;
 }
 
+/// Whether its lanes prove themselves. While none is loaded: as it was last.
+bool has_proof(const State& s, const Pool& pool) {
+    bool is_loaded = false;
+    for (std::uint32_t i = 0; i < pool.settings.lanes; ++i) {
+        const Worker* worker = s.lanes[pool.first_lane + i].current;
+        if (worker == nullptr || !worker->is_loaded()) continue;
+        if (worker->has_proof) return true;
+        is_loaded = true;
+    }
+    return pool.has_proof() || (!is_loaded && pool.latest_has_example);
+}
+
 PoolView view_of(const State& s, const Pool& pool, Instant now) {
     return {.pool = pool.id,
             .arriving = pool.arriving,
@@ -58,6 +72,7 @@ PoolView view_of(const State& s, const Pool& pool, Instant now) {
             .usual_run = pool.pace.usual(),
             .good = pool.good,
             .reloading = pool.reload.generation,
+            .has_proof = has_proof(s, pool),
             .majority_missing = pool.majority_missing,
             .counts = pool.counts};
 }

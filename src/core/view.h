@@ -40,7 +40,9 @@ struct LaneView {
     Generation generation;     // of `current`
     std::uint32_t aboard = 0;  // attempts on both workers, asides not counted
     std::uint32_t asides = 0;
+    std::uint32_t slots = 1;  // of its current worker; without one: as the pool says
     std::uint32_t slots_free = 0;
+    std::uint32_t batch = 1;  // likewise
     bool takes_jobs = false;  // would take a job of the queue now
     bool reserved = false;    // kept for a job that must ride alone
     std::uint64_t finished = 0;
@@ -57,8 +59,9 @@ struct PoolView {
     Duration oldest_wait = Duration::zero();
     Duration expected_wait = Duration::zero();  // of a job that came now
     Duration usual_run = Duration::zero();
-    Generation good;       // what every start uses
-    Generation reloading;  // none: no reload
+    Generation good;         // what every start uses
+    Generation reloading;    // none: no reload
+    bool has_proof = false;  // of the pool, or by an example of its workers
     bool majority_missing = false;
     Counts counts;
 };

@@ -152,7 +152,7 @@ enum class Memory : std::uint8_t { freed, held };
 enum class CancelPolicy : std::uint8_t {
     finish,  // let it run to its end, drop the answer
     close,   // tell the worker: a cancel frame, or closing the connection
-    kill,    // end the worker; only with slots = batch = 1
+    kill,    // end the worker; it takes one job at once, whatever it says
 };
 
 enum class ProofKind : std::uint8_t {

@@ -1,6 +1,9 @@
 #include "core/worker.h"
 
+#include <algorithm>
+
 #include "core/blame.h"
+#include "core/event.h"
 #include "core/health.h"
 #include "core/placement.h"
 #include "core/proof.h"
@@ -44,6 +47,19 @@ void kill(State& s, Worker& worker) {
     s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.kill_patience));
 }
 
+/// What it says of itself counts; where it says nothing, what its pool says.
+void take_its_word(State& s, Worker& worker, const WorkerReady& said) {
+    Pool& pool = s.pool_of(worker);
+    pool.latest_has_example = said.has_example;
+    worker.has_proof = pool.has_proof() || said.has_example;
+    if (pool.settings.cancel == CancelPolicy::kill) return;  // one job: it dies without neighbours
+    const auto bounded = [](std::uint32_t word, std::uint32_t unsaid, std::uint32_t max) {
+        return word == 0 ? unsaid : std::min(word, max);
+    };
+    make_room(worker, bounded(said.slots, pool.settings.slots, slots_max),
+              bounded(said.batch, pool.settings.batch, batch_max));
+}
+
 /// stop_grace, or kill_patience, is over.
 void stop_takes_long(State& s, Worker& worker) {
     if (!worker.killed) return kill(s, worker);
@@ -65,11 +81,19 @@ void load_progressed(State& s, WorkerId id) {
     if (worker != nullptr && is_loading(*worker)) wait_for_load(s, *worker);
 }
 
-void ready(State& s, WorkerId id) {
-    Worker* worker = s.workers.find(id);
+void make_room(Worker& worker, std::uint32_t slots, std::uint32_t batch) {
+    worker.batch = batch;
+    worker.slot_loads.assign(slots, 0);
+    worker.slots_idle.clear();
+    for (std::uint32_t slot = slots; slot > 0; --slot) worker.slots_idle.push_back(slot - 1);
+}
+
+void ready(State& s, const WorkerReady& event) {
+    Worker* worker = s.workers.find(event.worker);
     if (worker == nullptr || !is_loading(*worker)) return;
     s.timers.disarm(worker->timer);
-    if (!s.pool_of(*worker).has_proof()) return serve(s, *worker);
+    take_its_word(s, *worker, event);
+    if (!worker->has_proof) return serve(s, *worker);
     set_state(s, *worker, WorkerState::serving);
     hold(s, *worker, Hold::prove, Reason::proof_due);
 }
@@ -142,7 +166,7 @@ void lift_hold(State& s, Worker& worker) {
     if (worker.overdue > 0) hold(s, worker, Hold::retire, Reason::job_stuck);
     if (worker.is_doubted) hold(s, worker, Hold::probe, Reason::link_doubted);
     if (worker.rests_until > s.now) hold(s, worker, Hold::rest, Reason::failing_jobs);
-    if (s.pool_of(worker).has_proof()) hold(s, worker, Hold::prove, Reason::proof_due);
+    if (worker.has_proof) hold(s, worker, Hold::prove, Reason::proof_due);
 }
 
 bool was_ordered(Reason why) {

@@ -20,6 +20,7 @@
 namespace turnpike {
 
 struct State;
+struct WorkerReady;
 
 enum class WorkerState : std::uint8_t { starting, loading, proving, serving, stopping };
 
@@ -59,7 +60,8 @@ struct Worker {
     std::uint32_t overdue = 0;
     std::vector<std::uint32_t> slot_loads;  // attempts in each slot
     std::vector<std::uint32_t> slots_idle;
-    Timer timer;  // of its state
+    std::uint32_t batch = 1;  // jobs that may share a slot
+    Timer timer;              // of its state
     Instant serving_since = never;
     bool killed = false;
     bool undead = false;  // survived kill_patience
@@ -73,6 +75,7 @@ struct Worker {
     bool is_doubted = false;    // a link broke, and no probe was answered since
 
     // proof
+    bool has_proof = false;   // its pool has one, or it brought an example
     std::uint32_t proof = 0;  // number of the latest
     Instant proof_due = never;
     std::optional<std::uint32_t> vote;
@@ -87,21 +90,31 @@ struct Worker {
     [[nodiscard]] std::uint32_t jobs_aboard() const {
         return static_cast<std::uint32_t>(aboard.size()) - asides;
     }
+    [[nodiscard]] std::uint32_t slots() const {
+        return static_cast<std::uint32_t>(slot_loads.size());
+    }
     [[nodiscard]] std::uint32_t slots_taken() const {
         return static_cast<std::uint32_t>(slot_loads.size() - slots_idle.size());
     }
+    [[nodiscard]] bool takes_one_job() const { return slots() == 1 && batch == 1; }
     [[nodiscard]] bool is_serving() const { return state == WorkerState::serving; }
+    [[nodiscard]] bool is_loaded() const {
+        return state == WorkerState::proving || state == WorkerState::serving;
+    }
 };
 
 namespace worker {
 
 void started(State& s, WorkerId id);
 void load_progressed(State& s, WorkerId id);
-void ready(State& s, WorkerId id);
+void ready(State& s, const WorkerReady& event);
 void exited(State& s, WorkerId id);
 void gone(State& s, WorkerId id, Memory memory);
 void misbehaved(State& s, WorkerId id);
 void time_is_up(State& s, Worker& worker);
+
+/// What it takes at once. Nothing is aboard yet.
+void make_room(Worker& worker, std::uint32_t slots, std::uint32_t batch);
 
 /// Loaded and, where there is a proof, proved.
 void serve(State& s, Worker& worker);
@@ -112,8 +125,8 @@ void hold(State& s, Worker& worker, Hold hold, Reason why);
 /// Back to work at once.
 void release_hold(State& s, Worker& worker);
 
-/// What held it is over: on to whatever else holds it (a stuck job, a doubt, a rest), then to the
-/// proof if the pool has one, then to work.
+/// What held it is over: on to whatever else holds it (a stuck job, a doubt, a rest), then to its
+/// proof if it has one, then to work.
 void lift_hold(State& s, Worker& worker);
 
 /// Ends it: what is aboard is lost (blame decides what becomes of it), its lane hears of it.

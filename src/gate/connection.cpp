@@ -297,6 +297,7 @@ void Connection::admitted(JobId job) {
     gate_.claim(job, *this);
     exchange_ = gate_.around_.exchanges.open(job);
     exchange_->answer.set_reader(this);
+    exchange_->name.assign(record_.id.view());
     exchange_->method.assign(http::name_of(head.method));
     exchange_->target.assign(arrival_.target);
     append_forwarded_fields(

@@ -109,11 +109,16 @@ private:
     void answer_problem(const Objection& objection, Duration retry_after = Duration::zero(),
                         std::string_view allow = {});
     void note_problem(const Objection& objection);
+    [[nodiscard]] Objection objection_to_end() const;
+    [[nodiscard]] std::string detail_of(const Objection& objection) const;
     void answer_job();
     void begin_writing();
     void write();
-    enum class Next : std::uint8_t { bytes, later, finished };
+    enum class Next : std::uint8_t { bytes, later, finished, broken };
     Next fill();
+    void break_stream();
+    [[nodiscard]] bool can_tell_of_break() const;
+    Next fill_end_of_broken();
     bool flush();
     void wait_to_write();
     void answered();
@@ -162,6 +167,9 @@ private:
     ReplyFraming framing_ = ReplyFraming::none;
     bool is_job_answer_ = false;
     bool is_last_chunk_out_ = false;
+    bool is_breaking_ = false;  // the answer stops here: no last chunk, only…
+    bool owes_event_ = false;   // …an event that says so
+    bool ends_event_ = true;    // nothing is out, or the end of an event is the latest of it
     bool is_writing_ = false;
     bool is_blocked_ = false;
     std::uint64_t written_ = 0;  // bytes since the last look at its rate

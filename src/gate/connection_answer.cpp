@@ -44,7 +44,7 @@ void Connection::ended(const EndJob& end) {
     record_.run = has_run ? now - sent_at_ : Duration::zero();
     if (has_left_) return close();
     if (state_ == State::answering) {  // a flowing answer: the rest of it, or the end of it
-        if (exchange_->answer.state() != AnswerState::complete) return cut();
+        if (exchange_->answer.state() != AnswerState::complete) return break_stream();
         if (!is_blocked_) write();
         return;
     }
@@ -54,9 +54,7 @@ void Connection::ended(const EndJob& end) {
          end.reason == EndReason::model_failed)) {
         answer_job();
     } else {
-        answer_problem(objection_
-                           ? *std::exchange(objection_, {})
-                           : gate_.objection_to(arrival_.pool, end.reason, exchange_->trouble),
+        answer_problem(objection_ ? *std::exchange(objection_, {}) : objection_to_end(),
                        end.retry_after);
     }
     go_on();
@@ -107,14 +105,29 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
     begin_writing();
 }
 
+/// Of a job that ended without a whole answer.
+Objection Connection::objection_to_end() const {
+    const bool is_near = peer_.door == Door::unix_socket || is_loopback_host(peer_.address);
+    return gate_.objection_to(arrival_.pool, record_.reason,
+                              {.words = exchange_->trouble, .is_reader_near = is_near});
+}
+
 /// For the log: what the client is told.
 void Connection::note_problem(const Objection& objection) {
     record_.status = status_of(objection.problem);
+    record_.detail.assign(detail_of(objection));
+}
+
+std::string Connection::detail_of(const Objection& objection) const {
     std::string detail(slug_of(objection.problem));
     if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
-    if (exchange_ != nullptr && !exchange_->last_words.empty())
+    if (exchange_ == nullptr) return detail;
+    if (has_ended_ && is_of_the_model(record_.reason) && objection.detail.empty() &&
+        !exchange_->trouble.empty())
+        detail.append(not_shown_mark).append(exchange_->trouble);
+    if (!exchange_->last_words.empty())
         detail.append(last_output_mark).append(exchange_->last_words);
-    record_.detail.assign(detail);
+    return detail;
 }
 
 /// A worker's answer: all of it, or as much as there is so far.
@@ -127,6 +140,7 @@ void Connection::answer_job() {
     framing_ = append_answer_head(out_, head, manner_, marks());
     is_job_answer_ = true;
     is_last_chunk_out_ = false;
+    ends_event_ = true;
     begin_writing();
 }
 
@@ -160,6 +174,7 @@ void Connection::write() {
     is_writing_ = false;
     if (state_ != State::answering) return;
     if (next == Next::finished) return answered();
+    if (next == Next::broken) return cut();
     if (next == Next::later) read();  // or look for a departure, if the buffer is full
 }
 
@@ -172,17 +187,54 @@ Connection::Next Connection::fill() {
         const std::string_view piece = front.substr(0, chunk_max);
         http::append_chunk_head(out_, piece.size());
         out_.append(piece).append("\r\n");
+        ends_event_ = piece.ends_with("\n\n") || piece.ends_with("\r\n\r\n");
         record_.bytes_out = record_.bytes_out + Bytes{piece.size()};
         answer.consume(gate_.around_.store, piece.size());
         return Next::bytes;
     }
     if (out_sent_ < out_.size() || !front.empty()) return Next::bytes;
-    if (!answer.is_drained()) return Next::later;  // or broken: then the job ends, and it is cut
+    if (is_breaking_) return fill_end_of_broken();
+    if (!answer.is_drained()) {  // or broken: then the job ends, and it is cut
+        answer.want(gate_.around_.store);
+        return Next::later;
+    }
     if (framing_ == ReplyFraming::chunked && !std::exchange(is_last_chunk_out_, true)) {
         out_.append(http::last_chunk);
         return Next::bytes;
     }
     return has_ended_ ? Next::finished : Next::later;
+}
+
+/// The job ended in the middle of its answer. Whoever reads events is told, after all that came.
+void Connection::break_stream() {
+    record_.detail.assign(detail_of(objection_to_end()));
+    if (!can_tell_of_break()) return cut();
+    is_breaking_ = owes_event_ = true;
+    if (exchange_->answer.state() != AnswerState::broken)
+        exchange_->answer.abandon();  // its worker may go on for long
+    if (!is_blocked_) write();
+}
+
+bool Connection::can_tell_of_break() const {
+    const bool has_open_end =
+        framing_ == ReplyFraming::chunked || framing_ == ReplyFraming::until_close;
+    return is_job_answer_ && has_open_end && is_event_stream(exchange_->answer.head()) &&
+           gate_.around_.config.pools[arrival_.pool.value].is_native();
+}
+
+Connection::Next Connection::fill_end_of_broken() {
+    if (!exchange_->answer.is_read_out()) return Next::later;
+    if (!std::exchange(owes_event_, false)) return Next::broken;
+    const bool is_chunked = framing_ == ReplyFraming::chunked;
+    const Objection objection = objection_to_end();
+    std::string event(is_chunked && ends_event_ ? "" : "\n\n");
+    append_error_event(
+        event,
+        {.problem = objection.problem, .detail = objection.detail, .job = record_.id.view()});
+    if (is_chunked) http::append_chunk_head(out_, event.size());
+    out_.append(event);
+    if (is_chunked) out_.append("\r\n");
+    return Next::bytes;
 }
 
 /// Writes some of it. False: the socket is full, or the client is gone.

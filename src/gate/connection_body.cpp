@@ -35,7 +35,7 @@ bool Connection::take_body() {
     if (!step.data.empty()) {
         if (model_ != nullptr) model_->take(step.data);
         const Body::Taken taken =
-            exchange_->body.append(gate_.around_.store, step.data,
+            exchange_->body.append(gate_.store_for(arrival_.pool), step.data,
                                    [self = shared_from_this()](int e) { self->body_stored(e); });
         if (taken == Body::Taken::wait) {
             state_ = State::storing;
@@ -69,8 +69,8 @@ void Connection::body_stored(int error) {
 /// All of it came. What is not on disk yet and should be goes there first.
 void Connection::complete_body() {
     gate_.wait_for(*this, Wait::nothing);
-    const Body::Taken taken =
-        exchange_->body.complete(gate_.around_.store, [self = shared_from_this()](int error) {
+    const Body::Taken taken = exchange_->body.complete(
+        gate_.store_for(arrival_.pool), [self = shared_from_this()](int error) {
             if (self->state_ != State::storing) return;
             if (error == 0) return self->queue_job();
             self->state_ = State::body;

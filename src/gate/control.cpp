@@ -39,6 +39,7 @@ std::expected<LaneId, Objection> lane_of(const OwnRequest& request) {
 
 struct PoolFound {
     PoolId pool;
+    bool has_proof = false;
     std::vector<LaneId> lanes;
 };
 
@@ -48,7 +49,8 @@ std::expected<PoolFound, Objection> pool_of(const OwnRequest& request) {
     if (found == pools.end()) return refuse(Problem::no_pool, pools_there_are(pools));
     const View view = view_of(request);
     if (view.shutting_down) return refuse(Problem::shutting_down);
-    PoolFound pool{PoolId{static_cast<std::uint64_t>(found - pools.begin())}, {}};
+    const auto number = static_cast<std::size_t>(found - pools.begin());
+    PoolFound pool{.pool = PoolId{number}, .has_proof = view.pools[number].has_proof, .lanes = {}};
     for (const LaneView& lane : view.lanes)
         if (lane.pool == pool.pool) pool.lanes.push_back(lane.lane);
     return pool;
@@ -115,8 +117,7 @@ OwnAnswered restart_pool(const OwnRequest& request) {
 OwnAnswered prove_pool(const OwnRequest& request) {
     const auto pool = pool_of(request);
     if (!pool) return Refused(pool.error());
-    if (request.sights.config.pools[pool->pool.value].settings.proof == ProofKind::none)
-        return refuse(Problem::no_proof);
+    if (!pool->has_proof) return refuse(Problem::no_proof);
     request.sights.order(ProveAsked{pool->pool});
     return asked_of_pool(request, *pool, "prove");
 }

@@ -18,10 +18,21 @@ constexpr Duration closing_max = 2s;  // for a client to read our last word
 
 std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
 
+/// What went wrong is for everybody to read.
+bool is_of_the_client_or_the_worker(EndReason reason) {
+    return reason == EndReason::bad_input || reason == EndReason::worker_died ||
+           reason == EndReason::poison || reason == EndReason::stream_broken;
+}
+
 }  // namespace
 
 Gate::Gate(Surroundings surroundings, const Address& bound)
     : around_(std::move(surroundings)),
+      memory_{.disk = around_.store.disk,
+              .folder = {},
+              .memory_max = around_.store.memory_max,
+              .step = around_.store.step,
+              .answer_max = around_.store.answer_max},
       access_(around_.config.gate, bound),
       reception_(around_.config.pools),
       names_(around_.secret),
@@ -166,9 +177,12 @@ void Gate::log_end(const JobRecord& record) {
     around_.log.push(record);
 }
 
-Objection Gate::objection_to(PoolId pool, EndReason reason, std::string_view trouble) const {
+Objection Gate::objection_to(PoolId pool, EndReason reason, const Mishap& mishap) const {
     Objection objection{problem_of(reason), {}};
-    if (reason == EndReason::worker_died || reason == EndReason::poison) objection.detail = trouble;
+    const bool shows_words =
+        mishap.is_reader_near || around_.config.pools[pool.value].errors == ErrorsShown::full;
+    if (is_of_the_client_or_the_worker(reason) || (is_of_the_model(reason) && shows_words))
+        objection.detail = mishap.words;
     if (reason != EndReason::no_lane) return objection;
     for (const LaneView& lane : around_.engine.view(around_.clock.now()).lanes)
         if (lane.pool == pool)

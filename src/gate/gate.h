@@ -89,10 +89,15 @@ private:
     }
     /// Why a job of this pool has no answer, with what a client should know of it.
     [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason,
-                                         std::string_view trouble = {}) const;
+                                         const Mishap& mishap = {}) const;
+    /// Where the body of a job for this pool goes.
+    [[nodiscard]] const Store& store_for(PoolId pool) const {
+        return around_.config.pools[pool.value].is_native() ? memory_ : around_.store;
+    }
     std::string_view date();
 
     Surroundings around_;
+    const Store memory_;  // as the other, for bodies that native workers get as they are
     AccessControl access_;
     Reception reception_;
     JobNames names_;

@@ -1,8 +1,11 @@
 #include "gate/pages.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "gate/model_page.h"
 
 namespace turnpike {
 
@@ -16,8 +19,8 @@ bool is_ready(const View& view, PoolId pool) {
     return false;
 }
 
-std::string_view proof_state(const PoolConfig& pool, const PoolView& view, bool ready) {
-    if (pool.settings.proof == ProofKind::none) return "none";
+std::string_view proof_state(const PoolView& view, bool ready) {
+    if (!view.has_proof) return "none";
     if (view.majority_missing) return "no majority";
     return ready ? "passed" : "pending";
 }
@@ -48,6 +51,7 @@ void append_usual(JsonWriter& json, const PoolView& pool) {
 
 /// What its lanes run.
 std::string model_of(const PoolConfig& pool, const Caller& caller) {
+    if (pool.is_native()) return model_name(pool.worker.model, caller);
     if (pool.is_started()) return caller.is_admin ? pool.worker.command : "started by Turnpike";
     return fmt::format("attached: {} worker{}", pool.attach.size(),
                        pool.attach.size() == 1 ? "" : "s");
@@ -66,9 +70,11 @@ void append_pool(JsonWriter& json, const Seen& seen, const PoolView& pool) {
     json.open_object();
     json.member("pool", config.name);
     json.member("model", model_of(config, caller));
+    if (config.is_native())
+        json.text_or_null("python", caller.is_admin ? config.worker.python : "");
     json.member("ready", ready);
     json.member("generation", pool.good.value);
-    json.member("proof", proof_state(config, pool, ready));
+    json.member("proof", proof_state(pool, ready));
     json.member("arriving", pool.arriving);
     json.member("queued", pool.queued);
     json.member("running", pool.running);
@@ -116,33 +122,32 @@ void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
     json.close_object();
 }
 
-/// In milliseconds: a thousand times as many seconds.
-void append_start(JsonWriter& json, const StartTimes& start) {
+/// In milliseconds: a thousand times as many seconds. Models are imported, HTTP servers listen.
+void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& pool) {
     const auto part = [&](std::string_view name, const std::optional<Duration>& time) {
         append_count(json, name, time ? std::optional(*time * 1000) : std::nullopt);
     };
     json.open_object();
     part("spawn_ms", start.spawn);
-    part("listen_ms", start.listen);
+    if (pool.is_native())
+        part("import_ms", start.import);
+    else
+        part("listen_ms", start.listen);
     part("load_ms", start.load);
     part("proof_ms", start.proof);
     json.close_object();
 }
 
-bool comes_up(LaneState state) {
-    return state == LaneState::starting || state == LaneState::loading ||
-           state == LaneState::proving;
-}
-
-/// What is known of its worker. Its output is for admins: nobody knows what it prints.
 /// "exit code 1: what it printed": the output of workers is for admins.
 std::string_view without_output(std::string_view trouble) {
     return trouble.substr(0, trouble.find(": "));
 }
 
+/// What is known of its worker. Its output is for admins: nobody knows what it prints.
 void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
                    const Caller& caller) {
     const LaneFacts& facts = sights.lanes[lane.lane.value];
+    const PoolConfig& pool = sights.config.pools[lane.pool.value];
     json.text_or_null("worker", facts.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
@@ -152,10 +157,11 @@ void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
                                                     : without_output(facts.trouble));
     json.text_or_null(
         "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
-    json.key("start"), append_start(json, facts.start);
+    json.key("start"), append_start(json, facts.start, pool);
     const bool is_starting = comes_up(lane.state) && facts.started_at != never;
     append_count(json, "starting_s",
                  is_starting ? std::optional(sights.clock.now() - facts.started_at) : std::nullopt);
+    if (pool.is_native()) append_native(json, facts, lane.state, caller);
 }
 
 void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, const Caller& caller,
@@ -170,7 +176,9 @@ void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, c
     json.member("state", name_of(lane.state));
     json.key("generation");
     lane.current.is_none() ? json.value(nullptr) : json.value(lane.generation.value);
-    json.member("slots", pool.settings.slots);
+    json.member("slots", lane.slots);
+    json.member("batch", lane.batch);
+    json.member("batch", lane.batch);
     json.member("aboard", lane.aboard);
     json.key("jobs"), json.raw("[" + jobs + "]");
     json.member("finished", lane.finished);
@@ -202,8 +210,8 @@ bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record
 
 void append_ended(JsonWriter& json, JobRecord record, const Caller& caller) {
     const std::string_view detail = record.detail.view();
-    if (!caller.is_admin)
-        record.detail.assign(std::string(detail.substr(0, detail.find(last_output_mark))));
+    const std::size_t end = std::min(detail.find(last_output_mark), detail.find(not_shown_mark));
+    if (!caller.is_admin) record.detail.assign(std::string(detail.substr(0, end)));
     std::string line;
     append_json_line(line, record);
     line.pop_back();  // its newline

@@ -42,9 +42,9 @@ constexpr std::array rows{
         "Send less, or raise gate.body_max."},
     Row{Problem::too_slow, 408, "too-slow", "The request came too slowly.",
         "Send it again over a better connection; gate.body_rate_min and gate.head_timeout decide."},
-    Row{Problem::no_room_on_disk, 507, "no-room-on-disk",
-        "The body could not be stored in gate.spool.",
-        "Make room there, or send a smaller body (up to 1 MiB stays in memory)."},
+    Row{Problem::no_room_on_disk, 507, "no-room-on-disk", "The body could not be stored.",
+        "Make room in gate.spool (for native workers: in memory), or send a smaller body (up to 1 "
+        "MiB stays in memory)."},
     Row{Problem::no_key, 401, "no-key", "An API key is needed.",
         "Send Authorization: Bearer KEY; make one with: turnpike key new NAME"},
     Row{Problem::wrong_key, 401, "wrong-key", "The API key is not known.",
@@ -91,6 +91,8 @@ constexpr std::array rows{
         "The time that Turnpike-Timeout allowed is over.", "Allow more time, or send less work."},
     Row{Problem::ran_too_long, 504, "ran-too-long", "The job ran longer than job_timeout.",
         "Raise job_timeout of the pool, or send less work."},
+    Row{Problem::bad_input, 400, "bad-input", "The model can't take this input.",
+        "Correct the input; the detail is what the model says of it."},
     Row{Problem::model_failed, 500, "model-failed", "The model failed.",
         "Look at the worker's log."},
     Row{Problem::out_of_memory, 500, "out-of-memory", "The GPU ran out of memory.",
@@ -100,7 +102,7 @@ constexpr std::array rows{
     Row{Problem::no_stacks, 409, "no-stacks", "The lane's stacks can't be shown.",
         "GET /-/status, or turnpike status, says how the lane is."},
     Row{Problem::no_proof, 409, "no-proof", "The pool has no proof.",
-        "Configure one: [pool.NAME.proof]"},
+        "Configure one: [pool.NAME.proof], or give the model an example"},
     Row{Problem::cancelled, 409, "cancelled", "The job was cancelled.",
         "Send it again if it is still wanted."},
 };
@@ -127,8 +129,8 @@ std::string_view slug_of(Problem problem) { return row_of(problem).slug; }
 
 Problem problem_of(EndReason reason) {
     switch (reason) {
+        case EndReason::bad_input: return Problem::bad_input;
         case EndReason::answered:
-        case EndReason::bad_input:
         case EndReason::model_failed: return Problem::model_failed;
         case EndReason::non_finite: return Problem::non_finite;
         case EndReason::out_of_memory: return Problem::out_of_memory;
@@ -150,6 +152,11 @@ Problem problem_of(EndReason reason) {
         case EndReason::cancel_asked: return Problem::cancelled;
     }
     return Problem::model_failed;
+}
+
+bool is_of_the_model(EndReason reason) {
+    return reason == EndReason::model_failed || reason == EndReason::non_finite ||
+           reason == EndReason::out_of_memory;
 }
 
 void append_problem(std::string& out, const ProblemText& text) {

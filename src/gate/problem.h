@@ -47,6 +47,7 @@ enum class Problem : std::uint8_t {
     poison,                // 502
     deadline_passed,       // 504
     ran_too_long,          // 504
+    bad_input,             // 400: the model says so, and why
     model_failed,          // 500
     out_of_memory,         // 500
     non_finite,            // 500
@@ -61,6 +62,15 @@ std::string_view slug_of(Problem);
 
 /// The problem of a job that ended without an answer of its own.
 Problem problem_of(EndReason reason);
+
+/// How a job's latest attempt broke, and who would read of it.
+struct Mishap {
+    std::string_view words;
+    bool is_reader_near = false;  // on this machine
+};
+
+/// Whether the model's own code failed: nobody knows what its words tell.
+bool is_of_the_model(EndReason reason);
 
 struct ProblemText {
     Problem problem = Problem::malformed;

@@ -6,6 +6,7 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include "http/fields.h"
 #include "http/write.h"
 
 namespace turnpike {
@@ -120,6 +121,28 @@ void append_preflight_reply(std::string& out, std::string_view method, std::stri
     http::append_field(extra, "Access-Control-Max-Age", "600");
     append_own_reply(out, {.status = 204, .content_type = {}, .body = {}, .extra_fields = extra},
                      manner);
+}
+
+bool is_event_stream(const AnswerHead& answer) {
+    std::string_view rest = answer.fields;
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find("\r\n"));
+        rest.remove_prefix(std::min(line.size() + 2, rest.size()));
+        const std::size_t colon = std::min(line.find(':'), line.size());
+        if (!http::is_named(line.substr(0, colon), "content-type")) continue;
+        std::string_view type = line.substr(std::min(colon + 1, line.size()));
+        type = type.substr(0, type.find(';'));
+        type.remove_prefix(std::min(type.find_first_not_of(" \t"), type.size()));
+        return http::is_named(type.substr(0, type.find_last_not_of(" \t") + 1),
+                              "text/event-stream");
+    }
+    return false;
+}
+
+void append_error_event(std::string& out, const ProblemText& text) {
+    out.append("event: error\ndata: ");
+    append_problem(out, text);  // one line
+    out.append("\n");
 }
 
 }  // namespace turnpike

@@ -57,6 +57,12 @@ struct ProblemReply {
 
 void append_problem_reply(std::string& out, const ProblemReply& reply, const ReplyManner& manner);
 
+/// Whether it says that it is server-sent events.
+bool is_event_stream(const AnswerHead& answer);
+
+/// The last event of a stream that breaks.
+void append_error_event(std::string& out, const ProblemText& text);
+
 /// The answer to a CORS preflight of an allowed origin.
 void append_preflight_reply(std::string& out, std::string_view method, std::string_view fields,
                             const ReplyManner& manner);

@@ -28,6 +28,7 @@ namespace turnpike {
 namespace {
 
 constexpr int control = 3;
+constexpr int link_place = 4;
 constexpr int look_every_ms = 10;   // while killing
 constexpr int stuck_look_ms = 500;  // at what survives that
 constexpr int quick_rounds = 4;     // of killing children, before a look at all
@@ -58,13 +59,14 @@ void limit_open_files(std::uint64_t files) {
 }
 
 /// In the child. Comes back only if the worker can't be run.
-Failure become_worker(const GuardOrders& orders, pid_t guard) {
+Failure become_worker(const GuardOrders& orders, int link, pid_t guard) {
     if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::session, errno};
     if (::getppid() != guard) ::_exit(1);                    // it died before the signal was set
     if (!orders.cgroup.empty()) join_cgroup(orders.cgroup);  // better than nothing, never needed
     if (!orders.folder.empty() && ::chdir(orders.folder.c_str()) != 0) return {Step::folder, errno};
     reset_signals();
     limit_open_files(orders.open_files);
+    if (link >= 0 && ::dup2(link, link_descriptor) < 0) return {Step::session, errno};
     ::execl("/bin/sh", "sh", "-c", without_shell(orders.command).c_str(), nullptr);
     return {Step::exec, errno};
 }
@@ -102,6 +104,7 @@ private:
 
     GuardOrders orders_;
     UniqueFd signals_;
+    UniqueFd link_;     // the worker's end, until it runs
     pid_t worker_ = 0;  // 0: it has ended
     bool has_gate_ = true;
     bool is_killing_ = false;
@@ -119,6 +122,7 @@ void Guard::prepare() {
         std::signal(number, SIG_IGN);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::fcntl(control, F_SETFD, FD_CLOEXEC);
+    if (::fcntl(link_place, F_SETFD, FD_CLOEXEC) == 0) link_ = UniqueFd(link_place);
     sigset_t child{};
     ::sigemptyset(&child);
     ::sigaddset(&child, SIGCHLD);
@@ -134,12 +138,13 @@ void Guard::start_worker() {
     UniqueFd tells(ends[1]);
     worker_ = has_pipe ? ::fork() : -1;
     if (worker_ == 0) {
-        const Failure failure = become_worker(orders_, guard);
+        const Failure failure = become_worker(orders_, link_.get(), guard);
         std::ignore = ::write(tells.get(), &failure, sizeof failure);
         ::_exit(127);
     }
     Failure failure{.error = errno};
     tells.reset();
+    link_.reset();  // so that its end shows when the worker has gone
     const bool failed = worker_ < 0 || ::read(hears.get(), &failure, sizeof failure) > 0;
     const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), output);

@@ -66,8 +66,11 @@ struct GuardReport {
     std::array<char, 16> name{};
 };
 
-/// The guard's life. Descriptors: 0 is empty input, 1 and 2 the worker's output, 3 the control socket.
-/// Gives the exit code.
+/// What the worker's own socket is there, where it has one.
+inline constexpr int link_descriptor = 3;
+
+/// The guard's life. Descriptors: 0 is empty input, 1 and 2 the worker's output, 3 the control socket;
+/// 4, if it is there, becomes the worker's link. Gives the exit code.
 int run_guard(std::span<char* const> arguments);
 
 }  // namespace turnpike

@@ -32,9 +32,9 @@ std::optional<Pair> make_pipe() {
     return Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-std::optional<Pair> make_socket() {
+std::optional<Pair> make_sockets(int type) {
     int ends[2] = {-1, -1};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
+    if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
     return Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -53,19 +53,22 @@ std::string_view words_for(GuardReport::Step step) {
 Guarded::Guarded(asio::io_context& loop, Children& children, GuardedUser user)
     : children_(children), user_(std::move(user)), control_(loop) {}
 
-std::expected<Guarded::Output, std::string> Guarded::start(
-    const GuardOrders& orders, const std::vector<std::string>& environment) {
+std::expected<Guarded::Ends, std::string> Guarded::start(
+    const GuardOrders& orders, const std::vector<std::string>& environment, Link link) {
     auto out = make_pipe();
     auto err = make_pipe();
-    auto control = make_socket();
+    auto control = make_sockets(SOCK_SEQPACKET);
+    auto channel = link == Link::socket ? make_sockets(SOCK_STREAM) : Pair{};
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (!out || !err || !control || !nothing)
+    if (!out || !err || !control || !channel || !nothing)
         return std::unexpected(std::string("no pipe could be made: ") + std::strerror(errno));
+    std::vector descriptors{nothing.get(), out->theirs.get(), err->theirs.get(),
+                            control->theirs.get()};
+    if (link == Link::socket) descriptors.push_back(channel->theirs.get());
     const auto pid = spawn({.program = "/proc/self/exe",
                             .arguments = arguments_of(orders),
                             .environment = environment,
-                            .descriptors = {nothing.get(), out->theirs.get(), err->theirs.get(),
-                                            control->theirs.get()}});
+                            .descriptors = std::move(descriptors)});
     if (!pid)
         return std::unexpected(std::string("its guard can't be started: ") +
                                std::strerror(pid.error()));
@@ -76,7 +79,7 @@ std::expected<Guarded::Output, std::string> Guarded::start(
         self->guard_ended();
     });
     listen();
-    return Output{std::move(out->ours), std::move(err->ours)};
+    return Ends{std::move(out->ours), std::move(err->ours), std::move(channel->ours)};
 }
 
 void Guarded::ask(GuardRequest request) {

@@ -36,12 +36,15 @@ class Guarded : public std::enable_shared_from_this<Guarded> {
 public:
     Guarded(boost::asio::io_context& loop, Children& children, GuardedUser user);
 
-    /// The output pipes of the worker, if it could be started; else why not.
-    struct Output {
-        UniqueFd out, err;
+    /// What we hold of the worker, if it could be started: its output pipes, and a socket whose other end
+    /// is its link_descriptor, if it shall have one. Else why not.
+    struct Ends {
+        UniqueFd out, err, link;
     };
-    [[nodiscard]] std::expected<Output, std::string> start(
-        const GuardOrders& orders, const std::vector<std::string>& environment);
+    enum class Link : std::uint8_t { none, socket };
+    [[nodiscard]] std::expected<Ends, std::string> start(
+        const GuardOrders& orders, const std::vector<std::string>& environment,
+        Link link = Link::none);
 
     void terminate() { ask(GuardRequest::terminate); }
     void kill();

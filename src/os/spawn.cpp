@@ -77,6 +77,12 @@ std::vector<std::string> own_environment() {
     return entries;
 }
 
+std::string value_of(const std::vector<std::string>& environment, std::string_view name) {
+    for (const std::string& entry : environment)
+        if (is_named(entry, name)) return entry.substr(name.size() + 1);
+    return {};
+}
+
 bool has_variable(const std::vector<std::string>& environment, std::string_view name) {
     return std::ranges::any_of(environment,
                                [&](const std::string& entry) { return is_named(entry, name); });

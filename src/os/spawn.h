@@ -27,6 +27,9 @@ struct SpawnSpec {
 /// Puts "NAME=value" in place of what NAME was.
 void set_variable(std::vector<std::string>& environment, std::string_view name,
                   std::string_view value);
+/// Empty: there is none.
+[[nodiscard]] std::string value_of(const std::vector<std::string>& environment,
+                                   std::string_view name);
 [[nodiscard]] bool has_variable(const std::vector<std::string>& environment, std::string_view name);
 
 }  // namespace turnpike

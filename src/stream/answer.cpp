@@ -18,15 +18,18 @@ constexpr std::size_t kept_memory_max = 16 * 1024;
 struct Answer::Ring {
     Answer* owner = nullptr;
     SpoolFile file;
+    std::uint64_t capacity = 0;
     std::uint64_t read = 0;     // both only grow; the place in the file is modulo its capacity
     std::uint64_t written = 0;  // what is surely there
     std::uint64_t writing = 0;  // bytes on their way there
+    bool is_adopted = false;
     bool is_reading = false;
     bool has_failed = false;  // no more writes
 };
 
 AnswerHead& Answer::start(AnswerWriter* writer) {
-    CHECK(ring_ == nullptr);  // an answer that left memory was flowing, and is never repeated
+    CHECK(ring_ == nullptr || ring_->is_adopted);  // what was spooled was flowing: never repeated
+    detach();
     state_ = AnswerState::none;
     writer_ = writer;
     writer_waits_ = false;
@@ -66,6 +69,16 @@ void Answer::append_to_front(std::string_view bytes) {
         front_read_ = 0;
     }
     front_.append(bytes);
+}
+
+void Answer::adopt(UniqueFd file, std::uint64_t size) {
+    CHECK(waiting() == 0 && ring_ == nullptr);
+    if (is_abandoned_ || size == 0) return;
+    ring_ = std::make_shared<Ring>();
+    ring_->owner = this;
+    ring_->file = SpoolFile(std::move(file));
+    ring_->capacity = ring_->written = size;
+    ring_->is_adopted = true;
 }
 
 void Answer::complete() {
@@ -109,6 +122,10 @@ void Answer::consume(const Store& store, std::size_t size) {
     tell_writer(store);
 }
 
+void Answer::want(const Store& store) {
+    if (ring_ != nullptr && ring_->is_adopted) pump(store);
+}
+
 std::uint64_t Answer::on_disk() const {
     return ring_ == nullptr ? 0 : ring_->written - ring_->read + ring_->writing;
 }
@@ -119,7 +136,11 @@ std::uint64_t Answer::waiting() const {
 
 /// Moves bytes towards the reader: from the back to the disk, from there (or past it) to the front.
 void Answer::pump(const Store& store) {
-    if (ring_ == nullptr) ring_ = std::make_shared<Ring>(), ring_->owner = this;
+    if (ring_ == nullptr) {
+        ring_ = std::make_shared<Ring>();
+        ring_->owner = this;
+        ring_->capacity = store.answer_max;
+    }
     if (front().empty() && !ring_->is_reading) {
         if (ring_->written > ring_->read) {
             read_front(store);
@@ -133,7 +154,7 @@ void Answer::pump(const Store& store) {
 }
 
 void Answer::write_back(const Store& store) {
-    const std::uint64_t capacity = store.answer_max;
+    const std::uint64_t capacity = ring_->capacity;
     const std::uint64_t place = ring_->written % capacity;
     const std::uint64_t free = capacity - (ring_->written - ring_->read);
     const std::uint64_t size = std::min({std::uint64_t{back_.size()}, free, capacity - place});
@@ -166,7 +187,7 @@ void Answer::written(const Store& store, const std::string& bytes, int error) {
 }
 
 void Answer::read_front(const Store& store) {
-    const std::uint64_t capacity = store.answer_max;
+    const std::uint64_t capacity = ring_->capacity;
     const std::uint64_t place = ring_->read % capacity;
     const std::uint64_t size = std::min(
         {ring_->written - ring_->read, capacity - place, static_cast<std::uint64_t>(store.step)});

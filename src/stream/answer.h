@@ -6,7 +6,8 @@
 //
 //   writer ─▶ back (memory) ─▶ ring (disk) ─▶ front (memory) ─▶ reader
 //
-// As long as nothing is on disk, the writer appends to the front directly.
+// As long as nothing is on disk, the writer appends to the front directly. A whole body that a
+// native worker passes in a file takes the place of the ring's.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +70,8 @@ public:
     void flow();
     Room append(const Store& store, std::string_view bytes);
     /// The whole body is in this file (a sealed memfd, `size` bytes from offset 0), and nothing was
-    /// appended. Read as the reader takes it, also when the writer is long gone. complete() follows.
+    /// appended. Read as the reader takes it, also when the writer is long gone. Between hold() or
+    /// flow() and complete(), which follows.
     void adopt(UniqueFd file, std::uint64_t size);
     void complete();
     void break_off();
@@ -87,9 +89,13 @@ public:
         return std::string_view(front_).substr(front_read_);
     }
     void consume(const Store& store, std::size_t size);
+    /// The reader wants more than there is in front: looks for it in the file of an adopted body.
+    void want(const Store& store);
+    /// All that came so far was read.
+    [[nodiscard]] bool is_read_out() const { return waiting() == 0; }
     /// Complete, and all of it was read.
     [[nodiscard]] bool is_drained() const {
-        return state_ == AnswerState::complete && waiting() == 0;
+        return state_ == AnswerState::complete && is_read_out();
     }
 
     /// As new. Keeps a little memory.

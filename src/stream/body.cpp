@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/give_back.h"
@@ -12,7 +13,36 @@ namespace {
 
 constexpr std::size_t kept_memory_max = 16 * 1024;
 
+using Made = std::pair<int, std::shared_ptr<SpoolFile>>;
+
+/// On the helper thread, since sealing looks at every page.
+Made sealed(std::shared_ptr<SpoolFile> file, std::uint64_t size, std::size_t step) {
+    if (file->seal() == 0) return {0, std::move(file)};
+    auto copy = std::make_shared<SpoolFile>();  // it is on disk
+    const int error = file->copy_sealed(*copy, size, step);
+    return {error, std::move(copy)};
+}
+
+Made sealed(const std::string& bytes) {
+    auto copy = std::make_shared<SpoolFile>();
+    int error = copy->write({}, bytes.data(), bytes.size(), 0);
+    if (error == 0) error = copy->seal();
+    return {error, std::move(copy)};
+}
+
 }  // namespace
+
+/// Lives as long as the helper thread works for it, also when the body is gone.
+struct Body::Seal {
+    std::shared_ptr<SpoolFile> file;  // none: not there yet
+    std::vector<Sealed> waiting;      // for the one that is being made
+
+    void made(Made result) {
+        if (result.first == 0) file = std::move(result.second);
+        for (Sealed& then : std::exchange(waiting, {}))
+            then(file == nullptr ? -1 : file->descriptor(), result.first);
+    }
+};
 
 Body::Taken Body::append(const Store& store, std::string_view bytes, Done resume) {
     size_ += bytes.size();
@@ -58,10 +88,26 @@ std::function<std::string()> Body::reader(std::size_t max) const {
     };
 }
 
+void Body::seal(const Store& store, Sealed then) {
+    CHECK(file_ == nullptr || memory_.empty());
+    if (seal_ == nullptr) seal_ = std::make_shared<Seal>();
+    if (seal_->file != nullptr) return then(seal_->file->descriptor(), 0);
+    seal_->waiting.push_back(std::move(then));
+    if (seal_->waiting.size() > 1) return;
+    auto tell = [seal = seal_](Made made) { seal->made(std::move(made)); };
+    if (file_ == nullptr)
+        store.disk.run([bytes = memory_] { return sealed(bytes); }, std::move(tell));
+    else
+        store.disk.run(
+            [file = file_, size = size_, step = store.step] { return sealed(file, size, step); },
+            std::move(tell));
+}
+
 void Body::clear() {
     empty_and_keep(memory_, kept_memory_max);
     size_ = written_ = 0;
     file_ = nullptr;
+    seal_ = nullptr;
 }
 
 }  // namespace turnpike

@@ -1,7 +1,8 @@
 // The body of a request on its way in: up to memory_max bytes in memory, more in a spool file. It is
 // complete before its job is queued, so that it can be sent again and a slow upload holds no lane.
 //
-//   arriving ──append──▶ in memory ──too large──▶ on disk      then read(), as often as needed
+//   arriving ──append──▶ in memory ──too large──▶ spooled      then read() or seal(), as often as
+//                                                              needed
 #pragma once
 
 #include <cstddef>
@@ -42,9 +43,11 @@ public:
     void read(const Store& store, std::uint64_t offset, std::shared_ptr<std::string> into,
               Done then) const;
 
-    /// A sealed memfd with all of it, for a native worker: the very file where the body was spooled to
-    /// memory, else a copy (made on the helper thread, once). -1 and an errno: there is no memory. The
-    /// body keeps it. `then` runs at once or later, also if the body is dropped meanwhile.
+    /// A sealed memfd with all of it, for a native worker: the very file where the body was spooled
+    /// to memory, else a copy (made on the helper thread, once). -1 and an errno: there is no memory;
+    /// it may be asked for again. The body must be complete, and keeps the file; who wants it longer
+    /// than the body lives (or than `then` runs) duplicates it. `then` runs at once or later, also if
+    /// the body is dropped meanwhile.
     using Sealed = std::move_only_function<void(int file, int error)>;
     void seal(const Store& store, Sealed then);
 
@@ -56,12 +59,15 @@ public:
     void clear();
 
 private:
+    struct Seal;
+
     void flush(const Store& store, Done resume);
 
     std::string memory_;
     std::uint64_t size_ = 0;
     std::uint64_t written_ = 0;  // of size_, on disk
     std::shared_ptr<SpoolFile> file_;
+    std::shared_ptr<Seal> seal_;  // none: nobody asked for it
 };
 
 }  // namespace turnpike

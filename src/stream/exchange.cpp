@@ -14,10 +14,12 @@ std::size_t place_of(JobId job) { return static_cast<std::uint32_t>(job.value); 
 
 void clean(Exchange& exchange) {
     exchange.job = {};
-    for (std::string* text : {&exchange.target, &exchange.fields})
+    exchange.generation = {};
+    exchange.name.clear();
+    for (std::string* text : {&exchange.target, &exchange.fields, &exchange.trouble,
+                              &exchange.last_words, &exchange.progress.text, &exchange.stacks})
         empty_and_keep(*text, kept_text_max);
-    exchange.trouble.clear();
-    exchange.last_words.clear();
+    exchange.progress.permille.reset();
     exchange.body.clear();
     exchange.answer.clear();
 }

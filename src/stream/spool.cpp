@@ -1,8 +1,10 @@
 #include "stream/spool.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -12,6 +14,7 @@ namespace {
 
 /// -1 and errno if it can't be.
 int make_unnamed(const std::string& folder) {
+    if (folder.empty()) return ::memfd_create("turnpike-body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
     std::string path = folder + "/turnpike-spool-XXXXXX";  // a file system without O_TMPFILE
@@ -47,6 +50,21 @@ int SpoolFile::read(char* bytes, std::size_t size, std::uint64_t offset) {
         offset += static_cast<std::uint64_t>(done);
     }
     return 0;
+}
+
+int SpoolFile::seal() {
+    constexpr int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+    return ::fcntl(file_.get(), F_ADD_SEALS, all) == 0 ? 0 : errno;
+}
+
+int SpoolFile::copy_sealed(SpoolFile& copy, std::uint64_t size, std::size_t step) {
+    std::string piece;
+    for (std::uint64_t offset = 0; offset < size; offset += piece.size()) {
+        piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(step, size - offset)));
+        if (const int error = read(piece.data(), piece.size(), offset)) return error;
+        if (const int error = copy.write({}, piece.data(), piece.size(), offset)) return error;
+    }
+    return copy.seal();
 }
 
 }  // namespace turnpike

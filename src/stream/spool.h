@@ -1,11 +1,13 @@
-// Spool files: room on disk for bodies and answers that are too large for memory. A file has no
-// name, so it is gone with whoever holds it, also after kill -9.
+// Spool files: room for bodies and answers that are too large for our own memory, on disk or (for
+// native lanes) in a memfd. A file has no name, so it is gone with whoever holds it, also after
+// kill -9.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "os/background.h"
 #include "os/file.h"
@@ -24,10 +26,19 @@ struct Store {
 /// A file that may not be there yet. Blocking: call it on the helper thread only.
 class SpoolFile {
 public:
-    /// All of it or an errno; makes the file in `folder` first, if need be.
+    SpoolFile() = default;
+    explicit SpoolFile(UniqueFd file) : file_(std::move(file)) {}
+
+    /// All of it or an errno; makes the file in `folder` (empty: in memory) first, if need be.
     [[nodiscard]] int write(const std::string& folder, const char* bytes, std::size_t size,
                             std::uint64_t offset);
     [[nodiscard]] int read(char* bytes, std::size_t size, std::uint64_t offset);
+
+    /// Nothing changes it any more, whoever has it. 0 or an errno; EINVAL: it is not in memory.
+    [[nodiscard]] int seal();
+    /// Makes `copy` a sealed one in memory, `step` bytes at a time.
+    [[nodiscard]] int copy_sealed(SpoolFile& copy, std::uint64_t size, std::size_t step);
+    [[nodiscard]] int descriptor() const { return file_.get(); }
 
 private:
     UniqueFd file_;

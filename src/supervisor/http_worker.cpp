@@ -19,12 +19,6 @@ constexpr Duration knock_every = 250ms;  // until the health path answers
 constexpr Duration link_idle_max = 1s;   // then it is closed
 constexpr Duration idle_check_every = 500ms;
 
-struct Judgement {
-    ProofVerdict verdict = ProofVerdict::passed;
-    std::uint32_t group = 0;
-    std::string difference;
-};
-
 bool is_alive(const Fetch::Result& result) {
     return result.has_value() && result->status >= 200 && result->status < 500;
 }
@@ -237,15 +231,9 @@ void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
                          post_.pool.proof.status));
         return end_proof({worker_, number, ProofVerdict::failed});
     }
-    const bool agrees = post_.pool.settings.proof == ProofKind::agree;
     around_.background.run(
-        [rule = &post_.pool.proof, groups = post_.groups, agrees,
-         answer = std::move(result->body)] {
-            if (agrees)
-                return Judgement{ProofVerdict::grouped, groups->group_of(*rule, answer), {}};
-            if (is_same_answer(*rule, rule->expected, answer))
-                return Judgement{ProofVerdict::passed, 0, {}};
-            return Judgement{ProofVerdict::failed, 0, difference(*rule, rule->expected, answer)};
+        [pool = &post_.pool, groups = post_.groups, answer = std::move(result->body)] {
+            return judge_answer(*pool, *groups, answer);
         },
         [self = self(), number](const Judgement& judgement) {
             if (self->state_ != State::up) return;
@@ -263,7 +251,7 @@ void HttpWorker::end_proof(const ProofEnded& end) {
 
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
 
-std::vector<ExchangePtr> HttpWorker::aboard() const {
+std::vector<ExchangePtr> HttpWorker::exchanges_aboard() const {
     std::vector<ExchangePtr> exchanges;
     for (const auto& ride : rides_)
         if (ride->exchange() != nullptr) exchanges.push_back(ride->exchange());

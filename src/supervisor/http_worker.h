@@ -16,6 +16,7 @@
 #include "supervisor/lane_worker.h"
 #include "supervisor/proof_check.h"
 #include "supervisor/ride.h"
+#include "supervisor/worker_process.h"
 
 namespace turnpike {
 
@@ -53,18 +54,13 @@ protected:
     virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
     /// There was no whole answer to a proof.
     virtual void proof_broke(std::uint32_t number) = 0;
-    /// How it ended, for the jobs aboard.
-    struct Farewell {
-        std::string trouble;     // for their clients; empty: they know already
-        std::string last_words;  // for their records
-    };
     /// Nothing more is sent or heard. Each job aboard gets the farewell, and is forgotten.
     void close(const Farewell& farewell);
 
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] LaneFacts& facts() { return around_.lanes[lane_.value]; }
     [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }
-    [[nodiscard]] std::vector<ExchangePtr> aboard() const;
+    [[nodiscard]] std::vector<ExchangePtr> exchanges_aboard() const;
 
     WorkerSurroundings& around_;
     const WorkerId worker_;

@@ -192,6 +192,14 @@ std::vector<std::pair<std::string, std::string>> lane_environment(const PoolConf
     return result;
 }
 
+std::string native_command(const WorkerConfig& worker, const std::string& sdk) {
+    const ModelChoice& model = worker.model;
+    if (model.kind == ModelChoice::Kind::program) return "exec " + shell_word(model.path);
+    const std::string what = model.name.empty() ? model.path : model.path + ':' + model.name;
+    return fmt::format("exec {} {} {}", shell_word(worker.python),
+                       shell_word(sdk + "/turnpike_worker.py"), shell_word(what));
+}
+
 std::string filled_command(const std::string& command, const LanePlan& lane,
                            std::size_t lane_number, const Blanks& blanks) {
     const bool on_cpu = lane.gpus.empty();

@@ -46,6 +46,9 @@ struct Blanks {
     std::string socket;
 };
 
+/// The command that starts a native worker. `sdk`: the folder of the Python SDK.
+[[nodiscard]] std::string native_command(const WorkerConfig& worker, const std::string& sdk);
+
 /// The command with its {words} filled in: {port}, {socket} (quoted for the shell where it must be),
 /// {gpu} (the index of the first one, a MIG device's name; "cpu"), {gpus} ("0,1"; "cpu"), {lane}. Any
 /// other brace is left alone, "${port}" too.

@@ -30,6 +30,8 @@ struct WorkerSurroundings {
     Deliver deliver;
 };
 
+class WorkerProcess;
+
 class LaneWorker : public std::enable_shared_from_this<LaneWorker> {
 public:
     LaneWorker() = default;
@@ -46,6 +48,14 @@ public:
     virtual void stop(Reason why) = 0;
     /// Ends it, and all that it started.
     virtual void kill(Reason why) = 0;
+
+    /// Its process printed something.
+    virtual void printed() {}
+    /// Asks it what it is doing, for its lane's log and the record of this attempt (none: of no job).
+    /// False: it can't tell.
+    virtual bool ask_stacks(AttemptId) { return false; }
+    /// nullptr: it is not ours.
+    [[nodiscard]] virtual WorkerProcess* process() { return nullptr; }
 };
 
 }  // namespace turnpike

@@ -137,4 +137,12 @@ std::uint32_t AnswerGroups::group_of(const ProofConfig& rule, const std::string&
     return group;
 }
 
+Judgement judge_answer(const PoolConfig& pool, AnswerGroups& groups, const std::string& answer) {
+    const ProofConfig& rule = pool.proof;
+    if (pool.settings.proof == ProofKind::agree)
+        return {.verdict = ProofVerdict::grouped, .group = groups.group_of(rule, answer)};
+    if (is_same_answer(rule, rule.expected, answer)) return {};
+    return {.verdict = ProofVerdict::failed, .difference = difference(rule, rule.expected, answer)};
+}
+
 }  // namespace turnpike

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "core/words.h"
 
 namespace turnpike {
 
@@ -21,6 +22,13 @@ namespace turnpike {
 /// Why `expected` can't be used: not JSON where JSON is asked for. Nothing: it can.
 [[nodiscard]] std::optional<std::string> objection_to(const ProofConfig& rule);
 
+/// What an answer to a proof shows.
+struct Judgement {
+    ProofVerdict verdict = ProofVerdict::passed;
+    std::uint32_t group = 0;  // with `grouped`
+    std::string difference;   // with `failed`
+};
+
 /// The different answers that the lanes of one generation gave, in the order in which they came.
 class AnswerGroups {
 public:
@@ -32,5 +40,9 @@ public:
 private:
     std::vector<std::string> firsts_;
 };
+
+/// By the pool's own rule. Slow: for the helper thread, the only one that touches `groups`.
+[[nodiscard]] Judgement judge_answer(const PoolConfig& pool, AnswerGroups& groups,
+                                     const std::string& answer);
 
 }  // namespace turnpike

@@ -4,17 +4,13 @@
 
 #include "http/fields.h"
 #include "http/write.h"
+#include "supervisor/answer_fields.h"
 
 namespace turnpike {
 
 namespace {
 
 constexpr Duration moved_every = 250ms;  // how often a flowing answer renews job_timeout
-
-Verdict verdict_of(int status) {
-    if (status < 400) return Verdict::answered;
-    return status < 500 ? Verdict::bad_input : Verdict::model_failed;
-}
 
 void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& to) {
     to.status = from.status;
@@ -24,11 +20,7 @@ void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& t
     const bool may_tell_length = asked == http::Method::head || from.status == 304;
     for (const http::Field& field : from.fields) {
         const bool tells_length = may_tell_length && http::is_named(field.name, "content-length");
-        if (http::is_named(field.name, "date")) to.has_date = true;
-        if (http::is_named(field.name, "access-control-allow-origin")) to.allows_origins = true;
-        const bool is_ours = http::is_named_after(field.name, "turnpike-");
-        if (tells_length || (!http::is_hop_by_hop(field, from.fields) && !is_ours))
-            http::append_field(to.fields, field.name, field.value);
+        if (tells_length || !http::is_hop_by_hop(field, from.fields)) take_field(field, to);
     }
 }
 

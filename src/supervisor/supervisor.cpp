@@ -9,7 +9,9 @@
 #include "os/leftovers.h"
 #include "os/spawn.h"
 #include "supervisor/attached_worker.h"
+#include "supervisor/native_worker.h"
 #include "supervisor/stacks.h"
+#include "supervisor/started_worker.h"
 
 namespace turnpike {
 namespace {
@@ -38,19 +40,22 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
              .deliver = surroundings_.deliver}),
       process_table_(surroundings_.loop, "tp-look"),
       started_(site_.plan.size()),
-      premises_{.children = children_,
-                .gpus = gpus_,
-                .process_table = process_table_,
-                .machine = site_.machine,
-                .crashes = site_.config.crashes,
-                .folder = site_.folder,
-                .mark = site_.mark,
-                .environment = for_workers(site_.environment),
-                .cgroup_home = cgroup_home(),
-                .open_files = site_.open_files,
-                .random = site_.random,
-                .crashed = site_.crashed,
-                .processes_changed = [this] { write_processes(); }} {
+      premises_{
+          .children = children_,
+          .gpus = gpus_,
+          .process_table = process_table_,
+          .machine = site_.machine,
+          .crashes = site_.config.crashes,
+          .folder = site_.folder,
+          .mark = site_.mark,
+          .sdk = site_.sdk,
+          .environment = for_workers(site_.environment),
+          .cgroup_home = cgroup_home(),
+          .open_files = site_.open_files,
+          .random = site_.random,
+          .crashed = site_.crashed,
+          .processes_changed = [this] { write_processes(); },
+          .look_from_outside = [this](LaneId lane) { std::ignore = dump_by_tool(lane.value); }} {
     for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
         outputs_.emplace_back();
         if (!is_started(site_.plan[lane])) continue;
@@ -82,10 +87,13 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
     if (!is_started(plan))
         return std::make_shared<AttachedWorker>(surroundings_, action, pool, *plan.url,
                                                 std::move(groups));
-    auto worker = std::make_shared<StartedWorker>(
-        surroundings_, premises_, action,
-        StartedWorker::Lane{
-            .pool = pool, .plan = plan, .output = *outputs_[lane], .groups = std::move(groups)});
+    const StartedLane at{
+        .pool = pool, .plan = plan, .output = *outputs_[lane], .groups = std::move(groups)};
+    WorkerPtr worker;
+    if (pool.is_native())
+        worker = std::make_shared<NativeWorker>(surroundings_, premises_, action, at);
+    else
+        worker = std::make_shared<StartedWorker>(surroundings_, premises_, action, at);
     started_[lane] = worker;
     return worker;
 }
@@ -125,27 +133,41 @@ void Supervisor::carry_out(const ProveWorker& action) {
 }
 
 void Supervisor::note(const ReportSlowJob& report) {
-    for (std::size_t lane = 0; lane < started_.size(); ++lane)
-        if (const auto worker = started_[lane].lock(); worker && worker->id() == report.worker)
-            std::ignore = dump_stacks(LaneId{lane});
+    for (std::size_t lane = 0; lane < started_.size(); ++lane) {
+        const WorkerProcess* process = process_on(lane);
+        if (process == nullptr || process->id() != report.worker) continue;
+        if (!find(report.worker)->ask_stacks(report.attempt)) std::ignore = dump_by_tool(lane);
+    }
+}
+
+WorkerProcess* Supervisor::process_on(std::size_t lane) const {
+    const auto worker = lane < started_.size() ? started_[lane].lock() : nullptr;
+    return worker == nullptr ? nullptr : worker->process();
 }
 
 std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
-    const auto worker = lane.value < started_.size() ? started_[lane.value].lock() : nullptr;
-    if (worker == nullptr) return "its worker was not started by Turnpike";
-    if (worker->guard() == 0) return "its worker does not run now";
-    auto& [root, latest] = dumps_[lane.value];
+    const WorkerProcess* process = process_on(lane.value);
+    if (process == nullptr) return "its worker was not started by Turnpike";
+    if (process->guard() == 0) return "its worker does not run now";
+    LaneWorker* worker = find(process->id());
+    if (worker != nullptr && worker->ask_stacks({})) return std::nullopt;
+    return dump_by_tool(lane.value);
+}
+
+std::optional<std::string> Supervisor::dump_by_tool(std::size_t lane) {
+    const pid_t guard = process_on(lane)->guard();
+    auto& [root, latest] = dumps_[lane];
     if (latest != nullptr && !latest->is_gone()) {
-        if (root == worker->guard()) return "a dump is under way: see its log";
+        if (root == guard) return "a dump is under way: see its log";
         latest->kill();  // of a worker that has ended
     }
-    root = worker->guard();
+    root = guard;
     std::vector<std::string> environment = premises_.environment;
     set_variable(environment, run_variable, premises_.mark);
     auto dump = turnpike::dump_stacks({.loop = surroundings_.loop,
                                        .children = children_,
-                                       .output = *outputs_[lane.value],
-                                       .root = worker->guard(),
+                                       .output = *outputs_[lane],
+                                       .root = guard,
                                        .environment = std::move(environment)});
     if (!dump) return std::move(dump.error());
     latest = std::move(*dump);
@@ -183,11 +205,11 @@ std::shared_ptr<AnswerGroups> Supervisor::groups_of(std::size_t pool, Generation
 void Supervisor::write_processes() {
     KnownProcesses known;
     for (const Place& place : places_) {
-        const auto* worker = dynamic_cast<const StartedWorker*>(place.worker.get());
-        if (worker == nullptr) continue;
-        known.processes.insert(known.processes.end(), worker->known_processes().begin(),
-                               worker->known_processes().end());
-        if (!worker->group().empty()) known.groups.push_back(worker->group());
+        const WorkerProcess* process = place.worker == nullptr ? nullptr : place.worker->process();
+        if (process == nullptr) continue;
+        known.processes.insert(known.processes.end(), process->known_processes().begin(),
+                               process->known_processes().end());
+        if (!process->group().empty()) known.groups.push_back(process->group());
     }
     surroundings_.background.run(
         [folder = site_.folder, known = std::move(known)] {

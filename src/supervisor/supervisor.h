@@ -18,7 +18,7 @@
 #include "supervisor/lane_output.h"
 #include "supervisor/lane_plan.h"
 #include "supervisor/lane_worker.h"
-#include "supervisor/started_worker.h"
+#include "supervisor/worker_process.h"
 
 namespace turnpike {
 
@@ -31,6 +31,7 @@ public:
         std::optional<GpuDriver> driver;       // none: there is no GPU
         std::string folder;                    // the runtime folder
         std::string mark;                      // TURNPIKE_RUN
+        std::string sdk;                       // the folder of the Python SDK; empty: none
         Background& log_disk;                  // a thread that only logs wait for
         std::string logs;                      // the folder of the lanes' logs; empty: none
         std::vector<std::string> environment;  // of `up`
@@ -73,6 +74,9 @@ private:
     Place& place_of(WorkerId worker);
     LaneWorker* find(WorkerId worker);
     WorkerPtr make(const StartWorker& action);
+    /// The process of a lane's latest worker; nullptr: none runs, or it is not ours.
+    [[nodiscard]] WorkerProcess* process_on(std::size_t lane) const;
+    std::optional<std::string> dump_by_tool(std::size_t lane);
     std::shared_ptr<AnswerGroups> groups_of(std::size_t pool, Generation generation);
     void write_processes();
 
@@ -81,8 +85,8 @@ private:
     Children children_;
     GpuWatch gpus_;
     Background process_table_;
-    std::vector<std::unique_ptr<LaneOutput>> outputs_;   // by lane; none of attached ones
-    std::vector<std::weak_ptr<StartedWorker>> started_;  // the latest of each lane
+    std::vector<std::unique_ptr<LaneOutput>> outputs_;  // by lane; none of attached ones
+    std::vector<std::weak_ptr<LaneWorker>> started_;    // the latest of each lane
     struct Dump {
         pid_t root = 0;  // of the tree that it looks at
         std::shared_ptr<Guarded> guarded;

@@ -39,6 +39,8 @@ struct JobRecord {
 
 /// In a record's detail: what follows was printed by a worker, and is for admins.
 inline constexpr std::string_view last_output_mark = "; its last output: ";
+/// The same: words of the model that its client did not get to read.
+inline constexpr std::string_view not_shown_mark = "; not shown to its client: ";
 
 struct JobStart {
     Text<24> id;

@@ -18,6 +18,12 @@ namespace turnpike {
     return state == LaneState::ready || state == LaneState::busy;
 }
 
+/// A start is under way.
+[[nodiscard]] constexpr bool comes_up(LaneState state) {
+    return state == LaneState::starting || state == LaneState::loading ||
+           state == LaneState::proving;
+}
+
 struct GpuFacts {
     std::optional<std::uint32_t> index;
     std::string uuid;

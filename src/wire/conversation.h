@@ -1,5 +1,5 @@
-// Whether a worker's frames are in turn: the gate's side of docs/worker-protocol.md, without the bytes.
-// Told what the gate sends, it judges what comes back.
+// Whether a worker's frames are in turn: the gate's side of docs/worker-protocol.md, without the
+// bytes. Told what the gate sends, it judges what comes back.
 //
 //     conversation.sent(job.id);                                       // as the frame goes out
 //     if (const Breach breach = conversation.heard(frame); breach != Breach::none) …

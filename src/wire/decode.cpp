@@ -18,7 +18,7 @@ const Shape* shape_of(std::uint8_t kind) {
 }
 
 Header read_header(std::string_view frame) {
-    Reader in(frame.substr(0, header_size));
+    Reader in(frame);
     Header header;
     header.size = in.u32();
     header.kind = in.u8();

@@ -1,6 +1,6 @@
-// Bytes → frames, however the bytes were split. Nothing is believed: lengths are checked before memory
-// is taken, every part against docs/worker-protocol.md. Whether a frame is in turn is not its business
-// (wire/conversation.h).
+// Bytes → frames, however the bytes were split. Nothing is believed: lengths are checked before
+// memory is taken, every part against docs/worker-protocol.md. Whether a frame is in turn is not its
+// business (wire/conversation.h).
 //
 //     decoder.push(bytes, [&](const wire::WorkerFrame& frame) { …; return true; });
 #pragma once
@@ -24,6 +24,7 @@ class Take {
 public:
     template <class Function>
         requires(!std::same_as<std::remove_cvref_t<Function>, Take> &&
+                 std::is_class_v<std::remove_cvref_t<Function>> &&
                  std::is_invocable_r_v<bool, Function&, const Frame&>)
     Take(Function&& function)  // NOLINT: a lambda shall pass as it is
         : function_(&function), call_([](const void* to, const Frame& frame) -> bool {
@@ -38,14 +39,14 @@ private:
     bool (*call_)(const void*, const Frame&);
 };
 
-/// Frame: GateFrame (for a worker) or WorkerFrame (for the gate). Views in a frame live until `take`
-/// returns. A frame that lies whole in the pushed bytes is read there; only an incomplete one is kept, in
-/// memory that is used again (at most one frame of the largest kind that came).
+/// Frame: GateFrame (for a worker) or WorkerFrame (for the gate). Views in a frame live until
+/// `take` returns. A frame that lies whole in the pushed bytes is read there; only an incomplete one
+/// is kept, in memory that is used again (at most that of the largest frame).
 template <class Frame>
 class Decoder {
 public:
-    /// Any breach is final: whoever sent it is not heard any more. Once `take` has returned false the
-    /// decoder is not touched, so that `take` may end its life.
+    /// Any breach is final: whoever sent it is not heard any more. Once `take` has returned false
+    /// the decoder is not touched, so that `take` may end its life.
     Breach push(std::string_view bytes, Take<Frame> take);
     /// Bytes of a frame that is not complete yet.
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }

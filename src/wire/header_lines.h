@@ -5,8 +5,8 @@
 
 namespace turnpike::wire {
 
-/// Every line ends with CRLF and has a colon after its first byte; CR, LF and NUL are nowhere else. What a worker asks of
-/// the gate, which has checked the rest.
+/// Every line ends with CRLF and has a colon after its first byte; CR, LF and NUL are nowhere else.
+/// What a worker asks of the gate, which has checked the rest.
 [[nodiscard]] bool are_lines(std::string_view fields);
 
 /// Fit to be sent to a client: names are tokens, values have no control bytes, none frames the

@@ -43,14 +43,6 @@ std::uint16_t Reader::permille() {
     return value;
 }
 
-std::string_view Reader::bytes(std::size_t size) {
-    require(size <= left_.size(), Breach::size_wrong);
-    if (!is_good()) return {};
-    const std::string_view taken = left_.substr(0, size);
-    left_.remove_prefix(size);
-    return taken;
-}
-
 std::string_view Reader::text(std::size_t size) {
     const std::string_view taken = bytes(size);
     require(is_utf8(taken), Breach::not_utf8);

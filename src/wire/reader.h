@@ -1,5 +1,5 @@
-// Takes the parts of one payload in their order. The first breach stays; after it every part reads as 0
-// or empty, so that a frame is read straight through and judged once, at its end.
+// Takes the parts of one payload in their order. The first breach stays; after it every part reads
+// as 0 or empty, so that a frame is read straight through and judged once, at its end.
 #pragma once
 
 #include <bit>
@@ -44,7 +44,13 @@ public:
     std::size_t length16(std::size_t most) { return within(u16(), most); }
     std::size_t length32(std::size_t most) { return within(u32(), most); }
 
-    std::string_view bytes(std::size_t size);
+    std::string_view bytes(std::size_t size) {
+        require(size <= left_.size(), Breach::size_wrong);
+        if (!is_good()) return {};
+        const std::string_view taken = left_.substr(0, size);
+        left_.remove_prefix(size);
+        return taken;
+    }
     std::string_view text(std::size_t size);  // UTF-8
     std::string_view rest() { return bytes(left_.size()); }
     std::string_view text_rest() { return text(left_.size()); }

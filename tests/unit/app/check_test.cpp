@@ -43,6 +43,43 @@ TEST(Check, SaysWhatIsOddAboutTheMachine) {
                 HasSubstr("\nCUDA_VISIBLE_DEVICES names 77\npool a"));
 }
 
+CheckedConfig with_models() {
+    CheckedConfig checked =
+        planned(parse_config("[pool.a]\nmodel = \"/srv/model.py:Digits\"\nlanes = 1\n"
+                             "[pool.b]\nmodel = \"/srv/worker\"\nlanes = 1\nslots = 2\nbatch = 8\n",
+                             "t.toml"));
+    checked.config.pools[0].worker.python = "/bin/python3";
+    checked.python_why[0] = "first python3 of the PATH";
+    return checked;
+}
+
+TEST(Check, SaysWhichModelAPoolRunsAndWithWhichPython) {
+    EXPECT_THAT(served_text(with_models()),
+                HasSubstr("pool a: 1 lane, slots as the model says\n"
+                          "  model /srv/model.py:Digits\n"
+                          "  python /bin/python3 (first python3 of the PATH)\n"
+                          "  lane 0  CPU\n"
+                          "pool b: 1 lane, 2 slots each\n"
+                          "  model /srv/worker\n"
+                          "  lane 1  CPU\n"));
+    const std::string json = served_json(with_models());
+    EXPECT_THAT(json, HasSubstr(R"("slots":null,)"));
+    EXPECT_THAT(json, HasSubstr(R"("model":"/srv/model.py:Digits","python":"/bin/python3",)"
+                                R"("python_why":"first python3 of the PATH","lanes")"));
+    EXPECT_THAT(json, HasSubstr(R"("model":"/srv/worker","batch":8,"lanes")"));
+}
+
+TEST(Check, NamesEachPythonOnceForUp) {
+    CheckedConfig checked = with_models();
+    EXPECT_EQ(pythons_text(checked),
+              "turnpike: python: /bin/python3 (first python3 of the PATH)\n");
+    checked.config.pools[1].worker.python = "/bin/python3";
+    checked.python_why[1] = "first python3 of the PATH";
+    EXPECT_EQ(pythons_text(checked),
+              "turnpike: python: /bin/python3 (first python3 of the PATH)\n");
+    EXPECT_EQ(pythons_text(two_pools()), "");
+}
+
 TEST(Check, SaysThatPortZeroIsAnyPort) {
     const CheckedConfig checked =
         planned(make_config(std::nullopt, {.attach = {"http://a:1"}, .port = 0}));

@@ -57,11 +57,21 @@ TEST(CommandLine, TakesACommandForTheLanesOfUp) {
     EXPECT_EQ(told({"up", "--lanes", "-1"}).exit_code, exit_usage);
 }
 
+TEST(CommandLine, TakesAModelBesideTheFlagsOfUp) {
+    const auto up = parsed<UpCommand>(
+        {"up", "model.py:Digits", "--python", "env/bin/python", "--lanes", "2", "--gpus", "none"});
+    EXPECT_EQ(up.config, "model.py:Digits");
+    EXPECT_EQ(up.flags.python, "env/bin/python");
+    EXPECT_EQ(up.flags.lanes, 2U);
+    EXPECT_EQ(up.flags.gpus, "none");
+}
+
 TEST(CommandLine, LeavesWhatIsNotSaidToTheConfiguration) {
     const auto up = parsed<UpCommand>({"up"});
     EXPECT_EQ(up.config, std::nullopt);
     EXPECT_THAT(up.flags.attach, IsEmpty());
     EXPECT_EQ(up.flags.worker, std::nullopt);
+    EXPECT_EQ(up.flags.python, std::nullopt);
     EXPECT_EQ(up.flags.gpus, std::nullopt);
     EXPECT_EQ(up.flags.gpus_per_lane, std::nullopt);
     EXPECT_EQ(up.flags.lanes, std::nullopt);

@@ -16,9 +16,14 @@ using testing::HasSubstr;
 class ConfigChoices : public testing::Test {
 protected:
     std::string chosen(const ConfigChoice& choice) const {
-        const auto path = choose_config(choice, folder_.file(""));
-        if (!path) return "refused: " + path.error();
-        return path->value_or("none");
+        const auto found = choose_config(choice, folder_.file(""));
+        if (!found) return "refused: " + found.error();
+        EXPECT_FALSE(found->file && found->model);
+        return found->model ? "model " + *found->model : found->file.value_or("none");
+    }
+    void make_program(const char* name) const {
+        folder_.write(name, "");
+        std::filesystem::permissions(folder_.file(name), std::filesystem::perms::owner_all);
     }
 
     TemporaryFolder folder_;
@@ -30,9 +35,10 @@ TEST_F(ConfigChoices, TakesTheFileOfTheFolder) {
 }
 
 TEST_F(ConfigChoices, SayWhatToDoIfThereIsNothingToServe) {
-    EXPECT_THAT(chosen({}), AllOf(HasSubstr("refused: there is no turnpike.toml in "),
-                                  HasSubstr("turnpike up --worker '"),
-                                  HasSubstr("turnpike up --attach http://")));
+    EXPECT_THAT(chosen({}),
+                AllOf(HasSubstr("refused: there is no turnpike.toml and no model.py in "),
+                      HasSubstr("turnpike up model.py"), HasSubstr("turnpike up --worker '"),
+                      HasSubstr("turnpike up --attach http://")));
 }
 
 TEST_F(ConfigChoices, NeedNoFileWithWorkersInFlags) {
@@ -56,24 +62,41 @@ TEST_F(ConfigChoices, LeaveAMissingFileToWhoeverReadsIt) {
 TEST_F(ConfigChoices, LookIntoAFolder) {
     std::filesystem::create_directory(folder_.file("site"));
     EXPECT_EQ(chosen({.said = "site"}),
-              "refused: the folder site holds no turnpike.toml; `turnpike check --example` prints "
-              "one");
+              "refused: the folder site holds no turnpike.toml and no model.py; `turnpike check "
+              "--example` prints a configuration");
+    folder_.write("site/model.py", "");
+    EXPECT_EQ(chosen({.said = "site"}), "model " + folder_.file("site/model.py"));
     folder_.write("site/turnpike.toml", "");
     EXPECT_EQ(chosen({.said = "site"}), folder_.file("site/turnpike.toml"));
 }
 
-TEST_F(ConfigChoices, RefuseModelsThatThisVersionCannotStart) {
-    folder_.write("worker", "#!/bin/sh\n");
-    std::filesystem::permissions(folder_.file("worker"), std::filesystem::perms::owner_all);
-    for (const char* model : {"model.py", "model.py:Digits", "app.py:app", "worker"})
-        EXPECT_THAT(chosen({.said = model}),
-                    AllOf(HasSubstr("not supported yet in this version"), HasSubstr("--worker")));
+TEST_F(ConfigChoices, TakeAModelForOne) {
+    make_program("worker");
+    for (const char* model : {"model.py", "model.py:Digits", "app.py:app", "model.py:", "worker"})
+        EXPECT_EQ(chosen({.said = model}), "model " + folder_.file(model));
+}
+
+TEST_F(ConfigChoices, TakeTheModelOfTheFolderIfThereIsNoConfiguration) {
+    folder_.write("model.py", "");
+    EXPECT_EQ(chosen({}), "model " + folder_.file("model.py"));
+    EXPECT_EQ(chosen({.has_workers = true}), "none");
+    folder_.write("turnpike.toml", "");
+    EXPECT_EQ(chosen({}), folder_.file("turnpike.toml"));
 }
 
 TEST_F(ConfigChoices, TakeAnExecutableTomlForAConfiguration) {
-    folder_.write("x.toml", "");
-    std::filesystem::permissions(folder_.file("x.toml"), std::filesystem::perms::owner_all);
+    make_program("x.toml");
     EXPECT_EQ(chosen({.said = "x.toml"}), folder_.file("x.toml"));
+}
+
+TEST_F(ConfigChoices, SayWhatAWordMayBe) {
+    folder_.write("plain", "");
+    EXPECT_THAT(chosen({.said = "modle"}),
+                AllOf(HasSubstr("refused: there is no modle; name a Python file"),
+                      HasSubstr("a program, a turnpike.toml, or a folder")));
+    EXPECT_THAT(chosen({.said = "plain"}),
+                AllOf(HasSubstr("refused: plain is not executable, and neither a .py nor a .toml"),
+                      HasSubstr("a program, a turnpike.toml, or a folder")));
 }
 
 TEST_F(ConfigChoices, SayHowToWriteAUrl) {

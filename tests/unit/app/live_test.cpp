@@ -45,6 +45,25 @@ TEST(Live, ShowsALineForEachLane) {
               "lane 1  GPU 10 NVIDIA H200  ready    12.0 s\n");
 }
 
+TEST(Live, ShowsHowFarAModelHasLoaded) {
+    LaneFacts facts = on_gpu(0, "its last line");
+    const auto detail = [&](LoadNews news) {
+        facts.loading = std::move(news);
+        const std::vector<LiveLane> lanes{
+            {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
+        const std::string line = live_block(lanes, {});
+        return line.substr(line.find("1.0 s") + 7);
+    };
+    EXPECT_EQ(detail({.permille = 405, .text = "layers"}), "40 % layers\n");
+    EXPECT_EQ(detail({.permille = 1000, .text = ""}), "100 %\n");
+    EXPECT_EQ(detail({.permille = 0, .text = ""}), "0 %\n");
+    EXPECT_EQ(detail({.permille = {}, .text = "importing"}), "importing\n");
+    EXPECT_EQ(detail({.permille = {}, .text = "\x1b[2J"}), "?[2J\n");
+    EXPECT_EQ(detail({}), "its last line\n");
+    facts.trouble = "it died";
+    EXPECT_EQ(detail({.permille = 405, .text = "layers"}), "it died\n");
+}
+
 TEST(Live, IsNeverWiderThanTheScreen) {
     const LaneFacts facts = on_gpu(0, std::string(500, 'x'));
     const std::vector<LiveLane> lanes(
@@ -141,6 +160,8 @@ TEST(Live, TellsHowLongEachPartOfAStartTook) {
               "proof 50 ms)");
     facts.start.proof.reset();
     EXPECT_THAT(serving(), HasSubstr("load 200 ms)"));
+    facts.start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
+    EXPECT_THAT(serving(), HasSubstr("(spawn 3.0 ms + import 40 ms + load 210 ms)"));
     facts.start = {};
     facts.gpus.push_back({.index = 1});
     EXPECT_EQ(serving(), "lane 0 serves on GPUs 0,1 after 4.2 s");

@@ -113,6 +113,23 @@ TEST(Status, TellsWhatRunsAndWhatServesUnproved) {
                 HasSubstr("\n\na runs: ./a\nb runs: ./b\nb proof: none\n"));
 }
 
+TEST(Status, TellsWhichPythonAModelRunsWith) {
+    EXPECT_THAT(shown(R"({"pools":[{"pool":"a","model":"m.py:M","python":"/bin/python3"},
+                                   {"pool":"b","model":"./w","python":null}]})"),
+                HasSubstr("\na runs: m.py:M with /bin/python3\nb runs: ./w\n"));
+}
+
+TEST(Status, ShowsHowFarAModelHasLoaded) {
+    const auto lane = [](const std::string& loading) {
+        return shown(R"({"lanes":[{"starting_s":3.2,"last_line":"x","loading":)" + loading + "}]}");
+    };
+    EXPECT_THAT(lane(R"({"fraction":0.405,"text":"layers"})"), HasSubstr("for 3.2 s: 40 % layers"));
+    EXPECT_THAT(lane(R"({"fraction":null,"text":"importing"})"),
+                HasSubstr("for 3.2 s: importing\n"));
+    EXPECT_THAT(lane(R"({"fraction":1,"text":null})"), HasSubstr("for 3.2 s: 100 %\n"));
+    EXPECT_THAT(lane("null"), HasSubstr("for 3.2 s: x\n"));
+}
+
 TEST(Status, PaintsOnlyIfColoursAreWanted) {
     EXPECT_THAT(shown(page), Not(HasSubstr("\x1b")));
     EXPECT_THAT(shown(page, {.colours = true}), HasSubstr("\x1b[32mbusy\x1b[0m"));

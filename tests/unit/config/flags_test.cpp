@@ -98,8 +98,9 @@ TEST(Flags, OfOnePoolNeedToKnowWhich) {
 TEST(Flags, WithoutAnyWorkerSayHowToNameOne) {
     EXPECT_THAT(
         lines_of(make_config(std::nullopt, {})),
-        ElementsAre(AllOf(StartsWith("--worker: there is no pool: start workers with --worker"),
-                          HasSubstr("--attach http://127.0.0.1:8001"))));
+        ElementsAre(AllOf(
+            StartsWith("--worker: there is no pool: serve a model with `turnpike up model.py`"),
+            HasSubstr("--worker 'uvicorn"), HasSubstr("--attach http://127.0.0.1:8001"))));
     EXPECT_THAT(lines_of(make_config(std::nullopt, {.slots = 4})),
                 ElementsAre(StartsWith("--worker: there is no pool")));
 }
@@ -169,7 +170,7 @@ TEST(Flags, OfStartedWorkersAreNamedInTheirMistakes) {
 TEST(Flags, OneOfWorkerAndAttachIsEnough) {
     EXPECT_THAT(
         lines_of(make_config(std::nullopt, {.attach = {"http://h:1"}, .worker = "x {port}"})),
-        ElementsAre(StartsWith("--worker: a pool has either workers that Turnpike starts")));
+        ElementsAre(StartsWith("--worker: a pool has either a model, or HTTP workers")));
     EXPECT_THAT(lines_of(make_config(std::nullopt, {.attach = {"http://h:1"}, .gpus = "0"})),
                 ElementsAre(StartsWith("--gpus: has no meaning for attached workers")));
 }

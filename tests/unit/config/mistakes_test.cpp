@@ -41,7 +41,7 @@ colour = "red"
                             StartsWith("t.toml:7: gate.listen: \"nowhere\" needs a port"),
                             StartsWith("t.toml:8: gate.idle_timeout: needs a unit: \"500ms\""),
                             "t.toml:9: gate.colour: unknown key",
-                            StartsWith("t.toml:10: pool.b: has no workers: say worker = ")));
+                            StartsWith("t.toml:10: pool.b: has no workers: say model = ")));
 }
 
 TEST(Mistakes, OfSyntaxStandAlone) {
@@ -146,7 +146,7 @@ TEST(Mistakes, ThereMustBeAPoolWithAWorker) {
     EXPECT_THAT(mistakes_in("[[pool]]\nattach = []\n"),
                 ElementsAre("t.toml:1: pool: must be a table, not a list"));
     EXPECT_THAT(mistakes_in("\n[pool.a]\nattach = []"),
-                ElementsAre(StartsWith("t.toml:2: pool.a: has no workers: say worker = ")));
+                ElementsAre(StartsWith("t.toml:2: pool.a: has no workers: say model = ")));
 }
 
 TEST(Mistakes, NamesOfPoolsFollowTheRule) {

@@ -128,7 +128,7 @@ TEST(StartedPoolMistakes, APoolIsEitherStartedOrAttachedTo) {
     EXPECT_THAT(mistakes_of_pool("worker = \"x {port}\""),
                 ElementsAre(StartsWith("t.toml:3: pool.a.worker: a pool has either")));
     EXPECT_THAT(mistakes_in("[pool.a]\nslots = 2\n"),
-                ElementsAre(StartsWith("t.toml:1: pool.a: has no workers: say worker = ")));
+                ElementsAre(StartsWith("t.toml:1: pool.a: has no workers: say model = ")));
     EXPECT_THAT(mistakes_after_started("attach = []"), IsEmpty());
 }
 

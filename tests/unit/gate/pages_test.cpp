@@ -1,11 +1,15 @@
 #include "gate/pages.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gate/model_page.h"
 #include "tests/unit/gate/gate_stand.h"
 
 namespace turnpike {
 namespace {
+
+using testing::HasSubstr;
 
 /// What /-/status says that a pool's lanes run.
 std::string model_of(PoolConfig pool) {
@@ -24,6 +28,71 @@ TEST(StatusPage, NamesTheCommandOfStartedWorkersAndCountsAttachedOnes) {
     EXPECT_EQ(model_of({.name = "a", .attach = {{.text = "http://h:1"}}}), "attached: 1 worker");
     EXPECT_EQ(model_of({.name = "a", .attach = {{.text = "http://h:1"}, {.text = "http://h:2"}}}),
               "attached: 2 workers");
+}
+
+// ── models ───────────────────────────────────────────────────────────────────────────────────────
+
+const ModelChoice digits{.kind = ModelChoice::Kind::python,
+                         .path = "/srv/models/digits.py",
+                         .name = "Digits",
+                         .text = "models/digits.py:Digits"};
+
+/// The members that a model adds to its lane.
+std::string native_members(const LaneFacts& facts, LaneState state, const Caller& caller) {
+    std::string text;
+    JsonWriter json(text);
+    append_native(json, facts, state, caller);
+    return text;
+}
+
+TEST(StatusPage, NamesAModelAndHidesWhereItLies) {
+    EXPECT_EQ(model_of({.name = "a", .worker = {.model = digits}}), "models/digits.py:Digits");
+    EXPECT_EQ(model_name(digits, {.is_admin = false}), "digits.py:Digits");
+    EXPECT_EQ(model_name({.path = "/srv/worker", .text = "./worker"}, {.is_admin = false}),
+              "worker");
+}
+
+TEST(StatusPage, SaysHowFarAModelHasLoaded) {
+    LaneFacts facts;
+    facts.loading = {.permille = 405, .text = "layers"};
+    facts.sdk = "turnpike-python 0.1.0";
+    EXPECT_EQ(native_members(facts, LaneState::loading, {.is_admin = true}),
+              R"("loading":{"fraction":0.405,"text":"layers"},"sdk":"turnpike-python 0.1.0",)"
+              R"("model_facts":null)");
+    facts.loading->permille.reset();
+    EXPECT_EQ(native_members(facts, LaneState::loading, {.is_admin = false}),
+              R"("loading":{"fraction":null,"text":null},"sdk":"turnpike-python 0.1.0",)"
+              R"("model_facts":null)");
+    EXPECT_THAT(native_members(facts, LaneState::ready, {.is_admin = true}),
+                HasSubstr(R"("loading":null)"));
+}
+
+TEST(StatusPage, ShowsFactsOfAModelOnlyIfTheyAreAnObjectAndToAdmins) {
+    LaneFacts facts;
+    const auto shown = [&](const char* text, bool is_admin) {
+        facts.model_facts = text;
+        const std::string all = native_members(facts, LaneState::ready, {.is_admin = is_admin});
+        return all.substr(all.find("\"model_facts\":") + 14);
+    };
+    EXPECT_EQ(shown(R"({"parameters": 4810})", true), R"({"parameters": 4810})");
+    EXPECT_EQ(shown(R"({"parameters": 4810})", false), "null");
+    for (const char* text : {"", "7", "[]", "{", "{} ,\"x\":1", "{}}"})
+        EXPECT_EQ(shown(text, true), "null") << text;
+}
+
+TEST(StatusPage, TellsWhatALaneOfAModelTakesAndHowItStarted) {
+    GateStand stand(Config{.pools = {{.name = "a",
+                                      .worker = {.model = digits, .python = "/bin/python3"},
+                                      .settings = {.lanes = 1, .slots = 2, .batch = 16}}}});
+    stand.lanes.resize(1);
+    stand.lanes[0].start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
+    Client& client = stand.ask("GET /-/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    stand.hear(client, "\"model_facts\"");
+    EXPECT_THAT(client.got, HasSubstr(R"("python":"/bin/python3")"));
+    EXPECT_THAT(client.got, HasSubstr(R"("slots":2,"batch":16,)"));
+    EXPECT_THAT(
+        client.got,
+        HasSubstr(R"("start":{"spawn_ms":3,"import_ms":40,"load_ms":210,"proof_ms":null})"));
 }
 
 }  // namespace

@@ -74,9 +74,10 @@ TEST(Problem, OfAJobFollowsFromWhyItEnded) {
         {EndReason::shutting_down, 503}, {EndReason::worker_died, 502},
         {EndReason::poison, 502},        {EndReason::stream_broken, 502},
         {EndReason::ran_too_long, 504},  {EndReason::deadline_passed, 504},
-        {EndReason::model_failed, 500},  {EndReason::out_of_memory, 500},
-        {EndReason::non_finite, 500},    {EndReason::lane_unknown, 404},
-        {EndReason::cancel_asked, 409},  {EndReason::body_failed, 400}};
+        {EndReason::bad_input, 400},     {EndReason::model_failed, 500},
+        {EndReason::out_of_memory, 500}, {EndReason::non_finite, 500},
+        {EndReason::lane_unknown, 404},  {EndReason::cancel_asked, 409},
+        {EndReason::body_failed, 400}};
     for (const auto& [reason, status] : rows)
         EXPECT_EQ(status_of(problem_of(reason)), status) << name_of(reason);
 }

@@ -51,6 +51,7 @@ struct Passage : Disk {
     void read_all() {
         EXPECT_TRUE(loop.run_until([&] {
             while (!answer->front().empty()) read(1000);
+            answer->want(store);
             return answer->is_drained();
         }));
     }

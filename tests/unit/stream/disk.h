@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -34,22 +35,39 @@ struct Disk {
     }
 };
 
-/// As long as it lives, no file of this program grows beyond that.
-class FileSizeLimit {
+/// As long as it lives, this program may have only so much of it.
+class Limit {
 public:
-    explicit FileSizeLimit(rlim_t size) {
+    Limit(__rlimit_resource_t what, rlim_t most) : what_(what) {
         std::signal(SIGXFSZ, SIG_IGN);
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit limit{.rlim_cur = size, .rlim_max = before_.rlim_max};
-        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+        ::getrlimit(what_, &before_);
+        const rlimit limit{.rlim_cur = most, .rlim_max = before_.rlim_max};
+        EXPECT_EQ(::setrlimit(what_, &limit), 0);
     }
-    ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-    FileSizeLimit(const FileSizeLimit&) = delete;
-    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+    ~Limit() { ::setrlimit(what_, &before_); }
+    Limit(const Limit&) = delete;
+    Limit& operator=(const Limit&) = delete;
 
 private:
+    const __rlimit_resource_t what_;
     rlimit before_{};
 };
+
+/// No file grows beyond that.
+struct FileSizeLimit : Limit {
+    explicit FileSizeLimit(rlim_t size) : Limit(RLIMIT_FSIZE, size) {}
+};
+
+/// How many files this program holds whose name begins so.
+inline int open_files(std::string_view prefix) {
+    int found = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+        if (target.starts_with(prefix)) ++found;
+    }
+    return found;
+}
 
 /// Bytes in which every place can be told from its neighbours.
 inline std::string numbered(std::size_t size) {

@@ -65,7 +65,13 @@ TEST(Exchanges, UseAnExchangeAgainAsIfItWereNew) {
     Exchanges exchanges;
     ExchangePtr exchange = exchanges.open(job_at(0, 1));
     const Exchange* const first = exchange.get();
+    exchange->name = "32t3d0mtbcjgg";
     exchange->target = "/secret";
+    exchange->generation = Generation{3};
+    exchange->trouble = "ValueError: of the earlier job";
+    exchange->last_words = "printed for the earlier job";
+    exchange->progress = {.permille = 400, .text = "step 12/30"};
+    exchange->stacks = "Thread 1 (most recent call first)";
     exchange->fields = "A: b\r\n";
     exchange->body.append(disk.store, "body", nullptr);
     exchange->answer.start(nullptr).status = 500;
@@ -76,7 +82,14 @@ TEST(Exchanges, UseAnExchangeAgainAsIfItWereNew) {
     const ExchangePtr again = exchanges.open(job_at(5, 1));
     EXPECT_EQ(again.get(), first);
     EXPECT_EQ(again->job, job_at(5, 1));
+    EXPECT_EQ(again->name, "");
     EXPECT_EQ(again->target, "");
+    EXPECT_TRUE(again->generation.is_none());
+    EXPECT_EQ(again->trouble, "");
+    EXPECT_EQ(again->last_words, "");
+    EXPECT_FALSE(again->progress.permille);
+    EXPECT_EQ(again->progress.text, "");
+    EXPECT_EQ(again->stacks, "");
     EXPECT_EQ(again->fields, "");
     EXPECT_EQ(again->body.size(), 0U);
     EXPECT_EQ(again->answer.state(), AnswerState::none);
@@ -121,14 +134,29 @@ TEST(Exchanges, KeepOnlySoManyToSpare) {
     EXPECT_EQ(kept, 256);
 }
 
+TEST(Exchanges, KeepTheMemoryOfProgressButNotThatOfLongStacks) {
+    Exchanges exchanges;
+    ExchangePtr exchange = exchanges.open(job_at(0, 1));
+    exchange->progress.text.assign(200, 'p');
+    exchange->stacks.assign(200'000, 's');
+    const std::size_t kept = exchange->progress.text.capacity();
+    exchanges.close(std::move(exchange));
+    const ExchangePtr again = exchanges.open(job_at(0, 2));
+    EXPECT_EQ(again->progress.text.capacity(), kept);
+    EXPECT_LT(again->stacks.capacity(), 20'000U);
+}
+
 void one_job(Exchanges& exchanges, const Store& store, std::uint64_t number) {
     const JobId job = job_at(number % 4, number);
     ExchangePtr of_gate = exchanges.open(job);
+    of_gate->name.assign("32t3d0mtbcjgg");
     of_gate->method.assign("POST");
     of_gate->target.assign("/a/path/that/is/longer/than/what/a/string/holds/by/itself");
     of_gate->fields.append("Content-Type: application/json; charset=utf-8\r\nAccept: */*\r\n");
     of_gate->body.append(store, "{\"input\": \"as long as a small request usually is\"}", nullptr);
     ExchangePtr of_supervisor = exchanges.find(job);
+    of_supervisor->progress.permille = 400;
+    of_supervisor->progress.text.assign("step 12/30 of what takes some time");
     AnswerHead& head = of_supervisor->answer.start(nullptr);
     head.fields.append("Content-Type: application/json; charset=utf-8\r\n");
     of_supervisor->answer.hold();

@@ -1,0 +1,59 @@
+"""Which digit is this? A model for Turnpike.
+
+    turnpike up examples/digits/model.py
+    curl http://127.0.0.1:8000/predict -d '{"pixels": [0, 0, 5, 13, …]}'      # 8 x 8, 0 (paper) to 16 (ink), row by row
+    open http://127.0.0.1:8000                                                 # draw one
+
+The network is in network.py, the page in page.html; this file is what Turnpike needs to know.
+"""
+from pathlib import Path
+
+import turnpike
+from network import Network
+
+HERE = Path(__file__).resolve().parent
+SEVEN = [0, 0, 7, 16, 16, 16, 6, 0,  0, 0, 9, 12, 9, 15, 10, 0,  0, 0, 0, 0, 1, 15, 7, 0,  0, 0, 4, 11, 13, 16, 8, 0,
+         0, 0, 9, 16, 16, 13, 5, 0,  0, 0, 0, 10, 13, 1, 0, 0,  0, 0, 2, 15, 7, 0, 0, 0,  0, 0, 8, 14, 1, 0, 0, 0]
+
+
+class Digits(turnpike.Model):
+    example = {"pixels": SEVEN}  # every lane answers this before its first job
+
+    def load(self, lane):
+        lane.progress(0.1, "reading the weights")
+        self.network = Network(HERE / "digits.safetensors")
+        self.facts = self.network.metadata
+
+    def predict(self, x):
+        scores = self.network.beliefs(pixels_of(x))
+        digit = scores.index(max(scores))
+        return {"digit": digit, "confidence": scores[digit], "scores": scores}
+
+    def request(self, req):
+        """Everything that is not a prediction: the page, where one draws."""
+        name, kind = PAGE.get(req.path, (None, None))
+        if name is None:
+            return turnpike.Response(f"There is nothing at {req.path}: POST /predict, or open / in a browser.\n", 404)
+        if req.method not in ("GET", "HEAD"):
+            return turnpike.Response(f"{req.path} is a page: GET it.\n", 405, {"Allow": "GET"})
+        return turnpike.Response((HERE / name).read_bytes(), content_type=kind, headers=GUARDED)
+
+
+def pixels_of(x):
+    """The 64 numbers of an input, or a word about what to send."""
+    pixels = x.get("pixels") if isinstance(x, dict) else x
+    if not isinstance(pixels, list) or len(pixels) != 64:
+        got = f"a list of {len(pixels)}" if isinstance(pixels, list) else "something else"
+        raise turnpike.BadInput(f"Send {{\"pixels\": [...]}}: a list of 64 numbers, 8 rows of 8; this was {got}.")
+    for at, pixel in enumerate(pixels):
+        if isinstance(pixel, bool) or not isinstance(pixel, (int, float)) or not 0 <= pixel <= 16:
+            raise turnpike.BadInput(f"A pixel is a number from 0 (paper) to 16 (ink); pixels[{at}] is none.")
+    return pixels
+
+
+PAGE = {"/": ("page.html", "text/html; charset=utf-8"), "/page.css": ("page.css", "text/css; charset=utf-8"),
+        "/page.js": ("page.js", "text/javascript; charset=utf-8")}
+GUARDED = {  # the page loads nothing from anywhere else, and nobody can put it into theirs
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+                               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}

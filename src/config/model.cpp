@@ -1,0 +1,93 @@
+#include "config/model.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "config/text.h"
+
+namespace turnpike {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view python_ending = ".py";
+
+/// Python takes letters of all scripts; whether it takes these is for Python to say.
+bool is_identifier(std::string_view name) {
+    constexpr std::string_view digits = "0123456789";
+    if (name.empty() || digits.contains(name.front())) return false;
+    for (const char c : name) {
+        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        const bool is_beyond_ascii = static_cast<unsigned char>(c) >= 0x80;
+        if (!is_letter && !is_beyond_ascii && !digits.contains(c)) return false;
+    }
+    return true;
+}
+
+std::string absolute(const std::string& path, const std::string& folder) {
+    std::error_code error;
+    const auto whole = fs::absolute(fs::path(folder) / path, error);
+    return error ? path : whole.lexically_normal().string();
+}
+
+bool can_be_run(const fs::file_status& file) {
+    constexpr auto any = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+    return (file.permissions() & any) != fs::perms::none;
+}
+
+}  // namespace
+
+std::expected<ModelChoice, std::string> parse_model(std::string_view text) {
+    constexpr std::size_t length_max = 4096;
+    if (text.empty()) return ModelChoice{};
+    if (text.size() > length_max) return std::unexpected("is longer than 4KiB");
+    if (has_control_characters(text))
+        return std::unexpected("has a line break or another control character");
+    ModelChoice model{.kind = ModelChoice::Kind::program,
+                      .path = std::string(text),
+                      .name = {},
+                      .text = std::string(text)};
+    const std::size_t colon = text.rfind(':');
+    const bool has_name = colon != std::string_view::npos && !text.ends_with(python_ending) &&
+                          text.substr(0, colon).ends_with(python_ending);
+    if (!has_name && !text.ends_with(python_ending)) return model;
+    model.kind = ModelChoice::Kind::python;
+    if (!has_name) return model;
+    model.path = text.substr(0, colon);
+    model.name = text.substr(colon + 1);
+    if (!is_identifier(model.name))
+        return std::unexpected("must have the name of a class or an object after the colon: " +
+                               turnpike::quoted(model.name) + " is none");
+    return model;
+}
+
+bool is_looked_up(std::string_view program) { return !program.contains('/'); }
+
+void make_absolute(WorkerConfig& worker, const std::string& folder) {
+    if (worker.model.kind != ModelChoice::Kind::none)
+        worker.model.path = absolute(worker.model.path, folder);
+    if (!is_looked_up(worker.python)) worker.python = absolute(worker.python, folder);
+}
+
+std::string problem_with_file(const ModelChoice& model) {
+    const bool is_python = model.kind == ModelChoice::Kind::python;
+    std::error_code error;
+    const fs::file_status file = fs::status(model.path, error);
+    if (!fs::exists(file))
+        return "can't be used: " + model.path + ": " + error.message() +
+               (is_python ? ""
+                          : "; a model is a Python file (model.py, model.py:Name) or a program");
+    if (fs::is_directory(file))
+        return "is a folder; a model is a Python file (model.py) or a program";
+    if (!fs::is_regular_file(file)) return "is no file";
+    if (is_python && !std::ifstream(model.path)) return "can't be read by you";
+    if (!is_python && !can_be_run(file))
+        return "is no Python file (its name does not end in .py), and no program either: it is not "
+               "executable (chmod +x?)";
+    return "";
+}
+
+}  // namespace turnpike

@@ -1,0 +1,243 @@
+#include "supervisor/worker_process.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/steady_timer.hpp>
+
+#include "os/cgroup.h"
+#include "os/leftovers.h"
+#include "os/spawn.h"
+
+namespace turnpike {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(WorkerSurroundings& surroundings, Premises& premises,
+                             const StartWorker& start, const StartedLane& lane, ProcessUser& user)
+    : around_(surroundings),
+      premises_(premises),
+      worker_(start.worker),
+      lane_(start.lane),
+      generation_(start.generation),
+      lane_of_(lane),
+      user_(user) {}
+
+WorkerProcess::~WorkerProcess() {
+    if (guarded_ != nullptr) guarded_->abandon();
+}
+
+// ── coming up ────────────────────────────────────────────────────────────────────────────────────
+
+void WorkerProcess::begin() {
+    asked_at_ = around_.clock.now();
+    LaneFacts& lane = facts();
+    lane.start = {};
+    lane.started_at = asked_at_;
+    lane.last_line.clear();
+    lane.loading.reset();
+    output().forget_last_line();
+    log_began_ = output().log().newest();
+    ++premises_.starts;
+}
+
+UniqueFd WorkerProcess::start(const std::string& command, Guarded::Link link,
+                              const Variables& variables) {
+    command_ = command;
+    if (premises_.cgroup_home)
+        group_ = make_cgroup(
+            *premises_.cgroup_home,
+            fmt::format("turnpike-{}-{}", premises_.mark.substr(premises_.mark.rfind(':') + 1),
+                        premises_.starts));
+    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    auto ends = guarded_->start({.label = fmt::format("lane {}", lane_.value),
+                                 .open_files = premises_.open_files,
+                                 .cgroup = group_,
+                                 .folder = lane_of_.pool.worker.folder,
+                                 .command = command_},
+                                environment(variables), link);
+    if (!ends) {
+        could_not_start(ends.error());
+        return {};
+    }
+    output().attach(std::move(ends->out), LogStream::out);
+    output().attach(std::move(ends->err), LogStream::err);
+    return std::move(ends->link);
+}
+
+std::vector<std::string> WorkerProcess::environment(const Variables& variables) const {
+    std::vector<std::string> environment = premises_.environment;
+    for (const auto& [name, value] :
+         lane_environment(lane_of_.pool, lane_of_.plan, lane_.value, premises_.machine))
+        set_variable(environment, name, value);
+    for (const auto& [name, value] : variables) set_variable(environment, name, value);
+    set_variable(environment, run_variable, premises_.mark);
+    return environment;
+}
+
+GuardedUser WorkerProcess::guarded_user() {
+    const auto with = [this, weak = std::weak_ptr(user_.owner())](auto what) {
+        return [this, weak, what](const auto& news) {
+            if (const auto stays = weak.lock()) (this->*what)(news);
+        };
+    };
+    return {.started = with(&WorkerProcess::started),
+            .exited = with(&WorkerProcess::exited),
+            .stuck = with(&WorkerProcess::stuck),
+            .gone = with(&WorkerProcess::gone)};
+}
+
+void WorkerProcess::could_not_start(const std::string& why) {
+    exited({.how = "it could not be started: " + why});
+    gone({});
+}
+
+void WorkerProcess::started(const ProcessId& process) {
+    process_ = process;
+    started_at_ = around_.clock.now();
+    LaneFacts& lane = facts();
+    lane.pid = process.pid;
+    lane.start.spawn = started_at_ - asked_at_;
+    note("");  // of the one before
+    output().remark(fmt::format("started, pid {}: {}", process.pid, command_));
+    known_ = {process};
+    if (const auto guard = read_process(guarded_->guard())) known_.push_back(guard->id);
+    premises_.processes_changed();
+    around_.deliver(WorkerStarted{worker_});
+    user_.process_started();
+}
+
+void WorkerProcess::came_up() {
+    premises_.process_table.run(
+        [guard = guard()] { return descendants_of(guard, list_processes()); },
+        [this, stays = user_.owner()](const std::vector<ProcessFacts>& tree) {
+            if (has_ended_) return;
+            for (const ProcessFacts& process : tree)
+                if (process.id != process_) known_.push_back(process.id);
+            premises_.processes_changed();
+        });
+}
+
+void WorkerProcess::progressed() {
+    const Instant now = around_.clock.now();
+    const Duration pause = std::min(progress_every, lane_of_.pool.settings.load_timeout / 4);
+    if (now - progressed_at_ < pause) return;
+    progressed_at_ = now;
+    around_.deliver(LoadProgressed{worker_});
+}
+
+// ── the end ──────────────────────────────────────────────────────────────────────────────────────
+
+void WorkerProcess::stuck(const std::string& who) {
+    note(fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who));
+    output().remark(fmt::format("{} survives SIGKILL", who));
+}
+
+void WorkerProcess::terminate(Reason why) {
+    order(why);
+    if (guarded_ != nullptr) guarded_->terminate();
+}
+
+void WorkerProcess::kill(Reason why) {
+    order(why);
+    if (guarded_ != nullptr) guarded_->kill();
+}
+
+void WorkerProcess::order(Reason why) {
+    if (ordered_ != Reason::none || has_ended_) return;
+    ordered_ = why;
+    trouble_before_ = facts().trouble;
+}
+
+void WorkerProcess::exited(const WorkerEnd& end) {
+    has_ended_ = true;
+    end_ = end;
+    ended_at_ = around_.clock.now();
+    keep_inputs();
+    LaneFacts& lane = facts();
+    lane.pid = 0;
+    lane.last_exit = end.how;
+    lane.loading.reset();
+    output().read_now();  // what it said last
+    if (!was_wanted(ordered_)) note(trouble_of(ending()));
+    user_.process_ended(
+        {.trouble = "its worker died: " + end.how, .last_words = last_words(ending())});
+    around_.deliver(WorkerExited{worker_});
+}
+
+WorkerEnding WorkerProcess::ending() const {
+    return {.end = end_,
+            .ordered = ordered_,
+            .load_timeout = lane_of_.pool.settings.load_timeout,
+            .trouble_before = trouble_before_,
+            .log = lane_of_.output.log(),
+            .log_began = log_began_};
+}
+
+void WorkerProcess::gone(const std::vector<pid_t>& pids) {
+    output().detach_all();
+    if (!was_wanted(ordered_)) note(trouble_of(ending()));
+    output().remark("ended: " + end_.how);
+    if (!group_.empty()) remove_cgroup(std::exchange(group_, {}));
+    user_.process_gone();
+    known_.clear();
+    premises_.processes_changed();
+    if (!was_wanted(ordered_)) premises_.crashed(crash_report());
+    if (ordered_ == Reason::shutting_down) return over(Memory::freed, pids);
+    premises_.gpus.ask_memory(
+        lane_, pids, [this, stays = user_.owner(), pids](Memory memory) { over(memory, pids); });
+}
+
+void WorkerProcess::over(Memory memory, const std::vector<pid_t>& pids) {
+    guarded_ = nullptr;
+    if (memory == Memory::held) premises_.gpus.tell_when_freed(lane_, pids);
+    around_.deliver(WorkerGone{worker_, memory});
+}
+
+void WorkerProcess::keep_inputs() {
+    const CrashConfig& rules = premises_.crashes;
+    if (!rules.inputs || rules.keep == 0 || was_wanted(ordered_)) return;
+    std::uint64_t room = rules.input_max.count;  // for all of them
+    for (const ExchangePtr& exchange : user_.aboard()) {
+        inputs_.push_back(input_of(*exchange, room));
+        room -= std::min(room, exchange->body.size());
+    }
+}
+
+CrashReport WorkerProcess::crash_report() const {
+    CrashReport report{
+        .unix_ns = around_.clock.unix_ns(ended_at_),
+        .lane = lane_.value,
+        .pool = lane_of_.pool.name,
+        .generation = generation_.value,
+        .pid = process_.pid,
+        .command = command_,
+        .why = std::string(name_of(ordered_ == Reason::none ? Reason::exited : ordered_)),
+        .how = end_.how,
+        .exit_code = exit_code_of(end_),
+        .signal = signal_of(end_),
+        .lived = ended_at_ - asked_at_,
+        .log = last_lines(ending()),
+        .inputs = inputs_};
+    if (end_.memory_peak_kib > 0)
+        report.memory_peak = Bytes{static_cast<std::uint64_t>(end_.memory_peak_kib) * 1024};
+    add_gpus(report, around_.lanes[lane_.value]);
+    return report;
+}
+
+void WorkerProcess::after(Duration wait, std::function<void()> then) {
+    const auto timer = std::make_shared<asio::steady_timer>(around_.loop, wait);
+    timer->async_wait(
+        [timer, then = std::move(then), stays = user_.owner()](boost::system::error_code error) {
+            if (!error) then();
+        });
+}
+
+}  // namespace turnpike

@@ -1,0 +1,285 @@
+// What clients and the log get to read when a native worker fails a job: its words, or only that it
+// failed.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "gate/reply.h"
+#include "tests/unit/gate/gate_stand.h"
+
+namespace turnpike {
+namespace {
+
+constexpr std::string_view get = "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n";
+constexpr std::string_view words = "ValueError: secret \"path\"";
+constexpr std::string_view quoted = "ValueError: secret \\\"path\\\"";
+
+PoolConfig native(ErrorsShown errors = ErrorsShown::to_loopback) {
+    return {.name = "only",
+            .worker = {.model = {.kind = ModelChoice::Kind::python, .path = "/model.py"}},
+            .errors = errors};
+}
+
+struct Failing : GateStand {
+    explicit Failing(PoolConfig pool = native()) : GateStand(Config{.pools = {std::move(pool)}}) {
+        lanes.resize(1);
+    }
+
+    /// The attempt of the latest job ends so, without an answer.
+    void fail(EndReason reason, std::string_view trouble = words) {
+        queued()->trouble = trouble;
+        end(job, reason);
+    }
+    /// What the gate knows of the latest job when it has ended.
+    std::string page() {
+        Client& client = connect(Door::unix_socket);
+        client.listen();
+        client.say("GET /-/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        hear(client, "\"ended\":[");
+        return client.got;
+    }
+};
+
+std::string problem_of_type(std::string_view slug) {
+    return "{\"type\":\"urn:turnpike:problem:" + std::string(slug) + "\"";
+}
+
+TEST(Failure, OfBadInputIsToldInTheModelsWordsToEverybody) {
+    Failing stand;
+    Client& client = stand.ask_from_afar(get);
+    stand.fail(EndReason::bad_input, "x must be a list");
+    stand.hear(client, problem_of_type("bad-input"));
+    EXPECT_TRUE(client.got.starts_with("HTTP/1.1 400 Bad Request\r\n")) << client.got;
+    EXPECT_TRUE(client.got.contains("\"detail\":\"x must be a list\"")) << client.got;
+    EXPECT_TRUE(client.got.contains("Turnpike-Lane: 0\r\n")) << client.got;
+    EXPECT_TRUE(stand.page().contains("\"detail\":\"bad-input: x must be a list\""));
+}
+
+TEST(Failure, OfTheModelIsToldInItsWordsOnThisMachine) {
+    Failing stand;
+    Client& client = stand.ask(get);
+    stand.fail(EndReason::model_failed);
+    stand.hear(client, problem_of_type("model-failed"));
+    EXPECT_TRUE(client.got.starts_with("HTTP/1.1 500 ")) << client.got;
+    EXPECT_TRUE(client.got.contains("\"detail\":\"" + std::string(quoted) + '"')) << client.got;
+}
+
+TEST(Failure, OfTheModelIsToldInItsWordsToTheCommandLine) {
+    Failing stand;
+    Client& client = stand.connect(Door::unix_socket, "");
+    client.listen();
+    client.say(get);
+    stand.fail(EndReason::model_failed);
+    stand.hear(client, quoted);
+}
+
+TEST(Failure, OfTheModelKeepsItsWordsFromOtherMachines) {
+    for (const auto& [reason, slug] : {std::pair(EndReason::model_failed, "model-failed"),
+                                       std::pair(EndReason::out_of_memory, "out-of-memory"),
+                                       std::pair(EndReason::non_finite, "non-finite")}) {
+        Failing stand;
+        Client& client = stand.ask_from_afar(get);
+        stand.fail(reason);
+        stand.hear(client, problem_of_type(slug));
+        EXPECT_TRUE(client.got.starts_with("HTTP/1.1 500 ")) << client.got;
+        EXPECT_FALSE(client.got.contains("secret")) << client.got;
+        EXPECT_FALSE(client.got.contains("\"detail\"")) << client.got;
+    }
+}
+
+TEST(Failure, OfTheModelIsToldToAllWhereThePoolSaysSo) {
+    Failing stand(native(ErrorsShown::full));
+    Client& client = stand.ask_from_afar(get);
+    stand.fail(EndReason::out_of_memory);
+    stand.hear(client, problem_of_type("out-of-memory"));
+    EXPECT_TRUE(client.got.contains(quoted)) << client.got;
+}
+
+TEST(Failure, IsInTheRecordAlsoIfItsClientDidNotReadOfIt) {
+    Failing stand;
+    Client& client = stand.ask_from_afar(get);
+    stand.fail(EndReason::model_failed);
+    stand.hear(client, problem_of_type("model-failed"));
+    const std::string page = stand.page();
+    EXPECT_TRUE(page.contains(
+        "\"detail\":\"model-failed; not shown to its client: " + std::string(quoted) + '"'))
+        << page;
+}
+
+TEST(Failure, ThatTheClientReadIsInTheRecordAsItWasTold) {
+    Failing stand;
+    Client& client = stand.ask(get);
+    stand.fail(EndReason::model_failed);
+    stand.hear(client, quoted);
+    EXPECT_TRUE(stand.page().contains("\"detail\":\"model-failed: " + std::string(quoted) + '"'));
+}
+
+TEST(Failure, WithoutWordsIsTheSentenceAlone) {
+    Failing stand;
+    Client& client = stand.ask(get);
+    stand.fail(EndReason::non_finite, "");
+    stand.hear(client, problem_of_type("non-finite"));
+    EXPECT_FALSE(client.got.contains("\"detail\"")) << client.got;
+}
+
+TEST(Failure, OfAnHttpWorkerIsItsOwnAnswer) {
+    Failing stand;
+    for (const auto& [reason, status] :
+         {std::pair(EndReason::bad_input, 422), std::pair(EndReason::model_failed, 503)}) {
+        Client& client = stand.ask(get);
+        const ExchangePtr exchange = stand.queued();
+        exchange->answer.start(&stand.writer) = {
+            .status = status, .fields = {}, .has_length = true, .length = 3};
+        exchange->answer.hold();
+        exchange->answer.append(stand.store, "own");
+        exchange->answer.complete();
+        stand.end(stand.job, reason);
+        stand.hear(client, "\r\n\r\nown");
+        EXPECT_TRUE(client.got.contains("HTTP/1.1 " + std::to_string(status))) << client.got;
+    }
+}
+
+// ── streams ──────────────────────────────────────────────────────────────────────────────────────
+
+constexpr std::string_view events = "Content-Type: text/event-stream; charset=utf-8\r\n";
+
+struct Streaming : Failing {
+    explicit Streaming(std::string_view fields, PoolConfig pool = native())
+        : Failing(std::move(pool)) {
+        begin(fields, get);
+    }
+    void begin(std::string_view fields, std::string_view request) {
+        client = &ask(request);
+        exchange = queued();
+        AnswerHead& head = exchange->answer.start(&writer);
+        head.status = 200;
+        head.fields = fields;
+        exchange->answer.flow();
+    }
+    void say(std::string_view bytes) { exchange->answer.append(store, bytes); }
+    void break_off(EndReason reason = EndReason::model_failed) {
+        exchange->trouble = words;
+        exchange->answer.break_off();
+        end(job, reason);
+    }
+    void expect_end() {
+        EXPECT_TRUE(loop.run_until([&] { return client->is_over; }));
+        EXPECT_FALSE(client->got.contains("\r\n0\r\n\r\n")) << client->got;
+        EXPECT_EQ(gate.connections(), 0U);
+    }
+
+    Client* client = nullptr;
+    ExchangePtr exchange;
+};
+
+TEST(BrokenStream, OfEventsEndsWithOneThatSaysWhy) {
+    Streaming stream(events);
+    stream.say("data: one\n\n");
+    stream.break_off();
+    stream.expect_end();
+    const std::string& got = stream.client->got;
+    const std::size_t at = got.find("data: one\n\n\r\n");
+    ASSERT_NE(at, std::string::npos) << got;
+    const std::size_t event =
+        got.find("\r\nevent: error\ndata: " + problem_of_type("model-failed"));
+    ASSERT_NE(event, std::string::npos) << got;
+    EXPECT_LT(at, event);
+    EXPECT_TRUE(got.ends_with("\"}\n\n\r\n")) << got;
+    EXPECT_TRUE(got.contains(quoted)) << got;
+    EXPECT_TRUE(stream.page().contains("\"status\":200,"));
+    EXPECT_TRUE(stream.page().contains("\"detail\":\"model-failed: " + std::string(quoted) + '"'));
+}
+
+TEST(BrokenStream, SendsAllThatCameBeforeItsLastEvent) {
+    Streaming stream(events);
+    std::string sent;
+    for (int i = 0; i < 40'000; ++i) sent += "data: " + std::to_string(i) + " and some more\n\n";
+    stream.client->socket.set_option(boost::asio::socket_base::receive_buffer_size(1000));
+    for (std::size_t at = 0; at < sent.size(); at += 100'000) {
+        stream.say(std::string_view(sent).substr(at, 100'000));
+        stream.loop.poll();
+    }
+    stream.break_off();
+    stream.expect_end();
+    EXPECT_TRUE(stream.client->got.contains("data: 39999 and"));
+    EXPECT_TRUE(stream.client->got.contains("event: error\ndata: {"));
+}
+
+TEST(BrokenStream, EndsAnEventThatIsNotWholeBeforeItsLast) {
+    Streaming stream(events);
+    stream.say("data: {\"half");
+    stream.break_off();
+    stream.expect_end();
+    EXPECT_TRUE(stream.client->got.contains("\r\n\n\nevent: error\ndata: {")) << stream.client->got;
+}
+
+TEST(BrokenStream, TellsWhyAlsoWithoutAnEventBefore) {
+    Streaming stream(events);
+    stream.break_off(EndReason::out_of_memory);
+    stream.expect_end();
+    EXPECT_TRUE(
+        stream.client->got.contains("\r\nevent: error\ndata: " + problem_of_type("out-of-memory")))
+        << stream.client->got;
+}
+
+TEST(BrokenStream, WhoseJobIsStoppedTellsWhyAndDropsTheRest) {
+    Streaming stream(events);
+    stream.say("data: one\n\n");
+    stream.hear(*stream.client, "data: one");
+    stream.end(stream.job, EndReason::ran_too_long);  // its worker streams on
+    stream.say("data: late\n\n");
+    stream.exchange->answer.complete();
+    stream.expect_end();
+    EXPECT_TRUE(
+        stream.client->got.contains("event: error\ndata: " + problem_of_type("ran-too-long")))
+        << stream.client->got;
+    EXPECT_FALSE(stream.client->got.contains("late"));
+}
+
+TEST(BrokenStream, OfAnythingElseJustEnds) {
+    for (const std::string_view fields :
+         {"Content-Type: text/plain\r\n", "X-Type: text/event-stream\r\n", ""}) {
+        Streaming stream(fields);
+        stream.say("half");
+        stream.hear(*stream.client, "half");
+        stream.break_off();
+        stream.expect_end();
+        EXPECT_FALSE(stream.client->got.contains("event: error")) << fields;
+    }
+}
+
+TEST(BrokenStream, OfAnHttpWorkerJustEnds) {
+    Streaming stream(events, PoolConfig{.name = "only"});
+    stream.say("data: one\n\n");
+    stream.hear(*stream.client, "data: one");
+    stream.break_off(EndReason::stream_broken);
+    stream.expect_end();
+    EXPECT_FALSE(stream.client->got.contains("event: error"));
+}
+
+TEST(BrokenStream, TellsClientsThatKnowNoChunksToo) {
+    Streaming stream(events);
+    stream.begin(events, "GET /x HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    stream.say("data: one\n\n");
+    stream.break_off();
+    EXPECT_TRUE(stream.loop.run_until([&] { return stream.client->is_over; }));
+    const std::size_t event = stream.client->got.find("\nevent: error\ndata: {");
+    ASSERT_NE(event, std::string::npos) << stream.client->got;
+    EXPECT_LT(stream.client->got.find("data: one\n\n"), event);
+}
+
+TEST(EventStream, IsToldByItsContentType) {
+    const auto is_one = [](std::string fields) {
+        return is_event_stream({.fields = std::move(fields)});
+    };
+    EXPECT_TRUE(is_one("content-type:text/event-stream\r\n"));
+    EXPECT_TRUE(is_one("A: b\r\nContent-Type: Text/Event-Stream ; charset=utf-8\r\nC: d\r\n"));
+    EXPECT_FALSE(is_one(""));
+    EXPECT_FALSE(is_one("Content-Type: \r\n"));
+    EXPECT_FALSE(is_one("Content-Type: text/event-streams\r\n"));
+    EXPECT_FALSE(is_one("Content-Type\r\n"));
+    EXPECT_FALSE(is_one("X: text/event-stream\r\n"));
+}
+
+}  // namespace
+}  // namespace turnpike

@@ -1,0 +1,148 @@
+// What is different for jobs of native workers: where their bodies are, and what becomes of answers
+// in files.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "tests/unit/gate/gate_stand.h"
+
+namespace turnpike {
+namespace {
+
+PoolConfig native(std::string name) {
+    return {.name = std::move(name),
+            .worker = {.model = {.kind = ModelChoice::Kind::python, .path = "/model.py"}}};
+}
+
+std::string post(std::string_view body, std::string_view fields = {}) {
+    return "POST /predict HTTP/1.1\r\nHost: localhost\r\n" + std::string(fields) +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+}
+
+int spool_files(const GateStand& stand) {
+    int found = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+        if (target.starts_with(stand.folder.file(""))) ++found;
+    }
+    return found;
+}
+
+UniqueFd file_with(std::string_view bytes) {
+    UniqueFd file(::memfd_create("turnpike-test", MFD_CLOEXEC));
+    EXPECT_EQ(::pwrite(file.get(), bytes.data(), bytes.size(), 0),
+              static_cast<ssize_t>(bytes.size()));
+    return file;
+}
+
+/// Every place can be told from its neighbours.
+std::string long_text(std::size_t size) {
+    std::string text;
+    for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";
+    text.resize(size);
+    return text;
+}
+
+TEST(NativeJob, HasItsLargeBodyInMemoryThatItsWorkerCanGet) {
+    GateStand stand(Config{.pools = {native("only")}});
+    const std::string body = long_text(3'000'000);
+    stand.ask(post(body));
+    const ExchangePtr exchange = stand.queued();
+    EXPECT_FALSE(exchange->body.is_in_memory());
+    EXPECT_EQ(spool_files(stand), 0);
+    std::string got(body.size(), '\0');
+    int seals = 0;
+    bool is_told = false;
+    exchange->body.seal(stand.store, [&](int file, int error) {
+        EXPECT_EQ(error, 0);
+        seals = ::fcntl(file, F_GET_SEALS);
+        EXPECT_EQ(::pread(file, got.data(), got.size(), 0), static_cast<ssize_t>(got.size()));
+        is_told = true;
+    });
+    EXPECT_TRUE(stand.loop.run_until([&] { return is_told; }));
+    EXPECT_NE(seals & F_SEAL_WRITE, 0);
+    EXPECT_EQ(got == body, true);
+}
+
+TEST(NativeJob, HasASmallBodyInPlace) {
+    GateStand stand(Config{.pools = {native("only")}});
+    stand.ask(post("input"));
+    EXPECT_EQ(stand.queued()->body.bytes(), "input");
+}
+
+TEST(NativeJob, OfSeveralPoolsIsToldByThePool) {
+    GateStand stand(Config{.pools = {native("native"), PoolConfig{.name = "http"}}});
+    const std::string body(3'000'000, 'b');
+    stand.ask(post(body, "Turnpike-Pool: http\r\n"));
+    stand.queued();
+    EXPECT_EQ(spool_files(stand), 1);
+    stand.ask(post(body, "Turnpike-Pool: native\r\n"));
+    stand.queued();
+    EXPECT_EQ(spool_files(stand), 1);
+}
+
+TEST(NativeJob, KnowsItsName) {
+    GateStand stand(Config{.pools = {native("only")}});
+    Client& client = stand.ask(post("input"));
+    const std::string name = stand.queued()->name;
+    EXPECT_FALSE(name.empty());
+    stand.taken = 0;
+    stand.answer("output");
+    stand.hear(client, "Turnpike-Job: " + name + "\r\n");
+}
+
+struct FileAnswer : GateStand {
+    explicit FileAnswer(std::string_view body)
+        : GateStand(Config{.pools = {native("only")}}), client(connect()) {
+        client.say(post("input"));
+        exchange = queued();
+        exchange->answer.start(&writer) = {
+            .status = 200, .fields = {}, .has_length = true, .length = body.size()};
+        exchange->answer.hold();
+        exchange->answer.adopt(file_with(body), body.size());
+        exchange->answer.complete();
+        end(job, EndReason::answered);
+    }
+
+    Client& client;
+    ExchangePtr exchange;
+};
+
+TEST(NativeJob, GetsAnAnswerFromAFile) {
+    const std::string body = long_text(5'000'000);
+    FileAnswer answer(body);
+    EXPECT_TRUE(answer.client.got.empty());
+    answer.client.listen();
+    answer.hear(answer.client, "Content-Length: 5000000\r\n");
+    answer.hear(answer.client, body.substr(body.size() - 100));
+    EXPECT_EQ(answer.client.got.ends_with("\r\n\r\n" + body), true);
+    answer.client.say(post("next"));
+    answer.answer("after it");
+    answer.hear(answer.client, "after it");
+}
+
+TEST(NativeJob, GetsTheFileInChunksIfItsAnswerFlows) {
+    GateStand stand(Config{.pools = {native("only")}});
+    Client& client = stand.ask(post("input"));
+    const ExchangePtr exchange = stand.queued();
+    exchange->answer.start(&stand.writer).status = 200;
+    exchange->answer.flow();
+    exchange->answer.adopt(file_with("from a file"), 11);
+    exchange->answer.complete();
+    stand.end(stand.job, EndReason::answered);
+    stand.hear(client, "\r\n\r\nb\r\nfrom a file\r\n0\r\n\r\n");
+}
+
+TEST(NativeJob, WhoseClientLeavesInTheMiddleOfAFileIsOver) {
+    FileAnswer answer(std::string(50'000'000, 'x'));
+    answer.client.leave();
+    EXPECT_TRUE(answer.loop.run_until([&] { return answer.gate.connections() == 0; }));
+    EXPECT_EQ(answer.exchanges.find(answer.job), nullptr);
+}
+
+}  // namespace
+}  // namespace turnpike

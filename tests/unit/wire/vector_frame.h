@@ -1,0 +1,20 @@
+// The frame that a vector of sdk/conformance describes.
+#pragma once
+
+#include <boost/json.hpp>
+#include <deque>
+#include <string>
+
+#include "wire/frame.h"
+
+namespace turnpike::wire::test {
+
+/// Where the bytes that a frame refers to live.
+using Storage = std::deque<std::string>;
+
+GateFrame gate_frame_of(const boost::json::object& said, Storage& storage);
+WorkerFrame worker_frame_of(const boost::json::object& said, Storage& storage);
+
+std::string bytes_of_hex(std::string_view hex);
+
+}  // namespace turnpike::wire::test
