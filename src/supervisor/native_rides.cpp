@@ -274,7 +274,12 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
 
 void NativeRides::hear(const wire::Failed& frame) {
     NativeRide& ride = at(frame.id);
-    ride.exchange->trouble = words_of(frame);
+    if (frame.why == wire::FailWhy::unhealthy) {  // the job has nothing to do with it, nor its client
+        ride.exchange->trouble = "its worker says that it can't go on";
+        ride.exchange->last_words = words_of(frame);
+    } else {
+        ride.exchange->trouble = words_of(frame);
+    }
     if (ride.state == NativeRide::State::flowing) ride.exchange->answer.break_off();
     if (is_under_way(ride, frame.id)) end(ride, verdict_of(frame.why));
 }

@@ -1,12 +1,11 @@
 """The frames of sdk/conformance/vectors.json, byte for byte."""
 import json
-import os
 import unittest
 
 from conversation import SDK, frames
 
 from turnpike.errors import GateBreach
-from turnpike.link import Link
+from turnpike.incoming import Incoming
 
 VECTORS = json.loads((SDK.parent / "conformance" / "vectors.json").read_text(encoding="utf-8"))
 LEFT_TO_THE_GATE = ("not_utf8", "fields_malformed")  # the worker trusts it there, and survives
@@ -49,15 +48,15 @@ class Vectors(unittest.TestCase):
         self.assertEqual(checked, set(ENCODED))
 
     def take(self, data, is_welcome):
-        """What a Link makes of the bytes; the name of the trouble, or None."""
-        link = Link(type("Socket", (), {"recvmsg": None, "send": None})(), os._exit)
-        link.send = lambda _: None
-        link.welcome = None if is_welcome else (1, 0, 0, 0, 0, "")
+        """What a worker makes of the bytes; the name of the trouble, or None."""
+        link = type("Silent", (), {"send": lambda self, data: None})()
+        incoming = Incoming(link, str)
+        incoming.welcome = None if is_welcome else (1, 0, 0, 0, 0, "")
         try:
-            link._take(data)
+            incoming.take(data)
         except GateBreach as breach:
             return str(breach)
-        return "incomplete" if link._parts else None
+        return "incomplete" if incoming.missing else None
 
     def test_what_the_gate_sends(self):
         checked = 0

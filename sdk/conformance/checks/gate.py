@@ -33,6 +33,10 @@ class Failure(Exception):
     """A check failed; the text says why."""
 
 
+class NoWorker(Exception):
+    """The worker's command can't be run at all."""
+
+
 @dataclass
 class Job:
     number: int
@@ -78,7 +82,7 @@ class Gate:
                                                 stdout=self.output, stderr=self.errors, start_new_session=True)
             except OSError as error:
                 self.socket.close()
-                raise Failure(f"the worker does not start: {error}") from None
+                raise NoWorker(f"the worker does not start: {error}") from None
 
     def __enter__(self):
         return self

@@ -45,7 +45,7 @@ def _check(options: argparse.Namespace) -> int:
     clock.say("imported")
     served = Served(found)
     run_to_end = _runner(served)
-    lane = Lane(gpus=int(options.device.startswith("cuda")), tell=lambda fraction, text: print(f"  loading: {_percent(fraction)}{text}"))
+    lane = Lane(gpus=int(options.device.startswith("cuda")), tell=_say_loading)
     if served.load is not None:
         run_to_end(served.load(lane))
     clock.say(f"loaded on {lane.device}")
@@ -128,8 +128,9 @@ def _shortened(data: bytes) -> str:
     return text if len(data) <= _SHOWN_MAX else f"{text} … ({len(data)} bytes)"
 
 
-def _percent(fraction: float | None) -> str:
-    return "" if fraction is None else f"{frames.permille(fraction) / 10:.0f} % "
+def _say_loading(fraction: float | None, text: str) -> None:
+    percent = "" if fraction is None else f"{frames.permille(fraction) / 10:.0f} % "
+    print(f"  loading: {percent}{text}")
 
 
 def _innermost(error: BaseException) -> Any:

@@ -1,7 +1,7 @@
 """Async models: an event loop in the main thread, a task per job.
 
-A cancel sets `turnpike.job().cancelled` and closes an async generator at its next yield; it does not cancel the task, because
-models seldom expect that at every `await`.
+A cancel sets `turnpike.job().cancelled` and closes an async generator at its next yield; it does not
+cancel the task, because models seldom expect that at every `await`.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Looped(Serving):
         self._tasks: set[asyncio.Task[None]] = set()
         self._paused: dict[Job, asyncio.Future[None]] = {}
         self._end: asyncio.Future[None] = self.loop.create_future()
-        link.flags_changed = self._call_soon_wake
+        link.incoming.flags_changed = self._call_soon_wake
 
     def run(self) -> None:
         watch = self._watch

@@ -1,4 +1,4 @@
-"""Bodies over 1 MiB: sealed memfds, which nobody can change or shorten any more. Read with pread, never mapped."""
+"""Bodies over 1 MiB: sealed memfds, which nobody can change any more. Read by position, never mapped."""
 from __future__ import annotations
 
 import fcntl

@@ -24,7 +24,7 @@ class Pooled(Serving):
         self._leave = leave
         self._work: SimpleQueue[Any] = SimpleQueue()
         self._changed = threading.Condition()
-        link.flags_changed = self._wake_paused
+        link.incoming.flags_changed = self._wake_paused
 
     def run(self) -> None:
         threads = [threading.Thread(target=self._thread, name=f"turnpike-slot-{slot}", daemon=True)

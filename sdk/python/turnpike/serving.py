@@ -1,4 +1,4 @@
-"""How jobs are run by a thread: call the model, send what it gives. Shared by the loops of direct.py and pooled.py."""
+"""How a thread runs jobs: call the model, send what it gives. For the loops of direct.py and pooled.py."""
 from __future__ import annotations
 
 from . import answers, failures, frames
@@ -77,7 +77,7 @@ class Serving:
     # ── streams ──
 
     def stream(self, job: Job, items: Any, response: Response | None) -> None:
-        """Each item as it comes. Whatever ends the stream early closes the generator: GeneratorExit at its yield."""
+        """Each item as it comes. What ends the stream early closes the generator: GeneratorExit at its yield."""
         if hasattr(type(items), "__anext__"):
             raise TypeError("an async generator came from a model that is not async: write `async def` where it is made")
         try:

@@ -8,7 +8,8 @@
             assert model.predict({"pixels": SEVEN}) == {"digit": 7}
             assert model.get("/about").status == 200
 
-The worker runs in a thread of the test, over a real socket; `load` gets a CPU lane unless the test says otherwise.
+The worker runs in a thread of the test, over a real socket; `load` gets a CPU lane unless the test says
+otherwise.
 """
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ class JobFailed(Exception):
 
 
 def serve(model: What, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Served:
-    """A Model class, an instance of one, a module with functions, or "model.py[:Name]". Use it in a `with` statement.
+    """A Model class, an instance of one, a module with functions, or "model.py[:Name]"; in a `with` statement.
 
     `gpus` is what the lane claims to have; `slots` and `batch` override the model's own.
     """
@@ -94,7 +95,10 @@ class Served:
         return self._worker.served.model
 
     def predict(self, x: Any) -> Any:
-        """What a client gets for this input: JSON decoded, text as str, anything else as bytes. BadInput or JobFailed."""
+        """What a client gets for this input: JSON decoded, text as str, anything else as bytes.
+
+        Raises BadInput or JobFailed.
+        """
         answer = self.post("/predict", json_text.encode(x))
         kind = answer.headers.get("content-type", "")
         if kind.startswith("application/json"):
@@ -128,7 +132,10 @@ class Served:
         return Response(b"".join(items), head.status, head.headers)
 
     def stream(self, method: str, path: str, body: bytes = b"", headers: Fields = ()) -> Iterator[Any]:
-        """First a Response with status and headers, then each piece of the body as it comes. Leaving early cancels the job."""
+        """First a Response with status and headers, then each piece of the body as it comes.
+
+        Leaving early cancels the job.
+        """
         self._number += 1
         number = self._number
         self._gate.job(number, body, method, path, Headers(headers).pairs)

@@ -1,10 +1,10 @@
 """The thread that listens to the gate while the model computes, and costs nothing while it does not.
 
-    asleep ──a job after a pause──▶ ticking ──the same job at two ticks──▶ listening ──that job is over──▶ ticking
-       ◀──────────── nothing ran for a while ────────────┘
+    asleep ──a job after a pause──▶ ticking ──the same job at two ticks──▶ listening
+       ◀──nothing ran for a while──┘  ◀──────────that job is over──────────┘
 
-Ticking only compares which job runs. So a worker with short jobs pays one wake-up per tick (5 ms), not per job, and answers a ping
-or learns of a cancel in the midst of a long job within two ticks.
+Ticking only compares which job runs. So a worker with short jobs pays one wake-up per tick (5 ms), not
+per job, and hears a ping or a cancel in the midst of a long job within two ticks.
 """
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Watch:
     def _listen(self) -> bool:
         """One look at the socket, while the main thread is busy. False: look again at once."""
         link = self._link
-        if link.stopping and self._stop_at is None:
+        if link.incoming.stopping and self._stop_at is None:
             self._stop()
         patience = None if self._stop_at is None else max(0.0, self._stop_at - time.monotonic())
         if self.shares:

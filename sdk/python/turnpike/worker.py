@@ -104,15 +104,15 @@ class Worker:
         link = self.link
         link.send(frames.hello(f"turnpike-python {VERSION}, {python_name()}"))
         with link.reading:
-            while link.welcome is None:
+            while link.incoming.welcome is None:
                 link.read()
         link.send(frames.loading(frames.IMPORTING, None, ""))
 
     def _load(self, found: Callable[[], Any]) -> Serving | None:
         """None: there is no model, and the log says why."""
         link = self.link
-        assert link.welcome is not None
-        _, lane, gpus, slots, batch, pool = link.welcome
+        assert link.incoming.welcome is not None
+        _, lane, gpus, slots, batch, pool = link.incoming.welcome
         try:
             model = found()
             link.send(frames.loading(frames.LOADING_PHASE, None, ""))

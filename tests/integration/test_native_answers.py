@@ -1,0 +1,445 @@
+"""What a native model gives, and what its client gets."""
+import hashlib
+import json
+import unittest
+
+from client import Truncated
+from native import NativeCase, SharedGate, body_of, wait_until
+
+MODEL = '''
+import hashlib
+from turnpike import BadInput, Request, Response
+
+
+class Answers(turnpike.Model):
+    example = {"do": "echo", "value": 1}
+
+    def predict(self, task):
+        return getattr(self, "do_" + task["do"])(task)
+
+    def request(self, req):
+        if req.path == "/raw":
+            return req.body
+        if req.path == "/sum":
+            return {"size": len(req.body), "sum": hashlib.sha256(req.body).hexdigest()}
+        if req.path == "/seen":
+            return {"method": req.method, "path": req.path, "query": req.query,
+                    "headers": dict(req.headers)}
+        return Response({"nothing": req.path}, 404)
+
+    def do_echo(self, task):
+        return {"value": task["value"]}
+
+    def do_wait(self, task):
+        return wait(task)
+
+    def do_text(self, task):
+        return task["text"]
+
+    def do_bytes(self, task):
+        return bytes(task["bytes"])
+
+    def do_value(self, task):
+        return task["value"]
+
+    def do_response(self, task):
+        return Response(task["body"].encode(), task["status"], task["headers"], task["type"])
+
+    def do_big(self, task):
+        return bytes(range(256)) * (task["size"] // 256)
+
+    def do_nan(self, task):
+        return {"deep": [1.0, {"in": float(task["value"])}]}
+
+    def do_nan_stream(self, task):
+        yield {"n": 1}
+        yield {"n": float("inf")}
+
+    def do_raise(self, task):
+        raise ValueError(task["words"])
+
+    def do_bad(self, task):
+        raise BadInput(task["words"])
+
+    def do_no_json(self, task):
+        return {"it": object()}
+
+    def do_stream(self, task):
+        for item in task["items"]:
+            yield item
+        if task.get("then"):
+            raise RuntimeError(task["then"])
+
+    def do_steps(self, task):
+        for number, path in enumerate(task["paths"]):
+            yield f"{number}\\n"
+            wait_for(path)
+
+    def do_endless(self, task):
+        try:
+            while True:
+                yield "tick\\n"
+                time.sleep(0.002)
+        except BaseException as error:
+            say(task["closed"], f"{type(error).__name__}, cancelled: {turnpike.job().cancelled}")
+            raise
+
+    def do_flood(self, task):
+        piece = bytes(range(256)) * 1024
+        for number in range(task["pieces"]):
+            say(task["told"], number)
+            yield piece
+
+    def do_stream_response(self, task):
+        return Response((item for item in task["items"]), 202, {"X-Kind": "stream"}, "text/x-lines")
+'''
+
+
+class Shared(SharedGate):
+    def open(self):
+        return self.serve(self.model(MODEL), pool={"lanes": 2})
+
+
+class Values(Shared):
+    def test_json_is_json_and_text_is_text(self):
+        answer = self.ask_model(do="echo", value={"ä": [1, None, True, "x"]})
+        self.assertEqual(answer.header("content-type"), "application/json")
+        self.assertEqual(answer.json(), {"value": {"ä": [1, None, True, "x"]}})
+        self.assertEqual(answer.header("content-length"), str(len(answer.body)))
+        for value in ([1, 2], 7, 1.5, True, None):
+            self.assertEqual(self.ask_model(do="value", value=value).json(), value)
+        answer = self.ask_model(do="text", text="grüß")
+        self.assertEqual(answer.header("content-type"), "text/plain; charset=utf-8")
+        self.assertEqual(answer.body.decode(), "grüß")
+
+    def test_bytes_are_bytes(self):
+        answer = self.ask_model(do="bytes", bytes=[0, 255, 13, 10])
+        self.assertEqual(answer.header("content-type"), "application/octet-stream")
+        self.assertEqual(answer.body, b"\x00\xff\r\n")
+
+    def test_an_empty_answer_is_one(self):
+        for task in ({"do": "text", "text": ""}, {"do": "bytes", "bytes": []}):
+            answer = self.ask_model(**task)
+            self.assertEqual((answer.header("content-length"), answer.body), ("0", b""))
+
+    def test_a_response_has_its_status_and_fields(self):
+        answer = self.gate.post({"do": "response", "status": 418, "type": "text/x-tea",
+                                 "body": "short", "headers": [["X-One", "1"], ["X-Two", "a, b"]]})
+        self.assertEqual((answer.status, answer.body), (418, b"short"))
+        self.assertEqual((answer.header("content-type"), answer.header("x-one"),
+                          answer.header("x-two")), ("text/x-tea", "1", "a, b"))
+
+    def test_an_answer_of_the_model_s_own_that_says_500_is_passed_on(self):
+        answer = self.gate.post({"do": "response", "status": 503, "type": "text/plain",
+                                 "body": "not now", "headers": []})
+        self.assertEqual((answer.status, answer.body), (503, b"not now"))
+        self.ask_model(do="echo", value=1)
+
+    def test_every_answer_says_where_it_was_made(self):
+        answer = self.ask_model(do="echo", value=1)
+        for name in ("turnpike-job", "turnpike-lane", "turnpike-attempt", "turnpike-generation",
+                     "server-timing"):
+            self.assertIsNotNone(answer.header(name), name)
+        for lane in ("0", "1"):
+            answer = self.ask_model(do="echo", value=1, headers=[("Turnpike-Lane", lane)])
+            self.assertEqual(answer.header("turnpike-lane"), lane)
+
+    def test_connections_are_kept(self):
+        client = self.gate.connect()
+        for value in range(20):
+            client.request("POST", "/predict", body_of({"do": "echo", "value": value}))
+            self.assertEqual(client.answer().json(), {"value": value})
+
+    def test_large_bodies_and_answers_arrive_whole(self):
+        for size in ((1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5_000_001):
+            body = hashlib.sha256(str(size).encode()).digest() * (size // 32 + 1)
+            body = body[:size]
+            answer = self.gate.ask("POST", "/sum", body)
+            self.assertEqual(answer.json(), {"size": size,
+                                             "sum": hashlib.sha256(body).hexdigest()})
+            answer = self.gate.ask("POST", "/raw", body)
+            self.assertEqual(answer.header("content-length"), str(size))
+            self.assertEqual(answer.body, body)
+            self.assertEqual(answer.header("turnpike-attempt"), "1")
+
+    def test_a_chunked_upload_is_one_body(self):
+        pieces = [b"a" * 300_000, b"b" * 1_500_000, b"c"]
+        client = self.gate.connect()
+        client.send(b"POST /raw HTTP/1.1\r\nHost: localhost\r\n"
+                    b"Transfer-Encoding: chunked\r\n\r\n")
+        for piece in pieces:
+            client.send(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+        client.send(b"0\r\n\r\n")
+        self.assertEqual(client.answer().body, b"".join(pieces))
+
+    def test_no_body_at_all(self):
+        self.assertEqual(self.gate.ask("POST", "/sum").json()["size"], 0)
+        self.assert_problem(self.gate.ask("POST", "/predict"), 400, "bad-input")
+
+
+class Requests(Shared):
+    def test_a_model_sees_the_whole_request(self):
+        answer = self.gate.ask("PUT", "/seen?a=%20b&c", b"", [("X-Mine", "1"), ("X-Mine", "2"),
+                                                              ("Cookie", "k=v"),
+                                                              ("Turnpike-Priority", "7")])
+        seen = answer.json()
+        self.assertEqual((seen["method"], seen["path"], seen["query"]), ("PUT", "/seen", "a=%20b&c"))
+        headers = seen["headers"]
+        self.assertEqual((headers["x-mine"], headers["cookie"]), ("1, 2", "k=v"))
+        self.assertNotIn("turnpike-priority", headers)
+
+    def test_other_paths_are_the_model_s(self):
+        answer = self.gate.ask("GET", "/nowhere")
+        self.assertEqual((answer.status, answer.json()), (404, {"nothing": "/nowhere"}))
+
+    def test_head_has_the_fields_and_no_body(self):
+        client = self.gate.connect()
+        client.request("HEAD", "/seen")
+        head = client.answer("HEAD")
+        self.assertEqual((head.status, head.header("content-type")), (200, "application/json"))
+        client.request("POST", "/predict", body_of({"do": "echo", "value": 2}))
+        self.assertEqual(client.answer().json(), {"value": 2}, "nothing of a body came between")
+
+    def test_the_root_is_predict_as_well(self):
+        for target in ("/", "/predict", "/predict?verbose=1"):
+            self.assertEqual(self.gate.post({"do": "echo", "value": 3}, target).json(),
+                             {"value": 3})
+
+
+class Failures(Shared):
+    def test_an_exception_is_500_with_its_words_for_this_machine(self):
+        answer = self.ask_model(do="raise", words="no such layer", status=500)
+        self.assert_problem(answer, 500, "model-failed")
+        self.assertEqual(answer.json()["detail"], "ValueError: no such layer")
+        self.assertEqual(answer.json()["job"], answer.header("turnpike-job"))
+        self.assertEqual(answer.header("turnpike-attempt"), "1")
+        lane = int(answer.header("turnpike-lane"))
+        self.wait_log(self.gate, "ValueError: no such layer", lane)
+        log = self.whole_log(self.gate, lane)
+        self.assertIn("in do_raise", log)
+        self.assertIn(f"job {answer.header('turnpike-job')}: Traceback", log)
+        job = self.job(self.gate, answer.header("turnpike-job"))
+        self.assertEqual((job["outcome"], job["status"]), ("failed", 500), job)
+
+    def test_words_of_any_kind_come_through(self):
+        for words in ("", "line one\nline two", "\x1b[31mred\x00", "ü" * 3000):
+            answer = self.ask_model(do="raise", words=words, status=500)
+            self.assert_problem(answer, 500, "model-failed")
+            self.ask_model(do="echo", value=1)
+
+    def test_bad_input_is_400_with_its_words(self):
+        answer = self.ask_model(do="bad", words="pixels: 64 numbers, please", status=400)
+        self.assert_problem(answer, 400, "bad-input")
+        self.assertEqual(answer.json()["detail"], "pixels: 64 numbers, please")
+
+    def test_a_body_that_is_no_json_is_the_client_s_fault(self):
+        for body in (b"{", b"\xff\xfe", b"", b"[1,]", b'{"x": NaN}'):
+            answer = self.gate.ask("POST", "/predict", body)
+            self.assert_problem(answer, 400, "bad-input")
+
+    def test_nan_and_infinity_are_errors(self):
+        for value in ("nan", "inf", "-inf"):
+            answer = self.ask_model(do="nan", value=value, status=500)
+            self.assert_problem(answer, 500, "non-finite")
+
+    def test_what_json_can_t_say_is_the_model_s_fault(self):
+        self.assert_problem(self.ask_model(do="no_json", status=500), 500, "model-failed")
+
+    def test_failures_are_counted_and_the_lane_stays(self):
+        before = self.gate.pool()["jobs"]
+        self.ask_model(do="raise", words="x", status=500)
+        self.ask_model(do="echo", value=1)
+        after = self.gate.pool()["jobs"]
+        self.assertEqual(after["failed"] - before["failed"], 1)
+        self.assertEqual([lane["restarts"] for lane in self.gate.status()["lanes"]], [0, 0])
+
+
+class Streams(Shared):
+    def stream(self, **task):
+        client = self.gate.connect()
+        client.request("POST", "/predict", body_of(task))
+        head = client.head()
+        return client, head
+
+    def test_text_comes_as_it_is(self):
+        answer = self.ask_model(do="stream", items=["one ", "", "zwei ", "trö"])
+        self.assertEqual(answer.header("content-type"), "text/plain; charset=utf-8")
+        self.assertEqual(answer.header("transfer-encoding"), "chunked")
+        self.assertEqual(answer.body.decode(), "one zwei trö")
+
+    def test_dicts_are_server_sent_events(self):
+        items = [{"token": "a\nb"}, {"token": "ü"}, {}]
+        answer = self.ask_model(do="stream", items=items)
+        self.assertEqual(answer.header("content-type"), "text/event-stream")
+        events = answer.body.decode().split("\n\n")
+        self.assertEqual(events.pop(), "")
+        self.assertEqual([json.loads(event.removeprefix("data: ")) for event in events], items)
+
+    def test_each_piece_leaves_when_it_is_made(self):
+        folder = self.folder_for("steps")
+        paths = [folder / str(number) for number in range(3)]
+        client, head = self.stream(do="steps", paths=[str(path) for path in paths])
+        self.assertEqual(head.status, 200)
+        for number, path in enumerate(paths):
+            self.assertEqual(client.chunk(), f"{number}\n".encode())
+            path.touch()
+        self.assertEqual(client.chunk(), b"")
+
+    def test_an_empty_stream_is_an_answer(self):
+        answer = self.ask_model(do="stream", items=[])
+        self.assertEqual((answer.status, answer.body), (200, b""))
+
+    def test_a_response_may_stream(self):
+        answer = self.ask_model(do="stream_response", items=["a\n", "b\n"], status=202)
+        self.assertEqual((answer.header("x-kind"), answer.header("content-type"), answer.body),
+                         ("stream", "text/x-lines", b"a\nb\n"))
+
+    def test_a_text_stream_that_breaks_has_no_final_chunk(self):
+        client, head = self.stream(do="stream", items=["half "], then="out of ideas")
+        with self.assertRaises(Truncated):
+            client.body_of(head)
+        self.assertEqual(b"".join(head.chunks), b"half ")
+
+    def test_an_event_stream_that_breaks_says_so_first(self):
+        client, head = self.stream(do="stream", items=[{"n": 1}], then="out of ideas")
+        with self.assertRaises(Truncated):
+            client.body_of(head)
+        first, error, rest = b"".join(head.chunks).decode().split("\n\n")
+        self.assertEqual((first, rest), ('data: {"n":1}', ""))
+        name, data = error.split("\n", 1)
+        self.assertEqual(name, "event: error")
+        problem = json.loads(data.removeprefix("data: "))
+        self.assertEqual(problem["type"], "urn:turnpike:problem:model-failed")
+        self.assertEqual(problem["detail"], "RuntimeError: out of ideas")
+
+    def test_infinity_within_an_event_stream_breaks_it(self):
+        client, head = self.stream(do="nan_stream")
+        with self.assertRaises(Truncated):
+            client.body_of(head)
+        self.assertIn(b"urn:turnpike:problem:non-finite", b"".join(head.chunks))
+
+    def test_a_stream_that_fails_before_its_first_piece_is_an_ordinary_failure(self):
+        answer = self.ask_model(do="stream", items=[], then="nothing to say", status=500)
+        self.assert_problem(answer, 500, "model-failed")
+
+    def test_a_client_that_leaves_closes_the_generator(self):
+        closed = self.folder_for("endless") / "closed"
+        client, _ = self.stream(do="endless", closed=str(closed))
+        self.assertEqual(client.chunk()[:5], b"tick\n")
+        lane = self.busy_lane(self.gate)["lane"]
+        client.close()
+        wait_until(closed.exists, "the generator is closed")
+        self.assertEqual(closed.read_text(), "GeneratorExit, cancelled: True")
+        self.gate.wait_lane(lane, "ready")
+        self.assertEqual(self.gate.lane(lane)["restarts"], 0)
+
+
+class SlowReaders(NativeCase):
+    def flood(self, gate, pieces):
+        told = self.folder_for("flood") / "told"
+        client = gate.connect()
+        client.request("POST", "/predict", body_of({"do": "flood", "pieces": pieces,
+                                                    "told": str(told)}))
+        return client, client.head(), told
+
+    def test_a_stream_waits_for_its_reader_and_goes_on(self):
+        gate = self.serve(self.model(MODEL),
+                          sections={"gate": {"spool": str(self.folder), "answer_buffer": "2MiB"}})
+        client, head, told = self.flood(gate, pieces := 400)  # 100 MiB
+        wait_until(lambda: told.exists(), "it streams")
+        still = [None] * 20
+
+        def rests():
+            still.append(told.read_text())
+            return len(set(still[-20:])) == 1
+        wait_until(rests, "it waits")
+        self.assertLess(int(told.read_text()), 200, "what the reader has not taken is bounded")
+        self.assertEqual(gate.lane(0)["state"], "busy")
+        client.body_of(head)
+        self.assertEqual(len(head.chunks) > 0 and b"".join(head.chunks),
+                         bytes(range(256)) * 1024 * pieces)
+        gate.wait_lane(0, "ready")
+        self.assertEqual(gate.lane(0)["restarts"], 0)
+
+    def test_a_paused_stream_can_be_left(self):
+        gate = self.serve(self.model(MODEL),
+                          sections={"gate": {"spool": str(self.folder), "answer_buffer": "1MiB"}})
+        client, _, told = self.flood(gate, 4000)
+        wait_until(lambda: told.exists() and int(told.read_text() or 0) > 4, "it streams")
+        client.close()
+        gate.wait_lane(0, "ready")
+        self.assertEqual(gate.post({"do": "echo", "value": 1}).status, 200)
+        self.assertEqual(gate.lane(0)["restarts"], 0)
+
+    def test_a_slow_reader_of_a_large_answer_frees_the_lane(self):
+        gate = self.serve(self.model(MODEL))
+        size = 48 << 20
+        client = gate.connect()
+        client.request("POST", "/predict", body_of({"do": "big", "size": size}))
+        head = client.head()
+        self.assertEqual(head.header("content-length"), str(size))
+        self.assertEqual(gate.post({"do": "echo", "value": 1}).json(), {"value": 1})
+        gate.wait_lane(0, "ready")
+        client.body_of(head)
+        self.assertEqual(head.body, bytes(range(256)) * (size // 256))
+
+
+ASYNC = '''
+import asyncio
+
+
+class Loop(turnpike.Model):
+    slots = 8
+    example = {"do": "echo"}
+    met = 0
+
+    async def load(self, lane):
+        self.all_there = asyncio.Event()
+
+    async def predict(self, task):
+        return await getattr(self, "do_" + task["do"])(task)
+
+    async def do_echo(self, task):
+        await asyncio.sleep(0)
+        return {"id": turnpike.job().id}
+
+    async def do_meet(self, task):
+        self.met += 1
+        if self.met == task["count"]:
+            self.all_there.set()
+        await self.all_there.wait()
+        return {"met": self.met, "id": turnpike.job().id}
+
+    async def do_raise(self, task):
+        await asyncio.sleep(0)
+        raise ValueError("later")
+
+    async def do_stream(self, task):
+        async def pieces():
+            for item in task["items"]:
+                await asyncio.sleep(0)
+                yield item
+        return pieces()
+'''
+
+
+class Async(SharedGate):
+    def open(self):
+        return self.serve(self.model(ASYNC))
+
+    def test_as_many_at_once_as_the_model_says(self):
+        self.assertEqual(self.gate.lane(0)["slots"], 8)
+        jobs = [self.later(self.gate.post, {"do": "meet", "count": 8}) for _ in range(8)]
+        for job in jobs:
+            answer = job.result()
+            self.assertEqual(answer.json(), {"met": 8, "id": answer.header("turnpike-job")})
+
+    def test_streams_and_failures(self):
+        self.assertEqual(self.ask_model(do="stream", items=["a", "b"]).body, b"ab")
+        self.assert_problem(self.ask_model(do="raise", status=500), 500, "model-failed")
+        answer = self.ask_model(do="echo")
+        self.assertEqual(answer.json()["id"], answer.header("turnpike-job"))
+
+
+if __name__ == "__main__":
+    unittest.main()
