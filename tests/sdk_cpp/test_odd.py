@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The C++ SDK holds a model that does not know the protocol to it; run by ODD_MODEL, a worker made of odd_model.cpp."""
+import json
 import os
 import subprocess
 import sys
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk/conformance"))
+KIT = Path(__file__).resolve().parents[2] / "sdk/conformance"
+sys.path.insert(0, str(KIT))
 sys.dont_write_bytecode = True
 
 from checks import frames  # noqa: E402
@@ -86,6 +88,21 @@ class Odd(unittest.TestCase):
         self.gate.ended = True
         self.gate.wait_for_end("the socket has ended")
         self.assertRaises(Failure, self.gate.wait, lambda: False, "anything")
+
+
+class ABrokenGate(unittest.TestCase):
+    def test_every_vector_of_a_breach_ends_the_worker_in_words(self):
+        vectors = [vector for vector in json.loads((KIT / "vectors.json").read_text())
+                   if vector["direction"] == "gate" and vector["breach"]]
+        self.assertGreater(len(vectors), 100)
+        for vector in vectors:
+            with self.subTest(vector["name"]), Gate([os.environ["ODD_MODEL"]], patience=20) as gate:
+                gate.wait(lambda: gate.hello, "hello")
+                if not vector["name"].startswith("welcome"):
+                    gate.until_ready()
+                gate.send(bytes.fromhex(vector["hex"]))
+                self.assertEqual(gate.wait_for_end(vector["name"]), 1)
+                self.assertIn("the gate broke the worker protocol", gate.said())
 
 
 class WithoutAGate(unittest.TestCase):

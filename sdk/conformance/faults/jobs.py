@@ -70,7 +70,7 @@ class fails_for_no_known_reason(Worker):
         self.write(FAILED, job.number, struct.pack("<BBHI", 9, 0, 0, 0))
 
 
-@fault("a_huge_message_is_cut", "length of message is")
+@fault("a_huge_message_is_cut", "failed: size is")
 class message_too_long(Worker):
     def failed(self, job, why, error):
         message = str(error).encode()

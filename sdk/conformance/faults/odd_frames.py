@@ -25,7 +25,7 @@ class size_too_large(OddFrame):
         self.raw(HEADER.pack(0xFFFFFFFF, DONE, 0, 0, job.number))
 
 
-@fault("a_job_is_answered", "less than its fixed part")
+@fault("a_job_is_answered", "size is 2, not within 8")
 class payload_too_short(OddFrame):
     def odd(self, job):
         self.write(DONE, job.number, b"\xc8\0")
@@ -55,7 +55,7 @@ class flag_on_a_log(OddFrame):
         self.write(LOG, 0, b"\1\0" + b"12345678", flags=1)
 
 
-@fault("a_job_is_answered", "length of the rest is")
+@fault("a_job_is_answered", "log: size is 70002")
 class log_too_long(OddFrame):
     def odd(self, job):
         self.write(LOG, 0, b"\1\0" + b"x" * 70_000)

@@ -17,7 +17,7 @@ class second_begin(Worker):
         super().begin(job, fields)
 
 
-@fault("a_stream_comes_in_order", "length of the rest is 0")
+@fault("a_stream_comes_in_order", "chunk: size is 0")
 class empty_chunk(Worker):
     def chunk(self, job, data):
         self.write(CHUNK, job.number)
