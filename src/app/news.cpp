@@ -133,7 +133,9 @@ void News::say_lane(std::size_t lane) {
     if (is_death(lanes_[lane], now.state, now.reason)) return;
     now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
     const Standing before = std::exchange(said_[lane], now);
-    const bool is_new = words_for(now.state) != words_for(before.state);
+    // From loading on to its first proof is no news: it comes up.
+    const bool is_new = words_for(now.state) != words_for(before.state) &&
+                        !(comes_up(now.state) && comes_up(before.state));
     // What led to the end of a lane of ours was told, death by death.
     const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
     const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;

@@ -167,7 +167,10 @@ void NativeWorker::hear(const wire::Pong& frame) {
     around_.deliver(ProbeEnded{worker_, static_cast<std::uint32_t>(frame.id - 1)});
 }
 
-void NativeWorker::hear(const wire::Log& frame) { process_.output().remark(frame.text); }
+void NativeWorker::hear(const wire::Log& frame) {
+    const bool is_bad = frame.level >= wire::LogLevel::warning;
+    process_.output().remark(frame.text, is_bad ? LogStream::err : LogStream::out);
+}
 
 bool NativeWorker::ask_stacks(AttemptId attempt) {
     if (state_ != State::up && state_ != State::loading) return false;
@@ -187,12 +190,7 @@ void NativeWorker::hear(const wire::Stacks& frame) {
     if (stacks_.number != frame.id) return;  // somebody else looked meanwhile
     rides_.add_stacks(stacks_.attempt, frame.text);
     stacks_ = {};
-    std::string_view text = frame.text;
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        process_.output().remark(line);
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-    }
+    process_.output().remark(frame.text, LogStream::stacks);
 }
 
 // ── proofs ───────────────────────────────────────────────────────────────────────────────────────
