@@ -198,7 +198,7 @@ void NativeWorker::hear(const wire::Stacks& frame) {
 void NativeWorker::prove(std::uint32_t number) {
     if (state_ != State::up) return;
     const PoolConfig& pool = lane_of_.pool;
-    const bool is_configured = pool.settings.proof != ProofKind::none;
+    const bool is_configured = has_own_proof();
     CHECK(is_configured || example_);
     const ProofConfig& rule = pool.proof;
     const std::string& type = is_configured ? rule.content_type : example_->content_type;
@@ -216,6 +216,12 @@ void NativeWorker::prove(std::uint32_t number) {
                    .target = is_configured ? std::string_view(rule.path) : "/predict",
                    .fields = fields,
                    .body = {.bytes = body}});
+}
+
+bool NativeWorker::has_own_proof() const { return lane_of_.pool.settings.proof != ProofKind::none; }
+
+std::string_view NativeWorker::name_of_proof() const {
+    return has_own_proof() ? "the proof" : "the model's example";
 }
 
 void NativeWorker::hear_of_proof(const wire::Begin& frame) { proof_.status = frame.status; }
@@ -236,19 +242,20 @@ void NativeWorker::hear_of_proof(const wire::Done& frame) {
 }
 
 void NativeWorker::hear_of_proof(const wire::Failed& frame) {
-    process_.note(fmt::format("the proof failed: {}: {}", frame.type, frame.message));
+    process_.note(fmt::format("{} failed: {}: {}", name_of_proof(), frame.type, frame.message));
     end_proof(ProofVerdict::failed);
 }
 
 void NativeWorker::proof_answered() {
     const PoolConfig& pool = lane_of_.pool;
-    const bool is_configured = pool.settings.proof != ProofKind::none;
-    const bool is_right = is_configured ? proof_.status == pool.proof.status : proof_.status < 400;
+    const bool is_right =
+        has_own_proof() ? proof_.status == pool.proof.status : proof_.status < 400;
     if (!is_right) {
-        process_.note(fmt::format("the proof was answered with status {}", proof_.status));
+        process_.note(
+            fmt::format("{} was answered with status {}", name_of_proof(), proof_.status));
         return end_proof(ProofVerdict::failed);
     }
-    if (!is_configured) return end_proof(ProofVerdict::passed);
+    if (!has_own_proof()) return end_proof(ProofVerdict::passed);
     if (proof_.answer.size() > proof_answer_max) {
         process_.note("the answer to the proof is larger than 1 MiB");
         return end_proof(ProofVerdict::failed);

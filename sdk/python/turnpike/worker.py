@@ -167,8 +167,11 @@ class Worker:
 
 
 def python_line(error: BaseException) -> str:
-    """Which Python this is, and how to choose another: most import errors are about that."""
-    if not isinstance(error, ImportError):
-        return ""
-    return (f"turnpike: the model was imported by {sys.executable} ({python_name()}); "
-            "choose another with --python PATH, or python = in turnpike.toml\n")
+    """The last line of the log, which is what people see first: for an import error with the Python that was used, for a
+    syntax error with its place. Others say all in the last line of their traceback."""
+    if isinstance(error, ImportError):
+        return (f"turnpike: {type(error).__name__}: {error}; the model was imported by {sys.executable} ({python_name()}): "
+                "install what is missing there, or choose another with --python PATH, or python = in turnpike.toml\n")
+    if isinstance(error, SyntaxError):
+        return f"turnpike: {type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})\n"
+    return ""
