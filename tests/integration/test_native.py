@@ -223,7 +223,7 @@ class CanNotStart(Bare):
         self.assertIn("ModuleNotFoundError: No module named 'no_such_module'", log)
         self.assertIn("the model was imported by /usr/bin/python3", log)
         self.assertIn("--python PATH", log)
-        self.wait_told(gate, "/usr/bin/python3 (Python 3.")
+        self.wait_told(gate, "/usr/bin/python3 (CPython 3.")
 
     def test_a_syntax_error_shows_its_line(self):
         gate, _ = self.fails("def predict(x):\n    return (((\n", "exit code 1")
