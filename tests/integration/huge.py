@@ -29,7 +29,8 @@ class Huge(turnpike.Model):
 
     def predict(self, task):
         """For those that are routed by their JSON."""
-        return {"size": len(task["text"]), "digest": hashlib.sha256(task["text"].encode()).hexdigest()}
+        text = task["text"].encode()
+        return {"size": len(text), "digest": hashlib.sha256(text).hexdigest()}
 
     def do_small(self, req, task):
         return {"small": True}
@@ -159,14 +160,14 @@ class HugeCase(NativeCase):
         return sum(found.values())
 
     def assert_all_is_back(self, gate):
-        """When its clients are gone nobody holds a byte any more, nor a descriptor, and the gate never
-        had them in its own memory."""
+        """Nobody holds a byte any more, and when its clients are gone no descriptor; and the gate
+        never had them in its own memory."""
         wait_until(lambda: self.held(gate) == 0, "its bytes are given back")
         wait_until(lambda: self.memory_in(gate) == 0, "no memfd is left")
         for client in self.clients:
             client.close()
-        wait_until(lambda: self.descriptors(gate) <= self.descriptors_before + 1,  # the one that asks
-                   "no descriptor more than before")
+        most = self.descriptors_before + 1  # a client of ours may just be gone
+        wait_until(lambda: self.descriptors(gate) <= most, "no descriptor more than before")
         self.assertEqual(gate.live_jobs(), [])
         self.assert_flat(gate)
         self.small(gate)
@@ -174,6 +175,6 @@ class HugeCase(NativeCase):
     def assert_flat(self, gate):
         most = memory_of(gate.process.pid)[1]
         if "TURNPIKE_TEST_HUGE_MIB" in os.environ:
-            print(f"{self.id().rpartition('.')[2]}: {self.before / MIB:.1f} MiB resident before, at "
-                  f"most {most / MIB:.1f}", file=sys.stderr)
+            print(f"{self.id().rpartition('.')[2]}: {self.before / MIB:.1f} MiB resident before, "
+                  f"at most {most / MIB:.1f}", file=sys.stderr)
         self.assertLess((most - self.before) / MIB, GROWTH_MIB)
