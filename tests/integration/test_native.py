@@ -223,7 +223,8 @@ class CanNotStart(Bare):
         self.assertIn("ModuleNotFoundError: No module named 'no_such_module'", log)
         self.assertIn("the model was imported by /usr/bin/python3", log)
         self.assertIn("--python PATH", log)
-        self.wait_told(gate, "/usr/bin/python3 (Python 3.")
+        wait_until(lambda: any("its worker died" in line and "/usr/bin/python3" in line
+                               for line in gate.process.output().splitlines()), "so does up")
 
     def test_a_syntax_error_shows_its_line(self):
         gate, _ = self.fails("def predict(x):\n    return (((\n", "exit code 1")
