@@ -5,20 +5,22 @@ MAKEFLAGS += --no-print-directory
 
 SEEDS ?= 1..20000
 FUZZ_SECONDS ?= 60
+BROWSER = chromium chromium-driver python3-selenium
 COVERAGE_CORE_MIN ?= 95
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
 
 # $(call built,PRESET[,TARGET]): configure and build one preset in build/PRESET
 built = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build build/$(1) $(if $(2),--target $(2))
 
-run: install-deps ## serve the bundled example: a FastAPI worker per GPU (or four on the CPU) behind one address
+run: install-deps ## serve the bundled example, a model that reads handwritten digits: a lane per GPU (or four on the CPU)
 	@$(call built,release,turnpike)
-	@build/release/turnpike up examples/fastapi
+	@build/release/turnpike up examples/digits
 
 build: install-deps ## the release binaries, in build/release/
 	$(call built,release)
 
 test: install-deps ## everything that must be true before a commit; installs what is missing
+	@tools/install-deps $(BROWSER)
 	$(call built,dev)
 	$(call built,release,turnpike-sim)
 	$(call built,clang,turnpike-sim)
@@ -33,6 +35,7 @@ mutants: build ## plant every known bug and see that the simulation finds it
 asan: ## the tests under the address and undefined-behaviour sanitizers
 tsan: ## the tests under the thread sanitizer
 asan tsan: install-deps
+	@tools/install-deps $(BROWSER)
 	$(call built,$@)
 	ctest --preset $@
 
@@ -40,16 +43,19 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	$(call built,fuzz)
 	tools/fuzz $(FUZZ_SECONDS)
 
-bench: build ## run the benchmarks: the gate beside HAProxy, four lanes that load beside one
+bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, four lanes that load beside one
 	@tools/install-deps haproxy wrk
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
+	@bench/native_against_fastapi.py
 	@bench/parallel_load.py
 
 gpu: build ## by hand, on a machine with a GPU and PyTorch: what only a real driver shows
 	tests/gpu/check.py build/release/turnpike
+	tests/gpu/native.py build/release/turnpike
 
 coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE_CORE_MIN (95) percent
+	@tools/install-deps $(BROWSER)
 	find build/coverage -name '*.gcda' -delete 2>/dev/null || true
 	$(call built,coverage)
 	ctest --preset coverage

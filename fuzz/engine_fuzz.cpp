@@ -127,6 +127,13 @@ private:
     LaneId lane() { return LaneId{in_.below(lanes_ + 1)}; }
     PoolId pool() { return PoolId{in_.below(3)}; }
     WorkerId worker() { return pick(workers_); }
+    /// What a native worker says of itself.
+    WorkerReady word() {
+        return {.worker = worker(),
+                .slots = in_.below(4),
+                .batch = in_.below(4),
+                .has_example = in_.flip()};
+    }
     /// An attempt, with its own worker for the most part.
     AttemptEnded end() {
         if (sent_.empty()) return {};
@@ -156,8 +163,8 @@ private:
             case 8: return CancelAsked{pick(jobs_)};
             case 9: return WorkerStarted{worker()};
             case 10: return LoadProgressed{worker()};
-            case 11:
-            case 12: return WorkerReady{worker()};
+            case 11: return WorkerReady{worker()};
+            case 12: return word();
             case 13: return WorkerExited{worker()};
             case 14:
             case 15: return WorkerGone{worker(), in_.below(4) == 0 ? Memory::held : Memory::freed};

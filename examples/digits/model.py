@@ -1,23 +1,22 @@
 """Which digit is this? A model for Turnpike.
 
     turnpike up examples/digits/model.py
-    curl http://127.0.0.1:8000/predict -d '{"pixels": [0, 0, 5, 13, …]}'      # 8 x 8, 0 (paper) to 16 (ink), row by row
-    open http://127.0.0.1:8000                                                 # draw one
+    curl http://127.0.0.1:8000/predict -d @examples/digits/seven.json    # 8 x 8 pixels, from 0 (paper) to 16 (ink)
+    xdg-open http://127.0.0.1:8000                                       # draw one
 
 The network is in network.py, the page in page.html; this file is what Turnpike needs to know.
 """
+import json
 from pathlib import Path
 
 import turnpike
 from network import Network
 
 HERE = Path(__file__).resolve().parent
-SEVEN = [0, 0, 7, 16, 16, 16, 6, 0,  0, 0, 9, 12, 9, 15, 10, 0,  0, 0, 0, 0, 1, 15, 7, 0,  0, 0, 4, 11, 13, 16, 8, 0,
-         0, 0, 9, 16, 16, 13, 5, 0,  0, 0, 0, 10, 13, 1, 0, 0,  0, 0, 2, 15, 7, 0, 0, 0,  0, 0, 8, 14, 1, 0, 0, 0]
 
 
 class Digits(turnpike.Model):
-    example = {"pixels": SEVEN}  # every lane answers this before its first job
+    example = json.loads((HERE / "seven.json").read_text())  # every lane answers this before its first job
 
     def load(self, lane):
         lane.progress(0.1, "reading the weights")
@@ -54,6 +53,6 @@ def pixels_of(x):
 PAGE = {"/": ("page.html", "text/html; charset=utf-8"), "/page.css": ("page.css", "text/css; charset=utf-8"),
         "/page.js": ("page.js", "text/javascript; charset=utf-8")}
 GUARDED = {  # the page loads nothing from anywhere else, and nobody can put it into theirs
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-                               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+                               "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}

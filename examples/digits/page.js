@@ -5,9 +5,10 @@ const $ = (id) => document.getElementById(id);
 
 // ── From strokes to pixels, the way the training data was made ─────────────────────────────────────────────────────
 // There, a digit was fitted into 20 x 32 of 32 x 32 dots and thickened or thinned to about the same amount of ink; then the
-// inked dots of every 4 x 4 block were counted. A stroke is a list of [x, y]; any unit will do.
+// inked dots of every 4 x 4 block were counted. A stroke is a list of [x, y], which are 0 to 1 across the paper.
 
 const DOTS = 32, WIDE = 20, INK = 312;
+const SPECK = 0.1;  // what is smaller is not blown up to a digit
 
 function pixelsOf(strokes) {
   let thin = 0.8, thick = 6;
@@ -35,12 +36,12 @@ function dotsOf(strokes, radius) {
 /** Where a point of the drawing lies on the dots, so that pen and all just fit. */
 function fitting(strokes, radius) {
   const xs = strokes.flat().map((point) => point[0]), ys = strokes.flat().map((point) => point[1]);
-  const left = Math.min(...xs), top = Math.min(...ys);
-  const width = Math.max(Math.max(...xs) - left, 1e-6), height = Math.max(Math.max(...ys) - top, 1e-6);
-  let across = (WIDE - 2 * radius) / width, down = (DOTS - 2 * radius) / height;
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  let across = (WIDE - 2 * radius) / Math.max(right - left, SPECK), down = (DOTS - 2 * radius) / Math.max(bottom - top, SPECK);
   across = Math.min(across, 2 * down);  // a 1 stays slim, and a dash low
   down = Math.min(down, 2 * across);
-  return ([x, y]) => [(x - left - width / 2) * across + DOTS / 2, (y - top - height / 2) * down + DOTS / 2];
+  const [middle, centre] = [(left + right) / 2, (top + bottom) / 2];
+  return ([x, y]) => [(x - middle) * across + DOTS / 2, (y - centre) * down + DOTS / 2];
 }
 
 /** Sets every dot whose centre is within the radius of the line from a to b. */

@@ -31,7 +31,7 @@ DOUBT = 0.05  # "this is surely a 7" is never taught: a little belief goes to al
 ACCURACY_MIN = 0.97
 
 
-# ── The data ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── The data ────────────────────────────────────────────────────────────────────────────────────────────────
 
 def read_digits(path):
     """Pixels as an array of (1797, 64), from 0 to 1, and the digits they show."""
@@ -71,7 +71,7 @@ def bend(pixels, random):
     return (1 - v) * above + v * below
 
 
-# ── The network ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── The network ─────────────────────────────────────────────────────────────────────────────────────────────
 
 def new_network(random):
     """[(weights, biases), …]: random weights, of a size that keeps signals neither fading nor growing."""
@@ -148,10 +148,10 @@ def accuracy(network, pixels, digits):
     return float(np.mean(forward(network, pixels)[-1].argmax(axis=1) == digits))
 
 
-# ── The file ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── The file ────────────────────────────────────────────────────────────────────────────────────────────────
 
 def write_safetensors(path, tensors, metadata):
-    """The whole format: the header's length as 8 bytes, the header as JSON, then the numbers, one tensor after the other."""
+    """The whole format: the header's length as 8 bytes, the header as JSON, then the numbers of all tensors."""
     header, data = {"__metadata__": metadata}, b""
     for name, tensor in tensors.items():
         numbers = tensor.astype("<f4").tobytes()

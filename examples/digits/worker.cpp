@@ -1,7 +1,7 @@
 // Which digit is this? model.py in C++, for Turnpike.
 //
 //     turnpike up build/release/examples/digits/digits-worker
-//     curl http://127.0.0.1:8000/predict -d '{"pixels": [0, 0, 5, 13, …]}'
+//     curl http://127.0.0.1:8000/predict -d @examples/digits/seven.json
 //
 // The network is in network.h; this file is what Turnpike needs to know.
 #include "network.h"
@@ -74,9 +74,14 @@ public:
 
     // Every lane answers this before its first job.
     [[nodiscard]] std::optional<turnpike::Example> example() const override {
-        return turnpike::Example{.body = R"({"pixels": [
-             0, 0, 7, 16, 16, 16, 6, 0,  0, 0, 9, 12, 9, 15, 10, 0,  0, 0, 0, 0, 1, 15, 7, 0,  0, 0, 4, 11, 13, 16, 8, 0,
-             0, 0, 9, 16, 16, 13, 5, 0,  0, 0, 0, 10, 13, 1, 0, 0,  0, 0, 2, 15, 7, 0, 0, 0,  0, 0, 8, 14, 1, 0, 0, 0]})"};
+        return turnpike::Example{.body = R"({"pixels": [0, 0, 7, 16, 16, 16,  6, 0,
+             0, 0, 9, 12,  9, 15, 10, 0,
+             0, 0, 0,  0,  1, 15,  7, 0,
+             0, 0, 4, 11, 13, 16,  8, 0,
+             0, 0, 9, 16, 16, 13,  5, 0,
+             0, 0, 0, 10, 13,  1,  0, 0,
+             0, 0, 2, 15,  7,  0,  0, 0,
+             0, 0, 8, 14,  1,  0,  0, 0]})"};
     }
 
 private:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from checks import all_checks
 from checks.frames import Breach
-from checks.gate import Failure, Gate
+from checks.gate import Failure, Gate, NoWorker
 
 
 def arguments():
@@ -68,7 +68,10 @@ def main():
     failed = 0
     for check in checks:
         begun = time.monotonic()
-        reason = run(check, options.worker, options.patience)
+        try:
+            reason = run(check, options.worker, options.patience)
+        except NoWorker as error:
+            sys.exit(str(error))
         failed += reason is not None
         show(check, reason, time.monotonic() - begun, options.json)
     if not options.json:

@@ -14,6 +14,7 @@ import json
 import math
 import os
 import queue
+import select
 import socket
 import struct
 import subprocess
@@ -51,6 +52,7 @@ class Job:
         self.goes_on = threading.Event()  # cleared by pause, set by resume and cancel
         self.goes_on.set()
         self.streams = False
+        self.unlooked = 0  # bytes of the stream since wait_until_all_is_read()
 
 
 class Worker:
@@ -61,6 +63,7 @@ class Worker:
         self.socket = socket.socket(fileno=int(os.environ["TURNPIKE_SOCKET"]))
         self.socket.set_inheritable(False)
         self.writing = threading.Lock()
+        self.taking = threading.Lock()  # from the socket until it has been acted on
         self.jobs, self.batches, self.coming = {}, queue.SimpleQueue(), []
         self.pending, self.descriptors = bytearray(), collections.deque()
         self.welcomed = threading.Event()
@@ -128,7 +131,18 @@ class Worker:
             if job.cancelled:
                 return False
             self.write(CHUNK, job.number, data[at:at + INLINE_MAX])
+            job.unlooked += len(data[at:at + INLINE_MAX])
+            if job.unlooked >= INLINE_MAX:
+                job.unlooked = 0
+                self.wait_until_all_is_read()
         return True
+
+    def wait_until_all_is_read(self):
+        """A pause that has been sent has been heard: with a thread that reads when it can, megabytes might go first."""
+        is_read = False
+        while not is_read:
+            with self.taking:
+                is_read = not select.select([self.socket], [], [], 0)[0]
 
     def done(self, job, status=200, kind="application/json", body=b"", more=b""):
         fields = b"Content-Type: " + kind.encode() + b"\r\n" + more
@@ -162,21 +176,26 @@ class Worker:
     def read_for_ever(self):
         try:
             while True:
-                data, rights, _, _ = self.socket.recvmsg(1 << 18, socket.CMSG_SPACE(4 * 16))
-                for _, _, found in rights:
-                    numbers = array.array("i")
-                    numbers.frombytes(found)
-                    self.descriptors.extend(numbers)
-                if not data:
-                    self.end(0)  # the gate is gone
-                self.pending += data
-                self.decode()
+                select.select([self.socket], [], [])
+                with self.taking:
+                    self.read()
         except GateBroke as error:
             self.end(1, f"the gate broke the protocol: {error}\n")
         except OSError:
             self.end(0)
         except BaseException:
             self.end(1, traceback.format_exc())
+
+    def read(self):
+        data, rights, _, _ = self.socket.recvmsg(1 << 18, socket.CMSG_SPACE(4 * 16))
+        for _, _, found in rights:
+            numbers = array.array("i")
+            numbers.frombytes(found)
+            self.descriptors.extend(numbers)
+        if not data:
+            self.end(0)  # the gate is gone
+        self.pending += data
+        self.decode()
 
     def decode(self):
         while len(self.pending) >= HEADER.size:

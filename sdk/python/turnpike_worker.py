@@ -7,8 +7,9 @@ import sys
 
 if __name__ == "__main__":  # children of multiprocessing import this file again, under another name
     if sys.version_info < (3, 9):
-        sys.exit("turnpike: this is Python %d.%d (%s), and workers need 3.9 or newer; choose another with --python, or python = in "
-                 "turnpike.toml" % (sys.version_info[0], sys.version_info[1], sys.executable))
+        sys.exit("turnpike: this is Python %d.%d (%s), and workers need 3.9 or newer; "
+                 "choose another with --python PATH, or python = in turnpike.toml"
+                 % (sys.version_info[0], sys.version_info[1], sys.executable))
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     from turnpike.worker import main
 

@@ -237,11 +237,12 @@ void add_prove(CLI::App& app, Chosen& chosen) {
 }
 
 void add_stacks(CLI::App& app, Chosen& chosen) {
-    auto [sub, stacks] = add_command<StacksCommand>(
-        app,
-        {"stacks", "Show what a lane's worker is doing right now",
-         "  turnpike stacks 0    Python workers; needs py-spy on the PATH of `up`"},
-        chosen);
+    auto [sub, stacks] =
+        add_command<StacksCommand>(app,
+                                   {"stacks", "Show what a lane's worker is doing right now",
+                                    "  turnpike stacks 0    models tell it themselves; else Python "
+                                    "needs py-spy on `up`'s PATH"},
+                                   chosen);
     add_lane(sub, stacks.lane);
     add_gate(sub, stacks.gate);
     add_json(sub, stacks.json);

@@ -37,6 +37,7 @@ std::string text_of(const json::object& object, std::string_view key) {
     if (value == nullptr || value->is_null()) return "";
     if (const json::string* text = value->if_string()) return tame({text->data(), text->size()});
     if (const bool* yes = value->if_bool()) return *yes ? "yes" : "no";
+    if (const double* number = value->if_double()) return fmt::format("{}", *number);
     return tame(json::serialize(*value));
 }
 

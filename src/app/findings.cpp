@@ -190,7 +190,7 @@ void add_tools(Notes notes, const MachineFacts& facts) {
     notes.judge(!facts.py_spy.empty(),
                 facts.py_spy.empty() ? "py-spy is not on the PATH"
                                      : fmt::format("py-spy: {}", tame(facts.py_spy)),
-                "`turnpike stacks` needs it for Python workers: pip install py-spy");
+                "`turnpike stacks` needs it for HTTP workers in Python: pip install py-spy");
 }
 
 void add_gates(Notes notes, const MachineFacts& facts) {

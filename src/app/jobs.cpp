@@ -37,6 +37,16 @@ std::string client_of(const json::object& job) {
     return is_here ? "" : client;
 }
 
+/// "40 % step 12/30"; "": its model says nothing of it.
+std::string progress_of(const json::object& job) {
+    const json::object& progress = object_of(job, "progress");
+    const json::value* fraction = progress.if_contains("fraction");
+    std::string text = text_of(progress, "text");
+    if (fraction == nullptr || !fraction->is_number()) return text;
+    const double percent = 100 * fraction->to_number<double>();
+    return fmt::format("{:.0f} %{}{}", percent, text.empty() ? "" : " ", text);
+}
+
 Table live_of(const json::array& jobs) {
     Table table{.columns = {{"LIVE JOB"},
                             {"POOL"},
@@ -45,6 +55,7 @@ Table live_of(const json::array& jobs) {
                             {"LANE", right},
                             {"TRIES", right},
                             {"REQUEST", left, 16},
+                            {"PROGRESS", left, 16},
                             {"CLIENT"}},
                 .rows = {}};
     for (const json::value& value : jobs) {
@@ -57,6 +68,7 @@ Table live_of(const json::array& jobs) {
                               {text_of(job, "lane")},
                               {text_of(job, "attempts")},
                               {request_of(job)},
+                              {progress_of(job)},
                               {client_of(job)}});
     }
     return without_empty_columns(table);

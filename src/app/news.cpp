@@ -96,12 +96,10 @@ void News::opened(const Address& bound, bool keys_are_required) {
                     config_.pools.size() == 1 ? "" : "s", command("status")));
     if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
-        if (pool.settings.proof == ProofKind::none)
-            say(fmt::format("pool {}: no proof is configured, so {} ([pool.{}.proof])", pool.name,
-                            pool.is_native()
-                                ? "lanes have only the model's example to answer, if it has one"
-                                : "lanes serve unproved",
-                            pool.name));
+        if (pool.settings.proof == ProofKind::none && !pool.is_native())
+            say(fmt::format(
+                "pool {}: no proof is configured, so lanes serve unproved ([pool.{}.proof])",
+                pool.name, pool.name));
 }
 
 void News::tell(const ReportLane& report) {
@@ -135,7 +133,9 @@ void News::say_lane(std::size_t lane) {
     if (is_death(lanes_[lane], now.state, now.reason)) return;
     now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
     const Standing before = std::exchange(said_[lane], now);
-    const bool is_new = words_for(now.state) != words_for(before.state);
+    // From loading on to its first proof is no news: it comes up.
+    const bool is_new = words_for(now.state) != words_for(before.state) &&
+                        !(comes_up(now.state) && comes_up(before.state));
     // What led to the end of a lane of ours was told, death by death.
     const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
     const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
@@ -201,7 +201,24 @@ void News::say_when_all_serve() {
     if (all_served_ || !std::ranges::all_of(standings_, all_serve)) return;
     all_served_ = true;
     say("all lanes serve");
+    say_unproved();
     say_hint();
+}
+
+/// Whether a model has an example is known when it has loaded.
+void News::say_unproved() const {
+    auto lane = lanes_.begin();
+    for (const PoolConfig& pool : config_.pools) {
+        const auto end = std::ranges::next(lane, pool.settings.lanes, lanes_.end());
+        const bool is_proved =
+            std::any_of(lane, end, [](const LaneFacts& facts) { return facts.start.proof; });
+        lane = end;
+        if (pool.is_native() && pool.settings.proof == ProofKind::none && !is_proved)
+            say(fmt::format(
+                "pool {}: the model has no example and no proof is configured, so lanes "
+                "serve unproved ([pool.{}.proof])",
+                pool.name, pool.name));
+    }
 }
 
 void News::say_hint() const {

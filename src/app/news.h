@@ -79,6 +79,7 @@ private:
     void draw();
     [[nodiscard]] LiveLane live(std::size_t lane) const;
     [[nodiscard]] Instant start_of(std::size_t lane) const;
+    void say_unproved() const;
     void say_hint() const;
     /// "turnpike logs 0 --name blue"
     [[nodiscard]] std::string command(std::string_view words) const;

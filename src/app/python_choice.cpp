@@ -44,7 +44,7 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 /// A place that may have one.
 struct Place {
     std::string folder;  // empty: it is not set
-    std::string_view why;
+    std::string why;
 };
 
 }  // namespace
@@ -58,14 +58,16 @@ std::expected<PythonChoice, std::string> choose_python(const WorkerConfig& worke
         Place{folder_of(worker.model.path) + "/.venv", ".venv beside the model"},
         Place{places.conda_prefix, "$CONDA_PREFIX"}};
     std::vector<std::string> tried;
+    std::string but;  // who set these expects another
     for (const auto& [folder, why] : candidates) {
         if (!folder.starts_with('/')) continue;
         std::string program = folder + "/bin/python";
-        if (is_program(program)) return PythonChoice{std::move(program), std::string(why)};
+        if (is_program(program)) return PythonChoice{std::move(program), why + but};
+        if (why.starts_with('$')) but += fmt::format("; {} has none", why);
         tried.push_back(std::move(program));
     }
     if (std::string program = found_on(places.path, "python3", is_program); !program.empty())
-        return PythonChoice{std::move(program), "first python3 of the PATH"};
+        return PythonChoice{std::move(program), "first python3 of the PATH" + but};
     return Wrong(fmt::format(
         "there is no Python for it: neither {} nor a python3 on the PATH; name one with --python",
         fmt::join(tried, " nor ")));

@@ -18,7 +18,7 @@ struct PythonPlaces {
 
 struct PythonChoice {
     std::string program;  // absolute; a link of a virtual environment stays one
-    std::string why;      // "first python3 of the PATH"
+    std::string why;      // "first python3 of the PATH; $VIRTUAL_ENV has none"
     friend bool operator==(const PythonChoice&, const PythonChoice&) = default;
 };
 

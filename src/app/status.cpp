@@ -76,6 +76,35 @@ Table pools_of(const json::object& page) {
     return table;
 }
 
+/// A lane of the pool whose worker has told what it is; the first speaks for all. Empty: none has.
+const json::object& model_lane(const json::object& page, const std::string& pool) {
+    static const json::object none;
+    for (const json::value& value : list_of(page, "lanes")) {
+        const json::object& lane = object_of(value);
+        if (text_of(lane, "pool") == pool && !text_of(lane, "sdk").empty()) return lane;
+    }
+    return none;
+}
+
+/// "takes: 2 slots, batch 16", "facts: parameters 4810, accuracy 0.98": a line each, where there is
+/// something to tell.
+std::string remarks_on_model(const json::object& lane, const std::string& pool) {
+    constexpr std::size_t size_max = 100;
+    std::string lines;
+    const std::size_t slots = count_of(lane, "slots");
+    const std::size_t batch = count_of(lane, "batch");
+    if (slots > 1 || batch > 1)
+        lines += fmt::format("{} takes: {} slot{}, batch {}\n", pool, slots, slots == 1 ? "" : "s",
+                             batch);
+    std::string facts;
+    for (const auto& fact : object_of(lane, "model_facts"))
+        facts += fmt::format(
+            "{}{} {}", facts.empty() ? "" : ", ", tame({fact.key().data(), fact.key().size()}),
+            text_of(object_of(lane, "model_facts"), {fact.key().data(), fact.key().size()}));
+    if (!facts.empty()) lines += fmt::format("{} facts: {}\n", pool, shortened(facts, size_max));
+    return lines;
+}
+
 /// What the lanes of started pools run (attached ones show where they are), and which pools serve
 /// unproved.
 std::string remarks_on(const json::object& page) {
@@ -83,12 +112,16 @@ std::string remarks_on(const json::object& page) {
     for (const json::value& value : list_of(page, "pools")) {
         const json::object& pool = object_of(value);
         const std::string model = text_of(pool, "model");
+        const std::string name = text_of(pool, "pool");
         const std::string python = text_of(pool, "python");
+        const json::object& lane = model_lane(page, name);
+        const std::string sdk = text_of(lane, "sdk");
         if (!model.starts_with("attached: "))
-            lines += fmt::format("{} runs: {}{}{}\n", text_of(pool, "pool"), model,
-                                 python.empty() ? "" : " with ", python);
-        if (text_of(pool, "proof") == "none")
-            lines += fmt::format("{} proof: none\n", text_of(pool, "pool"));
+            lines +=
+                fmt::format("{} runs: {}{}{}{}{}\n", name, model, python.empty() ? "" : " with ",
+                            python, sdk.empty() ? "" : ", ", sdk);
+        lines += remarks_on_model(lane, name);
+        if (text_of(pool, "proof") == "none") lines += fmt::format("{} proof: none\n", name);
     }
     return lines.empty() ? "" : '\n' + lines;
 }

@@ -125,6 +125,7 @@ private:
     void cut();
     void close();
     void release_job();
+    void log_end();
     [[nodiscard]] Duration queue_time() const;
     [[nodiscard]] JobMarks marks() const;
 

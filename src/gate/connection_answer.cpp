@@ -29,6 +29,8 @@ void Connection::sent(const SendJob& send) {
     record_.lane = send.lane;
     record_.gpu.assign(gate_.around_.lanes[send.lane.value].gpu);
     record_.attempts = send.number;
+    exchange_->progress.permille.reset();  // of an earlier attempt
+    exchange_->progress.text.clear();
 }
 
 void Connection::ended(const EndJob& end) {
@@ -302,10 +304,18 @@ void Connection::cut() {
     close();
 }
 
+void Connection::log_end() {
+    if (exchange_ != nullptr && !exchange_->stacks.empty()) {
+        record_.is_slow = true;
+        gate_.recent_.keep_stacks(job_, std::exchange(exchange_->stacks, {}));
+    }
+    gate_.log_end(record_);
+}
+
 void Connection::release_job() {
     if (job_.is_none()) return;
     gate_.release(job_);
-    if (has_ended_) gate_.log_end(record_);
+    if (has_ended_) log_end();
     if (exchange_ != nullptr) {
         exchange_->answer.abandon();
         gate_.around_.exchanges.close(std::move(exchange_));
@@ -317,6 +327,7 @@ void Connection::release_job() {
     record_.lane = {};
     record_.attempts = 0;
     record_.status = 0;
+    record_.is_slow = false;
     record_.detail = {};
     record_.bytes_in = record_.bytes_out = {};
 }

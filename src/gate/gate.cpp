@@ -39,6 +39,7 @@ Gate::Gate(Surroundings surroundings, const Address& bound)
       sights_{.config = around_.config,
               .engine = around_.engine,
               .recent = recent_,
+              .exchanges = around_.exchanges,
               .lanes = around_.lanes,
               .crashes = around_.crashes,
               .log_of = around_.log_of,

@@ -19,6 +19,7 @@
 #include "gate/job_name.h"
 #include "gate/problem.h"
 #include "os/clock.h"
+#include "stream/exchange.h"
 #include "telemetry/crash_shelf.h"
 #include "telemetry/lane_facts.h"
 #include "telemetry/lane_log.h"
@@ -31,6 +32,7 @@ struct Sights {
     const Config& config;
     const Engine& engine;
     const RecentJobs& recent;
+    const Exchanges& exchanges;  // of live jobs
     const std::vector<LaneFacts>& lanes;
     const CrashShelf& crashes;
     std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none

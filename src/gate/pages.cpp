@@ -189,8 +189,20 @@ void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, c
     json.close_object();
 }
 
-/// False: it has ended meanwhile.
-bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record) {
+/// As its model tells.
+void append_progress(JsonWriter& json, const JobProgress& progress) {
+    if (!progress.permille && progress.text.empty()) return;
+    json.key("progress"), json.open_object();
+    append_count(json, "fraction", progress.permille.transform([](std::uint16_t permille) {
+        return Duration(permille * 1ms);  // of one: shown as seconds are
+    }));
+    json.text_or_null("text", progress.text);
+    json.close_object();
+}
+
+/// False: it has ended meanwhile. No stacks: there are none to show.
+bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record,
+                 std::string_view stacks = {}) {
     const auto job = sights.engine.find(record.job, sights.clock.now());
     if (!job) return false;
     json.open_object();
@@ -204,11 +216,16 @@ bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record
     json.member("client", record.client.view());
     json.member("method", record.method.view());
     json.member("path", record.path.view());
+    const ExchangePtr exchange = sights.exchanges.find(record.job);
+    if (exchange != nullptr && job->state == JobState::running)
+        append_progress(json, exchange->progress);
+    if (!stacks.empty()) json.member("stacks", stacks);
     json.close_object();
     return true;
 }
 
-void append_ended(JsonWriter& json, JobRecord record, const Caller& caller) {
+void append_ended(JsonWriter& json, JobRecord record, const Caller& caller,
+                  std::string_view stacks = {}) {
     const std::string_view detail = record.detail.view();
     const std::size_t end = std::min(detail.find(last_output_mark), detail.find(not_shown_mark));
     if (!caller.is_admin) record.detail.assign(std::string(detail.substr(0, end)));
@@ -216,7 +233,21 @@ void append_ended(JsonWriter& json, JobRecord record, const Caller& caller) {
     append_json_line(line, record);
     line.pop_back();  // its newline
     line.replace(0, 1, "{\"state\":\"ended\",");
+    if (!stacks.empty()) {
+        line.back() = ',';
+        line += "\"stacks\":";
+        append_json_string(line, stacks);
+        line += '}';
+    }
     json.raw(line);
+}
+
+/// What its worker was doing while it ran far over the usual time: for admins, as all of its output.
+std::string stacks_of(const Sights& sights, JobId job) {
+    const ExchangePtr exchange = sights.exchanges.find(job);
+    return exchange != nullptr && !exchange->stacks.empty()
+               ? exchange->stacks
+               : std::string(sights.recent.stacks_of(job));
 }
 
 }  // namespace
@@ -263,7 +294,8 @@ bool may_see(const Caller& caller, const JobRecord& record) {
 std::string job_page(const Sights& sights, const JobRecord& record, const Caller& caller) {
     std::string page;
     JsonWriter json(page);
-    if (!append_live(json, sights, record)) append_ended(json, record, caller);
+    const std::string stacks = caller.is_admin ? stacks_of(sights, record.job) : std::string();
+    if (!append_live(json, sights, record, stacks)) append_ended(json, record, caller, stacks);
     return page + "\n";
 }
 

@@ -141,8 +141,8 @@ void LaneOutput::detach_all() {
     while (!pipes_.empty()) close(PipePtr(pipes_.front()));
 }
 
-void LaneOutput::remark(std::string_view text) {
-    log_.remark(text, now());
+void LaneOutput::remark(std::string_view text, LogStream stream) {
+    log_.remark(text, now(), stream);
     write();
 }
 

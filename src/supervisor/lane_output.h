@@ -56,7 +56,8 @@ public:
     /// The same, and closes them: whoever still holds their
     /// other ends is not of this lane any more.
     void detach_all();
-    void remark(std::string_view text);
+    /// Lines that no pipe brings.
+    void remark(std::string_view text, LogStream stream = LogStream::turnpike);
 
     [[nodiscard]] const LaneLog& log() const { return log_; }
     void forget_last_line() { log_.forget_last_line(); }

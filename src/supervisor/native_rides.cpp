@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "http/write.h"
 #include "supervisor/answer_fields.h"
 #include "wire/encode.h"
 
@@ -260,6 +261,8 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
     AnswerHead& head = begin_answer(ride, frame.status, frame.fields);
     head.has_length = true;
     head.length = file ? frame.body.in_descriptor : frame.body.bytes.size();
+    if (ride.exchange->method == "HEAD")
+        http::append_field(head.fields, "Content-Length", head.length);
     if (file && head.has_body) {
         if (!flow(ride)) return wire::Breach::none;
         answer.adopt(std::move(file), frame.body.in_descriptor);
@@ -274,7 +277,13 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
 
 void NativeRides::hear(const wire::Failed& frame) {
     NativeRide& ride = at(frame.id);
-    ride.exchange->trouble = words_of(frame);
+    if (frame.why ==
+        wire::FailWhy::unhealthy) {  // the job has nothing to do with it, nor its client
+        ride.exchange->trouble = "its worker says that it can't go on";
+        ride.exchange->last_words = words_of(frame);
+    } else {
+        ride.exchange->trouble = words_of(frame);
+    }
     if (ride.state == NativeRide::State::flowing) ride.exchange->answer.break_off();
     if (is_under_way(ride, frame.id)) end(ride, verdict_of(frame.why));
 }

@@ -167,7 +167,10 @@ void NativeWorker::hear(const wire::Pong& frame) {
     around_.deliver(ProbeEnded{worker_, static_cast<std::uint32_t>(frame.id - 1)});
 }
 
-void NativeWorker::hear(const wire::Log& frame) { process_.output().remark(frame.text); }
+void NativeWorker::hear(const wire::Log& frame) {
+    const bool is_bad = frame.level >= wire::LogLevel::warning;
+    process_.output().remark(frame.text, is_bad ? LogStream::err : LogStream::out);
+}
 
 bool NativeWorker::ask_stacks(AttemptId attempt) {
     if (state_ != State::up && state_ != State::loading) return false;
@@ -187,12 +190,7 @@ void NativeWorker::hear(const wire::Stacks& frame) {
     if (stacks_.number != frame.id) return;  // somebody else looked meanwhile
     rides_.add_stacks(stacks_.attempt, frame.text);
     stacks_ = {};
-    std::string_view text = frame.text;
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        process_.output().remark(line);
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-    }
+    process_.output().remark(frame.text, LogStream::stacks);
 }
 
 // ── proofs ───────────────────────────────────────────────────────────────────────────────────────
@@ -200,7 +198,7 @@ void NativeWorker::hear(const wire::Stacks& frame) {
 void NativeWorker::prove(std::uint32_t number) {
     if (state_ != State::up) return;
     const PoolConfig& pool = lane_of_.pool;
-    const bool is_configured = pool.settings.proof != ProofKind::none;
+    const bool is_configured = has_own_proof();
     CHECK(is_configured || example_);
     const ProofConfig& rule = pool.proof;
     const std::string& type = is_configured ? rule.content_type : example_->content_type;
@@ -218,6 +216,12 @@ void NativeWorker::prove(std::uint32_t number) {
                    .target = is_configured ? std::string_view(rule.path) : "/predict",
                    .fields = fields,
                    .body = {.bytes = body}});
+}
+
+bool NativeWorker::has_own_proof() const { return lane_of_.pool.settings.proof != ProofKind::none; }
+
+std::string_view NativeWorker::name_of_proof() const {
+    return has_own_proof() ? "the proof" : "the model's example";
 }
 
 void NativeWorker::hear_of_proof(const wire::Begin& frame) { proof_.status = frame.status; }
@@ -238,19 +242,20 @@ void NativeWorker::hear_of_proof(const wire::Done& frame) {
 }
 
 void NativeWorker::hear_of_proof(const wire::Failed& frame) {
-    process_.note(fmt::format("the proof failed: {}: {}", frame.type, frame.message));
+    process_.note(fmt::format("{} failed: {}: {}", name_of_proof(), frame.type, frame.message));
     end_proof(ProofVerdict::failed);
 }
 
 void NativeWorker::proof_answered() {
     const PoolConfig& pool = lane_of_.pool;
-    const bool is_configured = pool.settings.proof != ProofKind::none;
-    const bool is_right = is_configured ? proof_.status == pool.proof.status : proof_.status < 400;
+    const bool is_right =
+        has_own_proof() ? proof_.status == pool.proof.status : proof_.status < 400;
     if (!is_right) {
-        process_.note(fmt::format("the proof was answered with status {}", proof_.status));
+        process_.note(
+            fmt::format("{} was answered with status {}", name_of_proof(), proof_.status));
         return end_proof(ProofVerdict::failed);
     }
-    if (!is_configured) return end_proof(ProofVerdict::passed);
+    if (!has_own_proof()) return end_proof(ProofVerdict::passed);
     if (proof_.answer.size() > proof_answer_max) {
         process_.note("the answer to the proof is larger than 1 MiB");
         return end_proof(ProofVerdict::failed);

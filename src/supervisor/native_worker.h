@@ -83,6 +83,9 @@ private:
     void hear_of_proof(const wire::Failed& frame);
     void hear_of_proof(const wire::Progress&) {}
     void proof_answered();
+    /// Of its pool; else the model's example is the proof.
+    [[nodiscard]] bool has_own_proof() const;
+    [[nodiscard]] std::string_view name_of_proof() const;
     void end_proof(ProofVerdict verdict, std::uint32_t group = 0);
 
     void misbehaved(const std::string& how);

@@ -181,6 +181,7 @@ void append_json_line(std::string& out, const JobRecord& record) {
     out += "\",\"reason\":\"";
     out += name_of(record.reason);
     out += '"';
+    if (record.is_slow) out += ",\"slow\":true";
     if (!record.detail.empty()) append_member(out, ",\"detail\":", record.detail.view());
     out += "}\n";
 }

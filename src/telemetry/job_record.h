@@ -34,7 +34,8 @@ struct JobRecord {
     Text<128> path;  // without the query, which may hold secrets
     Outcome outcome = Outcome::finished;
     EndReason reason = EndReason::answered;
-    Text<240> detail;  // what went wrong, if the gate had to say it: "poison: the connection …"
+    bool is_slow = false;  // it ran so far over the usual time that its worker's stacks were dumped
+    Text<240> detail;      // what went wrong, if the gate had to say it: "poison: the connection …"
 };
 
 /// In a record's detail: what follows was printed by a worker, and is for admins.
@@ -55,7 +56,8 @@ struct JobStart {
 ///  "run_ms":12.3,"attempts":1,"status":200,"bytes_in":5,"bytes_out":7,"client":"127.0.0.1:5000",
 ///  "method":"POST","path":"/predict","outcome":"finished","reason":"answered"}
 /// `lane` is null if it never ran, `gpu` without one, `status` if none was sent; "key" follows
-/// "client" only if there is one, "detail" ends the line if there is one.
+/// "client" only if there is one, "slow":true "reason" only if it was; "detail" ends the line if
+/// there is one.
 void append_json_line(std::string& out, const JobRecord& record);
 
 /// {"id":"…","event":"started","pool":"…","lane":0,"gpu":"0","attempt":1,"at":"2026-…Z"}

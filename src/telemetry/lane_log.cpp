@@ -88,8 +88,8 @@ void LaneLog::end(LogSource& source, std::int64_t unix_ns) {
     unfinished_.clear();
 }
 
-void LaneLog::remark(std::string_view text, std::int64_t unix_ns) {
-    LogSource ours{LogStream::turnpike};
+void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stream) {
+    LogSource ours{stream};
     const std::string shown = std::exchange(unfinished_, {});  // a worker's, and stays
     take(ours, text, unix_ns);
     end(ours, unix_ns);

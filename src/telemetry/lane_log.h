@@ -59,7 +59,8 @@ public:
     /// The pipe is closed: an unfinished line is finished.
     void end(LogSource& source, std::int64_t unix_ns);
     /// Lines of ours.
-    void remark(std::string_view text, std::int64_t unix_ns);
+    void remark(std::string_view text, std::int64_t unix_ns,
+                LogStream stream = LogStream::turnpike);
 
     /// Lines with a number above `after`, oldest first, at most `max` of the newest. They are good
     /// until the next line comes.

@@ -1,5 +1,8 @@
 #include "telemetry/recent_jobs.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 
 namespace turnpike {
@@ -22,6 +25,17 @@ const JobRecord* RecentJobs::find(JobId job) const {
     for (std::size_t back = 0; back < size_; ++back)
         if (const JobRecord& record = newest(back); record.job == job) return &record;
     return nullptr;
+}
+
+void RecentJobs::keep_stacks(JobId job, std::string stacks) {
+    stacks_[stacks_next_] = {job, std::move(stacks)};
+    stacks_next_ = (stacks_next_ + 1) % stacks_.size();
+}
+
+std::string_view RecentJobs::stacks_of(JobId job) const {
+    if (job.is_none()) return {};
+    const auto found = std::ranges::find(stacks_, job, &Stacks::job);
+    return found == stacks_.end() ? std::string_view() : found->text;
 }
 
 }  // namespace turnpike

@@ -11,9 +11,10 @@ KIT = Path(__file__).resolve().parents[2] / "sdk/conformance"
 sys.path.insert(0, str(KIT))
 sys.dont_write_bytecode = True
 
-from broken import FAULTS  # noqa: E402
-from checks import all_checks  # noqa: E402
+from checks import all_checks, frames  # noqa: E402
+from faults import all_faults  # noqa: E402
 
+FAULTS = all_faults()
 PYTHON = [sys.executable, "-B"]
 SILENCE = 5  # seconds until something that never comes is given up
 
@@ -53,10 +54,30 @@ class TheKit(unittest.TestCase):
                                 (["sh", "-c", "echo who am I >&2; exit 7"], "exit code 7, saying: who am I")]:
             done = kit("--only", "hello_comes_first", "--", *command)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(reason, done.stdout)
+            self.assertIn(reason, done.stdout + done.stderr)
 
     def test_a_check_that_does_not_exist_is_a_mistake_of_the_caller(self):
         self.assertIn("no check is called lunch", kit("--only", "lunch", "--", "true").stderr)
+
+
+class TheKitsFrames(unittest.TestCase):
+    VECTORS = json.loads((KIT / "vectors.json").read_text())
+
+    def test_every_vector_of_a_worker_is_judged_as_the_gate_judges_it(self):
+        vectors = [vector for vector in self.VECTORS if vector["direction"] == "worker"]
+        self.assertGreater(len(vectors), 300)
+        for vector in vectors:
+            with self.subTest(vector["name"]):
+                self.assertEqual(self.is_breach(bytes.fromhex(vector["hex"])), vector["breach"] is not None)
+
+    def is_breach(self, data):
+        try:
+            found, size = frames.header_of(data[:frames.HEADER.size])
+            self.assertEqual(len(data), frames.HEADER.size + size, "the header should have been refused")
+            frames.read(found, data[frames.HEADER.size:])
+        except frames.Breach:
+            return True
+        return False
 
 
 if __name__ == "__main__":

@@ -5,101 +5,24 @@
 
 Four lanes on GPU 0 stand in for four GPUs. Each check prints what it saw; the first that fails ends the run with 1.
 """
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-TURNPIKE, ROUNDS = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20
-SERVER = Path(__file__).resolve().parent / "torch_server.py"
-HOME = Path(tempfile.mkdtemp(prefix="turnpike-gpu-"))
-ENV = {**os.environ, "HOME": str(HOME), "XDG_RUNTIME_DIR": str(HOME)}
-PORT = 8123
-URL = f"http://127.0.0.1:{PORT}"
-gates = []  # that were started
+from machine import ENV, TURNPIKE, ask, check, command, memory_mib, ours, say, smi, stop, up, wait_for, wait_ready
 
-
-def say(text):
-    print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
-
-
-def check(holds, text):
-    say(("ok    " if holds else "FAIL  ") + text)
-    if not holds:
-        for gate in gates:
-            gate.kill()  # its guards end the workers
-        sys.exit(1)
-
-
-def ask(path, value=None):
-    data = None if value is None else json.dumps(value).encode()
-    with urllib.request.urlopen(urllib.request.Request(URL + path, data), timeout=120) as answer:
-        return json.load(answer), dict(answer.headers)
-
-
-def smi(*query):
-    return subprocess.run(["nvidia-smi", *query, "--format=csv,noheader,nounits"], capture_output=True, text=True,
-                          check=True).stdout.strip()
-
-
-def memory_mib():
-    return int(smi("--query-gpu=memory.used", "-i", "0"))
-
-
-def up(*flags, worker=f"{sys.executable} {SERVER} {{port}} 2"):
-    output = open(HOME / f"up-{time.monotonic_ns()}.log", "wb+")
-    process = subprocess.Popen([TURNPIKE, "up", "--worker", worker, "--port", str(PORT), *flags], env=ENV,
-                               stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-    process.log = output.name
-    gates.append(process)
-    return process
-
-
-def wait_ready(process, lanes, deadline=180):
-    end = time.monotonic() + deadline
-    while time.monotonic() < end:
-        try:
-            status, _ = ask("/-/status")
-            if sum(lane["state"] == "ready" for lane in status["lanes"]) == lanes:
-                return status
-        except OSError:
-            pass
-        if process.poll() is not None:
-            break
-        time.sleep(0.02)
-    check(False, f"{lanes} lanes come up; output:\n{Path(process.log).read_text()}")
-
-
-def ours():
-    """Every process that was started by this run, whoever its parent is now."""
-    return subprocess.run(["pgrep", "-f", f"{SERVER}|turnpike guard"], capture_output=True, text=True).stdout.split()
-
-
-def wait_for(holds, deadline):
-    begin = time.monotonic()
-    while time.monotonic() < begin + deadline:
-        if holds():
-            return time.monotonic() - begin
-        time.sleep(0.005)
-    return None
-
-
-def stop(process):
-    process.send_signal(signal.SIGTERM)
-    check(process.wait(60) == 0, "SIGTERM: exit 0")
-    check(not ours(), "and nothing is left")
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+WORKER = f"{sys.executable} {Path(__file__).resolve().parent / 'torch_server.py'} {{port}} 2"
 
 
 def main():
     say(f"{smi('--query-gpu=name,uuid,driver_version,memory.total', '-i', '0')}; "
-        f"{subprocess.run([TURNPIKE, 'version'], capture_output=True, text=True).stdout.strip()}")
+        f"{command('version').strip()}")
     doctor = subprocess.run([TURNPIKE, "doctor"], env=ENV, capture_output=True, text=True)
     say(f"doctor ({doctor.returncode}):\n{doctor.stdout}{doctor.stderr}")
     before = memory_mib()
@@ -110,7 +33,7 @@ def main():
     for round in range(3):
         for lanes, times in ((1, alone), (4, together)):
             begin = time.monotonic()
-            gate = up("--gpus", "0", "--lanes", str(lanes))
+            gate = up("--worker", WORKER, "--gpus", "0", "--lanes", str(lanes))
             status = wait_ready(gate, lanes)
             times.append(time.monotonic() - begin)
             if round == 2 and lanes == 4:
@@ -137,14 +60,14 @@ def main():
 
     check(wait_for(lambda: abs(used_mib() - memory_mib()) < 200, 30) is not None,
           f"status: {used_mib()} MiB used; nvidia-smi: {memory_mib()} MiB")
-    say(subprocess.run([TURNPIKE, "status"], env=ENV, capture_output=True, text=True).stdout)
+    say(command("status"))
 
     # a worker dies: its lane restarts when its memory is free
     victim = ask("/-/status")[0]["lanes"][2]["pid"]
     os.kill(victim, signal.SIGKILL)
     took = wait_for(lambda: (l := ask("/-/status")[0]["lanes"][2])["state"] == "ready" and l["pid"] != victim, 60)
     check(took is not None, f"kill -9 of lane 2's worker: serves again after {took:.2f} s")
-    say(subprocess.run([TURNPIKE, "crashes"], env=ENV, capture_output=True, text=True).stdout)
+    say(command("crashes"))
     subprocess.run([TURNPIKE, "drain", "3"], env=ENV, check=True)
     full = memory_mib()
     took = wait_for(lambda: ask("/-/status")[0]["lanes"][3]["state"] == "drained", 30)
@@ -155,7 +78,7 @@ def main():
     check(wait_for(lambda: memory_mib() <= before + 1, 10) is not None, f"GPU memory is back at {before} MiB")
 
     # pinned by UUID
-    gate = up("--gpus", uuid, "--lanes", "1")
+    gate = up("--worker", WORKER, "--gpus", uuid, "--lanes", "1")
     wait_ready(gate, 1)
     check(ask("/predict", {})[0]["visible"] == "0", "--gpus UUID finds the same GPU")
     stop(gate)
@@ -164,7 +87,7 @@ def main():
     random.seed(4)
     gone, freed = [], []
     for round in range(ROUNDS):
-        gate = up("--gpus", "0", "--lanes", "4")
+        gate = up("--worker", WORKER, "--gpus", "0", "--lanes", "4")
         if round % 2 == 0:
             wait_ready(gate, 4)
         else:

@@ -122,6 +122,9 @@ class TalkCase(unittest.TestCase):
             self.fail(f"the worker ended early: {talk.stderr()}")
         return talk
 
+    def assert_ends(self, talk, code=0):
+        self.assertEqual(talk.exit_code(), code, talk.stderr())
+
     def assert_fails(self, frame, why, words=""):
         self.assertEqual((frame.name, getattr(frame, "why", None)), ("failed", why), frame)
         self.assertIn(words, frame.message)

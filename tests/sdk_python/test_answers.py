@@ -1,5 +1,6 @@
 """What models return, and what clients get for it."""
 import json
+import os
 import unittest
 
 from conversation import TalkCase, frames
@@ -98,6 +99,21 @@ class Answers(TalkCase):
         for fields in [()] * 5 + [[("X-Read", "1")]] * 5:
             talk.ask(body=body, fields=fields)
         self.assertEqual(talk.answer(1)["open"], first)
+
+    def test_a_body_too_large_for_one_read_is_read_in_several(self):
+        from turnpike import memfd
+        body = bytes(range(256)) * 1000
+        fd = memfd.sealed(body)
+        self.addCleanup(os.close, fd)
+        whole = memfd._ONE_READ
+        self.addCleanup(setattr, memfd, "_ONE_READ", whole)
+        memfd._ONE_READ = 1000
+        real = os.preadv
+        self.addCleanup(setattr, os, "preadv", real)
+        os.preadv = lambda fd, buffers, at: real(fd, [memoryview(buffers[0])[:70_001]], at)
+        self.assertTrue(memfd.read(fd, len(body)) == body)
+        with self.assertRaises(OSError):
+            memfd.read(fd, len(body) + 1)
 
     def test_ready_says_what_the_model_is(self):
         talk = self.start(KINDS)

@@ -1,5 +1,6 @@
 """Which function of a model a job goes to, and what that gets."""
 import json
+import textwrap
 import unittest
 
 from conversation import TalkCase, frames
@@ -95,13 +96,36 @@ class Requests(TalkCase):
         """)
         self.assertEqual(talk.answer(1), {"seen": ""})
 
-    def test_without_orjson_and_with_it_the_answers_are_the_same(self):
-        source = "import sys\ndef predict(x): return {'x': x, 'orjson': 'orjson' in sys.modules}"
-        fake = self.folder()
-        (fake / "orjson.py").write_text("raise ImportError('hidden by the test')")
-        talk = self.start(source, PYTHONPATH=str(fake))
-        talk.ready()
-        self.assertEqual(talk.answer([1.5, None, "é", {"1": 2 ** 70}]), {"x": [1.5, None, "é", {"1": 2 ** 70}], "orjson": False})
+    def test_json_is_the_same_without_orjson_and_with_it(self):
+        source = """
+            from turnpike import json_text
+            def predict(x):
+                if x == "nan":
+                    return {"a": [None, float("nan")]}
+                return {"x": x, "orjson": json_text.orjson is not None}
+        """
+        absent = "raise ImportError('hidden by the test')"
+        as_orjson = """
+            import json
+            OPT_PASSTHROUGH_DATACLASS, OPT_PASSTHROUGH_DATETIME = 1, 2
+            loads = json.loads
+            def dumps(value, default, option):  # as orjson does: NaN is null, and large numbers are refused
+                if "2361183241434822606848" in repr(value):
+                    raise TypeError("Integer exceeds 64-bit range")
+                return json.dumps(value, separators=(",", ":")).replace("NaN", "null").encode()
+        """
+        for module, there in ((absent, False), (as_orjson, True)):
+            with self.subTest(there=there):
+                talk = self.start(source, PYTHONPATH=str(self.folder_with("orjson.py", module)))
+                talk.ready()
+                for value in ([1.5, None, "é"], {"1": 2 ** 71}, None, "null"):
+                    self.assertEqual(talk.answer(value), {"x": value, "orjson": there})
+                self.assert_fails(talk.ask("nan"), frames.NON_FINITE, "answer['a'][1] is nan")
+
+    def folder_with(self, name, source):
+        folder = self.folder()
+        (folder / name).write_text(textwrap.dedent(source))
+        return folder
 
 
 if __name__ == "__main__":

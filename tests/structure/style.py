@@ -11,7 +11,7 @@ from sources import code_only, files, lines_matching, report
 
 LINES_WARN = 400
 LINES_MAX = 600
-FOLDERS = ("src", "sim", "tests", "fuzz", "bench", "cmake", "tools", "docs")
+FOLDERS = ("src", "sim", "sdk", "tests", "fuzz", "bench", "cmake", "tools", "docs")
 SUFFIXES = (".h", ".cpp", ".py", ".cmake", ".txt", ".md", "")
 
 ANYWHERE = [

@@ -22,5 +22,5 @@ def check(variant="full", environment=()):
 
 
 def all_checks():
-    from . import starting, jobs, failures, widths, streams, bodies, liveness, endings, breaches  # noqa: F401  in this order
+    from . import starting, jobs, failures, widths, streams, bodies, liveness, storms, endings, breaches  # noqa: F401  in this order
     return CHECKS

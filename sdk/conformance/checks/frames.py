@@ -7,14 +7,18 @@ import struct
 from dataclasses import dataclass, field
 
 HEADER = struct.Struct("<IBBHQ")
-PAYLOAD_MAX = 1280 * 1024
 INLINE_MAX = 1024 * 1024
 FIELDS_MAX = 64 * 1024
+TEXT_MAX, NAME_MAX, FACTS_MAX, MESSAGE_MAX, STACKS_MAX = 65535, 255, 16 * 1024, 64 * 1024, 256 * 1024
 
 WELCOME, JOB, CANCEL, PING, ASK_STACKS, PAUSE, RESUME, STOP = range(0x01, 0x09)
 HELLO, LOADING, READY, PROGRESS, BEGIN, CHUNK, DONE, FAILED, PONG, LOG, STACKS = range(0x81, 0x8C)
 NAMES = {HELLO: "hello", LOADING: "loading", READY: "ready", PROGRESS: "progress", BEGIN: "begin", CHUNK: "chunk",
          DONE: "done", FAILED: "failed", PONG: "pong", LOG: "log", STACKS: "stacks"}
+# The fixed part, and the most that a payload can have.
+SIZES = {HELLO: (14, 14 + TEXT_MAX), LOADING: (6, 6 + TEXT_MAX), READY: (16, 16 + NAME_MAX + INLINE_MAX + FACTS_MAX),
+         PROGRESS: (4, 4 + TEXT_MAX), BEGIN: (8, 8 + FIELDS_MAX), CHUNK: (1, INLINE_MAX), DONE: (8, 8 + FIELDS_MAX + INLINE_MAX),
+         FAILED: (8, 8 + NAME_MAX + MESSAGE_MAX), PONG: (0, 0), LOG: (2, 2 + MESSAGE_MAX), STACKS: (0, STACKS_MAX)}
 WHY = {1: "bad_input", 2: "exception", 3: "out_of_memory", 4: "non_finite", 5: "unhealthy", 6: "cancelled"}
 
 
@@ -85,8 +89,6 @@ class Payload:
 
     def fixed(self, layout):
         layout = struct.Struct("<" + layout)
-        if len(self.data) < layout.size:
-            raise Breach(f"{self.name}: its payload has {len(self.data)} bytes, less than its fixed part ({layout.size})")
         self.at = layout.size
         return layout.unpack_from(self.data)
 
@@ -97,7 +99,7 @@ class Payload:
         self.at += length
         return self.data[self.at - length:self.at]
 
-    def text(self, what, length, most=65535):
+    def text(self, what, length, most=TEXT_MAX):
         return utf8(f"{self.name}: {what}", self.take(what, length, most))
 
     def rest(self, low, high):
@@ -121,9 +123,11 @@ def header_of(data):
     if flags and kind != DONE:
         raise Breach(f"{name}: no descriptor may go with it")
     zero(f"{name}: the header's reserved part", reserved)
-    within(f"{name}: size", size, 0, PAYLOAD_MAX)
+    within(f"{name}: size", size, *SIZES[kind])
     if kind in (HELLO, LOADING, READY, LOG):
         zero(f"{name}: id", number)
+    elif not number and kind not in (PONG, STACKS):
+        raise Breach(f"{name}: of job 0, which is none")
     return Frame(kind, number, flags), size
 
 
@@ -153,9 +157,11 @@ def read_ready(part):
     within("ready: batch", batch, 1, 1024)
     within("ready: traits", traits, 0, 3)
     zero("ready: reserved part", reserved)
-    kind = part.text("type", type_length, 255)
+    kind = part.text("type", type_length, NAME_MAX)
+    if not VALUE.fullmatch(kind.encode()):
+        raise Breach(f"ready: its type can't be a content type: {kind!r}")
     example = part.take("example", example_length, INLINE_MAX)
-    facts = part.text("facts", facts_length, 16 * 1024)
+    facts = part.text("facts", facts_length, FACTS_MAX)
     return {"slots": slots, "batch": batch, "traits": traits, "type": kind, "example": example, "facts": facts}
 
 
@@ -171,45 +177,51 @@ def read_begin(part):
     return {"status": status, "fields": fields_of("begin", part.take("fields", length, FIELDS_MAX))}
 
 
-def read_done(part):
+def read_done(part, flags):
     status, reserved, length = part.fixed("HHI")
     if status:
         within("done: status", status, 200, 599)
     zero("done: reserved part", reserved)
     fields = fields_of("done", part.take("fields", length, FIELDS_MAX))
-    return {"status": status, "fields": fields, "body": part.rest(0, INLINE_MAX)}
+    body = part.rest(0, INLINE_MAX)
+    if not status and (fields or body or flags):
+        raise Breach("done with status 0 has no fields and no body")
+    if flags and len(body) != 8:
+        raise Breach(f"done: with the flag its rest must have 8 bytes, not {len(body)}")
+    return {"status": status, "fields": fields, "body": body}
 
 
 def read_failed(part):
     why, reserved, type_length, message_length = part.fixed("BBHI")
     within("failed: why", why, 1, 6)
     zero("failed: reserved part", reserved)
-    kind = part.text("type", type_length, 255)
-    return {"why": WHY[why], "type": kind, "message": part.text("message", message_length, 64 * 1024)}
+    kind = part.text("type", type_length, NAME_MAX)
+    return {"why": WHY[why], "type": kind, "message": part.text("message", message_length, MESSAGE_MAX)}
 
 
 def read_log(part):
     level, reserved = part.fixed("BB")
     within("log: level", level, 0, 3)
     zero("log: reserved part", reserved)
-    return {"text": utf8("log: text", part.rest(0, 64 * 1024))}
+    return {"text": utf8("log: text", part.rest(0, MESSAGE_MAX))}
 
 
 READERS = {
     HELLO: read_hello, LOADING: read_loading, READY: read_ready, PROGRESS: read_progress, BEGIN: read_begin,
-    CHUNK: lambda part: {"bytes": part.rest(1, INLINE_MAX)}, DONE: read_done, FAILED: read_failed,
-    PONG: lambda part: {}, LOG: read_log, STACKS: lambda part: {"text": utf8("stacks: text", part.rest(0, 256 * 1024))},
+    CHUNK: lambda part: {"bytes": part.rest(1, INLINE_MAX)}, FAILED: read_failed,
+    PONG: lambda part: {}, LOG: read_log, STACKS: lambda part: {"text": utf8("stacks: text", part.rest(0, STACKS_MAX))},
 }
 
 
 def read(found, data):
     """The frame with its parts."""
     part = Payload(found.kind, data)
-    found.parts = READERS[found.kind](part)
+    found.parts = read_done(part, found.flags) if found.kind == DONE else READERS[found.kind](part)
     part.end()
     return found
 
 
+VALUE = re.compile(rb"[^\x00-\x08\x0a-\x1f\x7f]*")
 LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([^\x00-\x08\x0a-\x1f\x7f]*)")
 FRAMING = {"content-length", "transfer-encoding", "connection"}
 

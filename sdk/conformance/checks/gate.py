@@ -33,6 +33,10 @@ class Failure(Exception):
     """A check failed; the text says why."""
 
 
+class NoWorker(Exception):
+    """The worker's command can't be run at all."""
+
+
 @dataclass
 class Job:
     number: int
@@ -78,7 +82,7 @@ class Gate:
                                                 stdout=self.output, stderr=self.errors, start_new_session=True)
             except OSError as error:
                 self.socket.close()
-                raise Failure(f"the worker does not start: {error}") from None
+                raise NoWorker(f"the worker does not start: {error}") from None
 
     def __enter__(self):
         return self
@@ -323,8 +327,8 @@ class Gate:
 
     def take_done(self, frame, job):
         if job.streams:
-            if frame.status or frame.fields or frame.body or frame.flags:
-                raise Breach("done after begin must have status 0, no fields and no body")
+            if frame.status:
+                raise Breach("done after begin must have status 0")
         else:
             if not frame.status:
                 raise Breach("done with status 0, without begin")
@@ -334,8 +338,6 @@ class Gate:
         job.ended = True
 
     def body_in_descriptor(self, frame):
-        if len(frame.body) != 8:
-            raise Breach(f"done: with the flag its rest must have 8 bytes, not {len(frame.body)}")
         if not self.descriptors:
             raise Breach("done: the flag, but no descriptor came with it")
         length, descriptor = struct.unpack("<Q", frame.body)[0], self.descriptors.pop(0)

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "text.h"
+
 namespace turnpike::inside {
 
 Record::Record(Session& its_session, const wire::Job& job)
@@ -26,6 +28,7 @@ Record::Record(Session& its_session, const wire::Job& job)
     const std::size_t mark = target.find('?');
     path = target.substr(0, mark);
     if (mark != std::string_view::npos) query = target.substr(mark + 1);
+    if (path.find('%') != std::string_view::npos) path = decoded_path = percent_decoded(path);
 }
 
 bool Aboard::add(Record& record) {

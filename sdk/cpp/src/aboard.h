@@ -21,7 +21,7 @@ namespace turnpike::inside {
 
 class Session;
 
-/// One job. Its views point into `head`.
+/// One job. Its views point into `head`, or into `decoded_path`.
 struct Record {
     Record(Session& its_session, const wire::Job& job);
 
@@ -31,6 +31,7 @@ struct Record {
     wire::Purpose purpose;
     std::string head;
     std::string_view name, method, path, query, fields;
+    std::string decoded_path;  // where the path has a %
     std::string body;
     Descriptor body_descriptor;  // the body is still in there
     std::uint64_t body_length = 0;
@@ -38,6 +39,7 @@ struct Record {
     std::atomic<bool> is_cancelled = false;
     std::atomic<bool> is_paused = false;
     bool streams = false;
+    std::size_t unlooked = 0;  // bytes of its stream since the last look at what the gate says
     // Once it runs, under the table's lock:
     bool is_running = false;
     pthread_t thread{};

@@ -5,11 +5,14 @@
 #include <stdexcept>
 
 #include "failure.h"
+#include "session.h"
 #include "text.h"
 
 namespace turnpike::inside {
 
 namespace {
+
+constexpr std::size_t look_every = 1024 * 1024;
 
 bool is_predict(const Record& record) {
     return record.method == "POST" && (record.path == "/predict" || record.path == "/");
@@ -24,7 +27,11 @@ void fetch_body(Record& record) {
 }  // namespace
 
 Answering::Answering(Link& link, Aboard& aboard, Model& model)
-    : link_(link), aboard_(aboard), model_(model), has_check_(model.has_check()) {}
+    : link_(link),
+      aboard_(aboard),
+      model_(model),
+      is_batched_(model.batch() > 1),
+      has_check_(model.has_check()) {}
 
 void Answering::run(Batch& batch) {
     aboard_.runs(batch);
@@ -51,10 +58,31 @@ Answer Answering::answer_to(Record& record) {
     fetch_body(record);
     const Request request(record);
     if (!is_predict(record)) return model_.request(request);
-    if (model_.batch() == 1) return model_.predict(request);
-    std::vector<Result> results = model_.predict_batch({&request, 1});
-    if (results.size() != 1) throw std::logic_error("predict_batch gave no answer to its one job");
-    return std::move(results.front());
+    return is_batched_ ? answers_to({&record}).front() : model_.predict(request);
+}
+
+std::vector<Result> Answering::answers_to(const std::vector<Record*>& members) {
+    std::vector<Request> requests;
+    requests.reserve(members.size());
+    for (Record* const record : members) requests.emplace_back(*record);
+    std::vector<Result> results = model_.predict_batch(requests);
+    if (results.size() == members.size()) return results;
+    throw std::logic_error("predict_batch gave " + std::to_string(results.size()) + " answers to " +
+                           std::to_string(members.size()) + " jobs");
+}
+
+/// One job's failure is its own: each is tried by itself, unless it is the GPU or the process that failed.
+void Answering::after_failure(const std::vector<Record*>& members,
+                              const std::exception_ptr& thrown) {
+    const wire::FailWhy why = failure_of(thrown).why;
+    const bool is_about_a_job =
+        why != wire::FailWhy::unhealthy && why != wire::FailWhy::out_of_memory;
+    for (Record* const record : members) {
+        if (is_about_a_job && members.size() > 1 && !record->streams)
+            run_alone(*record);
+        else
+            failed(*record, thrown);
+    }
 }
 
 /// Members that are cancelled already, or can't be read, end before the others run.
@@ -70,18 +98,11 @@ void Answering::run_together(std::vector<Record*>& members) {
         }
     });
     if (members.empty()) return;
-    std::vector<Request> requests;
-    requests.reserve(members.size());
-    for (Record* const record : members) requests.emplace_back(*record);
     std::vector<Result> results;
     try {
-        results = model_.predict_batch(requests);
-        if (results.size() != members.size())
-            throw std::logic_error("predict_batch gave " + std::to_string(results.size()) +
-                                   " answers to " + std::to_string(members.size()) + " jobs");
+        results = answers_to(members);
     } catch (...) {
-        for (Record* const record : members) failed(*record, std::current_exception());
-        return;
+        return after_failure(members, std::current_exception());
     }
     for (std::size_t member = 0; member < members.size(); ++member) {
         try {
@@ -144,10 +165,15 @@ void Answering::begin(Record& record, const StreamOptions& options) {
     record.streams = true;
 }
 
-bool Answering::write(const Record& record, std::string_view piece) {
+bool Answering::write(Record& record, std::string_view piece) {
     while (!piece.empty()) {
-        if (!aboard_.wait_while_paused(record)) return false;
         const std::string_view part = piece.substr(0, wire::inline_max);
+        record.unlooked += part.size();
+        if (record.unlooked > look_every) {  // or the watcher might learn too late of a pause
+            record.session.look();
+            record.unlooked = part.size();
+        }
+        if (!aboard_.wait_while_paused(record)) return false;
         link_.send(wire::Chunk{.id = record.id, .bytes = part});
         piece.remove_prefix(part.size());
     }

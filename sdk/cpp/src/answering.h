@@ -20,12 +20,14 @@ public:
     // What a job does on its way.
     void progress(const Record& record, std::optional<double> fraction, std::string_view text);
     void begin(Record& record, const StreamOptions& options);
-    bool write(const Record& record, std::string_view piece);
+    bool write(Record& record, std::string_view piece);
 
 private:
     void run_alone(Record& record);
     void run_together(std::vector<Record*>& members);
     Answer answer_to(Record& record);
+    std::vector<Result> answers_to(const std::vector<Record*>& members);
+    void after_failure(const std::vector<Record*>& members, const std::exception_ptr& thrown);
     void finish(Record& record, const Answer& answer);
     void done(Record& record, const Response& response);
     void failed(Record& record, const std::exception_ptr& thrown);
@@ -33,6 +35,7 @@ private:
     Link& link_;
     Aboard& aboard_;
     Model& model_;
+    bool is_batched_;
     bool has_check_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -17,20 +18,25 @@ namespace {
 
 using wire::FailWhy;
 
-constexpr std::array<std::string_view, 6> poisons = {
-    "illegal memory access",      "device-side assert", "uncorrectable ECC",
-    "unspecified launch failure", "misaligned address", "hardware stack error"};
-
-bool has(std::string_view text, std::string_view part) {
-    return text.find(part) != std::string_view::npos;
-}
+// In lower case, from the CUDA driver, its runtime and the frameworks above.
+constexpr std::array<std::string_view, 14> poisons = {
+    "illegal memory access",      "illegal address",       "device-side assert",
+    "unspecified launch failure", "misaligned address",    "illegal instruction",
+    "invalid program counter",    "invalid address space", "uncorrectable ecc",
+    "hardware stack error",       "launch timed out",      "nvlink error",
+    "cuda_error_launch_failed",   "contained error"};
+constexpr std::array<std::string_view, 4> shortages = {
+    "out of memory", "memoryallocation", "cublas_status_alloc_failed", "cudnn_status_alloc_failed"};
+constexpr std::array<std::string_view, 3> speaks_of_cuda = {"cuda", "cublas", "cudnn"};
 
 /// Of an exception that is none of ours.
-FailWhy why_by_text(std::string_view message) {
-    if (!has(message, "CUDA") && !has(message, "cuda")) return FailWhy::exception;
-    for (const std::string_view poison : poisons)
-        if (has(message, poison)) return FailWhy::unhealthy;
-    return has(message, "out of memory") ? FailWhy::out_of_memory : FailWhy::exception;
+FailWhy why_by_text(std::string text) {
+    for (char& letter : text)
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+    if (!std::ranges::any_of(speaks_of_cuda, has)) return FailWhy::exception;
+    if (std::ranges::any_of(poisons, has)) return FailWhy::unhealthy;
+    return std::ranges::any_of(shortages, has) ? FailWhy::out_of_memory : FailWhy::exception;
 }
 
 FailWhy why_of(const std::exception& error) {

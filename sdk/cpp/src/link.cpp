@@ -85,7 +85,7 @@ void Link::send_bytes(std::string_view bytes, int descriptor) {
     }
 }
 
-Link::Woken Link::receive() {
+Link::Woken Link::receive(int flags) {
     iovec part{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
     alignas(cmsghdr) Control control;
     msghdr message{};
@@ -94,7 +94,8 @@ Link::Woken Link::receive() {
     message.msg_control = control.data();
     message.msg_controllen = control.size();
     ssize_t got = 0;
-    while ((got = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC)) < 0) {
+    while ((got = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC | flags)) < 0) {
+        if (errno == EAGAIN && flags != 0) return Woken::nothing;
         if (errno == EAGAIN)
             wait_for(socket_, POLLIN);
         else if (errno != EINTR)
@@ -115,15 +116,20 @@ Link::Woken Link::receive() {
     return got == 0 ? Woken::closed : Woken::bytes;
 }
 
-Link::Woken Link::receive_or_interrupted() {
+Link::Woken Link::receive_at_once() {
+    pollfd one{.fd = socket_, .events = POLLIN, .revents = 0};
+    return ::poll(&one, 1, 0) > 0 ? receive(MSG_DONTWAIT) : Woken::nothing;
+}
+
+bool Link::wait() const {
     std::array<pollfd, 2> both{{{.fd = socket_, .events = POLLIN, .revents = 0},
                                 {.fd = interrupt_.number(), .events = POLLIN, .revents = 0}}};
     while (::poll(both.data(), both.size(), -1) < 0) {
     }
-    if (both[1].revents == 0) return receive();
+    if (both[1].revents == 0) return true;
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = ::read(interrupt_.number(), &count, sizeof count);
-    return Woken::interrupted;
+    return false;
 }
 
 void Link::interrupt() const {

@@ -22,11 +22,13 @@ public:
 
     void send(const wire::WorkerFrame& frame, int descriptor = -1);
 
-    enum class Woken { bytes, interrupted, closed };
+    enum class Woken { bytes, nothing, closed };
     /// Waits for bytes. They live until the next call.
-    Woken receive();
-    /// The same, until interrupt().
-    Woken receive_or_interrupted();
+    Woken receive() { return receive(0); }
+    /// What is there already.
+    Woken receive_at_once();
+    /// Until receive_at_once() would find something, or interrupt(): then false.
+    [[nodiscard]] bool wait() const;
     void interrupt() const;
     [[nodiscard]] std::string_view bytes() const { return {buffer_.data(), filled_}; }
 
@@ -37,6 +39,7 @@ public:
     [[nodiscard]] bool has_lost_descriptors() const { return has_lost_descriptors_; }
 
 private:
+    Woken receive(int flags);
     void send_bytes(std::string_view bytes, int descriptor);
 
     int socket_;

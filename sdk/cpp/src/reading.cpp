@@ -1,6 +1,7 @@
 // What a session makes of the gate's frames. A breach ends the process, and stderr says why.
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "session.h"
 #include "stacks.h"
@@ -14,12 +15,28 @@ void Session::refuse(std::string_view why) {
     end_process(1);
 }
 
-void Session::read_once(Link::Woken woken) {
+/// False: the gate is gone.
+bool Session::read_once(Link::Woken woken) {
     switch (woken) {
-        case Link::Woken::bytes: take_bytes(); break;
-        case Link::Woken::closed: stop(); break;
-        case Link::Woken::interrupted: break;
+        case Link::Woken::bytes: take_bytes(); return true;
+        case Link::Woken::nothing: return true;
+        case Link::Woken::closed: stop(); return false;
     }
+    return false;
+}
+
+bool Session::read_what_is_there() {
+    const std::lock_guard taking(taking_);
+    return read_once(link_.receive_at_once());
+}
+
+/// No other thread can be looking.
+bool Session::is_alone() const { return slots_ == 1 && !aside_thread_.joinable(); }
+
+void Session::look() {
+    read_what_is_there();
+    const std::lock_guard lock(lock_);
+    if (!queue_.empty()) link_.interrupt();  // whoever waits for the socket has not seen it
 }
 
 void Session::take_bytes() {
@@ -70,7 +87,7 @@ void Session::take(const wire::Job& job) {
     const bool is_aside = job.purpose == wire::Purpose::aside;
     (is_aside ? asides_ : queue_).push_back(std::exchange(coming_, {}));
     if (!is_aside) {
-        if (watcher_reads_) idle_changed_.notify_one();
+        if (waiting_ > 0) idle_changed_.notify_one();
         return;
     }
     if (!aside_thread_.joinable()) aside_thread_ = std::thread([this] { run_asides(); });
@@ -85,14 +102,17 @@ Descriptor Session::body_of(const wire::Job& job) {
     return descriptor;
 }
 
+bool Session::is_ready() {
+    const std::lock_guard lock(lock_);
+    return is_ready_;
+}
+
 void Session::take(const wire::AskStacks& ask) {
     std::string text;
     for (const Aboard::Running& running : aboard_.running())
         text += running.what + "\n" + stack_of(running.thread) + "\n";
-    if (text.empty()) {
-        const std::lock_guard lock(lock_);
-        text = is_ready_ ? "nothing runs\n" : "the model loads\n";
-    }
+    if (text.empty())
+        text = is_ready() ? "nothing runs\n" : "the model loads\n" + stack_of(loading_thread_);
     link_.send(wire::Stacks{.id = ask.id, .text = bounded(text, wire::stacks_max)});
 }
 

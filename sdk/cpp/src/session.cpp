@@ -19,6 +19,7 @@ constexpr auto watch_after = std::chrono::milliseconds(5);
 
 int Session::run(const std::function<Model*()>& make) {
     prepare_stacks();
+    loading_thread_ = ::pthread_self();
     link_.send(wire::Hello{.sdk = sdk_name});
     while (!welcome_ && !is_stopping_) read_once(link_.receive());
     if (is_stopping_) return 0;
@@ -50,10 +51,7 @@ bool Session::load(const std::function<Model*()>& make) {
 }
 
 void Session::loading(std::optional<double> fraction, std::string_view text) {
-    {
-        const std::lock_guard lock(lock_);
-        if (is_ready_) return;
-    }
+    if (is_ready()) return;
     link_.send(wire::Loading{.phase = wire::LoadPhase::loading,
                              .permille = permille_of(fraction),
                              .text = bounded(text, wire::fields_max - 1)});
@@ -100,8 +98,12 @@ void Session::serve() {
             run_next(lock);
         } else if (!is_read_) {
             is_read_ = true;
+            const bool reads_alone = is_alone();
             lock.unlock();
-            read_once(link_.receive());
+            if (reads_alone)
+                read_once(link_.receive());
+            else if (link_.wait())
+                read_what_is_there();
             lock.lock();
             is_read_ = false;
         } else {
@@ -168,8 +170,8 @@ void Session::watch() {
         if (is_stopping_ || is_read_ || working_ == 0 || turns_ != seen) continue;
         is_read_ = watcher_reads_ = true;
         lock.unlock();
-        Link::Woken woken = Link::Woken::bytes;
-        while (woken == Link::Woken::bytes) read_once(woken = link_.receive_or_interrupted());
+        while (link_.wait() && read_what_is_there()) {
+        }
         lock.lock();
         is_read_ = watcher_reads_ = false;
         idle_changed_.notify_one();

@@ -32,6 +32,8 @@ public:
 
     void loading(std::optional<double> fraction, std::string_view text);
     Answering& answering() { return *answering_; }
+    /// Takes what the gate has said, for a thread that will not be back soon.
+    void look();
 
 private:
     // Reading: one thread at a time.
@@ -44,8 +46,11 @@ private:
     void take(const wire::Pause& pause) { aboard_.pause(pause.id); }
     void take(const wire::Resume& resume) { aboard_.resume(resume.id); }
     void take(const wire::Stop&) { stop(); }
+    bool is_ready();
     Descriptor body_of(const wire::Job& job);
-    void read_once(Link::Woken woken);
+    bool read_once(Link::Woken woken);
+    bool read_what_is_there();
+    bool is_alone() const;
     void stop();
     [[noreturn]] void refuse(std::string_view why);
 
@@ -69,6 +74,9 @@ private:
     int slots_ = 1;
     int batch_ = 1;
     Batch coming_;  // members of a batch whose last one is still to come
+
+    pthread_t loading_thread_{};
+    std::mutex taking_;  // from the socket until it has been acted on, where several threads may
 
     std::mutex lock_;  // of all below
     std::condition_variable idle_changed_;

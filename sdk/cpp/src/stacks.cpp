@@ -23,12 +23,15 @@ constexpr int frames_of_our_own = 2;  // the signal's
 constexpr time_t patience_s = 1;
 
 std::array<void*, depth_max> calls;
-std::atomic<int> depth = 0;
+int depth = 0;
+std::atomic<pthread_t> asked = 0;  // who is to tell; it takes itself off, so that no late one tells
 sem_t told;
 int signal_number = 0;
 
 void tell_stack(int) {
     const int error = errno;
+    pthread_t me = ::pthread_self();
+    if (!asked.compare_exchange_strong(me, 0)) return;
     depth = ::backtrace(calls.data(), depth_max);
     ::sem_post(&told);
     errno = error;
@@ -38,8 +41,11 @@ bool wait_until_told() {
     timespec until{};
     ::clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += patience_s;
-    while (::sem_timedwait(&told, &until) != 0)
-        if (errno != EINTR) return false;
+    while (::sem_timedwait(&told, &until) != 0) {
+        if (errno == EINTR) continue;
+        if (asked.exchange(0) != 0) return false;
+        until.tv_sec += patience_s;  // it has just begun to
+    }
     return true;
 }
 
@@ -67,9 +73,11 @@ void prepare_stacks() {
 }
 
 std::string stack_of(pthread_t thread) {
-    while (::sem_trywait(&told) == 0) {
-    }  // one that came too late last time
-    if (::pthread_kill(thread, signal_number) != 0) return "  (the thread has ended)\n";
+    asked = thread;
+    if (::pthread_kill(thread, signal_number) != 0) {
+        asked = 0;
+        return "  (the thread has ended)\n";
+    }
     if (!wait_until_told()) return "  (it does not react to a signal)\n";
     const std::unique_ptr<char*, void (*)(void*)> lines(::backtrace_symbols(calls.data(), depth),
                                                         std::free);

@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
@@ -24,6 +25,19 @@ std::string bounded(std::string_view text, std::size_t most) {
     return out;
 }
 
+std::string percent_decoded(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        unsigned value = 0;
+        const char* const digits = text.data() + at + 1;
+        const bool is_coded = text[at] == '%' && text.size() - at > 2 &&
+                              std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
+        out.push_back(is_coded ? static_cast<char>(value) : text[at]);
+        if (is_coded) at += 2;
+    }
+    return out;
+}
+
 std::uint16_t permille_of(std::optional<double> fraction) {
     if (!fraction || std::isnan(*fraction)) return wire::permille_unknown;
     return static_cast<std::uint16_t>(std::lround(std::clamp(*fraction, 0.0, 1.0) * 1000));
@@ -31,11 +45,15 @@ std::uint16_t permille_of(std::optional<double> fraction) {
 
 std::string fields_of(const std::string& content_type, const std::vector<Header>& headers) {
     std::string fields;
-    if (!content_type.empty()) fields = "Content-Type: " + content_type + "\r\n";
-    for (const Header& header : headers) fields += header.name + ": " + header.value + "\r\n";
-    if (!wire::are_answer_fields(fields))
-        throw std::invalid_argument(
-            "a header line of the answer is malformed, or frames the answer: " + fields);
+    const auto append = [&](const std::string& name, const std::string& value) {
+        const std::string line = name + ": " + value + "\r\n";
+        if (!wire::is_field_value(value) || !wire::are_answer_fields(line))
+            throw std::invalid_argument(
+                "a header line of the answer is malformed, or frames the answer: " + line);
+        fields += line;
+    };
+    if (!content_type.empty()) append("Content-Type", content_type);
+    for (const Header& header : headers) append(header.name, header.value);
     if (fields.size() > wire::fields_max)
         throw std::invalid_argument("the header lines of the answer are longer than 64 KiB");
     return fields;

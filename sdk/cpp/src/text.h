@@ -15,6 +15,9 @@ namespace turnpike::inside {
 /// UTF-8 (what is none becomes U+FFFD) of at most `most` bytes.
 std::string bounded(std::string_view text, std::size_t most);
 
+/// "a%20b" → "a b"; a % without two digits stays.
+std::string percent_decoded(std::string_view text);
+
 /// 0 … 1000, or unknown.
 std::uint16_t permille_of(std::optional<double> fraction);
 

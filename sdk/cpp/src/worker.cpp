@@ -117,7 +117,11 @@ std::vector<Result> Model::predict_batch(std::span<const Request> requests) {
 }
 
 Answer Model::request(const Request&) {
-    return Response{.status = 404, .content_type = "text/plain", .body = "no such path\n"};
+    return Response{
+        .status = 404,
+        .content_type = "application/problem+json",
+        .body =
+            R"({"type":"about:blank","title":"Not Found","status":404,"detail":"The model has no such path."})"};
 }
 
 namespace {

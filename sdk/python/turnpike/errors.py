@@ -2,11 +2,14 @@
 
 
 class BadInput(ValueError):
-    """The client's fault: answered as 400, and the text goes to the client. Raise it from `predict` or `request`."""
+    """The client's fault: answered as 400, and the text goes to the client."""
 
 
 class Unhealthy(RuntimeError):
-    """This process can't go on (a poisoned CUDA context, a lost device): it is restarted, and the job runs elsewhere."""
+    """This process can't go on (a poisoned CUDA context, a lost device).
+
+    It is restarted, and the job runs elsewhere.
+    """
 
 
 class Cancelled(Exception):

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 _OUT_OF_MEMORY_TYPES = frozenset(("OutOfMemoryError", "CUDAOutOfMemoryError"))  # torch, cupy
-_OUT_OF_MEMORY = ("cuda out of memory", "cuda error: out of memory", "cuda_error_out_of_memory", "cudaerrormemoryallocation",
-                  "cublas_status_alloc_failed", "cudnn_status_alloc_failed", "hip out of memory", "resource_exhausted: out of memory")
-_FATAL = ("illegal memory access", "an illegal address", "device-side assert", "unspecified launch failure", "misaligned address",
-          "illegal instruction", "invalid program counter", "invalid address space", "uncorrectable ecc", "hardware stack error",
-          "launch timed out", "launch failure", "nvlink error", "unrecoverable error", "cudaerrorillegaladdress", "cuda_error_illegal_address",
-          "cuda_error_launch_failed", "cuda_error_assert", "cudaerrorassert", "cudaerrorlaunchfailure", "is lost", "contained error")
+_OUT_OF_MEMORY = ("cuda out of memory", "cuda error: out of memory", "cuda_error_out_of_memory",
+                  "cudaerrormemoryallocation", "cublas_status_alloc_failed", "cudnn_status_alloc_failed",
+                  "hip out of memory", "resource_exhausted: out of memory")
+_FATAL = ("illegal memory access", "an illegal address", "device-side assert", "unspecified launch failure",
+          "misaligned address", "illegal instruction", "invalid program counter", "invalid address space",
+          "uncorrectable ecc", "hardware stack error", "launch timed out", "launch failure", "nvlink error",
+          "unrecoverable error", "cudaerrorillegaladdress", "cuda_error_illegal_address",
+          "cuda_error_launch_failed", "cuda_error_assert", "cudaerrorassert", "cudaerrorlaunchfailure",
+          "is lost", "contained error")
 _SPEAKS_OF_CUDA = ("cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "gpu", "accelerator")
 
 

@@ -26,9 +26,12 @@ def split(choice: str) -> tuple[str, str]:
 
 
 def load_module(path: str) -> ModuleType:
-    """Runs the file as a module of its own name (so that pickles find their classes), its folder first in the search."""
+    """Runs the file as a module of its own name (so that pickles find their classes).
+
+    Its folder comes first where modules are looked for.
+    """
     from importlib.machinery import SourceFileLoader
-    from importlib.util import module_from_spec, spec_from_loader
+    from importlib.util import module_from_spec, spec_from_file_location
 
     path = os.path.abspath(path)
     name = os.path.splitext(os.path.basename(path))[0]
@@ -38,7 +41,7 @@ def load_module(path: str) -> ModuleType:
     if folder not in sys.path[:1]:
         sys.path.insert(0, folder)
     loader = SourceFileLoader(name, path)
-    spec = spec_from_loader(name, loader, origin=path)
+    spec = spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules[name] = module
@@ -48,7 +51,10 @@ def load_module(path: str) -> ModuleType:
 
 
 def find(module: ModuleType, name: str = "") -> Any:
-    """The Model class or instance, or the module itself if its functions are the model. NoModel says what was there."""
+    """The Model class or instance, or the module itself if its functions are the model.
+
+    NoModel says what was there instead.
+    """
     if name:
         return _named(module, name)
     models = [value for value in vars(module).values() if _is_model(value) and value.__module__ == module.__name__]
@@ -57,7 +63,8 @@ def find(module: ModuleType, name: str = "") -> Any:
         return models[0]
     if models:
         names = [model.__name__ for model in models]
-        raise NoModel(f"{_file(module)} has several models ({', '.join(names)}): say which, as in {_file(module)}:{names[-1]}")
+        raise NoModel(f"{_file(module)} has several models ({', '.join(names)}): "
+                      f"say which, as in {_file(module)}:{names[-1]}")
     if callable(getattr(module, "predict", None)) or callable(getattr(module, "request", None)):
         return module
     raise NoModel(_nothing_found(module))
@@ -70,7 +77,8 @@ def _named(module: ModuleType, name: str) -> Any:
     if _is_model(value) or isinstance(value, Model):
         return value
     if is_asgi(value):
-        raise NoModel(f"{name} in {_file(module)} is an ASGI app, not a turnpike.Model, and this version does not host ASGI apps: "
+        raise NoModel(f"{name} in {_file(module)} is an ASGI app, not a turnpike.Model, "
+                      "and this version does not host ASGI apps: "
                       f"run it as a server, turnpike up --worker 'uvicorn {module.__name__}:{name} --port {{port}}'")
     if isinstance(value, type):
         raise NoModel(f"{name} in {_file(module)} is a class, but not a model: write class {name}(turnpike.Model)")

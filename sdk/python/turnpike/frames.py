@@ -1,4 +1,7 @@
-"""The frames that a worker sends, as bytes; the numbers that both sides share. docs/worker-protocol.md is the contract."""
+"""The frames that a worker sends, as bytes; the numbers that both sides share.
+
+docs/worker-protocol.md is the contract.
+"""
 from __future__ import annotations
 
 from struct import Struct

@@ -1,4 +1,4 @@
-"""The gate's side of the protocol, small and blocking: for turnpike.testing and for tests of workers. Not for service."""
+"""The gate's side of the protocol, small and blocking: for turnpike.testing and tests of workers."""
 from __future__ import annotations
 
 import array
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_NAMES = {frames.HELLO: "hello", frames.LOADING: "loading", frames.READY: "ready", frames.PROGRESS: "progress", frames.BEGIN: "begin",
-          frames.CHUNK: "chunk", frames.DONE: "done", frames.FAILED: "failed", frames.PONG: "pong", frames.LOG: "log",
-          frames.STACKS: "stacks"}
+_NAMES = {frames.HELLO: "hello", frames.LOADING: "loading", frames.READY: "ready",
+          frames.PROGRESS: "progress", frames.BEGIN: "begin", frames.CHUNK: "chunk", frames.DONE: "done",
+          frames.FAILED: "failed", frames.PONG: "pong", frames.LOG: "log", frames.STACKS: "stacks"}
 _FIXED = {"hello": Struct("<8sHHH"), "loading": Struct("<BBHH"), "ready": Struct("<HHBBHII"), "progress": Struct("<HH"),
           "begin": Struct("<HHI"), "done": Struct("<HHI"), "failed": Struct("<BBHI"), "log": Struct("<BB")}
 
@@ -52,12 +52,14 @@ class Gate:
     def order(self, kind: int, number: int = 0, payload: bytes = b"", flags: int = 0) -> None:
         self.sock.sendall(frames.HEADER.pack(len(payload), kind, flags, 0, number) + payload)
 
-    def welcome(self, lane: int = 0, gpus: int = 0, slots: int = 0, batch: int = 0, pool: str = "default", version: int = 1) -> None:
+    def welcome(self, lane: int = 0, gpus: int = 0, slots: int = 0, batch: int = 0, pool: str = "default",
+                version: int = 1) -> None:
         name = pool.encode()
         self.order(frames.WELCOME_KIND, 0, frames.WELCOME.pack(version, lane, gpus, slots, batch, len(name)) + name)
 
     def job(self, number: int, body: bytes = b"", method: str = "POST", target: str = "/predict",
-            fields: Iterable[tuple[str, str]] = (), attempt: int = 1, purpose: int = 0, index: int = 0, size: int = 1, name: str = "") -> None:
+            fields: Iterable[tuple[str, str]] = (), attempt: int = 1, purpose: int = 0, index: int = 0,
+            size: int = 1, name: str = "") -> None:
         """A body of more than 1 MiB goes in a descriptor."""
         texts = [(name or f"job-{number}").encode(), method.encode(), target.encode()]
         lines = "".join(f"{key}: {value}\r\n" for key, value in fields).encode("latin-1")
@@ -118,8 +120,8 @@ class Gate:
 
     def _ready(self, values: Any, rest: _Rest, _: int) -> dict[str, Any]:
         slots, batch, traits, _zero, kind, example, facts = values
-        return {"slots": slots, "batch": batch, "has_example": bool(traits & 1), "checks": bool(traits & 2), "type": rest.text(kind),
-                "example": rest.take(example), "facts": rest.take(facts)}
+        return {"slots": slots, "batch": batch, "has_example": bool(traits & 1), "checks": bool(traits & 2),
+                "type": rest.text(kind), "example": rest.take(example), "facts": rest.take(facts)}
 
     def _progress(self, values: Any, rest: _Rest, _: int) -> dict[str, Any]:
         return {"permille": values[0], "text": rest.text(values[1])}

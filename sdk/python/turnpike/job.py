@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 class Job:
     """One request of a client on its way to its one answer.
 
-    Fields to read: `number` (the gate's own), `attempt` (counts from 1) and `cancelled`: nobody waits for the answer any more.
+    To read: `number` (the gate's own), `attempt` (counts from 1) and `cancelled`: nobody waits for the
+    answer any more.
     """
 
-    __slots__ = ("number", "attempt", "purpose", "cancelled", "paused", "route", "method_length", "_name", "fields", "_body", "_fd",
-                 "_length", "_link")
+    __slots__ = ("number", "attempt", "purpose", "cancelled", "paused", "route", "method_length", "fields",
+                 "_name", "_body", "_fd", "_length", "_link")
 
-    def __init__(self, link: Link | None, number: int, attempt: int, purpose: int, name: bytes, route: bytes, method_length: int,
-                 fields: bytes, body: bytes, fd: int = -1, length: int = 0) -> None:
+    def __init__(self, link: Link | None, number: int, attempt: int, purpose: int, name: bytes, route: bytes,
+                 method_length: int, fields: bytes, body: bytes, fd: int = -1, length: int = 0) -> None:
         self.number = number
         self.attempt = attempt
         self.purpose = purpose
@@ -72,7 +73,10 @@ class Job:
 
 
 class Batch(Job):
-    """What `turnpike.job()` gives while a batch runs: `jobs` are its members; `cancelled` once all of them are."""
+    """What `turnpike.job()` gives while a batch runs.
+
+    `jobs` are its members; it is `cancelled` once all of them are.
+    """
 
     __slots__ = ("jobs",)
 

@@ -132,4 +132,5 @@ if c_make_encoder is not None:  # made once, where the standard module makes one
     _encode = c_make_encoder(None, _explain, encode_basestring, None, ":", ",", False, False, False)
 else:
     def _encode(value: Any, _level: int) -> Any:
-        return json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_explain).iterencode(value)
+        encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_explain)
+        return encoder.iterencode(value)

@@ -1,7 +1,7 @@
 """Async models: an event loop in the main thread, a task per job.
 
-A cancel sets `turnpike.job().cancelled` and closes an async generator at its next yield; it does not cancel the task, because
-models seldom expect that at every `await`.
+A cancel sets `turnpike.job().cancelled` and closes an async generator at its next yield; it does not
+cancel the task, because models seldom expect that at every `await`.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Looped(Serving):
         self._tasks: set[asyncio.Task[None]] = set()
         self._paused: dict[Job, asyncio.Future[None]] = {}
         self._end: asyncio.Future[None] = self.loop.create_future()
-        link.flags_changed = self._call_soon_wake
+        link.incoming.flags_changed = self._call_soon_wake
 
     def run(self) -> None:
         watch = self._watch
@@ -47,8 +47,11 @@ class Looped(Serving):
         except _Ended as ended:
             raise SystemExit(ended.code) from None
         self.loop.remove_reader(self.link.fileno())
+        self.loop.run_until_complete(self._finish())
+
+    async def _finish(self) -> None:
         if self._tasks:
-            self.loop.run_until_complete(asyncio.wait(self._tasks, timeout=STOP_PATIENCE_S))
+            await asyncio.wait(set(self._tasks), timeout=STOP_PATIENCE_S)
 
     def _read(self) -> None:
         if not self.link.reading.acquire(blocking=False):

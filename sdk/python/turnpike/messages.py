@@ -20,7 +20,7 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _FRAMING = frozenset(("content-length", "transfer-encoding", "connection"))
 
 
-class Headers(Mapping):
+class Headers(Mapping[str, str]):
     """Header fields. Names in any case; a name that came several times has its values joined by ", "."""
 
     def __init__(self, fields: Fields = ()) -> None:
@@ -54,11 +54,15 @@ class Headers(Mapping):
 
 
 class Request:
-    """A client's request: `method`, `path` (percent-decoded), `query` (as it came, without the `?`), `headers`, `body`."""
+    """A client's request.
+
+    `method`, `path` (percent-decoded), `query` (as it came, without the `?`), `headers`, `body`.
+    """
 
     __slots__ = ("method", "path", "query", "_headers", "_body", "_job")
 
-    def __init__(self, method: str = "POST", path: str = "/predict", query: str = "", headers: Fields = (), body: bytes = b"") -> None:
+    def __init__(self, method: str = "POST", path: str = "/predict", query: str = "", headers: Fields = (),
+                 body: bytes = b"") -> None:
         self.method = method
         self.path = path
         self.query = query
@@ -70,7 +74,7 @@ class Request:
     def of(cls, job: Job) -> Request:
         """What a job carries. Headers and body are only looked at when the model does."""
         new = cls.__new__(cls)
-        route = job.route.decode("latin-1")
+        route = job.route.decode("utf-8", "replace")
         new.method = route[:job.method_length]
         path, _, new.query = route[job.method_length:].partition("?")
         new.path = _unquoted(path) if "%" in path else path
@@ -101,11 +105,15 @@ class Request:
 
 
 class Response:
-    """An answer in full: a body (bytes, str, anything that JSON can say, or a generator, which streams), status and headers."""
+    """An answer in full: body, status and headers.
+
+    The body: bytes, str, anything that JSON can say, or a generator, which streams.
+    """
 
     __slots__ = ("body", "status", "headers", "content_type")
 
-    def __init__(self, body: Any = b"", status: int = 200, headers: Fields = (), content_type: str | None = None) -> None:
+    def __init__(self, body: Any = b"", status: int = 200, headers: Fields = (),
+                 content_type: str | None = None) -> None:
         if not isinstance(status, int) or not 200 <= status <= 599:
             raise ValueError(f"the status of an answer is 200 … 599, not {status!r}")
         self.body = body

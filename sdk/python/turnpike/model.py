@@ -15,8 +15,9 @@ class Model:
             def predict(self, x):
                 return {"digit": self.net(x["pixels"])}
 
-    Beside `load` and `predict`, each may be `async def` and each may be missing: `request(self, req)` for other paths and methods,
-    `check(self, answer)`, which says whether the answer to a proof is right (False or an exception: wrong), and `unload(self)`.
+    There may also be `request(self, req)` for other paths and methods, `check(self, answer)`, which says
+    whether the answer to a proof is right (False or an exception: wrong), and `unload(self)`. Each may be
+    `async def`.
     """
 
     batch: int = 1
@@ -35,8 +36,8 @@ class Model:
 class Lane:
     """Where the model runs.
 
-    `device`: "cuda:0", or "cpu"; `devices`: all of the lane's; `index`: the lane's number; `pool`: the name of its pool. Only the
-    lane's own GPUs are visible, so the first is always "cuda:0".
+    `device`: "cuda:0", or "cpu"; `devices`: all of the lane's; `index`: the lane's number; `pool`: the name
+    of its pool. Only the lane's own GPUs are visible, so the first is always "cuda:0".
     """
 
     __slots__ = ("device", "devices", "index", "pool", "_tell")

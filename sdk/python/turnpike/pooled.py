@@ -5,6 +5,7 @@ import threading
 import time
 from queue import SimpleQueue
 
+from .errors import Left
 from .serving import Serving
 from .watch import STOP_PATIENCE_S
 
@@ -23,7 +24,7 @@ class Pooled(Serving):
         self._leave = leave
         self._work: SimpleQueue[Any] = SimpleQueue()
         self._changed = threading.Condition()
-        link.flags_changed = self._wake_paused
+        link.incoming.flags_changed = self._wake_paused
 
     def run(self) -> None:
         threads = [threading.Thread(target=self._thread, name=f"turnpike-slot-{slot}", daemon=True)
@@ -32,13 +33,14 @@ class Pooled(Serving):
             thread.start()
         link = self.link
         while True:
-            with link.reading:
-                link.read()
             while link.inbox:
                 work = link.inbox.popleft()
                 if work is None:
                     return self._stop(threads)
                 self._work.put(work)
+            with link.reading:
+                if not link.inbox:  # the watch may have read at the end of the load
+                    link.read()
 
     def _thread(self) -> None:
         while True:
@@ -51,6 +53,8 @@ class Pooled(Serving):
                 self._leave(exit_code(error))
             except KeyboardInterrupt:
                 self._leave(130)
+            except Left:
+                return
 
     def _stop(self, threads: list[threading.Thread]) -> None:
         for _ in threads:

@@ -62,7 +62,8 @@ class Served:
         else:
             found = "application/json", json_text.encode(value)
         if len(found[1]) > frames.INLINE_MAX:
-            raise NoModel(f"the example of {self.name} is {len(found[1])} bytes, and at most {frames.INLINE_MAX} are taken")
+            raise NoModel(f"the example of {self.name} is {len(found[1])} bytes, "
+                          f"and at most {frames.INLINE_MAX} are taken")
         return found
 
     def facts(self) -> bytes:
@@ -72,7 +73,8 @@ class Served:
             return b""
         data = json_text.encode(value)
         if len(data) > frames.FACTS_MAX:
-            raise NoModel(f"the facts of {self.name} are {len(data)} bytes of JSON, and at most {frames.FACTS_MAX} are taken")
+            raise NoModel(f"the facts of {self.name} are {len(data)} bytes of JSON, "
+                          f"and at most {frames.FACTS_MAX} are taken")
         return data
 
     # ── jobs ──
@@ -95,8 +97,10 @@ class Served:
         if self.request is not None:
             return self.request(request)
         if request.path in ("/", "/predict"):
-            return answers.problem(405, "Method Not Allowed", f"This model takes POST {request.path}, not {request.method}.", {"Allow": "POST"})
-        return answers.problem(404, "Not Found", f"This model has nothing at {request.path}: it answers POST /predict.")
+            detail = f"This model takes POST {request.path}, not {request.method}."
+            return answers.problem(405, "Method Not Allowed", detail, {"Allow": "POST"})
+        detail = f"This model has nothing at {request.path}: it answers POST /predict."
+        return answers.problem(404, "Not Found", detail)
 
     def call(self, job: Job) -> Any:
         """What the model returns for one job: a value, a generator, a coroutine, …"""

@@ -1,4 +1,4 @@
-"""How jobs are run by a thread: call the model, send what it gives. Shared by the loops of direct.py and pooled.py."""
+"""How a thread runs jobs: call the model, send what it gives. For the loops of direct.py and pooled.py."""
 from __future__ import annotations
 
 from . import answers, failures, frames
@@ -71,13 +71,13 @@ class Serving:
         if isinstance(error, Left):
             raise error
         frame = failures.report(job, error)
-        self.link.end(job)
-        self.link.send(frame)
+        if self.link.end(job):  # else it was answered, and something failed while it was put away
+            self.link.send(frame)
 
     # ── streams ──
 
     def stream(self, job: Job, items: Any, response: Response | None) -> None:
-        """Each item as it comes. Whatever ends the stream early closes the generator: GeneratorExit at its yield."""
+        """Each item as it comes. What ends the stream early closes the generator: GeneratorExit at its yield."""
         if hasattr(type(items), "__anext__"):
             raise TypeError("an async generator came from a model that is not async: write `async def` where it is made")
         try:
@@ -108,7 +108,7 @@ class Serving:
             if job.cancelled:
                 raise Cancelled("the job was cancelled")
         self.link.end(job)
-        link.send((opening and b"" or begin(job, pieces, response)) + frames.done(job.number, 0, b"", b""))
+        link.send((b"" if opening else begin(job, pieces, response)) + frames.done(job.number, 0, b"", b""))
 
     def _checked(self, items: Any) -> Any:
         """All items of a proof's stream, once the model's own check has seen them."""

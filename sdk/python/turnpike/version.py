@@ -1,2 +1,12 @@
-"""The version of the SDK."""
+"""The version of the SDK, and of the Python that runs it."""
+from __future__ import annotations
+
+import sys
+
 VERSION = "0.1.0"
+
+
+def python_name() -> str:
+    """Such as "CPython 3.11.2". (The module platform knows that, too, and is slow to import.)"""
+    name = {"cpython": "CPython", "pypy": "PyPy"}.get(sys.implementation.name, sys.implementation.name)
+    return f"{name} {'.'.join(map(str, sys.version_info[:3]))}"

@@ -1,10 +1,10 @@
 """The thread that listens to the gate while the model computes, and costs nothing while it does not.
 
-    asleep ──a job after a pause──▶ ticking ──the same job at two ticks──▶ listening ──that job is over──▶ ticking
-       ◀──────────── nothing ran for a while ────────────┘
+    asleep ──a job after a pause──▶ ticking ──the same job at two ticks──▶ listening
+       ◀──nothing ran for a while──┘  ◀──────────that job is over──────────┘
 
-Ticking only compares which job runs. So a worker with short jobs pays one wake-up per tick (5 ms), not per job, and answers a ping
-or learns of a cancel in the midst of a long job within two ticks.
+Ticking only compares which job runs. So a worker with short jobs pays one wake-up per tick (5 ms), not
+per job, and hears a ping or a cancel in the midst of a long job within two ticks.
 """
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import select
 import threading
 import time
 from queue import SimpleQueue
+
+from .errors import Left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,12 +47,6 @@ class Watch:
         self.is_asleep = False
         self._alarm.put(None)
 
-    def end_within(self, seconds: float, code: int) -> None:
-        """The process ends by then, whatever threads and exit functions of the model do."""
-        timer = threading.Timer(seconds, self._leave, (code,))
-        timer.daemon = True
-        timer.start()
-
     def close(self) -> None:
         """Ends the thread (for tests in one process)."""
         self._is_over = True
@@ -58,13 +54,19 @@ class Watch:
             self.wake()
 
     def _run(self) -> None:
+        try:
+            self._watch()
+        except Left:
+            pass
+
+    def _watch(self) -> None:
         seen, idle, reads = None, 0, -1
         while not self._is_over:
             work = self.work
             if work is not None and work is seen:
                 if self.shares and self._link.reads != reads:  # somebody else listens
                     reads = self._link.reads
-                elif not self._listen(work):
+                elif not self._listen():
                     continue
             idle = 0 if work is not seen or work is not None else idle + 1
             seen = work
@@ -81,9 +83,11 @@ class Watch:
             return
         self._alarm.get()
 
-    def _listen(self, work: Any) -> bool:
-        """One look at the socket for as long as that work lasts. False: look again at once."""
+    def _listen(self) -> bool:
+        """One look at the socket, while the main thread is busy. False: look again at once."""
         link = self._link
+        if link.incoming.stopping and self._stop_at is None:
+            self._stop()
         patience = None if self._stop_at is None else max(0.0, self._stop_at - time.monotonic())
         if self.shares:
             patience = 0
@@ -96,13 +100,11 @@ class Watch:
             link.read(at_once=True)
         finally:
             link.reading.release()
-        if link.stopping and self._stop_at is None:
-            self._stop(work)
         if self.after_read is not None:
             self.after_read()
         return self.shares
 
-    def _stop(self, work: Any) -> None:
+    def _stop(self) -> None:
         if self.is_loading:
             self._leave(0)
         self._stop_at = time.monotonic() + STOP_PATIENCE_S

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import os
-import platform
 import socket
 import sys
+import threading
 
 from . import failures, find, frames, stacks
 from .errors import NoModel
@@ -12,7 +12,7 @@ from .link import Link
 from .model import Lane
 from .pooled import exit_code
 from .served import Served
-from .version import VERSION
+from .version import VERSION, python_name
 from .watch import Watch
 
 TYPE_CHECKING = False
@@ -37,7 +37,22 @@ def main(argv: list[str]) -> int:
     worker = Worker(sock, os._exit)
     os.register_at_fork(after_in_child=worker.link.cut_off)
     _show_crashes()
-    return worker.run(lambda: _found(argv[1]))
+    code = 1
+    try:
+        code = worker.run(lambda: _found(argv[1]))
+    except SystemExit as error:
+        code = exit_code(error)
+        raise
+    finally:
+        _end_within(_EXIT_PATIENCE_S, code)
+    return code
+
+
+def _end_within(seconds: float, code: int) -> None:
+    """The process ends by then, whatever threads and exit functions of the model do."""
+    timer = threading.Timer(seconds, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
 
 
 def _found(choice: str) -> Any:
@@ -72,36 +87,32 @@ class Worker:
         self._watch.work = self
         self._watch.is_loading = True
         self._watch.thread.start()
-        try:
-            serving = self._load(found)
-            if serving is None:
-                self._watch.end_within(_EXIT_PATIENCE_S, 1)
-                return 1
-            serving.run()
-            self._unload(serving)
-        except SystemExit as error:
-            self._watch.end_within(_EXIT_PATIENCE_S, exit_code(error))
-            raise
-        self._watch.end_within(_EXIT_PATIENCE_S, 0)
+        serving = self._load(found)
+        if serving is None:
+            return 1
+        serving.run()
+        self._unload(serving)
         return 0
 
     def close(self) -> None:
-        """Ends the watch, where the process does not end."""
+        """Where the process does not end, its parts do."""
         self._watch.close()
+        if self._loop is not None:
+            self._loop.close()
 
     def _greet(self) -> None:
         link = self.link
-        link.send(frames.hello(f"turnpike-python {VERSION}, {platform.python_implementation()} {platform.python_version()}"))
+        link.send(frames.hello(f"turnpike-python {VERSION}, {python_name()}"))
         with link.reading:
-            while link.welcome is None:
+            while link.incoming.welcome is None:
                 link.read()
         link.send(frames.loading(frames.IMPORTING, None, ""))
 
     def _load(self, found: Callable[[], Any]) -> Serving | None:
         """None: there is no model, and the log says why."""
         link = self.link
-        assert link.welcome is not None
-        _, lane, gpus, slots, batch, pool = link.welcome
+        assert link.incoming.welcome is not None
+        _, lane, gpus, slots, batch, pool = link.incoming.welcome
         try:
             model = found()
             link.send(frames.loading(frames.LOADING_PHASE, None, ""))
@@ -156,8 +167,11 @@ class Worker:
 
 
 def python_line(error: BaseException) -> str:
-    """Which Python this is, and how to choose another: most import errors are about that."""
-    if not isinstance(error, ImportError):
-        return ""
-    return (f"turnpike: the model was imported by {sys.executable} (Python {platform.python_version()}); "
-            "choose another with --python PATH, or python = in turnpike.toml\n")
+    """The last line of the log, which is what people see first: for an import error with the Python that was used, for a
+    syntax error with its place. Others say all in the last line of their traceback."""
+    if isinstance(error, ImportError):
+        return (f"turnpike: {type(error).__name__}: {error}; the model was imported by {sys.executable} ({python_name()}): "
+                "install what is missing there, or choose another with --python PATH, or python = in turnpike.toml\n")
+    if isinstance(error, SyntaxError):
+        return f"turnpike: {type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})\n"
+    return ""

@@ -47,6 +47,18 @@ TEST(Jobs, ShowsTheLiveOnesAndThenTheEnded) {
         "   503  timed out: waited too long\n");
 }
 
+TEST(Jobs, ShowsTheProgressThatModelsTell) {
+    const auto row = [](std::string_view progress) {
+        return shown({.json = R"({"live":[{"id":"a","state":"running","path":"/","progress":)" +
+                              std::string(progress) + "}]}"});
+    };
+    EXPECT_THAT(row(R"({"fraction":0.4,"text":"step 12/30"})"), HasSubstr("40 % step 12/30"));
+    EXPECT_THAT(row(R"({"fraction":1,"text":null})"), HasSubstr("100 %"));
+    EXPECT_THAT(row(R"({"fraction":null,"text":"wait\u001b[1m"})"), HasSubstr("wait?[1m"));
+    EXPECT_THAT(row(R"({"fraction":0,"text":""})"), HasSubstr("PROGRESS"));
+    EXPECT_THAT(row("null"), Not(HasSubstr("PROGRESS")));
+}
+
 TEST(Jobs, ShowsOfTodayOnlyTheTime) {
     EXPECT_THAT(shown({.json = page, .today = "2026-11-15"}), HasSubstr("  10:00:00Z  "));
     EXPECT_THAT(shown({.json = page, .today = "2026-11-15"}), Not(HasSubstr("2026")));

@@ -234,6 +234,23 @@ TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
     EXPECT_THAT(desk.said(), HasSubstr("all lanes serve"));
 }
 
+TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
+    const std::string unproved =
+        "pool only: the model has no example and no proof is configured, so lanes serve unproved "
+        "([pool.only.proof])\n";
+    const auto said = [](std::optional<Duration> proof, ModelChoice::Kind kind) {
+        Desk desk;
+        desk.config.pools[0].worker.model.kind = kind;
+        desk.config.pools[0].settings.lanes = 2;
+        desk.lanes[1].start.proof = proof;
+        return said_when_up(desk);
+    };
+    EXPECT_THAT(said({}, ModelChoice::Kind::python),
+                HasSubstr("all lanes serve\nturnpike: " + unproved));
+    EXPECT_THAT(said(5ms, ModelChoice::Kind::python), Not(HasSubstr("unproved")));
+    EXPECT_THAT(said({}, ModelChoice::Kind::none), Not(HasSubstr(unproved)));
+}
+
 TEST(News, DrawsNothingWhereThereIsNoTerminal) {
     Desk desk;
     desk.report(0, LaneState::loading);

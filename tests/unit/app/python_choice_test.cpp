@@ -45,12 +45,15 @@ TEST(Python, IsTheFirstThatIsThere) {
         return Pythons(programs, all_places).chosen();
     };
     EXPECT_EQ(first_without(""), "/venv/bin/python ($VIRTUAL_ENV)");
-    EXPECT_EQ(first_without("/venv/bin/python"), "/srv/.venv/bin/python (.venv beside the model)");
-    EXPECT_EQ(first_without("/srv/.venv/bin/python"), "/conda/bin/python ($CONDA_PREFIX)");
+    EXPECT_EQ(first_without("/venv/bin/python"),
+              "/srv/.venv/bin/python (.venv beside the model; $VIRTUAL_ENV has none)");
+    EXPECT_EQ(first_without("/srv/.venv/bin/python"),
+              "/conda/bin/python ($CONDA_PREFIX; $VIRTUAL_ENV has none)");
     EXPECT_EQ(first_without("/conda/bin/python"),
-              "/usr/local/bin/python3 (first python3 of the PATH)");
-    EXPECT_EQ(first_without("/usr/local/bin/python3"),
-              "/usr/bin/python3 (first python3 of the PATH)");
+              "/usr/local/bin/python3 (first python3 of the PATH; $VIRTUAL_ENV has none; "
+              "$CONDA_PREFIX has none)");
+    EXPECT_THAT(first_without("/usr/local/bin/python3"),
+                HasSubstr("/usr/bin/python3 (first python3 of the PATH;"));
     EXPECT_EQ(
         first_without("/usr/bin/python3"),
         "refused: there is no Python for it: neither /venv/bin/python nor "

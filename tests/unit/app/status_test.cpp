@@ -119,6 +119,18 @@ TEST(Status, TellsWhichPythonAModelRunsWith) {
                 HasSubstr("\na runs: m.py:M with /bin/python3\nb runs: ./w\n"));
 }
 
+TEST(Status, TellsWhatAModelSaysOfItself) {
+    EXPECT_THAT(shown(R"({"pools":[{"pool":"a","model":"m.py"},{"pool":"b","model":"n.py"}],
+                  "lanes":[{"pool":"a","sdk":null,"slots":1,"batch":1},
+                           {"pool":"a","sdk":"turnpike-python 0.1.0","slots":2,"batch":16,
+                            "model_facts":{"parameters":4810,"accuracy":0.98,"by":"\u001bme"}},
+                           {"pool":"b","sdk":"turnpike-cpp 0.1.0","slots":1,"batch":1,
+                            "model_facts":null}]})"),
+                HasSubstr("\na runs: m.py, turnpike-python 0.1.0\na takes: 2 slots, batch 16\n"
+                          "a facts: parameters 4810, accuracy 0.98, by ?me\nb runs: n.py, "
+                          "turnpike-cpp 0.1.0\n\n"));
+}
+
 TEST(Status, ShowsHowFarAModelHasLoaded) {
     const auto lane = [](const std::string& loading) {
         return shown(R"({"lanes":[{"starting_s":3.2,"last_line":"x","loading":)" + loading + "}]}");

@@ -96,12 +96,12 @@ void Gate::pass(Duration time) {
     now_ = end;
 }
 
-void Gate::open() {
+void Gate::open(const WorkerReady& word) {
     tell(GateOpened{});
     Actions all = turn_;
     for (const LaneView& lane : view().lanes) {
         if (lane.current.is_none()) continue;
-        comes_up(lane.current);
+        comes_up(lane.current, word);
         all.insert(all.end(), turn_.begin(), turn_.end());
     }
     turn_ = std::move(all);
@@ -151,10 +151,11 @@ void Gate::run_jobs(std::uint64_t lane_number, std::size_t count, Verdict verdic
     }
 }
 
-void Gate::comes_up(WorkerId worker) {
+void Gate::comes_up(WorkerId worker, WorkerReady word) {
     turn_.clear();
+    word.worker = worker;
     hand_over(WorkerStarted{worker});
-    hand_over(WorkerReady{worker});
+    hand_over(word);
     if (proofs_.contains(worker))
         hand_over(ProofEnded{worker, proofs_[worker], ProofVerdict::passed});
 }

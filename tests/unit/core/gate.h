@@ -70,8 +70,8 @@ public:
     void tell_after(Duration time, const Event& event);
     /// TimePassed at every deadline on the way.
     void pass(Duration time);
-    /// Opens, and brings up every lane.
-    void open();
+    /// Opens, and brings up every lane; its workers say this of themselves.
+    void open(const WorkerReady& word = {});
     /// From now on probes are answered only by answers_probe(). Until then every one is, at once.
     void leave_probes_to_me() { answers_probes_ = false; }
     /// For arrivals that no shell would send: the engine bears them, the invariants don't know
@@ -89,8 +89,10 @@ public:
     void run_jobs(std::uint64_t lane, std::size_t count, Verdict verdict);
 
     /// Started, loaded and proved, as far as it needs to.
-    void comes_up(WorkerId worker);
-    void comes_up(std::uint64_t lane) { comes_up(current(lane)); }
+    void comes_up(WorkerId worker, WorkerReady word = {});
+    void comes_up(std::uint64_t lane, const WorkerReady& word = {}) {
+        comes_up(current(lane), word);
+    }
     void passes_proof(WorkerId worker);
     void fails_proof(WorkerId worker);
     void votes(WorkerId worker, std::uint32_t group);

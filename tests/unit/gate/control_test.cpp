@@ -49,6 +49,7 @@ struct Desk {
     Config config{.pools = {pool_of("chat", 1), pool_of("draw", 2, ProofKind::fixed)}};
     Engine engine{engine_settings(config, 1)};
     RecentJobs recent;
+    Exchanges exchanges;
     std::vector<LaneFacts> facts{3};
     CrashShelf crashes{1};
     JobNames names{1};
@@ -58,6 +59,7 @@ struct Desk {
     Sights sights{.config = config,
                   .engine = engine,
                   .recent = recent,
+                  .exchanges = exchanges,
                   .lanes = facts,
                   .crashes = crashes,
                   .log_of = [](std::size_t) { return nullptr; },
@@ -107,6 +109,21 @@ TEST(Control, SaysThatAPoolHasNoProof) {
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().problem, Problem::no_proof);
     EXPECT_THAT(desk.orders, IsEmpty());
+}
+
+TEST(Control, LetsWorkersProveThemselvesByTheirExample) {
+    Desk desk;
+    Actions actions;
+    desk.engine.handle(GateOpened{}, desk.clock.now(), actions);
+    const WorkerId worker = desk.engine.view(desk.clock.now()).lanes[0].current;
+    desk.engine.handle(WorkerReady{.worker = worker, .slots = 2, .batch = 8, .has_example = true},
+                       desk.clock.now(), actions);
+    EXPECT_TRUE(desk.ask("/-/pools/chat/prove"));
+    EXPECT_EQ(desk.orders.size(), 1U);
+    const std::string status = status_page(desk.sights, desk.caller);
+    EXPECT_THAT(status, HasSubstr(R"("slots":2,"batch":8)"));
+    EXPECT_THAT(status, HasSubstr(R"("proof":"pending")"));
+    EXPECT_THAT(status, Not(HasSubstr(R"("proof":"none")")));
 }
 
 TEST(Control, TellsWhichLanesThereAreWhenOneIsUnknown) {

@@ -46,6 +46,14 @@ TEST(JobRecord, NamesTheGpuAndTheKeyIfThereAreAny) {
     EXPECT_THAT(json_line(sample_job()), Not(HasSubstr("key")));
 }
 
+TEST(JobRecord, SaysThatItWasSlowOnlyIfItWas) {
+    JobRecord record = sample_job();
+    record.is_slow = true;
+    record.detail.assign("why");
+    EXPECT_THAT(json_line(record), HasSubstr(R"("reason":"answered","slow":true,"detail":"why"})"));
+    EXPECT_THAT(json_line(sample_job()), Not(HasSubstr("slow")));
+}
+
 TEST(JobRecord, SaysNullForWhatNeverWas) {
     JobRecord record = sample_job();
     record.lane = LaneId{};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tests/unit/telemetry/samples.h"
@@ -26,6 +27,18 @@ TEST(RecentJobs, StartsEmpty) {
     EXPECT_THAT(newest_first(jobs), IsEmpty());
     EXPECT_EQ(jobs.find(JobId{0}), nullptr);
     EXPECT_EQ(jobs.find(JobId{}), nullptr);
+}
+
+TEST(RecentJobs, KeepTheStacksOfTheLastFewSlowOnes) {
+    RecentJobs jobs;
+    EXPECT_EQ(jobs.stacks_of(JobId{}), "") << "a place that nobody took";
+    for (std::uint64_t number = 0; number < RecentJobs::stacks_max + 2; ++number)
+        jobs.keep_stacks(JobId{number}, "stacks of " + std::to_string(number));
+    EXPECT_EQ(jobs.stacks_of(JobId{0}), "");
+    EXPECT_EQ(jobs.stacks_of(JobId{1}), "");
+    EXPECT_EQ(jobs.stacks_of(JobId{2}), "stacks of 2");
+    EXPECT_EQ(jobs.stacks_of(JobId{17}), "stacks of 17");
+    EXPECT_EQ(jobs.stacks_of(JobId{18}), "");
 }
 
 TEST(RecentJobs, ShowsTheNewestFirst) {

@@ -126,8 +126,8 @@ class Request {
 public:
     explicit Request(inside::Record& record) : record_(&record) {}
     [[nodiscard]] std::string_view method() const;
-    [[nodiscard]] std::string_view path() const;   // as it came, not decoded
-    [[nodiscard]] std::string_view query() const;  // without the ?
+    [[nodiscard]] std::string_view path() const;   // percent-decoded
+    [[nodiscard]] std::string_view query() const;  // as it came, without the ?
     [[nodiscard]] std::string_view body() const;
     /// The value of the first header line of that name, in any case.
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
@@ -185,8 +185,8 @@ public:
     virtual void load(Lane&) {}
     /// `POST /` and `POST /predict`.
     virtual Answer predict(const Request& request);
-    /// The same with batch() > 1: an answer for each, in their order. An exception fails them all. By
-    /// default: predict() for each.
+    /// The same with batch() > 1: an answer for each, in their order. After an exception each job is
+    /// tried by itself, so that one job's failure is its own. By default: predict() for each.
     virtual std::vector<Result> predict_batch(std::span<const Request> requests);
     /// All other paths. By default: 404. An `aside` of the configuration may come while another job runs.
     virtual Answer request(const Request& request);

@@ -1,0 +1,152 @@
+"""`python3 -m turnpike check MODEL`: loads a model and runs one input, without a gate."""
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from . import answers, failures, find, frames
+from .errors import BadInput, NoModel
+from .job import Job, current
+from .messages import Headers, Response
+from .model import Lane
+from .served import Served, the_list
+from .worker import python_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+_SHOWN_MAX = 2000
+
+
+def run(options: argparse.Namespace) -> int:
+    """The exit code: 0 if the model answered."""
+    try:
+        return _check(options)
+    except NoModel as error:
+        print(f"turnpike: {error}", file=sys.stderr)
+    except BadInput as error:
+        print(f"the model says that the input is bad: {error}", file=sys.stderr)
+    except Exception as error:
+        sys.stderr.write(failures.traceback_of(error) + python_line(error))
+        if options.pdb:
+            import pdb
+
+            pdb.post_mortem(_innermost(error))
+    return 1
+
+
+def _check(options: argparse.Namespace) -> int:
+    path, name = find.split(options.model)
+    clock = _Clock()
+    found = find.find(find.load_module(path), name)
+    clock.say("imported")
+    served = Served(found)
+    run_to_end = _runner(served)
+    lane = Lane(gpus=int(options.device.startswith("cuda")), tell=_say_loading)
+    if served.load is not None:
+        run_to_end(served.load(lane))
+    clock.say(f"loaded on {lane.device}")
+    job = _job(served, options.input)
+    if job is None:
+        print("nothing was predicted: the model has no `example`; give it one, or say --input FILE")
+        return 0
+    current.set(job)
+    value = run_to_end(_called(served, job))
+    if served.takes_lists:
+        value = the_list(value, 1)[0]
+    value = _show(value, run_to_end)
+    clock.say("answered")
+    if served.check is not None and options.input is None:
+        served.judge(run_to_end(served.check(value)))
+        print("the model's own check likes it")
+    return 0
+
+
+def _called(served: Served, job: Job) -> Any:
+    if not served.takes_lists:
+        return served.call(job)
+    assert served.predict is not None
+    return served.predict([served.input_of(job)])
+
+
+def _job(served: Served, path: str | None) -> Job | None:
+    """With the input of the user's choice: a file, `-` for stdin, or the model's example."""
+    if path is None:
+        example = served.example()
+        if example is None:
+            return None
+        kind, body = example
+    else:
+        kind = "application/json" if path.endswith(".json") or path == "-" else "application/octet-stream"
+        if path == "-":
+            body = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as file:
+                body = file.read()
+    fields = f"Content-Type: {kind}\r\n".encode("latin-1")
+    return Job(None, 1, 1, frames.JOB_PURPOSE, b"check", b"POST/predict", 4, fields, body)
+
+
+def _runner(served: Served) -> Any:
+    """What runs a coroutine to its end, in one loop for load and predict; anything else it gives back."""
+    if not served.is_async:
+        return lambda value: value
+    import asyncio
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    return lambda value: loop.run_until_complete(value) if hasattr(value, "__await__") else value
+
+
+def _show(value: Any, run_to_end: Any) -> Any:
+    """Encodes it as in service, and prints the beginning. Gives what the model's own check is to see."""
+    if isinstance(value, BaseException):
+        raise value
+    body = value.body if isinstance(value, Response) else value
+    if not answers.streams(body):
+        status, fields, data = answers.of(value)
+        print(f"{status} {Headers.parsed(fields).get('content-type', '')}")
+        print(_shortened(data))
+        return value
+    pieces, items = answers.Pieces(), []
+    while True:
+        try:
+            item = run_to_end(body.__anext__()) if hasattr(type(body), "__anext__") else next(body)
+        except (StopIteration, StopAsyncIteration):
+            break
+        items.append(item)
+        print(f"  {_shortened(pieces.take(item)).rstrip()}")
+    print(f"a stream of {Headers.parsed(pieces.fields)['content-type']}")
+    return items
+
+
+def _shortened(data: bytes) -> str:
+    text = data[:_SHOWN_MAX].decode("utf-8", "backslashreplace")
+    return text if len(data) <= _SHOWN_MAX else f"{text} … ({len(data)} bytes)"
+
+
+def _say_loading(fraction: float | None, text: str) -> None:
+    percent = "" if fraction is None else f"{frames.permille(fraction) / 10:.0f} % "
+    print(f"  loading: {percent}{text}")
+
+
+def _innermost(error: BaseException) -> Any:
+    """The model's own part of the traceback."""
+    start = error.__traceback__
+    folder = os.path.dirname(os.path.abspath(__file__))
+    while start is not None and start.tb_next is not None and start.tb_frame.f_code.co_filename.startswith(folder):
+        start = start.tb_next
+    return start
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    def say(self, what: str) -> None:
+        now = time.perf_counter()
+        print(f"{what} in {(now - self._since) * 1000:.1f} ms")
+        self._since = now

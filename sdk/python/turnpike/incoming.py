@@ -1,0 +1,174 @@
+"""What the gate says, taken apart: frames → jobs in the `inbox`, flags on jobs, answers at once.
+
+Bytes may be split anywhere. Whatever docs/worker-protocol.md does not allow is a GateBreach. Texts and
+header lines of jobs are not looked at here: the gate has checked them, and most models never ask.
+"""
+from __future__ import annotations
+
+import array
+import socket
+from collections import deque
+
+from . import frames, memfd
+from .errors import GateBreach
+from .frames import HEADER, JOB
+from .job import Job
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Union
+
+    from .link import Link
+
+    Work = Union[Job, list[Job], None]  # a job, a batch; None: stop
+
+TRUNCATED = int(socket.MSG_CTRUNC)
+
+
+class Incoming:
+    """The state of the conversation, as far as the gate's frames change it."""
+
+    def __init__(self, link: Link, stacks: Callable[[], str]) -> None:
+        self.inbox: deque[Work] = deque()
+        self.aboard: dict[int, Job] = {}
+        self.welcome: tuple[int, int, int, int, int, str] | None = None
+        self.stopping = False
+        self.flags_changed: Callable[[], None] = _nothing  # a job was cancelled, or may go on
+        self.missing = 0  # bytes of a frame that is not complete
+        self._link, self._stacks = link, stacks
+        self._parts: list[bytes] = []
+        self._fds: deque[int] = deque()
+        self._batch: list[Job] = []
+        self._batch_size = 0
+
+    def take(self, data: bytes) -> None:
+        if self._parts:
+            self._parts.append(data)
+            self.missing -= len(data)
+            if self.missing > 0:
+                return
+            data = b"".join(self._parts)
+            self._parts = []
+        at, size = 0, len(data)
+        missing = frames.HEADER.size
+        while size - at >= 16:
+            length, kind, flags, zero, number = HEADER.unpack_from(data, at)
+            if length > frames.PAYLOAD_MAX or flags > 1 or zero:
+                raise GateBreach(f"the header of a frame of kind {kind} is wrong")
+            end = at + 16 + length
+            if end > size:
+                missing = 16 + length
+                break
+            if kind == 0x02:
+                self._job(data, at + 16, end, flags, number)
+            else:
+                self._order(kind, number, data[at + 16:end], flags)
+            at = end
+        if at < size:
+            self._parts.append(data[at:])
+            self.missing = missing - (size - at)
+        else:
+            self.missing = 0
+            if self._fds:
+                raise GateBreach("a descriptor came without a body for it")
+
+    def _job(self, data: bytes, at: int, end: int, flags: int, number: int) -> None:
+        if end - at < 20:
+            raise GateBreach("a job is shorter than its fixed part")
+        attempt, purpose, zero, index, count, name, method, target, zero2, fields = JOB.unpack_from(data, at)
+        at += 20
+        route = at + name
+        lines = route + method + target
+        body = lines + fields
+        if body > end or zero or zero2 or not (attempt and method and target) or purpose > 2 \
+                or not index < count <= 1024:
+            raise GateBreach("a job's parts are out of bounds")
+        if not number or number in self.aboard or self.welcome is None or self.stopping:
+            raise GateBreach(f"job {number} is out of turn")
+        fd, length = (-1, 0) if not flags else self._descriptor(data[body:end])
+        job = Job(self._link, number, attempt, purpose, data[at:route], data[route:lines], method, data[lines:body],
+                  b"" if flags else data[body:end], fd, length)
+        self.aboard[number] = job
+        if count == 1 and not self._batch:
+            self.inbox.append(job)
+        else:
+            self._member(job, index, count)
+
+    def _member(self, job: Job, index: int, count: int) -> None:
+        batch = self._batch
+        if index != len(batch) or (batch and count != self._batch_size):
+            raise GateBreach("the members of a batch do not follow each other")
+        self._batch_size = count
+        batch.append(job)
+        if index + 1 == count:
+            self._batch = []
+            self.inbox.append(batch)
+
+    def _order(self, kind: int, number: int, payload: bytes, flags: int) -> None:
+        """Whatever is not a job."""
+        if flags:
+            raise GateBreach(f"a frame of kind {kind} has no body")
+        if kind == frames.WELCOME_KIND:
+            return self._welcome(payload, number)
+        if payload:
+            raise GateBreach(f"a frame of kind {kind} has no payload")
+        if kind == frames.STOP and not number:
+            self._stop()
+        elif kind == frames.PING:
+            self._link.send(frames.plain(frames.PONG, number))
+        elif kind == frames.ASK_STACKS:
+            self._link.send(frames.plain(frames.STACKS, number, frames.utf8(self._stacks(), frames.STACKS_MAX)))
+        elif kind in (frames.CANCEL, frames.PAUSE, frames.RESUME) and number:
+            self._flag(kind, number)
+        else:
+            raise GateBreach(f"a frame of the unknown kind {kind}, or with the wrong number {number}")
+
+    def _stop(self) -> None:
+        """Nobody waits any more for what is aboard."""
+        self.stopping = True
+        self.inbox.append(None)
+        for job in list(self.aboard.values()):
+            job.cancelled = True
+        self.flags_changed()
+
+    def _flag(self, kind: int, number: int) -> None:
+        job = self.aboard.get(number)
+        if job is None:  # it has just ended
+            return
+        if kind == frames.CANCEL:
+            job.cancelled = True
+        else:
+            job.paused = kind == frames.PAUSE
+        self.flags_changed()
+
+    def _welcome(self, payload: bytes, number: int) -> None:
+        if self.welcome is not None or number or len(payload) < frames.WELCOME.size:
+            raise GateBreach("a welcome is malformed, or came twice")
+        *facts, length = frames.WELCOME.unpack_from(payload)
+        if len(payload) != frames.WELCOME.size + length or max(facts[3:]) > frames.WIDTH_MAX:
+            raise GateBreach("a welcome is malformed")
+        if facts[0] != frames.VERSION:
+            raise GateBreach(f"the gate speaks version {facts[0]} of the protocol, and this SDK {frames.VERSION}")
+        self.welcome = (*facts, payload[frames.WELCOME.size:].decode("utf-8", "replace"))  # type: ignore[assignment]
+
+    # ── descriptors ──
+
+    def keep(self, rights: list[tuple[int, int, bytes]], flags: int) -> None:
+        for level, kind, data in rights:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                fds = array.array("i")
+                fds.frombytes(data[:len(data) - len(data) % fds.itemsize])
+                self._fds.extend(fds)
+        if flags & TRUNCATED or len(self._fds) > 1024:
+            raise GateBreach("too many descriptors came")
+
+    def _descriptor(self, rest: bytes) -> tuple[int, int]:
+        if len(rest) != 8 or not self._fds:
+            raise GateBreach("a body is said to be in a descriptor, and none came")
+        fd, (length,) = self._fds.popleft(), frames.LENGTH.unpack(rest)
+        memfd.check(fd, length)
+        return fd, length
+
+
+def _nothing() -> None:
+    pass

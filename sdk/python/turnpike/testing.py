@@ -1,0 +1,204 @@
+"""Unit tests for models, through the same code that serves them.
+
+    import turnpike.testing
+    from model import Digits
+
+    def test_a_seven():
+        with turnpike.testing.serve(Digits) as model:
+            assert model.predict({"pixels": SEVEN}) == {"digit": 7}
+            assert model.get("/about").status == 200
+
+The worker runs in a thread of the test, over a real socket; `load` gets a CPU lane unless the test says
+otherwise.
+"""
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from types import ModuleType
+
+from . import errors, find, frames, json_text
+from .gate_side import Gate, WorkerGone
+from .messages import Headers, Response
+from .model import Model
+from .worker import Worker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Union
+
+    from .messages import Fields
+
+    What = Union[str, "os.PathLike[str]", type[Model], Model, ModuleType]
+
+_REASONS = {frames.BAD_INPUT: "bad input", frames.EXCEPTION: "exception", frames.OUT_OF_MEMORY: "out of memory",
+            frames.NON_FINITE: "non-finite", frames.UNHEALTHY: "unhealthy", frames.CANCELLED: "cancelled"}
+
+
+class JobFailed(Exception):
+    """The model failed a job: `why` ("exception", "out of memory", …), `type` and `message` of what it raised."""
+
+    def __init__(self, why: str, type_name: str, message: str) -> None:
+        super().__init__(f"{why}: {type_name}: {message}")
+        self.why = why
+        self.type = type_name
+        self.message = message
+
+
+def serve(model: What, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Served:
+    """A Model class, an instance of one, a module with functions, or "model.py[:Name]"; in a `with` statement.
+
+    `gpus` is what the lane claims to have; `slots` and `batch` override the model's own.
+    """
+    return Served(model, gpus, slots, batch)
+
+
+class Served:
+    """A model that is being served to a test."""
+
+    def __init__(self, model: What, gpus: int, slots: int, batch: int) -> None:
+        self._choice = model
+        self._welcome = {"gpus": gpus, "slots": slots, "batch": batch}
+        self._number = 0
+        self._problem: BaseException | None = None
+
+    def __enter__(self) -> Served:
+        ours, theirs = socket.socketpair()
+        self._gate = Gate(ours)
+        self._theirs = theirs
+        self._worker = Worker(theirs, _leave)
+        self._thread = threading.Thread(target=self._run, name="turnpike-worker", daemon=True)
+        self._thread.start()
+        try:
+            self._gate.next()
+            self._gate.welcome(**self._welcome)
+            self._gate.until("ready")
+        except WorkerGone:
+            self._close()
+            raise (self._problem or RuntimeError("the model could not be loaded; stderr says why")) from None
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        try:
+            self._gate.order(frames.STOP)
+            self._thread.join(10)
+        except OSError:  # the worker is gone already
+            pass
+        self._close()
+
+    @property
+    def model(self) -> Any:
+        """The instance that answers (or the module)."""
+        assert self._worker.served is not None
+        return self._worker.served.model
+
+    def predict(self, x: Any) -> Any:
+        """What a client gets for this input: JSON decoded, text as str, anything else as bytes.
+
+        Raises BadInput or JobFailed.
+        """
+        answer = self.post("/predict", json_text.encode(x))
+        kind = answer.headers.get("content-type", "")
+        if kind.startswith("application/json"):
+            return answer.json()
+        return answer.body.decode("utf-8") if kind.startswith("text/") else answer.body
+
+    def predict_all(self, xs: list[Any]) -> list[Any]:
+        """One batch: an answer for each input; a job that failed gives its exception."""
+        if not xs:
+            return []
+        first = self._number + 1
+        self._number += len(xs)
+        for index, x in enumerate(xs):
+            self._gate.job(first + index, json_text.encode(x), index=index, size=len(xs))
+        ends = {}
+        while len(ends) < len(xs):
+            frame = self._until("done", "failed")
+            ends[frame.id] = _failure(frame) if frame.name == "failed" else json_text.decode(frame.body)
+        return [ends[first + index] for index in range(len(xs))]
+
+    def get(self, path: str, headers: Fields = ()) -> Response:
+        return self.request("GET", path, b"", headers)
+
+    def post(self, path: str, body: bytes, headers: Fields = ()) -> Response:
+        return self.request("POST", path, body, headers)
+
+    def request(self, method: str, path: str, body: bytes = b"", headers: Fields = ()) -> Response:
+        """The whole answer, also of a model that streams."""
+        items = self.stream(method, path, body, headers)
+        head = next(items)
+        return Response(b"".join(items), head.status, head.headers)
+
+    def stream(self, method: str, path: str, body: bytes = b"", headers: Fields = ()) -> Iterator[Any]:
+        """First a Response with status and headers, then each piece of the body as it comes.
+
+        Leaving early cancels the job.
+        """
+        self._number += 1
+        number = self._number
+        self._gate.job(number, body, method, path, Headers(headers).pairs)
+        is_over = False
+        try:
+            while not is_over:
+                frame = self._until("begin", "chunk", "done", "failed")
+                is_over = frame.name in ("done", "failed")
+                if frame.name == "failed":
+                    raise _failure(frame)
+                if frame.name == "chunk":
+                    yield frame.rest
+                elif frame.status:
+                    yield Response(b"", frame.status, Headers.parsed(frame.fields))
+                    if is_over and frame.body:
+                        yield frame.body
+        except GeneratorExit:
+            if not is_over:
+                self._gate.order(frames.CANCEL, number)
+                self._until("done", "failed")
+            raise
+
+    def _until(self, *names: str) -> Any:
+        try:
+            return self._gate.until(*names)
+        except WorkerGone:
+            raise (self._problem or RuntimeError("the worker ended; stderr says why")) from None
+
+    def _run(self) -> None:
+        try:
+            self._worker.run(self._found)
+        except errors.Left:
+            pass
+        except BaseException as error:  # such as a sys.exit of the model
+            self._problem = error
+        finally:
+            self._worker.close()
+            self._theirs.shutdown(socket.SHUT_RDWR)
+
+    def _found(self) -> Any:
+        choice = self._choice
+        try:
+            if isinstance(choice, ModuleType):
+                return find.find(choice)
+            if not isinstance(choice, (str, os.PathLike)):
+                return choice
+            path, name = find.split(os.fspath(choice))
+            return find.find(find.load_module(path), name)
+        except Exception as error:
+            self._problem = error
+            raise
+
+    def _close(self) -> None:
+        self._gate.sock.close()
+        self._thread.join(10)
+        self._theirs.close()
+
+
+def _failure(frame: Any) -> Exception:
+    if frame.why == frames.BAD_INPUT:
+        return errors.BadInput(frame.message)
+    return JobFailed(_REASONS.get(frame.why, str(frame.why)), frame.type, frame.message)
+
+
+def _leave(_: int) -> None:
+    raise errors.Left

@@ -1,0 +1,73 @@
+// A model that does what models should not, and a few things that the conformance model has no need for.
+#include <turnpike/worker.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+using turnpike::Answer;
+using turnpike::Request;
+using turnpike::Response;
+
+namespace {
+
+struct Unmapped {};  // an exception that is no std::exception
+
+class Odd : public turnpike::Model {
+public:
+    Answer request(const Request& request) override {
+        const std::string_view path = request.path();
+        if (path == "/status") return Response{.status = 99};
+        if (path == "/framing")
+            return Response{.headers = {{.name = "Content-Length", .value = "7"}}};
+        if (path == "/injected")
+            return Response{.headers = {{.name = "X-One", .value = "1\r\nX-Two: 2"}}};
+        if (path == "/unmapped") throw Unmapped{};
+        if (path == "/not utf8") throw std::runtime_error("caf\xe9");
+        if (path == "/illegal")
+            throw std::runtime_error("CUDA error: an illegal memory access was encountered");
+        if (path == "/shortage") throw std::runtime_error("CUDA out of memory. Tried a lot");
+        if (path == "/events") return events(request);
+        if (path == "/twice") return twice(request);
+        if (path == "/header") return std::string(request.header("x-NAME").value_or("none"));
+        if (path == "/fork") return forked();
+        return turnpike::Model::request(request);
+    }
+
+    std::vector<turnpike::Result> predict_batch(std::span<const Request> requests) override {
+        if (requests.size() == 2) return {};  // two answers too few
+        return turnpike::Model::predict_batch(requests);
+    }
+    Answer predict(const Request& request) override {
+        if (request.body() == "bad") throw turnpike::BadInput("bad");
+        return std::string(request.body());
+    }
+
+    int batch() const override { return 4; }
+
+private:
+    static Answer events(const Request& request) {
+        const turnpike::Stream out = request.stream({.content_type = "text/event-stream"});
+        out.event("{}");
+        out.event("two\nlines", "poem");
+        return "not seen";
+    }
+    static Answer twice(const Request& request) {
+        if (!request.stream().write("once")) return {};
+        return request.stream().write("more") ? "" : "";
+    }
+    /// The child lives on, as a copy of this process, and has no part in the socket.
+    static Answer forked() {
+        const pid_t child = fork();
+        if (child == 0) {
+            pause();
+            _exit(0);
+        }
+        return std::to_string(child);
+    }
+};
+
+}  // namespace
+
+int main() { return turnpike::serve<Odd>(); }

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""The C++ SDK holds a model that does not know the protocol to it; run by ODD_MODEL, a worker made of odd_model.cpp."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+KIT = Path(__file__).resolve().parents[2] / "sdk/conformance"
+sys.path.insert(0, str(KIT))
+sys.dont_write_bytecode = True
+
+from checks import frames  # noqa: E402
+from checks.gate import Failure, Gate, Job  # noqa: E402
+
+
+class Odd(unittest.TestCase):
+    def setUp(self):
+        self.gate = self.enterContext(Gate([os.environ["ODD_MODEL"]], patience=20))
+        self.gate.until_ready()
+
+    def get(self, path, fields=b""):
+        return self.gate.ask(b"", method=b"GET", target=path, fields=fields)
+
+    def failed(self, path, why, type_part, message_part):
+        failed = self.get(path).failed
+        self.assertIsNotNone(failed)
+        self.assertEqual(failed.why, why)
+        self.assertIn(type_part, failed.type)
+        self.assertIn(message_part, failed.message)
+
+    def batch(self, *bodies):
+        data, jobs = b"", []
+        for index, body in enumerate(bodies):
+            number = self.gate.next_number()
+            jobs.append(self.gate.jobs.setdefault(number, Job(number)))
+            data += frames.job(number, body, index=index, size=len(bodies))
+        self.gate.send(data)
+        self.gate.wait(lambda: all(job.ended for job in jobs), "an end of each member")
+        return jobs
+
+    def test_an_answer_that_can_not_be_sent_fails_its_job_and_not_the_worker(self):
+        self.failed(b"/status", "exception", "std::invalid_argument", "status is 99")
+        self.failed(b"/framing", "exception", "std::invalid_argument", "frames the answer")
+        self.failed(b"/injected", "exception", "std::invalid_argument", "malformed")
+
+    def test_an_exception_of_any_type_has_a_name(self):
+        self.failed(b"/unmapped", "exception", "Unmapped", "no std::exception")
+
+    def test_a_message_that_is_not_utf8_is_made_so(self):
+        self.failed(b"/not%20utf8", "exception", "std::runtime_error", "caf\ufffd")
+
+    def test_errors_of_cuda_are_told_by_their_text(self):
+        self.failed(b"/illegal", "unhealthy", "std::runtime_error", "illegal memory access")
+        self.failed(b"/shortage", "out_of_memory", "std::runtime_error", "Tried a lot")
+
+    def test_events_are_framed_line_by_line(self):
+        job = self.get(b"/events")
+        self.assertEqual(bytes(job.body), b"data: {}\n\nevent: poem\ndata: two\ndata: lines\n\n")
+        self.assertEqual(job.header("content-type"), "text/event-stream")
+
+    def test_a_second_stream_breaks_the_first_off(self):
+        job = self.get(b"/twice")
+        self.assertEqual(bytes(job.body), b"once")
+        self.assertIn("streams already", job.failed.message)
+
+    def test_header_names_have_no_case_and_values_no_blanks_around(self):
+        self.assertEqual(self.get(b"/header", b"X-Name:  seven \t\r\n").body, b"seven")
+        self.assertEqual(self.get(b"/header", b"X-Names: seven\r\n").body, b"none")
+
+    def test_too_few_answers_to_a_batch_are_no_answers_and_each_is_tried_alone(self):
+        self.assertEqual([job.body for job in self.batch(b"1", b"2")], [b"1", b"2"])
+
+    def test_a_batch_without_a_function_of_its_own_is_many_predictions(self):
+        jobs = self.batch(b"1", b"bad", b"3")
+        self.assertEqual([job.body for job in jobs], [b"1", b"", b"3"])
+        self.assertEqual(jobs[1].failed.why, "bad_input")
+
+    def test_a_forked_child_does_not_hold_the_socket(self):
+        self.get(b"/fork")
+        self.gate.stop()
+        self.gate.wait_for_end("stop was sent")
+        self.gate.wait(lambda: self.gate.ended, "the socket's end")
+
+    def test_the_gates_end_is_the_workers(self):
+        self.gate.socket.close()
+        self.gate.ended = True
+        self.gate.wait_for_end("the socket has ended")
+        self.assertRaises(Failure, self.gate.wait, lambda: False, "anything")
+
+
+class ABrokenGate(unittest.TestCase):
+    def test_every_vector_of_a_breach_ends_the_worker_in_words(self):
+        vectors = [vector for vector in json.loads((KIT / "vectors.json").read_text())
+                   if vector["direction"] == "gate" and vector["breach"]]
+        self.assertGreater(len(vectors), 100)
+        for vector in vectors:
+            with self.subTest(vector["name"]), Gate([os.environ["ODD_MODEL"]], patience=20) as gate:
+                gate.wait(lambda: gate.hello, "hello")
+                if not vector["name"].startswith("welcome"):
+                    gate.until_ready()
+                gate.send(bytes.fromhex(vector["hex"]))
+                self.assertEqual(gate.wait_for_end(vector["name"]), 1)
+                self.assertIn("the gate broke the worker protocol", gate.said())
+
+
+class WithoutAGate(unittest.TestCase):
+    def test_a_worker_that_is_started_by_hand_says_how_to(self):
+        for socket in ({}, {"TURNPIKE_SOCKET": "three"}):
+            environment = {name: value for name, value in os.environ.items() if name != "TURNPIKE_SOCKET"} | socket
+            done = subprocess.run([os.environ["ODD_MODEL"]], env=environment, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("turnpike up", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

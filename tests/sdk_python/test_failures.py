@@ -1,0 +1,238 @@
+"""Models that misbehave: each failure is told as what it is, and stays where it belongs."""
+import os
+import signal
+import unittest
+
+from conversation import SDK, TalkCase, WorkerGone, frames
+
+RAISES = """
+import os, sys, turnpike
+class OutOfMemoryError(RuntimeError): pass
+class AcceleratorError(RuntimeError): pass
+def chained(first, then):
+    try:
+        raise first
+    except Exception as error:
+        raise then from error
+class Raises(turnpike.Model):
+    {extra}
+    {define} predict(self, x):
+        exec(x)
+        return "fine"
+"""
+
+
+class Failures(TalkCase):
+    def model(self, define="def", extra="pass", **welcome):
+        return self.serve(RAISES.format(define=define, extra=extra), **welcome)
+
+    def test_the_client_gets_type_and_message_and_the_log_the_traceback(self):
+        for define, slots in (("def", 1), ("def", 2), ("async def", 1)):
+            with self.subTest(define, slots=slots):
+                talk = self.model(define, slots=slots)
+                end = talk.ask("{}['key']", name="job-name")
+                self.assert_fails(end, frames.EXCEPTION, "'key'")
+                self.assertEqual(end.type, "KeyError")
+                self.assertIn("job job-name: Traceback", talk.stderr())
+                self.assertIn("exec(x)", talk.stderr())
+                self.assertNotIn(str(SDK), talk.stderr())
+                self.assertEqual(talk.ask("pass").body, b"fine")
+
+    def test_bad_input_is_the_clients_fault_and_no_news(self):
+        talk = self.model()
+        end = talk.ask("raise turnpike.BadInput('x must be positive')")
+        self.assert_fails(end, frames.BAD_INPUT, "x must be positive")
+        self.assertEqual((end.type, talk.stderr()), ("BadInput", ""))
+
+    def test_gpu_errors_are_told_apart(self):
+        talk = self.model()
+        for code, why in [
+                ("raise OutOfMemoryError('CUDA out of memory. Tried to allocate 2 GiB')", frames.OUT_OF_MEMORY),
+                ("raise RuntimeError('CUDA error: out of memory')", frames.OUT_OF_MEMORY),
+                ("raise RuntimeError('CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)')", frames.OUT_OF_MEMORY),
+                ("chained(RuntimeError('cudaErrorMemoryAllocation: out of memory'), ValueError('layer 3'))", frames.OUT_OF_MEMORY),
+                ("raise RuntimeError('CUDA error: an illegal memory access was encountered')", frames.UNHEALTHY),
+                ("raise RuntimeError('CUDA error: device-side assert triggered')", frames.UNHEALTHY),
+                ("raise AcceleratorError('unspecified launch failure')", frames.UNHEALTHY),
+                ("raise RuntimeError('CUDA error: uncorrectable ECC error encountered')", frames.UNHEALTHY),
+                ("chained(RuntimeError('CUDA error: misaligned address'), KeyError('x'))", frames.UNHEALTHY),
+                ("raise turnpike.Unhealthy('the camera is gone')", frames.UNHEALTHY),
+                ("raise RuntimeError('illegal instruction in the recipe')", frames.EXCEPTION),
+                ("raise RuntimeError('CUDA error: invalid configuration argument')", frames.EXCEPTION),
+                ("raise MemoryError('host')", frames.EXCEPTION),
+                ("raise turnpike.Cancelled('by itself')", frames.EXCEPTION)]:
+            with self.subTest(code):
+                self.assert_fails(talk.ask(code), why)
+
+    def test_out_of_memory_drops_what_the_traceback_held_and_empties_the_cache(self):
+        talk = self.serve("""
+            import sys, types, weakref
+            sys.modules["torch"] = torch = types.ModuleType("torch")
+            torch.cuda = types.SimpleNamespace(empty_cache=lambda: print("emptied"))
+            class Tensor: pass
+            held = None
+            def compute():
+                global held
+                activations = Tensor()
+                activations.itself = activations
+                held = weakref.ref(activations)
+                raise RuntimeError("CUDA out of memory")
+            def predict(x):
+                if x == "ask":
+                    return {"alive": held() is not None}
+                try:
+                    compute()
+                except RuntimeError as error:
+                    raise ValueError("while computing") from error
+        """)
+        end = talk.ask("compute")
+        self.assert_fails(end, frames.OUT_OF_MEMORY, "while computing")
+        self.assertEqual(talk.answer("ask"), {"alive": False})
+        self.assertEqual(talk.stdout(), "emptied\n")
+        self.assertIn("CUDA out of memory", talk.stderr())
+
+    def test_exceptions_that_can_not_even_be_shown(self):
+        talk = self.model(extra="class Mute(Exception):\n        def __str__(self): raise OSError('no')")
+        end = talk.ask("raise self.Mute()")
+        self.assertEqual((end.why, end.type), (frames.EXCEPTION, "Mute"))
+        end = talk.ask("raise ValueError('\\ud800' + 'x' * 100_000)")
+        self.assertEqual(len(end.message), 64 * 1024)
+        end = talk.ask("raise type('N' * 300, (Exception,), {})('é' * 40_000)")
+        self.assertEqual((len(end.type), len(end.message.encode())), (255, 64 * 1024))
+        self.assertEqual(talk.ask("pass").body, b"fine")
+
+    def test_sys_exit_ends_the_process_with_that_code(self):
+        for define, slots in (("def", 1), ("def", 2), ("async def", 1)):
+            with self.subTest(define, slots=slots):
+                talk = self.model(define, slots=slots)
+                talk.send("sys.exit(7)")
+                self.assertEqual(talk.exit_code(), 7)
+                self.assertIn("the model ended its own process, by sys.exit(7)", talk.stderr())
+                with self.assertRaises(WorkerGone):
+                    talk.gate.next()
+
+    def test_a_segmentation_fault_leaves_its_stack_in_the_log(self):
+        talk = self.model()
+        talk.send("os.kill(os.getpid(), 11)")
+        self.assertEqual(talk.exit_code(), -signal.SIGSEGV)
+        self.assertIn("Segmentation fault", talk.stderr())
+        self.assertIn("in predict", talk.stderr())
+
+    def test_a_forked_child_that_comes_back_does_not_answer(self):
+        for define in ("def", "async def"):
+            with self.subTest(define):
+                talk = self.model(define)
+                end = talk.ask("pid = os.fork()\nif pid: print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\nelse: turnpike.job().progress(1)")
+                self.assertEqual(end.body, b"fine")
+                self.assertEqual(talk.stdout(), "1\n")
+                self.assertIn("a forked child came back from the model", talk.stderr())
+                self.assertEqual(talk.ask("pass").body, b"fine")
+
+    def test_a_child_left_behind_does_not_hold_the_socket(self):
+        talk = self.model()
+        end = talk.ask("""
+r, w = os.pipe()
+pid = os.fork()
+if not pid:
+    os.write(w, b"here")
+    os.execvp("sleep", ["sleep", "600"])
+os.read(r, 4)
+print(pid, flush=True)
+""")
+        self.assertEqual(end.body, b"fine")
+        child = int(talk.stdout())
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        talk.process.kill()
+        with self.assertRaises(WorkerGone):
+            talk.gate.next()
+        os.kill(child, 0)  # it lives, and the gate knows nevertheless that the worker is gone
+
+    def test_a_flood_of_prints_is_just_a_flood_of_prints(self):
+        talk = self.model()
+        self.assertEqual(talk.ask("for n in range(50_000): print('x' * 50)").body, b"fine")
+        self.assertEqual(len(talk.stdout()), 50_000 * 51)
+
+    def test_a_model_that_closed_its_stderr_still_fails_properly(self):
+        talk = self.model()
+        self.assert_fails(talk.ask("sys.stderr.close()\nraise KeyError(1)"), frames.EXCEPTION)
+        self.assertEqual(talk.ask("pass").body, b"fine")
+
+
+class Breaches(TalkCase):
+    """The gate's, which end the worker."""
+
+    def broken(self, breaks, words, **start):
+        talk = self.serve("def predict(x): return x", **start)
+        breaks(talk.gate)
+        self.assertEqual(talk.exit_code(), 1)
+        self.assertIn("turnpike: the gate broke the worker protocol: ", talk.stderr())
+        self.assertIn(words, talk.stderr())
+
+    def test_malformed_frames(self):
+        head = frames.HEADER.pack
+        job = frames.JOB.pack
+        for name, data, words in [
+                ("an unknown kind", head(0, 0x33, 0, 0, 0), "unknown kind"),
+                ("too large", head(1 << 30, 2, 0, 0, 1), "header"),
+                ("unknown flags", head(0, 4, 2, 0, 1), "header"),
+                ("not zero", head(0, 4, 0, 1, 1), "header"),
+                ("a ping with a payload", head(1, 4, 0, 0, 1) + b"x", "no payload"),
+                ("a ping with a descriptor", head(0, 4, 1, 0, 1), "no body"),
+                ("a second welcome", head(12, 1, 0, 0, 0) + bytes(12), "twice"),
+                ("a short job", head(5, 2, 0, 0, 1) + bytes(5), "shorter"),
+                ("a job beyond its end", head(20, 2, 0, 0, 1) + job(1, 0, 0, 0, 1, 9, 4, 1, 0, 0), "out of bounds"),
+                ("a job without a number", head(25, 2, 0, 0, 0) + job(1, 0, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/", "out of turn"),
+                ("a batch of none", head(25, 2, 0, 0, 1) + job(1, 0, 0, 0, 0, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
+                ("a batch that begins in its midst", head(25, 2, 0, 0, 1) + job(1, 0, 0, 1, 2, 0, 4, 1, 0, 0) + b"POST/", "batch"),
+                ("a job alone that is not the first", head(25, 2, 0, 0, 1) + job(1, 0, 0, 1, 1, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
+                ("an unknown purpose", head(25, 2, 0, 0, 1) + job(1, 3, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
+                ("a descriptor that did not come", head(33, 2, 1, 0, 1) + job(1, 0, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/" + bytes(8), "none came")]:
+            with self.subTest(name):
+                self.broken(lambda gate: gate.sock.sendall(data), words)
+
+    def test_descriptors_that_are_not_sealed_memfds(self):
+        payload = frames.JOB.pack(1, 0, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/" + frames.LENGTH.pack(3)
+        whole = os.memfd_create("whole", os.MFD_ALLOW_SEALING)
+        os.write(whole, b"123")
+        null = os.open("/dev/null", os.O_RDONLY)
+        self.addCleanup(os.close, whole)
+        self.addCleanup(os.close, null)
+        self.broken(lambda gate: gate.with_descriptor(1, payload, null), "not a memfd")
+        self.broken(lambda gate: gate.with_descriptor(1, payload, whole), "not sealed")
+        longer = payload[:-8] + frames.LENGTH.pack(1 << 40)
+        from turnpike import memfd
+        sealed = memfd.sealed(b"123")
+        self.addCleanup(os.close, sealed)
+        self.broken(lambda gate: gate.with_descriptor(1, longer, sealed), "another length")
+
+    def test_a_version_that_nobody_offered(self):
+        talk = self.start("def predict(x): return x")
+        talk.greet(version=2)
+        self.assertEqual(talk.exit_code(), 1)
+        self.assertIn("version 2", talk.stderr())
+
+    def test_also_while_the_model_computes(self):
+        talk = self.serve("import turnpike\ndef predict(x):\n turnpike.job().progress(0)\n open(x).read()")
+        talk.send(str(self.fifo()))
+        talk.gate.next()
+        talk.gate.order(0x77)
+        self.assertEqual(talk.exit_code(), 1)
+        self.assertIn("unknown kind", talk.stderr())
+
+    def test_frames_split_anywhere_are_whole_frames(self):
+        talk = self.serve("def predict(x): return x")
+        ours = talk.gate.sock
+        data = bytearray()
+        talk.gate.sock = type("Keeps", (), {"sendall": lambda self, part: data.extend(part)})()
+        for number in range(1, 4):
+            talk.gate.job(number, b"[%d]" % number, fields=[("A", "b")])
+            talk.gate.order(frames.PING, number)
+        talk.gate.sock = ours
+        for at in range(len(data)):
+            ours.sendall(data[at:at + 1])
+        names = sorted((frame.name, frame.id) for frame in (talk.gate.next() for _ in range(6)))
+        self.assertEqual(names, [(name, number) for name in ("done", "pong") for number in (1, 2, 3)])
+
+
+if __name__ == "__main__":
+    unittest.main()
