@@ -177,8 +177,7 @@ class Doubtful(turnpike.Model):
         return {}
 '''
         gate = self.serve(self.model(text), is_ready=False, pool={"lanes": 2})
-        lane = gate.wait_lane(1, "quarantined")
-        self.assertIn("the proof failed: ValueError: wrong weights here", lane["trouble"])
+        self.wait_trouble(gate, "failed: ValueError: wrong weights here", 1, ["quarantined"])
         gate.wait_lane(0, "ready")
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(6)}, {"0"})
         self.assertIn("wrong weights here", self.whole_log(gate, 1))
@@ -199,8 +198,7 @@ class Checked(turnpike.Model):
         self.assertEqual(gate.pool()["proof"], "passed")
         self.assertEqual(gate.post({"x": 5}).json(), {"y": 10}, "jobs are not checked")
         gate = self.serve(path, is_ready=False, sections={"pool.default.env": {"FACTOR": "3"}})
-        lane = gate.wait_lane(0, "quarantined")
-        self.assertIn("check", lane["trouble"])
+        self.wait_trouble(gate, "check", states=["quarantined"])
         self.assert_problem(gate.post({"x": 5}), 503, "no-lane")
 
     def test_a_configured_proof_with_tolerances(self):
@@ -219,8 +217,7 @@ class Checked(turnpike.Model):
         self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "ready", "it passed again")
         self.assertEqual(gate.lane(0)["restarts"], 0)
         gate = serve("0.5", False)
-        lane = gate.wait_lane(0, "quarantined")
-        self.assertIn("wrong answer to the proof", lane["trouble"])
+        self.wait_trouble(gate, "wrong answer to the proof", states=["quarantined"])
 
     def test_streams_and_large_answers_can_be_proofs(self):
         text = '''
