@@ -248,7 +248,7 @@ class Worker:
             raise GateBroke(f"job {number} with purpose {purpose}, member {index} of {size}")
         parts, at = [], JOB_FIXED.size
         for length in (name, method, target, fields):
-            parts.append(payload[at:at + length].decode())
+            parts.append(payload[at:at + length].decode("latin-1"))  # of header lines any byte may come
             at += length
         if at > len(payload):
             raise GateBroke("a job whose parts are longer than its payload")
