@@ -321,6 +321,8 @@ class Worker:
         path, _, query = job.target.partition("?")
         if job.method == "POST" and path in ("/", "/predict"):
             self.predict(job)
+        elif VARIANT == "plain" and path in ("/", "/predict"):
+            self.done(job, 405, "text/plain", b"POST it", b"Allow: POST\r\n")
         elif VARIANT == "plain":
             self.done(job, 404, "text/plain", b"no such path")
         elif path == "/bytes":

@@ -105,7 +105,8 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
     append_problem_reply(out_,
                          {.text = {.problem = objection.problem,
                                    .detail = objection.detail,
-                                   .job = job ? job->job : std::string_view()},
+                                   .job = job ? job->job : std::string_view(),
+                                   .lane = lane_with_log()},
                           .retry_after = retry_after,
                           .allow = allow,
                           .marks = job ? &*job : nullptr},
@@ -120,6 +121,14 @@ Objection Connection::objection_to_end() const {
     const bool is_near = peer_.door == Door::unix_socket || is_loopback_host(peer_.address);
     return gate_.objection_to(arrival_.pool, record_.reason,
                               {.words = exchange_->trouble, .is_reader_near = is_near});
+}
+
+/// Where the job ran last. Workers that others started have no log here.
+std::optional<std::uint64_t> Connection::lane_with_log() const {
+    const bool has_run = exchange_ != nullptr && record_.attempts > 0;
+    if (!has_run || !gate_.around_.config.pools[arrival_.pool.value].is_started())
+        return std::nullopt;
+    return record_.lane.value;
 }
 
 /// For the log: what the client is told.
@@ -238,9 +247,10 @@ Connection::Next Connection::fill_end_of_broken() {
     const bool is_chunked = framing_ == ReplyFraming::chunked;
     const Objection objection = objection_to_end();
     std::string event(is_chunked && ends_event_ ? "" : "\n\n");
-    append_error_event(
-        event,
-        {.problem = objection.problem, .detail = objection.detail, .job = record_.id.view()});
+    append_error_event(event, {.problem = objection.problem,
+                               .detail = objection.detail,
+                               .job = record_.id.view(),
+                               .lane = lane_with_log()});
     if (is_chunked) http::append_chunk_head(out_, event.size());
     out_.append(event);
     if (is_chunked) out_.append("\r\n");

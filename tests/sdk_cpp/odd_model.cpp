@@ -25,6 +25,8 @@ public:
             return Response{.headers = {{.name = "Content-Length", .value = "7"}}};
         if (path == "/injected")
             return Response{.headers = {{.name = "X-One", .value = "1\r\nX-Two: 2"}}};
+        if (path == "/injected type") return Response{.content_type = "a/b\r\nSet-Cookie: x=1"};
+        if (path == "/injected stream") return injected_stream(request);
         if (path == "/unmapped") throw Unmapped{};
         if (path == "/not utf8") throw std::runtime_error("caf\xe9");
         if (path == "/illegal")
@@ -34,6 +36,7 @@ public:
         if (path == "/twice") return twice(request);
         if (path == "/header") return std::string(request.header("x-NAME").value_or("none"));
         if (path == "/fork") return forked();
+        if (path == "/leaves") throw turnpike::Cancelled();
         if (path == "/keep") return keep(request);
         if (path == "/late") return late();
         if (path == "/hammer") return hammer(request);
@@ -51,12 +54,37 @@ public:
 
     int batch() const override { return 4; }
 
+    std::optional<turnpike::Example> example() const override {
+        if (is("huge example")) return turnpike::Example{.body = std::string(1024 * 1024 + 1, ' ')};
+        if (is("odd type"))
+            return turnpike::Example{.body = "{}", .content_type = "a/b\r\nX-Two: 2"};
+        if (is("endless type"))
+            return turnpike::Example{.body = "{}", .content_type = std::string(256, 'a')};
+        return std::nullopt;
+    }
+    std::string facts() const override {
+        if (is("huge facts")) return "{" + std::string(16 * 1024, ' ') + "}";
+        if (is("odd facts")) return "{\"a\": \"caf\xe9\"}";
+        if (is("throws")) throw std::runtime_error("no facts today");
+        return {};
+    }
+
 private:
+    /// What the test has asked for, before ready.
+    static bool is(std::string_view oddity) {
+        const char* const asked = std::getenv("ODDITY");
+        return asked != nullptr && asked == oddity;
+    }
     static Answer events(const Request& request) {
         const turnpike::Stream out = request.stream({.content_type = "text/event-stream"});
         out.event("{}");
         out.event("two\nlines", "poem");
         return "not seen";
+    }
+    static Answer injected_stream(const Request& request) {
+        const turnpike::Stream out =
+            request.stream({.status = 200, .content_type = "a/b\r\nSet-Cookie: x=1"});
+        return out.write("more") ? "" : "";
     }
     static Answer twice(const Request& request) {
         if (!request.stream().write("once")) return {};

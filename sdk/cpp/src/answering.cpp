@@ -18,6 +18,10 @@ bool is_predict(const Record& record) {
     return record.method == "POST" && (record.path == "/predict" || record.path == "/");
 }
 
+std::string called(const Record& record) {
+    return record.purpose == wire::Purpose::proof ? "the proof" : "job " + std::string(record.name);
+}
+
 void fetch_body(Record& record) {
     if (!record.body_descriptor.is_open()) return;
     record.body = contents_of(record.body_descriptor.number(), record.body_length);
@@ -142,10 +146,12 @@ void Answering::done(Record& record, const Response& response) {
 }
 
 void Answering::failed(Record& record, const std::exception_ptr& thrown) {
-    const Failure failure = failure_of(thrown);
+    Failure failure = failure_of(thrown);
+    if (failure.why == wire::FailWhy::cancelled && !record.is_cancelled)
+        failure = {.type = failure.type, .message = "the model left a job that nobody cancelled"};
     if (failure.why != wire::FailWhy::bad_input && failure.why != wire::FailWhy::cancelled)
-        std::fprintf(stderr, "job %.*s failed: %s: %s\n", static_cast<int>(record.name.size()),
-                     record.name.data(), failure.type.c_str(), failure.message.c_str());
+        std::fprintf(stderr, "%s failed: %s: %s\n", called(record).c_str(), failure.type.c_str(),
+                     failure.message.c_str());
     aboard_.end(record);
     link_.send(wire::Failed{
         .id = record.id, .why = failure.why, .type = failure.type, .message = failure.message});

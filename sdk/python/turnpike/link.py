@@ -84,8 +84,9 @@ class Link:
     def finish(self, job: Job, status: int, fields: bytes, body: bytes) -> None:
         """The whole answer of a job."""
         if len(body) <= frames.INLINE_MAX:
+            frame = frames.done(job.number, status, fields, body)
             self.end(job)
-            return self.send(frames.done(job.number, status, fields, body))
+            return self.send(frame)
         fd = memfd.sealed(body)
         try:
             self.end(job)

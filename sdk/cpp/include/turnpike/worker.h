@@ -184,12 +184,13 @@ public:
 
     /// Once, before the first job. An exception ends the worker.
     virtual void load(Lane&) {}
-    /// `POST /` and `POST /predict`.
+    /// `POST /` and `POST /predict`. By default: request().
     virtual Answer predict(const Request& request);
     /// The same with batch() > 1: an answer for each, in their order. After an exception each job is
     /// tried by itself, so that one job's failure is its own. By default: predict() for each.
     virtual std::vector<Result> predict_batch(std::span<const Request> requests);
-    /// All other paths. By default: 404. An `aside` of the configuration may come while another job runs.
+    /// All other paths and methods. By default: 404 and 405. An `aside` of the configuration may come
+    /// while another job runs.
     virtual Answer request(const Request& request);
 
     /// Jobs at once, each on a thread of its own, and how many a batch may have. The configuration outranks both.
