@@ -20,6 +20,13 @@ namespace {
 constexpr std::size_t chunk_max = 64 * 1024;
 constexpr std::size_t kept_out_max = 16 * 1024;
 
+/// Whether a worker has said its last word about the job: nobody reads its body any more. A worker
+/// whose job ended otherwise may still be getting it.
+bool has_had_its_say(EndReason reason) {
+    return reason == EndReason::answered || reason == EndReason::bad_input ||
+           is_of_the_model(reason);
+}
+
 }  // namespace
 
 // ── what the engine says of the job ──────────────────────────────────────────────────────────────
@@ -44,6 +51,7 @@ void Connection::ended(const EndJob& end) {
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
+    if (has_had_its_say(end.reason)) exchange_->body.clear();  // its answer may be read for long
     if (has_left_) return close();
     if (state_ == State::answering) {  // a flowing answer: the rest of it, or the end of it
         if (exchange_->answer.state() != AnswerState::complete) return break_stream();

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 using turnpike::Answer;
 using turnpike::Request;
@@ -32,6 +34,9 @@ public:
         if (path == "/twice") return twice(request);
         if (path == "/header") return std::string(request.header("x-NAME").value_or("none"));
         if (path == "/fork") return forked();
+        if (path == "/keep") return keep(request);
+        if (path == "/late") return late();
+        if (path == "/hammer") return hammer(request);
         return turnpike::Model::request(request);
     }
 
@@ -57,6 +62,43 @@ private:
         if (!request.stream().write("once")) return {};
         return request.stream().write("more") ? "" : "";
     }
+    /// What a thread of the model may do with a job that has ended.
+    Answer keep(const Request& request) {
+        if (request.query() == "streams")
+            stream_.emplace(request.stream());
+        else
+            kept_.emplace(request);
+        return "kept";
+    }
+    Answer late() {
+        std::string told;
+        std::thread([&] {
+            kept_->job().progress(0.5, "late");
+            told = stream_->write("late") ? "written" : "refused";
+            try {
+                const turnpike::Stream again = kept_->stream();
+            } catch (const std::logic_error& error) {
+                told += std::string(", ") + error.what();
+            }
+            told += ", " + std::string(kept_->path());
+        }).join();
+        return told;
+    }
+    /// From now on a thread reports progress of the latest job without a pause, ended or not.
+    Answer hammer(const Request& request) {
+        const std::lock_guard lock(hammered_);
+        latest_.emplace(request.job());
+        if (!hammer_.joinable())
+            hammer_ = std::jthread([this](const std::stop_token& stopped) {
+                while (!stopped.stop_requested()) {
+                    std::unique_lock taking(hammered_);
+                    const turnpike::Job job = *latest_;
+                    taking.unlock();
+                    job.progress(0.5, "again");
+                }
+            });
+        return "hammered";
+    }
     /// The child lives on, as a copy of this process, and has no part in the socket.
     static Answer forked() {
         const pid_t child = fork();
@@ -66,6 +108,12 @@ private:
         }
         return std::to_string(child);
     }
+
+    std::optional<Request> kept_;
+    std::optional<turnpike::Stream> stream_;
+    std::mutex hammered_;
+    std::optional<turnpike::Job> latest_;
+    std::jthread hammer_;
 };
 
 }  // namespace

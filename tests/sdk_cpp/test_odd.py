@@ -83,6 +83,15 @@ class Odd(unittest.TestCase):
         self.gate.wait_for_end("stop was sent")
         self.gate.wait(lambda: self.gate.ended, "the socket's end")
 
+    def test_a_job_that_has_ended_may_be_kept_and_says_nothing(self):
+        self.assertEqual(self.get(b"/keep").body, b"kept")
+        self.assertEqual(self.get(b"/keep?streams").body, b"")
+        self.assertEqual(self.get(b"/late").body, b"refused, the job has ended already, /keep")
+
+    def test_no_progress_slips_behind_the_end_of_its_job(self):
+        for _ in range(1000):  # the gate of the kit finds a progress of a job that is not aboard
+            self.assertEqual(self.get(b"/hammer").body, b"hammered")
+
     def test_the_gates_end_is_the_workers(self):
         self.gate.socket.close()
         self.gate.ended = True

@@ -23,7 +23,7 @@ void Lane::progress(std::optional<double> fraction, std::string_view text) {
     session_->loading(fraction, text);
 }
 
-std::string_view Job::name() const { return record_->name; }
+std::string_view Job::id() const { return record_->name; }
 int Job::attempt() const { return record_->attempt; }
 bool Job::is_proof() const { return record_->purpose == wire::Purpose::proof; }
 bool Job::cancelled() const { return record_->is_cancelled.load(std::memory_order_relaxed); }
@@ -55,7 +55,7 @@ std::string_view Request::body() const { return record_->body; }
 
 Stream Request::stream(const StreamOptions& options) const {
     record_->session.answering().begin(*record_, options);
-    return Stream(*record_);
+    return Stream(record_);
 }
 
 namespace {
@@ -144,7 +144,10 @@ int serve_made(const std::function<Model*()>& make) {
         return 2;
     }
     ::unsetenv("TURNPIKE_SOCKET");  // what the model starts shall not take it for its own
-    return inside::Session(socket).run(make);
+    // Never destroyed: threads of the model may keep jobs, which speak through it.
+    static inside::Session* session = nullptr;
+    session = new inside::Session(socket);
+    return session->run(make);
 }
 
 }  // namespace
