@@ -210,6 +210,29 @@ class Watchdog(ToldCase):
         self.assertEqual(gate.ask("DELETE", f"/-/jobs/{name}").status, 202)
         self.assertIn("in do_stuck", json.dumps(self.job(gate, name)["stacks"]), "also afterwards")
 
+    def test_stacks_on_request_while_it_computes_and_while_it_does_not(self):
+        gate = self.serve(self.model(MODEL))
+        self.assertIn("thread MainThread", self.order(gate, "stacks", "0"))
+        future, go = self.begin_job(gate)
+        text = self.order(gate, "stacks", "0")
+        self.assertIn("in do_wait", text)
+        self.assertIn("wait_for", text)
+        lines = [line for line in self.log(gate) if line["stream"] == "stacks"]
+        self.assertIn("in do_wait", json.dumps(lines))
+        go.touch()
+        self.assertEqual(future.result().status, 200)
+
+    def test_stacks_while_it_loads(self):
+        folder = self.folder_for("load")
+        started, go = folder / "started", folder / "go"
+        gate = self.serve(self.model(f"def load(lane):\n    say({str(started)!r})\n"
+                                     f"    wait_for({str(go)!r})\ndef predict(x): return x\n"),
+                          is_ready=False)
+        wait_until(started.exists, "it loads")
+        self.assertIn("in load", self.order(gate, "stacks", "0"))
+        go.touch()
+        gate.wait_ready()
+
     def test_a_stuck_job_is_ended_after_its_time(self):
         gate = self.serve(self.model(MODEL), pool={"job_timeout": "200ms", "cancel_grace": "50ms"})
         pid = gate.lane(0)["pid"]
