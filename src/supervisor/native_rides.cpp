@@ -94,7 +94,7 @@ NativeRide& NativeRides::free_ride() {
     }
     NativeRide& ride = *free_.back();
     free_.pop_back();
-    ride.id = std::uint64_t{++sequence_} << 32 | (ride.id & UINT32_MAX);
+    ride.id = ++sequence_ << place_bits | (ride.id & place_mask);
     ride.state = NativeRide::State::preparing;
     ride.body = -1;
     ride.is_cancelled = false;
@@ -194,7 +194,7 @@ void NativeRides::cancel(AttemptId attempt) {
 // ── in ───────────────────────────────────────────────────────────────────────────────────────────
 
 NativeRide& NativeRides::at(std::uint64_t id) {
-    NativeRide& ride = *rides_.at(id & UINT32_MAX);
+    NativeRide& ride = *rides_.at(id & place_mask);
     CHECK(is_under_way(ride, id));  // the conversation knows who is aboard
     return ride;
 }

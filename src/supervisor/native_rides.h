@@ -43,6 +43,11 @@ struct NativeRide final : AnswerWriter {
 
 class NativeRides {
 public:
+    // A job's number has its place in its low bits: enough for the largest lane; and those above it are
+    // enough for a million jobs a second, for a week.
+    static constexpr std::uint64_t place_bits = 24;
+    static constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;  // no job's
+
     struct Host {
         WorkerSurroundings& around;
         WorkerId worker;
@@ -94,7 +99,7 @@ private:
     std::vector<NativeRide*> free_;
     std::shared_ptr<Batch> gathering_;  // until its last member is there
     std::string out_;
-    std::uint32_t sequence_ = 0;
+    std::uint64_t sequence_ = 0;
 };
 
 /// What a model says of its failure, in one line: "ValueError: the text".

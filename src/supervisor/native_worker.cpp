@@ -19,8 +19,6 @@ constexpr Duration hello_expected = 10s;  // then people are told that there is 
 constexpr Duration exit_delay = 250ms;    // how long news of an exit may take after the link ended
 constexpr Duration stacks_patience = 2s;  // then somebody else looks
 constexpr std::size_t proof_answer_max = wire::inline_max;
-constexpr std::uint64_t proof_place =
-    UINT32_MAX;  // the low half of a proof's number: no job has it
 
 std::uint16_t narrow(std::size_t value) {
     return static_cast<std::uint16_t>(std::min<std::size_t>(value, UINT16_MAX));
@@ -41,6 +39,7 @@ NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
       generation_(start.generation),
       lane_of_(lane),
       process_(surroundings, premises, start, lane, *this),
+      hello_timer_(surroundings.loop),
       link_(std::make_shared<FrameLink>(surroundings.loop, static_cast<FrameLinkUser&>(*this))),
       rides_({.around = surroundings,
               .worker = worker_,
@@ -69,9 +68,10 @@ void NativeWorker::start() {
 /// Nothing is heard of a worker before it is known to run.
 void NativeWorker::process_started() {
     if (state_ == State::starting) link_->open(std::move(socket_));
-    process_.after(hello_expected, [this] {
-        if (state_ == State::starting)
-            process_.note(
+    hello_timer_.expires_after(hello_expected);
+    hello_timer_.async_wait([self = self()](boost::system::error_code error) {
+        if (!error && self->state_ == State::starting)
+            self->process_.note(
                 "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
                 "An HTTP server is started with --worker");
     });
@@ -85,6 +85,7 @@ void NativeWorker::printed() {
 
 void NativeWorker::hear(const wire::Hello& frame) {
     state_ = State::loading;
+    hello_timer_.cancel();
     facts().sdk = frame.sdk;
     process_.note("");
     const WorkerConfig& worker = lane_of_.pool.worker;
@@ -205,7 +206,7 @@ void NativeWorker::prove(std::uint32_t number) {
     const ProofConfig& rule = pool.proof;
     const std::string& type = is_configured ? rule.content_type : example_->content_type;
     const std::string& body = is_configured ? rule.body : example_->body;
-    proof_ = {.id = std::uint64_t{++proofs_} << 32 | proof_place,
+    proof_ = {.id = std::uint64_t{++proofs_} << NativeRides::place_bits | NativeRides::place_mask,
               .number = number,
               .began = around_.clock.now()};
     std::string fields;
@@ -309,6 +310,7 @@ void NativeWorker::stop(Reason why) {
 
 void NativeWorker::process_ended(const Farewell& farewell) {
     state_ = State::over;
+    hello_timer_.cancel();
     link_->close();
     rides_.close(farewell);
 }

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/steady_timer.hpp>
+
 #include "supervisor/frame_link.h"
 #include "supervisor/lane_worker.h"
 #include "supervisor/native_rides.h"
@@ -107,6 +109,7 @@ private:
     const StartedLane lane_of_;
     State state_ = State::starting;
     WorkerProcess process_;
+    boost::asio::steady_timer hello_timer_;
     UniqueFd socket_;  // until it runs
     std::shared_ptr<FrameLink> link_;
     wire::Conversation conversation_;
