@@ -85,7 +85,11 @@ std::string command_text(const CheckedConfig& checked, std::size_t number) {
     if (worker.model.kind != ModelChoice::Kind::none)
         text += fmt::format("  model {}\n", model_text(worker.model));
     if (worker.model.kind == ModelChoice::Kind::python)
-        text += fmt::format("  python {} ({})\n", worker.python, checked.python_why[number]);
+        text += fmt::format(
+            "  python {} ({})\n"
+            "  the model itself is not tried here; with the package (pip install sdk/python): "
+            "{} -m turnpike check {}\n",
+            worker.python, checked.python_why[number], worker.python, model_text(worker.model));
     return text;
 }
 

@@ -68,7 +68,8 @@ News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clo
       terminal_(Terminal::open()),
       standings_(lanes.size()),
       said_(lanes.size()),
-      starts_(lanes.size()) {}
+      starts_(lanes.size()),
+      deaths_(lanes.size()) {}
 
 void News::say(const std::string& text) const {
     // fputs, since fmt::print throws when nobody reads any more; the gate goes on.
@@ -106,7 +107,7 @@ void News::tell(const ReportLane& report) {
     Standing& now = standings_[report.lane.value];
     if (serves(report.state) && !serves(now.state)) {
         starts_[report.lane.value].served_at = clock_.now();
-        starts_[report.lane.value].died_of.clear();
+        deaths_.served(report.lane.value);
     }
     now.state = report.state;
     now.reason = report.reason;
@@ -183,7 +184,19 @@ void News::settle() {
     const auto all = std::ssize(standings_);
     if (serving == 0 || serving == all) return;
     say(fmt::format("{} of {} lanes serve", serving, all));
+    say_unproved();
     say_hint();
+}
+
+/// Once, until somebody does something about it.
+void News::say_when_none_serves() {
+    const bool none_will = std::ranges::all_of(standings_, [](const Standing& standing) {
+        return standing.state == LaneState::failed || standing.state == LaneState::quarantined;
+    });
+    if (std::exchange(none_serves_, none_will) || !none_will || standings_.empty()) return;
+    const std::string why = deaths_.cause_of_all();
+    say(fmt::format("no lane serves{}{}; when that is mended: {}", why.empty() ? "" : ": ", why,
+                    command("restart all")));
 }
 
 void News::draw() {
@@ -205,8 +218,9 @@ void News::say_when_all_serve() {
     say_hint();
 }
 
-/// Whether a model has an example is known when it has loaded.
-void News::say_unproved() const {
+/// Whether a model has an example is known when it has loaded: when the first lanes serve, once.
+void News::say_unproved() {
+    if (std::exchange(unproved_told_, true)) return;
     auto lane = lanes_.begin();
     for (const PoolConfig& pool : config_.pools) {
         const auto end = std::ranges::next(lane, pool.settings.lanes, lanes_.end());
@@ -249,14 +263,17 @@ void News::tell(const Crash& crash) {
     Standing& said = said_[crash.lane];
     said.trouble = crash.trouble;  // not said twice
     if (serves(said.state)) said.state = LaneState::starting;
-    std::string why = crash.trouble.empty() ? std::string(words_for(standings_[crash.lane].reason))
-                                            : shown(crash.trouble);
-    const bool is_again = !why.empty() && starts_[crash.lane].died_of == why;
-    starts_[crash.lane].died_of = why;
-    if (!why.empty()) why = is_again ? " as before" : ": " + why;
-    say(fmt::format("lane {}: its worker died{}{}{}", crash.lane, why,
-                    crash.report.empty() ? "" : "; more: ",
-                    crash.report.empty() ? "" : command("crashes " + crash.report)));
+    deaths_.add({.lane = crash.lane,
+                 .why = crash.trouble.empty()
+                            ? std::string(words_for(standings_[crash.lane].reason))
+                            : shown(crash.trouble),
+                 .report = crash.report});
+}
+
+void News::say_deaths() {
+    for (const Deaths::Told& told : deaths_.take())
+        say(told.text +
+            (told.report.empty() ? "" : "; more: " + command("crashes " + told.report)));
 }
 
 void News::tell(const ReportSlowJob& report) {
@@ -278,10 +295,12 @@ void News::say_remarks() {
 }
 
 void News::look(const Problems& problems) {
+    say_deaths();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     settle();
     say_remarks();
     say_when_all_serve();
+    say_when_none_serves();
     say_problem("job log", problems.job_log, problems_.job_log);
     say_problem("logs of lanes", problems.lane_logs, problems_.lane_logs);
     say_problem("API keys", problems.keys, problems_.keys);
@@ -298,6 +317,9 @@ void News::stopping(bool is_first, Duration patience, const View& view) {
                     view.jobs == 1 ? "" : "s", text_of(patience)));
 }
 
-void News::stopped() { say("stopped"); }
+void News::stopped() {
+    say_deaths();
+    say("stopped");
+}
 
 }  // namespace turnpike

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/deaths.h"
 #include "app/live.h"
 #include "app/terminal.h"
 #include "config/config.h"
@@ -42,7 +43,7 @@ public:
         std::string trouble;
         std::string report;  // the id of what is kept of it; empty: nothing is
     };
-    /// A worker of ours died.
+    /// A worker of ours died. Said by the next look(), with those that died alike.
     void tell(const Crash& crash);
     /// How the lanes are, and the rest; said when it changes.
     void look(const Problems& problems);
@@ -65,7 +66,6 @@ private:
         Instant served_at = never;
         Instant said = never;     // the start whose end was told
         Instant progress_told{};  // the latest time
-        std::string died_of;      // the one before, as it was told; empty: it served since
     };
 
     void say(const std::string& text) const;
@@ -74,12 +74,14 @@ private:
     void say_progress(std::size_t lane);
     void say_remarks();
     void say_when_all_serve();
+    void say_when_none_serves();
+    void say_deaths();
     void say_problem(std::string_view of, const std::string& now, std::string& before) const;
     void settle();
     void draw();
     [[nodiscard]] LiveLane live(std::size_t lane) const;
     [[nodiscard]] Instant start_of(std::size_t lane) const;
-    void say_unproved() const;
+    void say_unproved();
     void say_hint() const;
     /// "turnpike logs 0 --name blue"
     [[nodiscard]] std::string command(std::string_view words) const;
@@ -95,12 +97,15 @@ private:
     std::vector<Standing> standings_;
     std::vector<Standing> said_;
     std::vector<Start> starts_;
+    Deaths deaths_;
     std::string url_;
     Problems problems_;
     std::set<std::string> remarks_;  // those that were said
     bool keys_are_required_ = false;
     bool has_settled_ = false;  // the lanes came up, or will not
     bool all_served_ = false;
+    bool none_serves_ = false;  // nor will any by itself
+    bool unproved_told_ = false;
 };
 
 }  // namespace turnpike

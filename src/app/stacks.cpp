@@ -93,9 +93,10 @@ int run(const StacksCommand& command) {
     if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // it was said
     if (!lines) return complain(lines.error().message, lines.error().exit_code);
     if (lines->empty())
-        return complain(fmt::format(
-            "nothing came within {} s; look with: turnpike logs {}",
-            std::chrono::duration_cast<std::chrono::seconds>(wait_max).count(), command.lane));
+        return complain(
+            fmt::format("nothing came within {} s; look with: turnpike logs {}{}",
+                        std::chrono::duration_cast<std::chrono::seconds>(wait_max).count(),
+                        command.lane, asked->gate == "default" ? "" : " --name " + asked->gate));
     return command.json ? print(json_of(command, *lines)) : exit_done;
 }
 

@@ -36,17 +36,31 @@ Cell count_cell(const json::object& object, std::string_view key, Paint paint) {
     return {std::move(text), paint};
 }
 
-std::string ready_text(const json::object& pool) {
+/// Of those that won't come back by themselves. False: there is none, or another one.
+bool have_all_failed(const json::object& page, const std::string& pool) {
+    bool is_any = false;
+    for (const json::value& value : list_of(page, "lanes")) {
+        const json::object& lane = object_of(value);
+        if (text_of(lane, "pool") != pool) continue;
+        const std::string state = text_of(lane, "state");
+        if (state != "failed" && state != "quarantined") return false;
+        is_any = true;
+    }
+    return is_any;
+}
+
+std::string ready_text(const json::object& page, const json::object& pool) {
     if (is_true(pool, "ready")) return "yes";
+    if (have_all_failed(page, text_of(pool, "pool"))) return "no: every lane has failed";
     const std::string proof = text_of(pool, "proof");
     if (proof == "pending") return "no: proof pending";
     return proof == "no majority" ? "no: proofs disagree" : "no";
 }
 
-std::vector<Cell> pool_row(const json::object& pool) {
+std::vector<Cell> pool_row(const json::object& page, const json::object& pool) {
     const json::object& jobs = object_of(pool, "jobs");
     return {{text_of(pool, "pool")},
-            {ready_text(pool), is_true(pool, "ready") ? Paint::green : Paint::red},
+            {ready_text(page, pool), is_true(pool, "ready") ? Paint::green : Paint::red},
             {text_of(pool, "queued")},
             {span_of(pool, "oldest_wait_s")},
             {text_of(pool, "running")},
@@ -72,7 +86,7 @@ Table pools_of(const json::object& page) {
                             {"CANCELLED", right}},
                 .rows = {}};
     for (const json::value& pool : list_of(page, "pools"))
-        table.rows.push_back(pool_row(object_of(pool)));
+        table.rows.push_back(pool_row(page, object_of(pool)));
     return table;
 }
 

@@ -110,6 +110,7 @@ private:
                         std::string_view allow = {});
     void note_problem(const Objection& objection);
     [[nodiscard]] Objection objection_to_end() const;
+    [[nodiscard]] std::optional<std::uint64_t> lane_with_log() const;
     [[nodiscard]] std::string detail_of(const Objection& objection) const;
     void answer_job();
     void begin_writing();

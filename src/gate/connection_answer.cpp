@@ -20,6 +20,13 @@ namespace {
 constexpr std::size_t chunk_max = 64 * 1024;
 constexpr std::size_t kept_out_max = 16 * 1024;
 
+/// Whether a worker has said its last word about the job: nobody reads its body any more. A worker
+/// whose job ended otherwise may still be getting it.
+bool has_had_its_say(EndReason reason) {
+    return reason == EndReason::answered || reason == EndReason::bad_input ||
+           is_of_the_model(reason);
+}
+
 }  // namespace
 
 // ── what the engine says of the job ──────────────────────────────────────────────────────────────
@@ -44,6 +51,7 @@ void Connection::ended(const EndJob& end) {
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
+    if (has_had_its_say(end.reason)) exchange_->body.clear();  // its answer may be read for long
     if (has_left_) return close();
     if (state_ == State::answering) {  // a flowing answer: the rest of it, or the end of it
         if (exchange_->answer.state() != AnswerState::complete) return break_stream();
@@ -97,7 +105,8 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
     append_problem_reply(out_,
                          {.text = {.problem = objection.problem,
                                    .detail = objection.detail,
-                                   .job = job ? job->job : std::string_view()},
+                                   .job = job ? job->job : std::string_view(),
+                                   .lane = lane_with_log()},
                           .retry_after = retry_after,
                           .allow = allow,
                           .marks = job ? &*job : nullptr},
@@ -112,6 +121,14 @@ Objection Connection::objection_to_end() const {
     const bool is_near = peer_.door == Door::unix_socket || is_loopback_host(peer_.address);
     return gate_.objection_to(arrival_.pool, record_.reason,
                               {.words = exchange_->trouble, .is_reader_near = is_near});
+}
+
+/// Where the job ran last. Workers that others started have no log here.
+std::optional<std::uint64_t> Connection::lane_with_log() const {
+    const bool has_run = exchange_ != nullptr && record_.attempts > 0;
+    if (!has_run || !gate_.around_.config.pools[arrival_.pool.value].is_started())
+        return std::nullopt;
+    return record_.lane.value;
 }
 
 /// For the log: what the client is told.
@@ -230,9 +247,10 @@ Connection::Next Connection::fill_end_of_broken() {
     const bool is_chunked = framing_ == ReplyFraming::chunked;
     const Objection objection = objection_to_end();
     std::string event(is_chunked && ends_event_ ? "" : "\n\n");
-    append_error_event(
-        event,
-        {.problem = objection.problem, .detail = objection.detail, .job = record_.id.view()});
+    append_error_event(event, {.problem = objection.problem,
+                               .detail = objection.detail,
+                               .job = record_.id.view(),
+                               .lane = lane_with_log()});
     if (is_chunked) http::append_chunk_head(out_, event.size());
     out_.append(event);
     if (is_chunked) out_.append("\r\n");

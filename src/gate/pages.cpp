@@ -178,7 +178,6 @@ void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, c
     lane.current.is_none() ? json.value(nullptr) : json.value(lane.generation.value);
     json.member("slots", lane.slots);
     json.member("batch", lane.batch);
-    json.member("batch", lane.batch);
     json.member("aboard", lane.aboard);
     json.key("jobs"), json.raw("[" + jobs + "]");
     json.member("finished", lane.finished);

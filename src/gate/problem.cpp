@@ -121,6 +121,15 @@ void append_member(std::string& out, std::string_view name, std::string_view val
     append_json_string(out, value);
 }
 
+/// "Look at the worker's log (turnpike logs 3).", where it is known which.
+std::string advice_of(const Row& row, const std::optional<std::uint64_t>& lane) {
+    constexpr std::string_view log = "the worker's log";
+    std::string advice(row.advice);
+    if (const std::size_t at = advice.find(log); lane && at != std::string::npos)
+        advice.insert(at + log.size(), " (turnpike logs " + std::to_string(*lane) + ")");
+    return advice;
+}
+
 }  // namespace
 
 int status_of(Problem problem) { return row_of(problem).status; }
@@ -167,7 +176,7 @@ void append_problem(std::string& out, const ProblemText& text) {
     append_json_string(out, row.title);
     out.append(",\"status\":").append(digits.data(), end);
     if (!text.detail.empty()) append_member(out, "detail", text.detail);
-    append_member(out, "next", row.advice);
+    append_member(out, "next", advice_of(row, text.lane));
     if (!text.job.empty()) append_member(out, "job", text.job);
     out.append("}\n");
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -76,6 +77,7 @@ struct ProblemText {
     Problem problem = Problem::malformed;
     std::string_view detail;  // of this case; empty: the sentence alone says it
     std::string_view job;     // its id; empty: it never became one
+    std::optional<std::uint64_t> lane = std::nullopt;  // whose log may tell more
 };
 
 /// The JSON object.

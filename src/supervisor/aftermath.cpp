@@ -5,8 +5,10 @@
 #include <csignal>
 #include <ranges>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "config/units.h"
 #include "http/fields.h"
@@ -34,6 +36,22 @@ bool had_a_say(const WorkerEnd& end) {
 
 std::string with_more(std::string text, const std::string& more) {
     return more.empty() ? text : std::move(text) + ": " + more;
+}
+
+/// What it wrote to stderr, the last first: of what it printed at the end, that is what says why.
+std::vector<std::string_view> last_errors(const WorkerEnding& ending, std::size_t max) {
+    std::vector<std::string_view> errors;
+    for (const LogLine* line :
+         ending.log.lines(ending.log_began, report_lines) | std::views::reverse) {
+        if (errors.size() == max) break;
+        if (line->stream == LogStream::err && !line->text.empty()) errors.push_back(line->text);
+    }
+    return errors;
+}
+
+std::string last_line(const WorkerEnding& ending) {
+    const std::vector<std::string_view> errors = last_errors(ending, 1);
+    return errors.empty() ? ending.log.last_line() : std::string(errors.front());
 }
 
 /// That it was killed is no news where we did it; why we did is.
@@ -84,19 +102,12 @@ std::string trouble_of(const WorkerEnding& ending) {
     if (ending.ordered != Reason::none) return trouble_behind(ending);
     const WorkerEnd& end = ending.end;
     return with_more(fmt::format("{}{}", end.how, hint_for(end)),
-                     had_a_say(end) ? ending.log.last_line() : "");
+                     had_a_say(end) ? last_line(ending) : "");
 }
 
 std::string last_words(const WorkerEnding& ending) {
-    std::string words;
-    std::size_t lines = 0;
-    for (const LogLine* line :
-         ending.log.lines(ending.log_began, report_lines) | std::views::reverse) {
-        if (line->stream != LogStream::err || line->text.empty()) continue;
-        words.insert(0, words.empty() ? line->text : fmt::format("{} | ", line->text));
-        if (++lines == last_words_lines) break;
-    }
-    return words;
+    return fmt::format(
+        "{}", fmt::join(last_errors(ending, last_words_lines) | std::views::reverse, " | "));
 }
 
 std::string last_lines(const WorkerEnding& ending) {

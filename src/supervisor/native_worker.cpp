@@ -62,12 +62,13 @@ void NativeWorker::start() {
         variables.emplace_back("PYTHONPATH",
                                before.empty() ? premises_.sdk : premises_.sdk + ':' + before);
     }
-    UniqueFd socket = process_.start(native_command(lane_of_.pool.worker, premises_.sdk),
-                                     Guarded::Link::socket, variables);
-    if (socket) link_->open(std::move(socket));
+    socket_ = process_.start(native_command(lane_of_.pool.worker, premises_.sdk),
+                             Guarded::Link::socket, variables);
 }
 
+/// Nothing is heard of a worker before it is known to run.
 void NativeWorker::process_started() {
+    if (state_ == State::starting) link_->open(std::move(socket_));
     process_.after(hello_expected, [this] {
         if (state_ == State::starting)
             process_.note(
@@ -174,8 +175,9 @@ void NativeWorker::hear(const wire::Log& frame) {
 
 bool NativeWorker::ask_stacks(AttemptId attempt) {
     if (state_ != State::up && state_ != State::loading) return false;
-    if (stacks_.number != 0 && attempt.is_none()) return true;  // they come soon
-    stacks_ = {.number = ++stacks_asked_, .attempt = attempt};
+    stacks_.attempts.push_back(attempt);
+    if (stacks_.number != 0) return true;  // they come soon
+    stacks_.number = ++stacks_asked_;
     conversation_.asked_stacks(stacks_.number);
     tell(wire::AskStacks{stacks_.number});
     process_.after(stacks_patience, [this, number = stacks_.number] {
@@ -188,7 +190,7 @@ bool NativeWorker::ask_stacks(AttemptId attempt) {
 
 void NativeWorker::hear(const wire::Stacks& frame) {
     if (stacks_.number != frame.id) return;  // somebody else looked meanwhile
-    rides_.add_stacks(stacks_.attempt, frame.text);
+    rides_.add_stacks(stacks_.attempts, frame.text);
     stacks_ = {};
     process_.output().remark(frame.text, LogStream::stacks);
 }
@@ -232,7 +234,9 @@ void NativeWorker::hear_of_proof(const wire::Chunk& frame) {
 
 void NativeWorker::hear_of_proof(const wire::Done& frame) {
     if (frame.body.is_in_descriptor) {
-        const wire::Breach breach = breach_of(link_->take_descriptor(), frame.body.in_descriptor);
+        UniqueFd file = link_->take_descriptor();
+        const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
+        close_elsewhere(std::move(file));
         if (breach != wire::Breach::none) return link_->break_off(breach);
         proof_.answer.resize(proof_answer_max + 1);  // whatever it is, it is too much
     }
@@ -242,7 +246,7 @@ void NativeWorker::hear_of_proof(const wire::Done& frame) {
 }
 
 void NativeWorker::hear_of_proof(const wire::Failed& frame) {
-    process_.note(fmt::format("{} failed: {}: {}", name_of_proof(), frame.type, frame.message));
+    process_.note(fmt::format("{} failed: {}", name_of_proof(), words_of(frame)));
     end_proof(ProofVerdict::failed);
 }
 

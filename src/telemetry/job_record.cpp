@@ -156,6 +156,15 @@ void append_course(std::string& out, const JobRecord& record) {
     }
 }
 
+/// A detail often begins as the reason is called, "worker-died: …": once is enough.
+std::string_view beyond_reason(std::string_view detail, EndReason reason) {
+    const std::string_view name = name_of(reason);
+    const auto is_same = [](char a, char b) { return a == b || (a == '-' && b == '_'); };
+    if (!std::ranges::equal(detail.substr(0, name.size()), name, is_same)) return detail;
+    detail.remove_prefix(name.size());
+    return detail.substr(std::min(detail.find_first_not_of(":; "), detail.size()));
+}
+
 }  // namespace
 
 void append_json_line(std::string& out, const JobRecord& record) {
@@ -208,9 +217,10 @@ void append_readable_line(std::string& out, const JobRecord& record, Duration ut
         append_words(out, name_of(record.outcome));
         out += ": ";
         append_words(out, name_of(record.reason));
-        if (!record.detail.empty()) {
+        const std::string_view detail = beyond_reason(record.detail.view(), record.reason);
+        if (!detail.empty()) {
             out += " (";
-            append_tame(out, record.detail.view());
+            append_tame(out, detail);
             out += ')';
         }
     }

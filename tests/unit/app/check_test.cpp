@@ -58,6 +58,8 @@ TEST(Check, SaysWhichModelAPoolRunsAndWithWhichPython) {
                 HasSubstr("pool a: 1 lane, slots as the model says\n"
                           "  model /srv/model.py:Digits\n"
                           "  python /bin/python3 (first python3 of the PATH)\n"
+                          "  the model itself is not tried here; with the package (pip install "
+                          "sdk/python): /bin/python3 -m turnpike check /srv/model.py:Digits\n"
                           "  lane 0  CPU\n"
                           "pool b: 1 lane, 2 slots each\n"
                           "  model /srv/worker\n"

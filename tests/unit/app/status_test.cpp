@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 namespace turnpike {
 namespace {
 
@@ -92,7 +94,7 @@ TEST(Status, CutsLongUrlsAndReasons) {
     const std::string text = shown(R"({"lanes":[{"worker":"http://)" + std::string(300, 'w') +
                                    R"(","trouble":")" + std::string(300, 't') + R"("}]})");
     EXPECT_THAT(text, HasSubstr("\nhttp://" + std::string(30, 'w') + "... "));
-    EXPECT_THAT(text, HasSubstr(' ' + std::string(97, 't') + "...\n"));
+    EXPECT_THAT(text, HasSubstr(fmt::format(" {:t>97}...\n", "")));
 }
 
 TEST(Status, FitsTheTerminal) {
@@ -158,6 +160,20 @@ TEST(Status, SaysWhyAPoolIsNotReady) {
     EXPECT_THAT(shown(R"({"pools":[{"ready":false,"proof":"no majority"}]})"),
                 HasSubstr("no: proofs disagree"));
     EXPECT_THAT(shown(R"({"pools":[{"ready":true,"proof":"passed"}]})"), HasSubstr("yes"));
+}
+
+TEST(Status, SaysThatEveryLaneHasFailedRatherThanThatItsProofIsToCome) {
+    const auto ready = [](std::string_view first, std::string_view second) {
+        return shown(
+            fmt::format(R"({{"pools":[{{"pool":"a","ready":false,"proof":"pending"}}],"lanes":[)"
+                        R"({{"pool":"a","state":"{}"}},{{"pool":"a","state":"{}"}},)"
+                        R"({{"pool":"b","state":"ready"}}]}})",
+                        first, second));
+    };
+    EXPECT_THAT(ready("failed", "failed"), HasSubstr("no: every lane has failed"));
+    EXPECT_THAT(ready("failed", "quarantined"), HasSubstr("no: every lane has failed"));
+    EXPECT_THAT(ready("failed", "proving"), HasSubstr("no: proof pending"));
+    EXPECT_THAT(ready("backoff", "failed"), HasSubstr("no: proof pending"));
 }
 
 TEST(Status, CountsJobsThatAreTooManyToName) {

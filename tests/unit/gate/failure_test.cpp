@@ -55,6 +55,21 @@ TEST(Failure, OfBadInputIsToldInTheModelsWordsToEverybody) {
     EXPECT_TRUE(stand.page().contains("\"detail\":\"bad-input: x must be a list\""));
 }
 
+TEST(Failure, NamesTheLogOfItsLaneIfTurnpikeKeepsOne) {
+    const auto next_of = [](PoolConfig pool, std::uint32_t attempts) {
+        Failing stand(std::move(pool));
+        Client& client = stand.ask_from_afar(get);
+        stand.queued();
+        stand.end(stand.job, EndReason::worker_died, attempts);
+        stand.hear(client, "\"job\"");
+        return client.got.substr(client.got.find("\"next\""));
+    };
+    const std::string_view command = "the worker's log (turnpike logs 0)";
+    EXPECT_TRUE(next_of(native(), 1).contains(command)) << next_of(native(), 1);
+    EXPECT_FALSE(next_of(native(), 0).contains("turnpike logs")) << "no lane had it";
+    EXPECT_FALSE(next_of({.name = "attached"}, 1).contains("turnpike logs"));
+}
+
 TEST(Failure, OfTheModelIsToldInItsWordsOnThisMachine) {
     Failing stand;
     Client& client = stand.ask(get);

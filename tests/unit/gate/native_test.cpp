@@ -96,7 +96,7 @@ TEST(NativeJob, KnowsItsName) {
 }
 
 struct FileAnswer : GateStand {
-    explicit FileAnswer(std::string_view body)
+    explicit FileAnswer(std::string_view body, EndReason reason = EndReason::answered)
         : GateStand(Config{.pools = {native("only")}}), client(connect()) {
         client.say(post("input"));
         exchange = queued();
@@ -105,7 +105,7 @@ struct FileAnswer : GateStand {
         exchange->answer.hold();
         exchange->answer.adopt(file_with(body), body.size());
         exchange->answer.complete();
-        end(job, EndReason::answered);
+        end(job, reason);
     }
 
     Client& client;
@@ -123,6 +123,27 @@ TEST(NativeJob, GetsAnAnswerFromAFile) {
     answer.client.say(post("next"));
     answer.answer("after it");
     answer.hear(answer.client, "after it");
+}
+
+TEST(NativeJob, KeepsNoBodyForTheReaderOfItsAnswer) {
+    for (const EndReason reason :
+         {EndReason::answered, EndReason::bad_input, EndReason::model_failed, EndReason::non_finite,
+          EndReason::out_of_memory}) {
+        FileAnswer answer(std::string(5'000'000, 'x'), reason);  // more than a socket holds
+        EXPECT_EQ(answer.exchange->body.size(), 0U) << name_of(reason);
+        EXPECT_NE(answer.exchange->body.bytes(), "input") << name_of(reason);
+    }
+}
+
+TEST(NativeJob, KeepsABodyThatItsWorkerMayStillBeGetting) {
+    for (const EndReason reason : {EndReason::ran_too_long, EndReason::deadline_passed,
+                                   EndReason::cancel_asked, EndReason::worker_died}) {
+        GateStand stand(Config{.pools = {native("only")}});
+        stand.ask(post("input"));
+        const ExchangePtr exchange = stand.queued();
+        stand.end(stand.job, reason);
+        EXPECT_EQ(exchange->body.bytes(), "input") << name_of(reason);
+    }
 }
 
 TEST(NativeJob, GetsTheFileInChunksIfItsAnswerFlows) {

@@ -60,6 +60,17 @@ TEST(Problem, TellsItsDetailAndItsJob) {
     EXPECT_EQ(object.at("job").as_string(), "abc");
 }
 
+TEST(Problem, NamesTheLogThatMayTellMore) {
+    const auto next = [](Problem problem, std::optional<std::uint64_t> lane) {
+        return parsed({.problem = problem, .lane = lane}).at("next").as_string();
+    };
+    EXPECT_EQ(next(Problem::model_failed, 3), "Look at the worker's log (turnpike logs 3).");
+    EXPECT_EQ(next(Problem::model_failed, {}), "Look at the worker's log.");
+    EXPECT_EQ(next(Problem::worker_died, 0),
+              "Look at the worker's log (turnpike logs 0); the job may be sent again.");
+    EXPECT_EQ(next(Problem::poison, 3), next(Problem::poison, {}));
+}
+
 TEST(Problem, StaysValidJsonWhateverTheClientSent) {
     std::string bytes;
     for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);

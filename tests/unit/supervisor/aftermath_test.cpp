@@ -107,6 +107,26 @@ TEST(TroubleOfAWorker, ThatLoadedInSilenceIsWhatItSaidOrWhatWasWrong) {
               "no progress for 30min (load_timeout): nobody listens on port 20001");
 }
 
+TEST_F(Aftermath, WhatItSaidLastIsALineOfStderrWhereThereIsOne) {
+    const WorkerEnd end = exited(1);
+    say(LogStream::out, "name? ");
+    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: name? ");
+    say(LogStream::err, "EOFError: EOF when reading a line\n\n");
+    say(LogStream::out, "no newline yet");
+    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: EOFError: EOF when reading a line");
+    EXPECT_EQ(last_words(ending(end)), "EOFError: EOF when reading a line");
+    log_began_ = log_.newest();
+    say(LogStream::out, "the next worker\n");
+    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: the next worker");
+}
+
+TEST_F(Aftermath, ALineOfStderrFromLongAgoIsNotWhatItSaidLast) {
+    const WorkerEnd end = exited(1);
+    say(LogStream::err, "a warning at its start\n");
+    for (int i = 1; i <= 50; ++i) say(LogStream::out, std::to_string(i) + "\n");
+    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: 50");
+}
+
 TEST_F(Aftermath, LastWordsAreTheLastFiveLinesOfStderr) {
     const WorkerEnd end = exited(1);
     EXPECT_EQ(last_words(ending(end)), "");

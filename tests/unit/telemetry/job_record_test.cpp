@@ -146,6 +146,21 @@ TEST(JobRecord, SaysInWordsWhatWentWrong) {
     EXPECT_THAT(readable_line(record), EndsWith(", ran 12 ms, attempt 2  failed: worker died\n"));
 }
 
+TEST(JobRecord, SaysOnceInWordsWhatItsDetailSaysToo) {
+    JobRecord record = sample_job();
+    record.outcome = Outcome::failed;
+    record.reason = EndReason::model_failed;
+    record.detail.assign("model-failed: ValueError: x");
+    EXPECT_THAT(readable_line(record), EndsWith("  failed: model failed (ValueError: x)\n"));
+    record.detail.assign("model-failed");
+    EXPECT_THAT(readable_line(record), EndsWith("  failed: model failed\n"));
+    record.detail.assign("model-failed; not shown to its client: x");
+    EXPECT_THAT(readable_line(record), EndsWith(" model failed (not shown to its client: x)\n"));
+    record.detail.assign("worker-died: exit code 1");
+    EXPECT_THAT(readable_line(record), EndsWith(" model failed (worker-died: exit code 1)\n"));
+    EXPECT_THAT(json_line(record), HasSubstr(R"("detail":"worker-died: exit code 1")"));
+}
+
 TEST(JobRecord, DoesNotSayThatARefusedJobRan) {
     JobRecord record = sample_job();
     record.lane = LaneId{};
