@@ -199,8 +199,12 @@ class Requests(Shared):
         client.request("HEAD", "/seen")
         head = client.answer("HEAD")
         self.assertEqual((head.status, head.header("content-type")), (200, "application/json"))
-        client.request("POST", "/predict", body_of({"do": "echo", "value": 2}))
-        self.assertEqual(client.answer().json(), {"value": 2}, "nothing of a body came between")
+        client.request("HEAD", "/nowhere")
+        head = client.answer("HEAD")
+        client.request("GET", "/nowhere")
+        answer = client.answer()
+        self.assertEqual((head.status, head.header("content-length")), (404, str(len(answer.body))))
+        self.assertEqual(answer.json(), {"nothing": "/nowhere"}, "nothing of a body came between")
 
     def test_the_root_is_predict_as_well(self):
         for target in ("/", "/predict", "/predict?verbose=1"):

@@ -19,6 +19,13 @@ class Many(turnpike.Model):
                 os.kill(os.getpid(), signal.SIGKILL)
             if task.get("do") == "raise":
                 raise ValueError("one of them is wrong")
+            if task.get("do") == "sick" and not os.path.exists(task["mark"]):
+                say(task["mark"])
+                raise turnpike.Unhealthy("once")
+            if task.get("do") == "out_of_memory":
+                raise RuntimeError("CUDA out of memory")
+            if task.get("do") == "stuck":
+                wait_for(task["never"])
         if any(task.get("do") == "count" for task in tasks):
             return [0] * (len(tasks) + 1)
         return [self.one(task, len(tasks)) for task in tasks]
@@ -251,6 +258,29 @@ class Deaths(BatchCase):
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
         reports = wait_until(lambda: len(found := self.crashes(gate)) == 3 and found, "reports")
         self.assertEqual(sorted(len(report["inputs"]) for report in reports), [1, 1, 4])
+
+    def test_a_sick_worker_s_batch_is_run_again(self):
+        gate = self.serve(self.model(MODEL))
+        mark = self.folder_for("mark") / "sick"
+        answers = self.gather(gate, [{}, {"do": "sick", "mark": str(mark)}, {}])
+        self.assertEqual([answer.status for answer in answers], [200, 200, 200])
+        self.assertEqual(self.wait_back(gate)["restarts"], 1)
+
+    def test_out_of_memory_is_told_to_all_who_shared_it(self):
+        gate = self.serve(self.model(MODEL))
+        answers = self.gather(gate, [{}, {"do": "out_of_memory"}])
+        for answer in answers:
+            self.assert_problem(answer, 500, "out-of-memory")
+        self.assertEqual(gate.post({"n": 1}).json()["together"], 1)
+        self.assertEqual(gate.lane(0)["restarts"], 0)
+
+    def test_a_batch_that_is_stuck_runs_out_of_time_and_costs_one_worker(self):
+        gate = self.serve(self.model(MODEL), pool={"job_timeout": "500ms", "cancel_grace": "50ms"})
+        answers = self.gather(gate, [{"do": "stuck", "never": "/nowhere/at/all"}, {}, {}])
+        for answer in answers:
+            self.assert_problem(answer, 504, "ran-too-long")
+        self.assertEqual(self.wait_back(gate)["restarts"], 1)
+        self.assertEqual(gate.post({"n": 1}).status, 200)
 
     def test_nobody_is_to_blame_when_the_worker_is_killed_from_outside(self):
         gate = self.serve(self.model(MODEL))

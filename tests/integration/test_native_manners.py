@@ -84,6 +84,12 @@ class Wild(turnpike.Model):
     def do_fields(self, task):
         return Response("x", 200, {"X-Odd": task["value"]})
 
+    def do_many_fields(self, task):
+        return Response("x", 200, [(f"X-{n}", "y" * task["size"]) for n in range(task["count"])])
+
+    def do_field(self, task):
+        return Response("x", 200, {task["name"]: "mine"})
+
     def do_cookies(self, task):
         return Response("x", 200, [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")])
 
@@ -146,6 +152,19 @@ class Wild(SharedGate):
             answer = self.ask_model(do="fields", value=value, status=500)
             self.assert_problem(answer, 500, "model-failed")
             self.assertIsNone(answer.header("x-evil"))
+
+    def test_many_fields_and_too_many(self):
+        for count, size in ((500, 10), (1, 60_000)):
+            answer = self.ask_model(do="many_fields", count=count, size=size)
+            self.assertEqual(answer.header(f"x-{count - 1}"), "y" * size)
+        answer = self.ask_model(do="many_fields", count=1, size=70_000, status=500)
+        self.assert_problem(answer, 500, "model-failed")
+
+    def test_fields_that_are_the_gate_s_business(self):
+        for name in ("Content-Length", "Transfer-Encoding", "Connection"):
+            self.assert_problem(self.ask_model(do="field", name=name, status=500), 500, "model-failed")
+        for name in ("Keep-Alive", "Upgrade", "Trailer", "Turnpike-Lane", "Turnpike-Job"):
+            self.assertNotEqual(self.ask_model(do="field", name=name).header(name), "mine")
 
     def test_a_field_may_come_twice(self):
         answer = self.ask_model(do="cookies")

@@ -1,5 +1,6 @@
 """Native workers that break the protocol: each is retired with the reason, and the gate lives."""
 import os
+import signal
 import unittest
 
 from client import Truncated
@@ -153,6 +154,16 @@ class Silence(ProtocolCase):
         for fault in ("never_ready", "no_hello"):
             self.wait_trouble(gate, "load_timeout", self.number_of(gate, fault), ["failed"])
         self.assert_good_serves(gate)
+
+    def test_who_does_not_answer_pings_is_replaced(self):
+        gate = self.broken("never_answers_a_ping")
+        gate.wait_lane(lane := self.number_of(gate, "never_answers_a_ping"), "ready")
+        stopped = gate.lane(0)["pid"]
+        os.kill(stopped, signal.SIGSTOP)
+        self.wait_trouble(gate, "not answering", lane, ["failed"])
+        self.wait_back(gate, 0)
+        self.assert_gone(stopped)
+        self.assertEqual(gate.post({"well": 1}, "/-/to/good/predict").json(), {"well": 1})
 
     def test_who_does_not_end_when_it_is_told_is_killed(self):
         gate = self.broken("ignores_stop")
