@@ -61,6 +61,7 @@ class Failures(TalkCase):
                 ("raise AcceleratorError('unspecified launch failure')", frames.UNHEALTHY),
                 ("raise RuntimeError('CUDA error: uncorrectable ECC error encountered')", frames.UNHEALTHY),
                 ("chained(RuntimeError('CUDA error: misaligned address'), KeyError('x'))", frames.UNHEALTHY),
+                ("raise turnpike.NonFinite('loss is nan')", frames.NON_FINITE),
                 ("raise turnpike.Unhealthy('the camera is gone')", frames.UNHEALTHY),
                 ("raise RuntimeError('illegal instruction in the recipe')", frames.EXCEPTION),
                 ("raise RuntimeError('CUDA error: invalid configuration argument')", frames.EXCEPTION),

@@ -169,6 +169,25 @@ class Testing(TalkCase):
             with redirect_stderr(io.StringIO()), turnpike.testing.serve(folder / "none.py"):
                 pass
 
+    def test_what_a_load_raises_is_raised_in_the_test(self):
+        class Broken(turnpike.Model):
+            def load(self, lane):
+                raise FileNotFoundError("no weights at all")
+
+            def predict(self, x):
+                return x
+
+        with redirect_stderr(io.StringIO()), self.assertRaisesRegex(FileNotFoundError, "no weights at all"):
+            with turnpike.testing.serve(Broken):
+                pass
+
+    def test_a_with_that_was_forgotten_is_told(self):
+        model = turnpike.testing.serve(Doubles)
+        for use in (lambda: model.predict(2), lambda: model.get("/"), lambda: model.model):
+            with self.assertRaisesRegex(RuntimeError, "write `with turnpike.testing.serve"):
+                use()
+        self.assertFalse(hasattr(model, "anything_else"))
+
     def test_leaving_a_stream_cancels_it(self):
         ended = []
 

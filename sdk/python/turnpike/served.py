@@ -5,7 +5,7 @@ from types import ModuleType
 
 from . import answers, frames, json_text
 from .errors import NoModel, WrongAnswer
-from .messages import Request
+from .messages import Request, is_field_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Served:
         if len(found[1]) > frames.INLINE_MAX:
             raise NoModel(f"the example of {self.name} is {len(found[1])} bytes, "
                           f"and at most {frames.INLINE_MAX} are taken")
+        if not is_field_value(found[0]) or len(found[0].encode("utf-8")) > frames.NAME_MAX:
+            raise NoModel(f"the content type of the example of {self.name} is none: {found[0]!r}")
         return found
 
     def facts(self) -> bytes:
