@@ -1,6 +1,7 @@
 #include "app/crashes.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include <fmt/format.h>
 #include <boost/json.hpp>
@@ -65,11 +66,32 @@ void append_log(std::string& out, const json::object& crash) {
     }
 }
 
+/// Why we ended it, or what it said at the end. Whoever is killed from outside has not said why.
+std::string why_of(const json::object& crash) {
+    constexpr std::size_t size_max = 100;
+    const std::size_t signal = count_of(crash, "signal");
+    const bool had_a_say = text_of(crash, "why") == "exited" && signal != SIGKILL &&
+                           signal != SIGTERM && !text_of(crash, "last_line").empty();
+    return had_a_say ? shortened(text_of(crash, "last_line"), size_max) : words_of(crash, "why");
+}
+
+int show(const CrashesCommand& command, const std::string& page) {
+    if (command.json) return print(page);
+    const Look look{.colours = wants_colours(), .columns = stdout_columns()};
+    const auto text = command.id ? crash_text(page, look) : crashes_text(page, look);
+    return text ? print(*text) : complain(text.error());
+}
+
 /// Reports outlive the gate.
-std::string where_they_lie(const CrashesCommand& command, const Trouble& trouble) {
+int show_earlier(const CrashesCommand& command, const Trouble& trouble) {
     const std::string place = state_place(command.gate.value_or("default"));
-    if (trouble.exit_code != exit_nothing_runs || place.empty()) return "";
-    return fmt::format("\nreports of earlier runs are kept in {}/crashes", place);
+    const std::string folder = place + "/crashes";
+    const auto page = place.empty() || trouble.exit_code != exit_nothing_runs
+                          ? std::nullopt
+                          : earlier_crashes(folder, command.id);
+    if (!page) return complain(trouble.message, trouble.exit_code);
+    advise(fmt::format("turnpike: the gate does not run; of earlier runs, in {}:\n", tame(folder)));
+    return show(command, *page);
 }
 
 }  // namespace
@@ -77,16 +99,18 @@ std::string where_they_lie(const CrashesCommand& command, const Trouble& trouble
 std::expected<std::string, std::string> crashes_text(std::string_view text, Look look) {
     const auto page = parse_facts(text);
     if (!page) return std::unexpected(page.error());
-    Table table{.columns = {{"ID"}, {"WHEN"}, {"LANE", right}, {"HOW"}, {"WHY"}, {"LIVED", right}},
-                .rows = {}};
+    Table table{
+        .columns =
+            {{"ID"}, {"WHEN"}, {"LANE", right}, {"LIVED", right}, {"HOW"}, {"WHY", left, 16}},
+        .rows = {}};
     for (const json::value& value : list_of(*page, "crashes")) {
         const json::object& crash = object_of(value);
         table.rows.push_back({{text_of(crash, "id")},
                               {second_of(text_of(crash, "time"))},
                               {text_of(crash, "lane")},
+                              {span_of(crash, "lived_s")},
                               {text_of(crash, "how"), Paint::red},
-                              {words_of(crash, "why")},
-                              {span_of(crash, "lived_s")}});
+                              {why_of(crash)}});
     }
     return table.rows.empty() ? "no worker has died\n" : text_of(table, look);
 }
@@ -100,7 +124,7 @@ std::expected<std::string, std::string> crash_text(std::string_view text, Look l
     append_fact(out, "pool", text_of(*crash, "pool"));
     append_fact(out, "generation", text_of(*crash, "generation"));
     append_fact(out, "how", text_of(*crash, "how"));
-    append_fact(out, "why", words_of(*crash, "why"));
+    append_fact(out, "why", why_of(*crash));
     append_fact(out, "kernel", text_of(*crash, "oom"));
     append_fact(out, "lived", span_of(*crash, "lived_s"));
     append_fact(out, "pid", text_of(*crash, "pid"));
@@ -115,20 +139,23 @@ std::expected<std::string, std::string> crash_text(std::string_view text, Look l
     return out;
 }
 
+std::optional<std::string> earlier_crashes(const std::string& folder,
+                                           const std::optional<std::string>& id) {
+    if (id) return read_crash_report(folder, *id);
+    std::string list;
+    for (const CrashSummary& crash : list_crash_reports(folder))
+        list += (list.empty() ? "" : ",") + crash.json.substr(0, crash.json.size() - 1);
+    if (list.empty()) return std::nullopt;
+    return "{\"crashes\":[" + list + "]}\n";
+}
+
 int run(const CrashesCommand& command) {
     if (command.id && !is_crash_id(*command.id))
         return complain(fmt::format("\"{}\" is no crash report; `turnpike crashes` lists them",
                                     tame(*command.id)));
     const auto got =
         ask_gate(command.gate, {.target = "/-/crashes" + (command.id ? "/" + *command.id : "")});
-    if (!got)
-        return complain(got.error().message + where_they_lie(command, got.error()),
-                        got.error().exit_code);
-    if (command.json) return print(got->answer.body);
-    const Look look{.colours = wants_colours()};
-    const auto text =
-        command.id ? crash_text(got->answer.body, look) : crashes_text(got->answer.body, look);
-    return text ? print(*text) : complain(text.error());
+    return got ? show(command, got->answer.body) : show_earlier(command, got.error());
 }
 
 }  // namespace turnpike

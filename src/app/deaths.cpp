@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "app/shown_text.h"
+
 namespace turnpike {
 namespace {
 
@@ -24,18 +26,6 @@ std::string text_of(Group& group) {
 }
 
 }  // namespace
-
-std::string ranges_text(const std::vector<std::size_t>& numbers) {
-    std::string text;
-    for (std::size_t i = 0; i < numbers.size();) {
-        std::size_t last = i;
-        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-        text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
-        if (last > i) text += fmt::format("-{}", numbers[last]);
-        i = last + 1;
-    }
-    return text;
-}
 
 void Deaths::add(Death death) { waiting_.push_back(std::move(death)); }
 

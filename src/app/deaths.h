@@ -12,9 +12,6 @@
 
 namespace turnpike {
 
-/// "0-3, 5" of rising numbers.
-[[nodiscard]] std::string ranges_text(const std::vector<std::size_t>& numbers);
-
 class Deaths {
 public:
     struct Death {

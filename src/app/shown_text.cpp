@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include <fmt/format.h>
+
 #include "base/utf8.h"
 
 namespace turnpike {
@@ -98,6 +100,18 @@ std::string shortened(std::string_view tamed, std::size_t columns) {
 std::string padded(std::string_view tamed, std::size_t columns) {
     const std::size_t taken = columns_of(tamed);
     return std::string(tamed) + std::string(columns > taken ? columns - taken : 0, ' ');
+}
+
+std::string ranges_text(const std::vector<std::size_t>& numbers) {
+    std::string text;
+    for (std::size_t i = 0; i < numbers.size();) {
+        std::size_t last = i;
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
+        if (last > i) text += fmt::format("-{}", numbers[last]);
+        i = last + 1;
+    }
+    return text;
 }
 
 }  // namespace turnpike

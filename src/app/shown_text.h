@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace turnpike {
 
@@ -23,5 +24,8 @@ namespace turnpike {
 
 /// With blanks behind it, up to that many columns.
 [[nodiscard]] std::string padded(std::string_view tamed, std::size_t columns);
+
+/// "0-3, 5" of rising numbers.
+[[nodiscard]] std::string ranges_text(const std::vector<std::size_t>& numbers);
 
 }  // namespace turnpike

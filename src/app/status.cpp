@@ -36,14 +36,19 @@ Cell count_cell(const json::object& object, std::string_view key, Paint paint) {
     return {std::move(text), paint};
 }
 
-/// Of those that won't come back by themselves. False: there is none, or another one.
+/// It will not come back by itself.
+bool is_given_up(const json::object& lane) {
+    const std::string state = text_of(lane, "state");
+    return state == "failed" || state == "quarantined";
+}
+
+/// False: there is none, or another one.
 bool have_all_failed(const json::object& page, const std::string& pool) {
     bool is_any = false;
     for (const json::value& value : list_of(page, "lanes")) {
         const json::object& lane = object_of(value);
         if (text_of(lane, "pool") != pool) continue;
-        const std::string state = text_of(lane, "state");
-        if (state != "failed" && state != "quarantined") return false;
+        if (!is_given_up(lane)) return false;
         is_any = true;
     }
     return is_any;
@@ -252,13 +257,36 @@ Table lanes_of(const json::object& page) {
     return without_empty_columns(table);
 }
 
+/// What to do about lanes of ours that are given up; empty: there is none.
+std::string advice_on(const json::object& page, std::string_view gate) {
+    std::vector<std::size_t> lanes;
+    for (const json::value& value : list_of(page, "lanes")) {
+        const json::object& lane = object_of(value);
+        if (is_given_up(lane) && text_of(lane, "worker").empty())
+            lanes.push_back(count_of(lane, "lane"));
+    }
+    if (lanes.empty()) return "";
+    const bool is_one = lanes.size() == 1;
+    const bool is_all = !is_one && lanes.size() == list_of(page, "lanes").size();
+    const std::string name = gate == "default" ? "" : " --name " + tame(gate);
+    return fmt::format(
+        "\n{} {} will not come back by {}; see: turnpike logs {}{}; then: turnpike restart {}{}\n",
+        is_one ? "lane" : "lanes", ranges_text(lanes), is_one ? "itself" : "themselves",
+        lanes.front(), name,
+        is_one   ? std::to_string(lanes.front())
+        : is_all ? "all"
+                 : "LANE",
+        name);
+}
+
 }  // namespace
 
 std::expected<std::string, std::string> status_text(const StatusPage& status, Look look) {
     const auto page = parse_facts(status.json);
     if (!page) return std::unexpected(page.error());
     return header(status.gate, *page, look) + '\n' + text_of(pools_of(*page), look) +
-           remarks_on(*page) + '\n' + text_of(lanes_of(*page), look);
+           remarks_on(*page) + '\n' + text_of(lanes_of(*page), look) +
+           advice_on(*page, status.gate);
 }
 
 int run(const StatusCommand& command) {

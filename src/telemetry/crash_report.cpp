@@ -24,6 +24,7 @@ std::string path_of(const std::string& folder, const std::string& name) {
 namespace fs = std::filesystem;
 using Wrong = std::unexpected<std::string>;
 
+constexpr std::size_t stream_mark = std::string_view("err ").size();  // before a line of the log
 constexpr std::string_view unfinished_mark = ".unfinished-";
 constexpr std::size_t id_max = 100;
 constexpr std::size_t file_max = std::size_t{1024} * 1024;  // that is read back
@@ -175,6 +176,22 @@ bool is_report(std::string_view json, std::string_view id) {
     return json.starts_with("{\"id\":\"" + std::string(id) + "\"") && json.ends_with("}\n");
 }
 
+/// Of "err text\n" …: the last line of stderr, without one the last of stdout; empty: none.
+std::string_view last_line_in(std::string_view log) {
+    std::string_view out;
+    while (!log.empty()) {
+        if (log.ends_with('\n')) log.remove_suffix(1);
+        const std::size_t end = log.rfind('\n');
+        const std::size_t begin = end == std::string_view::npos ? 0 : end + 1;
+        const std::string_view line = log.substr(begin);
+        log.remove_suffix(line.size());
+        if (line.size() <= stream_mark) continue;
+        if (line.starts_with("err ")) return line.substr(stream_mark);
+        if (out.empty() && line.starts_with("out ")) out = line.substr(stream_mark);
+    }
+    return out;
+}
+
 }  // namespace
 
 // ── as text ──────────────────────────────────────────────────────────────────────────────────────
@@ -220,6 +237,7 @@ std::string crash_json(std::string_view id, const CrashReport& report) {
     append_count(json, "memory_peak_bytes", report.memory_peak);
     append_count(json, "gpu_memory_used_bytes", report.gpu_memory_used);
     json.text_or_null("oom", report.oom_line);
+    json.text_or_null("last_line", last_line_in(report.log));
     append_inputs(json, report);
     json.close_object();
     return out + "\n";

@@ -48,7 +48,7 @@ struct CrashReport {
     std::optional<Bytes> memory_peak;      // of its resident set
     std::optional<Bytes> gpu_memory_used;  // last seen on its GPUs, of all processes
     std::string oom_line;                  // of the kernel's log; empty: none, or not readable
-    std::string log;                       // the last lines
+    std::string log;                       // the last lines, "err text\n" each
     std::vector<CrashInput> inputs;
 };
 

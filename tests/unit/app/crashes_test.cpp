@@ -5,9 +5,14 @@
 
 #include <string>
 
+#include "telemetry/crash_report.h"
+#include "tests/unit/temporary_folder.h"
+
 namespace turnpike {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -15,16 +20,48 @@ TEST(Crashes, AreListedInATable) {
     EXPECT_EQ(
         crashes_text(R"({"crashes":[
           {"id":"20261115-120000-lane0-4711","time":"2026-11-15T12:00:00.000Z","lane":0,
-           "how":"killed by SIGKILL","why":"load_silent","lived_s":90.5},
+           "how":"killed by SIGKILL","why":"load_silent","lived_s":90.5,"last_line":"shard 3"},
           {"id":"2","time":"2026-11-15T11:00:00.000Z","lane":12,"how":"exit code 1\u001b[2J",
            "why":"exited","lived_s":0.02}]})",
                      {}),
-        "ID                          WHEN                  LANE  HOW                WHY          "
-        "     LIVED\n"
-        "20261115-120000-lane0-4711  2026-11-15 12:00:00Z     0  killed by SIGKILL  load silent  "
-        "1 min 31 s\n"
-        "2                           2026-11-15 11:00:00Z    12  exit code 1?[2J    exited       "
-        "     20 ms\n");
+        "ID                          WHEN                  LANE       LIVED  HOW                "
+        "WHY\n"
+        "20261115-120000-lane0-4711  2026-11-15 12:00:00Z     0  1 min 31 s  killed by SIGKILL  "
+        "load silent\n"
+        "2                           2026-11-15 11:00:00Z    12       20 ms  exit code 1?[2J    "
+        "exited\n");
+}
+
+TEST(Crashes, OfWorkersThatEndedByThemselvesAreListedWithWhatTheySaidLast) {
+    const auto listed = [](const std::string& facts) {
+        return crashes_text(R"({"crashes":[{"why":"exited",)" + facts + "}]}", {}).value_or("");
+    };
+    EXPECT_THAT(listed(R"("exit_code":1,"signal":null,"last_line":"ValueError: x\u001b[2J")"),
+                EndsWith("  ValueError: x?[2J\n"));
+    EXPECT_THAT(listed(R"("signal":11,"last_line":"fault")"), EndsWith("  fault\n"));
+    EXPECT_THAT(listed(R"("signal":9,"last_line":"GET / 200")"), EndsWith("  exited\n"));
+    EXPECT_THAT(listed(R"("signal":15,"last_line":"GET / 200")"), EndsWith("  exited\n"));
+    EXPECT_THAT(listed(R"("exit_code":1,"last_line":null)"), EndsWith("  exited\n"));
+}
+
+TEST(Crashes, OfEarlierRunsAreReadFromTheirFolder) {
+    const TemporaryFolder parent;
+    const std::string folder = parent.file("crashes");
+    EXPECT_EQ(earlier_crashes(folder, {}), std::nullopt);
+    const auto write = [&folder](std::uint64_t lane) {
+        return write_crash_report(folder, {.lane = lane, .how = "exit code 1", .log = "err last"},
+                                  10)
+            .value_or("");
+    };
+    const std::string first = write(0);
+    const std::string second = write(1);
+    const std::string list =
+        crashes_text(earlier_crashes(folder, {}).value_or(""), {}).value_or("");
+    EXPECT_THAT(list, AllOf(HasSubstr(first), HasSubstr(second), HasSubstr("exit code 1")));
+    EXPECT_THAT(crash_text(earlier_crashes(folder, second).value_or(""), {}).value_or(""),
+                AllOf(HasSubstr(second), HasSubstr("its last lines:\nerr last\n")));
+    EXPECT_EQ(earlier_crashes(folder, "20200101-1"), std::nullopt);
+    EXPECT_EQ(earlier_crashes(folder, "../crashes/" + first), std::nullopt);
 }
 
 TEST(Crashes, MayBeNone) {

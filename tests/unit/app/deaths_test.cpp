@@ -21,13 +21,6 @@ struct Wake {
     Deaths deaths{8};
 };
 
-TEST(Ranges, AreShort) {
-    EXPECT_EQ(ranges_text({}), "");
-    EXPECT_EQ(ranges_text({3}), "3");
-    EXPECT_EQ(ranges_text({0, 1}), "0-1");
-    EXPECT_EQ(ranges_text({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8");
-}
-
 TEST(Deaths, OfOneReasonAreOneLine) {
     Wake wake;
     wake.die({3, 0, 1, 1}, "exit code 1");

@@ -42,5 +42,12 @@ TEST(ShownText, IsCutBetweenCharacters) {
     EXPECT_EQ(shortened("abcdef", 2), "ab");
 }
 
+TEST(Ranges, AreShort) {
+    EXPECT_EQ(ranges_text({}), "");
+    EXPECT_EQ(ranges_text({3}), "3");
+    EXPECT_EQ(ranges_text({0, 1}), "0-1");
+    EXPECT_EQ(ranges_text({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8");
+}
+
 }  // namespace
 }  // namespace turnpike

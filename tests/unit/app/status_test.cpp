@@ -176,6 +176,27 @@ TEST(Status, SaysThatEveryLaneHasFailedRatherThanThatItsProofIsToCome) {
     EXPECT_THAT(ready("backoff", "failed"), HasSubstr("no: proof pending"));
 }
 
+TEST(Status, SaysWhatToDoAboutLanesThatWillNotComeBack) {
+    const auto end_of = [](std::string_view lanes, std::string_view gate = "default") {
+        const auto text =
+            status_text({.gate = gate, .json = fmt::format(R"({{"lanes":[{}]}})", lanes)}, {});
+        return text.value_or("").substr(text.value_or("").rfind("\n\n") + 2);
+    };
+    EXPECT_EQ(end_of(R"({"lane":0,"state":"ready"},{"lane":1,"state":"failed"})"),
+              "lane 1 will not come back by itself; see: turnpike logs 1; then: turnpike restart "
+              "1\n");
+    EXPECT_EQ(end_of(R"({"lane":0,"state":"quarantined"},{"lane":1,"state":"failed"})", "blue"),
+              "lanes 0-1 will not come back by themselves; see: turnpike logs 0 --name blue; then: "
+              "turnpike restart all --name blue\n");
+    EXPECT_THAT(end_of(R"({"lane":0,"state":"failed"},{"lane":1,"state":"ready"},)"
+                       R"({"lane":2,"state":"failed"})"),
+                HasSubstr("lanes 0, 2 will not come back by themselves; see: turnpike logs 0; "
+                          "then: turnpike restart LANE\n"));
+    for (const char* other : {R"({"lane":0,"state":"backoff"})",
+                              R"({"lane":0,"state":"quarantined","worker":"http://a"})"})
+        EXPECT_THAT(end_of(other), Not(HasSubstr("will not come back"))) << other;
+}
+
 TEST(Status, CountsJobsThatAreTooManyToName) {
     EXPECT_THAT(shown(R"({"lanes":[{"jobs":[{"id":"a","run_s":1},{"id":"b","run_s":2},
                         {"id":"c","run_s":3},{"id":"d","run_s":4},{"id":"e","run_s":5}]}]})"),

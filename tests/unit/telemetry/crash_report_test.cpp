@@ -42,7 +42,7 @@ CrashReport sample(std::int64_t seconds = 0) {
             .memory_peak = Bytes{1024},
             .gpu_memory_used = std::nullopt,
             .oom_line = "Out of memory: Killed process 4711 (python3)",
-            .log = "line one\nlast \"words\"\n",
+            .log = "out line one\nerr last \"words\"\n",
             .inputs = {}};
 }
 
@@ -91,7 +91,8 @@ TEST(CrashReport, SaysWhatIsKnown) {
               R"("gpus":["0 GPU-1 NVIDIA H200"],"why":"exited","how":"killed by SIGKILL",)"
               R"("exit_code":null,"signal":9,"lived_s":90.5,"memory_peak_bytes":1024,)"
               R"("gpu_memory_used_bytes":null,)"
-              R"-("oom":"Out of memory: Killed process 4711 (python3)","inputs":[]})-"
+              R"-("oom":"Out of memory: Killed process 4711 (python3)",)-"
+              R"-("last_line":"last \"words\"","inputs":[]})-"
               "\n");
 }
 
@@ -145,6 +146,21 @@ TEST(CrashReport, IsListedNewestFirst) {
                                          "20261115-120001-lane2-4711"));
 }
 
+TEST(CrashReport, SaysWhatItsWorkerSaidLast) {
+    const auto last_line = [](const std::string& log) {
+        CrashReport report = sample();
+        report.log = log;
+        const std::string json = crash_json("ID", report);
+        const std::size_t begin = json.find("\"last_line\":") + 12;
+        return json.substr(begin, json.find(",\"inputs\"") - begin);
+    };
+    EXPECT_EQ(last_line("err a\nerr b\nerr \nout c\nturnpike ended\n"), "\"b\"");
+    EXPECT_EQ(last_line("out a\nout b\nturnpike ended\n"), "\"b\"");
+    EXPECT_EQ(last_line("err a"), "\"a\"");
+    for (const char* none : {"", "\n", "err \n\n", "turnpike started\n", "er"})
+        EXPECT_EQ(last_line(none), "null") << none;
+}
+
 TEST(CrashReport, MakesRoomByRemovingTheOldest) {
     Stand stand;
     for (int second = 0; second < 5; ++second) stand.write(sample(second), 3);
@@ -177,9 +193,10 @@ TEST(CrashReport, IsReadWithItsLogAndItsFiles) {
     const auto page = read_crash_report(stand.folder, id);
     ASSERT_TRUE(page);
     const std::string json = crash_json(id, sample());
-    EXPECT_EQ(*page, json.substr(0, json.size() - 2) + R"(,"log":"line one\nlast \"words\"\n",)" +
-                         "\"files\":[\"" + stand.folder + "/" + id + "/log.txt\",\"" +
-                         stand.folder + "/" + id + "/report.json\"]}\n");
+    EXPECT_EQ(*page, json.substr(0, json.size() - 2) +
+                         R"(,"log":"out line one\nerr last \"words\"\n",)" + "\"files\":[\"" +
+                         stand.folder + "/" + id + "/log.txt\",\"" + stand.folder + "/" + id +
+                         "/report.json\"]}\n");
 }
 
 TEST(CrashReport, IsNotReadFromElsewhere) {
@@ -243,7 +260,8 @@ TEST(CrashShelf, HasTheReportsOfFormerRuns) {
     EXPECT_THAT(ids_of(shelf),
                 ElementsAre("20261115-120003-lane2-4711", "20261115-120002-lane2-4711"));
     ASSERT_NE(shelf.find("20261115-120002-lane2-4711"), nullptr);
-    EXPECT_THAT(shelf.find("20261115-120002-lane2-4711")->page, HasSubstr("\"log\":\"line one"));
+    EXPECT_THAT(shelf.find("20261115-120002-lane2-4711")->page,
+                HasSubstr("\"log\":\"out line one"));
     EXPECT_EQ(shelf.find("20261115-120001-lane2-4711"), nullptr);
 }
 
