@@ -28,6 +28,14 @@ std::optional<std::uint16_t> told_permille(std::uint16_t permille) {
     return permille == wire::permille_unknown ? std::nullopt : std::optional(permille);
 }
 
+/// ":FOLDER…", of the pool's `env` or of `up`; empty: neither says one.
+std::string own_path(const WorkerConfig& worker, const Premises& premises) {
+    std::string path = value_of(premises.environment, "PYTHONPATH");
+    for (const auto& [name, value] : worker.env)
+        if (name == "PYTHONPATH") path = value;
+    return path.empty() ? "" : ':' + path;
+}
+
 }  // namespace
 
 NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
@@ -56,11 +64,9 @@ void NativeWorker::start() {
     lane.model_facts.clear();
     lane.slots = lane.batch = 0;
     WorkerProcess::Variables variables{{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}};
-    if (lane_of_.pool.worker.model.kind == ModelChoice::Kind::python) {
-        const auto before = value_of(premises_.environment, "PYTHONPATH");
-        variables.emplace_back("PYTHONPATH",
-                               before.empty() ? premises_.sdk : premises_.sdk + ':' + before);
-    }
+    const WorkerConfig& worker = lane_of_.pool.worker;
+    if (worker.model.kind == ModelChoice::Kind::python)
+        variables.emplace_back("PYTHONPATH", premises_.sdk + own_path(worker, premises_));
     socket_ = process_.start(native_command(lane_of_.pool.worker, premises_.sdk),
                              Guarded::Link::socket, variables);
 }
