@@ -70,6 +70,14 @@ class Loading(TalkCase):
         self.assertEqual(talk.gate.next().name, "ready")
         self.assertEqual(talk.answer([1]), [1])
 
+    def test_stacks_that_can_not_be_shown_are_an_answer_as_well(self):
+        talk = self.serve("import traceback\ntraceback.format_stack = None\ndef predict(x): return x")
+        talk.order(frames.ASK_STACKS, 72)
+        stacks = talk.gate.next()
+        self.assertEqual((stacks.name, stacks.id), ("stacks", 72))
+        self.assertIn(b"can't be shown: TypeError", stacks.rest)
+        self.assertEqual(talk.answer(7), 7)
+
     def test_stop_ends_a_load(self):
         talk = self.start(LOADS.format(path=str(self.fifo())))
         talk.greet()
