@@ -83,6 +83,53 @@ TEST(NativeRidesClosed, LetTheirJobsBeTriedElsewhere) {
     EXPECT_EQ(trip.exchange(0).trouble, "");
 }
 
+/// A stream, a whole answer, a large one and a failure, whoever closes the rides meanwhile.
+void hear_all_sorts(NativeTrip& trip) {
+    std::vector<std::uint64_t> ids;
+    for (std::uint64_t job = 0; job < 4; ++job) ids.push_back(trip.start(job));
+    const auto say = [&](const wire::WorkerFrame& frame, const UniqueFd& file = UniqueFd()) {
+        if (!trip.rides.aboard().empty()) trip.say(frame, file);
+    };
+    say(wire::Begin{.id = ids[0]});
+    say(wire::Chunk{.id = ids[0], .bytes = "piece"});
+    say(wire::Failed{.id = ids[0]});
+    say(wire::Done{.id = ids[1], .status = 200});
+    say(
+        wire::Done{
+            .id = ids[2], .status = 200, .body = {.in_descriptor = 5, .is_in_descriptor = true}},
+        make_memfd("hello"));
+    say(wire::Failed{.id = ids[3]});
+}
+
+TEST(NativeRidesClosed, MayBeSoByWhoReadsAnAnswer) {
+    for (int when = 1; when <= 6; ++when) {
+        NativeTrip trip;
+        int told = 0;
+        std::size_t before = 0;
+        trip.reader.act = [&] {
+            if (++told != when) return;
+            trip.rides.close(farewell);
+            before = trip.events.size();
+        };
+        hear_all_sorts(trip);
+        EXPECT_GE(told, when);
+        EXPECT_EQ(trip.events.size(), before) << "nothing more is told, " << when;
+        EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+    }
+}
+
+TEST(NativeRidesClosed, MayBeSoByWhoIsToldOfAnAnswer) {
+    for (std::size_t when = 1; when <= 6; ++when) {
+        NativeTrip trip;
+        trip.act = [&](const Event&) {
+            if (trip.events.size() == when) trip.rides.close(farewell);
+        };
+        hear_all_sorts(trip);
+        EXPECT_EQ(trip.events.size(), when) << "nothing more is told";
+        EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+    }
+}
+
 // ── clients that left ────────────────────────────────────────────────────────────────────────────
 
 /// As the gate does it.

@@ -75,7 +75,6 @@ public:
             const ssize_t sent = put(bytes.substr(done), done == 0 ? descriptors : none);
             if (sent < 0) {
                 EXPECT_EQ(errno, EAGAIN);
-                loop_.poll();
                 return errno != EAGAIN;
             }
             done += static_cast<std::size_t>(sent);
@@ -103,11 +102,12 @@ public:
     /// Exactly so many, as they come.
     std::string take_all(std::size_t size) {
         std::string bytes;
-        if (size == 0) return bytes;
         EXPECT_TRUE(loop_.run_until([&] {
-            const std::string more = take(size - bytes.size());
-            bytes += more;
-            if (more.empty()) loop_.poll();
+            while (bytes.size() < size) {
+                const std::string more = take(size - bytes.size());
+                if (more.empty()) break;
+                bytes += more;
+            }
             return bytes.size() == size || is_over;
         }));
         return bytes;

@@ -181,7 +181,6 @@ struct NativeTrip final : Disk, FrameLinkUser {
             const std::string piece(from.front());
             text += piece;
             if (!piece.empty()) from.consume(store, piece.size());
-            loop.poll();
             return from.is_read_out();
         }));
         return text;
