@@ -258,6 +258,19 @@ TEST(FrameLink, KeepsWhatThePeerDoesNotTakeAndSendsItLater) {
     EXPECT_EQ(wired.peer.take(100), "at once") << "nothing is kept any more";
 }
 
+TEST(FrameLink, LetsNothingOvertakeWhatItKeeps) {
+    Wired wired;
+    const std::string bytes = wired.stuff();
+    std::string got;
+    for (std::string more = wired.peer.take(65536); !more.empty(); more = wired.peer.take(65536))
+        got += more;  // so that there is room, and the loop has not turned
+    ASSERT_LT(got.size(), bytes.size());
+    wired.link->send("after");
+    got += wired.peer.take_all(bytes.size() - got.size());
+    EXPECT_TRUE(got == bytes);
+    EXPECT_EQ(wired.peer.take_all(5), "after");
+}
+
 TEST(FrameLink, KeepsTheRestOfBothParts) {
     Wired wired;
     const std::string head = numbered(1000);

@@ -25,15 +25,17 @@ TEST(NativeRidesClosed, GiveTheFarewellToJobsInEveryState) {
     const std::uint64_t ended = trip.start(2);
     trip.say(wire::Done{.id = ended, .status = 200});
     trip.open(3, "ready, but of a batch");
-    trip.open(4, numbered(300));  // preparing
+    trip.open(4, numbered(300));  // preparing, as the next
+    trip.open(5, numbered(300));
     std::promise<void> go = trip.hold_disk();
     trip.send(3, 0, 2);
     trip.send(4, 1, 2);
-    EXPECT_EQ(trip.rides.aboard().size(), 4U);
+    trip.send(5);
+    EXPECT_EQ(trip.rides.aboard().size(), 5U);
     trip.events.clear();
 
     trip.rides.close(farewell);
-    for (const std::uint64_t job : {0U, 1U, 3U, 4U}) {
+    for (const std::uint64_t job : {0U, 1U, 3U, 4U, 5U}) {
         EXPECT_EQ(trip.exchange(job).trouble, "exit code 1") << job;
         EXPECT_EQ(trip.exchange(job).last_words, "Traceback") << job;
         EXPECT_EQ(trip.answer(job).state(), job == 1 ? AnswerState::broken : AnswerState::none);
@@ -48,6 +50,7 @@ TEST(NativeRidesClosed, GiveTheFarewellToJobsInEveryState) {
     trip.settle();
     trip.peer.hear();
     EXPECT_EQ(trip.peer.jobs.size(), 3U) << "what was prepared meanwhile is not sent";
+    EXPECT_THAT(trip.rides.aboard(), IsEmpty()) << "nor comes back";
     EXPECT_THAT(trip.events, IsEmpty()) << "the engine knows";
 }
 
@@ -91,7 +94,7 @@ void hear_all_sorts(NativeTrip& trip) {
         if (!trip.rides.aboard().empty()) trip.say(frame, file);
     };
     say(wire::Begin{.id = ids[0]});
-    say(wire::Chunk{.id = ids[0], .bytes = "piece"});
+    say(wire::Chunk{.id = ids[0], .bytes = numbered(500)});  // it shall pause
     say(wire::Failed{.id = ids[0]});
     say(wire::Done{.id = ids[1], .status = 200});
     say(
@@ -114,6 +117,8 @@ TEST(NativeRidesClosed, MayBeSoByWhoReadsAnAnswer) {
         hear_all_sorts(trip);
         EXPECT_GE(told, when);
         EXPECT_EQ(trip.events.size(), before) << "nothing more is told, " << when;
+        trip.peer.hear();
+        EXPECT_EQ(trip.peer.told.size(), when <= 2 ? 0U : 1U) << "nor to the worker, " << when;
         EXPECT_THAT(trip.rides.aboard(), IsEmpty());
     }
 }

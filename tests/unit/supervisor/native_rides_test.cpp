@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -152,6 +153,22 @@ TEST(NativeRides, LetABatchWaitForItsSlowestBody) {
     ASSERT_EQ(trip.peer.files.size(), 2U);
     EXPECT_EQ(text_of(trip.peer.files[0]), numbered(300));
     EXPECT_EQ(text_of(trip.peer.files[1]), numbered(200));
+}
+
+TEST(NativeRides, SendADescriptorWithItsOwnFrameNotWithTheOneBefore) {
+    NativeTrip trip;
+    trip.open(0, "small");
+    trip.open(1, numbered(300));
+    trip.send(0, 0, 2);
+    trip.send(1, 1, 2);
+    trip.settle();
+    const std::string header = trip.peer.take_all(wire::header_size);
+    std::uint32_t size = 0;  // of the first frame's payload
+    std::memcpy(&size, header.data(), sizeof size);
+    trip.peer.take_all(size);
+    EXPECT_THAT(trip.peer.files, IsEmpty());
+    trip.peer.take_all(1);
+    EXPECT_EQ(trip.peer.files.size(), 1U);
 }
 
 TEST(NativeRides, LetAMemberFailAloneWhoseBodyCannotBeSealed) {
