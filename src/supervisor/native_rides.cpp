@@ -69,6 +69,8 @@ void NativeRides::send(const SendJob& action, ExchangePtr exchange) {
     ride.number = static_cast<std::uint16_t>(std::min<std::uint32_t>(action.number, UINT16_MAX));
     ride.exchange = std::move(exchange);
     ride.exchange->progress = {};
+    ride.exchange->trouble.clear();
+    ride.exchange->last_words.clear();
     ride.exchange->answer.start(&ride);
     ride.moved_at = host_.around.clock.now();
     if (action.batch_size == 1 && is_small(ride.exchange->body)) {
@@ -278,12 +280,16 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
     AnswerHead& head = begin_answer(ride, frame.status, frame.fields);
     head.has_length = true;
     head.length = file ? frame.body.in_descriptor : frame.body.bytes.size();
-    if (ride.exchange->method == "HEAD")
+    if (ride.exchange->method == "HEAD" && frame.status != 204)  // which has none to tell
         http::append_field(head.fields, "Content-Length", head.length);
     if (file && head.has_body) {
-        if (!flow(ride)) return wire::Breach::none;
+        if (!flow(ride)) {
+            close_elsewhere(std::move(file));
+            return wire::Breach::none;
+        }
         answer.adopt(std::move(file), frame.body.in_descriptor);
     } else {
+        close_elsewhere(std::move(file));  // of a HEAD
         answer.hold();
         if (head.has_body) answer.append(host_.around.store, frame.body.bytes);
     }

@@ -27,11 +27,9 @@ public:
             return Response{.headers = {{.name = "X-One", .value = "1\r\nX-Two: 2"}}};
         if (path == "/injected type") return Response{.content_type = "a/b\r\nSet-Cookie: x=1"};
         if (path == "/injected stream") return injected_stream(request);
+        if (path == "/raise") throw std::runtime_error(std::string(request.body()));
         if (path == "/unmapped") throw Unmapped{};
         if (path == "/not utf8") throw std::runtime_error("caf\xe9");
-        if (path == "/illegal")
-            throw std::runtime_error("CUDA error: an illegal memory access was encountered");
-        if (path == "/shortage") throw std::runtime_error("CUDA out of memory. Tried a lot");
         if (path == "/events") return events(request);
         if (path == "/twice") return twice(request);
         if (path == "/header") return std::string(request.header("x-NAME").value_or("none"));

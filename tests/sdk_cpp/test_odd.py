@@ -68,9 +68,12 @@ class Odd(unittest.TestCase):
     def test_a_message_that_is_not_utf8_is_made_so(self):
         self.failed(b"/not%20utf8", "exception", "std::runtime_error", "caf\ufffd")
 
-    def test_errors_of_cuda_are_told_by_their_text(self):
-        self.failed(b"/illegal", "unhealthy", "std::runtime_error", "illegal memory access")
-        self.failed(b"/shortage", "out_of_memory", "std::runtime_error", "Tried a lot")
+    def test_errors_of_the_gpu_are_told_by_their_text(self):
+        for why, texts in json.loads((KIT / "gpu_errors.json").read_text()).items():
+            for text in texts:
+                with self.subTest(text):
+                    failed = self.gate.ask(text.encode(), target=b"/raise").failed
+                    self.assertEqual((failed.why, failed.message), (why, text))
 
     def test_events_are_framed_line_by_line(self):
         job = self.get(b"/events")

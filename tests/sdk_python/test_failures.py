@@ -1,4 +1,5 @@
 """Models that misbehave: each failure is told as what it is, and stays where it belongs."""
+import json
 import os
 import signal
 import unittest
@@ -69,6 +70,14 @@ class Failures(TalkCase):
                 ("raise turnpike.Cancelled('by itself')", frames.EXCEPTION)]:
             with self.subTest(code):
                 self.assert_fails(talk.ask(code), why)
+
+    def test_errors_of_the_gpu_are_told_by_their_text(self):
+        talk = self.model()
+        verdicts = {"unhealthy": frames.UNHEALTHY, "out_of_memory": frames.OUT_OF_MEMORY, "exception": frames.EXCEPTION}
+        for why, texts in json.loads((SDK.parent / "conformance" / "gpu_errors.json").read_text()).items():
+            for text in texts:
+                with self.subTest(text):
+                    self.assert_fails(talk.ask(f"raise RuntimeError({text!r})"), verdicts[why], text)
 
     def test_out_of_memory_drops_what_the_traceback_held_and_empties_the_cache(self):
         talk = self.serve("""

@@ -47,6 +47,21 @@ class Vectors(unittest.TestCase):
                 checked.add(frame["kind"])
         self.assertEqual(checked, set(ENCODED))
 
+    def test_whatever_a_model_says_is_cut_to_the_bounds_of_the_protocol(self):
+        for letter in ("x", "é", "€", "😀", "\ud800", "\0"):
+            for size in (0, 1, 254, 255, 256, 1024, 1025, 64 * 1024 + 1, 400_000):
+                with self.subTest(letter, size=size):
+                    said = "a" + letter * size
+                    for frame, fixed, most in [(frames.failed(1, 2, said, said), 8, (255, 64 * 1024)), (frames.progress(1, 0.5, said), 4, (65535,)),
+                                               (frames.loading(1, 0.5, said), 6, (65535,)), (frames.hello(said), 14, (65535,))]:
+                        payload = frame[16:]
+                        self.assertEqual(frames.HEADER.unpack_from(frame)[0], len(payload))
+                        self.assertLessEqual(len(payload) - fixed, sum(most))
+                        payload[fixed:].decode("utf-8")
+                    _, _, type_length, length = frames._FAILED.unpack_from(frames.failed(1, 2, said, said), 16)
+                    self.assertTrue(type_length <= 255 and length <= 64 * 1024)
+                    self.assertLessEqual(len(frames.utf8(said, frames.STACKS_MAX)), 256 * 1024)
+
     def take(self, data, is_welcome):
         """What a worker makes of the bytes; the name of the trouble, or None."""
         link = type("Silent", (), {"send": lambda self, data: None})()

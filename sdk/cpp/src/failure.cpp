@@ -18,23 +18,42 @@ namespace {
 
 using wire::FailWhy;
 
-// In lower case, from the CUDA driver, its runtime and the frameworks above.
-constexpr std::array<std::string_view, 14> poisons = {
-    "illegal memory access",      "illegal address",       "device-side assert",
-    "unspecified launch failure", "misaligned address",    "illegal instruction",
-    "invalid program counter",    "invalid address space", "uncorrectable ecc",
-    "hardware stack error",       "launch timed out",      "nvlink error",
-    "cuda_error_launch_failed",   "contained error"};
-constexpr std::array<std::string_view, 4> shortages = {
-    "out of memory", "memoryallocation", "cublas_status_alloc_failed", "cudnn_status_alloc_failed"};
-constexpr std::array<std::string_view, 3> speaks_of_cuda = {"cuda", "cublas", "cudnn"};
+// In lower case, from the CUDA driver, its runtime and the frameworks above; the same as in
+// sdk/python. What they must tell apart is in sdk/conformance/gpu_errors.json.
+constexpr auto speaks_of_gpu = std::to_array<std::string_view>(
+    {"cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu",
+     "accelerator", "resource_exhausted"});
+constexpr auto poisons = std::to_array<std::string_view>({"illegal memory access",
+                                                          "illegal address",
+                                                          "illegaladdress",
+                                                          "illegal_address",
+                                                          "device-side assert",
+                                                          "errorassert",
+                                                          "error_assert",
+                                                          "launch failure",
+                                                          "launchfailure",
+                                                          "launch_failed",
+                                                          "launch timed out",
+                                                          "misaligned address",
+                                                          "illegal instruction",
+                                                          "illegal_instruction",
+                                                          "invalid program counter",
+                                                          "invalid address space",
+                                                          "uncorrectable ecc",
+                                                          "hardware stack error",
+                                                          "nvlink error",
+                                                          "contained error",
+                                                          "unrecoverable error",
+                                                          "is lost"});
+constexpr auto shortages = std::to_array<std::string_view>(
+    {"out of memory", "out_of_memory", "memoryallocation", "alloc_failed"});
 
 /// Of an exception that is none of ours.
 FailWhy why_by_text(std::string text) {
     for (char& letter : text)
         if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
     const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
-    if (!std::ranges::any_of(speaks_of_cuda, has)) return FailWhy::exception;
+    if (!std::ranges::any_of(speaks_of_gpu, has)) return FailWhy::exception;
     if (std::ranges::any_of(poisons, has)) return FailWhy::unhealthy;
     return std::ranges::any_of(shortages, has) ? FailWhy::out_of_memory : FailWhy::exception;
 }
@@ -45,7 +64,7 @@ FailWhy why_of(const std::exception& error) {
     if (dynamic_cast<const OutOfMemory*>(&error) != nullptr) return FailWhy::out_of_memory;
     if (dynamic_cast<const NonFinite*>(&error) != nullptr) return FailWhy::non_finite;
     if (dynamic_cast<const Cancelled*>(&error) != nullptr) return FailWhy::cancelled;
-    return why_by_text(error.what());
+    return why_by_text(demangled(typeid(error).name()) + ": " + error.what());
 }
 
 }  // namespace

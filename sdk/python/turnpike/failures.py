@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
+# In lower case, from the CUDA driver, its runtime and the frameworks above; the same as in sdk/cpp. What they must tell
+# apart is in sdk/conformance/gpu_errors.json.
+_SPEAKS_OF_GPU = ("cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu", "accelerator",
+                  "resource_exhausted")
+_FATAL = ("illegal memory access", "illegal address", "illegaladdress", "illegal_address", "device-side assert",
+          "errorassert", "error_assert", "launch failure", "launchfailure", "launch_failed", "launch timed out",
+          "misaligned address", "illegal instruction", "illegal_instruction", "invalid program counter",
+          "invalid address space", "uncorrectable ecc", "hardware stack error", "nvlink error", "contained error",
+          "unrecoverable error", "is lost")
+_OUT_OF_MEMORY = ("out of memory", "out_of_memory", "memoryallocation", "alloc_failed")
 _OUT_OF_MEMORY_TYPES = frozenset(("OutOfMemoryError", "CUDAOutOfMemoryError"))  # torch, cupy
-_OUT_OF_MEMORY = ("cuda out of memory", "cuda error: out of memory", "cuda_error_out_of_memory",
-                  "cudaerrormemoryallocation", "cublas_status_alloc_failed", "cudnn_status_alloc_failed",
-                  "hip out of memory", "resource_exhausted: out of memory")
-_FATAL = ("illegal memory access", "an illegal address", "device-side assert", "unspecified launch failure",
-          "misaligned address", "illegal instruction", "invalid program counter", "invalid address space",
-          "uncorrectable ecc", "hardware stack error", "launch timed out", "launch failure", "nvlink error",
-          "unrecoverable error", "cudaerrorillegaladdress", "cuda_error_illegal_address",
-          "cuda_error_launch_failed", "cuda_error_assert", "cudaerrorassert", "cudaerrorlaunchfailure",
-          "is lost", "contained error")
-_SPEAKS_OF_CUDA = ("cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "gpu", "accelerator")
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -53,10 +53,10 @@ def _of_gpu(error: BaseException) -> int | None:
     verdict = None
     for link in _chain(error):
         name, text = type(link).__name__, _text(link).lower()
-        if name == "AcceleratorError" or any(word in text for word in _SPEAKS_OF_CUDA):
-            if any(phrase in text for phrase in _FATAL):
-                return frames.UNHEALTHY
-        if name in _OUT_OF_MEMORY_TYPES or any(phrase in text for phrase in _OUT_OF_MEMORY):
+        of_gpu = name == "AcceleratorError" or any(word in text for word in _SPEAKS_OF_GPU)
+        if of_gpu and any(phrase in text for phrase in _FATAL):
+            return frames.UNHEALTHY
+        if name in _OUT_OF_MEMORY_TYPES or of_gpu and any(phrase in text for phrase in _OUT_OF_MEMORY):
             verdict = frames.OUT_OF_MEMORY
     return verdict
 

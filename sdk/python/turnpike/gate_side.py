@@ -74,7 +74,8 @@ class Gate:
     def with_descriptor(self, number: int, payload: bytes, fd: int) -> None:
         data = frames.HEADER.pack(len(payload), frames.JOB_KIND, frames.IN_DESCRIPTOR, 0, number) + payload
         sent = self.sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
-        self.sock.sendall(data[sent:])
+        if sent < len(data):  # else the worker may be gone by now
+            self.sock.sendall(data[sent:])
 
     # ── in ──
 

@@ -169,7 +169,10 @@ class Worker:
             self.link.send(frames.loading(frames.LOADING_PHASE, fraction, text))
 
     def _stacks(self) -> str:
-        return stacks.text(self._watch.thread.ident, self._loop)
+        try:
+            return stacks.text(self._watch.thread.ident, self._loop)
+        except Exception as error:  # a model may have changed what it rests on
+            return f"the stacks can't be shown: {error!r}"
 
 
 def python_line(error: BaseException) -> str:

@@ -203,6 +203,27 @@ TEST(LaneOutput, LeavesTextOutRatherThanKeepAWorkerWaitingForADiskThatHangs) {
                 testing::AllOf(HasSubstr("the disk did not take all"), HasSubstr("it is back\n")));
 }
 
+TEST(LaneOutput, LeavesRemarksOutOfTheFileWhileTooMuchWaitsForTheDisk) {
+    Stand stand;
+    std::promise<void> go = stand.hold_disk();
+    const std::string line(999, 'x');
+    for (std::size_t said = 0; said < 3 * LaneOutput::waiting_max; said += line.size())
+        stand.output->remark(line);  // no pipe that could pause
+    stand.output->remark("too late");
+    EXPECT_EQ(stand.texts().back(), "too late") << "in memory it is there";
+    go.set_value();
+    EXPECT_TRUE(stand.loop.run_until([&] {
+        return std::filesystem::exists(stand.path()) &&
+               stand.folder.read("lanes/0.log").contains("the disk did not take all");
+    }));
+    stand.output->remark("it is back");
+    const std::string file = stand.written();
+    EXPECT_THAT(file, testing::EndsWith("turnpike it is back\n"));
+    EXPECT_FALSE(file.contains("too late"));
+    EXPECT_GT(file.size(), 2 * LaneOutput::waiting_max) << "what may wait was not lost";
+    EXPECT_LT(file.size(), 2 * LaneOutput::waiting_max + 4096);
+}
+
 TEST(LaneOutput, KeepsLinesInMemoryWithoutADisk) {
     const TemporaryFolder folder;
     folder.write("file", "");
