@@ -1,4 +1,4 @@
-"""Gates with native workers: what the tests of those have in common. A model is a text in its test."""
+"""Gates with native workers: what their tests have in common. A model is a text in its test."""
 import json
 import os
 

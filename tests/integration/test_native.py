@@ -106,8 +106,8 @@ class FromAnEmptyFolder(Bare):
 
     def test_modules_and_files_beside_it_are_found(self):
         self.write("WORD = 'near'\n", "app/neighbour.py")
-        self.write("import neighbour\ndef predict(x): return [neighbour.WORD, __file__, __name__]\n",
-                   "app/model.py")
+        self.write("from neighbour import WORD\n"
+                   "def predict(x): return [WORD, __file__, __name__]\n", "app/model.py")
         gate = self.start("app/model.py", "--lanes", "1").wait_ready()
         self.assertEqual(gate.post(1).json(), ["near", str(self.folder / "app/model.py"), "model"])
 
@@ -313,8 +313,10 @@ class Plain(turnpike.Model):
 '''
         path = self.model(text)
         keys = {"python": PYTHON, "gpus": "none", "lanes": 1}
-        pools = {"own": {"model": f"{path}:Wide"}, "less": {"model": f"{path}:Wide", "slots": 2, "batch": 4},
-                 "kill": {"model": f"{path}:Wide", "cancel": "kill"}, "plain": {"model": f"{path}:Plain"}}
+        pools = {"own": {"model": f"{path}:Wide"},
+                 "less": {"model": f"{path}:Wide", "slots": 2, "batch": 4},
+                 "kill": {"model": f"{path}:Wide", "cancel": "kill"},
+                 "plain": {"model": f"{path}:Plain"}}
         whole = {f"pool.{name}": {**keys, **pool} for name, pool in pools.items()}
         return self.start(str(self.write_config(toml(whole)))).wait_ready()
 

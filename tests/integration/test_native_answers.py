@@ -185,7 +185,8 @@ class Requests(Shared):
                                                               ("Cookie", "k=v"),
                                                               ("Turnpike-Priority", "7")])
         seen = answer.json()
-        self.assertEqual((seen["method"], seen["path"], seen["query"]), ("PUT", "/seen", "a=%20b&c"))
+        self.assertEqual((seen["method"], seen["path"], seen["query"]),
+                         ("PUT", "/seen", "a=%20b&c"))
         headers = seen["headers"]
         self.assertEqual((headers["x-mine"], headers["cookie"]), ("1, 2", "k=v"))
         self.assertNotIn("turnpike-priority", headers)

@@ -1,5 +1,6 @@
-"""Everything at once on native lanes: as test_chaos.py, with models that batch, run in threads or in
-an event loop, and die. The seed is printed with a failure: TURNPIKE_TEST_SEED=N repeats its choices."""
+"""Everything at once on native lanes: as test_chaos.py, with models that batch, run in threads or
+in an event loop, and die. The seed is printed with a failure: TURNPIKE_TEST_SEED=N repeats its
+choices."""
 import os
 import random
 import signal

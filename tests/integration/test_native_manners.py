@@ -1,9 +1,9 @@
-"""What models do in the wild: processes, threads, signals, descriptors of their own; odd answers."""
+"""What models do in the wild: processes, threads, signals, descriptors; odd answers."""
 import os
 import signal
 import unittest
 
-from native import NativeCase, SharedGate, body_of, is_alive, wait_until
+from native import NativeCase, SharedGate, body_of, is_alive
 
 MODEL = '''
 import asyncio, logging, multiprocessing, random, subprocess, threading
@@ -162,7 +162,8 @@ class Wild(SharedGate):
 
     def test_fields_that_are_the_gate_s_business(self):
         for name in ("Content-Length", "Transfer-Encoding", "Connection"):
-            self.assert_problem(self.ask_model(do="field", name=name, status=500), 500, "model-failed")
+            answer = self.ask_model(do="field", name=name, status=500)
+            self.assert_problem(answer, 500, "model-failed")
         for name in ("Keep-Alive", "Upgrade", "Trailer", "Turnpike-Lane", "Turnpike-Job"):
             self.assertNotEqual(self.ask_model(do="field", name=name).header(name), "mine")
 

@@ -286,7 +286,8 @@ class Endings(ToldCase):
         self.assertEqual(future.result().json()["pid"], pid)
         self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "drained" and
                              lane["pid"] is None, "it is drained")
-        self.assertEqual({gate.post({"do": "echo"}).header("turnpike-lane") for _ in range(3)}, {"1"})
+        for _ in range(3):
+            self.assertEqual(gate.post({"do": "echo"}).header("turnpike-lane"), "1")
         self.order(gate, "resume", "0")
         gate.wait_ready()
         before = gate.lane(0)["pid"]
@@ -299,7 +300,8 @@ class Endings(ToldCase):
 
     def test_a_worker_that_is_told_to_stop_unloads_and_ends_with_0(self):
         mark = self.folder_for("mark") / "unloaded"
-        gate = self.serve(self.model(f"def predict(x): return x\ndef unload(): say({str(mark)!r})\n"))
+        gate = self.serve(self.model("def predict(x): return x\n"
+                                     f"def unload(): say({str(mark)!r})\n"))
         self.order(gate, "restart", "0")
         found = self.wait_back(gate)
         self.assertTrue(mark.exists())
@@ -307,7 +309,8 @@ class Endings(ToldCase):
 
     def test_ctrl_c_while_it_loads(self):
         gate = self.serve(self.model("import threading\ndef load(lane): threading.Event().wait()\n"
-                                     "def predict(x): return x\n"), is_ready=False, pool={"lanes": 2})
+                                     "def predict(x): return x\n"),
+                          is_ready=False, pool={"lanes": 2})
         pids = [self.wait_lane_where(gate, number, lambda lane: lane["start"]["import_ms"],
                                      "it loads")["pid"] for number in (0, 1)]
         self.assertEqual(self.stop(gate, signal.SIGINT), 0)

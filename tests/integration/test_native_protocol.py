@@ -12,7 +12,8 @@ HOSTILE = HERE / "workers/native_hostile.py"
 LARGE = {"size": 2_000_000}
 STREAM = {"stream": 3, "size": 4}
 
-# Of broken.py: the job that shows the fault (None: it shows before, or in the proof), and the gate's words.
+# Of broken.py: the job that shows the fault (None: it shows before, or in the proof), and what the
+# gate says of it.
 UNTIL_READY = {
     "wrong_magic": (None, "What came first is not the greeting"),
     "log_before_hello": (None, "The first frame is not hello"),
@@ -200,7 +201,8 @@ class Floods(ProtocolCase):
     def test_garbage_is_not_waited_for(self):
         gate = self.hostile("Garbage", "GarbageLater")
         for manner in ("Garbage", "GarbageLater"):
-            self.wait_trouble(gate, "it broke the protocol", self.number_of(gate, manner), ["failed"])
+            lane = self.number_of(gate, manner)
+            self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
         self.assert_good_serves(gate)
 
     def test_an_endless_load_and_endless_logs_leave_room_for_others(self):
@@ -272,7 +274,8 @@ class Descriptors(ProtocolCase):
     def test_a_thousand_of_them_are_not_kept(self):
         gate = self.hostile("ManyDescriptors", "DescriptorsWithoutNeed")
         for manner in ("ManyDescriptors", "DescriptorsWithoutNeed"):
-            self.wait_trouble(gate, "it broke the protocol", self.number_of(gate, manner), ["failed"])
+            lane = self.number_of(gate, manner)
+            self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
         self.assert_good_serves(gate)
         wait_until(lambda: self.descriptors(gate) < 60, "they are closed")
 

@@ -1,5 +1,5 @@
-"""The conformance model (sdk/conformance/README.md) behind the real gate: by the Python SDK, by the C++ SDK,
-and by a worker without any. All three behave alike."""
+"""The conformance model (sdk/conformance/README.md) behind the real gate: by the Python SDK, by the
+C++ SDK, and by a worker without any. All three behave alike."""
 import os
 import unittest
 from pathlib import Path

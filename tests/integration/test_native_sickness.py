@@ -1,4 +1,4 @@
-"""Workers that are sick but alive, lanes that fail everything, and models that must prove themselves."""
+"""Workers that are sick but alive, lanes that fail everything, models that must prove themselves."""
 import unittest
 
 from native import NativeCase, wait_until

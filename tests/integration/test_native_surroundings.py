@@ -1,4 +1,4 @@
-"""Where a model lives and what it finds there: odd paths, its environment, the gate's folders; limits."""
+"""Where a model lives and what it finds there: odd paths, its environment, folders; limits."""
 import json
 import os
 import signal
@@ -26,8 +26,8 @@ class Facts(turnpike.Model):
 
 
 class Paths(NativeCase):
-    ODD = ["with blanks", "it's", 'a "quoted" one', "$HOME", "back\\slash", "ünï-çødé", "semi;colon",
-           "star*", "-dash", "co:lon", "`tick`", "{port}", "%s"]
+    ODD = ["with blanks", "it's", 'a "quoted" one', "$HOME", "back\\slash", "ünï-çødé",
+           "semi;colon", "star*", "-dash", "co:lon", "`tick`", "{port}", "%s"]
 
     def test_a_model_may_live_anywhere(self):
         sections = {"": {"load_parallel": 4}}
