@@ -43,11 +43,12 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	$(call built,fuzz)
 	tools/fuzz $(FUZZ_SECONDS)
 
-bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, four lanes that load beside one
+bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI and bare sockets, four lanes that load beside one
 	@tools/install-deps haproxy wrk
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
 	@bench/native_against_fastapi.py
+	@bench/native_latency.py
 	@bench/parallel_load.py
 
 gpu: build ## by hand, on a machine with a GPU and PyTorch: what only a real driver shows

@@ -1,4 +1,4 @@
-"""What the benchmarks beside HAProxy share: the proxy, the load, and processes that end with the run."""
+"""What the benchmarks side by side share: the proxy, the load, and processes that end with the run."""
 import contextlib
 import os
 import shutil
@@ -96,18 +96,18 @@ class Stage:
         wait_for(port)
         return proxy, port
 
-    def start_gate(self, binary, *words):
+    def start_gate(self, binary, *words, **environment):
         """(process, port); every job is logged."""
         port = free_port()
         gate = self.start(binary, "up", *words, "--port", str(port), "--log-jobs", self.folder / "jobs.log",
-                          env=self.environment, stderr=open(self.folder / "up.log", "wb"))
+                          env=self.environment | environment, stderr=open(self.folder / "up.log", "wb"))
         wait_for(port)
         return gate, port
 
 
 @contextlib.contextmanager
-def stage():
-    for needed in ("haproxy", "wrk"):
+def stage(needs=("haproxy", "wrk")):
+    for needed in needs:
         if not (shutil.which(needed) or os.path.exists(f"/usr/sbin/{needed}")):
             sys.exit(f"{Path(sys.argv[0]).stem}: needs {needed}: apt-get install haproxy wrk")
     os.environ["PATH"] += ":/usr/sbin"

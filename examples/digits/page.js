@@ -320,7 +320,9 @@ function paintSeen(pixels) {
   });
 }
 
+/** What went wrong; nothing: all is well. */
 function say(text) {
+  if (text && $("digit").classList.contains("none")) $("sure").textContent = "Not read yet.";
   $("trouble").textContent = text;
   $("trouble").hidden = !text;
 }

@@ -248,7 +248,7 @@ class Worker:
             raise GateBroke(f"job {number} with purpose {purpose}, member {index} of {size}")
         parts, at = [], JOB_FIXED.size
         for length in (name, method, target, fields):
-            parts.append(payload[at:at + length].decode())
+            parts.append(payload[at:at + length].decode("latin-1"))  # of header lines any byte may come
             at += length
         if at > len(payload):
             raise GateBroke("a job whose parts are longer than its payload")
@@ -321,6 +321,8 @@ class Worker:
         path, _, query = job.target.partition("?")
         if job.method == "POST" and path in ("/", "/predict"):
             self.predict(job)
+        elif VARIANT == "plain" and path in ("/", "/predict"):
+            self.done(job, 405, "text/plain", b"POST it", b"Allow: POST\r\n")
         elif VARIANT == "plain":
             self.done(job, 404, "text/plain", b"no such path")
         elif path == "/bytes":

@@ -28,7 +28,20 @@ void Driver::deliver(const Event& event) {
 void Driver::handle(const Event& event) {
     actions_.clear();
     engine_.handle(event, clock_.now(), actions_);
-    for (const Action& action : actions_) carry_out_(action);
+    for (const Action& action : actions_) {
+        if (const auto* end = std::get_if<EndJob>(&action)) {
+            ends_.push_back(end);
+            continue;
+        }
+        if (!std::holds_alternative<SendJob>(action)) carry_out_ends();
+        carry_out_(action);
+    }
+    carry_out_ends();
+}
+
+void Driver::carry_out_ends() {
+    for (const EndJob* end : ends_) carry_out_(*end);
+    ends_.clear();
 }
 
 /// An alarm that turns out too early only looks at the clock again; so it is set anew only for

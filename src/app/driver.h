@@ -1,7 +1,8 @@
 // The turn of the wheel: hands events to the engine, and what it wants to whoever does it.
 //
 // Whoever carries out an action may have news at once; these wait until the actions of the event
-// before are done, so that each is carried out in the order in which the engine wanted it.
+// before are done, so that each is carried out in the order in which the engine wanted it. Only the
+// jobs that are sent overtake those that end: a lane shall not wait while its last client is answered.
 #pragma once
 
 #include <functional>
@@ -29,6 +30,7 @@ public:
 
 private:
     void handle(const Event& event);
+    void carry_out_ends();
     void set_alarm();
 
     Engine& engine_;
@@ -40,6 +42,7 @@ private:
     std::vector<Event> waiting_;
     std::size_t waiting_done_ = 0;
     Actions actions_;
+    std::vector<const EndJob*> ends_;  // of actions_, not carried out yet
 };
 
 }  // namespace turnpike

@@ -1,6 +1,7 @@
 #include "gate/arrival.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -59,6 +60,12 @@ bool is_json(const http::RequestHead& head) {
     return http::is_named(name.substr(0, name.find_last_not_of(" \t") + 1), "application/json");
 }
 
+bool is_forwarded(const http::RequestHead& head) {
+    constexpr std::array marks{"forwarded", "x-forwarded-for", "x-real-ip", "via"};
+    return std::ranges::any_of(
+        marks, [&](const char* name) { return http::find(head.fields, name) != nullptr; });
+}
+
 }  // namespace
 
 Objection objection_to(http::Fault fault) {
@@ -91,6 +98,7 @@ std::expected<Arrival, Objection> Reception::receive(const http::RequestHead& he
             if (auto read = read_own_field(field, arrival); !read)
                 return std::unexpected(read.error());
     arrival.is_aside = !arrival.reads_model && is_aside(arrival, head);
+    arrival.is_forwarded = is_forwarded(head);
     return arrival;
 }
 

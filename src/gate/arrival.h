@@ -24,7 +24,8 @@ struct Arrival {
     Duration timeout = Duration::max();
     LaneId lane_wanted;
     bool is_aside = false;
-    bool reads_model = false;  // the body's "model" picks the pool
+    bool is_forwarded = false;  // by a proxy: who sent it is not who connected
+    bool reads_model = false;   // the body's "model" picks the pool
 };
 
 struct Objection {

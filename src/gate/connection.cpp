@@ -298,6 +298,7 @@ void Connection::admitted(JobId job) {
     exchange_ = gate_.around_.exchanges.open(job);
     exchange_->answer.set_reader(this);
     exchange_->name.assign(record_.id.view());
+    exchange_->is_aside = arrival_.is_aside;
     exchange_->method.assign(http::name_of(head.method));
     exchange_->target.assign(arrival_.target);
     append_forwarded_fields(

@@ -118,7 +118,8 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
 
 /// Of a job that ended without a whole answer.
 Objection Connection::objection_to_end() const {
-    const bool is_near = peer_.door == Door::unix_socket || is_loopback_host(peer_.address);
+    const bool is_near = !arrival_.is_forwarded &&
+                         (peer_.door == Door::unix_socket || is_loopback_host(peer_.address));
     return gate_.objection_to(arrival_.pool, record_.reason,
                               {.words = exchange_->trouble, .is_reader_near = is_near});
 }

@@ -32,4 +32,8 @@ private:
     int fd_ = -1;
 };
 
+/// Where closing may take long: a large memfd gives all its pages back, a socket of somebody else's
+/// lingers. On a thread of its own.
+void close_elsewhere(UniqueFd file);
+
 }  // namespace turnpike

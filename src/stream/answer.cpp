@@ -73,10 +73,10 @@ void Answer::append_to_front(std::string_view bytes) {
 
 void Answer::adopt(UniqueFd file, std::uint64_t size) {
     CHECK(waiting() == 0 && ring_ == nullptr);
-    if (is_abandoned_ || size == 0) return;
+    if (is_abandoned_ || size == 0) return SpoolFile().adopt(std::move(file));
     ring_ = std::make_shared<Ring>();
     ring_->owner = this;
-    ring_->file = SpoolFile(std::move(file));
+    ring_->file.adopt(std::move(file));
     ring_->capacity = ring_->written = size;
     ring_->is_adopted = true;
 }

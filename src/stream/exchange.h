@@ -30,7 +30,8 @@ struct Exchange {
     JobId job;
 
     // written by the gate
-    std::string name;  // as clients know the job
+    std::string name;       // as clients know the job
+    bool is_aside = false;  // it takes no slot
     std::string method;
     std::string target;
     std::string fields;  // "Name: value\r\n" …, with the framing of the body

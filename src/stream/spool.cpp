@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +24,15 @@ int make_unnamed(const std::string& folder) {
     return named;
 }
 
+constexpr off_t large = 8 * 1024 * 1024;  // takes a millisecond to close
+
 }  // namespace
+
+SpoolFile::~SpoolFile() {
+    struct stat facts{};
+    if (file_ && ::fstat(file_.get(), &facts) == 0 && facts.st_size > large)
+        close_elsewhere(std::move(file_));
+}
 
 int SpoolFile::write(const std::string& folder, const char* bytes, std::size_t size,
                      std::uint64_t offset) {

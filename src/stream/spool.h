@@ -27,7 +27,11 @@ struct Store {
 class SpoolFile {
 public:
     SpoolFile() = default;
-    explicit SpoolFile(UniqueFd file) : file_(std::move(file)) {}
+    void adopt(UniqueFd file) { file_ = std::move(file); }
+    /// May be anywhere: a large one is closed elsewhere.
+    ~SpoolFile();
+    SpoolFile(const SpoolFile&) = delete;
+    SpoolFile& operator=(const SpoolFile&) = delete;
 
     /// All of it or an errno; makes the file in `folder` (empty: in memory) first, if need be.
     [[nodiscard]] int write(const std::string& folder, const char* bytes, std::size_t size,

@@ -63,6 +63,7 @@ void FrameLink::close() {
     error_code ignored;
     socket_.close(ignored);
     kept_.clear();
+    for (UniqueFd& descriptor : descriptors_) close_elsewhere(std::move(descriptor));
     descriptors_.clear();
 }
 
@@ -72,7 +73,7 @@ void FrameLink::send(std::string_view bytes, std::string_view more, int descript
     if (!socket_.is_open()) return;
     if (!kept_.empty()) return keep(bytes, more, 0, descriptor);
     const ssize_t sent = send_some(socket_.native_handle(), bytes, more, descriptor);
-    if (sent < 0 && errno != EAGAIN) return;  // it is gone: the reading side tells
+    if (sent < 0 && errno != EAGAIN) return break_off(wire::Breach::none);
     if (sent == static_cast<ssize_t>(bytes.size() + more.size())) return;
     keep(bytes, more, sent < 0 ? 0 : static_cast<std::size_t>(sent), sent > 0 ? -1 : descriptor);
     wait_to_send();
@@ -84,7 +85,9 @@ void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t 
     piece.bytes.reserve(bytes.size() + more.size());
     piece.bytes.append(bytes).append(more);
     piece.sent = sent;
-    if (descriptor >= 0) piece.descriptor = UniqueFd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (descriptor < 0) return;
+    piece.descriptor = UniqueFd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!piece.descriptor) break_off(wire::Breach::none);  // we have too many: the worker goes
 }
 
 void FrameLink::wait_to_send() {
@@ -100,7 +103,7 @@ void FrameLink::send_kept() {
         const ssize_t sent =
             send_some(socket_.native_handle(), std::string_view(piece.bytes).substr(piece.sent), {},
                       piece.descriptor.get());
-        if (sent < 0 && errno != EAGAIN) return kept_.clear();
+        if (sent < 0 && errno != EAGAIN) return break_off(wire::Breach::none);
         if (sent < 0) return wait_to_send();
         piece.descriptor.reset();
         piece.sent += static_cast<std::size_t>(sent);
@@ -116,27 +119,23 @@ void FrameLink::listen() {
     });
 }
 
+/// Once per turn of the loop: others want theirs, too.
 void FrameLink::receive() {
-    for (int i = 0; i < reads_per_turn; ++i) {
-        iovec part{bytes_.data(), bytes_.size()};
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * descriptors_max)> control;
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        const ssize_t got =
-            ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && errno == EAGAIN) break;
-        if (got <= 0) return break_off(wire::Breach::none);
-        take_rights(message, descriptors_);
-        if ((message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > descriptors_max)
-            return break_off(wire::Breach::descriptor_unannounced);
-        if (!take_in(static_cast<std::size_t>(got))) return;
-        if (static_cast<std::size_t>(got) < bytes_.size()) break;
-    }
-    listen();
+    iovec part{bytes_.data(), bytes_.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * descriptors_max)> control;
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t got =
+        ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return listen();
+    if (got <= 0) return break_off(wire::Breach::none);
+    take_rights(message, descriptors_);
+    if ((message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > descriptors_max)
+        return break_off(wire::Breach::descriptor_unannounced);
+    if (take_in(static_cast<std::size_t>(got))) listen();
 }
 
 /// False: the link is closed.

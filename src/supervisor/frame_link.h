@@ -51,8 +51,7 @@ private:
         UniqueFd descriptor;
         std::size_t sent = 0;
     };
-    static constexpr std::size_t read_size = 64 * std::size_t{1024};
-    static constexpr int reads_per_turn = 8;  // others want their turn, too
+    static constexpr std::size_t read_size = 32 * std::size_t{1024};  // in a turn of the loop
     static constexpr std::size_t descriptors_max = 16;
 
     void keep(std::string_view bytes, std::string_view more, std::size_t sent, int descriptor);

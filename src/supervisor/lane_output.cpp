@@ -148,8 +148,12 @@ void LaneOutput::remark(std::string_view text, LogStream stream) {
 
 // ── the file ─────────────────────────────────────────────────────────────────────────────────────
 
+/// Pipes pause when much waits for the disk; what comes by other ways is left out.
 void LaneOutput::queue(std::string_view line) {
-    if (!is_hanging_) waiting_.append(line);
+    if (waiting_.size() > 2 * waiting_max)
+        has_gap_ = true;
+    else if (!is_hanging_)
+        waiting_.append(line);
 }
 
 void LaneOutput::write() {

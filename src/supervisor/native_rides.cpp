@@ -22,11 +22,11 @@ constexpr Duration moved_every = 250ms;  // how often progress renews job_timeou
 constexpr std::size_t copied_max =
     16 * std::size_t{1024};  // a larger body is sent from where it lies
 
-std::string words_of(const wire::Failed& frame) {
-    if (frame.why == wire::FailWhy::bad_input || frame.type.empty())
-        return std::string(frame.message);
-    if (frame.message.empty()) return std::string(frame.type);
-    return fmt::format("{}: {}", frame.type, frame.message);
+bool is_small(const Body& body) { return body.is_in_memory() && body.size() <= wire::inline_max; }
+
+/// Nobody waits for a cancelled job's answer; but what its worker says of itself counts.
+bool is_of_the_worker(Verdict verdict) {
+    return verdict == Verdict::unhealthy || verdict == Verdict::out_of_memory;
 }
 
 Verdict verdict_of(wire::FailWhy why) {
@@ -42,6 +42,13 @@ Verdict verdict_of(wire::FailWhy why) {
 }
 
 }  // namespace
+
+std::string words_of(const wire::Failed& frame) {
+    if (frame.why == wire::FailWhy::bad_input || frame.type.empty())
+        return std::string(frame.message);
+    if (frame.message.empty()) return std::string(frame.type);
+    return fmt::format("{}: {}", frame.type, frame.message);
+}
 
 wire::Breach breach_of(const UniqueFd& descriptor, std::uint64_t size) {
     constexpr int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
@@ -64,11 +71,16 @@ void NativeRides::send(const SendJob& action, ExchangePtr exchange) {
     ride.exchange->progress = {};
     ride.exchange->answer.start(&ride);
     ride.moved_at = host_.around.clock.now();
+    if (action.batch_size == 1 && is_small(ride.exchange->body)) {
+        ride.state = NativeRide::State::ready;
+        NativeRide* const alone[] = {&ride};
+        return send_prepared(alone);
+    }
     if (action.batch_index == 0) gathering_ = std::make_shared<Batch>();
     gathering_->push_back(&ride);
     if (action.batch_index + 1 < action.batch_size) return;
     const auto batch = std::exchange(gathering_, nullptr);
-    for (std::size_t i = batch->size(); i > 0; --i) prepare(*(*batch)[i - 1], batch);
+    for (std::size_t i = 0; i < batch->size(); ++i) prepare(*(*batch)[i], batch);
 }
 
 NativeRide& NativeRides::free_ride() {
@@ -82,7 +94,7 @@ NativeRide& NativeRides::free_ride() {
     }
     NativeRide& ride = *free_.back();
     free_.pop_back();
-    ride.id = std::uint64_t{++sequence_} << 32 | (ride.id & UINT32_MAX);
+    ride.id = ++sequence_ << place_bits | (ride.id & place_mask);
     ride.state = NativeRide::State::preparing;
     ride.body = -1;
     ride.is_cancelled = false;
@@ -93,7 +105,7 @@ NativeRide& NativeRides::free_ride() {
 /// A small body goes with its frame, a large one in a descriptor.
 void NativeRides::prepare(NativeRide& ride, const std::shared_ptr<Batch>& batch) {
     Body& body = ride.exchange->body;
-    if (body.is_in_memory() && body.size() <= wire::inline_max) return prepared(ride, batch);
+    if (is_small(body)) return prepared(ride, batch);
     body.seal(host_.around.store,
               [this, &ride, id = ride.id, batch, stays = host_.stays()](int file, int error) {
                   if (!is_under_way(ride, id)) return;
@@ -113,7 +125,7 @@ void NativeRides::prepared(NativeRide& ride, const std::shared_ptr<Batch>& batch
 }
 
 /// Once all are.
-void NativeRides::send_prepared(const Batch& batch) {
+void NativeRides::send_prepared(std::span<NativeRide* const> batch) {
     const auto is_ready = [](const NativeRide* ride) {
         return ride->state == NativeRide::State::ready;
     };
@@ -131,6 +143,7 @@ void NativeRides::append(const NativeRide& ride, std::uint16_t index, std::uint1
     const Exchange& exchange = *ride.exchange;
     wire::Job job{.id = ride.id,
                   .attempt = ride.number,
+                  .purpose = exchange.is_aside ? wire::Purpose::aside : wire::Purpose::job,
                   .batch_index = index,
                   .batch_size = size,
                   .name = exchange.name,
@@ -181,7 +194,7 @@ void NativeRides::cancel(AttemptId attempt) {
 // ── in ───────────────────────────────────────────────────────────────────────────────────────────
 
 NativeRide& NativeRides::at(std::uint64_t id) {
-    NativeRide& ride = *rides_.at(id & UINT32_MAX);
+    NativeRide& ride = *rides_.at(id & place_mask);
     CHECK(is_under_way(ride, id));  // the conversation knows who is aboard
     return ride;
 }
@@ -250,12 +263,16 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
     if (frame.body.is_in_descriptor) {
         file = host_.link.take_descriptor();
         const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
-        if (breach != wire::Breach::none) return breach;
+        if (breach != wire::Breach::none) {
+            close_elsewhere(std::move(file));
+            return breach;
+        }
     }
     Answer& answer = ride.exchange->answer;
     if (frame.status == 0) {
+        const Verdict verdict = verdict_of(answer.head().status);
         answer.complete();
-        if (is_under_way(ride, frame.id)) end(ride, Verdict::answered);
+        if (is_under_way(ride, frame.id)) end(ride, verdict);
         return wire::Breach::none;
     }
     AnswerHead& head = begin_answer(ride, frame.status, frame.fields);
@@ -290,7 +307,8 @@ void NativeRides::hear(const wire::Failed& frame) {
 
 void NativeRides::end(NativeRide& ride, Verdict verdict) {
     const AttemptId attempt = ride.attempt;
-    const Verdict told = ride.is_cancelled ? Verdict::cancelled : verdict;
+    const Verdict told =
+        ride.is_cancelled && !is_of_the_worker(verdict) ? Verdict::cancelled : verdict;
     give_back(ride);
     host_.around.deliver(AttemptEnded{host_.worker, attempt, told});
 }
@@ -304,9 +322,10 @@ void NativeRides::give_back(NativeRide& ride) {
 
 // ── the rest ─────────────────────────────────────────────────────────────────────────────────────
 
-void NativeRides::add_stacks(AttemptId attempt, std::string_view text) {
+void NativeRides::add_stacks(std::span<const AttemptId> attempts, std::string_view text) {
     for (const auto& ride : rides_)
-        if (ride->state != NativeRide::State::free && ride->attempt == attempt)
+        if (ride->state != NativeRide::State::free &&
+            std::ranges::find(attempts, ride->attempt) != attempts.end())
             ride->exchange->stacks = text;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,11 @@ struct NativeRide final : AnswerWriter {
 
 class NativeRides {
 public:
+    // A job's number has its place in its low bits: enough for the largest lane; and those above it are
+    // enough for a million jobs a second, for a week.
+    static constexpr std::uint64_t place_bits = 24;
+    static constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;  // no job's
+
     struct Host {
         WorkerSurroundings& around;
         WorkerId worker;
@@ -62,8 +68,8 @@ public:
     [[nodiscard]] wire::Breach hear(const wire::Done& frame);
     void hear(const wire::Failed& frame);
 
-    /// For the record of the job that this attempt is of.
-    void add_stacks(AttemptId attempt, std::string_view text);
+    /// For the records of the jobs that these attempts are of.
+    void add_stacks(std::span<const AttemptId> attempts, std::string_view text);
     [[nodiscard]] std::vector<ExchangePtr> aboard() const;
     void close(const Farewell& farewell);
 
@@ -74,7 +80,7 @@ private:
     void give_back(NativeRide& ride);
     void prepare(NativeRide& ride, const std::shared_ptr<Batch>& batch);
     void prepared(NativeRide& ride, const std::shared_ptr<Batch>& batch);
-    void send_prepared(const Batch& batch);
+    void send_prepared(std::span<NativeRide* const> batch);
     void append(const NativeRide& ride, std::uint16_t index, std::uint16_t size);
     void flush();
     void tell(const wire::GateFrame& frame);
@@ -93,8 +99,11 @@ private:
     std::vector<NativeRide*> free_;
     std::shared_ptr<Batch> gathering_;  // until its last member is there
     std::string out_;
-    std::uint32_t sequence_ = 0;
+    std::uint64_t sequence_ = 0;
 };
+
+/// What a model says of its failure, in one line: "ValueError: the text".
+[[nodiscard]] std::string words_of(const wire::Failed& frame);
 
 /// Whether this is the sealed memfd of a body of this size.
 [[nodiscard]] wire::Breach breach_of(const UniqueFd& descriptor, std::uint64_t size);

@@ -19,8 +19,6 @@ constexpr Duration hello_expected = 10s;  // then people are told that there is 
 constexpr Duration exit_delay = 250ms;    // how long news of an exit may take after the link ended
 constexpr Duration stacks_patience = 2s;  // then somebody else looks
 constexpr std::size_t proof_answer_max = wire::inline_max;
-constexpr std::uint64_t proof_place =
-    UINT32_MAX;  // the low half of a proof's number: no job has it
 
 std::uint16_t narrow(std::size_t value) {
     return static_cast<std::uint16_t>(std::min<std::size_t>(value, UINT16_MAX));
@@ -41,6 +39,7 @@ NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
       generation_(start.generation),
       lane_of_(lane),
       process_(surroundings, premises, start, lane, *this),
+      hello_timer_(surroundings.loop),
       link_(std::make_shared<FrameLink>(surroundings.loop, static_cast<FrameLinkUser&>(*this))),
       rides_({.around = surroundings,
               .worker = worker_,
@@ -62,15 +61,17 @@ void NativeWorker::start() {
         variables.emplace_back("PYTHONPATH",
                                before.empty() ? premises_.sdk : premises_.sdk + ':' + before);
     }
-    UniqueFd socket = process_.start(native_command(lane_of_.pool.worker, premises_.sdk),
-                                     Guarded::Link::socket, variables);
-    if (socket) link_->open(std::move(socket));
+    socket_ = process_.start(native_command(lane_of_.pool.worker, premises_.sdk),
+                             Guarded::Link::socket, variables);
 }
 
+/// Nothing is heard of a worker before it is known to run.
 void NativeWorker::process_started() {
-    process_.after(hello_expected, [this] {
-        if (state_ == State::starting)
-            process_.note(
+    if (state_ == State::starting) link_->open(std::move(socket_));
+    hello_timer_.expires_after(hello_expected);
+    hello_timer_.async_wait([self = self()](boost::system::error_code error) {
+        if (!error && self->state_ == State::starting)
+            self->process_.note(
                 "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
                 "An HTTP server is started with --worker");
     });
@@ -84,6 +85,7 @@ void NativeWorker::printed() {
 
 void NativeWorker::hear(const wire::Hello& frame) {
     state_ = State::loading;
+    hello_timer_.cancel();
     facts().sdk = frame.sdk;
     process_.note("");
     const WorkerConfig& worker = lane_of_.pool.worker;
@@ -174,8 +176,9 @@ void NativeWorker::hear(const wire::Log& frame) {
 
 bool NativeWorker::ask_stacks(AttemptId attempt) {
     if (state_ != State::up && state_ != State::loading) return false;
-    if (stacks_.number != 0 && attempt.is_none()) return true;  // they come soon
-    stacks_ = {.number = ++stacks_asked_, .attempt = attempt};
+    stacks_.attempts.push_back(attempt);
+    if (stacks_.number != 0) return true;  // they come soon
+    stacks_.number = ++stacks_asked_;
     conversation_.asked_stacks(stacks_.number);
     tell(wire::AskStacks{stacks_.number});
     process_.after(stacks_patience, [this, number = stacks_.number] {
@@ -188,7 +191,7 @@ bool NativeWorker::ask_stacks(AttemptId attempt) {
 
 void NativeWorker::hear(const wire::Stacks& frame) {
     if (stacks_.number != frame.id) return;  // somebody else looked meanwhile
-    rides_.add_stacks(stacks_.attempt, frame.text);
+    rides_.add_stacks(stacks_.attempts, frame.text);
     stacks_ = {};
     process_.output().remark(frame.text, LogStream::stacks);
 }
@@ -203,7 +206,7 @@ void NativeWorker::prove(std::uint32_t number) {
     const ProofConfig& rule = pool.proof;
     const std::string& type = is_configured ? rule.content_type : example_->content_type;
     const std::string& body = is_configured ? rule.body : example_->body;
-    proof_ = {.id = std::uint64_t{++proofs_} << 32 | proof_place,
+    proof_ = {.id = std::uint64_t{++proofs_} << NativeRides::place_bits | NativeRides::place_mask,
               .number = number,
               .began = around_.clock.now()};
     std::string fields;
@@ -232,7 +235,9 @@ void NativeWorker::hear_of_proof(const wire::Chunk& frame) {
 
 void NativeWorker::hear_of_proof(const wire::Done& frame) {
     if (frame.body.is_in_descriptor) {
-        const wire::Breach breach = breach_of(link_->take_descriptor(), frame.body.in_descriptor);
+        UniqueFd file = link_->take_descriptor();
+        const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
+        close_elsewhere(std::move(file));
         if (breach != wire::Breach::none) return link_->break_off(breach);
         proof_.answer.resize(proof_answer_max + 1);  // whatever it is, it is too much
     }
@@ -242,7 +247,7 @@ void NativeWorker::hear_of_proof(const wire::Done& frame) {
 }
 
 void NativeWorker::hear_of_proof(const wire::Failed& frame) {
-    process_.note(fmt::format("{} failed: {}: {}", name_of_proof(), frame.type, frame.message));
+    process_.note(fmt::format("{} failed: {}", name_of_proof(), words_of(frame)));
     end_proof(ProofVerdict::failed);
 }
 
@@ -305,6 +310,7 @@ void NativeWorker::stop(Reason why) {
 
 void NativeWorker::process_ended(const Farewell& farewell) {
     state_ = State::over;
+    hello_timer_.cancel();
     link_->close();
     rides_.close(farewell);
 }

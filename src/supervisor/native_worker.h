@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/steady_timer.hpp>
+
 #include "supervisor/frame_link.h"
 #include "supervisor/lane_worker.h"
 #include "supervisor/native_rides.h"
@@ -61,6 +63,12 @@ private:
         std::string answer;
     };
 
+    /// The one answer that is awaited, and for whom.
+    struct StacksAsked {
+        std::uint64_t number = 0;  // 0: none is
+        std::vector<AttemptId> attempts;
+    };
+
     void process_started() override;
     [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return rides_.aboard(); }
     void process_ended(const Farewell& farewell) override;
@@ -101,6 +109,8 @@ private:
     const StartedLane lane_of_;
     State state_ = State::starting;
     WorkerProcess process_;
+    boost::asio::steady_timer hello_timer_;
+    UniqueFd socket_;  // until it runs
     std::shared_ptr<FrameLink> link_;
     wire::Conversation conversation_;
     NativeRides rides_;
@@ -108,10 +118,6 @@ private:
     std::optional<Example> example_;
     Proof proof_;
     std::uint32_t proofs_ = 0;  // so far
-    struct StacksAsked {
-        std::uint64_t number = 0;  // 0: none are awaited
-        AttemptId attempt;
-    };
     StacksAsked stacks_;
     std::uint64_t stacks_asked_ = 0;  // so far
     std::string out_;

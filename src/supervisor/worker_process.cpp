@@ -105,7 +105,7 @@ void WorkerProcess::started(const ProcessId& process) {
     LaneFacts& lane = facts();
     lane.pid = process.pid;
     lane.start.spawn = started_at_ - asked_at_;
-    note("");  // of the one before
+    if (ordered_ == Reason::none) note("");  // of the one before
     output().remark(fmt::format("started, pid {}: {}", process.pid, command_));
     known_ = {process};
     if (const auto guard = read_process(guarded_->guard())) known_.push_back(guard->id);
@@ -167,9 +167,14 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     lane.loading.reset();
     output().read_now();  // what it said last
     if (!was_wanted(ordered_)) note(trouble_of(ending()));
-    user_.process_ended(
-        {.trouble = "its worker died: " + end.how, .last_words = last_words(ending())});
+    user_.process_ended({.trouble = farewell(), .last_words = last_words(ending())});
     around_.deliver(WorkerExited{worker_});
+}
+
+/// How it ended is no news to the jobs aboard where we ended it for what it did.
+std::string WorkerProcess::farewell() const {
+    const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
+    return "its worker " + (is_known ? "was ended: " + trouble_before_ : "died: " + end_.how);
 }
 
 WorkerEnding WorkerProcess::ending() const {

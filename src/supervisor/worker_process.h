@@ -124,6 +124,7 @@ private:
     void exited(const WorkerEnd& end);
     void gone(const std::vector<pid_t>& pids);
     void over(Memory memory, const std::vector<pid_t>& pids);
+    [[nodiscard]] std::string farewell() const;
     [[nodiscard]] WorkerEnding ending() const;
     void keep_inputs();
     [[nodiscard]] CrashReport crash_report() const;

@@ -101,6 +101,7 @@ class Page(StartedCase):
         self.stop(self.serving)
         self.browser.draw("#paper", DRAWN[1])
         self.wait_text("#trouble", re.compile("The gate does not answer.*"))
+        self.wait_text("#sure", "Not read yet.")
 
 
 unittest.main()

@@ -90,12 +90,19 @@ class SharedGate(NativeCase):
         cls.host = cls("open")
         NativeCase.setUp(cls.host)
         cls.addClassCleanup(cls._close)
-        cls.gate = cls.host.open()
+        try:
+            cls.gate = cls.host.open()
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{cls._outputs()}") from None
+
+    @classmethod
+    def _outputs(cls):
+        return "\n".join(process.output() for process in cls.host.processes)
 
     @classmethod
     def _close(cls):
-        outputs = [process.output() for process in cls.host.processes]
-        assert cls.host.doCleanups(), "the gate did not end well:\n" + "\n".join(outputs)
+        outputs = cls._outputs()
+        assert cls.host.doCleanups(), f"the gate did not end well:\n{outputs}"
 
     def open(self):
         raise NotImplementedError

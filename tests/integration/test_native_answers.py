@@ -1,10 +1,12 @@
 """What a native model gives, and what its client gets."""
 import hashlib
 import json
+import re
+import socket
 import unittest
 
-from client import Truncated
-from native import NativeCase, SharedGate, body_of, wait_until
+from client import Client, Truncated
+from native import PYTHON, NativeCase, SharedGate, body_of, wait_until
 
 MODEL = '''
 import hashlib
@@ -197,8 +199,12 @@ class Requests(Shared):
         client.request("HEAD", "/seen")
         head = client.answer("HEAD")
         self.assertEqual((head.status, head.header("content-type")), (200, "application/json"))
-        client.request("POST", "/predict", body_of({"do": "echo", "value": 2}))
-        self.assertEqual(client.answer().json(), {"value": 2}, "nothing of a body came between")
+        client.request("HEAD", "/nowhere")
+        head = client.answer("HEAD")
+        client.request("GET", "/nowhere")
+        answer = client.answer()
+        self.assertEqual((head.status, head.header("content-length")), (404, str(len(answer.body))))
+        self.assertEqual(answer.json(), {"nothing": "/nowhere"}, "nothing of a body came between")
 
     def test_the_root_is_predict_as_well(self):
         for target in ("/", "/predict", "/predict?verbose=1"):
@@ -439,6 +445,58 @@ class Async(SharedGate):
         self.assert_problem(self.ask_model(do="raise", status=500), 500, "model-failed")
         answer = self.ask_model(do="echo")
         self.assertEqual(answer.json()["id"], answer.header("turnpike-job"))
+
+
+def own_address():
+    """One of this machine that is not loopback; None: it has none. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("198.51.100.1", 9))
+        except OSError:
+            return None
+        return None if probe.getsockname()[0].startswith("127.") else probe.getsockname()[0]
+
+
+class ErrorsShown(NativeCase):
+    """To clients who come from elsewhere: by an address of this machine that is not loopback."""
+
+    def setUp(self):
+        super().setUp()
+        self.address = own_address()
+        if self.address is None:
+            self.skipTest("this machine has no address but loopback")
+        done = self.command("key", "new", "somebody")
+        self.assertEqual(done.returncode, 0, done)
+        self.key = done.stdout.split()[-1]
+        self.addCleanup(self.command, "key", "revoke", "somebody")
+
+    def ask_from_afar(self, task, **pool):
+        config = self.config(None, {"model": str(self.model(MODEL)), "python": PYTHON,
+                                    "health.every": None, "health.timeout": None, **pool})
+        process = self.spawn_up([str(self.write_config(config)), "--host", self.address])
+        found = wait_until(lambda: re.search(r"serving on http://[\d.]+:(\d+)", process.output()),
+                           "it serves")
+        client = Client.__new__(Client)
+        client.socket = socket.create_connection((self.address, int(found[1])), timeout=30)
+        client.unread = bytearray()
+        self.addCleanup(client.close)
+        client.request("POST", "/predict", body_of(task), [("Turnpike-Key", self.key)])
+        return client.answer()
+
+    def test_what_an_exception_says_is_not_for_everybody(self):
+        answer = self.ask_from_afar({"do": "raise", "words": "the path of my weights"})
+        self.assert_problem(answer, 500, "model-failed")
+        self.assertNotIn("the path of my weights", answer.body.decode())
+        self.assertNotIn("ValueError", answer.body.decode())
+
+    def test_unless_the_user_wants_it(self):
+        answer = self.ask_from_afar({"do": "raise", "words": "layer 3"}, errors="full")
+        self.assertEqual(answer.json()["detail"], "ValueError: layer 3")
+
+    def test_what_bad_input_says_is(self):
+        answer = self.ask_from_afar({"do": "bad", "words": "64 numbers, please"})
+        self.assert_problem(answer, 400, "bad-input")
+        self.assertEqual(answer.json()["detail"], "64 numbers, please")
 
 
 if __name__ == "__main__":

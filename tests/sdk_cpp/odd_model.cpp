@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 using turnpike::Answer;
 using turnpike::Request;
@@ -23,6 +25,8 @@ public:
             return Response{.headers = {{.name = "Content-Length", .value = "7"}}};
         if (path == "/injected")
             return Response{.headers = {{.name = "X-One", .value = "1\r\nX-Two: 2"}}};
+        if (path == "/injected type") return Response{.content_type = "a/b\r\nSet-Cookie: x=1"};
+        if (path == "/injected stream") return injected_stream(request);
         if (path == "/unmapped") throw Unmapped{};
         if (path == "/not utf8") throw std::runtime_error("caf\xe9");
         if (path == "/illegal")
@@ -32,6 +36,10 @@ public:
         if (path == "/twice") return twice(request);
         if (path == "/header") return std::string(request.header("x-NAME").value_or("none"));
         if (path == "/fork") return forked();
+        if (path == "/leaves") throw turnpike::Cancelled();
+        if (path == "/keep") return keep(request);
+        if (path == "/late") return late();
+        if (path == "/hammer") return hammer(request);
         return turnpike::Model::request(request);
     }
 
@@ -46,16 +54,78 @@ public:
 
     int batch() const override { return 4; }
 
+    std::optional<turnpike::Example> example() const override {
+        if (is("huge example")) return turnpike::Example{.body = std::string(1024 * 1024 + 1, ' ')};
+        if (is("odd type"))
+            return turnpike::Example{.body = "{}", .content_type = "a/b\r\nX-Two: 2"};
+        if (is("endless type"))
+            return turnpike::Example{.body = "{}", .content_type = std::string(256, 'a')};
+        return std::nullopt;
+    }
+    std::string facts() const override {
+        if (is("huge facts")) return "{" + std::string(16 * 1024, ' ') + "}";
+        if (is("odd facts")) return "{\"a\": \"caf\xe9\"}";
+        if (is("throws")) throw std::runtime_error("no facts today");
+        return {};
+    }
+
 private:
+    /// What the test has asked for, before ready.
+    static bool is(std::string_view oddity) {
+        const char* const asked = std::getenv("ODDITY");
+        return asked != nullptr && asked == oddity;
+    }
     static Answer events(const Request& request) {
         const turnpike::Stream out = request.stream({.content_type = "text/event-stream"});
         out.event("{}");
         out.event("two\nlines", "poem");
         return "not seen";
     }
+    static Answer injected_stream(const Request& request) {
+        const turnpike::Stream out =
+            request.stream({.status = 200, .content_type = "a/b\r\nSet-Cookie: x=1"});
+        return out.write("more") ? "" : "";
+    }
     static Answer twice(const Request& request) {
         if (!request.stream().write("once")) return {};
         return request.stream().write("more") ? "" : "";
+    }
+    /// What a thread of the model may do with a job that has ended.
+    Answer keep(const Request& request) {
+        if (request.query() == "streams")
+            stream_.emplace(request.stream());
+        else
+            kept_.emplace(request);
+        return "kept";
+    }
+    Answer late() {
+        std::string told;
+        std::thread([&] {
+            kept_->job().progress(0.5, "late");
+            told = stream_->write("late") ? "written" : "refused";
+            try {
+                const turnpike::Stream again = kept_->stream();
+            } catch (const std::logic_error& error) {
+                told += std::string(", ") + error.what();
+            }
+            told += ", " + std::string(kept_->path());
+        }).join();
+        return told;
+    }
+    /// From now on a thread reports progress of the latest job without a pause, ended or not.
+    Answer hammer(const Request& request) {
+        const std::lock_guard lock(hammered_);
+        latest_.emplace(request.job());
+        if (!hammer_.joinable())
+            hammer_ = std::jthread([this](const std::stop_token& stopped) {
+                while (!stopped.stop_requested()) {
+                    std::unique_lock taking(hammered_);
+                    const turnpike::Job job = *latest_;
+                    taking.unlock();
+                    job.progress(0.5, "again");
+                }
+            });
+        return "hammered";
     }
     /// The child lives on, as a copy of this process, and has no part in the socket.
     static Answer forked() {
@@ -66,6 +136,12 @@ private:
         }
         return std::to_string(child);
     }
+
+    std::optional<Request> kept_;
+    std::optional<turnpike::Stream> stream_;
+    std::mutex hammered_;
+    std::optional<turnpike::Job> latest_;
+    std::jthread hammer_;
 };
 
 }  // namespace

@@ -43,7 +43,24 @@ class Odd(unittest.TestCase):
     def test_an_answer_that_can_not_be_sent_fails_its_job_and_not_the_worker(self):
         self.failed(b"/status", "exception", "std::invalid_argument", "status is 99")
         self.failed(b"/framing", "exception", "std::invalid_argument", "frames the answer")
-        self.failed(b"/injected", "exception", "std::invalid_argument", "malformed")
+        for path in (b"/injected", b"/injected%20type", b"/injected%20stream"):
+            self.failed(path, "exception", "std::invalid_argument", "malformed")
+
+    def test_other_methods_of_predict_are_told_what_it_takes(self):
+        for path in (b"/predict", b"/?a=1"):
+            job = self.get(path)
+            self.assertEqual((job.status, job.header("allow")), (405, "POST"))
+            self.assertIn("POST /predict", job.json["detail"])
+        self.assertEqual(self.get(b"/nowhere").json["status"], 404)
+
+    def test_a_job_that_is_left_though_nobody_cancelled_it_is_the_models_failure(self):
+        self.failed(b"/leaves", "exception", "turnpike::Cancelled", "nobody cancelled")
+        self.assertIn("turnpike::Cancelled: the model left a job that nobody cancelled", self.gate.said())
+
+    def test_the_log_calls_a_proof_a_proof(self):
+        self.gate.ask(b"bad", purpose=1)
+        self.gate.ask(b"", method=b"GET", target=b"/unmapped", purpose=1)
+        self.assertIn("the proof failed: ", self.gate.said())
 
     def test_an_exception_of_any_type_has_a_name(self):
         self.failed(b"/unmapped", "exception", "Unmapped", "no std::exception")
@@ -83,11 +100,32 @@ class Odd(unittest.TestCase):
         self.gate.wait_for_end("stop was sent")
         self.gate.wait(lambda: self.gate.ended, "the socket's end")
 
+    def test_a_job_that_has_ended_may_be_kept_and_says_nothing(self):
+        self.assertEqual(self.get(b"/keep").body, b"kept")
+        self.assertEqual(self.get(b"/keep?streams").body, b"")
+        self.assertEqual(self.get(b"/late").body, b"refused, the job has ended already, /keep")
+
+    def test_no_progress_slips_behind_the_end_of_its_job(self):
+        for _ in range(1000):  # the gate of the kit finds a progress of a job that is not aboard
+            self.assertEqual(self.get(b"/hammer").body, b"hammered")
+
     def test_the_gates_end_is_the_workers(self):
         self.gate.socket.close()
         self.gate.ended = True
         self.gate.wait_for_end("the socket has ended")
         self.assertRaises(Failure, self.gate.wait, lambda: False, "anything")
+
+
+class BeforeReady(unittest.TestCase):
+    def test_what_ready_can_not_say_fails_the_load_in_words(self):
+        for oddity, words in [("huge example", "1048577 bytes of example, and at most 1048576"), ("odd type", "content type of its example"),
+                              ("endless type", "content type of its example"), ("huge facts", "16386 bytes of facts, and at most 16384"),
+                              ("odd facts", "not UTF-8"), ("throws", "std::runtime_error: no facts today")]:
+            with self.subTest(oddity), Gate([os.environ["ODD_MODEL"]], patience=20, environment={"ODDITY": oddity}) as gate:
+                gate.until_welcome()
+                self.assertEqual(gate.wait_for_end("it can't load"), 1)
+                self.assertIn("the model does not load: ", gate.said())
+                self.assertIn(words, gate.said())
 
 
 class ABrokenGate(unittest.TestCase):

@@ -50,6 +50,25 @@ class Answers(TalkCase):
             with self.subTest(expression):
                 self.assert_fails(self.give(talk, expression), frames.EXCEPTION, words)
 
+    def test_a_response_is_checked_again_where_it_is_sent(self):
+        """Its parts may have been set since, and from what a client said."""
+        changes = [("r.content_type = 'a/b\\r\\nSet-Cookie: x=1'", "header field Content-Type"), ("r.content_type = 7", "header field Content-Type"),
+                   ("r.status = 99", "200 … 599"), ("r.status = 70_000", "200 … 599"), ("r.status = '200'", "200 … 599"),
+                   ("r.headers = {'A': 'b\\r\\nC: d'}", "header field A"), ("r.headers.pairs.append(('A', 'b\\n'))", "header field A"),
+                   ("r.headers.pairs.append(('Transfer-Encoding', 'chunked'))", "Turnpike frames the answer")]
+        for define, body in [("def", "b''"), ("async def", "b''"), ("def", "iter(())"), ("def", "iter('ab')"), ("async def", "iter('ab')")]:
+            talk = self.serve(f"""
+                import turnpike
+                {define} predict(change):
+                    r = turnpike.Response({body})
+                    exec(change)
+                    return r
+            """)
+            for change, words in changes:
+                with self.subTest(change, define=define, body=body):
+                    self.assert_fails(talk.ask(change), frames.EXCEPTION, words)
+            self.assertEqual(talk.ask("r.headers = {'A': 'b'}; r.content_type = 'a/b'; r.status = 299").name, "done")
+
     def test_nan_and_infinity_are_failures_wherever_they_are(self):
         talk = self.serve(KINDS)
         for expression in ["float('nan')", "{'a': [None, {'b': float('inf')}]}", "[1, (2, -float('inf'))]",

@@ -38,6 +38,11 @@ class Failures(TalkCase):
                 self.assertNotIn(str(SDK), talk.stderr())
                 self.assertEqual(talk.ask("pass").body, b"fine")
 
+    def test_the_log_calls_a_proof_a_proof(self):
+        talk = self.model()
+        self.assert_fails(talk.ask("{}['key']", name="proof", purpose=frames.PROOF), frames.EXCEPTION)
+        self.assertTrue(talk.stderr().startswith("proof: Traceback"), talk.stderr())
+
     def test_bad_input_is_the_clients_fault_and_no_news(self):
         talk = self.model()
         end = talk.ask("raise turnpike.BadInput('x must be positive')")

@@ -102,6 +102,8 @@ class Requests(TalkCase):
             def predict(x):
                 if x == "nan":
                     return {"a": [None, float("nan")]}
+                if x == "set":
+                    return {"a": {1, 2}}
                 return {"x": x, "orjson": json_text.orjson is not None}
         """
         absent = "raise ImportError('hidden by the test')"
@@ -121,6 +123,10 @@ class Requests(TalkCase):
                 for value in ([1.5, None, "é"], {"1": 2 ** 71}, None, "null"):
                     self.assertEqual(talk.answer(value), {"x": value, "orjson": there})
                 self.assert_fails(talk.ask("nan"), frames.NON_FINITE, "answer['a'][1] is nan")
+                self.assert_fails(talk.ask("set"), frames.EXCEPTION, "set can't be said in JSON")
+                self.assertIn("NonFinite: ", talk.stderr())
+                self.assertIn("TypeError: ", talk.stderr())
+                self.assertNotIn("During handling", talk.stderr())
 
     def folder_with(self, name, source):
         folder = self.folder()

@@ -107,6 +107,16 @@ def other_paths_are_404_without_request(gate):
     must_be("a job after that", gate.answer({"echo": 1}).json, {"echo": 1})
 
 
+@check(variant="plain")
+def other_methods_of_predict_are_405_without_request(gate):
+    """a model without request() answers other methods of / and /predict with 405 and Allow: POST"""
+    gate.until_ready()
+    for method, target in [(b"GET", b"/predict"), (b"PUT", b"/predict?a=1"), (b"GET", b"/")]:
+        job = gate.answer(b"", method=method, target=target, fields=b"")
+        must_be(f"status of {method.decode()} {target.decode()}", job.status, 405)
+        must_be("Allow", job.header("allow"), "POST")
+
+
 @check()
 def other_paths_are_the_models(gate):
     """a path that the model's request() does not know gives 404"""

@@ -184,7 +184,7 @@ private:
         json::object told{{"method", request.method()},
                           {"path", request.path()},
                           {"query", request.query()},
-                          {"name", request.job().name()},
+                          {"name", request.job().id()},
                           {"attempt", request.job().attempt()}};
         for (const turnpike::Header& header : request.headers()) {
             std::string name = header.name;

@@ -29,6 +29,12 @@ class no_end(OddFrame):
         pass
 
 
+@fault("other_methods_of_predict_are_405_without_request", "status of GET /predict")
+class predict_by_get_is_nowhere(Worker):
+    def done(self, job, status=200, kind="application/json", body=b"", more=b""):
+        super().done(job, 404 if status == 405 else status, kind, body)
+
+
 @fault("a_job_is_answered", "the answer is")
 class answers_the_job_before(Worker):
     last = b"{}"

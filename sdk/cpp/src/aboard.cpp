@@ -36,9 +36,11 @@ bool Aboard::add(Record& record) {
     return records_.emplace(record.id, &record).second;
 }
 
-void Aboard::remove(std::uint64_t id) {
+void Aboard::end(Record& record) {
     const std::lock_guard lock(lock_);
-    records_.erase(id);
+    record.has_ended = true;
+    records_.erase(record.id);
+    changed_.notify_all();  // a thread of the model may wait to write more
 }
 
 void Aboard::runs(const Batch& batch) {
@@ -76,7 +78,8 @@ void Aboard::resume(std::uint64_t id) {
 bool Aboard::wait_while_paused(const Record& record) {
     if (record.is_paused && !record.is_cancelled) {
         std::unique_lock lock(lock_);
-        changed_.wait(lock, [&] { return !record.is_paused || record.is_cancelled; });
+        changed_.wait(lock,
+                      [&] { return !record.is_paused || record.is_cancelled || record.has_ended; });
     }
     return !record.is_cancelled;
 }

@@ -21,8 +21,8 @@ namespace turnpike::inside {
 
 class Session;
 
-/// One job. Its views point into `head`, or into `decoded_path`.
-struct Record {
+/// One job. Its views point into `head`, or into `decoded_path`. The model may keep it beyond its end.
+struct Record : std::enable_shared_from_this<Record> {
     Record(Session& its_session, const wire::Job& job);
 
     Session& session;
@@ -38,6 +38,7 @@ struct Record {
 
     std::atomic<bool> is_cancelled = false;
     std::atomic<bool> is_paused = false;
+    std::atomic<bool> has_ended = false;  // set before its last frame is sent
     bool streams = false;
     std::size_t unlooked = 0;  // bytes of its stream since the last look at what the gate says
     // Once it runs, under the table's lock:
@@ -47,13 +48,14 @@ struct Record {
 };
 
 /// Those that have come together.
-using Batch = std::vector<std::unique_ptr<Record>>;
+using Batch = std::vector<std::shared_ptr<Record>>;
 
 class Aboard {
 public:
     /// False: that number is aboard already.
     [[nodiscard]] bool add(Record& record);
-    void remove(std::uint64_t id);
+    /// Comes right before the last frame about it.
+    void end(Record& record);
     /// Its thread is the calling one.
     void runs(const Batch& batch);
 

@@ -18,6 +18,10 @@ bool is_predict(const Record& record) {
     return record.method == "POST" && (record.path == "/predict" || record.path == "/");
 }
 
+std::string called(const Record& record) {
+    return record.purpose == wire::Purpose::proof ? "the proof" : "job " + std::string(record.name);
+}
+
 void fetch_body(Record& record) {
     if (!record.body_descriptor.is_open()) return;
     record.body = contents_of(record.body_descriptor.number(), record.body_length);
@@ -56,7 +60,7 @@ void Answering::run_alone(Record& record) {
 Answer Answering::answer_to(Record& record) {
     if (record.is_cancelled) throw Cancelled();
     fetch_body(record);
-    const Request request(record);
+    const Request request(record.shared_from_this());
     if (!is_predict(record)) return model_.request(request);
     return is_batched_ ? answers_to({&record}).front() : model_.predict(request);
 }
@@ -64,7 +68,7 @@ Answer Answering::answer_to(Record& record) {
 std::vector<Result> Answering::answers_to(const std::vector<Record*>& members) {
     std::vector<Request> requests;
     requests.reserve(members.size());
-    for (Record* const record : members) requests.emplace_back(*record);
+    for (Record* const record : members) requests.emplace_back(record->shared_from_this());
     std::vector<Result> results = model_.predict_batch(requests);
     if (results.size() == members.size()) return results;
     throw std::logic_error("predict_batch gave " + std::to_string(results.size()) + " answers to " +
@@ -116,7 +120,7 @@ void Answering::run_together(std::vector<Record*>& members) {
 void Answering::finish(Record& record, const Answer& answer) {
     if (answer.failure()) std::rethrow_exception(answer.failure());
     if (record.streams) {
-        aboard_.remove(record.id);
+        aboard_.end(record);
         link_.send(wire::Done{.id = record.id});
         return;
     }
@@ -137,31 +141,36 @@ void Answering::done(Record& record, const Response& response) {
     } else {
         frame.body.bytes = response.body;
     }
-    aboard_.remove(record.id);
+    aboard_.end(record);
     link_.send(frame, descriptor.number());
 }
 
 void Answering::failed(Record& record, const std::exception_ptr& thrown) {
-    const Failure failure = failure_of(thrown);
+    Failure failure = failure_of(thrown);
+    if (failure.why == wire::FailWhy::cancelled && !record.is_cancelled)
+        failure = {.type = failure.type, .message = "the model left a job that nobody cancelled"};
     if (failure.why != wire::FailWhy::bad_input && failure.why != wire::FailWhy::cancelled)
-        std::fprintf(stderr, "job %.*s failed: %s: %s\n", static_cast<int>(record.name.size()),
-                     record.name.data(), failure.type.c_str(), failure.message.c_str());
-    aboard_.remove(record.id);
+        std::fprintf(stderr, "%s failed: %s: %s\n", called(record).c_str(), failure.type.c_str(),
+                     failure.message.c_str());
+    aboard_.end(record);
     link_.send(wire::Failed{
         .id = record.id, .why = failure.why, .type = failure.type, .message = failure.message});
 }
 
 void Answering::progress(const Record& record, std::optional<double> fraction,
                          std::string_view text) {
-    link_.send(wire::Progress{.id = record.id,
-                              .permille = permille_of(fraction),
-                              .text = bounded(text, wire::fields_max - 1)});
+    link_.send_unless(record.has_ended,
+                      wire::Progress{.id = record.id,
+                                     .permille = permille_of(fraction),
+                                     .text = bounded(text, wire::fields_max - 1)});
 }
 
 void Answering::begin(Record& record, const StreamOptions& options) {
     if (record.streams) throw std::logic_error("the answer streams already");
     const std::string fields = fields_of(options.content_type, options.headers);
-    link_.send(wire::Begin{.id = record.id, .status = status_of(options.status), .fields = fields});
+    const wire::Begin frame{.id = record.id, .status = status_of(options.status), .fields = fields};
+    if (!link_.send_unless(record.has_ended, frame))
+        throw std::logic_error("the job has ended already");
     record.streams = true;
 }
 
@@ -174,7 +183,8 @@ bool Answering::write(Record& record, std::string_view piece) {
             record.unlooked = part.size();
         }
         if (!aboard_.wait_while_paused(record)) return false;
-        link_.send(wire::Chunk{.id = record.id, .bytes = part});
+        if (!link_.send_unless(record.has_ended, wire::Chunk{.id = record.id, .bytes = part}))
+            return false;
         piece.remove_prefix(part.size());
     }
     return !record.is_cancelled;

@@ -50,15 +50,27 @@ Link::Link(int socket)
 }
 
 void Link::send(const wire::WorkerFrame& frame, int descriptor) {
+    deliver(frame, descriptor, nullptr);
+}
+
+bool Link::send_unless(const std::atomic<bool>& is_over, const wire::WorkerFrame& frame) {
+    return deliver(frame, -1, &is_over);
+}
+
+bool Link::deliver(const wire::WorkerFrame& frame, int descriptor,
+                   const std::atomic<bool>* is_over) {
     thread_local std::string out;
     out.clear();
     wire::append_frame(out, frame);
-    send_bytes(out, descriptor);
+    std::unique_lock lock(sending_);
+    const bool goes = is_over == nullptr || !*is_over;
+    if (goes) send_bytes(out, descriptor);
+    lock.unlock();
     if (out.capacity() > kept_max) out = {};
+    return goes;
 }
 
 void Link::send_bytes(std::string_view bytes, int descriptor) {
-    const std::lock_guard lock(sending_);
     while (!bytes.empty()) {
         iovec part{.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
         msghdr message{};

@@ -2,6 +2,7 @@
 // receives. The gate's end is an answer of receive(); to a sender it is the end of the process.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <string_view>
@@ -21,6 +22,9 @@ public:
     explicit Link(int socket);
 
     void send(const wire::WorkerFrame& frame, int descriptor = -1);
+    /// Asks `is_over` once nobody else sends: whoever sets it and sends a last frame has the last word.
+    /// False: nothing was sent.
+    bool send_unless(const std::atomic<bool>& is_over, const wire::WorkerFrame& frame);
 
     enum class Woken { bytes, nothing, closed };
     /// Waits for bytes. They live until the next call.
@@ -40,7 +44,8 @@ public:
 
 private:
     Woken receive(int flags);
-    void send_bytes(std::string_view bytes, int descriptor);
+    bool deliver(const wire::WorkerFrame& frame, int descriptor, const std::atomic<bool>* is_over);
+    void send_bytes(std::string_view bytes, int descriptor);  // under sending_
 
     int socket_;
     Descriptor interrupt_;

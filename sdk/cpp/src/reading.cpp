@@ -76,7 +76,7 @@ void Session::take(const wire::Welcome& welcome) {
 
 void Session::take(const wire::Job& job) {
     if (job.batch_index != coming_.size()) refuse("The members of a batch are not in their order.");
-    auto record = std::make_unique<Record>(*this, job);
+    auto record = std::make_shared<Record>(*this, job);
     if (job.body.is_in_descriptor) record->body_descriptor = body_of(job);
     if (!aboard_.add(*record)) refuse("A job's number is used twice.");
     coming_.push_back(std::move(record));

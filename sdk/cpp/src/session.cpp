@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <stdexcept>
 
 #include "failure.h"
 #include "stacks.h"
 #include "text.h"
+#include "wire/header_lines.h"
 
 namespace turnpike::inside {
 
@@ -14,6 +16,12 @@ namespace {
 
 constexpr std::string_view sdk_name = "turnpike-cpp 0.1.0";
 constexpr auto watch_after = std::chrono::milliseconds(5);
+
+void refuse_longer(const char* what, std::size_t size, std::size_t most) {
+    if (size > most)
+        throw std::invalid_argument("it has " + std::to_string(size) + " bytes of " + what +
+                                    ", and at most " + std::to_string(most) + " are taken");
+}
 
 }  // namespace
 
@@ -39,13 +47,14 @@ bool Session::load(const std::function<Model*()>& make) {
     try {
         model_ = make();
         model_->load(lane_);
+        answering_.emplace(link_, aboard_, *model_);
+        ask_model();
     } catch (...) {
         const Failure failure = failure_of(std::current_exception());
         std::fprintf(stderr, "the model does not load: %s: %s\n", failure.type.c_str(),
                      failure.message.c_str());
         return false;
     }
-    answering_.emplace(link_, aboard_, *model_);
     end_work();
     return true;
 }
@@ -57,23 +66,35 @@ void Session::loading(std::optional<double> fraction, std::string_view text) {
                              .text = bounded(text, wire::fields_max - 1)});
 }
 
-void Session::announce() {
+/// Throws what the model throws, and std::invalid_argument for what `ready` can't say.
+void Session::ask_model() {
     const auto width = [](int configured, int own) {
         return std::clamp(configured > 0 ? configured : own, 1, int{wire::width_max});
     };
     slots_ = width(welcome_->slots, model_->slots());
     batch_ = width(welcome_->batch, model_->batch());
-    const std::optional<Example> example = model_->example();
-    const std::string facts = bounded(model_->facts(), wire::facts_max);
-    wire::Ready ready{
-        .slots = static_cast<std::uint16_t>(slots_),
-        .batch = static_cast<std::uint16_t>(batch_),
-        .has_example = example.has_value() && example->body.size() <= wire::inline_max,
-        .checks_proofs = model_->has_check(),
-        .facts = facts};
-    if (ready.has_example) {
-        ready.example_type = example->content_type;
-        ready.example = example->body;
+    has_check_ = model_->has_check();
+    example_ = model_->example();
+    facts_ = model_->facts();
+    refuse_longer("facts", facts_.size(), wire::facts_max);
+    if (bounded(facts_, wire::facts_max) != facts_)
+        throw std::invalid_argument("its facts are not UTF-8");
+    if (!example_) return;
+    refuse_longer("example", example_->body.size(), wire::inline_max);
+    const std::string& type = example_->content_type;
+    if (!wire::is_field_value(type) || bounded(type, wire::name_max) != type)
+        throw std::invalid_argument("the content type of its example is none: " + type);
+}
+
+void Session::announce() {
+    wire::Ready ready{.slots = static_cast<std::uint16_t>(slots_),
+                      .batch = static_cast<std::uint16_t>(batch_),
+                      .has_example = example_.has_value(),
+                      .checks_proofs = has_check_,
+                      .facts = facts_};
+    if (example_) {
+        ready.example_type = example_->content_type;
+        ready.example = example_->body;
     }
     {
         const std::lock_guard lock(lock_);

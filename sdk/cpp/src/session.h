@@ -55,6 +55,7 @@ private:
     [[noreturn]] void refuse(std::string_view why);
 
     bool load(const std::function<Model*()>& make);
+    void ask_model();
     void announce();
     void serve_slots();
     void serve();  // one slot
@@ -73,6 +74,9 @@ private:
     std::optional<wire::Welcome> welcome_;
     int slots_ = 1;
     int batch_ = 1;
+    bool has_check_ = false;
+    std::optional<Example> example_;
+    std::string facts_;
     Batch coming_;  // members of a batch whose last one is still to come
 
     pthread_t loading_thread_{};

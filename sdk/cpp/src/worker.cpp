@@ -23,7 +23,7 @@ void Lane::progress(std::optional<double> fraction, std::string_view text) {
     session_->loading(fraction, text);
 }
 
-std::string_view Job::name() const { return record_->name; }
+std::string_view Job::id() const { return record_->name; }
 int Job::attempt() const { return record_->attempt; }
 bool Job::is_proof() const { return record_->purpose == wire::Purpose::proof; }
 bool Job::cancelled() const { return record_->is_cancelled.load(std::memory_order_relaxed); }
@@ -55,7 +55,7 @@ std::string_view Request::body() const { return record_->body; }
 
 Stream Request::stream(const StreamOptions& options) const {
     record_->session.answering().begin(*record_, options);
-    return Stream(*record_);
+    return Stream(record_);
 }
 
 namespace {
@@ -101,7 +101,7 @@ std::vector<Header> Request::headers() const {
     return all;
 }
 
-Answer Model::predict(const Request& request) { return Model::request(request); }
+Answer Model::predict(const Request& request) { return this->request(request); }
 
 std::vector<Result> Model::predict_batch(std::span<const Request> requests) {
     std::vector<Result> results;
@@ -116,12 +116,27 @@ std::vector<Result> Model::predict_batch(std::span<const Request> requests) {
     return results;
 }
 
-Answer Model::request(const Request&) {
-    return Response{
-        .status = 404,
-        .content_type = "application/problem+json",
-        .body =
-            R"({"type":"about:blank","title":"Not Found","status":404,"detail":"The model has no such path."})"};
+namespace {
+
+/// RFC 9457. The texts need no escapes.
+Response problem(int status, const std::string& title, const std::string& detail) {
+    return {.status = status,
+            .content_type = "application/problem+json",
+            .body = R"({"type":"about:blank","title":")" + title + R"(","status":)" +
+                    std::to_string(status) + R"(,"detail":")" + detail + R"("})"};
+}
+
+}  // namespace
+
+Answer Model::request(const Request& request) {
+    const bool is_predict = request.path() == "/predict" || request.path() == "/";
+    if (!is_predict || request.method() == "POST")
+        return problem(404, "Not Found",
+                       "This model has nothing at that path: it answers POST /predict.");
+    Response refusal = problem(405, "Method Not Allowed",
+                               "This model takes POST /predict, and no other method there.");
+    refusal.headers = {{.name = "Allow", .value = "POST"}};
+    return refusal;
 }
 
 namespace {
@@ -144,7 +159,10 @@ int serve_made(const std::function<Model*()>& make) {
         return 2;
     }
     ::unsetenv("TURNPIKE_SOCKET");  // what the model starts shall not take it for its own
-    return inside::Session(socket).run(make);
+    // Never destroyed: threads of the model may keep jobs, which speak through it.
+    static inside::Session* session = nullptr;
+    session = new inside::Session(socket);
+    return session->run(make);
 }
 
 }  // namespace

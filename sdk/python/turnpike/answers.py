@@ -36,12 +36,9 @@ def encoded(value: Any) -> tuple[bytes, bytes]:
 
 def lines(response: Response, default: bytes) -> bytes:
     """The header lines of a Response whose body alone would have had those of `default`."""
-    kind = b""
-    if response.content_type is not None:
-        kind = b"Content-Type: " + response.content_type.encode("latin-1") + b"\r\n"
-    elif "content-type" not in response.headers:
-        kind = default
-    text = "".join(f"{name}: {value}\r\n" for name, value in response.headers.pairs)
+    pairs = response.fields()
+    text = "".join(f"{name}: {value}\r\n" for name, value in pairs)
+    kind = b"" if any(name.lower() == "content-type" for name, _ in pairs) else default
     fields = kind + text.encode("latin-1")
     if len(fields) > frames.FIELDS_MAX:
         raise ValueError(f"the header fields of an answer are at most {frames.FIELDS_MAX} bytes; these are {len(fields)}")

@@ -84,7 +84,8 @@ def report(job: Job, error: BaseException) -> bytes:
     reason = why(job, error)
     frame = frames.failed(job.number, reason, type(error).__name__, _text(error))
     if reason not in (frames.BAD_INPUT, frames.CANCELLED):
-        say(f"job {job.id}: {traceback_of(error)}")
+        name = "proof" if job.purpose == frames.PROOF else f"job {job.id}"
+        say(f"{name}: {traceback_of(error)}")
     if reason == frames.OUT_OF_MEMORY:
         free_memory(error)
     return frame

@@ -46,9 +46,12 @@ class Job:
         return self._name.decode("utf-8", "replace")
 
     def progress(self, fraction: float | None = None, text: str = "") -> None:
-        """Tells how far the job is (0 … 1, or None: unknown), for `/-/jobs/ID`; renews `job_timeout`."""
+        """Tells how far the job is (0 … 1, or None: unknown), for `/-/jobs/ID`; renews `job_timeout`.
+
+        From any thread. After the job's end it does nothing.
+        """
         if self._link is not None and not self._link.is_cut:
-            self._link.send(frames.progress(self.number, fraction, text))
+            self._link.send_about(self, frames.progress(self.number, fraction, text))
 
     def raise_if_cancelled(self) -> None:
         """Ends the job here if nobody waits for it any more."""

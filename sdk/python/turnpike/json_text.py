@@ -65,15 +65,17 @@ def _decode(text: str) -> Any:
 
 def encode(value: Any) -> bytes:
     """Raises NonFinite for NaN or infinity anywhere in it; TypeError, with advice, for what JSON can't say."""
+    data: bytes | None = None
     if orjson is not None:
         try:
-            data: bytes = orjson.dumps(value, None, _OPTIONS)
+            data = orjson.dumps(value, None, _OPTIONS)
         except TypeError:  # of a type that only the standard module takes, or nobody
-            return _standard(value)
-        if b"null" in data:  # orjson says that for NaN as well
-            _refuse_non_finite(value)
-        return data
-    return _standard(value)
+            pass
+    if data is None:  # not in the `except`: no traceback shall tell of that one
+        return _standard(value)
+    if b"null" in data:  # orjson says that for NaN as well
+        _refuse_non_finite(value)
+    return data
 
 
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME if orjson is not None else 0
@@ -93,7 +95,7 @@ def _refuse_non_finite(value: Any) -> None:
     except RecursionError:
         return
     if where:
-        raise NonFinite(f"{where}, which JSON can't say")
+        raise NonFinite(f"{where}, which JSON can't say") from None
 
 
 def _non_finite(value: Any, path: str) -> str:

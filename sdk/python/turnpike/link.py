@@ -49,11 +49,26 @@ class Link:
         """Whole frames. Waits while the socket is full; the gate always reads."""
         try:
             with self._sending:
-                sent = self._send(data)
-                if sent != len(data):
-                    self._sock.sendall(memoryview(data)[sent:])
+                self._send_all(data)
         except OSError:
             self._leave(0)
+
+    def send_about(self, job: Job, data: bytes) -> None:
+        """A frame about a job, from any thread of the model. Once the job has ended, nothing is sent.
+
+        Who ends a job takes it off `aboard` and then sends its last frame, under the same lock: nothing slips behind that.
+        """
+        try:
+            with self._sending:
+                if job.number in self.aboard:
+                    self._send_all(data)
+        except OSError:
+            self._leave(0)
+
+    def _send_all(self, data: bytes) -> None:
+        sent = self._send(data)
+        if sent != len(data):
+            self._sock.sendall(memoryview(data)[sent:])
 
     def send_with(self, data: bytes, fd: int) -> None:
         """A frame and the descriptor that belongs to it."""
@@ -69,8 +84,9 @@ class Link:
     def finish(self, job: Job, status: int, fields: bytes, body: bytes) -> None:
         """The whole answer of a job."""
         if len(body) <= frames.INLINE_MAX:
+            frame = frames.done(job.number, status, fields, body)
             self.end(job)
-            return self.send(frames.done(job.number, status, fields, body))
+            return self.send(frame)
         fd = memfd.sealed(body)
         try:
             self.end(job)

@@ -114,16 +114,22 @@ class Response:
 
     def __init__(self, body: Any = b"", status: int = 200, headers: Fields = (),
                  content_type: str | None = None) -> None:
-        if not isinstance(status, int) or not 200 <= status <= 599:
-            raise ValueError(f"the status of an answer is 200 … 599, not {status!r}")
         self.body = body
         self.status = status
         self.headers = headers if isinstance(headers, Headers) else Headers(headers)
         self.content_type = content_type
-        for name, value in self.headers.pairs:
+        self.fields()  # so that what is wrong is told where it was written
+
+    def fields(self) -> list[tuple[str, str]]:
+        """Names and values of its header lines. ValueError if it could not be sent: all of it may have been set since."""
+        if not isinstance(self.status, int) or not 200 <= self.status <= 599:
+            raise ValueError(f"the status of an answer is 200 … 599, not {self.status!r}")
+        headers = self.headers if isinstance(self.headers, Headers) else Headers(self.headers)
+        kind = [] if self.content_type is None else [("Content-Type", self.content_type)]
+        fields = kind + headers.pairs
+        for name, value in fields:
             _check_field(name, value)
-        if content_type is not None:
-            _check_field("Content-Type", content_type)
+        return fields
 
     def json(self) -> Any:
         """The body, decoded: for tests, where answers come as bytes."""

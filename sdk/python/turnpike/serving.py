@@ -107,8 +107,9 @@ class Serving:
                 self.wait(job)
             if job.cancelled:
                 raise Cancelled("the job was cancelled")
-        self.link.end(job)
-        link.send((b"" if opening else begin(job, pieces, response)) + frames.done(job.number, 0, b"", b""))
+        last = (b"" if opening else begin(job, pieces, response)) + frames.done(job.number, 0, b"", b"")
+        link.end(job)
+        link.send(last)
 
     def _checked(self, items: Any) -> Any:
         """All items of a proof's stream, once the model's own check has seen them."""

@@ -22,6 +22,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace turnpike {
@@ -79,22 +80,22 @@ private:
     std::string pool_;
 };
 
-/// One job, as people see it. Lives as long as its Request.
+/// One job, as people see it. May be kept, and used by any thread, also after its end.
 class Job {
 public:
-    explicit Job(inside::Record& record) : record_(&record) {}
+    explicit Job(std::shared_ptr<inside::Record> record) : record_(std::move(record)) {}
     /// What people call it (`Turnpike-Job`).
-    [[nodiscard]] std::string_view name() const;
+    [[nodiscard]] std::string_view id() const;
     /// 1: the first try.
     [[nodiscard]] int attempt() const;
     [[nodiscard]] bool is_proof() const;
     /// Nobody wants the answer any more. Cheap: ask often.
     [[nodiscard]] bool cancelled() const;
-    /// How far it is, 0 … 1, for people; each call renews `job_timeout`.
+    /// How far it is, 0 … 1, for people; each call renews `job_timeout`. Nothing once it has ended.
     void progress(std::optional<double> fraction, std::string_view text = {}) const;
 
 private:
-    inside::Record* record_;
+    std::shared_ptr<inside::Record> record_;
 };
 
 struct Header {
@@ -111,20 +112,20 @@ struct StreamOptions {
 /// An answer in pieces. Each piece leaves at once; write() waits while the client is slow.
 class Stream {
 public:
-    explicit Stream(inside::Record& record) : record_(&record) {}
-    /// False: nobody wants more.
+    explicit Stream(std::shared_ptr<inside::Record> record) : record_(std::move(record)) {}
+    /// False: nobody wants more, or the job has ended.
     bool write(std::string_view piece) const;
     /// The same as a server-sent event, for the content type `text/event-stream`.
     bool event(std::string_view data, std::string_view name = {}) const;
 
 private:
-    inside::Record* record_;
+    std::shared_ptr<inside::Record> record_;
 };
 
-/// Views live until the model has answered.
+/// Views live as long as the request, a copy of it, its Job or its Stream.
 class Request {
 public:
-    explicit Request(inside::Record& record) : record_(&record) {}
+    explicit Request(std::shared_ptr<inside::Record> record) : record_(std::move(record)) {}
     [[nodiscard]] std::string_view method() const;
     [[nodiscard]] std::string_view path() const;   // percent-decoded
     [[nodiscard]] std::string_view query() const;  // as it came, without the ?
@@ -132,12 +133,12 @@ public:
     /// The value of the first header line of that name, in any case.
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
     [[nodiscard]] std::vector<Header> headers() const;
-    [[nodiscard]] Job job() const { return Job(*record_); }
+    [[nodiscard]] Job job() const { return Job(record_); }
     /// Begins an answer in pieces, once; what the model returns then plays no part.
     [[nodiscard]] Stream stream(const StreamOptions& options = {}) const;
 
 private:
-    inside::Record* record_;
+    std::shared_ptr<inside::Record> record_;
 };
 
 // ── what a model gives ───────────────────────────────────────────────────────────────────────────
@@ -183,12 +184,13 @@ public:
 
     /// Once, before the first job. An exception ends the worker.
     virtual void load(Lane&) {}
-    /// `POST /` and `POST /predict`.
+    /// `POST /` and `POST /predict`. By default: request().
     virtual Answer predict(const Request& request);
     /// The same with batch() > 1: an answer for each, in their order. After an exception each job is
     /// tried by itself, so that one job's failure is its own. By default: predict() for each.
     virtual std::vector<Result> predict_batch(std::span<const Request> requests);
-    /// All other paths. By default: 404. An `aside` of the configuration may come while another job runs.
+    /// All other paths and methods. By default: 404 and 405. An `aside` of the configuration may come
+    /// while another job runs.
     virtual Answer request(const Request& request);
 
     /// Jobs at once, each on a thread of its own, and how many a batch may have. The configuration outranks both.
