@@ -151,15 +151,17 @@ class Answers(TalkCase):
         self.assertEqual((ready.type, ready.example), ("image/svg+xml", b"<svg/>"))
 
     def test_the_models_own_check_judges_proofs_only(self):
-        talk = self.serve("""
-            def predict(x): return {"digit": x}
-            def check(answer): return answer["digit"] == 7
-        """)
-        self.assertEqual(talk.answer(7, purpose=frames.PROOF), {"digit": 7})
-        wrong = talk.ask(3, purpose=frames.PROOF)
-        self.assert_fails(wrong, frames.EXCEPTION, "wrong")
-        self.assertEqual(wrong.type, "WrongAnswer")
-        self.assertEqual(talk.answer(3), {"digit": 3})
+        for define in ("def", "async def"):
+            with self.subTest(define):
+                talk = self.serve(f"""
+                    def predict(x): return {{"digit": x}}
+                    {define} check(answer): return answer["digit"] == 7
+                """)
+                self.assertEqual(talk.answer(7, purpose=frames.PROOF), {"digit": 7})
+                wrong = talk.ask(3, purpose=frames.PROOF)
+                self.assert_fails(wrong, frames.EXCEPTION, "wrong")
+                self.assertEqual(wrong.type, "WrongAnswer")
+                self.assertEqual(talk.answer(3), {"digit": 3})
 
 
 if __name__ == "__main__":

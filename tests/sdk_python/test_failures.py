@@ -61,6 +61,7 @@ class Failures(TalkCase):
                 ("raise AcceleratorError('unspecified launch failure')", frames.UNHEALTHY),
                 ("raise RuntimeError('CUDA error: uncorrectable ECC error encountered')", frames.UNHEALTHY),
                 ("chained(RuntimeError('CUDA error: misaligned address'), KeyError('x'))", frames.UNHEALTHY),
+                ("raise turnpike.NonFinite('loss is nan')", frames.NON_FINITE),
                 ("raise turnpike.Unhealthy('the camera is gone')", frames.UNHEALTHY),
                 ("raise RuntimeError('illegal instruction in the recipe')", frames.EXCEPTION),
                 ("raise RuntimeError('CUDA error: invalid configuration argument')", frames.EXCEPTION),
@@ -182,9 +183,16 @@ class Breaches(TalkCase):
                 ("unknown flags", head(0, 4, 2, 0, 1), "header"),
                 ("not zero", head(0, 4, 0, 1, 1), "header"),
                 ("a ping with a payload", head(1, 4, 0, 0, 1) + b"x", "no payload"),
+                ("a ping with a payload that never comes", head(1, 4, 0, 0, 1), "no payload"),
+                ("an unknown kind with a payload that never comes", head(9, 0x33, 0, 0, 0), "unknown kind"),
+                ("a stop with a payload that never comes", head(4, 8, 0, 0, 0), "no payload"),
+                ("a stop with a number", head(0, 8, 0, 0, 1), "wrong number"),
+                ("a cancel of nobody", head(0, 3, 0, 0, 0), "wrong number"),
                 ("a ping with a descriptor", head(0, 4, 1, 0, 1), "no body"),
                 ("a second welcome", head(12, 1, 0, 0, 0) + bytes(12), "twice"),
                 ("a short job", head(5, 2, 0, 0, 1) + bytes(5), "shorter"),
+                ("a short job that never comes", head(19, 2, 0, 0, 1), "shorter"),
+                ("a job without a number that never comes", head(25, 2, 0, 0, 0), "out of turn"),
                 ("a job beyond its end", head(20, 2, 0, 0, 1) + job(1, 0, 0, 0, 1, 9, 4, 1, 0, 0), "out of bounds"),
                 ("a job without a number", head(25, 2, 0, 0, 0) + job(1, 0, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/", "out of turn"),
                 ("a batch of none", head(25, 2, 0, 0, 1) + job(1, 0, 0, 0, 0, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
@@ -215,6 +223,23 @@ class Breaches(TalkCase):
         talk.greet(version=2)
         self.assertEqual(talk.exit_code(), 1)
         self.assertIn("version 2", talk.stderr())
+
+    def test_a_welcome_out_of_its_bounds(self):
+        for welcome in ({"slots": 1025}, {"batch": 1025}):
+            with self.subTest(welcome):
+                talk = self.start("def predict(x): return x")
+                talk.greet(**welcome)
+                self.assertEqual(talk.exit_code(), 1)
+                self.assertIn("a welcome is malformed", talk.stderr())
+        head = frames.HEADER.pack
+        for header, words in [(head(70_000, 1, 0, 0, 0), "no payload of 70000 bytes"), (head(11, 1, 0, 0, 0), "no payload of 11 bytes"),
+                              (head(12, 1, 1, 0, 0), "no body"), (head(12, 1, 0, 0, 7), "wrong number 7")]:
+            with self.subTest(words):
+                talk = self.start("def predict(x): return x")
+                talk.gate.next()
+                talk.gate.sock.sendall(header)  # and the rest never comes
+                self.assertEqual(talk.exit_code(), 1)
+                self.assertIn(words, talk.stderr())
 
     def test_also_while_the_model_computes(self):
         talk = self.serve("import turnpike\ndef predict(x):\n turnpike.job().progress(0)\n open(x).read()")

@@ -113,8 +113,29 @@ class Loading(TalkCase):
         self.assertEqual((ready.slots, ready.batch), (3, 4))
         ready = self.start("slots = 3\nbatch = 4\ndef predict(x): return x").ready(slots=5, batch=2)
         self.assertEqual((ready.slots, ready.batch), (5, 2))
-        ready = self.start("def predict(x): return x").ready(batch=16)  # that predict takes no lists
+
+    def test_a_batch_for_a_predict_that_takes_no_lists_is_told_to_be_without_effect(self):
+        talk = self.start("def predict(x): return x")
+        ready = talk.ready(batch=16)
         self.assertEqual((ready.slots, ready.batch), (1, 1))
+        self.assertEqual(talk.answer(7), 7)
+        self.assertRegex(talk.stderr(), r"^turnpike: batch = 16 of the configuration has no effect: .*\n$")
+        for source, batch in (("def predict(x): return x", 1), ("def predict(x): return x", 0), ("batch = 4\ndef predict(x): return x", 16)):
+            talk = self.start(source)
+            talk.ready(batch=batch)
+            self.assertEqual(talk.stderr(), "")
+
+    def test_what_ready_can_not_say_is_refused_in_words(self):
+        request = "import turnpike\nexample = turnpike.Request(body=b'', headers={'Content-Type': %r})"
+        for line, words in [("example = 'x' * (1 << 20)", "at most 1048576 are taken"), ("facts = {'a': 'x' * 16384}", "at most 16384 are taken"),
+                            (request % "a/b\r\nX-Two: 2", "content type of the example"), (request % ("a" * 256), "content type of the example"),
+                            ("example = {1, 2}", "turnpike: the example of model can't be used: a set can't be said in JSON"),
+                            ("facts = {'a': float('nan')}", "turnpike: the facts of model can't be used: ")]:
+            with self.subTest(line[:60]):
+                talk = self.start(line + "\ndef predict(x): return x")
+                talk.greet()
+                self.assertEqual(talk.exit_code(), 1)
+                self.assertIn(words, talk.stderr())
 
     def test_widths_out_of_bounds_are_refused(self):
         for line in ("batch = 0", "slots = 2000", "batch = 'many'"):

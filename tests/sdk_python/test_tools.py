@@ -32,10 +32,10 @@ class Doubles(turnpike.Model):
 
 
 class Check(TalkCase):
-    def check(self, source, *flags, stdin=""):
+    def check(self, source, *flags, stdin="", model="model.py"):
         folder = self.folder()
         (folder / "model.py").write_text(source)
-        command = [sys.executable, "-B", "-m", "turnpike", "check", "model.py", *flags]
+        command = [sys.executable, "-B", "-m", "turnpike", "check", model, *flags]
         return subprocess.run(command, cwd=folder, env=dict(os.environ, PYTHONPATH=str(SDK)), input=stdin, capture_output=True, text=True)
 
     def test_it_runs_the_example_and_says_how_long_it_took(self):
@@ -48,6 +48,16 @@ class Check(TalkCase):
         ended = self.check(MODEL, "--input", "-", "--device", "cuda:0", stdin='{"x": 5}')
         self.assertEqual(ended.returncode, 0)
         self.assertIn('{"y":2.0,"device":"cuda:0"}', ended.stdout)
+
+    def test_an_input_that_can_not_be_read_is_told_before_the_load(self):
+        ended = self.check(MODEL, "--input", "nowhere.json")
+        self.assertEqual((ended.returncode, ended.stdout), (1, ""))
+        self.assertEqual(ended.stderr, "turnpike: the input nowhere.json can't be read: No such file or directory\n")
+
+    def test_of_a_folder_it_takes_the_model_in_it(self):
+        self.assertIn('"y":5.0', self.check(MODEL, model=".").stdout)
+        empty = self.folder()
+        self.assertEqual(self.check(MODEL, model=str(empty)).stderr, f"turnpike: there is no file {empty}/model.py\n")
 
     def test_failures_are_told_as_in_service(self):
         ended = self.check(MODEL, "--input", "-", stdin='{"x": 0}')
@@ -158,6 +168,25 @@ class Testing(TalkCase):
         with self.assertRaisesRegex(turnpike.errors.NoModel, "no file"):
             with redirect_stderr(io.StringIO()), turnpike.testing.serve(folder / "none.py"):
                 pass
+
+    def test_what_a_load_raises_is_raised_in_the_test(self):
+        class Broken(turnpike.Model):
+            def load(self, lane):
+                raise FileNotFoundError("no weights at all")
+
+            def predict(self, x):
+                return x
+
+        with redirect_stderr(io.StringIO()), self.assertRaisesRegex(FileNotFoundError, "no weights at all"):
+            with turnpike.testing.serve(Broken):
+                pass
+
+    def test_a_with_that_was_forgotten_is_told(self):
+        model = turnpike.testing.serve(Doubles)
+        for use in (lambda: model.predict(2), lambda: model.get("/"), lambda: model.model):
+            with self.assertRaisesRegex(RuntimeError, "write `with turnpike.testing.serve"):
+                use()
+        self.assertFalse(hasattr(model, "anything_else"))
 
     def test_leaving_a_stream_cancels_it(self):
         ended = []

@@ -40,6 +40,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     path, name = find.split(options.model)
+    try:
+        given = _given(options.input)  # before the load, which may take minutes
+    except OSError as error:
+        print(f"turnpike: the input {options.input} can't be read: {error.strerror}", file=sys.stderr)
+        return 1
     clock = _Clock()
     found = find.find(find.load_module(path), name)
     clock.say("imported")
@@ -49,10 +54,11 @@ def _check(options: argparse.Namespace) -> int:
     if served.load is not None:
         run_to_end(served.load(lane))
     clock.say(f"loaded on {lane.device}")
-    job = _job(served, options.input)
-    if job is None:
+    given = given or served.example()
+    if given is None:
         print("nothing was predicted: the model has no `example`; give it one, or say --input FILE")
         return 0
+    job = _job(*given)
     current.set(job)
     value = run_to_end(_called(served, job))
     if served.takes_lists:
@@ -72,20 +78,17 @@ def _called(served: Served, job: Job) -> Any:
     return served.predict([served.input_of(job)])
 
 
-def _job(served: Served, path: str | None) -> Job | None:
-    """With the input of the user's choice: a file, `-` for stdin, or the model's example."""
+def _given(path: str | None) -> tuple[str, bytes] | None:
+    """Content type and body of the user's choice: a file, or `-` for stdin."""
     if path is None:
-        example = served.example()
-        if example is None:
-            return None
-        kind, body = example
-    else:
-        kind = "application/json" if path.endswith(".json") or path == "-" else "application/octet-stream"
-        if path == "-":
-            body = sys.stdin.buffer.read()
-        else:
-            with open(path, "rb") as file:
-                body = file.read()
+        return None
+    if path == "-":
+        return "application/json", sys.stdin.buffer.read()
+    with open(path, "rb") as file:
+        return "application/json" if path.endswith(".json") else "application/octet-stream", file.read()
+
+
+def _job(kind: str, body: bytes) -> Job:
     fields = f"Content-Type: {kind}\r\n".encode("latin-1")
     return Job(None, 1, 1, frames.JOB_PURPOSE, b"check", b"POST/predict", 4, fields, body)
 

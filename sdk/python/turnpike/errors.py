@@ -17,7 +17,7 @@ class Cancelled(Exception):
 
 
 class NonFinite(ValueError):
-    """The answer has a NaN or an infinity, which JSON can't say."""
+    """The answer has a NaN or an infinity: found in JSON; a model whose answer is bytes raises it itself."""
 
 
 class WrongAnswer(AssertionError):

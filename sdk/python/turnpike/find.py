@@ -16,10 +16,12 @@ _ours: set[str] = set()  # modules that were loaded here
 
 
 def split(choice: str) -> tuple[str, str]:
-    """The file, and the name in it or nothing."""
+    """The file, and the name in it or nothing. Of a folder: its model.py."""
     path, colon, name = choice.rpartition(":")
     if not colon or os.path.exists(choice) or not name.isidentifier():
         path, name = choice, ""
+    if os.path.isdir(path):
+        path = os.path.join(path, "model.py")
     if not os.path.isfile(path):
         raise NoModel(f"there is no file {path}")
     return path, name

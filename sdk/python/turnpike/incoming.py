@@ -55,6 +55,11 @@ class Incoming:
             length, kind, flags, zero, number = HEADER.unpack_from(data, at)
             if length > frames.PAYLOAD_MAX or flags > 1 or zero:
                 raise GateBreach(f"the header of a frame of kind {kind} is wrong")
+            if kind == 0x02:
+                if length < 20 or not number:
+                    raise GateBreach("a job is shorter than its fixed part" if number else "job 0 is out of turn")
+            else:
+                _check_order(kind, flags, length, number)
             end = at + 16 + length
             if end > size:
                 missing = 16 + length
@@ -62,7 +67,7 @@ class Incoming:
             if kind == 0x02:
                 self._job(data, at + 16, end, flags, number)
             else:
-                self._order(kind, number, data[at + 16:end], flags)
+                self._order(kind, number, data[at + 16:end])
             at = end
         if at < size:
             self._parts.append(data[at:])
@@ -73,8 +78,6 @@ class Incoming:
                 raise GateBreach("a descriptor came without a body for it")
 
     def _job(self, data: bytes, at: int, end: int, flags: int, number: int) -> None:
-        if end - at < 20:
-            raise GateBreach("a job is shorter than its fixed part")
         attempt, purpose, zero, index, count, name, method, target, zero2, fields = JOB.unpack_from(data, at)
         at += 20
         route = at + name
@@ -83,7 +86,7 @@ class Incoming:
         if body > end or zero or zero2 or not (attempt and method and target) or purpose > 2 \
                 or not index < count <= 1024:
             raise GateBreach("a job's parts are out of bounds")
-        if not number or number in self.aboard or self.welcome is None or self.stopping:
+        if number in self.aboard or self.welcome is None or self.stopping:
             raise GateBreach(f"job {number} is out of turn")
         fd, length = (-1, 0) if not flags else self._descriptor(data[body:end])
         job = Job(self._link, number, attempt, purpose, data[at:route], data[route:lines], method, data[lines:body],
@@ -104,24 +107,18 @@ class Incoming:
             self._batch = []
             self.inbox.append(batch)
 
-    def _order(self, kind: int, number: int, payload: bytes, flags: int) -> None:
+    def _order(self, kind: int, number: int, payload: bytes) -> None:
         """Whatever is not a job."""
-        if flags:
-            raise GateBreach(f"a frame of kind {kind} has no body")
         if kind == frames.WELCOME_KIND:
-            return self._welcome(payload, number)
-        if payload:
-            raise GateBreach(f"a frame of kind {kind} has no payload")
-        if kind == frames.STOP and not number:
+            self._welcome(payload)
+        elif kind == frames.STOP:
             self._stop()
         elif kind == frames.PING:
             self._link.send(frames.plain(frames.PONG, number))
         elif kind == frames.ASK_STACKS:
             self._link.send(frames.plain(frames.STACKS, number, frames.utf8(self._stacks(), frames.STACKS_MAX)))
-        elif kind in (frames.CANCEL, frames.PAUSE, frames.RESUME) and number:
-            self._flag(kind, number)
         else:
-            raise GateBreach(f"a frame of the unknown kind {kind}, or with the wrong number {number}")
+            self._flag(kind, number)
 
     def _stop(self) -> None:
         """Nobody waits any more for what is aboard."""
@@ -141,9 +138,9 @@ class Incoming:
             job.paused = kind == frames.PAUSE
         self.flags_changed()
 
-    def _welcome(self, payload: bytes, number: int) -> None:
-        if self.welcome is not None or number or len(payload) < frames.WELCOME.size:
-            raise GateBreach("a welcome is malformed, or came twice")
+    def _welcome(self, payload: bytes) -> None:
+        if self.welcome is not None:
+            raise GateBreach("a welcome came twice")
         *facts, length = frames.WELCOME.unpack_from(payload)
         if len(payload) != frames.WELCOME.size + length or max(facts[3:]) > frames.WIDTH_MAX:
             raise GateBreach("a welcome is malformed")
@@ -168,6 +165,25 @@ class Incoming:
         fd, (length,) = self._fds.popleft(), frames.LENGTH.unpack(rest)
         memfd.check(fd, length)
         return fd, length
+
+
+# Of what is no job: the smallest and the largest payload, and whether it has a number (None: any).
+_ORDERS = {frames.WELCOME_KIND: (frames.WELCOME.size, frames.WELCOME.size + 0xFFFF, False), frames.STOP: (0, 0, False),
+           frames.CANCEL: (0, 0, True), frames.PAUSE: (0, 0, True), frames.RESUME: (0, 0, True),
+           frames.PING: (0, 0, None), frames.ASK_STACKS: (0, 0, None)}
+
+
+def _check_order(kind: int, flags: int, length: int, number: int) -> None:
+    """By its header alone: the rest of a frame that is wrong may never come."""
+    if kind not in _ORDERS:
+        raise GateBreach(f"a frame of the unknown kind {kind}")
+    smallest, largest, is_numbered = _ORDERS[kind]
+    if flags:
+        raise GateBreach(f"a frame of kind {kind} has no body")
+    if not smallest <= length <= largest:
+        raise GateBreach(f"a frame of kind {kind} has no payload of {length} bytes")
+    if is_numbered is not None and bool(number) != is_numbered:
+        raise GateBreach(f"a frame of kind {kind} has the wrong number {number}")
 
 
 def _nothing() -> None:

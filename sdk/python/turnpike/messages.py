@@ -139,10 +139,15 @@ class Response:
         return f"<Response {self.status}>"
 
 
+def is_field_value(value: Any) -> bool:
+    """May it stand in a header line?"""
+    return isinstance(value, str) and _VALUE.fullmatch(value) is not None
+
+
 def _check_field(name: str, value: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of a header field")
-    if not isinstance(value, str) or not _VALUE.fullmatch(value):
+    if not is_field_value(value):
         raise ValueError(f"{value!r} can't be the value of the header field {name}")
     if name.lower() in _FRAMING:
         raise ValueError(f"{name} is not for models to set: Turnpike frames the answer")

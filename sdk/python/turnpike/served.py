@@ -5,7 +5,7 @@ from types import ModuleType
 
 from . import answers, frames, json_text
 from .errors import NoModel, WrongAnswer
-from .messages import Request
+from .messages import Request, is_field_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Served:
         self.batch = (batch or own) if self.takes_lists else 1  # a predict for one input can't be made to take many
         self.slots = slots or self._width("slots")
         self.takes_requests = self.predict is not None and _wants_request(self.predict)
-        self.is_async = any(_is_async(part) for part in (self.load, self.predict, self.request, self.unload) if part)
+        self.is_async = any(_is_async(part) for part in (self.load, self.predict, self.request, self.check, self.unload) if part)
 
     def _function(self, name: str) -> Any:
         value = getattr(self.model, name, None)
@@ -60,10 +60,12 @@ class Served:
         elif isinstance(value, (bytes, bytearray)):
             found = "application/octet-stream", bytes(value)
         else:
-            found = "application/json", json_text.encode(value)
+            found = "application/json", self._json("example", value)
         if len(found[1]) > frames.INLINE_MAX:
             raise NoModel(f"the example of {self.name} is {len(found[1])} bytes, "
                           f"and at most {frames.INLINE_MAX} are taken")
+        if not is_field_value(found[0]) or len(found[0].encode("utf-8")) > frames.NAME_MAX:
+            raise NoModel(f"the content type of the example of {self.name} is none: {found[0]!r}")
         return found
 
     def facts(self) -> bytes:
@@ -71,11 +73,17 @@ class Served:
         value = getattr(self.model, "facts", None)
         if not isinstance(value, dict) or not value:
             return b""
-        data = json_text.encode(value)
+        data = self._json("facts", value)
         if len(data) > frames.FACTS_MAX:
             raise NoModel(f"the facts of {self.name} are {len(data)} bytes of JSON, "
                           f"and at most {frames.FACTS_MAX} are taken")
         return data
+
+    def _json(self, what: str, value: Any) -> bytes:
+        try:
+            return json_text.encode(value)
+        except (TypeError, ValueError) as error:
+            raise NoModel(f"the {what} of {self.name} can't be used: {error}") from None
 
     # ── jobs ──
 

@@ -77,7 +77,7 @@ class Served:
             self._gate.until("ready")
         except WorkerGone:
             self._close()
-            raise (self._problem or RuntimeError("the model could not be loaded; stderr says why")) from None
+            raise self._why() from None
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -162,7 +162,16 @@ class Served:
         try:
             return self._gate.until(*names)
         except WorkerGone:
-            raise (self._problem or RuntimeError("the worker ended; stderr says why")) from None
+            raise self._why() from None
+
+    def _why(self) -> BaseException:
+        """The worker is gone."""
+        return self._problem or self._worker.problem or RuntimeError("the worker ended; stderr says why")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_gate", "_worker"):
+            raise RuntimeError("nothing is served yet: write `with turnpike.testing.serve(…) as model:`")
+        raise AttributeError(f"{type(self).__name__} has no {name}")
 
     def _run(self) -> None:
         try:
@@ -177,16 +186,12 @@ class Served:
 
     def _found(self) -> Any:
         choice = self._choice
-        try:
-            if isinstance(choice, ModuleType):
-                return find.find(choice)
-            if not isinstance(choice, (str, os.PathLike)):
-                return choice
-            path, name = find.split(os.fspath(choice))
-            return find.find(find.load_module(path), name)
-        except Exception as error:
-            self._problem = error
-            raise
+        if isinstance(choice, ModuleType):
+            return find.find(choice)
+        if not isinstance(choice, (str, os.PathLike)):
+            return choice
+        path, name = find.split(os.fspath(choice))
+        return find.find(find.load_module(path), name)
 
     def _close(self) -> None:
         self._gate.sock.close()

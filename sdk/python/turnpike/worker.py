@@ -77,6 +77,7 @@ class Worker:
     def __init__(self, sock: socket.socket, leave: Callable[[int], Any]) -> None:
         self.link = Link(sock, leave, self._stacks)
         self.served: Served | None = None
+        self.problem: Exception | None = None  # why there is no model
         self._leave = leave
         self._watch = Watch(self.link, leave)
         self._loop: Any = None
@@ -117,15 +118,20 @@ class Worker:
             model = found()
             link.send(frames.loading(frames.LOADING_PHASE, None, ""))
             self.served = served = Served(model, slots, batch)
+            if batch > served.batch:
+                failures.say(f"turnpike: batch = {batch} of the configuration has no effect: predict of {served.name} takes one "
+                             "input; write a batch into the model, and let predict take a list\n")
             serving = self._serving(served)
             loaded = served.load(Lane(lane, pool, gpus, self._tell)) if served.load else None
             if self._loop is not None and hasattr(loaded, "__await__"):
                 self._loop.run_until_complete(loaded)
             ready = frames.ready(served.slots, served.batch, served.check is not None, served.example(), served.facts())
         except NoModel as error:
+            self.problem = error
             failures.say(f"turnpike: {error}\n")
             return None
         except Exception as error:
+            self.problem = error
             failures.say(failures.traceback_of(error) + python_line(error))
             return None
         self._watch.is_loading = False
