@@ -51,6 +51,15 @@ class Paths(NativeCase):
         gate = self.serve(place / "model.py")
         self.assertEqual(gate.post(1).body, b"beside the link")
 
+    def test_a_neighbour_with_the_name_of_a_module_that_tracebacks_need(self):
+        path = self.model("def predict(x): raise ValueError('as it should')\n")
+        (path.parent / "tokenize.py").write_text("raise RuntimeError('not the one that is meant')\n")
+        gate = self.serve(path)
+        answer = gate.post(1)
+        self.assert_problem(answer, 500, "model-failed")
+        self.assertIn("as it should", answer.json()["detail"])
+        self.assertEqual(gate.lane(0)["restarts"], 0)
+
     def test_a_name_that_hides_a_module_of_python_is_refused_with_words(self):
         gate = self.serve(self.model("def predict(x): return x\n", "json.py"), is_ready=False,
                           pool={"crash_limit": 1})

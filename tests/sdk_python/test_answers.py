@@ -36,6 +36,8 @@ class Answers(TalkCase):
         talk = self.serve(KINDS)
         end = self.give(talk, "turnpike.Response(b'<p>', 201, {'X-Model': 'a'}, 'text/html')")
         self.assertEqual((end.status, end.fields, end.body), (201, b"Content-Type: text/html\r\nX-Model: a\r\n", b"<p>"))
+        end = self.give(talk, "turnpike.Response('x', 200, {'Content-Type': 'a/b', 'A': 'c'}, 'd/e')")
+        self.assertEqual(end.fields, b"Content-Type: d/e\r\nA: c\r\n")
         end = self.give(talk, "turnpike.Response({'a': 1}, headers=[('Set-Cookie', 'a'), ('Set-Cookie', 'b')])")
         self.assertEqual(end.fields, b"Content-Type: application/json\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n")
         end = self.give(talk, "turnpike.Response('x', headers={'content-type': 'text/csv'})")

@@ -1,20 +1,24 @@
 """One job at a time, in the thread that reads: no hand-over between threads on the way of a job."""
 from __future__ import annotations
 
+from . import frames
+from .job import Job
 from .serving import Serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .job import Job
+    from typing import Any, Callable
+
     from .link import Link
     from .served import Served
     from .watch import Watch
 
 
 class Direct(Serving):
-    def __init__(self, link: Link, served: Served, watch: Watch) -> None:
-        super().__init__(link, served)
+    def __init__(self, link: Link, served: Served, watch: Watch, leave: Callable[[int], Any]) -> None:
+        super().__init__(link, served, leave)
         self.watch = watch
+        watch.after_read = self._start_asides
 
     def run(self) -> None:
         link, watch, serve = self.link, self.watch, self.serve
@@ -32,6 +36,18 @@ class Direct(Serving):
             with reading:
                 if not inbox:  # the watch may have read while the model computed
                     link.read()
+
+    def _start_asides(self) -> None:
+        """The watch has read, since the model computes: asides do not wait for that."""
+        inbox = self.link.inbox
+        for work in list(inbox):
+            if type(work) is not Job or work.purpose != frames.ASIDE:
+                continue
+            try:
+                inbox.remove(work)
+            except ValueError:  # the main thread has just taken it
+                continue
+            self.serve_aside(work)
 
     def wait(self, job: Job) -> None:
         while job.paused and not job.cancelled:

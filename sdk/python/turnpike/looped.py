@@ -11,14 +11,14 @@ from . import answers, failures, frames
 from .errors import Cancelled
 from .job import Batch, Job, current
 from .messages import Response
-from .pooled import exit_code
+from .serving import exit_code
 from .served import PREDICT, the_list
 from .serving import Serving, begin, refuse_stream
 from .watch import STOP_PATIENCE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
     from .link import Link
     from .served import Served
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Looped(Serving):
-    def __init__(self, link: Link, served: Served, watch: Watch) -> None:
-        super().__init__(link, served)
+    def __init__(self, link: Link, served: Served, watch: Watch, leave: Callable[[int], Any]) -> None:
+        super().__init__(link, served, leave)
         self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
         self._watch = watch

@@ -125,8 +125,9 @@ class Response:
         if not isinstance(self.status, int) or not 200 <= self.status <= 599:
             raise ValueError(f"the status of an answer is 200 … 599, not {self.status!r}")
         headers = self.headers if isinstance(self.headers, Headers) else Headers(self.headers)
-        kind = [] if self.content_type is None else [("Content-Type", self.content_type)]
-        fields = kind + headers.pairs
+        fields = headers.pairs
+        if self.content_type is not None:  # it outranks one in `headers`
+            fields = [("Content-Type", self.content_type)] + [field for field in fields if field[0].lower() != "content-type"]
         for name, value in fields:
             _check_field(name, value)
         return fields

@@ -5,7 +5,9 @@ import threading
 import time
 from queue import SimpleQueue
 
+from . import frames
 from .errors import Left
+from .job import Job
 from .serving import Serving
 from .watch import STOP_PATIENCE_S
 
@@ -13,15 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from .job import Job
     from .link import Link
     from .served import Served
 
 
 class Pooled(Serving):
     def __init__(self, link: Link, served: Served, leave: Callable[[int], Any]) -> None:
-        super().__init__(link, served)
-        self._leave = leave
+        super().__init__(link, served, leave)
         self._work: SimpleQueue[Any] = SimpleQueue()
         self._changed = threading.Condition()
         link.incoming.flags_changed = self._wake_paused
@@ -37,7 +37,10 @@ class Pooled(Serving):
                 work = link.inbox.popleft()
                 if work is None:
                     return self._stop(threads)
-                self._work.put(work)
+                if type(work) is Job and work.purpose == frames.ASIDE:
+                    self.serve_aside(work)
+                else:
+                    self._work.put(work)
             with link.reading:
                 if not link.inbox:  # the watch may have read at the end of the load
                     link.read()
@@ -48,11 +51,7 @@ class Pooled(Serving):
             if work is None:
                 return
             try:
-                self.serve(work)
-            except SystemExit as error:  # in a thread it would end no more than the thread
-                self._leave(exit_code(error))
-            except KeyboardInterrupt:
-                self._leave(130)
+                self.serve_in_thread(work)
             except Left:
                 return
 
@@ -70,10 +69,3 @@ class Pooled(Serving):
     def wait(self, job: Job) -> None:
         with self._changed:
             self._changed.wait_for(lambda: job.cancelled or not job.paused)
-
-
-def exit_code(error: SystemExit) -> int:
-    """What the process would have ended with."""
-    if error.code is None:
-        return 0
-    return error.code & 0xFF if isinstance(error.code, int) else 1

@@ -1,6 +1,8 @@
 """How a thread runs jobs: call the model, send what it gives. For the loops of direct.py and pooled.py."""
 from __future__ import annotations
 
+import threading
+
 from . import answers, failures, frames
 from .errors import Cancelled, Left
 from .job import Batch, Job, current
@@ -9,7 +11,7 @@ from .served import PREDICT, Served, the_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
     from .link import Link
 
@@ -19,9 +21,10 @@ _LOOK_EVERY = 1 << 20  # bytes of a stream between two looks at what the gate sa
 class Serving:
     """Jobs in, frames out. Subclasses say how to wait while the gate has paused a stream."""
 
-    def __init__(self, link: Link, served: Served) -> None:
+    def __init__(self, link: Link, served: Served, leave: Callable[[int], Any]) -> None:
         self.link = link
         self.served = served
+        self._leave = leave
 
     def run(self) -> None:
         """Serves until the gate says stop."""
@@ -33,6 +36,27 @@ class Serving:
 
     def look(self) -> None:
         """Takes what the gate has said, where nobody else would."""
+
+    # ── in other threads ──
+
+    def serve_in_thread(self, work: Job | list[Job]) -> None:
+        """As serve(); what is meant to end the process does so, and not only the thread. Raises Left."""
+        try:
+            self.serve(work)
+        except SystemExit as error:
+            self._leave(exit_code(error))
+        except KeyboardInterrupt:
+            self._leave(130)
+
+    def serve_aside(self, job: Job) -> None:
+        """A cheap request, beside whatever runs."""
+        threading.Thread(target=self._serve_aside, args=(job,), name="turnpike-aside", daemon=True).start()
+
+    def _serve_aside(self, job: Job) -> None:
+        try:
+            self.serve_in_thread(job)
+        except Left:
+            pass
 
     # ── one job ──
 
@@ -194,3 +218,10 @@ def begin(job: Job, pieces: answers.Pieces, response: Response | None) -> bytes:
 def refuse_stream(value: Any) -> None:
     if answers.streams(value.body if isinstance(value, Response) else value):
         raise TypeError("a member of a batch can't be answered by a stream")
+
+
+def exit_code(error: SystemExit) -> int:
+    """What the process would have ended with."""
+    if error.code is None:
+        return 0
+    return error.code & 0xFF if isinstance(error.code, int) else 1

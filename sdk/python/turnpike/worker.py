@@ -10,7 +10,7 @@ from . import failures, find, frames, stacks
 from .errors import NoModel
 from .link import Link
 from .model import Lane
-from .pooled import exit_code
+from .serving import exit_code
 from .served import Served
 from .version import VERSION, python_name
 from .watch import Watch
@@ -56,6 +56,9 @@ def _end_within(seconds: float, code: int) -> None:
 
 
 def _found(choice: str) -> Any:
+    import traceback  # noqa: F401: now, since a tokenize.py beside the model may stand in its way later
+    import urllib.parse  # noqa: F401: the same
+
     path, name = find.split(choice)
     return find.find(find.load_module(path), name)
 
@@ -143,7 +146,7 @@ class Worker:
         if served.is_async:
             from .looped import Looped  # asyncio is slow to import
 
-            looped = Looped(self.link, served, self._watch)
+            looped = Looped(self.link, served, self._watch, self._leave)
             self._loop = looped.loop
             return looped
         if served.slots > 1:
@@ -152,7 +155,7 @@ class Worker:
             return Pooled(self.link, served, self._leave)
         from .direct import Direct
 
-        return Direct(self.link, served, self._watch)
+        return Direct(self.link, served, self._watch, self._leave)
 
     def _unload(self, serving: Serving) -> None:
         if serving.served.unload is None:
