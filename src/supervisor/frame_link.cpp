@@ -73,10 +73,17 @@ void FrameLink::send(std::string_view bytes, std::string_view more, int descript
     if (!socket_.is_open()) return;
     if (!kept_.empty()) return keep(bytes, more, 0, descriptor);
     const ssize_t sent = send_some(socket_.native_handle(), bytes, more, descriptor);
-    if (sent < 0 && errno != EAGAIN) return break_off(wire::Breach::none);
+    if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
     if (sent == static_cast<ssize_t>(bytes.size() + more.size())) return;
     keep(bytes, more, sent < 0 ? 0 : static_cast<std::size_t>(sent), sent > 0 ? -1 : descriptor);
     wait_to_send();
+}
+
+/// A worker that is gone may have said something before: the reading side finds out. Whatever else it
+/// is, the frame is lost, and so is the link.
+void FrameLink::could_not_send(int error) {
+    kept_.clear();
+    if (error != EPIPE && error != ECONNRESET) break_off(wire::Breach::none);
 }
 
 void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t sent,
@@ -103,7 +110,7 @@ void FrameLink::send_kept() {
         const ssize_t sent =
             send_some(socket_.native_handle(), std::string_view(piece.bytes).substr(piece.sent), {},
                       piece.descriptor.get());
-        if (sent < 0 && errno != EAGAIN) return break_off(wire::Breach::none);
+        if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
         if (sent < 0) return wait_to_send();
         piece.descriptor.reset();
         piece.sent += static_cast<std::size_t>(sent);

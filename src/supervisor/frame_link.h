@@ -55,6 +55,7 @@ private:
     static constexpr std::size_t descriptors_max = 16;
 
     void keep(std::string_view bytes, std::string_view more, std::size_t sent, int descriptor);
+    void could_not_send(int error);
     void wait_to_send();
     void send_kept();
     void listen();

@@ -254,7 +254,7 @@ TEST(NativeRidesReused, ForgetWhatTheirJobBeforeWas) {
     trip.peer.told.clear();
 
     const std::uint64_t id = trip.start(1, "small");
-    EXPECT_EQ(id & UINT32_MAX, before & UINT32_MAX) << "the same ride";
+    EXPECT_EQ(id & NativeRides::place_mask, before & NativeRides::place_mask) << "the same ride";
     trip.answer(0).abandon();
     trip.say(wire::Begin{.id = id});
     trip.say(wire::Chunk{.id = id, .bytes = "kept"});
@@ -288,7 +288,7 @@ TEST(NativeRidesReused, TakeTheNextJobFromWhoHearsOfAnEnd) {
     };
     trip.say(wire::Done{.id = before, .status = 200, .body = {.bytes = "first"}});
     const std::uint64_t id = trip.heard_job(1).id;
-    EXPECT_EQ(id & UINT32_MAX, before & UINT32_MAX);
+    EXPECT_EQ(id & NativeRides::place_mask, before & NativeRides::place_mask);
     EXPECT_EQ(trip.answer(0).front(), "first");
     EXPECT_EQ(trip.answer(1).state(), AnswerState::none);
     EXPECT_FALSE(trip.verdict(1));
