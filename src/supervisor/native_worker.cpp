@@ -62,7 +62,6 @@ void NativeWorker::start() {
     LaneFacts& lane = facts();
     lane.sdk.clear();
     lane.model_facts.clear();
-    lane.slots = lane.batch = 0;
     WorkerProcess::Variables variables{{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}};
     const WorkerConfig& worker = lane_of_.pool.worker;
     if (worker.model.kind == ModelChoice::Kind::python)
@@ -117,8 +116,6 @@ void NativeWorker::hear(const wire::Ready& frame) {
     LaneFacts& lane = facts();
     lane.loading.reset();
     lane.model_facts = frame.facts;
-    lane.slots = frame.slots;
-    lane.batch = frame.batch;
     lane.start.load =
         around_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
     if (frame.has_example) example_ = {std::string(frame.example_type), std::string(frame.example)};

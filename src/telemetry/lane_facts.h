@@ -60,9 +60,7 @@ struct LaneFacts {
     std::optional<LoadNews> loading;  // of a native worker that loads now
     std::string sdk;                  // of a native worker: what it says that it is made with
     std::string model_facts;          // … and a JSON object about its model; empty: none
-    std::uint32_t slots = 0;          // … and what it takes at once; 0: not ready, or not native
-    std::uint32_t batch = 0;
-    Instant started_at = never;  // of the latest start
+    Instant started_at = never;       // of the latest start
 };
 
 }  // namespace turnpike
