@@ -45,7 +45,7 @@ class Network:
     def after(self, memory, place):
         """The memory after one more character, given by its place in the alphabet."""
         size, new, old = self.size, self.inputs[place], memory @ self.weights + self.biases
-        gates = 1 / (1 + np.exp(-(new[:2 * size] + old[:2 * size])))
+        gates = (1 + np.tanh((new[:2 * size] + old[:2 * size]) / 2)) / 2  # the logistic function, and nothing overflows
         reset, keep = gates[:size], gates[size:]
         fresh = np.tanh(new[2 * size:] + reset * old[2 * size:])
         return fresh + keep * (memory - fresh)

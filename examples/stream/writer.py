@@ -8,6 +8,7 @@ import numpy as np
 from network import END, UNKNOWN
 
 PROMPT_READ = 2000  # of a longer prompt only the end is read: it would have forgotten the rest
+COLD = 1e-3  # a temperature below is 0: nothing but the likeliest would be drawn, and it is no good divisor
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Writing:
         scores[UNKNOWN] = -np.inf
         if self.written == 0 or self.wish.ignore_eos:  # something is always said
             scores[END] = -np.inf
-        if self.wish.temperature == 0:
+        if self.wish.temperature < COLD:
             return int(scores.argmax())
         shares = np.exp((scores - scores.max()) / self.wish.temperature, dtype=np.float64)
         if self.wish.top_p < 1:

@@ -33,7 +33,8 @@ class Writes(unittest.TestCase):
 
     def test_the_likeliest_when_it_is_cold_whatever_the_seed(self):
         self.assertEqual(written(temperature=0, seed=1), written(temperature=0, seed=2))
-        self.assertEqual(written(temperature=0), written(top_p=0))
+        for cold in ({"top_p": 0}, {"temperature": 5e-324}, {"temperature": 1e-46}, {"temperature": 0.0011}):
+            self.assertEqual(written(temperature=0), written(**cold), cold)
 
     def test_at_most_what_was_asked_for_and_says_why_it_ended(self):
         for size in (1, 2, 30):

@@ -16,10 +16,11 @@ from started import StartedCase
 SKIPPED = 77  # what ctest calls skipped
 SOURCE = Path(__file__).resolve().parent / "openai"
 CASES = 8
+NPM = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1"]
 missing = [name for name in ("node", "npm") if shutil.which(name) is None]
 if missing:
     print(f"SKIPPED: OpenAI's own client is not tried: there is no {' and no '.join(missing)} on the PATH. "
-          "Install Node.js 20 or newer, which brings npm (or Debian's nodejs and npm).", file=sys.stderr)
+          "Install Node.js 20 or newer, which brings npm.", file=sys.stderr)
     sys.exit(SKIPPED)
 
 
@@ -31,8 +32,7 @@ def installed(folder):
     if not mark.exists() or mark.read_bytes() != lock.read_bytes():
         for name in ("package.json", "package-lock.json"):
             shutil.copy(SOURCE / name, folder)
-        done = subprocess.run(["npm", "ci", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=folder,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200)
+        done = subprocess.run(["npm", "ci", *NPM], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200)
         if done.returncode != 0:
             sys.exit(f"npm can't install OpenAI's client; is its registry reachable? It said:\n{done.stdout}{done.stderr}")
         shutil.copy(lock, mark)
