@@ -17,7 +17,6 @@ import math
 import random
 import re
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -38,8 +37,7 @@ END, UNKNOWN = "\0", "\ufffd"  # the first two of the alphabet: a section is ove
 def documentation():
     """The Markdown files of this repository."""
     root = HERE.parents[1]
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=root, check=True, text=True, stdout=subprocess.PIPE).stdout
-    return [root / name for name in listed.splitlines()]
+    return sorted(path for where in ("*.md", "docs/**/*.md", "examples/**/*.md", "sdk/**/*.md") for path in root.glob(where))
 
 
 def sections(text):
