@@ -10,9 +10,13 @@ import os
 import time
 from contextlib import closing, nullcontext
 
-import torch
-import transformers
 import turnpike
+
+try:
+    import torch
+    import transformers
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(f"{missing} (python -m pip install torch transformers accelerate)") from None
 
 import chat
 import generation
