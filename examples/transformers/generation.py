@@ -19,12 +19,12 @@ class Hand(BaseStreamer):
 
     def __init__(self):
         self.queue = SimpleQueue()
-        self.is_prompt = True  # what comes first
+        self.count = -1  # of tokens: the prompt comes first
 
     def put(self, value):
-        if not self.is_prompt:
+        self.count += 1
+        if self.count:
             self.queue.put(value.flatten().tolist())
-        self.is_prompt = False
 
     def end(self):
         self.queue.put(None)
@@ -47,28 +47,35 @@ def options(wish):
     return {**chosen, "temperature": wish.temperature} if wish.temperature > 0 else chosen
 
 
-def tokens(model, ids, wish):
-    """Yields the ids of each step. Whoever leaves early waits here until generate() has ended, which is a token long."""
-    hand, unwanted, errors = Hand(), Unwanted(), []
+class Generation:
+    def __init__(self, model, ids, wish):
+        self.model, self.ids, self.wish = model, ids, wish
+        self.hand, self.unwanted, self.errors = Hand(), Unwanted(), []
 
-    def generate():
+    def count(self):
+        """Tokens that were made, whoever has taken them."""
+        return max(self.hand.count, 0)
+
+    def tokens(self):
+        """Yields the ids of each step. Whoever leaves early waits here until generate() has ended, which is a token long."""
+        # In a copy of this context turnpike.job() is the same as here.
+        thread = threading.Thread(target=contextvars.copy_context().run, args=(self._generate,), name="generate", daemon=True)
+        thread.start()
         try:
-            if wish.seed is not None:
-                torch.manual_seed(wish.seed)
-            model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), streamer=hand,
-                           stopping_criteria=StoppingCriteriaList([unwanted]), **options(wish))
-        except BaseException as error:  # CUDA errors above all: Turnpike must hear of them in the job's own thread
-            errors.append(error)
+            yield from iter(self.hand.queue.get, None)
         finally:
-            hand.end()
+            self.unwanted.is_left = True
+            thread.join()
+            if self.errors:
+                raise self.errors.pop()
 
-    # In a copy of this context turnpike.job() is the same as here.
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(generate,), name="generate", daemon=True)
-    thread.start()
-    try:
-        yield from iter(hand.queue.get, None)
-    finally:
-        unwanted.is_left = True
-        thread.join()
-        if errors:
-            raise errors.pop()
+    def _generate(self):
+        try:
+            if self.wish.seed is not None:
+                torch.manual_seed(self.wish.seed)
+            self.model.generate(input_ids=self.ids, attention_mask=torch.ones_like(self.ids), streamer=self.hand,
+                                stopping_criteria=StoppingCriteriaList([self.unwanted]), **options(self.wish))
+        except BaseException as error:  # CUDA errors above all: Turnpike must hear of them in the job's own thread
+            self.errors.append(error)
+        finally:
+            self.hand.end()

@@ -72,17 +72,18 @@ class Text(turnpike.Model):
 
     def steps(self, wish):
         """(new text or "", tokens so far) after each token."""
-        job, grown, count = turnpike.job(), words.Growing(self.tokenizer), 0
+        job, grown = turnpike.job(), words.Growing(self.tokenizer)
+        run = generation.Generation(self.model, self.encode(wish), wish)
         try:
-            with closing(generation.tokens(self.model, self.encode(wish), wish)) as steps:
-                for ids in steps:
-                    count += 1
+            with closing(run.tokens()) as steps:
+                for count, ids in enumerate(steps, 1):
                     yield grown.take(ids), count
             job.raise_if_cancelled()
-            yield grown.rest(), count
+            yield grown.rest(), run.count()
         finally:
             if job.cancelled:
-                print(f"job {job.id}: nobody waits any more; stopped after {count} of {wish.max_new_tokens} tokens", flush=True)
+                print(f"job {job.id}: nobody waits any more; stopped after {run.count()} of {wish.max_new_tokens} tokens",
+                      flush=True)
 
     def pieces(self, wish):
         with closing(self.steps(wish)) as steps:

@@ -54,22 +54,27 @@ class Generation(unittest.TestCase):
         self.model = transformers.FakeModel(transformers.LlamaConfig(vocab_size=256))
         self.ids = torch.tensor([[1, 2, 3]])
 
+    def run_of(self, tokens):
+        return generation.Generation(self.model, self.ids, wishes.Wish("x", tokens))
+
     def test_gives_as_many_tokens_as_asked_for_and_ends_its_thread(self):
-        found = list(generation.tokens(self.model, self.ids, wishes.Wish("x", 5)))
+        found = list(self.run_of(5).tokens())
         self.assertEqual([len(ids) for ids in found], [1] * 5)
         self.assertEqual(generating(), [])
 
     def test_whoever_leaves_early_leaves_no_thread(self):
-        with closing(generation.tokens(self.model, self.ids, wishes.Wish("x", 4000))) as steps:
+        run = self.run_of(4000)
+        with closing(run.tokens()) as steps:
             next(steps)
             self.assertEqual(len(generating()), 1)
         self.assertEqual(generating(), [])
+        self.assertLess(run.count(), 2000)
 
     def test_what_generate_raises_is_raised_here(self):
         for error in (torch.cuda.OutOfMemoryError("CUDA out of memory."), SystemExit(3), KeyError("x")):
             self.model.generate = mock.Mock(side_effect=error)
             with self.assertRaises(type(error)) as raised:
-                list(generation.tokens(self.model, self.ids, wishes.Wish("x", 5)))
+                list(self.run_of(5).tokens())
             self.assertIs(raised.exception, error)
             self.assertEqual(generating(), [])
 
@@ -82,7 +87,7 @@ class Generation(unittest.TestCase):
 
         left = threading.Event()
         self.model.generate = generate
-        steps = generation.tokens(self.model, self.ids, wishes.Wish("x", 5))
+        steps = self.run_of(5).tokens()
         next(steps)
         left.set()
         with self.assertRaisesRegex(RuntimeError, "device-side assert"):
