@@ -54,7 +54,7 @@ class Text(turnpike.Model):
         """{"prompt", "max_new_tokens", "temperature", "seed"} → text as it comes; with "events": server-sent events."""
         wish = wishes.of(x)
         items = self.events(wish) if x.get("events") else self.pieces(wish)
-        return turnpike.Response(items, headers={"Model": self.name})
+        return turnpike.Response(items, headers={"Model": ascii(self.name)[1:-1]})
 
     def request(self, req):
         """The other paths: those of OpenAI's API."""
