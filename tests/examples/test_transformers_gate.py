@@ -57,6 +57,13 @@ class Streams(SharedGate):
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
 
+    def stacks(self):
+        """Of all threads of the worker, as they are now."""
+        known = len(self.whole_log(self.gate))
+        self.order(self.gate, "stacks", "0")
+        wait_until(lambda: "thread MainThread" in self.whole_log(self.gate)[known:], "its stacks are in the log")
+        return self.whole_log(self.gate)[known:]
+
     def assert_stopped(self, job, least=3):
         """The worker says after how many tokens, which are not all that it could have made; and nothing is left of it."""
         self.gate.wait_lane(0, "ready")
@@ -64,10 +71,7 @@ class Streams(SharedGate):
         self.wait_log(self.gate, words)
         count = int(self.whole_log(self.gate).partition(words)[2].split()[0])
         self.assertTrue(least <= count < ENDLESS["max_new_tokens"] // 2, count)
-        known = len(self.whole_log(self.gate))
-        self.order(self.gate, "stacks", "0")
-        wait_until(lambda: "thread MainThread" in self.whole_log(self.gate)[known:], "its stacks are in the log")
-        self.assertNotIn("thread generate", self.whole_log(self.gate)[known:])
+        self.assertNotIn("thread generate", self.stacks())
         self.assertEqual(self.gate.post(HELLO).status, 200)
 
     def test_a_client_that_leaves_stops_the_generation(self):
@@ -86,9 +90,9 @@ class Streams(SharedGate):
 
     def test_a_client_that_leaves_before_its_answer_begins_stops_the_generation(self):
         client = self.gate.connect()
-        chat = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 4000}
+        chat = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 4000, "temperature": 0}
         client.request("POST", "/v1/chat/completions", json.dumps(chat).encode())
-        self.gate.wait_lane(0, "busy")
+        wait_until(lambda: "thread generate" in self.stacks(), "it generates")
         [job] = self.gate.live_jobs()
         client.close()
         self.assert_stopped(job["id"], least=0)
