@@ -129,6 +129,10 @@ void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) 
         return broken(ledger, invariant::reload,
                       "pool {} reloads generation {}, but {} was asked for", show(pool.id),
                       show(seen.reloading), show(pool.newest));
+    if (!seen.reloading.is_none() && seen.reloading != seen.good && seen.reloading < pool.newest)
+        return broken(ledger, invariant::reload,
+                      "pool {} still tries generation {}, though {} was asked for", show(pool.id),
+                      show(seen.reloading), show(pool.newest));
     if (!seen.reloading.is_none() || ledger.shutting_down || pool.newest <= pool.tried ||
         pool.newest <= seen.good)
         return;
@@ -205,6 +209,10 @@ void judge(Ledger& ledger, const ReportReload& report) {
         return broken(ledger, invariant::reload,
                       "the reload of generation {} is reported {}, but that is {}",
                       show(report.generation), name_of(report.end), is_good ? "good" : "not good");
+    if (!spread && (report.end == ReloadEnd::superseded) != (report.generation < pool->newest))
+        return broken(ledger, invariant::reload,
+                      "the reload of generation {} is reported {}, and {} was asked for",
+                      show(report.generation), name_of(report.end), show(pool->newest));
     const bool follows =
         !ledger.seen_pool(pool->id).reloading.is_none();  // another, which revives them again
     for (const KnownLane& lane : pool->lanes) {
