@@ -230,7 +230,8 @@ void judge(Ledger& ledger, const ReportReload& report) {
             lane.must_stay_down = true;
         if (spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)
             lane.must_stay_down = false;
-        if (spread || !follows) lane.failed_before_reload = false;
+        const bool was_tried = !beside && ledger.lane_before(lane.id).state != LaneState::failed;
+        if (spread || !follows || was_tried) lane.failed_before_reload = false;
         ledger.forgive(lane);
     }
 }
