@@ -4,7 +4,7 @@
     ./train.py                      # writes denoiser.pt beside this file
     ./train.py --steps 20 --out /tmp/other.pt
 
-Each step: take real digits, mix noise into each, a little or a lot, and let the network say what the mixture is made of.
+Each step: take real digits, mix noise into each, a little or a lot, and let the network say what is what.
 The better it can tell, the better it can draw: model.py starts from nothing but noise and asks again and again.
 
 The data: 1797 digits by 13 people, 8 x 8 pixels of 0 (paper) to 16 (ink), the same as of examples/digits.

@@ -39,10 +39,10 @@ class Digits(turnpike.Model):
         self.net.to(self.device).eval()  # eval: without it, BatchNorm would mix the answers of a batch
         self.facts = {"accuracy": saved["accuracy"], "torch": torch.__version__}
         lane.progress(0.6, "warming up")
-        self.read([self.example["pixels"]] * self.batch)  # the first pass on a GPU is slow: not at a client's expense
+        self.read([self.example["pixels"]] * self.batch)  # a GPU's first pass is slow: not at a client's expense
 
     def predict(self, xs):
-        """A list of inputs → a list of answers in the same order. An item that is an exception fails that job alone."""
+        """A list of inputs → a list of answers in the same order. An exception in it fails that job alone."""
         inputs = [pixels_of(x) for x in xs]
         good = [pixels for pixels in inputs if not isinstance(pixels, Exception)]
         scores = iter(self.read(good) if good else [])
@@ -56,7 +56,7 @@ class Digits(turnpike.Model):
 
 
 def pixels_of(x):
-    """The 64 numbers of an input, or a BadInput that says what to send (returned: raised, it would fail the whole batch)."""
+    """The 64 numbers of an input, or a BadInput that says what to send: returned, not raised: it is one job.s."""
     pixels = x.get("pixels") if isinstance(x, dict) else x
     if not isinstance(pixels, list) or len(pixels) != 64:
         got = f"a list of {len(pixels)}" if isinstance(pixels, list) else "something else"

@@ -1,4 +1,4 @@
-"""The network: a small convolutional net with residual blocks, in plain PyTorch. train.py teaches it, model.py serves it."""
+"""The network: convolutions in residual blocks, in plain PyTorch. train.py teaches it, model.py serves it."""
 from torch import nn
 from torch.nn import functional as F
 

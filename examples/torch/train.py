@@ -4,8 +4,8 @@
     ./train.py                      # prints the held-out accuracy, writes reader.pt beside this file
     ./train.py --epochs 5 --out /tmp/other.pt
 
-The data: 1797 digits by 13 people, 8 x 8 pixels of 0 (paper) to 16 (ink), the same as of examples/digits. Every fifth is
-held out: the network never sees it while it learns, and its accuracy is measured on these alone.
+The data: 1797 digits by 13 people, 8 x 8 pixels of 0 (paper) to 16 (ink), those of examples/digits. Every fifth is held
+out: the network never sees it while it learns, and its accuracy is measured on these alone.
 """
 import argparse
 import gzip

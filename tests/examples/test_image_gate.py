@@ -29,7 +29,7 @@ class Gate(SharedGate):
 
     def assert_all_free_and_well(self, pids):
         wait_until(lambda: {lane["state"] for lane in self.gate.status()["lanes"]} == {"ready"}, "its lane is free")
-        self.assertEqual([lane["pid"] for lane in self.gate.status()["lanes"]], pids, "no worker had to be ended for it")
+        self.assertEqual([lane["pid"] for lane in self.gate.status()["lanes"]], pids, "no worker was ended for it")
         for lane in range(2):
             answer = self.gate.post({"digit": 1, "count": 1, "steps": 2}, headers=[("Turnpike-Lane", str(lane))])
             self.assertEqual(answer.status, 200, answer)

@@ -1,4 +1,4 @@
-"""examples/image without a gate: what it draws, that others can read it, what it says to bad input, and its training."""
+"""examples/image without a gate: what it draws, who can read it, what it says to bad input, and its training."""
 import re
 import subprocess
 import sys
@@ -76,6 +76,15 @@ class Served(unittest.TestCase):
         for x, words in BAD:
             with self.subTest(x=str(x)[:80]), self.assertRaisesRegex(turnpike.BadInput, words):
                 self.model.predict(x)
+
+
+class Damaged(unittest.TestCase):
+    def test_a_picture_of_nan_is_no_picture(self):
+        with turnpike.testing.serve(MODEL) as model:
+            model.model.net.enter.bias.data[0] = float("nan")
+            with self.assertRaises(turnpike.testing.JobFailed) as failed:
+                model.predict({"steps": 2})
+        self.assertEqual(failed.exception.why, "non-finite")
 
 
 class Reader(unittest.TestCase):

@@ -56,7 +56,9 @@ class Gate(StartedCase):
             if path.is_file():
                 shutil.copy(path, folder)
         code = folder / "model.py"
-        code.write_text(code.read_text().replace("self.net.to(", "self.net.layers[-1].bias.data[7] -= 3\n        self.net.to("))
+        damage = "self.net.layers[-1].bias.data[7] -= 3"
+        code.write_text(code.read_text().replace("self.net.to(", f"{damage}\n        self.net.to("))
+        self.assertIn(damage, code.read_text())
         gate = self.up_folder(folder, lanes=1)
         wait_until(lambda: "proof" in (gate.lane(0)["trouble"] or ""), "the lane says that its proof failed", 60)
         self.assertNotIn(gate.lane(0)["state"], ("ready", "busy"))

@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "sdk/python"))
 sys.path.insert(0, str(ROOT / "tests/examples"))
 import turnpike.testing  # noqa: E402
-from machine import HOME, PORT, URL, ask, check, command, memory_mib, say, smi, status_of, up, wait_for, wait_ready  # noqa: E402
+from machine import (HOME, PORT, URL, ask, check, command, memory_mib, say, smi, status_of, up,  # noqa: E402
+                     wait_for, wait_ready)
 from png_reader import read_png  # noqa: E402
 
 ON_GPU = torch.cuda.is_available() and "cpu" not in sys.argv[2:]
@@ -46,7 +47,8 @@ def start(what):
     status = wait_ready(gate, 4)
     say(Path(gate.log).read_text().strip())
     for lane in status["lanes"]:
-        say(f"lane {lane['lane']}: {[gpu['name'] for gpu in lane['gpus']] or 'cpu'}, {lane['model_facts']}, {lane['start']}")
+        where = ", ".join(gpu["name"] for gpu in lane["gpus"]) or "cpu"
+        say(f"lane {lane['lane']}: {where}, {lane['model_facts']}, {lane['start']}")
     check(status["pools"][0]["proof"] in ("passed", None), "every lane gave the right answer before it served")
     if ON_GPU:
         say(f"GPU memory in use: {memory_mib()} MiB")
@@ -133,15 +135,17 @@ def drawing():
         answers = list(threads.map(lambda _: ask("/predict", wish), range(8)))
     for answer, fields in answers:
         apart = largest_difference([one["pixels"] for one in answer["pictures"]], expected)
-        check(apart < DRAW_CLOSE, f"lane {fields['Turnpike-Lane']}: pixels differ from the CPU's by at most {apart:.1e} of 16")
+        check(apart < DRAW_CLOSE,
+              f"lane {fields['Turnpike-Lane']}: pixels differ from the CPU's by at most {apart:.1e} of 16")
 
     begin = time.monotonic()
     body = json.dumps({"count": 20, "seed": 1, "steps": 100}).encode()
     with urllib.request.urlopen(urllib.request.Request(URL + "/predict", body), timeout=120) as answer:
         kind, data = answer.headers["Content-Type"], answer.read()
+    took = time.monotonic() - begin
     rows = read_png(data)
     check((kind, len(rows), len(rows[0])) == ("image/png", 128, 640),
-          f"20 digits in 100 steps: a PNG of {len(rows[0])} x {len(rows)}, {len(data)} bytes, in {time.monotonic() - begin:.2f} s")
+          f"20 digits in 100 steps: a PNG of {len(rows[0])} x {len(rows)}, {len(data)} bytes, in {took:.2f} s")
 
     pids = [lane["pid"] for lane in lanes()]
     for how in ("its client leaves", "DELETE /-/jobs/ID"):
@@ -167,7 +171,8 @@ def stopped(how):
         answer = connection.getresponse()
         check(answer.status == 409, f"its client: {answer.status} {answer.read().decode()}")
     connection.close()
-    check(wait_for(all_ready, 20) is not None, f"{how}: the lane is free {1000 * (time.monotonic() - asked):.0f} ms later")
+    is_free = wait_for(all_ready, 20) is not None
+    check(is_free, f"{how}: the lane is free {1000 * (time.monotonic() - asked):.0f} ms later")
 
 
 def main():
