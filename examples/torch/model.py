@@ -56,7 +56,7 @@ class Digits(turnpike.Model):
 
 
 def pixels_of(x):
-    """The 64 numbers of an input, or a BadInput that says what to send: returned, not raised: it is one job.s."""
+    """The 64 numbers of an input, or a BadInput that says what to send: returned, not raised, since it is one job's."""
     pixels = x.get("pixels") if isinstance(x, dict) else x
     if not isinstance(pixels, list) or len(pixels) != 64:
         got = f"a list of {len(pixels)}" if isinstance(pixels, list) else "something else"
