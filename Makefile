@@ -54,6 +54,7 @@ bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside
 gpu: build ## by hand, on a machine with a GPU and PyTorch: what only a real driver shows
 	tests/gpu/check.py build/release/turnpike
 	tests/gpu/native.py build/release/turnpike
+	tests/gpu/examples.py build/release/turnpike
 
 coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE_CORE_MIN (95) percent
 	@tools/install-deps $(BROWSER)
