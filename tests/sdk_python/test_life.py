@@ -107,7 +107,7 @@ class Loading(TalkCase):
         talk.greet()
         self.assertEqual(talk.exit_code(), 1)
         for words in ("No module named 'nowhere_to_be_found'", "model.py", os.path.basename(os.path.realpath(os.sys.executable))[:6],
-                      "choose another with --python PATH, or python = in turnpike.toml"):
+                      "choose another Python with --python PATH"):
             self.assertIn(words, talk.stderr())
 
     def test_a_syntax_error_is_shown_with_its_place(self):
