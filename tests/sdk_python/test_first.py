@@ -102,12 +102,12 @@ class Scripts(FirstCase):
 
 class Shapes(FirstCase):
     def test_a_mistyped_name_is_asked_about(self):
-        self.assertIn("(did you mean predcit?)", self.last_line(HEAD + "    def predcit(self, x): pass\n"))
-        self.assertIn("(did you mean predcit?)", self.last_line("def predcit(x): pass\n"))
-        self.assertIn("(did you mean Digits?)", self.last_line({"model.py": HEAD + "    def predict(self, x): pass\n"}, "model.py:Digts"))
-        self.assertIn("(did you mean model.py?)", self.last_line({"model.py": ""}, "modle.py"))
-        self.assertIn("model.py?)", self.last_line({"model.py": ""}, "model"))
-        self.assertNotIn("did you mean", self.last_line("def run(x): pass\n"))
+        self.assertIn("Did you mean predcit?", self.last_line(HEAD + "    def predcit(self, x): pass\n"))
+        self.assertIn("Did you mean predcit?", self.last_line("def predcit(x): pass\n"))
+        self.assertIn("Did you mean Digits?", self.last_line({"model.py": HEAD + "    def predict(self, x): pass\n"}, "model.py:Digts"))
+        self.assertIn("Did you mean model.py?", self.last_line({"model.py": ""}, "modle.py"))
+        self.assertIn("model.py?", self.last_line({"model.py": ""}, "model"))
+        self.assertNotIn("Did you mean", self.last_line("def run(x): pass\n"))
 
     def test_parameters_that_do_not_fit_are_told_before_the_first_job(self):
         for written, wanted in (("predict(x)", "predict(self, x)"), ("predict(self)", "predict(self, x)"),

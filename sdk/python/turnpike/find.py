@@ -25,7 +25,8 @@ def split(choice: str) -> tuple[str, str]:
     if os.path.isdir(path):
         path = os.path.join(path, "model.py")
     if not os.path.isfile(path):
-        raise NoModel(f"there is no file {path}{_file_near(path)}")
+        question = _file_near(path)
+        raise NoModel(f"there is no file {path}{'. ' if question else ''}{question}")
     if path.endswith(".ipynb"):
         raise NoModel(f"{path} is a notebook, and a model is a Python file: "
                       f"jupyter nbconvert --to script {path}, and keep what predict needs")
@@ -34,7 +35,7 @@ def split(choice: str) -> tuple[str, str]:
 
 def _file_near(path: str) -> str:
     if os.path.isfile(path + ".py"):
-        return f" (did you mean {path}.py?)"
+        return f"Did you mean {path}.py?"
     try:
         files = [name for name in os.listdir(os.path.dirname(path) or ".") if name.endswith(".py")]
     except OSError:
@@ -52,7 +53,7 @@ def run_file(path: str) -> ModuleType:
 
         said = "" if error.code is None else repr(error.code)
         raise NoModel(f"{os.path.basename(path)} ended itself while it was imported: sys.exit({said}) "
-                      f"({advice.place(error)}). What it does as a script belongs under if __name__ == \"__main__\":") from None
+                      f"({advice.place(error)}). What it does as a script belongs under if __name__ == \"__main__\"") from None
 
 
 def load_module(path: str) -> ModuleType:
@@ -129,7 +130,7 @@ def find(module: ModuleType, name: str = "") -> Any:
 
 def _named(module: ModuleType, name: str) -> Any:
     if not hasattr(module, name):
-        raise NoModel(f"{_file(module)} has no {name}. {_candidates(module)}{near(name, vars(module))}")
+        raise NoModel(f"{_file(module)} has no {name}. {near(name, vars(module)) or _candidates(module)}")
     value = getattr(module, name)
     if _is_model(value) or isinstance(value, Model):
         return value
@@ -170,7 +171,7 @@ def _nothing_found(module: ModuleType) -> str:
         if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):
             return f"{_file(module)} has no model, but a class {name}: {_how_to_wrap(name, value)}"
     return (f"{_file(module)} has no model: write a class Name(turnpike.Model) with a method predict(self, x), "
-            f"or a function predict(x){near('predict', own)}")
+            f"or a function predict(x). {near('predict', own)}".rstrip())
 
 
 def _how_to_wrap(name: str, value: type) -> str:
@@ -184,7 +185,7 @@ def near(name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches  # slow to import, and seldom needed
 
     found = get_close_matches(name, [other for other in names if not other.startswith("__")], 1, 0.7)
-    return f" (did you mean {found[0]}?)" if found and found[0] != name else ""
+    return f"Did you mean {found[0]}?" if found and found[0] != name else ""
 
 
 def _candidates(module: ModuleType) -> str:
