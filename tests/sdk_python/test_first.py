@@ -82,6 +82,12 @@ class Scripts(FirstCase):
         self.assertIn("model.py, line 3). What it does as a script belongs under if __name__", line)
         self.assertIn("sys.exit('usage: model.py DATA')", self.last_line("raise SystemExit('usage: model.py DATA')\n"))
 
+    def test_an_exit_while_loading_keeps_its_code(self):
+        talk = self.worker({"model.py": "import sys\ndef load(lane): sys.exit(3)\ndef predict(x): pass\n"})
+        talk.greet()
+        self.assertEqual(talk.exit_code(), 3)
+        self.assertRegex(talk.stderr(), r"^turnpike: the model ended itself while it loaded: sys\.exit\(3\) \(.*model\.py, line 2\)\n$")
+
     def test_a_script_sees_itself_as_the_program(self):
         source = """
             import argparse

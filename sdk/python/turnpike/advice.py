@@ -40,6 +40,13 @@ def place(error: BaseException) -> str:
     return found
 
 
+def exit_text(error: SystemExit) -> str:
+    """ "sys.exit(2) (model.py, line 3)" """
+    said = "" if error.code is None else repr(error.code)[:_TEXT_MAX]
+    where = place(error)
+    return f"sys.exit({said}){f' ({where})' if where else ''}"
+
+
 def _text(error: BaseException) -> str:
     """In one line, and not long."""
     try:

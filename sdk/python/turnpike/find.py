@@ -51,9 +51,8 @@ def run_file(path: str) -> ModuleType:
     except SystemExit as error:
         from . import advice
 
-        said = "" if error.code is None else repr(error.code)
-        raise NoModel(f"{os.path.basename(path)} ended itself while it was imported: sys.exit({said}) "
-                      f"({advice.place(error)}). What it does as a script belongs under if __name__ == \"__main__\"") from None
+        raise NoModel(f"{os.path.basename(path)} ended itself while it was imported: {advice.exit_text(error)}. "
+                      "What it does as a script belongs under if __name__ == \"__main__\"") from None
 
 
 def load_module(path: str) -> ModuleType:

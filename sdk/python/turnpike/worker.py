@@ -135,6 +135,11 @@ class Worker:
             self.problem = error
             failures.say(f"turnpike: {error}\n")
             return None
+        except SystemExit as error:  # of load
+            from . import advice
+
+            failures.say(f"turnpike: the model ended itself while it loaded: {advice.exit_text(error)}\n")
+            raise
         except Exception as error:
             self.problem = error
             from . import advice
