@@ -84,7 +84,7 @@ TEST(News, TellsOfADeathInOneLine) {
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
     for (const Reason reason : {Reason::exited, Reason::not_answering, Reason::load_silent}) {
-        desk.lanes[0].trouble = "exit code 1: No module named torch";
+        desk.lanes[0].trouble = "no torch for " + std::string(name_of(reason));
         desk.report(0, LaneState::backoff, reason);
         EXPECT_THAT(desk.said(), IsEmpty()) << "before its report is stored";
         EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].trouble, .report = "id"}),
@@ -276,10 +276,11 @@ TEST(News, TellsOnceThatAModelIsImportedForLong) {
         lane = {.worker = "", .trouble = ""};
         lane.started_at = desk.clock.now() - 16s;
         lane.loading = LoadNews{};
+        lane.start.import = 2s;
     }
-    desk.lanes[0].start.import = 2s;
     desk.report(0, LaneState::loading);
     EXPECT_THAT(desk.said(), Not(HasSubstr("imports"))) << "it is imported, and loads";
+    desk.lanes[1].start.import.reset();
     desk.report(1, LaneState::loading);
     EXPECT_THAT(desk.said(),
                 HasSubstr("turnpike: lane 1 still imports its model after 15s; what it does: "
