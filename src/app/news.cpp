@@ -118,7 +118,7 @@ void News::tell(const ReportLane& report) {
 
 /// Attached workers were started by somebody else, nobody knows when.
 Instant News::start_of(std::size_t lane) const {
-    return lanes_[lane].started_at == never ? opened_at_ : lanes_[lane].started_at;
+    return lanes_[lane].now.started_at == never ? opened_at_ : lanes_[lane].now.started_at;
 }
 
 LiveLane News::live(std::size_t lane) const {
@@ -135,7 +135,7 @@ void News::say_lane(std::size_t lane) {
     Standing& now = standings_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_death(lanes_[lane], now.state, now.reason)) return;
-    now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
+    now.trouble = serves(now.state) ? "" : lanes_[lane].now.trouble;
     const Standing before = std::exchange(said_[lane], now);
     // From loading on to its first proof is no news: it comes up.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
@@ -228,7 +228,7 @@ void News::say_unproved() {
     for (const PoolConfig& pool : config_.pools) {
         const auto end = std::ranges::next(lane, pool.settings.lanes, lanes_.end());
         const bool is_proved =
-            std::any_of(lane, end, [](const LaneFacts& facts) { return facts.start.proof; });
+            std::any_of(lane, end, [](const LaneFacts& facts) { return facts.now.start.proof; });
         lane = end;
         if (pool.is_native() && pool.settings.proof == ProofKind::none && !is_proved)
             say(fmt::format(
@@ -296,7 +296,7 @@ void News::say_problem(std::string_view of, const std::string& now, std::string&
 /// Once: a file that trains, waits or serves by itself when it is imported never becomes a model.
 void News::say_slow_import() {
     for (std::size_t lane = 0; lane < lanes_.size() && !slow_import_told_; ++lane) {
-        const LaneFacts& facts = lanes_[lane];
+        const WorkerFacts& facts = lanes_[lane].now;
         const bool imports =
             comes_up(standings_[lane].state) && facts.loading && !facts.start.import;
         if (!imports || live(lane).time < import_usual_max) continue;
