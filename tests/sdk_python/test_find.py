@@ -65,7 +65,7 @@ class Find(TalkCase):
 
     def test_what_is_no_model_is_named(self):
         self.assertIn("write class Net(turnpike.Model)", self.refused("class Net:\n    def predict(self, x): return x", "Net"))
-        self.assertIn("Classes with a predict that are no turnpike.Model: Net.", self.refused("class Net:\n    def predict(self, x): return x"))
+        self.assertIn("has no model, but a class Net: write class Net(turnpike.Model)", self.refused("class Net:\n    def predict(self, x): return x"))
         self.assertIn("is a int, not a turnpike.Model", self.refused("seven = 7", "seven"))
         self.assertIn("or a function predict(x)", self.refused(""))
         self.assertIn("neither predict nor request", self.refused("import turnpike\nclass Empty(turnpike.Model): pass"))

@@ -5,13 +5,12 @@ import os
 import sys
 import time
 
-from . import answers, failures, find, frames
+from . import advice, answers, failures, find, frames
 from .errors import BadInput, NoModel
 from .job import Job, current
 from .messages import Headers, Response
 from .model import Lane
 from .served import Served, the_list
-from .worker import python_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     except BadInput as error:
         print(f"the model says that the input is bad: {error}", file=sys.stderr)
     except Exception as error:
-        sys.stderr.write(failures.traceback_of(error) + python_line(error))
+        sys.stderr.write(failures.traceback_of(error) + advice.last_line(error, options.model))
         if options.pdb:
             import pdb
 
@@ -46,7 +45,7 @@ def _check(options: argparse.Namespace) -> int:
         print(f"turnpike: the input {options.input} can't be read: {error.strerror}", file=sys.stderr)
         return 1
     clock = _Clock()
-    found = find.find(find.load_module(path), name)
+    found = find.find(find.run_file(path), name)
     clock.say("imported")
     served = Served(found)
     run_to_end = _runner(served)

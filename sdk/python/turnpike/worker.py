@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     _show_crashes()
     code = 1
     try:
-        code = worker.run(lambda: _found(argv[1]))
+        code = worker.run(lambda: _found(argv[1]), argv[1])
     except SystemExit as error:
         code = exit_code(error)
         raise
@@ -60,7 +60,7 @@ def _found(choice: str) -> Any:
     import urllib.parse  # noqa: F401: the same
 
     path, name = find.split(choice)
-    return find.find(find.load_module(path), name)
+    return find.find(find.run_file(path), name)
 
 
 def _show_crashes() -> None:
@@ -82,11 +82,13 @@ class Worker:
         self.served: Served | None = None
         self.problem: Exception | None = None  # why there is no model
         self._leave = leave
+        self._path = ""
         self._watch = Watch(self.link, leave)
         self._loop: Any = None
 
-    def run(self, found: Callable[[], Any]) -> int:
-        """`found` imports the model. Returns the exit code."""
+    def run(self, found: Callable[[], Any], path: str = "") -> int:
+        """`found` imports the model from `path`. Returns the exit code."""
+        self._path = path
         self._greet()
         self._watch.work = self
         self._watch.is_loading = True
@@ -133,9 +135,16 @@ class Worker:
             self.problem = error
             failures.say(f"turnpike: {error}\n")
             return None
+        except SystemExit as error:  # of load
+            from . import advice
+
+            failures.say(f"turnpike: the model ended itself while it loaded: {advice.exit_text(error)}\n")
+            raise
         except Exception as error:
             self.problem = error
-            failures.say(failures.traceback_of(error) + python_line(error))
+            from . import advice
+
+            failures.say(failures.traceback_of(error) + advice.last_line(error, self._path))
             return None
         self._watch.is_loading = False
         self._watch.work = None
@@ -176,14 +185,3 @@ class Worker:
             return stacks.text(self._watch.thread.ident, self._loop)
         except Exception as error:  # a model may have changed what it rests on
             return f"the stacks can't be shown: {error!r}"
-
-
-def python_line(error: BaseException) -> str:
-    """The last line of the log, which is what people see first: for an import error with the Python that was used, for a
-    syntax error with its place. Others say all in the last line of their traceback."""
-    if isinstance(error, ImportError):
-        return (f"turnpike: {type(error).__name__}: {error}; the model was imported by {sys.executable} ({python_name()}): "
-                "install what is missing there, or choose another with --python PATH, or python = in turnpike.toml\n")
-    if isinstance(error, SyntaxError):
-        return f"turnpike: {type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})\n"
-    return ""
