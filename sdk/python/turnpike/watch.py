@@ -33,6 +33,7 @@ class Watch:
         self.work: Any = None
         self.is_asleep = False
         self.is_loading = False
+        self.stop_patience_s = STOP_PATIENCE_S
         self.shares = False  # the main thread reads as well while it is busy (an event loop)
         self.after_read: Callable[[], None] | None = None
         self.thread = threading.Thread(target=self._run, name="turnpike-watch", daemon=True)
@@ -107,4 +108,4 @@ class Watch:
     def _stop(self) -> None:
         if self.is_loading:
             self._leave(0)
-        self._stop_at = time.monotonic() + STOP_PATIENCE_S
+        self._stop_at = time.monotonic() + self.stop_patience_s
