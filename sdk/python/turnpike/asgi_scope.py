@@ -18,7 +18,7 @@ def http_scope(job: Job, state: dict[str, Any]) -> dict[str, Any]:
     raw_path, _, query = route[cut:].partition(b"?")
     path = raw_path.decode("latin-1")
     headers: list[tuple[bytes, bytes]] = []
-    host, hops, scheme = b"", b"", "http"
+    host, hops, scheme, is_told = b"", b"", "http", False
     for line in job.fields.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if not name:
@@ -30,9 +30,11 @@ def http_scope(job: Job, state: dict[str, Any]) -> dict[str, Any]:
             hops = value
         elif name == b"x-forwarded-proto":
             scheme = value.decode("latin-1").strip()
+        elif name == b"content-length":
+            is_told = True
         headers.append((name, value))
     length = job.length()
-    if length or method in _WITH_BODY:
+    if not is_told and (length or method in _WITH_BODY):
         headers.append((b"content-length", b"%d" % length))
     return {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": method,
             "scheme": scheme, "path": _unquoted(path) if "%" in path else path, "raw_path": raw_path, "query_string": query,
