@@ -60,8 +60,11 @@ class SideBySide(SharedGate):
     def test_routes_queries_and_paths(self):
         self.assert_alike(
             ("GET", "/sync/7"), ("GET", "/sync/7?q=a%20b&q=c"), ("GET", "/sync/x"), ("GET", "/async/a/b"),
-            ("GET", "/async/a%20b%2Fc%C3%A4"), ("GET", "/async/%FF"), ("GET", "/nowhere"), ("POST", "/sync/7"), ("GET", "/state"),
+            ("GET", "/async/a%20b%2Fc%C3%A4"), ("GET", "/async/%FF"), ("GET", "/nowhere"), ("POST", "/sync/7"),
             ("GET", "/sync/7/"), ("GET", "/docs"), ("GET", "/redoc"), ("GET", "/openapi.json"))
+
+    def test_what_the_lifespan_opened(self):
+        self.assertEqual(self.both("GET", "/state").json(), {"opened": "before the first request"})
 
     def test_dependencies_handlers_and_errors(self):
         self.assert_alike(

@@ -41,7 +41,8 @@ async def lifespan(app):
     yield
 
 
-app = FastAPI(lifespan=lifespan, title="A bit of everything")
+app = FastAPI(title="A bit of everything")
+app.router.lifespan_context = lifespan  # FastAPI(lifespan=…) came later than Debian's
 
 
 def say(path, text=""):
