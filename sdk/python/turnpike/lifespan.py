@@ -46,7 +46,8 @@ class Lifespan:
         if "lifespan.startup.failed" in self._said:
             raise NoModel(self._said["lifespan.startup.failed"] or "the app's lifespan said startup.failed")
         if error is not None:
-            failures.say(f"turnpike: the app does not speak lifespan ({type(error).__name__}: {error}): it is served without start-up\n")
+            said = f"{type(error).__name__}: {error}".rstrip(": ")
+            failures.say(f"turnpike: the app does not speak lifespan ({said}): it is served without start-up\n")
 
     async def stop(self) -> None:
         """Bounded in time; what goes wrong is told in the log."""
