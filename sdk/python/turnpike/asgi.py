@@ -5,7 +5,7 @@ from .asgi_call import Call
 from .errors import Cancelled, Left
 from .job import current
 from .lifespan import Lifespan
-from .looping import Looping, ended
+from .looping import Looping
 from .serving import leaving
 from .watch import STOP_PATIENCE_S
 
@@ -67,7 +67,7 @@ class Hosting(Looping):
             await self._app(call.scope, call.receive, call.send)
         except (SystemExit, KeyboardInterrupt) as error:
             leaving(error)
-            raise ended(error) from None
+            raise
         except Left:
             raise
         except BaseException as error:

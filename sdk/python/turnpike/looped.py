@@ -6,7 +6,7 @@ import asyncio
 from . import answers, failures, frames
 from .errors import Cancelled
 from .job import Batch, Job, current
-from .looping import Looping, ended
+from .looping import Looping
 from .messages import Response
 from .served import PREDICT, the_list
 from .serving import begin, refuse_stream
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 
 class Looped(Looping):
     async def attend(self, work: Job | list[Job]) -> None:
-        try:
-            if isinstance(work, Job) and not self.served.takes_lists:
-                await self._serve_one(work)
-            else:
-                await self._serve_many([work] if isinstance(work, Job) else work)
-        except (SystemExit, KeyboardInterrupt) as error:
-            raise ended(error) from None
+        if isinstance(work, Job) and not self.served.takes_lists:
+            await self._serve_one(work)
+        else:
+            await self._serve_many([work] if isinstance(work, Job) else work)
 
     async def _serve_one(self, job: Job) -> None:
         current.set(job)

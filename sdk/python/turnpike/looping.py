@@ -23,17 +23,21 @@ class Looping(Serving):
 
     def __init__(self, link: Link, served: Any, watch: Watch, leave: Callable[[int], Any]) -> None:
         super().__init__(link, served, leave)
-        self.loop = asyncio.new_event_loop()
+        self.loop = self.new_loop()
         asyncio.set_event_loop(self.loop)
         self._watch = watch
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._last = 0
         self._end: asyncio.Future[None] = self.loop.create_future()
         self._changed = asyncio.Event()
         link.incoming.flags_changed = self._call_soon_wake
 
     async def attend(self, work: Any) -> None:
-        """Serves a job, or a batch. What it raises ends the process: ended() for what was meant to."""
+        """Serves a job, or a batch. What it raises ends the process."""
         raise NotImplementedError
+
+    def new_loop(self) -> asyncio.AbstractEventLoop:
+        return asyncio.new_event_loop()
 
     # ── the loop ──
 
@@ -47,7 +51,7 @@ class Looping(Serving):
             self.loop.run_until_complete(self._until_the_end())
         except Ended as ended:
             raise SystemExit(ended.code) from None
-        except (SystemExit, KeyboardInterrupt) as error:  # of a task that the model made
+        except (SystemExit, KeyboardInterrupt) as error:  # of a task that the model made itself
             leaving(error)
             raise
         self.loop.remove_reader(self.link.fileno())
@@ -59,7 +63,7 @@ class Looping(Serving):
 
     async def _finish(self) -> None:
         if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=STOP_PATIENCE_S)
+            await asyncio.wait(list(self._tasks.values()), timeout=STOP_PATIENCE_S)
 
     def look(self) -> None:
         if not self.link.reading.acquire(blocking=False):
@@ -80,21 +84,27 @@ class Looping(Serving):
             if work is None:
                 self._over(None)
                 return
-            task = self.loop.create_task(self.attend(work))
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
+            self._last = number = self._last + 1
+            self._tasks[number] = self.loop.create_task(self._run_task(number, work))
             if self._watch.work is None:
                 self._watch.work = self
                 if self._watch.is_asleep:
                     self._watch.wake()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not self._tasks:
-            self._watch.work = None
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
+    async def _run_task(self, number: int, work: Any) -> None:
+        """Its own bookkeeping: a callback at its end would cost a turn of the loop."""
+        try:
+            await self.attend(work)
+        except (SystemExit, KeyboardInterrupt) as error:  # asyncio would let these pass at once, the loop left half done
+            self._over(Ended(exit_code(error) if isinstance(error, SystemExit) else 130))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
             self._over(error)
+        finally:
+            del self._tasks[number]
+            if not self._tasks:
+                self._watch.work = None
 
     def _over(self, error: BaseException | None) -> None:
         """The loop's end: the gate said stop, or the model ended its process."""
@@ -130,8 +140,3 @@ class Ended(Exception):
 
     def __init__(self, code: int) -> None:
         self.code = code
-
-
-def ended(error: BaseException) -> Ended:
-    """For SystemExit and KeyboardInterrupt: asyncio would let these pass through everything at once, the loop left half done."""
-    return Ended(exit_code(error) if isinstance(error, SystemExit) else 130)
