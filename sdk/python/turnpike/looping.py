@@ -23,7 +23,7 @@ class Looping(Serving):
 
     def __init__(self, link: Link, served: Any, watch: Watch, leave: Callable[[int], Any]) -> None:
         super().__init__(link, served, leave)
-        self.loop = self.new_loop()
+        self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
         self._watch = watch
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -35,9 +35,6 @@ class Looping(Serving):
     async def attend(self, work: Any) -> None:
         """Serves a job, or a batch. What it raises ends the process."""
         raise NotImplementedError
-
-    def new_loop(self) -> asyncio.AbstractEventLoop:
-        return asyncio.new_event_loop()
 
     # ── the loop ──
 
