@@ -48,6 +48,7 @@ bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
 	@bench/native_against_fastapi.py
+	@bench/asgi_against_uvicorn.py
 	@bench/native_latency.py
 	@bench/parallel_load.py
 

@@ -22,10 +22,11 @@ using Wrong = std::unexpected<std::string>;
 constexpr std::string_view file_name = "turnpike.toml";
 constexpr std::string_view model_name = "model.py";
 constexpr std::string_view what_it_may_be =
-    "a Python file (model.py, model.py:Name), a program, a turnpike.toml, or a folder with a "
-    "turnpike.toml or a model.py";
+    "a Python file (model.py, model.py:Name, app.py:app), a program, a turnpike.toml, or a folder "
+    "with a turnpike.toml or a model.py";
 constexpr std::string_view advice =
     "  turnpike up model.py\n"
+    "  turnpike up app.py:app\n"
     "  turnpike up --worker 'uvicorn app:app --port {port}'\n"
     "  turnpike up --attach http://127.0.0.1:8001";
 

@@ -139,7 +139,7 @@ void NativeWorker::send(const SendJob& action) {
 template <OfJob Frame>
 void NativeWorker::hear(const Frame& frame) {
     if (proof_.is_of(frame.id)) return proof_.hear(frame);
-    if constexpr (std::same_as<Frame, wire::Done>) {
+    if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>) {
         const wire::Breach breach = rides_.hear(frame);
         if (breach != wire::Breach::none) link_->break_off(breach);
     } else {

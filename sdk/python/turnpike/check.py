@@ -6,6 +6,7 @@ import sys
 import time
 
 from . import advice, answers, failures, find, frames
+from .apps import App
 from .errors import BadInput, NoModel
 from .job import Job, current
 from .messages import Headers, Response
@@ -47,6 +48,8 @@ def _check(options: argparse.Namespace) -> int:
     clock = _Clock()
     found = find.find(find.run_file(path), name)
     clock.say("imported")
+    if isinstance(found, App):
+        return _check_app(found, given, clock)
     served = Served(found)
     run_to_end = _runner(served)
     lane = Lane(gpus=int(options.device.startswith("cuda")), tell=_say_loading)
@@ -68,6 +71,22 @@ def _check(options: argparse.Namespace) -> int:
         served.judge(run_to_end(served.check(value)))
         print("the model's own check likes it")
     return 0
+
+
+def _check_app(app: App, given: tuple[str, bytes] | None, clock: _Clock) -> int:
+    """Starts it up, sends it a POST /predict if there is an input, and shuts it down."""
+    from . import testing
+
+    with testing.serve(app.call) as served:
+        clock.say("started up")
+        if given is None:
+            print("nothing was asked: say --input FILE, which goes to the app as POST /predict")
+            return 0
+        answer = served.post("/predict", given[1], {"Host": "localhost", "Content-Type": given[0]})
+        print(f"{answer.status} {answer.headers.get('content-type', '')}")
+        print(_shortened(answer.body))
+        clock.say("answered")
+        return 0 if answer.status < 500 else 1
 
 
 def _called(served: Served, job: Job) -> Any:

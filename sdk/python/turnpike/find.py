@@ -1,11 +1,11 @@
-"""`model.py[:Name]` → the model: a Model class, an instance of one, or a module with plain functions."""
+"""`model.py[:Name]` → the model: a Model class, an instance of one, a module with plain functions; or an ASGI app."""
 from __future__ import annotations
 
 import os
 import sys
 from types import ModuleType
 
-from . import package
+from . import apps, package
 from .errors import NoModel
 from .model import Model
 
@@ -108,7 +108,7 @@ def _executed(name: str, path: str) -> ModuleType:
 
 
 def find(module: ModuleType, name: str = "") -> Any:
-    """The Model class or instance, or the module itself if its functions are the model.
+    """The Model class or instance, the module itself if its functions are the model, or an apps.App.
 
     NoModel says what was there instead.
     """
@@ -122,6 +122,11 @@ def find(module: ModuleType, name: str = "") -> Any:
         names = [model.__name__ for model in models]
         raise NoModel(f"{_file(module)} has several models ({', '.join(names)}): "
                       f"say which, as in {_file(module)}:{names[-1]}")
+    names = apps.alone(module)  # first: a route of an app may well be called `predict`
+    if len(names) == 1:
+        return apps.App(getattr(module, names[0]), names[0])
+    if names:
+        raise NoModel(f"{_file(module)} has several ASGI apps ({', '.join(names)}): say which, as in {_file(module)}:{names[0]}")
     if callable(getattr(module, "predict", None)) or callable(getattr(module, "request", None)):
         return module
     raise NoModel(_nothing_found(module))
@@ -133,23 +138,12 @@ def _named(module: ModuleType, name: str) -> Any:
     value = getattr(module, name)
     if _is_model(value) or isinstance(value, Model):
         return value
-    if is_asgi(value):
-        raise NoModel(f"{name} in {_file(module)} is an ASGI app, not a turnpike.Model, "
-                      "and this version does not host ASGI apps: "
-                      f"run it as a server, turnpike up --worker 'uvicorn {module.__name__}:{name} --port {{port}}'")
+    app = apps.named(module, name)
+    if app is not None:
+        return app
     if isinstance(value, type):
         raise NoModel(f"{name} in {_file(module)} is a class, but not a model: {_how_to_wrap(name, value)}")
     raise NoModel(f"{name} in {_file(module)} is a {type(value).__name__}, not a turnpike.Model. {_candidates(module)}")
-
-
-def is_asgi(value: Any) -> bool:
-    """Does it look like FastAPI, Starlette, or a function of scope, receive and send?"""
-    if isinstance(value, type):
-        return False
-    if any(base.__name__ in ("FastAPI", "Starlette", "Quart") for base in type(value).__mro__):
-        return True
-    code = getattr(value, "__code__", None) or getattr(getattr(type(value), "__call__", None), "__code__", None)
-    return code is not None and {"scope", "receive", "send"} <= set(code.co_varnames[:code.co_argcount])
 
 
 def _is_model(value: Any) -> bool:
@@ -161,10 +155,6 @@ def _file(module: ModuleType) -> str:
 
 
 def _nothing_found(module: ModuleType) -> str:
-    apps = [name for name, value in vars(module).items() if is_asgi(value)]
-    if apps:
-        return (f"{_file(module)} has no model, but an ASGI app ({apps[0]}), which this version does not host: "
-                f"run it as a server, turnpike up --worker 'uvicorn {module.__name__}:{apps[0]} --port {{port}}'")
     own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
     for name, value in own.items():
         if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):

@@ -7,6 +7,7 @@ import sys
 import threading
 
 from . import failures, find, frames, stacks
+from .apps import App
 from .errors import NoModel
 from .link import Link
 from .model import Lane
@@ -79,7 +80,7 @@ class Worker:
 
     def __init__(self, sock: socket.socket, leave: Callable[[int], Any]) -> None:
         self.link = Link(sock, leave, self._stacks)
-        self.served: Served | None = None
+        self.served: Any = None  # a Served, or a Hosted
         self.problem: Exception | None = None  # why there is no model
         self._leave = leave
         self._path = ""
@@ -122,8 +123,8 @@ class Worker:
         try:
             model = found()
             link.send(frames.loading(frames.LOADING_PHASE, None, ""))
-            self.served = served = Served(model, slots, batch)
-            if batch > served.batch:
+            self.served = served = _served(model, slots, batch)
+            if batch > served.batch and isinstance(served, Served):
                 failures.say(f"turnpike: batch = {batch} of the configuration has no effect: predict of {served.name} takes one "
                              "input; write a batch into the model, and let predict take a list\n")
             serving = self._serving(served)
@@ -151,7 +152,13 @@ class Worker:
         link.send(ready)
         return serving
 
-    def _serving(self, served: Served) -> Serving:
+    def _serving(self, served: Any) -> Serving:
+        if isinstance(served.model, App):
+            from .asgi import Hosting
+
+            hosting = Hosting(self.link, served, self._watch, self._leave)
+            self._loop = hosting.loop
+            return hosting
         if served.is_async:
             from .looped import Looped  # asyncio is slow to import
 
@@ -185,3 +192,14 @@ class Worker:
             return stacks.text(self._watch.thread.ident, self._loop)
         except Exception as error:  # a model may have changed what it rests on
             return f"the stacks can't be shown: {error!r}"
+
+
+def _served(found: Any, slots: int, batch: int) -> Any:
+    if not isinstance(found, App):
+        return Served(found, slots, batch)
+    from .asgi import Hosted
+
+    if batch > 1:
+        failures.say(f"turnpike: batch = {batch} of the configuration has no effect: an ASGI app takes one request at a time; "
+                     "slots = says how many at once\n")
+    return Hosted(found, slots)
