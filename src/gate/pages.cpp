@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "gate/model_page.h"
+#include "gate/proof_page.h"
 
 namespace turnpike {
 
@@ -151,7 +152,9 @@ void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
     json.text_or_null("worker", facts.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
-    json.text_or_null("remark", facts.remark);
+    const bool has_proof_remark = facts.remark.empty() && serves(lane.state) && caller.is_admin;
+    json.text_or_null("remark", has_proof_remark ? facts.proof.remark : facts.remark);
+    json.key("proof"), append_proof(json, facts.proof, caller);
     json.text_or_null("trouble", serves(lane.state) ? std::string_view()
                                  : caller.is_admin  ? std::string_view(facts.trouble)
                                                     : without_output(facts.trouble));

@@ -21,7 +21,7 @@
 #include "supervisor/lane_output.h"
 #include "supervisor/lane_plan.h"
 #include "supervisor/lane_worker.h"
-#include "supervisor/proof_check.h"
+#include "supervisor/recorded_proof.h"
 #include "telemetry/crash_report.h"
 
 namespace turnpike {
@@ -52,7 +52,7 @@ struct StartedLane {
     const PoolConfig& pool;
     const LanePlan& plan;
     LaneOutput& output;
-    std::shared_ptr<AnswerGroups> groups;
+    std::shared_ptr<CommonProof> proof;  // of its generation; of the background thread
 };
 
 /// How it ended, for the jobs aboard.

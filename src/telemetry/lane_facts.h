@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/time.h"
 #include "core/words.h"
+#include "telemetry/lane_proof.h"
 
 namespace turnpike {
 
@@ -61,6 +62,7 @@ struct LaneFacts {
     std::string sdk;                  // of a native worker: what it says that it is made with
     std::string model_facts;          // … and a JSON object about its model; empty: none
     Instant started_at = never;       // of the latest start
+    LaneProof proof;                  // the latest
 };
 
 }  // namespace turnpike
