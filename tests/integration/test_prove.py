@@ -1,17 +1,16 @@
 """`turnpike prove`: the answers of a healthy pool, recorded beside the model, and what follows from it."""
 import json
-import subprocess
 import unittest
 
-from harness import TURNPIKE, wait_until
+from harness import wait_until
 from native import NativeCase
 
 # What it answers is read at each start, so that a test can change it.
 DIGIT = '''
-class Digit:
+class Digit(turnpike.Model):
     example = {"pixels": [0, 1]}
 
-    def load(self):
+    def load(self, lane):
         self.answer = open(os.path.join(os.path.dirname(__file__), "answer")).read()
         if os.environ["TURNPIKE_LANE"] == self.answer[2:]:
             self.answer = "1"
@@ -21,7 +20,7 @@ class Digit:
 '''
 
 CHECKED = '''
-class Checked:
+class Checked(turnpike.Model):
     example = [1]
 
     def predict(self, task):
@@ -43,8 +42,7 @@ class ProveCase(NativeCase):
         return self.serve(path, pool={"lanes": lanes}, is_ready=is_ready, **parts)
 
     def prove(self, gate, *words, code=0):
-        done = subprocess.run([TURNPIKE, "prove", *words, "--name", gate.name],
-                              capture_output=True, text=True, env=gate.environment, timeout=60)
+        done = self.command("prove", *words, "--name", gate.process.name)
         self.assertEqual(done.returncode, code, done)
         return done.stdout + done.stderr
 
@@ -79,19 +77,19 @@ class Recording(ProveCase):
     def test_a_wrong_answer_after_a_restart_is_quarantined_and_named(self):
         gate, folder = self.digit(lanes=1)
         self.prove(gate)
-        gate.stop()
+        self.stop(gate)
         (folder / "answer").write_text("3")
         gate = self.serve_again(folder / "model.py", 1, is_ready=False)
         lane = wait_until(lambda: gate.lane(0)["state"] == "quarantined" and gate.lane(0), "it is")
         difference = ".digit: 3 here, 7 expected (model.proof.json)"
         self.assertIn(difference, lane["trouble"])
-        self.assertIn(difference, gate.output())
+        self.assertIn(difference, gate.process.output())
         self.assertIn("nothing recorded: lane 0 does not serve", self.prove(gate, code=1))
 
     def test_a_changed_example_makes_the_recording_outdated(self):
         gate, folder = self.digit(lanes=1)
         self.prove(gate)
-        gate.stop()
+        self.stop(gate)
         model = folder / "model.py"
         model.write_text(model.read_text().replace("[0, 1]", "[1, 1]"))
         gate = self.serve_again(model, 1)
@@ -121,7 +119,7 @@ class Others(ProveCase):
                              proof={"request": "POST /predict", "body": "{}", "agree": True})
         lane = wait_until(lambda: gate.lane(2)["state"] == "quarantined" and gate.lane(2), "it is")
         self.assertIn("answers .digit = 1; lanes 0, 1 answer 7", lane["trouble"])
-        self.assertIn("answers .digit = 1; lanes 0, 1 answer 7", gate.output())
+        self.assertIn("answers .digit = 1; lanes 0, 1 answer 7", gate.process.output())
 
     def test_the_models_own_check_is_said(self):
         path = self.model(CHECKED)
