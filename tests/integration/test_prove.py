@@ -116,7 +116,8 @@ class Recording(ProveCase):
 class Others(ProveCase):
     def test_a_lane_that_disagrees_is_named_with_the_first_difference(self):
         gate, _ = self.digit("7 2", is_ready=False,
-                             proof={"request": "POST /predict", "body": "{}", "agree": True})
+                             sections={"pool.default.proof": {
+                                 "request": "POST /predict", "body": "{}", "agree": True}})
         lane = wait_until(lambda: gate.lane(2)["state"] == "quarantined" and gate.lane(2), "it is")
         self.assertIn("answers .digit = 1; lanes 0, 1 answer 7", lane["trouble"])
         self.assertIn("answers .digit = 1; lanes 0, 1 answer 7", gate.process.output())

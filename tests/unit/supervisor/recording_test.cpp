@@ -45,9 +45,9 @@ TEST(Recording, IsReadAsItWasWritten) {
         EXPECT_EQ(back->model, "model.py:Digits");
         EXPECT_EQ(back->turnpike, "1.2.3");
         EXPECT_TRUE(is_same_request(back->request, request(R"({ "pixels": [0, 1] })")));
-        if (!is_json(body)) EXPECT_EQ(back->answer.body.bytes, body);
+        EXPECT_TRUE(is_json(body) || back->answer.body.bytes == body);
         EXPECT_EQ(back->tolerance_relative, recorded_tolerance_relative);
-        if (!body.empty()) EXPECT_FALSE(difference_from(*back, answer(body)));
+        EXPECT_FALSE(difference_from(*back, answer(body)));
     }
 }
 
