@@ -149,7 +149,7 @@ void House::carry_out(const Action& action) {
 }
 
 void House::keep_report(CrashReport report) {
-    News::Crash crash{.lane = report.lane, .trouble = lanes_[report.lane].trouble, .report = {}};
+    News::Crash crash{.lane = report.lane, .trouble = report.trouble, .report = {}};
     if (config_.crashes.keep == 0) return news_.tell(crash);
     log_disk_.run(
         [folder = in_state(ground_, "crashes"), keep = config_.crashes.keep,

@@ -115,7 +115,7 @@ void News::tell(const ReportLane& report) {
 
 /// Attached workers were started by somebody else, nobody knows when.
 Instant News::start_of(std::size_t lane) const {
-    return lanes_[lane].started_at == never ? opened_at_ : lanes_[lane].started_at;
+    return lanes_[lane].now.started_at == never ? opened_at_ : lanes_[lane].now.started_at;
 }
 
 LiveLane News::live(std::size_t lane) const {
@@ -132,7 +132,7 @@ void News::say_lane(std::size_t lane) {
     Standing& now = standings_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_death(lanes_[lane], now.state, now.reason)) return;
-    now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
+    now.trouble = serves(now.state) ? "" : lanes_[lane].now.trouble;
     const Standing before = std::exchange(said_[lane], now);
     // From loading on to its first proof is no news: it comes up.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
@@ -225,7 +225,7 @@ void News::say_unproved() {
     for (const PoolConfig& pool : config_.pools) {
         const auto end = std::ranges::next(lane, pool.settings.lanes, lanes_.end());
         const bool is_proved =
-            std::any_of(lane, end, [](const LaneFacts& facts) { return facts.start.proof; });
+            std::any_of(lane, end, [](const LaneFacts& facts) { return facts.now.start.proof; });
         lane = end;
         if (pool.is_native() && pool.settings.proof == ProofKind::none && !is_proved)
             say(fmt::format(
@@ -293,7 +293,7 @@ void News::say_remarks() {
         const LaneFacts& facts = lanes_[lane];
         if (!facts.remark.empty() && remarks_.insert(facts.remark).second)
             say(fmt::format("lane {}: {}", lane, facts.remark));
-        const std::string& of_proof = facts.proof.remark;
+        const std::string& of_proof = facts.now.proof.remark;
         if (!of_proof.empty() && serves(standings_[lane].state) && remarks_.insert(of_proof).second)
             say(fmt::format("lane {}: {}", lane, shown(of_proof)));
     }

@@ -83,7 +83,7 @@ std::vector<std::size_t> awaited(const ProvedPool& before, const ProvedPool& now
     std::vector<std::size_t> lanes;
     for (const ProvedLane& lane : now.lanes) {
         const auto was = std::ranges::find(before.lanes, lane.lane, &ProvedLane::lane);
-        const bool has_ended = was != before.lanes.end() && lane.proof.count > was->proof.count;
+        const bool has_ended = was != before.lanes.end() && lane.count > was->count;
         if ((!has_ended && will_prove(lane)) || (has_ended && lane.state == "proving"))
             lanes.push_back(lane.lane);
     }

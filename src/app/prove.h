@@ -19,6 +19,7 @@ struct ProvedLane {
     std::size_t lane = 0;
     std::string state;
     bool serves = false;
+    std::uint64_t count = 0;  // of the proofs that ended on it
     LaneProof proof;
 };
 

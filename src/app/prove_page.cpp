@@ -49,10 +49,10 @@ ProvedLane lane_in(const json::object& object) {
     ProvedLane lane{.lane = count_of(object, "lane"),
                     .state = text_of(object, "state"),
                     .serves = is_true(object, "serves"),
+                    .count = count_of(object, "count"),
                     .proof = {}};
     const json::object& request = object_of(object, "request");
     const json::object& answer = object_of(object, "answer");
-    lane.proof.count = count_of(object, "count");
     lane.proof.by = by_named(text_of(object, "by"));
     lane.proof.is_passed = is_true(object, "passed");
     lane.proof.trouble = raw_text(object, "trouble");

@@ -35,12 +35,13 @@ void append_exchange(JsonWriter& json, const LaneProof& proof) {
 }
 
 void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane) {
-    const LaneProof& proof = sights.lanes[lane.lane.value].proof;
+    const LaneFacts& facts = sights.lanes[lane.lane.value];
+    const LaneProof& proof = facts.now.proof;
     json.open_object();
     json.member("lane", lane.lane.value);
     json.member("state", name_of(lane.state));
     json.member("serves", serves(lane.state));
-    json.member("count", proof.count);
+    json.member("count", facts.proofs);
     if (proof.by != ProofBy::nobody) {
         std::string ended;
         append_utc(ended, sights.clock.unix_ns(proof.ended));

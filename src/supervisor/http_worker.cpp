@@ -259,7 +259,8 @@ void HttpWorker::end_proof(std::uint32_t number, LaneProof proof, const Judgemen
     proof.took = proof.ended - proof_began_;
     std::optional<Duration>& first = facts().start.proof;
     if (!first) first = proof.took;
-    show_proof(around_.lanes, lane_.value, std::move(proof), judgement, "the proof");
+    show_proof(around_.lanes, {.lane = lane_, .worker = worker_, .name = "the proof"},
+               std::move(proof), judgement);
     around_.deliver(ProofEnded{worker_, number, judgement.verdict, judgement.group});
 }
 

@@ -155,7 +155,9 @@ void NativeProof::end(const Judgement& judgement, ProofAnswer answer) {
     shown.took = shown.ended - proof.began;
     std::optional<Duration>& first = host_.process.facts().start.proof;
     if (!first) first = shown.took;
-    show_proof(host_.around.lanes, host_.number.value, std::move(shown), judgement, name());
+    show_proof(host_.around.lanes,
+               {.lane = host_.number, .worker = host_.process.id(), .name = name()},
+               std::move(shown), judgement);
     host_.around.deliver(
         ProofEnded{host_.process.id(), proof.number, judgement.verdict, judgement.group});
 }

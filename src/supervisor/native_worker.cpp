@@ -64,9 +64,6 @@ NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
 
 void NativeWorker::start() {
     process_.begin();
-    LaneFacts& lane = facts();
-    lane.sdk.clear();
-    lane.model_facts.clear();
     WorkerProcess::Variables variables{{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}};
     const WorkerConfig& worker = lane_of_.pool.worker;
     if (worker.model.kind == ModelChoice::Kind::python)
@@ -118,10 +115,10 @@ void NativeWorker::hear(const wire::Loading& frame) {
 
 void NativeWorker::hear(const wire::Ready& frame) {
     state_ = State::up;
-    LaneFacts& lane = facts();
-    lane.loading.reset();
-    lane.model_facts = frame.facts;
-    lane.start.load =
+    WorkerFacts& own = facts();
+    own.loading.reset();
+    own.model_facts = frame.facts;
+    own.start.load =
         around_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
     proof_.learn(frame);
     process_.note("");

@@ -74,7 +74,7 @@ private:
     void misbehaved(const std::string& how);
     void tell(const wire::GateFrame& frame);
     [[nodiscard]] auto self() { return std::static_pointer_cast<NativeWorker>(shared_from_this()); }
-    [[nodiscard]] LaneFacts& facts() { return process_.facts(); }
+    [[nodiscard]] WorkerFacts& facts() { return process_.facts(); }
 
     WorkerSurroundings& around_;
     Premises& premises_;

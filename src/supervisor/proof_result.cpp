@@ -15,28 +15,46 @@ Judgement failed_proof(ProofBy by, std::string why) {
             .has_judged = false};
 }
 
-void show_proof(std::vector<LaneFacts>& lanes, std::size_t lane, LaneProof proof,
-                const Judgement& judgement, std::string_view name) {
-    LaneFacts& facts = lanes[lane];
-    proof.count = facts.proof.count + 1;
+namespace {
+
+/// The one of that generation that was proved by agreement; nullptr: it is not there any more.
+WorkerFacts* voter_on(LaneFacts& lane, Generation generation) {
+    for (WorkerFacts* worker : {&lane.now, &lane.next})
+        if (worker->proof.by == ProofBy::agreement && worker->proof.generation == generation)
+            return worker;
+    return nullptr;
+}
+
+/// Who is outside the majority is told so, as the engine will take it out.
+void show_opinion(WorkerFacts& voter, const Opinion& opinion, bool has_majority) {
+    const std::string text = opinion.oddity.empty() ? "" : "it " + opinion.oddity;
+    voter.proof.remark = text;
+    if (!has_majority || text.empty()) return;
+    voter.proof.is_passed = false;
+    voter.proof.trouble = voter.trouble = text;
+}
+
+}  // namespace
+
+void show_proof(std::vector<LaneFacts>& lanes, const ProofOf& of, LaneProof proof,
+                const Judgement& judgement) {
+    LaneFacts& lane = lanes[of.lane.value];
+    WorkerFacts& facts = lane.of(of.worker);
+    const Generation generation = proof.generation;
+    ++lane.proofs;
     proof.by = judgement.by;
     proof.is_passed = judgement.verdict != ProofVerdict::failed;
     proof.remark = judgement.remark;
     if (!proof.is_passed) {
         proof.trouble = judgement.has_judged
-                            ? fmt::format("wrong answer to {}: {}", name, judgement.trouble)
-                            : fmt::format("{} {}", name, judgement.trouble);
+                            ? fmt::format("wrong answer to {}: {}", of.name, judgement.trouble)
+                            : fmt::format("{} {}", of.name, judgement.trouble);
         facts.trouble = proof.trouble;
     }
     facts.proof = std::move(proof);
-    for (const Opinion& opinion : judgement.opinions) {
-        LaneFacts& other = lanes[opinion.lane];
-        const std::string text = opinion.oddity.empty() ? "" : "it " + opinion.oddity;
-        other.proof.remark = text;
-        if (!judgement.has_majority || text.empty()) continue;
-        other.proof.is_passed = false;
-        other.proof.trouble = other.trouble = text;  // the engine takes it out
-    }
+    for (const Opinion& opinion : judgement.opinions)
+        if (WorkerFacts* voter = voter_on(lanes[opinion.lane], generation))
+            show_opinion(*voter, opinion, judgement.has_majority);
 }
 
 }  // namespace turnpike

@@ -2,7 +2,7 @@
 // from those of most.
 #pragma once
 
-#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,10 +11,17 @@
 
 namespace turnpike {
 
-/// `proof`: the request, the answer and the times. The latest of its lane from now on; a failed one is its trouble, too.
-/// `name`: "the proof", "the model's example".
-void show_proof(std::vector<LaneFacts>& lanes, std::size_t lane, LaneProof proof,
-                const Judgement& judgement, std::string_view name);
+/// Whose proof it was, and what people call it: "the proof", "the model's example".
+struct ProofOf {
+    LaneId lane;
+    WorkerId worker;
+    std::string_view name;
+};
+
+/// `proof`: the request, the answer and the times. The latest of its worker from now on; a failed one is its
+/// trouble, too.
+void show_proof(std::vector<LaneFacts>& lanes, const ProofOf& of, LaneProof proof,
+                const Judgement& judgement);
 
 /// Nobody had to judge: it failed for this reason ("was answered with status 500").
 [[nodiscard]] Judgement failed_proof(ProofBy by, std::string why);

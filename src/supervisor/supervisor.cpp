@@ -40,7 +40,6 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
              .lanes = surroundings_.lanes,
              .deliver = surroundings_.deliver}),
       process_table_(surroundings_.loop, "tp-look"),
-      started_(site_.plan.size()),
       premises_{
           .children = children_,
           .gpus = gpus_,
@@ -65,11 +64,7 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
             LaneOutput::Surroundings{.loop = surroundings_.loop,
                                      .disk = site_.log_disk,
                                      .clock = surroundings_.clock,
-                                     .on_output =
-                                         [this, lane] {
-                                             if (const auto worker = started_[lane].lock())
-                                                 worker->printed();
-                                         }},
+                                     .on_output = [this, lane] { printed(lane); }},
             LogFile{.path = site_.logs.empty() ? "" : fmt::format("{}/{}.log", site_.logs, lane),
                     .size_max = log.lane_size_max,
                     .keep = log.lane_keep});
@@ -95,11 +90,11 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
         worker = std::make_shared<NativeWorker>(surroundings_, premises_, action, at);
     else
         worker = std::make_shared<StartedWorker>(surroundings_, premises_, action, at);
-    started_[lane] = worker;
     return worker;
 }
 
 void Supervisor::carry_out(const StartWorker& action) {
+    surroundings_.lanes[action.lane.value].begin(action);
     const WorkerPtr worker = make(action);
     Place& place = place_of(action.worker);
     // Its own callback may be what led here: the last worker of this place goes when the stack is
@@ -133,8 +128,12 @@ void Supervisor::carry_out(const ProveWorker& action) {
     if (LaneWorker* worker = find(action.worker)) worker->prove(action.proof);
 }
 
+void Supervisor::note(const ReportSwitch& report) {
+    surroundings_.lanes[report.lane.value].switch_over();
+}
+
 void Supervisor::note(const ReportSlowJob& report) {
-    for (std::size_t lane = 0; lane < started_.size(); ++lane) {
+    for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
         const WorkerProcess* process = process_on(lane);
         if (process == nullptr || process->id() != report.worker) continue;
         if (!find(report.worker)->ask_stacks(report.attempt)) std::ignore = dump_by_tool(lane);
@@ -142,8 +141,15 @@ void Supervisor::note(const ReportSlowJob& report) {
 }
 
 WorkerProcess* Supervisor::process_on(std::size_t lane) const {
-    const auto worker = lane < started_.size() ? started_[lane].lock() : nullptr;
+    LaneWorker* worker = find(surroundings_.lanes[lane].now.id);
     return worker == nullptr ? nullptr : worker->process();
+}
+
+/// Whoever comes up hears that something was said.
+void Supervisor::printed(std::size_t lane) {
+    const LaneFacts& facts = surroundings_.lanes[lane];
+    for (const WorkerId id : {facts.now.id, facts.next.id})
+        if (LaneWorker* worker = find(id)) worker->printed();
 }
 
 std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
@@ -191,9 +197,10 @@ Supervisor::Place& Supervisor::place_of(WorkerId worker) {
     return places_[place];
 }
 
-LaneWorker* Supervisor::find(WorkerId worker) {
-    const Place& place = place_of(worker);
-    return place.id == worker ? place.worker.get() : nullptr;
+LaneWorker* Supervisor::find(WorkerId worker) const {
+    const auto place = static_cast<std::uint32_t>(worker.value);
+    if (worker.is_none() || place >= places_.size() || places_[place].id != worker) return nullptr;
+    return places_[place].worker.get();
 }
 
 std::shared_ptr<CommonProof>& Supervisor::common_proof(std::size_t pool, Generation generation) {
@@ -233,7 +240,8 @@ void Supervisor::keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> pr
                                  [this, pool](const std::expected<bool, std::string>& kept) {
                                      for (std::size_t lane = 0; lane < site_.plan.size(); ++lane)
                                          if (site_.plan[lane].pool == pool && !kept)
-                                             surroundings_.lanes[lane].proof.remark = kept.error();
+                                             surroundings_.lanes[lane].now.proof.remark =
+                                                 kept.error();
                                  });
 }
 

@@ -50,6 +50,7 @@ public:
     void carry_out(const CancelAttempt& action);
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
+    void note(const ReportSwitch& report);
     /// Dumps the stacks of the worker that runs it.
     void note(const ReportSlowJob& report);
 
@@ -79,10 +80,11 @@ private:
 
     /// Where a worker of this id is, or would be: an id's low half is a dense place.
     Place& place_of(WorkerId worker);
-    LaneWorker* find(WorkerId worker);
+    [[nodiscard]] LaneWorker* find(WorkerId worker) const;
     WorkerPtr make(const StartWorker& action);
-    /// The process of a lane's latest worker; nullptr: none runs, or it is not ours.
+    /// The process of a lane's current worker, or of the last one; nullptr: none runs, or it is not ours.
     [[nodiscard]] WorkerProcess* process_on(std::size_t lane) const;
+    void printed(std::size_t lane);
     std::optional<std::string> dump_by_tool(std::size_t lane);
     std::shared_ptr<CommonProof>& common_proof(std::size_t pool, Generation generation);
     void keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof);
@@ -94,7 +96,6 @@ private:
     GpuWatch gpus_;
     Background process_table_;
     std::vector<std::unique_ptr<LaneOutput>> outputs_;  // by lane; none of attached ones
-    std::vector<std::weak_ptr<LaneWorker>> started_;    // the latest of each lane
     struct Dump {
         pid_t root = 0;  // of the tree that it looks at
         std::shared_ptr<Guarded> guarded;

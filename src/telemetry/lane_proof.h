@@ -47,7 +47,6 @@ struct ProofAnswer {
 };
 
 struct LaneProof {
-    std::uint64_t count = 0;  // of all that ended on this lane
     ProofBy by = ProofBy::nobody;
     bool is_passed = false;
     std::string trouble;  // why it failed
