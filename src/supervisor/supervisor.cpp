@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <boost/asio/post.hpp>
 
+#include "base/utc.h"
 #include "os/cgroup.h"
 #include "os/leftovers.h"
 #include "os/spawn.h"
@@ -113,14 +114,14 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
     const std::size_t lane = action.lane.value;
     const LanePlan& plan = site_.plan.at(lane);
     const PoolConfig& pool = site_.config.pools[plan.pool];
-    auto groups = groups_of(plan.pool, action.generation);
+    auto proof = common_proof(plan.pool, action.generation);
     if (!is_started(plan))
         return std::make_shared<AttachedWorker>(surroundings_, action, pool, *plan.url,
-                                                std::move(groups));
+                                                std::move(proof));
     const StartedLane at{.pool = pool,
                          .plan = plan,
                          .output = *outputs_[lane],
-                         .groups = std::move(groups),
+                         .proof = std::move(proof),
                          .kept = kept_of(plan.pool, action.generation),
                          .warm = warm_[plan.pool]};
     WorkerPtr worker;
@@ -241,10 +242,46 @@ LaneWorker* Supervisor::find(WorkerId worker) const {
     return places_[place].worker.get();
 }
 
-std::shared_ptr<AnswerGroups> Supervisor::groups_of(std::size_t pool, Generation generation) {
-    auto& groups = groups_[{pool, generation}];
-    if (groups == nullptr) groups = std::make_shared<AnswerGroups>();
-    return groups;
+std::shared_ptr<CommonProof>& Supervisor::common_proof(std::size_t pool, Generation generation) {
+    auto& proof = common_proofs_[{pool, generation}];
+    const ModelChoice& model = site_.config.pools[pool].worker.model;
+    if (proof == nullptr)
+        proof = std::make_shared<CommonProof>(AnswerGroups{},
+                                              RecordedProof{recording_path(model), model.text});
+    return proof;
+}
+
+void Supervisor::accept_answers(PoolId pool, Generation generation) {
+    surroundings_.background.run(
+        [proof = common_proof(pool.value, generation)] {
+            proof->recorded.accept();
+            return 0;
+        },
+        [](int) {});
+}
+
+void Supervisor::note(const ReportReload& report) {
+    const std::size_t pool = report.pool.value;
+    const bool is_good = report.end == ReloadEnd::spread;
+    if (is_good) keep_accepted(pool, common_proof(pool, report.generation));
+    std::erase_if(common_proofs_, [&](const auto& entry) {
+        const auto& [of, generation] = entry.first;
+        if (of != pool) return false;
+        return is_good ? generation < report.generation : generation == report.generation;
+    });
+}
+
+void Supervisor::keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof) {
+    RecordedProof::Stamp stamp{.recorded = {}, .turnpike = site_.version};
+    append_utc(stamp.recorded, surroundings_.clock.unix_ns(surroundings_.clock.now()));
+    surroundings_.background.run([proof = std::move(proof),
+                                  stamp = std::move(stamp)] { return proof->recorded.keep(stamp); },
+                                 [this, pool](const std::expected<bool, std::string>& kept) {
+                                     for (std::size_t lane = 0; lane < site_.plan.size(); ++lane)
+                                         if (site_.plan[lane].pool == pool && !kept)
+                                             surroundings_.lanes[lane].now.proof.remark =
+                                                 kept.error();
+                                 });
 }
 
 std::shared_ptr<GenerationKept> Supervisor::kept_of(std::size_t pool, Generation generation) {

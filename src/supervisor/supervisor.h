@@ -32,6 +32,7 @@ public:
         std::optional<GpuDriver> driver;       // none: there is no GPU
         std::string folder;                    // the runtime folder
         std::string mark;                      // TURNPIKE_RUN
+        std::string version;                   // of Turnpike
         std::string sdk;                       // the folder of the Python SDK; empty: none
         Background& log_disk;                  // a thread that only logs wait for
         std::string logs;                      // the folder of the lanes' logs; empty: none
@@ -53,6 +54,12 @@ public:
     void note(const ReportSwitch& report);
     /// Dumps the stacks of the worker that runs it.
     void note(const ReportSlowJob& report);
+
+    /// What this generation answers to the model's example is right, whatever is recorded; once it has
+    /// become good, it is the recording. Before the generation's first worker starts.
+    void accept_answers(PoolId pool, Generation generation);
+    /// Keeps what was accepted, and forgets generations that nothing will start any more.
+    void note(const ReportReload& report);
 
     /// Of a lane's worker, into its log. Something: why not.
     std::optional<std::string> dump_stacks(LaneId lane);
@@ -80,7 +87,8 @@ private:
     [[nodiscard]] WorkerProcess* process_on(std::size_t lane) const;
     void printed(std::size_t lane);
     std::optional<std::string> dump_by_tool(std::size_t lane);
-    std::shared_ptr<AnswerGroups> groups_of(std::size_t pool, Generation generation);
+    std::shared_ptr<CommonProof>& common_proof(std::size_t pool, Generation generation);
+    void keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof);
     std::shared_ptr<GenerationKept> kept_of(std::size_t pool, Generation generation);
     void make_warm();
     void write_processes();
@@ -98,7 +106,7 @@ private:
     std::map<std::uint64_t, Dump> dumps_;  // of stacks, the latest of each lane
     Premises premises_;
     std::vector<Place> places_;
-    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<AnswerGroups>> groups_;
+    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<CommonProof>> common_proofs_;
     Generations generations_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<GenerationKept>> kept_;
     std::unique_ptr<LaneOutput> warm_output_;
