@@ -76,6 +76,7 @@ void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags)
         ->check(CLI::Range(0, 65535).description(""));
     add_count(sub, "--slots", flags.slots,
               "Jobs that a lane takes at once [1, or as a model says]");
+    sub.add_flag("--watch", flags.watch, "Reload a model when one of its files is saved");
     sub.add_option("--log-jobs", flags.log_jobs, "JSON line per job to this file; -: to stdout")
         ->type_name("FILE");
     sub.add_flag("--log-starts", flags.log_starts, "Also a line when a job starts");
@@ -86,6 +87,7 @@ void add_up(CLI::App& app, Chosen& chosen) {
         app,
         {"up", "Serve: one queue in front of the workers, until Ctrl-C or `turnpike down`",
          "  turnpike up model.py                                    one on every GPU\n"
+         "  turnpike up model.py --watch                            a save reloads it\n"
          "  turnpike up model.py:Digits --gpus 0,1 --python envs/draw/bin/python\n"
          "  turnpike up --worker 'uvicorn app:app --port {port}'    an HTTP server on every GPU\n"
          "  turnpike up --worker './serve --socket {socket}' --gpus 0 --lanes 4    four share one\n"
