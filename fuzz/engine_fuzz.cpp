@@ -63,7 +63,6 @@ PoolSettings make_pool(Bytestream& in) {
     pool.proof = in.one_of(ProofKind::agree);
     pool.proof_every = in.duration() * 16;
     pool.proof_timeout = in.duration();
-    pool.reload = in.one_of(ReloadKind::in_place);
     pool.slow_min = in.duration();
     return pool;
 }
@@ -124,6 +123,12 @@ private:
         return event;
     }
 
+    ReloadAsked reload() {
+        return {.pool = pool(),
+                .generation = Generation{2 + in_.below(64)},
+                .kind = in_.one_of(ReloadKind::in_place)};
+    }
+
     LaneId lane() { return LaneId{in_.below(lanes_ + 1)}; }
     PoolId pool() { return PoolId{in_.below(3)}; }
     WorkerId worker() { return pick(workers_); }
@@ -182,7 +187,7 @@ private:
             case 27: return DrainAsked{lane()};
             case 28: return ResumeAsked{lane()};
             case 29: return RestartAsked{lane()};
-            case 30: return ReloadAsked{pool(), Generation{2 + in_.below(64)}};
+            case 30: return reload();
             case 31:
                 return in_.below(16) == 0 ? Event{ShutdownAsked{in_.duration()}}
                                           : Event{TimePassed{}};

@@ -38,6 +38,7 @@ enum class Topic : std::uint64_t {
     shell,
     engine,
     native,
+    reload,
 };
 
 [[nodiscard]] constexpr Random random_of(std::uint64_t seed, Topic topic, std::uint64_t who = 0,

@@ -117,7 +117,7 @@ void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
         });
         lanes += tried ? 1 : 0;
     }
-    if (lanes > 1 && pool.settings->reload == ReloadKind::in_place)
+    if (lanes > 1 && pool.comes(reloading, ReloadKind::in_place))
         broken(ledger, invariant::reload, "generation {} is tried on {} lanes at once",
                show(reloading), lanes);
 }
@@ -171,10 +171,10 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
             return broken(ledger, invariant::reload, "lane {} serves generation {}, good is {}",
                           show(lane.id), show(ledger.seen_lane(lane.id).generation),
                           show(seen.good));
-    if (pool.settings->reload != ReloadKind::beside) return;
     for (const KnownLane& lane : pool.lanes) {
         const LaneView& view = ledger.seen_lane(lane.id);
-        if (!view.current.is_none() && !is_among(pool.ever_good, view.generation))
+        if (!view.current.is_none() && !is_among(pool.ever_good, view.generation) &&
+            !pool.comes(view.generation, ReloadKind::in_place))
             return broken(ledger, invariant::reload,
                           "lane {} switched to generation {}, which is not good", show(lane.id),
                           show(view.generation));
@@ -217,7 +217,7 @@ void judge(Ledger& ledger, const ReportReload& report) {
                           show(report.generation), show(lane.id));
     }
     for (KnownLane& lane : pool->lanes) {
-        const bool beside = pool->settings->reload == ReloadKind::beside;
+        const bool beside = pool->comes(report.generation, ReloadKind::beside);
         if (!spread && lane.failed_before_reload && beside && !follows && !pool->odd_reload)
             lane.must_stay_down = true;
         if (spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)

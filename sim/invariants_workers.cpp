@@ -35,8 +35,8 @@ Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
     if (lane.workers.size() > 1) return {invariant::bounds, "its lane has two workers"};
     const KnownWorker& other = *lane.workers.front();
     if (other.is_ending()) return {invariant::restart, "its predecessor is not gone"};
-    const bool beside = pool.settings->reload == ReloadKind::beside && !pool.asked.empty();
-    if (!beside || (other.generation == start.generation && !pool.odd_reload))
+    if (!pool.comes(pool.tried, ReloadKind::beside) ||
+        (other.generation == start.generation && !pool.odd_reload))
         return {invariant::restart, "its predecessor lives"};
     return {};
 }
@@ -157,7 +157,7 @@ bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
         !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
     const bool one_after_another =
         pool.asked.size() > 1;  // perhaps in one turn: hard to tell apart
-    return pool.settings->reload == ReloadKind::in_place && reloads &&
+    return pool.comes(pool.tried, ReloadKind::in_place) && reloads &&
            (one_after_another || !is_tried_elsewhere(pool, worker));
 }
 

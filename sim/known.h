@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -249,9 +250,10 @@ struct KnownPool {
     std::uint64_t lone_change = 0;  // the turn in which a job that rides alone last came or went
     Counts counts;
     std::vector<Generation> asked;
-    Generation newest{0};           // of those asked for
-    Generation tried{0};            // the latest that was begun
-    std::uint64_t reload_turn = 0;  // when that was
+    std::map<Generation, ReloadKind> kinds;  // of those
+    Generation newest{0};                    // of those asked for
+    Generation tried{0};                     // the latest that was begun
+    std::uint64_t reload_turn = 0;           // when that was
     std::vector<Generation> ever_good;
     std::vector<Generation> failed;
     std::optional<bool> majority_missing;  // as this turn's vote must have shown
@@ -262,6 +264,11 @@ struct KnownPool {
     Duration slowest = Duration::zero();
     Instant usual_since{};        // what is usual has not changed
     bool latest_example = false;  // the worker that became ready last has one
+
+    [[nodiscard]] bool comes(Generation generation, ReloadKind kind) const {
+        const auto found = kinds.find(generation);
+        return found != kinds.end() && found->second == kind;
+    }
 };
 
 }  // namespace turnpike::sim

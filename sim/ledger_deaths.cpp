@@ -107,7 +107,7 @@ void Ledger::crash(KnownWorker& worker, Sure sure) {
 void Ledger::begin_reload(KnownPool& pool) {
     pool.tried = seen_pool(pool.id).reloading;
     pool.reload_turn = turn;
-    const bool retires = pool.settings->reload == ReloadKind::in_place;
+    const bool retires = pool.comes(pool.tried, ReloadKind::in_place);
     for (KnownLane& lane : pool.lanes) {
         if (lane_before(lane.id).state == LaneState::failed) lane.failed_before_reload = true;
         if (lane.disagreements_row < 2 && lane.proof_failures_row < 2) {

@@ -41,7 +41,7 @@ Plan make_plan(const Scenario& scenario, std::uint64_t seed) {
               .seed = mix(hash_of(scenario.name), seed),
               .is_calm = scenario.is_calm,
               .native = scenario.native};
-    plan.settings = draw_settings(scenario, random_of(plan.seed, Topic::settings));
+    draw_settings(scenario, random_of(plan.seed, Topic::settings), plan);
     Random random = random_of(plan.seed, Topic::workload);
     plan.calm_at = 1s * random.between(10, 60);
     plan.grain = draw_grain(random);

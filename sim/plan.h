@@ -24,7 +24,8 @@ struct Plan {
     Duration calm_at =
         60s;               // from the opening: faults and arrivals are over; a multiple of `grain`
     Duration grain = 1ns;  // everything in the world happens at multiples of this
-    std::vector<Stimulus> stimuli{};  // by time
+    std::vector<ReloadKind> reload_kinds{};  // of each pool, for the most part
+    std::vector<Stimulus> stimuli{};         // by time
 
     [[nodiscard]] std::uint64_t lanes() const;
     [[nodiscard]] PoolId pool_of(LaneId lane) const;
@@ -51,7 +52,7 @@ inline constexpr Duration hush = 50ms;
 }
 
 // The parts of make_plan, each with its own luck.
-[[nodiscard]] Settings draw_settings(const Scenario& scenario, Random random);
+void draw_settings(const Scenario& scenario, Random random, Plan& plan);
 void add_workload(const Scenario& scenario, Random random, Plan& plan);
 void add_faults(const Scenario& scenario, Random random, Plan& plan);
 

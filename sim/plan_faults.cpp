@@ -94,7 +94,17 @@ private:
     void add_reload() {
         Reload reload{.pool = PoolId{random_.below(plan_.settings.pools.size())}};
         if (random_.chance(50)) reload.quality = static_cast<Quality>(random_.below(qualities));
+        reload.kind = draw_reload_kind(reload.pool);
         add_at(draw_time(), reload);
+    }
+
+    /// Memory is short on this machine, or it is not; now and then that changes.
+    ReloadKind draw_reload_kind(PoolId pool) const {
+        const ReloadKind usual = plan_.reload_kinds[pool.value];
+        const ReloadKind other =
+            usual == ReloadKind::beside ? ReloadKind::in_place : ReloadKind::beside;
+        return random_of(plan_.seed, Topic::reload, plan_.stimuli.size()).chance(20) ? other
+                                                                                     : usual;
     }
 
     void add_shell_fault() {

@@ -38,18 +38,19 @@ void draw_waits(Random& random, PoolSettings& pool) {
     pool.slow_min = between(random, 50ms, 1s);
 }
 
-void draw_rules(const Scenario& scenario, Random& random, PoolSettings& pool) {
+ReloadKind draw_rules(const Scenario& scenario, Random& random, PoolSettings& pool) {
     pool.cancel = random.chance(50) ? CancelPolicy::finish : CancelPolicy::close;
     if (random.chance(40) && pool.slots == 1 && pool.batch == 1) pool.cancel = CancelPolicy::kill;
     pool.retry = random.chance(88);
     pool.crash_limit = count(random, 2, 5);
     pool.probe_failures_max = count(random, 1, 4);
     pool.fail_streak = count(random, 1, 4);
-    pool.reload = random.chance(50) ? ReloadKind::beside : ReloadKind::in_place;
+    const bool is_roomy = random.chance(50);
     pool.slow_factor = count(random, 2, 8);
     pool.slow_samples_min = count(random, 1, 8);
     if (random.chance(scenario.fixed_proofs)) pool.proof = ProofKind::fixed;
     if (random.chance(scenario.agreeing)) pool.proof = ProofKind::agree;
+    return is_roomy ? ReloadKind::beside : ReloadKind::in_place;
 }
 
 void draw_limits(const Scenario& scenario, Random& random, Settings& settings) {
@@ -77,18 +78,17 @@ void widen(Settings& settings) {
 
 }  // namespace
 
-Settings draw_settings(const Scenario& scenario, Random random) {
-    Settings settings;
+void draw_settings(const Scenario& scenario, Random random, Plan& plan) {
+    Settings& settings = plan.settings;
     settings.seed = random.next();
     settings.pools.resize(random.chance(65) ? 1 : count(random, 2, 3));
     for (PoolSettings& pool : settings.pools) {
         draw_size(scenario, random, pool);
         draw_waits(random, pool);
-        draw_rules(scenario, random, pool);
+        plan.reload_kinds.push_back(draw_rules(scenario, random, pool));
     }
     draw_limits(scenario, random, settings);
     if (scenario.is_calm) widen(settings);
-    return settings;
 }
 
 }  // namespace turnpike::sim

@@ -54,7 +54,8 @@ struct Describe {
         return fmt::format("order for lane {}: {}", order.lane.value, name_of(order.kind));
     }
     std::string operator()(const Reload& reload) const {
-        return fmt::format("reload of pool {}: {}", reload.pool.value, name_of(reload.quality));
+        return fmt::format("reload of pool {}, {}: {}", reload.pool.value, name_of(reload.kind),
+                           name_of(reload.quality));
     }
     std::string operator()(const Shutdown& shutdown) const {
         return fmt::format("shutdown, patience {:g} s", seconds(shutdown.patience));

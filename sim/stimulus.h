@@ -108,6 +108,7 @@ inline constexpr std::size_t qualities = 5;
 struct Reload {
     PoolId pool{};
     Quality quality = Quality::good;
+    ReloadKind kind = ReloadKind::beside;
 };
 
 struct Shutdown {

@@ -147,7 +147,8 @@ private:
     void inflict(std::uint32_t, const Blow& blow) { workers_.suffer(blow); }
     void inflict(std::uint32_t, const ShellFault&) {}  // the stage knows
     void inflict(std::uint32_t id, const Reload& reload) {
-        stage_.tell(ReloadAsked{.pool = reload.pool, .generation = generation_of(id)});
+        stage_.tell(
+            ReloadAsked{.pool = reload.pool, .generation = generation_of(id), .kind = reload.kind});
     }
     void inflict(std::uint32_t, const Shutdown& shutdown) {
         jobs_end_at_ = std::min(jobs_end_at_, stage_.now() + shutdown.patience);

@@ -239,14 +239,15 @@ struct RestartAsked {
     void fields(auto&& f) const { f("lane", lane); }
 };
 
-/// The shell holds a newer generation. Asked again meanwhile: the newest follows when this one is
-/// through.
+/// The shell holds a newer generation; the kind says whether there is memory for it beside the old
+/// one. Asked again meanwhile: the newest follows when this one is through.
 struct ReloadAsked {
     PoolId pool;
     Generation generation;
+    ReloadKind kind = ReloadKind::beside;
 
     static constexpr const char* name = "ReloadAsked";
-    void fields(auto&& f) const { f("pool", pool), f("generation", generation); }
+    void fields(auto&& f) const { f("pool", pool), f("generation", generation), f("kind", kind); }
 };
 
 /// Every lane of the pool proves itself anew, one at a time.

@@ -27,9 +27,13 @@ struct Berth {
     std::uint32_t slots_free = 0;
 };
 
+struct ReloadWish {
+    Generation generation;  // none: nothing is wanted
+    ReloadKind kind = ReloadKind::beside;
+};
+
 struct Reload {
     Generation generation;  // under way; none: no reload
-    Generation waiting;     // asked for meanwhile
     bool is_good = false;   // one lane serves it; the others follow
     LaneId trial;           // in_place: the lane that goes first
     bool trial_ended = false;
@@ -57,6 +61,7 @@ struct Pool {
     Generation good{1};    // what every start uses
     Generation newest{1};  // that was ever asked for
     Reload reload;
+    ReloadWish reload_waits;  // asked for, not begun
 
     Timer proof_timer;
     WorkerId periodic_proof;  // one lane of a pool at a time

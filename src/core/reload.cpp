@@ -63,15 +63,16 @@ void begin(State& s, Pool& pool) {
     s.each_lane(pool,
                 [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
     if (!has_candidate || s.shutdown.is_asked) return;
-    pool.reload = {.generation = pool.reload.waiting, .waiting = {}, .is_good = false, .trial = {}};
-    pool.settings.reload == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
+    const ReloadWish wish = std::exchange(pool.reload_waits, {});
+    pool.reload = {.generation = wish.generation, .is_good = false, .trial = {}};
+    wish.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
 }
 
 void finish(State& s, Pool& pool, ReloadEnd end) {
     s.act(ReportReload{pool.id, pool.reload.generation, end});
     s.each_lane(pool,
                 [](Lane& lane) { lane.next_wanted = lane.next_ended = lane.revived = false; });
-    pool.reload = {.generation = {}, .waiting = pool.reload.waiting, .is_good = false, .trial = {}};
+    pool.reload = {};
     s.touch(pool);
 }
 
@@ -168,12 +169,13 @@ void spread(State& s, Pool& pool) {
 void asked(State& s, const ReloadAsked& event) {
     Pool* pool = s.find_pool(event.pool);
     if (pool == nullptr || event.generation.is_none() || event.generation <= pool->newest) return;
-    pool->newest = pool->reload.waiting = event.generation;
+    pool->newest = event.generation;
+    pool->reload_waits = {.generation = event.generation, .kind = event.kind};
     s.touch(*pool);
 }
 
 void step(State& s, Pool& pool) {
-    if (pool.reload.generation.is_none() && !pool.reload.waiting.is_none()) begin(s, pool);
+    if (pool.reload.generation.is_none() && !pool.reload_waits.generation.is_none()) begin(s, pool);
     if (pool.reload.generation.is_none()) return;
     if (!pool.reload.is_good) try_out(s, pool);
     if (pool.reload.is_good) spread(s, pool);

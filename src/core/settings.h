@@ -50,7 +50,6 @@ struct PoolSettings {
     ProofKind proof = ProofKind::none;
     Duration proof_every = 10min;
     Duration proof_timeout = 300s;
-    ReloadKind reload = ReloadKind::beside;
 
     std::uint32_t slow_factor = 8;  // "far over its usual time": this many times the usual …
     Duration slow_min = 1s;         // … and at least this long

@@ -161,7 +161,11 @@ enum class ProofKind : std::uint8_t {
     agree,  // the lanes of one generation vote
 };
 
-enum class ReloadKind : std::uint8_t { beside, in_place };
+/// How a newer generation comes.
+enum class ReloadKind : std::uint8_t {
+    beside,    // every lane starts its next worker while the old one serves
+    in_place,  // a lane's old worker makes room first; one lane tries, then the rest
+};
 
 /// A pool's workers are started by us, or by somebody else.
 enum class Ownership : std::uint8_t { owned, attached };

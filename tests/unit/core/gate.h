@@ -106,7 +106,10 @@ public:
     void drain(std::uint64_t lane) { tell(DrainAsked{LaneId{lane}}); }
     void resume(std::uint64_t lane) { tell(ResumeAsked{LaneId{lane}}); }
     void restart(std::uint64_t lane) { tell(RestartAsked{LaneId{lane}}); }
-    void reload(std::uint64_t generation) { tell(ReloadAsked{PoolId{0}, Generation{generation}}); }
+    void reload(std::uint64_t generation, ReloadKind kind = ReloadKind::beside) {
+        tell(ReloadAsked{PoolId{0}, Generation{generation}, kind});
+    }
+    void reload_in_place(std::uint64_t generation) { reload(generation, ReloadKind::in_place); }
     void shut_down(Duration patience) { tell(ShutdownAsked{patience}); }
 
     // ── what the latest turn did ─────────────────────────────────────────────────────────────────

@@ -15,18 +15,14 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-PoolSettings in_place(std::uint32_t lanes, ProofKind proof = ProofKind::none) {
-    return {.lanes = lanes,
-            .slots = 2,
-            .crash_limit = 2,
-            .proof = proof,
-            .reload = ReloadKind::in_place};
+PoolSettings pool_of(std::uint32_t lanes, ProofKind proof = ProofKind::none) {
+    return {.lanes = lanes, .slots = 2, .crash_limit = 2, .proof = proof};
 }
 
 TEST(ReloadInPlace, TriesOneLaneFirstAndThenTakesTheRest) {
-    Gate gate(in_place(3));
+    Gate gate(pool_of(3));
     gate.open();
-    gate.reload(2);
+    gate.reload_in_place(2);
     EXPECT_THAT(gate.turn(), ElementsAre("stop w0 replaced", "lane 0 draining replaced"));
     gate.dies(0);
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 replaced", "start w3 on 0 with g2"));
@@ -42,10 +38,10 @@ TEST(ReloadInPlace, TriesOneLaneFirstAndThenTakesTheRest) {
 }
 
 TEST(ReloadInPlace, LetsTheJobsOfTheFirstLaneFinish) {
-    Gate gate(in_place(1));
+    Gate gate(pool_of(1));
     gate.open();
     const JobId job = gate.queue_job();
-    gate.reload(2);
+    gate.reload_in_place(2);
     EXPECT_THAT(gate.turn(), ElementsAre("lane 0 draining replaced"));
     const JobId next = gate.queue_job();
     EXPECT_TRUE(gate.is_queued(next)) << "a pause";
@@ -57,33 +53,33 @@ TEST(ReloadInPlace, LetsTheJobsOfTheFirstLaneFinish) {
 }
 
 TEST(ReloadInPlace, PrefersTheLaneWithTheFewestAboard) {
-    Gate gate(in_place(3));
+    Gate gate(pool_of(3));
     gate.open();
     gate.queue_job({.lane = 0}), gate.queue_job({.lane = 0});
     gate.queue_job({.lane = 1});
     gate.queue_job({.lane = 2}), gate.queue_job({.lane = 2, .aside = true});
-    gate.reload(2);
+    gate.reload_in_place(2);
     EXPECT_EQ(gate.reason(1), Reason::replaced);
     EXPECT_EQ(gate.state(0), LaneState::busy);
     EXPECT_EQ(gate.state(2), LaneState::busy);
 }
 
 TEST(ReloadInPlace, PrefersALaneThatServesNothingNow) {
-    Gate gate(in_place(2));
+    Gate gate(pool_of(2));
     gate.open();
     gate.dies(1);
     ASSERT_EQ(gate.state(1), LaneState::backoff);
-    gate.reload(2);
+    gate.reload_in_place(2);
     EXPECT_THAT(gate.deeds(), ElementsAre("start w2 on 1 with g2"))
         << "at once, whatever its delay";
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
 TEST(ReloadInPlace, StopsAWorkerThatStillLoadsTheOldCode) {
-    Gate gate(in_place(2));
+    Gate gate(pool_of(2));
     gate.tell(GateOpened{});
     gate.comes_up(0);
-    gate.reload(2);
+    gate.reload_in_place(2);
     EXPECT_THAT(gate.deeds(), ElementsAre("stop w1 replaced"));
     gate.dies(1);
     EXPECT_THAT(gate.deeds(), Contains("start w2 on 1 with g2"));
@@ -92,9 +88,9 @@ TEST(ReloadInPlace, StopsAWorkerThatStillLoadsTheOldCode) {
 // ── when it does not work ────────────────────────────────────────────────────────────────────────
 
 TEST(ReloadInPlace, IsAbandonedWhenTheFirstWorkerEnds) {
-    Gate gate(in_place(2));
+    Gate gate(pool_of(2));
     gate.open();
-    gate.reload(2);
+    gate.reload_in_place(2);
     gate.dies(0);
     gate.dies(0);
     EXPECT_THAT(gate.deeds(),
@@ -105,9 +101,9 @@ TEST(ReloadInPlace, IsAbandonedWhenTheFirstWorkerEnds) {
 }
 
 TEST(ReloadInPlace, IsAbandonedWhenTheFirstWorkerFailsItsProof) {
-    Gate gate(in_place(2, ProofKind::fixed));
+    Gate gate(pool_of(2, ProofKind::fixed));
     gate.open();
-    gate.reload(2);
+    gate.reload_in_place(2);
     gate.dies(0);
     gate.tell(WorkerReady{gate.current(0)});
     gate.fails_proof(gate.current(0));
@@ -120,18 +116,18 @@ TEST(ReloadInPlace, IsAbandonedWhenTheFirstWorkerFailsItsProof) {
 }
 
 TEST(ReloadInPlace, IsAbandonedWhenTheFirstWorkerLoadsInSilence) {
-    Gate gate(in_place(1));
+    Gate gate(pool_of(1));
     gate.open();
-    gate.reload(2);
+    gate.reload_in_place(2);
     gate.dies(0);
     gate.pass(30min);
     EXPECT_THAT(gate.deeds(), Contains("reload g2 abandoned"));
 }
 
 TEST(ReloadInPlace, IsAbandonedWhenItsLaneIsDrained) {
-    Gate gate(in_place(2));
+    Gate gate(pool_of(2));
     gate.open();
-    gate.reload(2);
+    gate.reload_in_place(2);
     gate.dies(0);
     gate.drain(0);
     EXPECT_THAT(gate.deeds(), Contains("reload g2 abandoned"));
@@ -141,11 +137,11 @@ TEST(ReloadInPlace, IsAbandonedWhenItsLaneIsDrained) {
 }
 
 TEST(ReloadInPlace, KeepsTheOldWorkerThatHasNotStoppedWhenAShutdownComes) {
-    Gate gate(in_place(1));
+    Gate gate(pool_of(1));
     gate.open();
     const auto jobs = gate.queue_jobs(2);
     const JobId next = gate.queue_job();
-    gate.reload(2);
+    gate.reload_in_place(2);
     gate.ends(jobs[0]);
     EXPECT_TRUE(gate.is_queued(next));
     gate.shut_down(1min);
@@ -153,9 +149,9 @@ TEST(ReloadInPlace, KeepsTheOldWorkerThatHasNotStoppedWhenAShutdownComes) {
 }
 
 TEST(ReloadInPlace, KeepsServingWithTheOtherLanesMeanwhile) {
-    Gate gate(in_place(2));
+    Gate gate(pool_of(2));
     gate.open();
-    gate.reload(2);
+    gate.reload_in_place(2);
     gate.dies(0);
     EXPECT_EQ(gate.lane_of(gate.queue_job()), LaneId{1});
     gate.dies(1);
@@ -164,9 +160,9 @@ TEST(ReloadInPlace, KeepsServingWithTheOtherLanesMeanwhile) {
 }
 
 TEST(ReloadInPlace, RestartsALaneThatCrashesLaterWithTheNewGeneration) {
-    Gate gate(in_place(1));
+    Gate gate(pool_of(1));
     gate.open();
-    gate.reload(2);
+    gate.reload_in_place(2);
     gate.dies(0);
     gate.comes_up(0);
     gate.dies(0);
@@ -187,21 +183,21 @@ void fail_lane_1(Gate& gate) {
 }
 
 TEST(ReloadInPlace, DoesNotTryAFailedLaneWhileAnotherIsOn) {
-    Gate gate(in_place(2));
+    Gate gate(pool_of(2));
     fail_lane_1(gate);
-    gate.reload(2);
+    gate.reload_in_place(2);
     EXPECT_THAT(gate.deeds(), ElementsAre("stop w0 replaced"));
     EXPECT_EQ(gate.state(1), LaneState::failed);
 }
 
 TEST(ReloadInPlace, RevivesEveryFailedLaneOnceTheGenerationIsGood) {
-    Gate gate(in_place(3));
+    Gate gate(pool_of(3));
     fail_lane_1(gate);
     gate.dies(2);
     gate.pass(1s);
     gate.dies(2);
     ASSERT_EQ(gate.state(2), LaneState::failed);
-    gate.reload(2);
+    gate.reload_in_place(2);
     for (int i = 0; i < 3; ++i)
         for (const LaneView& lane : gate.view().lanes) {
             if (lane.generation == Generation{1} && lane.state == LaneState::draining)
@@ -215,24 +211,24 @@ TEST(ReloadInPlace, RevivesEveryFailedLaneOnceTheGenerationIsGood) {
 }
 
 TEST(ReloadInPlace, RevivesTheOnlyLaneThoughItFailed) {
-    Gate gate(in_place(1));
+    Gate gate(pool_of(1));
     gate.open();
     gate.dies(0);
     gate.pass(1s);
     gate.dies(0);
     ASSERT_EQ(gate.state(0), LaneState::failed);
-    gate.reload(2);
+    gate.reload_in_place(2);
     EXPECT_THAT(gate.deeds(), ElementsAre("start w2 on 0 with g2"));
     gate.comes_up(0);
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
 TEST(ReloadInPlace, NeedsALaneThatIsOnOrFailed) {
-    Gate gate(in_place(1));
+    Gate gate(pool_of(1));
     gate.open();
     gate.tell(GpuLost{LaneId{0}});
     gate.dies(0);
-    gate.reload(2);
+    gate.reload_in_place(2);
     EXPECT_THAT(gate.turn(), IsEmpty());
     gate.restart(0);
     EXPECT_EQ(gate.pool().reloading, Generation{2}) << "it has waited";

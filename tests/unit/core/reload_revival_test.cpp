@@ -13,9 +13,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Two lanes that serve generation 1 and reload beside.
-PoolSettings beside(ProofKind proof = ProofKind::none) {
-    return {.lanes = 2, .crash_limit = 2, .proof = proof, .reload = ReloadKind::beside};
+PoolSettings two_lanes(ProofKind proof = ProofKind::none) {
+    return {.lanes = 2, .crash_limit = 2, .proof = proof};
 }
 
 /// Lane 1 has failed.
@@ -28,7 +27,7 @@ void fail_lane_1(Gate& gate) {
 }
 
 TEST(ReloadRevival, RevivesAFailedLane) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     fail_lane_1(gate);
     gate.reload(2);
     EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 0 with g2", "start w4 on 1 with g2"));
@@ -42,7 +41,7 @@ TEST(ReloadRevival, RevivesAFailedLane) {
 }
 
 TEST(ReloadRevival, FailsARevivedLaneAgainWhenItIsAbandoned) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     fail_lane_1(gate);
     gate.reload(2);
     gate.dies(gate.other(0)), gate.dies(gate.other(1));
@@ -54,7 +53,7 @@ TEST(ReloadRevival, FailsARevivedLaneAgainWhenItIsAbandoned) {
 }
 
 TEST(ReloadRevival, StartsTheGoodGenerationOnARevivedLaneWhoseNextWorkerEnded) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     fail_lane_1(gate);
     gate.reload(2);
     gate.dies(gate.other(1));
@@ -64,7 +63,7 @@ TEST(ReloadRevival, StartsTheGoodGenerationOnARevivedLaneWhoseNextWorkerEnded) {
 }
 
 TEST(ReloadRevival, LeavesALaneAloneThatAPersonRestartedMeanwhile) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     fail_lane_1(gate);
     gate.reload(2);
     gate.restart(1);
@@ -76,7 +75,7 @@ TEST(ReloadRevival, LeavesALaneAloneThatAPersonRestartedMeanwhile) {
 }
 
 TEST(ReloadRevival, FailsNoLaneWhileNewerCodeMayHelp) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     gate.reload(2);
     for (int i = 0; i < 5; ++i) {
@@ -91,7 +90,7 @@ TEST(ReloadRevival, FailsNoLaneWhileNewerCodeMayHelp) {
 }
 
 TEST(ReloadRevival, PassesADrainedLaneBy) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     gate.drain(1);
     gate.dies(1);
@@ -105,7 +104,7 @@ TEST(ReloadRevival, PassesADrainedLaneBy) {
 }
 
 TEST(ReloadRevival, BringsALaneAlongThatIsResumedMeanwhile) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     const JobId job = gate.queue_job({.lane = 1});
     gate.drain(1);
@@ -120,7 +119,7 @@ TEST(ReloadRevival, BringsALaneAlongThatIsResumedMeanwhile) {
 }
 
 TEST(ReloadRevival, StopsTheNextWorkerOfALaneThatIsDrained) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     gate.reload(2);
     gate.drain(1);

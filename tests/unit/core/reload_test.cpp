@@ -14,9 +14,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-/// Two lanes that serve generation 1 and reload beside.
-PoolSettings beside(ProofKind proof = ProofKind::none) {
-    return {.lanes = 2, .crash_limit = 2, .proof = proof, .reload = ReloadKind::beside};
+PoolSettings two_lanes(ProofKind proof = ProofKind::none) {
+    return {.lanes = 2, .crash_limit = 2, .proof = proof};
 }
 
 void all_gone(Gate& gate, std::uint64_t lane) {
@@ -26,7 +25,7 @@ void all_gone(Gate& gate, std::uint64_t lane) {
 // ── beside, when all goes well ───────────────────────────────────────────────────────────────────
 
 TEST(Reload, StartsANextWorkerBesideEveryCurrentOne) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     const JobId job = gate.queue_job();
     gate.reload(2);
@@ -39,7 +38,7 @@ TEST(Reload, StartsANextWorkerBesideEveryCurrentOne) {
 }
 
 TEST(Reload, SwitchesEachLaneWhenItsNextWorkerServes) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     const JobId old = gate.queue_job();
     gate.reload(2);
@@ -71,7 +70,7 @@ TEST(Reload, GivesNewJobsToTheNewWorkerWhileTheOldFinishes) {
 }
 
 TEST(Reload, LetsNoUnprovedWorkerServe) {
-    Gate gate(beside(ProofKind::fixed));
+    Gate gate(two_lanes(ProofKind::fixed));
     gate.open();
     gate.reload(2);
     gate.tell(WorkerReady{gate.other(0)});
@@ -84,7 +83,7 @@ TEST(Reload, LetsNoUnprovedWorkerServe) {
 // ── beside, when it does not ─────────────────────────────────────────────────────────────────────
 
 TEST(Reload, IsAbandonedWhenAProofFailsBeforeAnyPassed) {
-    Gate gate(beside(ProofKind::fixed));
+    Gate gate(two_lanes(ProofKind::fixed));
     gate.open();
     gate.reload(2);
     gate.tell(WorkerReady{gate.other(1)});
@@ -101,7 +100,7 @@ TEST(Reload, IsAbandonedWhenAProofFailsBeforeAnyPassed) {
 }
 
 TEST(Reload, IsAbandonedWhenEveryNextWorkerEnded) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     gate.reload(2);
     gate.exits(gate.other(0));
@@ -112,7 +111,7 @@ TEST(Reload, IsAbandonedWhenEveryNextWorkerEnded) {
 }
 
 TEST(Reload, RestartsALaneWhoseNextWorkerEndedOnceTheGenerationIsGood) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     const JobId job = gate.queue_job({.lane = 0});
     gate.reload(2);
@@ -127,7 +126,7 @@ TEST(Reload, RestartsALaneWhoseNextWorkerEndedOnceTheGenerationIsGood) {
 }
 
 TEST(Reload, RestartsALaneWhoseNextWorkerFailsItsProofOnceTheGenerationIsGood) {
-    Gate gate(beside(ProofKind::fixed));
+    Gate gate(two_lanes(ProofKind::fixed));
     gate.open();
     gate.reload(2);
     gate.comes_up(gate.other(0));
@@ -138,7 +137,7 @@ TEST(Reload, RestartsALaneWhoseNextWorkerFailsItsProofOnceTheGenerationIsGood) {
 }
 
 TEST(Reload, StartsTheGoodGenerationAfterACrashWhileTheNewOneIsTried) {
-    Gate gate(beside());
+    Gate gate(two_lanes());
     gate.open();
     gate.reload(2);
     gate.dies(0);

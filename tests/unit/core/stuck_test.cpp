@@ -118,15 +118,13 @@ TEST(StuckAttempt, StillStopsAWorkerThatWasReplacedWhileItsAttemptWasStuck) {
 }
 
 TEST(StuckAttempt, StillReloadsInPlaceWhenTheStuckAttemptEndsAfterAll) {
-    PoolSettings settings = pool_with(CancelPolicy::close, 2);
-    settings.reload = ReloadKind::in_place;
-    Gate gate(settings);
+    Gate gate(pool_with(CancelPolicy::close, 2));
     gate.open();
     const JobId stuck = gate.queue_job();
     gate.pass(12s);
     const JobId neighbour = gate.queue_job();
     gate.pass(3s);
-    gate.reload(2);
+    gate.reload_in_place(2);
     gate.ends(stuck);
     gate.ends(neighbour);
     EXPECT_THAT(gate.acts<StopWorker>(), SizeIs(1));
