@@ -186,7 +186,9 @@ void add_crashes(CLI::App& app, Chosen& chosen) {
 void add_restart(CLI::App& app, Chosen& chosen) {
     auto [sub, restart] = add_command<RestartCommand>(
         app,
-        {"restart", "Let lanes finish their jobs and start them anew; asked again: at once",
+        {"restart",
+         "Let lanes finish their jobs and start them anew, with the code that they run; asked "
+         "again: at once",
          "  turnpike restart 0       one lane; also revives one that failed or is quarantined\n"
          "  turnpike restart chat    every lane of a pool\n"
          "  turnpike restart all"},
@@ -196,6 +198,23 @@ void add_restart(CLI::App& app, Chosen& chosen) {
         ->type_name("");
     add_gate(sub, restart.gate);
     add_json(sub, restart.json);
+}
+
+void add_reload(CLI::App& app, Chosen& chosen) {
+    auto [sub, reload] = add_command<ReloadCommand>(
+        app,
+        {"reload",
+         "Go over to the edited code; the old code serves until the new one has proved itself",
+         "  turnpike reload             every pool; waits until each lane is on the new code\n"
+         "  turnpike reload chat\n"
+         "  turnpike reload --accept    although its recorded proof differs now"},
+        chosen);
+    sub.add_option("POOL", reload.pool, "Only this one")->type_name("");
+    sub.add_flag("--accept", reload.accept,
+                 "A recorded proof may differ: the new answers are right");
+    sub.add_flag("--no-wait", reload.no_wait, "Do not wait for its end");
+    add_gate(sub, reload.gate);
+    add_json(sub, reload.json);
 }
 
 void add_lane(CLI::App& sub, std::string& lane) {
@@ -313,8 +332,8 @@ void add_commands(CLI::App& app, std::optional<Command>& chosen) {
         "  turnpike help status                                    as: turnpike status --help\n"
         "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");
     for (auto* add : {add_up, add_down, add_status, add_jobs, add_cancel, add_logs, add_crashes,
-                      add_restart, add_drain, add_resume, add_prove, add_stacks, add_check,
-                      add_doctor, add_key, add_version})
+                      add_reload, add_restart, add_drain, add_resume, add_prove, add_stacks,
+                      add_check, add_doctor, add_key, add_version})
         add(app, chosen);
 }
 

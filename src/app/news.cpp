@@ -132,6 +132,7 @@ void News::say_lane(std::size_t lane) {
     Standing& now = standings_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_death(lanes_[lane], now.state, now.reason)) return;
+    if (is_reloading(lane)) return say_progress(lane);
     now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
     const Standing before = std::exchange(said_[lane], now);
     // From loading on to its first proof is no news: it comes up.
@@ -296,6 +297,7 @@ void News::say_remarks() {
 
 void News::look(const Problems& problems) {
     say_deaths();
+    say_reloads();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     settle();
     say_remarks();
@@ -304,6 +306,7 @@ void News::look(const Problems& problems) {
     say_problem("job log", problems.job_log, problems_.job_log);
     say_problem("logs of lanes", problems.lane_logs, problems_.lane_logs);
     say_problem("API keys", problems.keys, problems_.keys);
+    say_problem("watching files", problems.watch, problems_.watch);
     draw();
 }
 
