@@ -192,6 +192,17 @@ void judge(Ledger& ledger, const ReportLane& report) {
     lane->reported = report.state;
 }
 
+void judge(Ledger& ledger, const ReportSwitch& report) {
+    if (ledger.find(report.lane) == nullptr)
+        return broken(ledger, invariant::reload, "lane {} switched, but is not there",
+                      show(report.lane));
+    const LaneView& seen = ledger.seen_lane(report.lane);
+    const bool went_since = seen.current.is_none();
+    if (!went_since && seen.current != report.worker)
+        return broken(ledger, invariant::reload, "lane {} is said to have switched to worker {}",
+                      show(report.lane), show(report.worker));
+}
+
 void judge(Ledger& ledger, const ReportReload& report) {
     KnownPool* pool = ledger.find(report.pool);
     if (pool == nullptr || !is_among(pool->asked, report.generation))

@@ -61,6 +61,7 @@ void check_health(Ledger& ledger);
 // invariants_lanes.cpp
 void judge(Ledger& ledger, const Leave& leave);
 void judge(Ledger& ledger, const ReportLane& report);
+void judge(Ledger& ledger, const ReportSwitch& report);
 void judge(Ledger& ledger, const ReportReload& report);
 void check_lanes(Ledger& ledger);
 void check_generations(Ledger& ledger);

@@ -57,11 +57,11 @@ std::string text_of(const std::optional<LoadNews>& news) {
 /// What its worker says, or what is wrong with it.
 std::string detail_of(const LiveLane& lane) {
     if (serves(lane.state)) return "";
-    if (comes_up(lane.state) && lane.facts.trouble.empty()) {
-        if (std::string said = text_of(lane.facts.loading); !said.empty()) return said;
-        if (!lane.facts.last_line.empty()) return tame(lane.facts.last_line);
+    if (comes_up(lane.state) && lane.facts.now.trouble.empty()) {
+        if (std::string said = text_of(lane.facts.now.loading); !said.empty()) return said;
+        if (!lane.facts.now.last_line.empty()) return tame(lane.facts.now.last_line);
     }
-    return tame(lane.facts.trouble.empty() ? words_for(lane.reason) : lane.facts.trouble);
+    return tame(lane.facts.now.trouble.empty() ? words_for(lane.reason) : lane.facts.now.trouble);
 }
 
 using Parts = std::array<std::string, 5>;
@@ -139,7 +139,7 @@ std::string serving_text(const LiveLane& lane) {
     else if (is_attached(lane.facts))
         where = ", " + tame(lane.facts.worker) + ",";
     return fmt::format("lane {} serves{} after {}{}", lane.lane, where, text_of_time(lane.time),
-                       breakdown_of(lane.facts.start));
+                       breakdown_of(lane.facts.now.start));
 }
 
 std::string loading_text(const LiveLane& lane) {

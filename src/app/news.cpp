@@ -115,7 +115,7 @@ void News::tell(const ReportLane& report) {
 
 /// Attached workers were started by somebody else, nobody knows when.
 Instant News::start_of(std::size_t lane) const {
-    return lanes_[lane].started_at == never ? opened_at_ : lanes_[lane].started_at;
+    return lanes_[lane].now.started_at == never ? opened_at_ : lanes_[lane].now.started_at;
 }
 
 LiveLane News::live(std::size_t lane) const {
@@ -133,7 +133,7 @@ void News::say_lane(std::size_t lane) {
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_death(lanes_[lane], now.state, now.reason)) return;
     if (is_reloading(lane)) return say_progress(lane);
-    now.trouble = serves(now.state) ? "" : lanes_[lane].trouble;
+    now.trouble = serves(now.state) ? "" : lanes_[lane].now.trouble;
     const Standing before = std::exchange(said_[lane], now);
     // From loading on to its first proof is no news: it comes up.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
@@ -226,7 +226,7 @@ void News::say_unproved() {
     for (const PoolConfig& pool : config_.pools) {
         const auto end = std::ranges::next(lane, pool.settings.lanes, lanes_.end());
         const bool is_proved =
-            std::any_of(lane, end, [](const LaneFacts& facts) { return facts.start.proof; });
+            std::any_of(lane, end, [](const LaneFacts& facts) { return facts.now.start.proof; });
         lane = end;
         if (pool.is_native() && pool.settings.proof == ProofKind::none && !is_proved)
             say(fmt::format(

@@ -56,10 +56,11 @@ struct StartWorker {
     WorkerId worker;
     LaneId lane;
     Generation generation;
+    bool is_next = false;  // of a reload, beside the lane's current one
 
     static constexpr const char* name = "StartWorker";
     void fields(auto&& f) const {
-        f("worker", worker), f("lane", lane), f("generation", generation);
+        f("worker", worker), f("lane", lane), f("generation", generation), f("is_next", is_next);
     }
 };
 
@@ -159,6 +160,15 @@ struct ReportSlowJob {
     }
 };
 
+/// The next worker of a lane took over: it is the current one now.
+struct ReportSwitch {
+    LaneId lane;
+    WorkerId worker;
+
+    static constexpr const char* name = "ReportSwitch";
+    void fields(auto&& f) const { f("lane", lane), f("worker", worker); }
+};
+
 struct ReportReload {
     PoolId pool;
     Generation generation;
@@ -186,9 +196,10 @@ struct ReportNoMajority {
     void fields(auto&& f) const { f("pool", pool), f("generation", generation); }
 };
 
-using Action = std::variant<AdmitJob, RefuseJob, EndJob, StartWorker, StopWorker, KillWorker,
-                            SendJob, CancelAttempt, ProbeWorker, ProveWorker, Leave, ReportLane,
-                            ReportSlowJob, ReportReload, ReportModelFailing, ReportNoMajority>;
+using Action =
+    std::variant<AdmitJob, RefuseJob, EndJob, StartWorker, StopWorker, KillWorker, SendJob,
+                 CancelAttempt, ProbeWorker, ProveWorker, Leave, ReportLane, ReportSlowJob,
+                 ReportSwitch, ReportReload, ReportModelFailing, ReportNoMajority>;
 
 using Actions = std::vector<Action>;
 

@@ -65,7 +65,7 @@ void start(State& s, Lane& lane, Role role, Generation generation) {
     if (needs_turn(s, lane)) ++s.loading;
     (role == Role::current ? lane.current : lane.other) = &worker;
     if (role == Role::current) ++lane.starts;
-    s.act(StartWorker{worker.id, lane.id, generation});
+    s.act(StartWorker{worker.id, lane.id, generation, role == Role::next});
     if (pool.settings.ownership == Ownership::owned)
         s.timers.arm(worker.timer, later(s.now, pool.settings.load_timeout));
     s.touch(lane);

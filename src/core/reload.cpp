@@ -129,6 +129,7 @@ void switch_over(State& s, Lane& lane) {
     lane.current->role = Role::current;
     lane.restart.not_before = s.now;
     lane.next_wanted = lane.revived = false;
+    s.act(ReportSwitch{lane.id, lane.current->id});
     s.touch(lane);
     if (old == nullptr) return;
     old->role = Role::leaving;

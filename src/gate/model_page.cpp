@@ -32,7 +32,7 @@ std::string model_name(const ModelChoice& model, const Caller& caller) {
            (model.name.empty() ? "" : ":" + model.name);
 }
 
-void append_native(JsonWriter& json, const LaneFacts& facts, LaneState state,
+void append_native(JsonWriter& json, const WorkerFacts& facts, LaneState state,
                    const Caller& caller) {
     json.key("loading");
     if (facts.loading && comes_up(state))

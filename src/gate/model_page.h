@@ -16,6 +16,7 @@ namespace turnpike {
 std::string model_name(const ModelChoice& model, const Caller& caller);
 
 /// The members that a lane has beside those of all lanes.
-void append_native(JsonWriter& json, const LaneFacts& facts, LaneState state, const Caller& caller);
+void append_native(JsonWriter& json, const WorkerFacts& facts, LaneState state,
+                   const Caller& caller);
 
 }  // namespace turnpike

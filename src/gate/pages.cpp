@@ -148,12 +148,13 @@ std::string_view without_output(std::string_view trouble) {
 /// What is known of its worker. Its output is for admins: nobody knows what it prints.
 void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
                    const Caller& caller) {
-    const LaneFacts& facts = sights.lanes[lane.lane.value];
+    const LaneFacts& about = sights.lanes[lane.lane.value];
+    const WorkerFacts& facts = about.now;
     const PoolConfig& pool = sights.config.pools[lane.pool.value];
-    json.text_or_null("worker", facts.worker);
+    json.text_or_null("worker", about.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
-    json.text_or_null("remark", facts.remark);
+    json.text_or_null("remark", about.remark);
     json.text_or_null("trouble", serves(lane.state) ? std::string_view()
                                  : caller.is_admin  ? std::string_view(facts.trouble)
                                                     : without_output(facts.trouble));

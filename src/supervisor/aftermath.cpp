@@ -38,11 +38,21 @@ std::string with_more(std::string text, const std::string& more) {
     return more.empty() ? text : std::move(text) + ": " + more;
 }
 
+/// The last lines that it wrote, or we about it: beside it there may be another worker of its lane.
+std::vector<const LogLine*> own_lines(const WorkerEnding& ending) {
+    auto lines = ending.log.lines(ending.log_began, LaneLog::lines_kept_max);
+    std::erase_if(lines, [&](const LogLine* line) {
+        return line->writer != 0 && line->writer != ending.writer;
+    });
+    if (lines.size() > report_lines)
+        lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(report_lines));
+    return lines;
+}
+
 /// What it wrote to stderr, the last first: of what it printed at the end, that is what says why.
 std::vector<std::string_view> last_errors(const WorkerEnding& ending, std::size_t max) {
     std::vector<std::string_view> errors;
-    for (const LogLine* line :
-         ending.log.lines(ending.log_began, report_lines) | std::views::reverse) {
+    for (const LogLine* line : own_lines(ending) | std::views::reverse) {
         if (errors.size() == max) break;
         if (line->stream == LogStream::err && !line->text.empty()) errors.push_back(line->text);
     }
@@ -112,7 +122,7 @@ std::string last_words(const WorkerEnding& ending) {
 
 std::string last_lines(const WorkerEnding& ending) {
     std::string text;
-    for (const LogLine* line : ending.log.lines(ending.log_began, report_lines))
+    for (const LogLine* line : own_lines(ending))
         text += fmt::format("{} {}\n", name_of(line->stream), line->text);
     return text;
 }

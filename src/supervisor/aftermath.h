@@ -27,6 +27,7 @@ struct WorkerEnding {
     std::string trouble_before;  // of its lane, when we ended it
     const LaneLog& log;
     std::uint64_t log_began = 0;  // its first line comes after this one
+    std::uint64_t writer = 0;     // which lines are its own
 };
 
 /// "exit code 127 (the shell did not find the program): sh: 1: uvicorn: not found"

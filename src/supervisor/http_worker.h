@@ -58,7 +58,8 @@ protected:
     void close(const Farewell& farewell);
 
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
-    [[nodiscard]] LaneFacts& facts() { return around_.lanes[lane_.value]; }
+    [[nodiscard]] LaneFacts& lane_facts() { return around_.lanes[lane_.value]; }
+    [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
     [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }
     [[nodiscard]] std::vector<ExchangePtr> exchanges_aboard() const;
 

@@ -74,8 +74,8 @@ LaneOutput::~LaneOutput() {
 
 // ── pipes ────────────────────────────────────────────────────────────────────────────────────────
 
-void LaneOutput::attach(UniqueFd fd, LogStream stream) {
-    const auto pipe = std::make_shared<Pipe>(around_.loop, stream);
+void LaneOutput::attach(UniqueFd fd, LogStream stream, std::uint64_t writer) {
+    const auto pipe = std::make_shared<Pipe>(around_.loop, LogSource{stream, writer});
     pipes_.push_back(pipe);
     boost::system::error_code error;
     pipe->fd.assign(fd.get(), error);
@@ -136,9 +136,10 @@ void LaneOutput::read_now() {
         }
 }
 
-void LaneOutput::detach_all() {
+void LaneOutput::detach(std::uint64_t writer) {
     read_now();
-    while (!pipes_.empty()) close(PipePtr(pipes_.front()));
+    for (const PipePtr& pipe : std::vector(pipes_))
+        if (pipe->source.writer == writer) close(pipe);
 }
 
 void LaneOutput::remark(std::string_view text, LogStream stream) {

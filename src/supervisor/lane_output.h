@@ -49,13 +49,13 @@ public:
     LaneOutput(const LaneOutput&) = delete;
     LaneOutput& operator=(const LaneOutput&) = delete;
 
-    /// The reading end of a pipe; closed at its end.
-    void attach(UniqueFd pipe, LogStream stream);
+    /// The reading end of a pipe; closed at its end. `writer`: whose it is (LogLine).
+    void attach(UniqueFd pipe, LogStream stream, std::uint64_t writer = 0);
     /// Takes what is in the pipes, without waiting.
     void read_now();
-    /// The same, and closes them: whoever still holds their
-    /// other ends is not of this lane any more.
-    void detach_all();
+    /// The same, and closes those of this writer: whoever still holds their other ends is not of this
+    /// lane any more.
+    void detach(std::uint64_t writer);
     /// Lines that no pipe brings.
     void remark(std::string_view text, LogStream stream = LogStream::turnpike);
 
@@ -68,7 +68,7 @@ public:
 
 private:
     struct Pipe {
-        Pipe(boost::asio::io_context& loop, LogStream stream) : fd(loop), source{stream} {}
+        Pipe(boost::asio::io_context& loop, LogSource from) : fd(loop), source(std::move(from)) {}
 
         boost::asio::posix::stream_descriptor fd;
         LogSource source;

@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "http/write.h"
 #include "os/spawn.h"
-#include "supervisor/answer_fields.h"
 #include "wire/encode.h"
 
 namespace turnpike {
@@ -18,7 +16,6 @@ namespace {
 constexpr Duration hello_expected = 10s;  // then people are told that there is none
 constexpr Duration exit_delay = 250ms;    // how long news of an exit may take after the link ended
 constexpr Duration stacks_patience = 2s;  // then somebody else looks
-constexpr std::size_t proof_answer_max = wire::inline_max;
 
 std::uint16_t narrow(std::size_t value) {
     return static_cast<std::uint16_t>(std::min<std::size_t>(value, UINT16_MAX));
@@ -53,15 +50,18 @@ NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
               .worker = worker_,
               .link = *link_,
               .conversation = conversation_,
+              .stays = [this] { return shared_from_this(); }}),
+      proof_({.around = surroundings,
+              .process = process_,
+              .lane = lane_of_,
+              .link = *link_,
+              .conversation = conversation_,
               .stays = [this] { return shared_from_this(); }}) {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
 void NativeWorker::start() {
     process_.begin();
-    LaneFacts& lane = facts();
-    lane.sdk.clear();
-    lane.model_facts.clear();
     WorkerProcess::Variables variables{{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}};
     const WorkerConfig& worker = lane_of_.pool.worker;
     if (worker.model.kind == ModelChoice::Kind::python)
@@ -113,12 +113,12 @@ void NativeWorker::hear(const wire::Loading& frame) {
 
 void NativeWorker::hear(const wire::Ready& frame) {
     state_ = State::up;
-    LaneFacts& lane = facts();
-    lane.loading.reset();
-    lane.model_facts = frame.facts;
-    lane.start.load =
+    WorkerFacts& own = facts();
+    own.loading.reset();
+    own.model_facts = frame.facts;
+    own.start.load =
         around_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
-    if (frame.has_example) example_ = {std::string(frame.example_type), std::string(frame.example)};
+    proof_.learn(frame);
     process_.note("");
     process_.came_up();
     around_.deliver(WorkerReady{.worker = worker_,
@@ -138,7 +138,7 @@ void NativeWorker::send(const SendJob& action) {
 
 template <OfJob Frame>
 void NativeWorker::hear(const Frame& frame) {
-    if (frame.id == proof_.id) return hear_of_proof(frame);
+    if (proof_.is_of(frame.id)) return proof_.hear(frame);
     if constexpr (std::same_as<Frame, wire::Done>) {
         const wire::Breach breach = rides_.hear(frame);
         if (breach != wire::Breach::none) link_->break_off(breach);
@@ -202,89 +202,7 @@ void NativeWorker::hear(const wire::Stacks& frame) {
 // ── proofs ───────────────────────────────────────────────────────────────────────────────────────
 
 void NativeWorker::prove(std::uint32_t number) {
-    if (state_ != State::up) return;
-    const PoolConfig& pool = lane_of_.pool;
-    const bool is_configured = has_own_proof();
-    CHECK(is_configured || example_);
-    const ProofConfig& rule = pool.proof;
-    const std::string& type = is_configured ? rule.content_type : example_->content_type;
-    const std::string& body = is_configured ? rule.body : example_->body;
-    proof_ = {.id = std::uint64_t{++proofs_} << NativeRides::place_bits | NativeRides::place_mask,
-              .number = number,
-              .began = around_.clock.now()};
-    std::string fields;
-    if (!body.empty()) http::append_field(fields, "Content-Type", type);
-    conversation_.sent(proof_.id);
-    tell(wire::Job{.id = proof_.id,
-                   .purpose = wire::Purpose::proof,
-                   .name = "proof",
-                   .method = is_configured ? std::string_view(rule.method) : "POST",
-                   .target = is_configured ? std::string_view(rule.path) : "/predict",
-                   .fields = fields,
-                   .body = {.bytes = body}});
-}
-
-bool NativeWorker::has_own_proof() const { return lane_of_.pool.settings.proof != ProofKind::none; }
-
-std::string_view NativeWorker::name_of_proof() const {
-    return has_own_proof() ? "the proof" : "the model's example";
-}
-
-void NativeWorker::hear_of_proof(const wire::Begin& frame) { proof_.status = frame.status; }
-
-void NativeWorker::hear_of_proof(const wire::Chunk& frame) {
-    if (proof_.answer.size() <= proof_answer_max) proof_.answer.append(frame.bytes);
-}
-
-void NativeWorker::hear_of_proof(const wire::Done& frame) {
-    if (frame.body.is_in_descriptor) {
-        UniqueFd file = link_->take_descriptor();
-        const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
-        close_elsewhere(std::move(file));
-        if (breach != wire::Breach::none) return link_->break_off(breach);
-        proof_.answer.resize(proof_answer_max + 1);  // whatever it is, it is too much
-    }
-    if (frame.status != 0) proof_.status = frame.status;
-    proof_.answer.append(frame.body.bytes);
-    proof_answered();
-}
-
-void NativeWorker::hear_of_proof(const wire::Failed& frame) {
-    process_.note(fmt::format("{} failed: {}", name_of_proof(), words_of(frame)));
-    end_proof(ProofVerdict::failed);
-}
-
-void NativeWorker::proof_answered() {
-    const PoolConfig& pool = lane_of_.pool;
-    const bool is_right =
-        has_own_proof() ? proof_.status == pool.proof.status : proof_.status < 400;
-    if (!is_right) {
-        process_.note(
-            fmt::format("{} was answered with status {}", name_of_proof(), proof_.status));
-        return end_proof(ProofVerdict::failed);
-    }
-    if (!has_own_proof()) return end_proof(ProofVerdict::passed);
-    if (proof_.answer.size() > proof_answer_max) {
-        process_.note("the answer to the proof is larger than 1 MiB");
-        return end_proof(ProofVerdict::failed);
-    }
-    around_.background.run(
-        [&pool, groups = lane_of_.groups, answer = std::move(proof_.answer)] {
-            return judge_answer(pool, *groups, answer);
-        },
-        [self = self(), id = proof_.id](const Judgement& judgement) {
-            if (self->state_ != State::up || self->proof_.id != id) return;
-            if (judgement.verdict == ProofVerdict::failed)
-                self->process_.note("wrong answer to the proof: " + judgement.difference);
-            self->end_proof(judgement.verdict, judgement.group);
-        });
-}
-
-void NativeWorker::end_proof(ProofVerdict verdict, std::uint32_t group) {
-    const Proof proof = std::exchange(proof_, {});
-    std::optional<Duration>& first = facts().start.proof;
-    if (!first) first = around_.clock.now() - proof.began;
-    around_.deliver(ProofEnded{worker_, proof.number, verdict, group});
+    if (state_ == State::up) proof_.begin(number);
 }
 
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
@@ -316,6 +234,7 @@ void NativeWorker::process_ended(const Farewell& farewell) {
     hello_timer_.cancel();
     link_->close();
     rides_.close(farewell);
+    proof_.close();
 }
 
 void NativeWorker::tell(const wire::GateFrame& frame) {

@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +16,8 @@
 
 #include "supervisor/frame_link.h"
 #include "supervisor/lane_worker.h"
+#include "supervisor/native_proof.h"
 #include "supervisor/native_rides.h"
-#include "supervisor/proof_check.h"
 #include "supervisor/worker_process.h"
 #include "wire/conversation.h"
 
@@ -49,20 +48,6 @@ public:
 private:
     enum class State : std::uint8_t { starting, loading, up, over };
 
-    /// What the model can be proved with, where the pool has no proof of its own.
-    struct Example {
-        std::string content_type;
-        std::string body;
-    };
-    /// The one under way.
-    struct Proof {
-        std::uint64_t id = 0;  // of its frames; 0: none
-        std::uint32_t number = 0;
-        Instant began{};
-        int status = 0;
-        std::string answer;
-    };
-
     /// The one answer that is awaited, and for whom.
     struct StacksAsked {
         std::uint64_t number = 0;  // 0: none is
@@ -85,21 +70,11 @@ private:
     void hear(const wire::Stacks& frame);
     template <OfJob Frame>
     void hear(const Frame& frame);
-    void hear_of_proof(const wire::Begin& frame);
-    void hear_of_proof(const wire::Chunk& frame);
-    void hear_of_proof(const wire::Done& frame);
-    void hear_of_proof(const wire::Failed& frame);
-    void hear_of_proof(const wire::Progress&) {}
-    void proof_answered();
-    /// Of its pool; else the model's example is the proof.
-    [[nodiscard]] bool has_own_proof() const;
-    [[nodiscard]] std::string_view name_of_proof() const;
-    void end_proof(ProofVerdict verdict, std::uint32_t group = 0);
 
     void misbehaved(const std::string& how);
     void tell(const wire::GateFrame& frame);
     [[nodiscard]] auto self() { return std::static_pointer_cast<NativeWorker>(shared_from_this()); }
-    [[nodiscard]] LaneFacts& facts() { return process_.facts(); }
+    [[nodiscard]] WorkerFacts& facts() { return process_.facts(); }
 
     WorkerSurroundings& around_;
     Premises& premises_;
@@ -114,10 +89,8 @@ private:
     std::shared_ptr<FrameLink> link_;
     wire::Conversation conversation_;
     NativeRides rides_;
+    NativeProof proof_;
     Instant imported_at_ = never;
-    std::optional<Example> example_;
-    Proof proof_;
-    std::uint32_t proofs_ = 0;  // so far
     StacksAsked stacks_;
     std::uint64_t stacks_asked_ = 0;  // so far
     std::string out_;

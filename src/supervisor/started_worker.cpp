@@ -83,8 +83,8 @@ void StartedWorker::port_seen(const PortSight& sight, PortLook look) {
     if (state_ != State::coming) return;
     switch (sight.holder) {
         case PortSight::Holder::tree:
-            facts().remark = sight.is_exposed
-                                 ? "its worker listens on every address, so that other machines "
+            lane_facts().remark =
+                sight.is_exposed ? "its worker listens on every address, so that other machines "
                                    "reach it past the gate: add --host 127.0.0.1 to its command"
                                  : "";
             return reached_by(sight.protocol);

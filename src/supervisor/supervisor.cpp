@@ -25,6 +25,12 @@ std::vector<std::string> for_workers(std::vector<std::string> environment) {
     return environment;
 }
 
+std::vector<std::size_t> pools_of(const std::vector<LanePlan>& plan) {
+    std::vector<std::size_t> pools;
+    for (const LanePlan& lane : plan) pools.push_back(lane.pool);
+    return pools;
+}
+
 bool is_started(const LanePlan& lane) { return lane.url == nullptr; }
 
 }  // namespace
@@ -39,7 +45,17 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
              .lanes = surroundings_.lanes,
              .deliver = surroundings_.deliver}),
       process_table_(surroundings_.loop, "tp-look"),
-      started_(site_.plan.size()),
+      generations_(site_.folder, site_.config.pools),
+      reloads_({.loop = surroundings_.loop,
+                .disk = surroundings_.background,
+                .clock = surroundings_.clock,
+                .config = site_.config.pools,
+                .pool_of = pools_of(site_.plan),
+                .lanes = surroundings_.lanes,
+                .pools = site_.pools,
+                .generations = generations_,
+                .log_of = [this](std::size_t lane) { return log_of(lane); },
+                .deliver = surroundings_.deliver}),
       premises_{
           .children = children_,
           .gpus = gpus_,
@@ -64,11 +80,7 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
             LaneOutput::Surroundings{.loop = surroundings_.loop,
                                      .disk = site_.log_disk,
                                      .clock = surroundings_.clock,
-                                     .on_output =
-                                         [this, lane] {
-                                             if (const auto worker = started_[lane].lock())
-                                                 worker->printed();
-                                         }},
+                                     .on_output = [this, lane] { printed(lane); }},
             LogFile{.path = site_.logs.empty() ? "" : fmt::format("{}/{}.log", site_.logs, lane),
                     .size_max = log.lane_size_max,
                     .keep = log.lane_keep});
@@ -94,11 +106,12 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
         worker = std::make_shared<NativeWorker>(surroundings_, premises_, action, at);
     else
         worker = std::make_shared<StartedWorker>(surroundings_, premises_, action, at);
-    started_[lane] = worker;
     return worker;
 }
 
 void Supervisor::carry_out(const StartWorker& action) {
+    surroundings_.lanes[action.lane.value].begin(action);
+    reloads_.note(action);
     const WorkerPtr worker = make(action);
     Place& place = place_of(action.worker);
     // Its own callback may be what led here: the last worker of this place goes when the stack is
@@ -132,8 +145,12 @@ void Supervisor::carry_out(const ProveWorker& action) {
     if (LaneWorker* worker = find(action.worker)) worker->prove(action.proof);
 }
 
+void Supervisor::note(const ReportSwitch& report) {
+    surroundings_.lanes[report.lane.value].switch_over();
+}
+
 void Supervisor::note(const ReportSlowJob& report) {
-    for (std::size_t lane = 0; lane < started_.size(); ++lane) {
+    for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
         const WorkerProcess* process = process_on(lane);
         if (process == nullptr || process->id() != report.worker) continue;
         if (!find(report.worker)->ask_stacks(report.attempt)) std::ignore = dump_by_tool(lane);
@@ -141,8 +158,15 @@ void Supervisor::note(const ReportSlowJob& report) {
 }
 
 WorkerProcess* Supervisor::process_on(std::size_t lane) const {
-    const auto worker = lane < started_.size() ? started_[lane].lock() : nullptr;
+    LaneWorker* worker = find(surroundings_.lanes[lane].now.id);
     return worker == nullptr ? nullptr : worker->process();
+}
+
+/// Whoever comes up hears that something was said.
+void Supervisor::printed(std::size_t lane) {
+    const LaneFacts& facts = surroundings_.lanes[lane];
+    for (const WorkerId id : {facts.now.id, facts.next.id})
+        if (LaneWorker* worker = find(id)) worker->printed();
 }
 
 std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
@@ -190,9 +214,10 @@ Supervisor::Place& Supervisor::place_of(WorkerId worker) {
     return places_[place];
 }
 
-LaneWorker* Supervisor::find(WorkerId worker) {
-    const Place& place = place_of(worker);
-    return place.id == worker ? place.worker.get() : nullptr;
+LaneWorker* Supervisor::find(WorkerId worker) const {
+    const auto place = static_cast<std::uint32_t>(worker.value);
+    if (worker.is_none() || place >= places_.size() || places_[place].id != worker) return nullptr;
+    return places_[place].worker.get();
 }
 
 std::shared_ptr<AnswerGroups> Supervisor::groups_of(std::size_t pool, Generation generation) {

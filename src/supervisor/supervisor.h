@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,10 +15,12 @@
 #include "gpu/driver.h"
 #include "os/background.h"
 #include "os/children.h"
+#include "supervisor/generations.h"
 #include "supervisor/gpu_watch.h"
 #include "supervisor/lane_output.h"
 #include "supervisor/lane_plan.h"
 #include "supervisor/lane_worker.h"
+#include "supervisor/reloads.h"
 #include "supervisor/worker_process.h"
 
 namespace turnpike {
@@ -28,6 +31,7 @@ public:
         const Config& config;
         const Machine& machine;
         const std::vector<LanePlan>& plan;
+        std::vector<PoolFacts>& pools;
         std::optional<GpuDriver> driver;       // none: there is no GPU
         std::string folder;                    // the runtime folder
         std::string mark;                      // TURNPIKE_RUN
@@ -49,8 +53,17 @@ public:
     void carry_out(const CancelAttempt& action);
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
+    void note(const ReportSwitch& report);
     /// Dumps the stacks of the worker that runs it.
     void note(const ReportSlowJob& report);
+
+    void note(const ReportReload& report) { reloads_.note(report); }
+
+    /// The pool goes over to its code as it is now. An error is a sentence: its workers are not ours.
+    std::expected<ReloadBegun, std::string> reload(PoolId pool, ReloadOrder order) {
+        return reloads_.ask(pool.value, std::move(order));
+    }
+    [[nodiscard]] Reloads& reloads() { return reloads_; }
 
     /// Of a lane's worker, into its log. Something: why not.
     std::optional<std::string> dump_stacks(LaneId lane);
@@ -72,10 +85,11 @@ private:
 
     /// Where a worker of this id is, or would be: an id's low half is a dense place.
     Place& place_of(WorkerId worker);
-    LaneWorker* find(WorkerId worker);
+    [[nodiscard]] LaneWorker* find(WorkerId worker) const;
     WorkerPtr make(const StartWorker& action);
-    /// The process of a lane's latest worker; nullptr: none runs, or it is not ours.
+    /// The process of a lane's current worker, or of the last one; nullptr: none runs, or it is not ours.
     [[nodiscard]] WorkerProcess* process_on(std::size_t lane) const;
+    void printed(std::size_t lane);
     std::optional<std::string> dump_by_tool(std::size_t lane);
     std::shared_ptr<AnswerGroups> groups_of(std::size_t pool, Generation generation);
     void write_processes();
@@ -86,12 +100,13 @@ private:
     GpuWatch gpus_;
     Background process_table_;
     std::vector<std::unique_ptr<LaneOutput>> outputs_;  // by lane; none of attached ones
-    std::vector<std::weak_ptr<LaneWorker>> started_;    // the latest of each lane
     struct Dump {
         pid_t root = 0;  // of the tree that it looks at
         std::shared_ptr<Guarded> guarded;
     };
     std::map<std::uint64_t, Dump> dumps_;  // of stacks, the latest of each lane
+    Generations generations_;
+    Reloads reloads_;
     Premises premises_;
     std::vector<Place> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<AnswerGroups>> groups_;

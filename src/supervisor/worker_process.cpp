@@ -38,11 +38,7 @@ WorkerProcess::~WorkerProcess() {
 
 void WorkerProcess::begin() {
     asked_at_ = around_.clock.now();
-    LaneFacts& lane = facts();
-    lane.start = {};
-    lane.started_at = asked_at_;
-    lane.last_line.clear();
-    lane.loading.reset();
+    facts().started_at = asked_at_;
     output().forget_last_line();
     log_began_ = output().log().newest();
     ++premises_.starts;
@@ -67,8 +63,8 @@ UniqueFd WorkerProcess::start(const std::string& command, Guarded::Link link,
         could_not_start(ends.error());
         return {};
     }
-    output().attach(std::move(ends->out), LogStream::out);
-    output().attach(std::move(ends->err), LogStream::err);
+    output().attach(std::move(ends->out), LogStream::out, worker_.value);
+    output().attach(std::move(ends->err), LogStream::err, worker_.value);
     return std::move(ends->link);
 }
 
@@ -102,9 +98,8 @@ void WorkerProcess::could_not_start(const std::string& why) {
 void WorkerProcess::started(const ProcessId& process) {
     process_ = process;
     started_at_ = around_.clock.now();
-    LaneFacts& lane = facts();
-    lane.pid = process.pid;
-    lane.start.spawn = started_at_ - asked_at_;
+    facts().pid = process.pid;
+    facts().start.spawn = started_at_ - asked_at_;
     if (ordered_ == Reason::none) note("");  // of the one before
     output().remark(fmt::format("started, pid {}: {}", process.pid, command_));
     known_ = {process};
@@ -161,10 +156,9 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     end_ = end;
     ended_at_ = around_.clock.now();
     keep_inputs();
-    LaneFacts& lane = facts();
-    lane.pid = 0;
-    lane.last_exit = end.how;
-    lane.loading.reset();
+    facts().pid = 0;
+    facts().last_exit = end.how;
+    facts().loading.reset();
     output().read_now();  // what it said last
     if (!was_wanted(ordered_)) note(trouble_of(ending()));
     user_.process_ended({.trouble = farewell(), .last_words = last_words(ending())});
@@ -183,11 +177,12 @@ WorkerEnding WorkerProcess::ending() const {
             .load_timeout = lane_of_.pool.settings.load_timeout,
             .trouble_before = trouble_before_,
             .log = lane_of_.output.log(),
-            .log_began = log_began_};
+            .log_began = log_began_,
+            .writer = worker_.value};
 }
 
 void WorkerProcess::gone(const std::vector<pid_t>& pids) {
-    output().detach_all();
+    output().detach(worker_.value);
     if (!was_wanted(ordered_)) note(trouble_of(ending()));
     output().remark("ended: " + end_.how);
     if (!group_.empty()) remove_cgroup(std::exchange(group_, {}));
@@ -216,7 +211,7 @@ void WorkerProcess::keep_inputs() {
     }
 }
 
-CrashReport WorkerProcess::crash_report() const {
+CrashReport WorkerProcess::crash_report() {
     CrashReport report{
         .unix_ns = around_.clock.unix_ns(ended_at_),
         .lane = lane_.value,
@@ -226,6 +221,7 @@ CrashReport WorkerProcess::crash_report() const {
         .command = command_,
         .why = std::string(name_of(ordered_ == Reason::none ? Reason::exited : ordered_)),
         .how = end_.how,
+        .trouble = facts().trouble,
         .exit_code = exit_code_of(end_),
         .signal = signal_of(end_),
         .lived = ended_at_ - asked_at_,

@@ -102,7 +102,7 @@ public:
 
     /// Its lane's latest trouble; empty: none.
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
-    [[nodiscard]] LaneFacts& facts() { return around_.lanes[lane_.value]; }
+    [[nodiscard]] WorkerFacts& facts() { return around_.lanes[lane_.value].of(worker_); }
     [[nodiscard]] LaneOutput& output() { return lane_of_.output; }
     [[nodiscard]] Instant started_at() const { return started_at_; }
     void after(Duration wait, std::function<void()> then);
@@ -127,7 +127,7 @@ private:
     [[nodiscard]] std::string farewell() const;
     [[nodiscard]] WorkerEnding ending() const;
     void keep_inputs();
-    [[nodiscard]] CrashReport crash_report() const;
+    [[nodiscard]] CrashReport crash_report();
 
     WorkerSurroundings& around_;
     Premises& premises_;

@@ -42,6 +42,7 @@ struct CrashReport {
     std::vector<std::string> gpus;  // "0 GPU-… NVIDIA H200"
     std::string why;                // as the engine sees it: "exited", "load_silent" …
     std::string how;                // "killed by SIGKILL", "exit code 1"
+    std::string trouble;            // the same in a sentence, for the terminal
     std::optional<int> exit_code;
     std::optional<int> signal;
     Duration lived{};

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "core/action.h"
 #include "core/words.h"
 
 namespace turnpike {
@@ -47,20 +49,45 @@ struct LoadNews {
     std::string text;
 };
 
-struct LaneFacts {
-    std::string worker;   // the URL of an attached worker; empty: one that we start
-    std::string trouble;  // the latest thing that went wrong with it; empty: nothing
-    std::string remark;   // what somebody should change although it serves; empty: nothing
-    std::vector<GpuFacts> gpus;
-    std::string gpu;        // the same for the job log: "0", "0,1"; empty: none
-    std::int64_t pid = 0;   // of its worker's main process; 0: none runs
+/// Of one worker of a lane.
+struct WorkerFacts {
+    WorkerId id;            // none: there is no such worker
+    std::string trouble;    // the latest thing that went wrong with it; empty: nothing
+    std::int64_t pid = 0;   // of its main process; 0: it does not run
     std::string last_exit;  // how the worker before ended: "killed by SIGKILL"; empty: none did
-    std::string last_line;  // of its log
+    std::string last_line;  // of its lane's log, while it comes up
     StartTimes start;
     std::optional<LoadNews> loading;  // of a native worker that loads now
     std::string sdk;                  // of a native worker: what it says that it is made with
     std::string model_facts;          // … and a JSON object about its model; empty: none
-    Instant started_at = never;       // of the latest start
+    Instant started_at = never;
+};
+
+struct LaneFacts {
+    std::string worker;  // the URL of an attached worker; empty: one that we start
+    std::string remark;  // what somebody should change although it serves; empty: nothing
+    std::vector<GpuFacts> gpus;
+    std::string gpu;   // the same for the job log: "0", "0,1"; empty: none
+    WorkerFacts now;   // of its current worker, or of the last one if there is none
+    WorkerFacts next;  // of a reload's, beside that
+    WorkerFacts past;  // of the one that was replaced, until it is gone
+
+    /// A start: what is known of the worker before stays until there is news.
+    WorkerFacts& begin(const StartWorker& start) {
+        WorkerFacts& facts = start.is_next ? next : now;
+        if (start.is_next) next = {};
+        facts = {.id = start.worker, .trouble = facts.trouble, .last_exit = facts.last_exit};
+        return facts;
+    }
+    [[nodiscard]] WorkerFacts& of(WorkerId id) {
+        if (next.id == id) return next;
+        return now.id == id ? now : past;
+    }
+    /// The next one is the current one now.
+    void switch_over() {
+        past = std::move(now);
+        now = std::exchange(next, {});
+    }
 };
 
 }  // namespace turnpike

@@ -59,7 +59,7 @@ void LaneLog::take(LogSource& source, std::string_view bytes, std::int64_t unix_
         if (size == bytes.size()) break;
         source.is_returned = bytes[size] == '\r';
         if (!source.is_returned) {
-            finish(source.stream, source.unfinished, Wholeness::whole, unix_ns);
+            finish(source, source.unfinished, Wholeness::whole, unix_ns);
             source.unfinished.clear();
         }
         bytes.remove_prefix(size + 1);
@@ -74,15 +74,14 @@ void LaneLog::append(LogSource& source, std::string_view part, std::int64_t unix
         raw.append(part.substr(0, room));
         part.remove_prefix(room);
         const std::size_t whole = whole_characters(raw);
-        finish(source.stream, std::string_view(raw).substr(0, whole), Wholeness::cut, unix_ns);
+        finish(source, std::string_view(raw).substr(0, whole), Wholeness::cut, unix_ns);
         raw.erase(0, whole);
     }
     raw.append(part);
 }
 
 void LaneLog::end(LogSource& source, std::int64_t unix_ns) {
-    if (!is_blank(source.unfinished))
-        finish(source.stream, source.unfinished, Wholeness::whole, unix_ns);
+    if (!is_blank(source.unfinished)) finish(source, source.unfinished, Wholeness::whole, unix_ns);
     source.unfinished.clear();
     source.is_returned = false;
     unfinished_.clear();
@@ -98,9 +97,14 @@ void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stre
 
 // ── what is made of it ───────────────────────────────────────────────────────────────────────────
 
-void LaneLog::finish(LogStream stream, std::string_view raw, Wholeness wholeness,
+void LaneLog::finish(const LogSource& source, std::string_view raw, Wholeness wholeness,
                      std::int64_t unix_ns) {
-    LogLine line{.number = ++newest_, .unix_ns = unix_ns, .stream = stream, .text = {}};
+    const LogStream stream = source.stream;
+    LogLine line{.number = ++newest_,
+                 .unix_ns = unix_ns,
+                 .stream = stream,
+                 .writer = source.writer,
+                 .text = {}};
     line.text.reserve(raw.size() + cut_mark.size());
     append_plain(line.text, raw);
     if (wholeness == Wholeness::cut) line.text += cut_mark;

@@ -33,12 +33,14 @@ struct LogLine {
     std::uint64_t number = 0;  // grows by one per line of the lane, from 1
     std::int64_t unix_ns = 0;  // when it was finished
     LogStream stream = LogStream::out;
+    std::uint64_t writer = 0;  // of whom it is; 0: nobody in particular
     std::string text;
 };
 
 /// Where lines come from, with the bytes of the one that is not finished.
 struct LogSource {
     LogStream stream = LogStream::out;
+    std::uint64_t writer = 0;
     std::string unfinished = {};
     bool is_returned = false;  // a carriage return was its last byte
 };
@@ -76,7 +78,8 @@ private:
     enum class Wholeness : std::uint8_t { whole, cut };
 
     void append(LogSource& source, std::string_view part, std::int64_t unix_ns);
-    void finish(LogStream stream, std::string_view raw, Wholeness wholeness, std::int64_t unix_ns);
+    void finish(const LogSource& source, std::string_view raw, Wholeness wholeness,
+                std::int64_t unix_ns);
     void keep(LogLine line);
     void give_out(const LogLine& line);
 

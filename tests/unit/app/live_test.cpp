@@ -23,7 +23,7 @@ using testing::SizeIs;
 LaneFacts on_gpu(std::uint32_t index, std::string line = "") {
     LaneFacts facts;
     facts.gpus = {{.index = index, .uuid = "GPU-1", .name = "NVIDIA H200"}};
-    facts.last_line = std::move(line);
+    facts.now.last_line = std::move(line);
     return facts;
 }
 
@@ -48,7 +48,7 @@ TEST(Live, ShowsALineForEachLane) {
 TEST(Live, ShowsHowFarAModelHasLoaded) {
     LaneFacts facts = on_gpu(0, "its last line");
     const auto detail = [&](LoadNews news) {
-        facts.loading = std::move(news);
+        facts.now.loading = std::move(news);
         const std::vector<LiveLane> lanes{
             {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
         const std::string line = live_block(lanes, {});
@@ -60,7 +60,7 @@ TEST(Live, ShowsHowFarAModelHasLoaded) {
     EXPECT_EQ(detail({.permille = {}, .text = "importing"}), "importing\n");
     EXPECT_EQ(detail({.permille = {}, .text = "\x1b[2J"}), "?[2J\n");
     EXPECT_EQ(detail({}), "its last line\n");
-    facts.trouble = "it died";
+    facts.now.trouble = "it died";
     EXPECT_EQ(detail({.permille = 405, .text = "layers"}), "it died\n");
 }
 
@@ -123,7 +123,8 @@ TEST(Live, ShowsNothingThatATerminalCouldObey) {
 }
 
 TEST(Live, SaysWhatALaneWaitsFor) {
-    const LaneFacts away{.worker = "http://127.0.0.1:8001", .trouble = "connection refused"};
+    const LaneFacts away{.worker = "http://127.0.0.1:8001",
+                         .now = {.trouble = "connection refused"}};
     const LaneFacts turn;
     const std::vector<LiveLane> lanes{{.lane = 0,
                                        .facts = away,
@@ -151,18 +152,18 @@ TEST(Live, IsSettledWhenNothingMoreWillCome) {
 
 TEST(Live, TellsHowLongEachPartOfAStartTook) {
     LaneFacts facts = on_gpu(0);
-    facts.start = {.spawn = 3ms, .listen = 3900ms, .load = 200ms, .proof = 50ms};
+    facts.now.start = {.spawn = 3ms, .listen = 3900ms, .load = 200ms, .proof = 50ms};
     const auto serving = [&] {
         return serving_text({.lane = 0, .facts = facts, .state = LaneState::ready, .time = 4200ms});
     };
     EXPECT_EQ(serving(),
               "lane 0 serves on GPU 0 after 4.2 s (spawn 3.0 ms + listen 3.9 s + load 200 ms + "
               "proof 50 ms)");
-    facts.start.proof.reset();
+    facts.now.start.proof.reset();
     EXPECT_THAT(serving(), HasSubstr("load 200 ms)"));
-    facts.start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
+    facts.now.start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
     EXPECT_THAT(serving(), HasSubstr("(spawn 3.0 ms + import 40 ms + load 210 ms)"));
-    facts.start = {};
+    facts.now.start = {};
     facts.gpus.push_back({.index = 1});
     EXPECT_EQ(serving(), "lane 0 serves on GPUs 0,1 after 4.2 s");
     facts.gpus.clear();

@@ -47,7 +47,7 @@ struct Desk {
 TEST(News, TellsOnceForEachStartHowLongItTook) {
     Desk desk;
     desk.lanes[0].gpus = {{.index = 3}};
-    desk.lanes[0].started_at = desk.clock.now() - 1500ms;
+    desk.lanes[0].now.started_at = desk.clock.now() - 1500ms;
     desk.report(0, LaneState::ready);
     EXPECT_EQ(desk.said(), "turnpike: lane 0 serves on GPU 3 after 1.5 s\n");
     EXPECT_THAT(desk.said(), IsEmpty());
@@ -57,7 +57,7 @@ TEST(News, TellsOnceForEachStartHowLongItTook) {
     EXPECT_EQ(desk.said(), "turnpike: lane 0 serves, python3 a.py\n") << "it did not start anew";
     desk.report(0, LaneState::starting);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 comes up"));
-    desk.lanes[0].started_at = desk.clock.now() - 500ms;
+    desk.lanes[0].now.started_at = desk.clock.now() - 500ms;
     desk.report(0, LaneState::ready);
     EXPECT_EQ(desk.said(), "turnpike: lane 0 serves on GPU 3 after 500 ms\n");
 }
@@ -65,14 +65,14 @@ TEST(News, TellsOnceForEachStartHowLongItTook) {
 TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
     Desk desk;
     desk.lanes[0].worker = "";  // we start it
-    desk.lanes[0].started_at = desk.clock.now() - 1500ms;
+    desk.lanes[0].now.started_at = desk.clock.now() - 1500ms;
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
     desk.report(0, LaneState::backoff, Reason::exited);
     EXPECT_EQ(desk.said_of({.lane = 0, .trouble = "killed by \x1b[31mSIGKILL", .report = "id-1"}),
               "turnpike: lane 0: its worker died: killed by ?[31mSIGKILL; more: turnpike crashes "
               "id-1\n");
-    desk.lanes[0].started_at = desk.clock.now() - 100ms;
+    desk.lanes[0].now.started_at = desk.clock.now() - 100ms;
     desk.report(0, LaneState::busy);
     EXPECT_EQ(desk.said(), "turnpike: lane 0 serves after 100 ms\n");
     EXPECT_THAT(desk.said(), IsEmpty());
@@ -80,14 +80,14 @@ TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
 
 TEST(News, TellsOfADeathInOneLine) {
     Desk desk;
-    desk.lanes[0] = {.worker = "", .trouble = ""};
+    desk.lanes[0] = {.worker = "", .now = {.trouble = ""}};
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
     for (const Reason reason : {Reason::exited, Reason::not_answering, Reason::load_silent}) {
-        desk.lanes[0].trouble = "exit code 1: No module named torch";
+        desk.lanes[0].now.trouble = "exit code 1: No module named torch";
         desk.report(0, LaneState::backoff, reason);
         EXPECT_THAT(desk.said(), IsEmpty()) << "before its report is stored";
-        EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].trouble, .report = "id"}),
+        EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].now.trouble, .report = "id"}),
                     HasSubstr("lane 0: its worker died"));
         EXPECT_THAT(desk.said(), IsEmpty());
         desk.report(0, LaneState::starting);
@@ -113,15 +113,15 @@ TEST(News, TellsShortlyOfADeathLikeTheOneBefore) {
 
 TEST(News, TellsOnceThatALaneHasFailedAndWhatToDo) {
     Desk desk;
-    desk.lanes[0] = {.worker = "", .trouble = "exit code 1"};
+    desk.lanes[0] = {.worker = "", .now = {.trouble = "exit code 1"}};
     desk.report(0, LaneState::failed, Reason::crashed_too_often);
     const std::string line =
         "turnpike: lane 0 has failed: it crashed too often; see: turnpike logs 0; then: turnpike "
         "restart 0\n";
     EXPECT_EQ(desk.said(), line);
-    desk.lanes[0].trouble = "exit code 1: its last line, which came later";
+    desk.lanes[0].now.trouble = "exit code 1: its last line, which came later";
     EXPECT_THAT(desk.said(), IsEmpty());
-    EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].trouble, .report = ""}),
+    EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].now.trouble, .report = ""}),
                 HasSubstr("which came later"));
     EXPECT_THAT(desk.said(), IsEmpty());
 }
@@ -157,18 +157,18 @@ TEST(News, TellsOnceWhatSomebodyShouldChange) {
 
 TEST(News, TellsNowAndThenHowLoadingGoes) {
     Desk desk;
-    desk.lanes[0].started_at = desk.clock.now() - 9s;
-    desk.lanes[0].last_line = "Loading weights";
+    desk.lanes[0].now.started_at = desk.clock.now() - 9s;
+    desk.lanes[0].now.last_line = "Loading weights";
     desk.report(0, LaneState::loading);
     EXPECT_THAT(desk.said(), IsEmpty());
-    desk.lanes[0].started_at = desk.clock.now() - 20s;
+    desk.lanes[0].now.started_at = desk.clock.now() - 20s;
     EXPECT_EQ(desk.said(), "turnpike: lane 0 loading for 20 s: Loading weights\n");
     EXPECT_THAT(desk.said(), IsEmpty()) << "not again so soon";
 }
 
 TEST(News, TellsNothingOfTheWaitForAnAttachedWorkerButItsBeginning) {
     Desk desk;
-    desk.lanes[0].trouble = "connection refused";
+    desk.lanes[0].now.trouble = "connection refused";
     desk.report(0, LaneState::backoff, Reason::worker_away);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 waits for its worker"));
     EXPECT_THAT(desk.said(), IsEmpty());
@@ -225,7 +225,7 @@ TEST(News, NamesTheGateInItsAdvice) {
 
 TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
     Desk desk;
-    desk.lanes[1].trouble = "exit code 1";
+    desk.lanes[1].now.trouble = "exit code 1";
     desk.report(0, LaneState::ready);
     desk.report(1, LaneState::failed, Reason::crashed_too_often);
     EXPECT_THAT(desk.said(), AllOf(HasSubstr("lane 1 has failed, python3 b.py: exit code 1"),
@@ -237,7 +237,7 @@ TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
 
 TEST(News, TellsOfADeathOfAllLanesInOneLine) {
     Desk desk;
-    for (LaneFacts& lane : desk.lanes) lane = {.worker = "", .trouble = "exit code 1"};
+    for (LaneFacts& lane : desk.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
     const auto both_die = [&desk] {
         desk.news.tell(News::Crash{.lane = 0, .trouble = "exit code 1", .report = "id-0"});
         desk.news.tell(News::Crash{.lane = 1, .trouble = "exit code 1", .report = "id-1"});
@@ -252,7 +252,7 @@ TEST(News, TellsOfADeathOfAllLanesInOneLine) {
 
 TEST(News, TellsOnceThatNoLaneServesAndWhatToDo) {
     Desk desk;
-    for (LaneFacts& lane : desk.lanes) lane = {.worker = "", .trouble = "exit code 1"};
+    for (LaneFacts& lane : desk.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
     const auto fail = [&desk](std::uint64_t lane) {
         desk.news.tell(News::Crash{.lane = lane, .trouble = "exit code 1", .report = "id"});
         desk.report(lane, LaneState::failed, Reason::crashed_too_often);
@@ -296,7 +296,7 @@ TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
         Desk desk;
         desk.config.pools[0].worker.model.kind = kind;
         desk.config.pools[0].settings.lanes = 2;
-        desk.lanes[1].start.proof = proof;
+        desk.lanes[1].now.start.proof = proof;
         return said_when_up(desk);
     };
     EXPECT_THAT(said({}, ModelChoice::Kind::python),

@@ -270,6 +270,9 @@ std::string Gate::sentence(const Action& action) const {
             return with_reason("lane " + text(a.lane) + " " + text(a.state), a.reason);
         }
         std::string operator()(const ReportSlowJob& a) const { return "slow " + gate.name(a.job); }
+        std::string operator()(const ReportSwitch& a) const {
+            return "switch " + text(a.lane) + " to " + gate.name(a.worker);
+        }
         std::string operator()(const ReportReload& a) const {
             return "reload " + text(a.generation) + " " + text(a.end);
         }

@@ -227,7 +227,7 @@ TEST(StatusPage, ShowsHowLongALaneHasBeenStarting) {
 
 TEST(StatusPage, ShowsTheOutputOfWorkersToAdminsOnly) {
     Desk desk;
-    desk.facts[0].last_line = "loading a secret";
+    desk.facts[0].now.last_line = "loading a secret";
     EXPECT_THAT(shown(desk), HasSubstr(R"("last_line":"loading a secret")"));
     desk.caller.is_admin = false;
     EXPECT_THAT(shown(desk), Not(HasSubstr("secret")));

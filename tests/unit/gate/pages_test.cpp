@@ -38,7 +38,7 @@ const ModelChoice digits{.kind = ModelChoice::Kind::python,
                          .text = "models/digits.py:Digits"};
 
 /// The members that a model adds to its lane.
-std::string native_members(const LaneFacts& facts, LaneState state, const Caller& caller) {
+std::string native_members(const WorkerFacts& facts, LaneState state, const Caller& caller) {
     std::string text;
     JsonWriter json(text);
     append_native(json, facts, state, caller);
@@ -53,7 +53,7 @@ TEST(StatusPage, NamesAModelAndHidesWhereItLies) {
 }
 
 TEST(StatusPage, SaysHowFarAModelHasLoaded) {
-    LaneFacts facts;
+    WorkerFacts facts;
     facts.loading = {.permille = 405, .text = "layers"};
     facts.sdk = "turnpike-python 0.1.0";
     EXPECT_EQ(native_members(facts, LaneState::loading, {.is_admin = true}),
@@ -68,7 +68,7 @@ TEST(StatusPage, SaysHowFarAModelHasLoaded) {
 }
 
 TEST(StatusPage, ShowsFactsOfAModelOnlyIfTheyAreAnObjectAndToAdmins) {
-    LaneFacts facts;
+    WorkerFacts facts;
     const auto shown = [&](const char* text, bool is_admin) {
         facts.model_facts = text;
         const std::string all = native_members(facts, LaneState::ready, {.is_admin = is_admin});
@@ -85,7 +85,7 @@ TEST(StatusPage, TellsWhatALaneOfAModelTakesAndHowItStarted) {
                                       .worker = {.model = digits, .python = "/bin/python3"},
                                       .settings = {.lanes = 1, .slots = 2, .batch = 16}}}});
     stand.lanes.resize(1);
-    stand.lanes[0].start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
+    stand.lanes[0].now.start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
     Client& client = stand.ask("GET /-/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stand.hear(client, "\"model_facts\"");
     EXPECT_THAT(client.got, HasSubstr(R"("python":"/bin/python3")"));

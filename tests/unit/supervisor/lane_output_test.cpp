@@ -139,7 +139,7 @@ TEST(LaneOutput, TakesWhatIsInThePipesWhenItLetsGoOfThem) {
     const std::string line(1023, 'x');
     for (int i = 0; i < 32; ++i) say(out, line + "\n");
     say(err, "last words");
-    stand.output->detach_all();
+    stand.output->detach(0);
     EXPECT_EQ(stand.output->pipes(), 0U);
     EXPECT_EQ(stand.output->log().newest(), 33U);
     EXPECT_EQ(stand.texts().back(), "last words");
@@ -150,7 +150,7 @@ TEST(LaneOutput, TakesWhatIsInThePipesWhenItLetsGoOfThem) {
 TEST(LaneOutput, LetsGoOfAPipeThatIsEmpty) {
     Stand stand;
     const UniqueFd out = stand.attached();
-    stand.output->detach_all();
+    stand.output->detach(0);
     EXPECT_EQ(stand.output->pipes(), 0U);
     EXPECT_THAT(stand.texts(), IsEmpty());
 }

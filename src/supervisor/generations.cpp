@@ -1,0 +1,68 @@
+#include "supervisor/generations.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+namespace turnpike {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view sources_name = "/sources";
+
+bool make_folder(const std::string& path) {
+    return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+/// The length of the path (u32, little-endian), the path, the bytes.
+std::optional<KeptSource> parse(const std::string& data) {
+    std::uint32_t length = 0;
+    if (data.size() < sizeof length) return std::nullopt;
+    std::memcpy(&length, data.data(), sizeof length);
+    if (data.size() - sizeof length < length) return std::nullopt;
+    return KeptSource{.path = data.substr(sizeof length, length),
+                      .bytes = data.substr(sizeof length + length)};
+}
+
+}  // namespace
+
+Generations::Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools) {
+    const std::string all = runtime_folder + "/generations";
+    make_folder(all);
+    for (const PoolConfig& pool : pools) {
+        pools_.push_back({.home = all + "/" + pool.name});
+        make_folder(pools_.back().home);
+    }
+}
+
+std::string Generations::folder(std::size_t pool, Generation generation) const {
+    const std::string path = home(pool) + "/" + std::to_string(generation.value);
+    if (!make_folder(path) || !make_folder(path + std::string(sources_name))) return {};
+    return path;
+}
+
+std::vector<KeptSource> sources_in(const std::string& folder) {
+    std::vector<KeptSource> sources;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder + std::string(sources_name), error)) {
+        if (entry.path().filename().string().starts_with('.')) continue;  // not published yet
+        std::ifstream file(entry.path(), std::ios::binary);
+        const std::string data{std::istreambuf_iterator<char>(file), {}};
+        if (auto source = parse(data)) sources.push_back(*std::move(source));
+    }
+    return sources;
+}
+
+void forget_sources(const std::string& folder) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder + std::string(sources_name), ignored))
+        fs::remove(entry.path(), ignored);
+}
+
+}  // namespace turnpike
