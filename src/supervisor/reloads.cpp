@@ -20,7 +20,7 @@ bool has_room(const GpuFacts& gpu) {
 
 }  // namespace
 
-ReloadKind reload_kind(const PoolConfig& pool, std::vector<const LaneFacts*> lanes) {
+ReloadKind reload_kind(const PoolConfig& pool, const std::vector<const LaneFacts*>& lanes) {
     if (pool.worker.reload == ReloadChoice::beside) return ReloadKind::beside;
     if (pool.worker.reload == ReloadChoice::in_place || !pool.is_native())
         return ReloadKind::in_place;

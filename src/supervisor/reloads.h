@@ -26,7 +26,8 @@
 namespace turnpike {
 
 /// How the lanes of this pool would go over to new code now. `lanes`: its own.
-[[nodiscard]] ReloadKind reload_kind(const PoolConfig& pool, std::vector<const LaneFacts*> lanes);
+[[nodiscard]] ReloadKind reload_kind(const PoolConfig& pool,
+                                     const std::vector<const LaneFacts*>& lanes);
 
 class Reloads {
 public:
