@@ -28,7 +28,7 @@ struct Coverage {
     Tally<LaneState, LaneState::quarantined> states{};
     Tally<Reason, Reason::proof_due> lane_reasons{};  // in ReportLane
     Tally<Reason, Reason::proof_due> end_reasons{};   // in StopWorker and KillWorker
-    Tally<ReloadEnd, ReloadEnd::abandoned> reloads{};
+    Tally<ReloadEnd, ReloadEnd::superseded> reloads{};
 
     void add(const Event& event, std::span<const Action> actions_of_it);
     void add(const View& view);

@@ -129,6 +129,10 @@ void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) 
         return broken(ledger, invariant::reload,
                       "pool {} reloads generation {}, but {} was asked for", show(pool.id),
                       show(seen.reloading), show(pool.newest));
+    if (!seen.reloading.is_none() && seen.reloading != seen.good && seen.reloading < pool.newest)
+        return broken(ledger, invariant::reload,
+                      "pool {} still tries generation {}, though {} was asked for", show(pool.id),
+                      show(seen.reloading), show(pool.newest));
     if (!seen.reloading.is_none() || ledger.shutting_down || pool.newest <= pool.tried ||
         pool.newest <= seen.good)
         return;
@@ -216,6 +220,10 @@ void judge(Ledger& ledger, const ReportReload& report) {
         return broken(ledger, invariant::reload,
                       "the reload of generation {} is reported {}, but that is {}",
                       show(report.generation), name_of(report.end), is_good ? "good" : "not good");
+    if (!spread && (report.end == ReloadEnd::superseded) != (report.generation < pool->newest))
+        return broken(ledger, invariant::reload,
+                      "the reload of generation {} is reported {}, and {} was asked for",
+                      show(report.generation), name_of(report.end), show(pool->newest));
     const bool follows =
         !ledger.seen_pool(pool->id).reloading.is_none();  // another, which revives them again
     for (const KnownLane& lane : pool->lanes) {
@@ -233,7 +241,8 @@ void judge(Ledger& ledger, const ReportReload& report) {
             lane.must_stay_down = true;
         if (spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)
             lane.must_stay_down = false;
-        if (spread || !follows) lane.failed_before_reload = false;
+        const bool was_tried = !beside && ledger.lane_before(lane.id).state != LaneState::failed;
+        if (spread || !follows || was_tried) lane.failed_before_reload = false;
         ledger.forgive(lane);
     }
 }

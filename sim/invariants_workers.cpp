@@ -28,6 +28,15 @@ Objection objection_to_generation(Ledger& ledger, const KnownPool& pool, const S
     return {};
 }
 
+/// Whether code newer than the older of them was to come beside it. The old one may still finish
+/// its jobs while later code comes in place.
+bool may_live_together(const KnownPool& pool, Generation a, Generation b) {
+    const Generation older = std::min(a, b);
+    return std::ranges::any_of(pool.kinds, [&](const auto& entry) {
+        return entry.second == ReloadKind::beside && older < entry.first;
+    });
+}
+
 /// A lane has one worker; while a generation spreads beside the old one, two.
 Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
                                  const StartWorker& start) {
@@ -35,7 +44,7 @@ Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
     if (lane.workers.size() > 1) return {invariant::bounds, "its lane has two workers"};
     const KnownWorker& other = *lane.workers.front();
     if (other.is_ending()) return {invariant::restart, "its predecessor is not gone"};
-    if (!pool.comes(pool.tried, ReloadKind::beside) ||
+    if (!may_live_together(pool, other.generation, start.generation) ||
         (other.generation == start.generation && !pool.odd_reload))
         return {invariant::restart, "its predecessor lives"};
     return {};

@@ -250,7 +250,7 @@ struct KnownPool {
     std::uint64_t lone_change = 0;  // the turn in which a job that rides alone last came or went
     Counts counts;
     std::vector<Generation> asked;
-    std::map<Generation, ReloadKind> kinds;  // of those
+    std::map<Generation, ReloadKind> kinds;  // of those, by the first request
     Generation newest{0};                    // of those asked for
     Generation tried{0};                     // the latest that was begun
     std::uint64_t reload_turn = 0;           // when that was

@@ -270,6 +270,9 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
     ++turn;
     timed = std::holds_alternative<TimePassed>(what);
     late = !timed && deadline <= when;
+    if (const auto* asked = std::get_if<ReloadAsked>(&what))  // it may begin in this turn
+        if (KnownPool* pool = find(asked->pool))
+            pool->kinds.try_emplace(asked->generation, asked->kind);
     for (KnownPool& pool : pools) {
         const PoolView& then = pool_before(pool.id);
         const PoolView& seen_now = seen_pool(pool.id);

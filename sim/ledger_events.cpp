@@ -264,7 +264,6 @@ public:
             std::ranges::all_of(pool->asked, [&](Generation g) { return g < e.generation; });
         if (!newer || !(good < e.generation)) pool->odd_reload = true;
         pool->asked.push_back(e.generation);
-        pool->kinds.try_emplace(e.generation, e.kind);
         pool->newest = std::max(pool->newest, e.generation);
         std::erase(pool->failed, e.generation);
     }

@@ -95,7 +95,16 @@ private:
         Reload reload{.pool = PoolId{random_.below(plan_.settings.pools.size())}};
         if (random_.chance(50)) reload.quality = static_cast<Quality>(random_.below(qualities));
         reload.kind = draw_reload_kind(reload.pool);
-        add_at(draw_time(), reload);
+        const Duration at = draw_time();
+        add_at(at, reload);
+        repeat(scenario_.saves_max, [&] { save_again(at, reload.pool); });
+    }
+
+    void save_again(Duration after, PoolId pool) {
+        Reload reload{.pool = pool, .kind = draw_reload_kind(pool)};
+        if (random_.chance(40)) reload.quality = static_cast<Quality>(random_.below(qualities));
+        const Duration at = after + between(random_, 0ms, random_.chance(50) ? 100ms : 2s);
+        if (at <= plan_.calm_at - hush) add_at(at, reload);
     }
 
     /// Memory is short on this machine, or it is not; now and then that changes.

@@ -298,6 +298,23 @@ constexpr std::array scenarios{
              .reloads_max = 3,
              .shell_max = 2,
              .shutdowns = 10},
+    Scenario{.name = "saves",
+             .about = "a developer who saves again and again, good code and bad",
+             .jobs_max = 80,
+             .trouble = 3,
+             .endings = Endings(kills_worker, hangs, fails),
+             .attached = 3,
+             .native = 30,
+             .curses = Curses(C::load_slow, C::load_exits, C::proof_wrong, C::memory_held,
+                              C::ignores_stop),
+             .curses_max = 2,
+             .blows = Blows(B::crash, B::crash_pool),
+             .blows_max = 3,
+             .orders = every_order,
+             .orders_max = 3,
+             .reloads_max = 4,
+             .saves_max = 5,
+             .shutdowns = 5},
 };
 
 }  // namespace

@@ -62,6 +62,7 @@ struct Scenario {
     Among<OrderKind> orders{};
     std::uint32_t orders_max = 0;
     std::uint32_t reloads_max = 0;
+    std::uint32_t saves_max = 0;  // further reloads on the heels of each
     std::uint32_t shell_max = 0;
     std::uint32_t shutdowns = 0;
 

@@ -240,7 +240,8 @@ struct RestartAsked {
 };
 
 /// The shell holds a newer generation; the kind says whether there is memory for it beside the old
-/// one. Asked again meanwhile: the newest follows when this one is through.
+/// one. Asked again before any worker serves it: it starts over with the newest; later: the newest
+/// follows when this one is through.
 struct ReloadAsked {
     PoolId pool;
     Generation generation;

@@ -18,6 +18,8 @@ bool serves(const Worker* worker, Generation generation) {
            worker->generation == generation;
 }
 
+bool is_tried(const Reload& reload) { return !reload.generation.is_none() && !reload.is_good; }
+
 void revive(State& s, Lane& lane) {
     if (lane.mode != LaneMode::failed) return;
     restart::forget(s, lane);
@@ -83,17 +85,19 @@ bool is_making_room(const Pool& pool, const Lane& lane) {
            worker->hold == Hold::retire && worker->why == Reason::replaced;
 }
 
-void abandon(State& s, Pool& pool) {
-    const Generation bad = pool.reload.generation;
+/// Its workers go, and the lanes are as they were before.
+void give_up(State& s, Pool& pool, ReloadEnd end) {
+    const Generation tried = pool.reload.generation;
+    const Reason why = end == ReloadEnd::superseded ? Reason::replaced : Reason::reload_abandoned;
     s.each_lane(pool, [&](Lane& lane) {
         for (Worker* worker : {lane.current, lane.other})
-            if (worker != nullptr && worker->generation == bad)
-                worker::bring_down(s, *worker, Reason::reload_abandoned, Stop::ask);
+            if (worker != nullptr && worker->generation == tried)
+                worker::bring_down(s, *worker, why, Stop::ask);
         if (lane.revived) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
         if (is_making_room(pool, lane)) worker::lift_hold(s, *lane.current);
         s.touch(lane);
     });
-    finish(s, pool, ReloadEnd::abandoned);
+    finish(s, pool, end);
 }
 
 /// Lanes that had failed with the old code get the new one, too.
@@ -118,7 +122,7 @@ void try_out(State& s, Pool& pool) {
     if (reload.is_good) return became_good(s, pool);
     if (!reload.trial.is_none())
         may_succeed = !reload.trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
-    if (!may_succeed || s.shutdown.is_asked) abandon(s, pool);
+    if (!may_succeed || s.shutdown.is_asked) give_up(s, pool, ReloadEnd::abandoned);
 }
 
 /// The next worker takes the new jobs; the old one finishes its own.
@@ -176,14 +180,18 @@ void asked(State& s, const ReloadAsked& event) {
 }
 
 void step(State& s, Pool& pool) {
-    if (pool.reload.generation.is_none() && !pool.reload_waits.generation.is_none()) begin(s, pool);
-    if (pool.reload.generation.is_none()) return;
-    if (!pool.reload.is_good) try_out(s, pool);
-    if (pool.reload.is_good) spread(s, pool);
+    const Reload& reload = pool.reload;
+    if (!pool.reload_waits.generation.is_none()) {
+        if (is_tried(reload)) give_up(s, pool, ReloadEnd::superseded);
+        if (reload.generation.is_none()) begin(s, pool);
+    }
+    if (is_tried(reload)) try_out(s, pool);
+    if (reload.is_good) spread(s, pool);
 }
 
 void proof_failed(State& s, Pool& pool, Generation generation) {
-    if (pool.reload.generation == generation && !pool.reload.is_good) abandon(s, pool);
+    if (pool.reload.generation == generation && !pool.reload.is_good)
+        give_up(s, pool, ReloadEnd::abandoned);
 }
 
 bool is_trial(const State& s, const Lane& lane, const Worker& worker) {

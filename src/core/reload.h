@@ -2,10 +2,10 @@
 // not proved itself.
 //
 //   idle ─▶ trying ─▶ spreading ─▶ idle
-//              └─▶ abandoned ─▶ idle
+//              └─▶ given up (abandoned; superseded by newer code) ─▶ idle
 //
 // Trying: no worker of the new generation serves yet. Spreading: one does; it is the good one now,
-// and every lane goes over to it.
+// and every lane goes over to it. What is asked for meanwhile waits until it is through.
 #pragma once
 
 #include "core/event.h"

@@ -166,6 +166,7 @@ std::string_view name_of(ReloadEnd value) {
     switch (value) {
         case ReloadEnd::spread: return "spread";
         case ReloadEnd::abandoned: return "abandoned";
+        case ReloadEnd::superseded: return "superseded";
     }
     return "?";
 }

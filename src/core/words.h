@@ -170,7 +170,11 @@ enum class ReloadKind : std::uint8_t {
 /// A pool's workers are started by us, or by somebody else.
 enum class Ownership : std::uint8_t { owned, attached };
 
-enum class ReloadEnd : std::uint8_t { spread, abandoned };
+enum class ReloadEnd : std::uint8_t {
+    spread,      // every lane that is on runs it
+    abandoned,   // it did not load, or failed its proof: the old code serves on
+    superseded,  // newer code was asked for before any worker served it
+};
 
 std::string_view name_of(Verdict);
 std::string_view name_of(EndReason);

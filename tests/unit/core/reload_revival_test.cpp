@@ -89,6 +89,35 @@ TEST(ReloadRevival, FailsNoLaneWhileNewerCodeMayHelp) {
     EXPECT_EQ(gate.state(0), LaneState::failed) << "the next crash is one too many";
 }
 
+TEST(ReloadRevival, BringsBackAPoolAllOfWhoseLanesHaveFailed) {
+    Gate gate({.lanes = 1, .crash_limit = 1});
+    gate.open();
+    gate.dies(0);
+    ASSERT_EQ(gate.state(0), LaneState::failed);
+    gate.queue_job();
+    EXPECT_EQ(gate.refusal(), EndReason::no_lane);
+    gate.reload(2);
+    const JobId job = gate.queue_job();
+    EXPECT_TRUE(gate.is_queued(job)) << "there is hope";
+    gate.comes_up(gate.other(0));
+    EXPECT_TRUE(gate.is_running(job));
+}
+
+TEST(ReloadRevival, PassesAQuarantinedLaneBy) {
+    Gate gate(two_lanes());
+    gate.open();
+    gate.tell(GpuLost{LaneId{1}});
+    gate.dies(1);
+    gate.reload(2);
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w2 on 0 with g2"));
+    gate.comes_up(gate.other(0));
+    gate.dies(gate.other(0));
+    EXPECT_THAT(gate.deeds(), Contains("reload g2 spread"));
+    EXPECT_EQ(gate.state(1), LaneState::quarantined);
+    gate.restart(1);
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 1 with g2"));
+}
+
 TEST(ReloadRevival, PassesADrainedLaneBy) {
     Gate gate(two_lanes());
     gate.open();

@@ -147,27 +147,42 @@ TEST(Reload, StartsTheGoodGenerationAfterACrashWhileTheNewOneIsTried) {
     EXPECT_THAT(gate.deeds(), Contains("stop w4 replaced")) << "no longer needed";
 }
 
-// ── one at a time, the newest wins ───────────────────────────────────────────────────────────────
-
-TEST(Reload, WaitsForTheOneUnderWayAndThenTakesTheNewest) {
-    Gate gate({.lanes = 1});
+TEST(Reload, IsAbandonedWhenEveryNextWorkerLoadsInSilence) {
+    Gate gate({.lanes = 1, .load_timeout = 10s});
     gate.open();
-    gate.reload(2), gate.reload(3), gate.reload(4);
-    EXPECT_THAT(gate.turn(), IsEmpty());
+    gate.reload(2);
+    gate.tell(WorkerStarted{gate.other(0)});
+    gate.pass(10s);
+    EXPECT_THAT(gate.deeds(), ElementsAre("kill w1 load_silent", "reload g2 abandoned"));
+    EXPECT_EQ(gate.state(0), LaneState::ready);
+}
+
+TEST(Reload, TakesOverAtOnceFromALaneThatWaitsAfterACrash) {
+    Gate gate(two_lanes());
+    gate.open();
+    gate.reload(2);
+    gate.dies(0);
+    ASSERT_EQ(gate.state(0), LaneState::backoff);
     gate.comes_up(gate.other(0));
-    gate.dies(gate.other(0));
-    EXPECT_THAT(gate.deeds(),
-                ElementsAre("kill w0 replaced", "reload g2 spread", "start w2 on 0 with g4"));
+    EXPECT_EQ(gate.state(0), LaneState::ready) << "whatever its delay";
+    EXPECT_EQ(gate.lane(0).generation, Generation{2});
+    gate.pass(1min);
+    EXPECT_THAT(gate.acts<StartWorker>(), IsEmpty());
 }
 
-TEST(Reload, TakesTheNextOneAfterAnAbandonedOne) {
-    Gate gate({.lanes = 1});
+TEST(Reload, OfAnAttachedPoolKeepsTheOldLinkUntilTheNewOneServes) {
+    Gate gate({.lanes = 1, .ownership = Ownership::attached});
     gate.open();
-    gate.reload(2), gate.reload(3);
+    gate.reload(2);
+    EXPECT_EQ(gate.state(0), LaneState::ready);
     gate.dies(gate.other(0));
-    EXPECT_THAT(gate.deeds(),
-                ElementsAre("kill w1 exited", "reload g2 abandoned", "start w2 on 0 with g3"));
+    EXPECT_THAT(gate.deeds(), Contains("reload g2 abandoned"));
+    gate.reload(3);
+    gate.comes_up(gate.other(0));
+    EXPECT_EQ(gate.lane(0).generation, Generation{3});
 }
+
+// ── what is asked for ────────────────────────────────────────────────────────────────────────────
 
 TEST(Reload, IgnoresAGenerationThatIsNotNewer) {
     Gate gate({.lanes = 1});

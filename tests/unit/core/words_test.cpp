@@ -37,7 +37,7 @@ TEST(Words, HaveANameForEveryValue) {
     expect_names_up_to(ProofKind::agree);
     expect_names_up_to(ReloadKind::in_place);
     expect_names_up_to(Ownership::attached);
-    expect_names_up_to(ReloadEnd::abandoned);
+    expect_names_up_to(ReloadEnd::superseded);
 }
 
 TEST(Words, AreNamedAsTheyAreWritten) {
