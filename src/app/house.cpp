@@ -148,6 +148,7 @@ void House::carry_out(const Action& action) {
             if constexpr (requires { news_.tell(what); }) news_.tell(what);
             if constexpr (requires { gate_->note(what); }) gate_->note(what);
             if constexpr (requires { supervisor_->note(what); }) supervisor_->note(what);
+            if constexpr (std::is_same_v<Kind, ReportReload>) news_.tell_reloads();
             if constexpr (requires { gate_->carry_out(what); })
                 gate_->carry_out(what);
             else if constexpr (requires { supervisor_->carry_out(what); })

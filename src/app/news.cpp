@@ -297,7 +297,7 @@ void News::say_remarks() {
 
 void News::look(const Problems& problems) {
     say_deaths();
-    say_reloads();
+    tell_reloads();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     settle();
     say_remarks();

@@ -26,8 +26,9 @@ public:
     /// `gate`: its name, for what it advises to run.
     News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
          std::string_view gate = "default");
-    /// The reloads are told, too. It must outlive this.
+    /// The reloads are told, too: by each look, and at once by tell_reloads(). It must outlive this.
     void follow(const std::vector<PoolFacts>& pools);
+    void tell_reloads();
 
     void opened(const Address& bound, bool keys_are_required);
     /// Said by the next look(), if it still holds: a lane that is doubted for a moment is no news.
@@ -78,7 +79,6 @@ private:
 
     void say(const std::string& text) const;
     void say_lane(std::size_t lane);
-    void say_reloads();
     void say_reload_begun(std::size_t pool) const;
     void say_reload_ended(std::size_t pool);
     [[nodiscard]] std::vector<std::size_t> lanes_of(std::size_t pool) const;

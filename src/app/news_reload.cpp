@@ -51,7 +51,7 @@ bool News::is_reloading(std::size_t lane) const {
     return reloads_said_[pool].begun != reloads_said_[pool].ended;
 }
 
-void News::say_reloads() {
+void News::tell_reloads() {
     if (pools_ == nullptr) return;
     for (std::size_t pool = 0; pool < pools_->size(); ++pool) {
         const auto& reload = (*pools_)[pool].reload;

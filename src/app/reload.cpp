@@ -99,7 +99,10 @@ std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,
         if (count_of(reload, "generation") < generation)
             return std::unexpected("the gate has been started anew meanwhile");
         const std::string state = text_of(reload, "state");
-        const bool is_over = state == "done" || state == "abandoned" || state == "superseded";
+        // Nobody is there who could begin it: it comes when a lane is resumed.
+        const bool is_stuck = state == "waiting" && count_of(reload, "lanes") == 0;
+        const bool is_over =
+            is_stuck || state == "done" || state == "abandoned" || state == "superseded";
         seen.is_over = seen.is_over && is_over;
         seen.is_good = seen.is_good && state == "done";
         seen.lines += fmt::format("pool {}: {}\n", name, reload_line(reload));

@@ -1,6 +1,7 @@
 #include "supervisor/reloads.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -29,7 +30,8 @@ ReloadKind reload_kind(const PoolConfig& pool, const std::vector<const LaneFacts
     return fits ? ReloadKind::beside : ReloadKind::in_place;
 }
 
-Reloads::Reloads(Surroundings surroundings) : around_(std::move(surroundings)) {
+Reloads::Reloads(Surroundings surroundings)
+    : around_(std::move(surroundings)), states_(around_.lanes.size()) {
     for (std::size_t i = 0; i < around_.config.size(); ++i) {
         Pool& pool = pools_.emplace_back();
         if (!around_.config[i].worker.watch) continue;
@@ -68,6 +70,7 @@ std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrd
                                   .trouble = {}};
     Pool& own = pools_[pool];
     own.tried.clear();
+    own.is_spread = false;
     if (own.watch)
         own.watch->follow({.good = around_.generations.folder(pool, own.good),
                            .newest = around_.generations.folder(pool, begun.generation)});
@@ -90,26 +93,51 @@ std::string Reloads::trouble_of(std::size_t pool) const {
         if (facts.id != worker || facts.trouble.empty()) continue;
         const LaneLog* log = around_.log_of(lane);
         const std::string error = log == nullptr ? "" : last_error(*log, worker.value);
-        if (error.empty() || error == facts.trouble) return facts.trouble;
-        return facts.trouble + '\n' + error;
+        const std::string_view last = std::string_view(error).substr(error.find_last_of('\n') + 1);
+        if (error.empty()) return facts.trouble;
+        return facts.trouble.ends_with(last) ? error : facts.trouble + '\n' + error;
     }
     return "no lane could try it";
 }
 
+bool Reloads::is_up(std::size_t pool) const {
+    for (std::size_t lane = 0; lane < states_.size(); ++lane) {
+        const LaneState state = states_[lane];
+        const bool is_off = state == LaneState::drained || state == LaneState::failed ||
+                            state == LaneState::quarantined;
+        if (around_.pool_of[lane] == pool && !is_off && !serves(state)) return false;
+    }
+    return true;
+}
+
+void Reloads::note(const ReportLane& report) {
+    states_[report.lane.value] = report.state;
+    const std::size_t pool = around_.pool_of[report.lane.value];
+    if (pools_[pool].is_spread && is_up(pool)) finish(pool, ReloadEnd::spread);
+}
+
+/// In place, the last lanes come up after the engine has nothing left to decide.
 void Reloads::note(const ReportReload& report) {
-    const std::size_t number = report.pool.value;
-    Pool& pool = pools_[number];
-    if (report.end == ReloadEnd::spread) pool.good = report.generation;
-    auto& reload = around_.pools[number].reload;
+    const std::size_t pool = report.pool.value;
+    if (report.end == ReloadEnd::spread) pools_[pool].good = report.generation;
+    const auto& reload = around_.pools[pool].reload;
     if (!reload || reload->generation != report.generation) return;
-    reload->ended = around_.clock.now();
-    reload->end = report.end;
-    if (report.end == ReloadEnd::abandoned) reload->trouble = trouble_of(number);
+    pools_[pool].is_spread = report.end == ReloadEnd::spread;
+    if (report.end != ReloadEnd::spread || is_up(pool)) finish(pool, report.end);
+}
+
+void Reloads::finish(std::size_t number, ReloadEnd end) {
+    Pool& pool = pools_[number];
+    pool.is_spread = false;
+    ReloadFacts& reload = *around_.pools[number].reload;
+    reload.ended = around_.clock.now();
+    reload.end = end;
+    const bool is_bad = end == ReloadEnd::abandoned;
+    if (is_bad) reload.trouble = trouble_of(number);
     if (!pool.watch) return;
-    const bool is_bad = report.end == ReloadEnd::abandoned;
     pool.watch->follow({.good = around_.generations.folder(number, pool.good),
                         .newest = {},
-                        .suspects = files_in_traceback(reload->trouble),
+                        .suspects = files_in_traceback(reload.trouble),
                         .is_bad = is_bad});
 }
 

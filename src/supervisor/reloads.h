@@ -49,6 +49,7 @@ public:
     std::expected<ReloadBegun, std::string> ask(std::size_t pool, ReloadOrder order);
 
     void note(const StartWorker& start);
+    void note(const ReportLane& report);
     void note(const ReportReload& report);
     /// Called now and then: what is watched changes as workers import.
     void look();
@@ -66,14 +67,19 @@ private:
     struct Pool {
         Generation good{1};
         std::vector<Tried> tried;            // the workers of the latest reload
+        bool is_spread = false;              // no old worker is left, but some new ones come up
         std::unique_ptr<SourceWatch> watch;  // nullptr: nothing is watched
     };
 
+    /// Whether each of its lanes serves, or is off.
+    [[nodiscard]] bool is_up(std::size_t pool) const;
+    void finish(std::size_t pool, ReloadEnd end);
     [[nodiscard]] std::string trouble_of(std::size_t pool) const;
     [[nodiscard]] std::vector<const LaneFacts*> lanes_of(std::size_t pool) const;
 
     Surroundings around_;
     std::vector<Pool> pools_;
+    std::vector<LaneState> states_;  // of the lanes
 };
 
 }  // namespace turnpike

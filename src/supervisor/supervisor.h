@@ -57,6 +57,7 @@ public:
     /// Dumps the stacks of the worker that runs it.
     void note(const ReportSlowJob& report);
 
+    void note(const ReportLane& report) { reloads_.note(report); }
     void note(const ReportReload& report) { reloads_.note(report); }
 
     /// The pool goes over to its code as it is now. An error is a sentence: its workers are not ours.

@@ -12,6 +12,9 @@ constexpr std::size_t lines_max = 60;  // of a traceback; its end says more than
 constexpr std::size_t plain_lines_max = 10;
 constexpr std::string_view traceback_begins = "Traceback (most recent call last):";
 
+constexpr std::string_view of_the_importer =
+    "  File \"<frozen importlib";  // Python's own, not the user's
+
 bool begins_traceback(std::string_view line) { return line.contains(traceback_begins); }
 
 /// Causes come first: "During handling of the above exception, another exception occurred:"
@@ -32,7 +35,9 @@ std::size_t first_of_the_last(const std::vector<std::string_view>& lines) {
 std::string last_error(const LaneLog& log, std::uint64_t writer) {
     std::vector<std::string_view> lines;
     for (const LogLine* line : log.lines(0, LaneLog::lines_kept_max))
-        if (line->stream == LogStream::err && line->writer == writer) lines.push_back(line->text);
+        if (line->stream == LogStream::err && line->writer == writer &&
+            !line->text.starts_with(of_the_importer))
+            lines.push_back(line->text);
     const std::size_t first = first_of_the_last(lines);
     const bool has_traceback = first < lines.size();
     if (has_traceback)

@@ -29,8 +29,8 @@ std::string_view name_of(ReloadState state) {
 
 ReloadState state_of(const ReloadFacts& facts, const PoolView& pool) {
     if (facts.ended == never) {
-        if (pool.reloading != facts.generation) return ReloadState::waiting;
-        return pool.good == facts.generation ? ReloadState::spreading : ReloadState::trying;
+        if (pool.good == facts.generation) return ReloadState::spreading;
+        return pool.reloading == facts.generation ? ReloadState::trying : ReloadState::waiting;
     }
     if (facts.end == ReloadEnd::spread) return ReloadState::done;
     return facts.end == ReloadEnd::abandoned ? ReloadState::abandoned : ReloadState::superseded;

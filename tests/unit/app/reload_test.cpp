@@ -68,6 +68,14 @@ TEST(ReloadCommand, IsOverWhenEveryLaneHasTheNewCodeOrTheOldOneGoesOn) {
     EXPECT_THAT(failed.json, HasSubstr(R"("pool":"chat")"));
 }
 
+TEST(ReloadCommand, DoesNotWaitForLanesThatAreOff) {
+    EXPECT_FALSE(seen(R"({"generation":4,"state":"waiting","lanes":1})").is_over);
+    const ReloadsSeen stuck = seen(R"({"generation":4,"state":"waiting","lanes":0})");
+    EXPECT_TRUE(stuck.is_over);
+    EXPECT_FALSE(stuck.is_good);
+    EXPECT_THAT(stuck.lines, HasSubstr("turnpike resume LANE"));
+}
+
 TEST(ReloadCommand, FollowsANewerOneOfTheSamePool) {
     EXPECT_FALSE(seen(R"({"generation":5,"state":"trying"})").is_over);
     EXPECT_TRUE(seen(R"({"generation":5,"state":"done"})").is_good);

@@ -80,6 +80,10 @@ struct Stand {
         reloads.note(ReportReload{.pool = {0}, .generation = generation, .end = how});
     }
 
+    void report(LaneState state) {
+        reloads.note(ReportLane{.lane = {0}, .state = state, .reason = Reason::none});
+    }
+
     TemporaryFolder folder;
     TestLoop loop;
     Background disk{loop.context(), "tp-test"};
@@ -135,7 +139,18 @@ TEST(Reloads, KeepWhyTheFirstWorkerFailed) {
     EXPECT_EQ(reload.end, ReloadEnd::abandoned);
     EXPECT_NE(reload.ended, never);
     EXPECT_THAT(reload.order.files, ElementsAre("/a/model.py"));
-    EXPECT_EQ(reload.trouble, "exit code 1: Oops: x\nTraceback (most recent call last):\nOops: x");
+    EXPECT_EQ(reload.trouble, "Traceback (most recent call last):\nOops: x");
+}
+
+TEST(Reloads, KeepTheTroubleThatNoTracebackTells) {
+    Stand stand;
+    ASSERT_TRUE(stand.ask());
+    stand.start(7, {2});
+    LogSource source{.stream = LogStream::err, .writer = 7};
+    stand.log.take(source, "a warning\n", 0);
+    stand.lanes[0].next.trouble = "its proof failed: .digit: 3, not 7";
+    stand.end({2}, ReloadEnd::abandoned);
+    EXPECT_EQ(stand.pools[0].reload->trouble, "its proof failed: .digit: 3, not 7\na warning");
 }
 
 TEST(Reloads, ForgetTheTroubleOfTheOneBefore) {
@@ -148,9 +163,23 @@ TEST(Reloads, ForgetTheTroubleOfTheOneBefore) {
     EXPECT_EQ(stand.pools[0].reload->trouble, "");
     EXPECT_EQ(stand.pools[0].reload->ended, never);
     stand.start(8, {3});
+    stand.report(LaneState::ready);
     stand.end({3}, ReloadEnd::spread);
     EXPECT_EQ(stand.pools[0].reload->end, ReloadEnd::spread);
     EXPECT_EQ(stand.pools[0].reload->trouble, "");
+}
+
+TEST(Reloads, AreOverWhenTheLastLaneIsUp) {
+    Stand stand;
+    ASSERT_TRUE(stand.ask());
+    stand.report(LaneState::loading);
+    stand.end({2}, ReloadEnd::spread);
+    EXPECT_EQ(stand.pools[0].reload->ended, never) << "no old worker is left, but none serves";
+    stand.report(LaneState::proving);
+    EXPECT_EQ(stand.pools[0].reload->ended, never);
+    stand.report(LaneState::ready);
+    EXPECT_NE(stand.pools[0].reload->ended, never);
+    EXPECT_EQ(stand.pools[0].reload->end, ReloadEnd::spread);
 }
 
 TEST(Reloads, ShowTheLatestOneWhenAnEarlierOneEnds) {

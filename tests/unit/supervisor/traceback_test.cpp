@@ -25,7 +25,8 @@ struct Written {
 TEST(LastError, IsTheWorkersOwnTraceback) {
     Written written;
     written.err(
-        "a warning\nTraceback (most recent call last):\n  File \"/a.py\", line 1\nOops: x\n");
+        "a warning\nTraceback (most recent call last):\n  File \"<frozen importlib._bootstrap>\", "
+        "line 2\n  File \"/a.py\", line 1\nOops: x\n");
     written.err("Traceback (most recent call last):\nAnother: y\n", own + 1);
     LogSource out{.stream = LogStream::out, .writer = own};
     written.log.take(out, "printed\n", 0);
