@@ -48,12 +48,14 @@ bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
 	@bench/native_against_fastapi.py
+	@bench/asgi_against_uvicorn.py
 	@bench/native_latency.py
 	@bench/parallel_load.py
 
 gpu: build ## by hand, on a machine with a GPU and PyTorch: what only a real driver shows
 	tests/gpu/check.py build/release/turnpike
 	tests/gpu/native.py build/release/turnpike
+	tests/gpu/examples.py build/release/turnpike
 
 coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE_CORE_MIN (95) percent
 	@tools/install-deps $(BROWSER)

@@ -98,6 +98,11 @@ bool all_are_overdue(const Ledger& ledger, const KnownWorker& worker, const Pool
            });
 }
 
+/// Newer code was asked for before it served.
+bool is_outdated(const KnownPool& pool, Generation generation) {
+    return !is_among(pool.ever_good, generation) && generation < pool.newest;
+}
+
 /// Is there a reason to kill it at once, without asking it to stop first?
 bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) {
     const PoolSettings& rules = *ledger.pool_of(worker).settings;
@@ -128,11 +133,11 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::proof_failed: return worker.proof.failed;
         case Reason::reload_abandoned:
             return worker.generation != ledger.seen_pool(worker.pool).good;
+        case Reason::replaced: return is_outdated(ledger.pool_of(worker), worker.generation);
         case Reason::none:
         case Reason::disagrees:
         case Reason::will_not_die:
         case Reason::drain_asked:
-        case Reason::replaced:
         case Reason::worker_away:
         case Reason::crashed_too_often:
         case Reason::memory_held:

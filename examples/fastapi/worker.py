@@ -1,6 +1,7 @@
 """A worker of the shape that Turnpike began with: one small FastAPI app per GPU. It needs nothing of Turnpike's.
 
-    turnpike up examples/fastapi                                   # turnpike.toml says how it is started
+    turnpike up examples/fastapi/worker.py:app                     # called by Turnpike itself, without a server in between
+    turnpike up examples/fastapi                                   # turnpike.toml says how it is started: by uvicorn
     turnpike up --worker 'uvicorn worker:app --port {port}'        # the same, in this folder, without a proof
 
 This one recognises no cats: it stands in for a model by working for a moment. Replace `load` and `predict` by yours.

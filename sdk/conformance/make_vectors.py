@@ -119,6 +119,8 @@ def good_worker():
     yield begin_with("begin: no fields", 599, "")
     yield begin_with("begin: odd but good fields", 206, "!#$%&'*+-.^_`|~09azAZ:\t x \r\nEmpty:\r\nUmlaut: ü\r\nX: a: b\r\n")
     yield begin_with("begin: names that only begin like framing", 200, "Connection-Id: 1\r\nContent-Lengths: 2\r\n")
+    yield begin_with("begin: a length", 200, "A: b\r\nContent-Length: 300\r\n")
+    yield begin_with("begin: the largest length", 200, "content-LENGTH:\t 18446744073709551615 \r\nA: b\r\n")
 
     for size in (1, 300):
         data = bytes(i % 256 for i in range(size))
@@ -167,8 +169,14 @@ BAD_FIELDS = {
 BAD_ANSWER_FIELDS = {
     "a blank in the name": b"A B: c\r\n", "a blank before the colon": b"A : c\r\n", "a folded line": b"A: b\r\n c: d\r\n",
     "a name beyond ASCII": "ä: b\r\n".encode(), "a control byte": b"A: \x01\r\n", "a DEL": b"A: \x7f\r\n",
-    "a NUL in the name": b"A\0: b\r\n", "Content-Length": b"Content-Length: 3\r\n",
+    "a NUL in the name": b"A\0: b\r\n",
     "transfer-encoding": b"A: b\r\ntransfer-encoding: chunked\r\n", "CONNECTION": b"CONNECTION: close\r\n",
+}
+
+BAD_LENGTHS = {
+    "two lengths": b"Content-Length: 3\r\nContent-Length: 3\r\n", "no number as the length": b"Content-Length:\r\n",
+    "a negative length": b"Content-Length: -3\r\n", "a signed length": b"Content-Length: +3\r\n",
+    "a list of lengths": b"Content-Length: 3, 3\r\n", "a length beyond 64 bits": b"Content-Length: 18446744073709551616\r\n",
 }
 
 
@@ -320,6 +328,9 @@ def bad_worker():
             ("fields cut off", "size_wrong", answer(fields=b"A: b\r\n", length=[7])),
             *((f"{what} in the fields", "fields_malformed", answer(fields=fields))
               for what, fields in {**BAD_FIELDS, **BAD_ANSWER_FIELDS}.items()))
+    groups["done", 7] += (("Content-Length in the fields", "fields_malformed", answer(fields=b"Content-Length: 3\r\n")),)
+    groups["begin", 7] += tuple((f"{what} in the fields", "fields_malformed", answer(fields=fields))
+                                for what, fields in BAD_LENGTHS.items())
     groups["begin", 7] += (("status 0", "value_out_of_bounds", answer(0)), ("more than fields", "size_wrong", answer(rest=b"x")))
     for (kind, id), rows in groups.items():
         for name, breach, payload in rows:

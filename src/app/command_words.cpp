@@ -89,6 +89,8 @@ void add_up(CLI::App& app, Chosen& chosen) {
          "  turnpike up model.py                                    one on every GPU\n"
          "  turnpike up model.py --watch                            a save reloads it\n"
          "  turnpike up model.py:Digits --gpus 0,1 --python envs/draw/bin/python\n"
+         "  turnpike up app.py:app                                  an ASGI app (FastAPI, "
+         "Starlette)\n"
          "  turnpike up --worker 'uvicorn app:app --port {port}'    an HTTP server on every GPU\n"
          "  turnpike up --worker './serve --socket {socket}' --gpus 0 --lanes 4    four share one\n"
          "  turnpike up --attach http://127.0.0.1:8001 --attach http://127.0.0.1:8002\n"

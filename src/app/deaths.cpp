@@ -37,7 +37,6 @@ void Deaths::served(std::size_t lane) {
 
 std::string Deaths::how(const Death& death) const {
     if (death.why.empty()) return "";
-    if (latest_[death.lane] == death.why) return " as before";
     const auto same = std::ranges::find(latest_, death.why);
     if (same != latest_.end()) return fmt::format(" as that of lane {}", same - latest_.begin());
     return ": " + death.why;
@@ -46,6 +45,7 @@ std::string Deaths::how(const Death& death) const {
 std::vector<Deaths::Told> Deaths::take() {
     std::vector<Group> groups;
     for (const Death& death : waiting_) {
+        if (!death.why.empty() && latest_[death.lane] == death.why) continue;
         std::string words = how(death);
         auto group = std::ranges::find(groups, words, &Group::how);
         if (group == groups.end())

@@ -2,7 +2,7 @@
 //
 //   deaths.add({.lane = 0, .why = "exit code 1: no torch", .report = "id"});   // and of lane 1 …
 //   deaths.take();   // "lanes 0-1: their workers died: exit code 1: no torch"
-//   …                // the next time: "lanes 0-1: their workers died as before"
+//   …                // the next time: nothing, unless they served in between
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ public:
     void add(Death death);
     /// The lane serves (again): its next death is a new one.
     void served(std::size_t lane);
-    /// What came since the last time.
+    /// What came since the last time. A lane that comes up only to die as before says it once.
     [[nodiscard]] std::vector<Told> take();
     /// What all lanes died of, none having served since; empty: they differ, or live.
     [[nodiscard]] std::string cause_of_all() const;

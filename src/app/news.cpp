@@ -16,10 +16,11 @@ namespace turnpike {
 
 namespace {
 
+constexpr Duration import_usual_max = 15s;
 constexpr Duration progress_every = 10s;       // where there is no block
 constexpr std::size_t request_shown_max = 85;  // so that the line has at most 100
 constexpr std::size_t path_shown_max = 40;
-constexpr std::size_t trouble_shown_max = 200;  // of what a worker may have printed
+constexpr std::size_t trouble_shown_max = 300;  // of what a worker may have printed
 
 /// Of one that somebody else started, where it is.
 std::string of_worker(const LaneFacts& lane) {
@@ -66,6 +67,7 @@ News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clo
       name_flag_(gate == "default" ? "" : " --name " + std::string(gate)),
       opened_at_(clock.now()),
       terminal_(Terminal::open()),
+      has_terminal_(terminal_.has_value()),
       standings_(lanes.size()),
       said_(lanes.size()),
       starts_(lanes.size()),
@@ -81,9 +83,10 @@ std::string News::command(std::string_view words) const {
     return fmt::format("turnpike {}{}", words, name_flag_);
 }
 
-/// For a lane that will not come back by itself.
+/// For a lane that will not come back by itself. If all die of one thing, the last line says it for all.
 std::string News::what_next(LaneState state, std::size_t lane) const {
     if (state != LaneState::failed && state != LaneState::quarantined) return "";
+    if (lanes_.size() > 1 && !deaths_.cause_of_all().empty()) return "";
     return fmt::format("; see: {}; then: {}", command(fmt::format("logs {}", lane)),
                        command(fmt::format("restart {}", lane)));
 }
@@ -196,8 +199,8 @@ void News::say_when_none_serves() {
     });
     if (std::exchange(none_serves_, none_will) || !none_will || standings_.empty()) return;
     const std::string why = deaths_.cause_of_all();
-    say(fmt::format("no lane serves{}{}; when that is mended: {}", why.empty() ? "" : ": ", why,
-                    command("restart all")));
+    say(fmt::format("no lane serves{}{}; when that is mended: {}{}", why.empty() ? "" : ": ", why,
+                    command("restart all"), has_terminal_ ? " (or Ctrl-C, and up again)" : ""));
 }
 
 void News::draw() {
@@ -231,7 +234,7 @@ void News::say_unproved() {
         if (pool.is_native() && pool.settings.proof == ProofKind::none && !is_proved)
             say(fmt::format(
                 "pool {}: the model has no example and no proof is configured, so lanes "
-                "serve unproved ([pool.{}.proof])",
+                "serve unproved (write example = ... into the model, or [pool.{}.proof])",
                 pool.name, pool.name));
     }
 }
@@ -244,8 +247,11 @@ void News::say_hint() const {
     const std::string request =
         usual->settings.proof == ProofKind::none ? std::string() : request_text(usual->proof, url_);
     if (!request.empty()) return say("try: " + request);
-    say(fmt::format("send jobs to {}, e.g. {} {}", url_, usual->proof.method,
-                    first_columns(tame(usual->proof.path), path_shown_max)));
+    const std::string path = first_columns(tame(usual->proof.path), path_shown_max);
+    if (usual->is_native() && usual->proof.method == "POST")
+        return say(
+            fmt::format("send jobs to {}, e.g. curl {}{} -d '{{\"x\": 1}}'", url_, url_, path));
+    say(fmt::format("send jobs to {}, e.g. {} {}", url_, usual->proof.method, path));
 }
 
 void News::tell(const ReportModelFailing& report) {
@@ -288,6 +294,21 @@ void News::say_problem(std::string_view of, const std::string& now, std::string&
     before = now;
 }
 
+/// Once: a file that trains, waits or serves by itself when it is imported never becomes a model.
+void News::say_slow_import() {
+    for (std::size_t lane = 0; lane < lanes_.size() && !slow_import_told_; ++lane) {
+        const WorkerFacts& facts = lanes_[lane].now;
+        const bool imports =
+            comes_up(standings_[lane].state) && facts.loading && !facts.start.import;
+        if (!imports || live(lane).time < import_usual_max) continue;
+        slow_import_told_ = true;
+        say(fmt::format(
+            "lane {} still imports its model after {}; what it does: {}; what it prints: {}", lane,
+            text_of(import_usual_max), command(fmt::format("stacks {}", lane)),
+            command(fmt::format("logs {}", lane))));
+    }
+}
+
 /// Each once: lanes of one command have the same one.
 void News::say_remarks() {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
@@ -299,6 +320,7 @@ void News::look(const Problems& problems) {
     say_deaths();
     tell_reloads();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
+    say_slow_import();
     settle();
     say_remarks();
     say_when_all_serve();

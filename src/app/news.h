@@ -86,6 +86,7 @@ private:
     [[nodiscard]] bool is_reloading(std::size_t lane) const;
     void say_serving(std::size_t lane);
     void say_progress(std::size_t lane);
+    void say_slow_import();
     void say_remarks();
     void say_when_all_serve();
     void say_when_none_serves();
@@ -107,6 +108,7 @@ private:
     const std::string name_flag_;  // " --name blue"; empty: it is not needed
     const Instant opened_at_;
     std::optional<Terminal> terminal_;  // while the block lives
+    const bool has_terminal_;           // somebody can press Ctrl-C
     std::string drawn_;
     std::vector<Standing> standings_;
     std::vector<Standing> said_;
@@ -127,6 +129,7 @@ private:
     bool all_served_ = false;
     bool none_serves_ = false;  // nor will any by itself
     bool unproved_told_ = false;
+    bool slow_import_told_ = false;
 };
 
 }  // namespace turnpike

@@ -28,15 +28,25 @@ std::string found_on(std::string_view path, std::string_view name, const IsProgr
     return {};
 }
 
+/// The name of a Python may be any; of what is none it is seldom this.
+std::string_view doubt_about(const std::string& program) {
+    return program.substr(program.rfind('/') + 1).contains("py") ? "" : "; is it a Python?";
+}
+
 std::expected<PythonChoice, std::string> said_python(const std::string& said,
                                                      const PythonPlaces& places,
                                                      const IsProgram& is_program) {
     const bool by_name = is_looked_up(said);
     const std::string program = by_name ? found_on(places.path, said, is_program) : said;
-    if (by_name && program.empty()) return Wrong(fmt::format("there is no {} on the PATH", said));
+    if (by_name && program.empty())
+        return Wrong(
+            fmt::format("there is no {} on the PATH (one that is here: ./{})", said, said));
+    if (!by_name && is_program(program + "/bin/python"))
+        return PythonChoice{.program = program + "/bin/python", .why = "as it was said"};
     if (!by_name && !is_program(program))
         return Wrong(fmt::format("{} is no program that can be run", program));
-    return PythonChoice{.program = program, .why = "as it was said"};
+    return PythonChoice{.program = program,
+                        .why = fmt::format("as it was said{}", doubt_about(program))};
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -63,7 +73,7 @@ std::expected<PythonChoice, std::string> choose_python(const WorkerConfig& worke
         if (!folder.starts_with('/')) continue;
         std::string program = folder + "/bin/python";
         if (is_program(program)) return PythonChoice{std::move(program), why + but};
-        if (why.starts_with('$')) but += fmt::format("; {} has none", why);
+        if (why.starts_with('$') || places.has_venv) but += fmt::format("; {} has none", why);
         tried.push_back(std::move(program));
     }
     if (std::string program = found_on(places.path, "python3", is_program); !program.empty())

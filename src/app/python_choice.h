@@ -14,6 +14,7 @@ struct PythonPlaces {
     std::string virtual_env;
     std::string conda_prefix;
     std::string path;
+    bool has_venv = false;  // there is a .venv beside the model, whatever is in it
 };
 
 struct PythonChoice {
@@ -24,7 +25,7 @@ struct PythonChoice {
 
 using IsProgram = std::function<bool(const std::string& path)>;
 
-/// The one that was said must be there. Otherwise the first that is: of $VIRTUAL_ENV, of a .venv
+/// The one that was said must be there; a virtual environment's folder stands for its Python. Otherwise the first that is: of $VIRTUAL_ENV, of a .venv
 /// beside the model, of $CONDA_PREFIX, of the PATH. An error says what was tried.
 [[nodiscard]] std::expected<PythonChoice, std::string> choose_python(const WorkerConfig& worker,
                                                                      const PythonPlaces& places,

@@ -1,5 +1,7 @@
 #include "app/this_machine.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "app/environment.h"
@@ -14,7 +16,11 @@ Machine this_machine(std::optional<GpuDriver>& driver) {
 }
 
 std::expected<PythonChoice, std::string> this_python(const WorkerConfig& worker) {
-    return choose_python(worker, python_places(), is_program);
+    PythonPlaces places = python_places();
+    std::error_code none;
+    const std::filesystem::path model(worker.model.path);
+    places.has_venv = std::filesystem::exists(model.parent_path() / ".venv", none);
+    return choose_python(worker, places, is_program);
 }
 
 }  // namespace turnpike

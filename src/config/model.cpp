@@ -1,11 +1,14 @@
 #include "config/model.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "config/nearest.h"
 #include "config/text.h"
 
 namespace turnpike {
@@ -14,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view python_ending = ".py";
+constexpr std::size_t names_max = 10'000;  // of a folder, to find one that is near
 
 /// Python takes letters of all scripts; whether it takes these is for Python to say.
 bool is_identifier(std::string_view name) {
@@ -72,14 +76,34 @@ void make_absolute(WorkerConfig& worker, const std::string& folder) {
     if (!is_looked_up(worker.python)) worker.python = absolute(worker.python, folder);
 }
 
+std::string python_file_near(const std::string& path) {
+    const fs::path wanted(path);
+    std::error_code error;
+    std::vector<std::string> names;
+    const fs::path folder = wanted.parent_path();
+    for (fs::directory_iterator entry(folder.empty() ? "." : folder, error), end;
+         !error && entry != end && names.size() < names_max; entry.increment(error))
+        if (entry->path().extension() == python_ending)
+            names.push_back(entry->path().filename().string());
+    std::ranges::sort(names);  // the order of a folder is nobody's
+    const std::string whole = wanted.filename().string() + std::string(python_ending);
+    const std::string near = std::ranges::binary_search(names, whole)
+                                 ? whole
+                                 : nearest(wanted.filename().string(), names);
+    return near.empty() ? "" : (folder / near).string();
+}
+
 std::string problem_with_file(const ModelChoice& model) {
     const bool is_python = model.kind == ModelChoice::Kind::python;
     std::error_code error;
     const fs::file_status file = fs::status(model.path, error);
-    if (!fs::exists(file))
+    if (!fs::exists(file)) {
+        const std::string near = is_python ? python_file_near(model.path) : "";
         return "can't be used: " + model.path + ": " + error.message() +
                (is_python ? ""
-                          : "; a model is a Python file (model.py, model.py:Name) or a program");
+                          : "; a model is a Python file (model.py, model.py:Name) or a program") +
+               (near.empty() ? "" : "; did you mean " + near + "?");
+    }
     if (fs::is_directory(file))
         return "is a folder; a model is a Python file (model.py) or a program";
     if (!fs::is_regular_file(file)) return "is no file";

@@ -22,4 +22,8 @@ void make_absolute(WorkerConfig& worker, const std::string& folder);
 /// What is wrong with the file of a model, whose path is absolute; "": nothing.
 [[nodiscard]] std::string problem_with_file(const ModelChoice& model);
 
+/// Which Python file was meant by a path at which there is none: "sub/model.py" for "sub/modle.py" and
+/// "sub/model"; empty: none is near.
+[[nodiscard]] std::string python_file_near(const std::string& path);
+
 }  // namespace turnpike

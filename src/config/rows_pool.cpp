@@ -116,7 +116,9 @@ Taken take_model(Draft& draft, std::string_view text) {
 
 constexpr std::array pool{
     Key{"model",
-        TextKey{take_model, R"("model.py", "model.py:Name" or a program; "" is none)", R"("")"},
+        TextKey{take_model,
+                R"("model.py", "model.py:Name", "app.py:app" (ASGI) or a program; "" is none)",
+                R"("")"},
         "A model for Turnpike's own workers, one for each lane: a Python file, perhaps with the\n"
         "name of a class in it, or a program. Its path is relative to the folder of this file."},
     Key{"worker",

@@ -88,11 +88,13 @@ bool is_making_room(const Pool& pool, const Lane& lane) {
 /// Its workers go, and the lanes are as they were before.
 void give_up(State& s, Pool& pool, ReloadEnd end) {
     const Generation tried = pool.reload.generation;
-    const Reason why = end == ReloadEnd::superseded ? Reason::replaced : Reason::reload_abandoned;
+    const bool is_outdated = end == ReloadEnd::superseded;
+    const Reason why = is_outdated ? Reason::replaced : Reason::reload_abandoned;
+    const Stop how = is_outdated ? Stop::kill : Stop::ask;  // newer code waits for its place
     s.each_lane(pool, [&](Lane& lane) {
         for (Worker* worker : {lane.current, lane.other})
             if (worker != nullptr && worker->generation == tried)
-                worker::bring_down(s, *worker, why, Stop::ask);
+                worker::bring_down(s, *worker, why, how);
         if (lane.revived) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
         if (is_making_room(pool, lane)) worker::lift_hold(s, *lane.current);
         s.touch(lane);

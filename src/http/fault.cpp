@@ -61,7 +61,9 @@ std::string_view sentence_of(Fault fault) {
         case Fault::bad_host:
             return "Host is missing, repeated, malformed, or differs from the request target's.";
         case Fault::bad_expect: return "Only \"100-continue\" can be expected here.";
-        case Fault::upgrade: return "Upgrading to another protocol is not possible here.";
+        case Fault::upgrade:
+            return "WebSockets are not served here, nor can a connection be upgraded to another "
+                   "protocol.";
         case Fault::bad_status_line: return "The status line is malformed.";
         case Fault::unasked_upgrade:
             return "The answer switches protocols, which nobody asked for.";

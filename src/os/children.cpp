@@ -30,7 +30,17 @@ Children::Children(boost::asio::io_context& loop)
 
 void Children::watch(pid_t pid, Ended ended) {
     known_.emplace(pid, std::move(ended));
-    boost::asio::post(loop_, [this] { reap(); });  // it may have ended before it was known
+    boost::asio::post(loop_, [this, pid] {  // it may have ended before it was known
+        reap();
+        siginfo_t child{};
+        const bool is_ours =
+            ::waitid(P_PID, static_cast<id_t>(pid), &child, WEXITED | WNOHANG | WNOWAIT) == 0;
+        const auto found = known_.find(pid);
+        if (is_ours || found == known_.end()) return;
+        const Ended missed = std::move(found->second);  // reaped as a stray: nobody saw how
+        known_.erase(found);
+        missed({});
+    });
 }
 
 void Children::wait_for_signal() {

@@ -29,7 +29,7 @@ public:
     Children(const Children&) = delete;
     Children& operator=(const Children&) = delete;
 
-    /// A child that was just started. `ended` is called once, from the loop.
+    /// A child that was just started, or became ours. `ended` is called once, from the loop.
     void watch(pid_t pid, Ended ended);
     [[nodiscard]] bool has(pid_t pid) const { return known_.contains(pid); }
 

@@ -71,13 +71,19 @@ Failure become_worker(const GuardOrders& orders, int link, pid_t guard) {
     return {Step::exec, errno};
 }
 
+/// So that the worker's pipes end with the worker.
+void let_go_of_output() {
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), output);
+}
+
 class Guard {
 public:
     explicit Guard(GuardOrders orders) : orders_(std::move(orders)) {}
 
     int run() {
         prepare();
-        start_worker();
+        orders_.adopted == 0 ? start_worker() : adopt_worker();
         while (!is_over_) watch();
         return 0;
     }
@@ -85,6 +91,8 @@ public:
 private:
     void prepare();
     void start_worker();
+    void adopt_worker();
+    void report_start() const;
     void watch();
     void take_requests();
     void reap();
@@ -146,18 +154,30 @@ void Guard::start_worker() {
     tells.reset();
     link_.reset();  // so that its end shows when the worker has gone
     const bool failed = worker_ < 0 || ::read(hears.get(), &failure, sizeof failure) > 0;
-    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), output);
+    let_go_of_output();
     if (failed) {
         report({.kind = GuardReport::Kind::failed, .step = failure.step, .status = failure.error});
         begin_killing();
         if (worker_ < 0) return end();
     } else {
-        const auto facts = read_process(worker_);
-        report({.kind = GuardReport::Kind::started,
-                .pid = worker_,
-                .start = facts ? facts->id.start : 0});
+        report_start();
     }
+}
+
+/// It may have ended already, before anybody listened to signals.
+void Guard::adopt_worker() {
+    worker_ = orders_.adopted;
+    let_go_of_output();
+    report_start();
+    reap();
+}
+
+void Guard::report_start() const {
+    const auto facts = read_process(worker_);
+    report({.kind = GuardReport::Kind::started,
+            .pid = worker_,
+            .guard = ::getpid(),
+            .start = facts ? facts->id.start : 0});
 }
 
 void Guard::watch() {
@@ -255,12 +275,12 @@ void Guard::end() {
 }  // namespace
 
 std::vector<std::string> arguments_of(const GuardOrders& orders) {
-    return {"turnpike",    guard_word,    orders.label,  std::to_string(orders.open_files),
-            orders.cgroup, orders.folder, orders.command};
+    return {"turnpike",    guard_word,    orders.label,   std::to_string(orders.open_files),
+            orders.cgroup, orders.folder, orders.command, std::to_string(orders.adopted)};
 }
 
 int run_guard(std::span<char* const> arguments) {
-    constexpr std::size_t words = 7;
+    constexpr std::size_t words = 8;
     if (arguments.size() != words || ::fcntl(control, F_GETFD) < 0) {
         std::fputs("turnpike guard: Turnpike starts this by itself, above each worker\n", stderr);
         return 2;
@@ -269,8 +289,11 @@ int run_guard(std::span<char* const> arguments) {
                        .cgroup = arguments[4],
                        .folder = arguments[5],
                        .command = arguments[6]};
-    const std::string_view files = arguments[3];
-    std::from_chars(files.data(), files.data() + files.size(), orders.open_files);
+    const auto read = [](std::string_view text, auto& number) {
+        std::from_chars(text.data(), text.data() + text.size(), number);
+    };
+    read(arguments[3], orders.open_files);
+    read(arguments[7], orders.adopted);
     return Guard(std::move(orders)).run();
 }
 

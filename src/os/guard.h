@@ -8,6 +8,9 @@
 // gone, by whatever means, the guard ends the tree, and itself. A guard that is killed takes its worker
 // along (parent-death signal); what else there was becomes the gate's (os/children.h).
 //
+// A warm start (supervisor/warm.h) makes the worker before the guard: it is a child of this process already
+// when that becomes the guard, which then adopts it.
+//
 //   watching ─"kill", gate gone─▶ killing ─no child left─▶ exit
 //      └────────worker gone, and no child left───────────────┘
 #pragma once
@@ -33,6 +36,7 @@ struct GuardOrders {
     std::string cgroup;            // the worker goes there; empty: there is none
     std::string folder;            // where the worker runs; empty: as the guard
     std::string command;           // for /bin/sh
+    pid_t adopted = 0;             // the worker, which runs already; 0: the guard starts it
 };
 [[nodiscard]] std::vector<std::string> arguments_of(const GuardOrders& orders);
 
@@ -45,7 +49,7 @@ enum class GuardRequest : char {
 /// What it says. Both ends are one program, so this is sent as it lies in memory.
 struct GuardReport {
     enum class Kind : std::uint8_t {
-        started,  // pid, start
+        started,  // pid, start, guard
         failed,   // step, status (an errno): nothing runs
         exited,   // the worker ended: code, status, memory
         stuck,    // pid and text: it has survived SIGKILL for a while
@@ -59,6 +63,7 @@ struct GuardReport {
     std::int32_t code = 0;  // of ExitStatus
     std::int32_t status = 0;
     std::int32_t pid = 0;
+    std::int32_t guard = 0;
     std::uint32_t pid_count = 0;
     std::uint64_t start = 0;
     std::int64_t memory_peak_kib = 0;

@@ -72,14 +72,34 @@ std::expected<Guarded::Ends, std::string> Guarded::start(
     if (!pid)
         return std::unexpected(std::string("its guard can't be started: ") +
                                std::strerror(pid.error()));
-    guard_ = *pid;
     control_.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), control->ours.release());
+    watch_guard(*pid);
+    listen();
+    return Ends{std::move(out->ours), std::move(err->ours), std::move(channel->ours)};
+}
+
+std::expected<Guarded::Offered, std::string> Guarded::offer() {
+    auto out = make_pipe();
+    auto err = make_pipe();
+    auto control = make_sockets(SOCK_SEQPACKET);
+    auto channel = make_sockets(SOCK_STREAM);
+    if (!out || !err || !control || !channel)
+        return std::unexpected(std::string("no pipe could be made: ") + std::strerror(errno));
+    control_.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), control->ours.release());
+    listen();
+    return Offered{.ends = {std::move(out->ours), std::move(err->ours), std::move(channel->ours)},
+                   .theirs = {.out = std::move(out->theirs),
+                              .err = std::move(err->theirs),
+                              .control = std::move(control->theirs),
+                              .link = std::move(channel->theirs)}};
+}
+
+void Guarded::watch_guard(pid_t guard) {
+    guard_ = guard;
     children_.watch(guard_, [self = shared_from_this()](const ExitStatus& exit) {
         self->guard_exit_ = exit;
         self->guard_ended();
     });
-    listen();
-    return Ends{std::move(out->ours), std::move(err->ours), std::move(channel->ours)};
 }
 
 void Guarded::ask(GuardRequest request) {
@@ -114,7 +134,9 @@ void Guarded::listen() {
 void Guarded::hear(const GuardReport& report) {
     if (is_gone_) return;
     switch (report.kind) {
-        case Kind::started: return user_.started({.pid = report.pid, .start = report.start});
+        case Kind::started:
+            if (guard_ == 0) watch_guard(report.guard);
+            return user_.started({.pid = report.pid, .start = report.start});
         case Kind::failed:
             return worker_ended(
                 {.how = std::string(words_for(report.step)) + ": " + std::strerror(report.status)});
@@ -139,6 +161,10 @@ void Guarded::worker_ended(const WorkerEnd& end) {
 }
 
 void Guarded::guard_ended() {
+    if (!is_gone_ && is_silent_ && guard_ == 0) {
+        is_gone_ = true;
+        return user_.unborn();
+    }
     if (is_gone_ || !is_silent_ || !guard_exit_) return;
     if (last_pids_) {  // it had ended everything, and then itself
         is_gone_ = true;

@@ -30,6 +30,7 @@ struct GuardedUser {
     std::function<void(const WorkerEnd&)> exited;
     std::function<void(const std::string&)> stuck;  // who survives SIGKILL: "python3 (pid 4711)"
     std::function<void(std::vector<pid_t>)> gone;   // with the pids that ended last
+    std::function<void()> unborn = [] {};  // of an offer: nobody made a guard of it. The last, too
 };
 
 class Guarded : public std::enable_shared_from_this<Guarded> {
@@ -46,6 +47,17 @@ public:
         const GuardOrders& orders, const std::vector<std::string>& environment,
         Link link = Link::none);
 
+    /// What a guard and its worker need that somebody else makes: a warm process (supervisor/warm.h), which
+    /// gets `theirs`. The guard is heard when it speaks, and becomes a child of ours.
+    struct Offer {
+        UniqueFd out, err, control, link;
+    };
+    struct Offered {
+        Ends ends;
+        Offer theirs;
+    };
+    [[nodiscard]] std::expected<Offered, std::string> offer();
+
     void terminate() { ask(GuardRequest::terminate); }
     void kill();
     /// Nothing more is heard of it. Its tree ends, as if the gate were gone.
@@ -61,6 +73,7 @@ private:
     void ask(GuardRequest request);
     void listen();
     void hear(const GuardReport& report);
+    void watch_guard(pid_t guard);
     void guard_ended();
     void worker_ended(const WorkerEnd& end);
 

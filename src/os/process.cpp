@@ -162,6 +162,7 @@ std::string words_for(const ExitStatus& exit) {
         return "exit code " + std::to_string(exit.status) +
                (inner != nullptr ? " (SIG" + std::string(inner) + ")" : "");
     }
+    if (exit.code == 0) return "nobody saw how";
     const char* name = ::sigabbrev_np(exit.status);
     const std::string signal =
         name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(exit.status);

@@ -60,7 +60,7 @@ bool send_signal(const ProcessId& id, int signal);
 
 /// "exit code 1", "killed by SIGKILL": from a siginfo's si_code and si_status.
 struct ExitStatus {
-    int code = 0;    // CLD_EXITED, CLD_KILLED, CLD_DUMPED
+    int code = 0;    // CLD_EXITED, CLD_KILLED, CLD_DUMPED; 0: nobody saw it
     int status = 0;  // the exit code, or the signal
 };
 [[nodiscard]] std::string words_for(const ExitStatus& exit);

@@ -59,9 +59,12 @@ std::vector<std::string_view> last_errors(const WorkerEnding& ending, std::size_
     return errors;
 }
 
+/// An SDK's own words need no name before them.
 std::string last_line(const WorkerEnding& ending) {
+    constexpr std::string_view sdk = "turnpike: ";
     const std::vector<std::string_view> errors = last_errors(ending, 1);
-    return errors.empty() ? ending.log.last_line() : std::string(errors.front());
+    if (errors.empty()) return ending.log.last_line();
+    return std::string(errors.front().substr(errors.front().starts_with(sdk) ? sdk.size() : 0));
 }
 
 /// That it was killed is no news where we did it; why we did is.

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "config/blanks.h"
+#include "os/spawn.h"
 
 namespace turnpike {
 namespace {
@@ -195,9 +196,22 @@ std::vector<std::pair<std::string, std::string>> lane_environment(const PoolConf
 std::string native_command(const WorkerConfig& worker, const std::string& sdk) {
     const ModelChoice& model = worker.model;
     if (model.kind == ModelChoice::Kind::program) return "exec " + shell_word(model.path);
-    const std::string what = model.name.empty() ? model.path : model.path + ':' + model.name;
     return fmt::format("exec {} {} {}", shell_word(worker.python),
-                       shell_word(sdk + "/turnpike_worker.py"), shell_word(what));
+                       shell_word(sdk + "/turnpike_worker.py"), shell_word(model_argument(model)));
+}
+
+std::string model_argument(const ModelChoice& model) {
+    return model.name.empty() ? model.path : model.path + ':' + model.name;
+}
+
+std::vector<std::pair<std::string, std::string>> python_variables(
+    const WorkerConfig& worker, const std::vector<std::string>& environment,
+    const std::string& sdk) {
+    std::string path = value_of(environment, "PYTHONPATH");
+    for (const auto& [name, value] : worker.env)
+        if (name == "PYTHONPATH") path = value;
+    return {{"PYTHONPATH", path.empty() ? sdk : sdk + ':' + path},
+            {"PYTORCH_NVML_BASED_CUDA_CHECK", "1"}};
 }
 
 std::string filled_command(const std::string& command, const LanePlan& lane,

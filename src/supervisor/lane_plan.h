@@ -49,6 +49,15 @@ struct Blanks {
 /// The command that starts a native worker. `sdk`: the folder of the Python SDK.
 [[nodiscard]] std::string native_command(const WorkerConfig& worker, const std::string& sdk);
 
+/// "/models/digits.py:Digits"
+[[nodiscard]] std::string model_argument(const ModelChoice& model);
+
+/// What Python workers need beside their lane's own: the SDK's folder first where modules are looked for
+/// (then those of the pool's `env`, or of `up`), and a look at the GPUs that does not start CUDA.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> python_variables(
+    const WorkerConfig& worker, const std::vector<std::string>& environment,
+    const std::string& sdk);
+
 /// The command with its {words} filled in: {port}, {socket} (quoted for the shell where it must be),
 /// {gpu} (the index of the first one, a MIG device's name; "cpu"), {gpus} ("0,1"; "cpu"), {lane}. Any
 /// other brace is left alone, "${port}" too.

@@ -13,6 +13,7 @@
 #include "http/write.h"
 #include "supervisor/answer_fields.h"
 #include "wire/encode.h"
+#include "wire/header_lines.h"
 
 namespace turnpike {
 
@@ -101,6 +102,7 @@ NativeRide& NativeRides::free_ride() {
     ride.body = -1;
     ride.is_cancelled = false;
     ride.is_paused = false;
+    ride.left.reset();
     return ride;
 }
 
@@ -243,20 +245,35 @@ bool NativeRides::flow(NativeRide& ride) {
 
 void NativeRides::hear(const wire::Begin& frame) {
     NativeRide& ride = at(frame.id);
-    begin_answer(ride, frame.status, frame.fields);
+    AnswerHead& head = begin_answer(ride, frame.status, frame.fields);
+    if (const auto length = wire::announced_length(frame.fields)) announce(ride, head, *length);
     flow(ride);
 }
 
-void NativeRides::hear(const wire::Chunk& frame) {
+void NativeRides::announce(NativeRide& ride, AnswerHead& head, std::uint64_t length) {
+    head.has_length = true;
+    head.length = length;
+    if (head.has_body) ride.left = length;
+    const bool is_told_without_body = ride.exchange->method == "HEAD" || head.status == 304;
+    if (is_told_without_body && head.status != 204)
+        http::append_field(head.fields, "Content-Length", length);
+}
+
+wire::Breach NativeRides::hear(const wire::Chunk& frame) {
     NativeRide& ride = at(frame.id);
-    if (ride.is_cancelled || !ride.exchange->answer.head().has_body) return;
+    if (ride.left) {
+        if (frame.bytes.size() > *ride.left) return wire::Breach::length_broken;
+        *ride.left -= frame.bytes.size();
+    }
+    if (ride.is_cancelled || !ride.exchange->answer.head().has_body) return wire::Breach::none;
     const Answer::Room room = ride.exchange->answer.append(host_.around.store, frame.bytes);
-    if (!is_under_way(ride, frame.id)) return;
+    if (!is_under_way(ride, frame.id)) return wire::Breach::none;
     if (room == Answer::Room::wait && !std::exchange(ride.is_paused, true)) {
         host_.conversation.paused(ride.id);
         tell(wire::Pause{ride.id});
     }
     moved(ride);
+    return wire::Breach::none;
 }
 
 wire::Breach NativeRides::hear(const wire::Done& frame) {
@@ -272,6 +289,7 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
     }
     Answer& answer = ride.exchange->answer;
     if (frame.status == 0) {
+        if (!ride.is_cancelled && ride.left.value_or(0) > 0) return wire::Breach::length_broken;
         const Verdict verdict = verdict_of(answer.head().status);
         answer.complete();
         if (is_under_way(ride, frame.id)) end(ride, verdict);

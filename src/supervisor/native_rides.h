@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct NativeRide final : AnswerWriter {
     int body = -1;  // a descriptor that the exchange keeps; -1: the body goes with the frame
     bool is_cancelled = false;
     bool is_paused = false;
+    std::optional<std::uint64_t> left;  // bytes of the body, where its length was announced
     Instant moved_at{};
     std::function<void()> has_room;
 
@@ -63,8 +65,9 @@ public:
 
     void hear(const wire::Progress& frame);
     void hear(const wire::Begin& frame);
-    void hear(const wire::Chunk& frame);
-    /// What is wrong with the descriptor that should have come with it.
+    /// What is wrong with its length, by the one that `begin` announced.
+    [[nodiscard]] wire::Breach hear(const wire::Chunk& frame);
+    /// The same; or what is wrong with the descriptor that should have come with it.
     [[nodiscard]] wire::Breach hear(const wire::Done& frame);
     void hear(const wire::Failed& frame);
 
@@ -90,6 +93,7 @@ private:
     /// Whatever was told meanwhile, it is still the same ride.
     [[nodiscard]] static bool is_under_way(const NativeRide& ride, std::uint64_t id);
     AnswerHead& begin_answer(NativeRide& ride, std::uint16_t status, std::string_view fields);
+    static void announce(NativeRide& ride, AnswerHead& head, std::uint64_t length);
     bool flow(NativeRide& ride);
     void moved(NativeRide& ride);
     void end(NativeRide& ride, Verdict verdict);

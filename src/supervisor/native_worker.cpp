@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "os/spawn.h"
+#include "supervisor/generations.h"
 #include "wire/encode.h"
 
 namespace turnpike {
@@ -23,14 +23,6 @@ std::uint16_t narrow(std::size_t value) {
 
 std::optional<std::uint16_t> told_permille(std::uint16_t permille) {
     return permille == wire::permille_unknown ? std::nullopt : std::optional(permille);
-}
-
-/// ":FOLDER…", of the pool's `env` or of `up`; empty: neither says one.
-std::string own_path(const WorkerConfig& worker, const Premises& premises) {
-    std::string path = value_of(premises.environment, "PYTHONPATH");
-    for (const auto& [name, value] : worker.env)
-        if (name == "PYTHONPATH") path = value;
-    return path.empty() ? "" : ':' + path;
 }
 
 }  // namespace
@@ -62,17 +54,23 @@ NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
 
 void NativeWorker::start() {
     process_.begin();
-    WorkerProcess::Variables variables{{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}};
     const WorkerConfig& worker = lane_of_.pool.worker;
-    if (worker.model.kind == ModelChoice::Kind::python)
-        variables.emplace_back("PYTHONPATH", premises_.sdk + own_path(worker, premises_));
-    socket_ = process_.start(native_command(lane_of_.pool.worker, premises_.sdk),
-                             Guarded::Link::socket, variables);
+    WorkerProcess::Launch launch{
+        .command = native_command(worker, premises_.sdk),
+        .link = Guarded::Link::socket,
+        .variables = {{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}}};
+    if (worker.model.kind == ModelChoice::Kind::python) {
+        launch.model = model_argument(worker.model);
+        for (auto& variable : python_variables(worker, premises_.environment, premises_.sdk))
+            launch.variables.push_back(std::move(variable));
+        launch.variables.emplace_back("TURNPIKE_GENERATION", lane_of_.kept->folder);
+    }
+    process_.start(std::move(launch));
 }
 
 /// Nothing is heard of a worker before it is known to run.
 void NativeWorker::process_started() {
-    if (state_ == State::starting) link_->open(std::move(socket_));
+    if (state_ == State::starting) link_->open(process_.take_link());
     hello_timer_.expires_after(hello_expected);
     hello_timer_.async_wait([self = self()](boost::system::error_code error) {
         if (!error && self->state_ == State::starting)
@@ -121,6 +119,8 @@ void NativeWorker::hear(const wire::Ready& frame) {
     proof_.learn(frame);
     process_.note("");
     process_.came_up();
+    lane_of_.kept->came_up = true;
+    if (lane_of_.warm != nullptr) lane_of_.warm->learn();
     around_.deliver(WorkerReady{.worker = worker_,
                                 .slots = frame.slots,
                                 .batch = frame.batch,
@@ -139,7 +139,7 @@ void NativeWorker::send(const SendJob& action) {
 template <OfJob Frame>
 void NativeWorker::hear(const Frame& frame) {
     if (proof_.is_of(frame.id)) return proof_.hear(frame);
-    if constexpr (std::same_as<Frame, wire::Done>) {
+    if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>) {
         const wire::Breach breach = rides_.hear(frame);
         if (breach != wire::Breach::none) link_->break_off(breach);
     } else {
@@ -235,6 +235,18 @@ void NativeWorker::process_ended(const Farewell& farewell) {
     link_->close();
     rides_.close(farewell);
     proof_.close();
+}
+
+/// A typo at the first start is mended by mending the file: what never came up is not kept.
+void NativeWorker::process_gone() {
+    constexpr Generation first{1};
+    if (lane_of_.kept->came_up || generation_ != first) return;
+    around_.background.run(
+        [folder = lane_of_.kept->folder] {
+            forget_sources(folder);
+            return 0;
+        },
+        [](int) {});
 }
 
 void NativeWorker::tell(const wire::GateFrame& frame) {

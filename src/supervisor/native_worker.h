@@ -57,6 +57,7 @@ private:
     void process_started() override;
     [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return rides_.aboard(); }
     void process_ended(const Farewell& farewell) override;
+    void process_gone() override;
     [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
 
     bool heard(const wire::WorkerFrame& frame) override;
@@ -85,7 +86,6 @@ private:
     State state_ = State::starting;
     WorkerProcess process_;
     boost::asio::steady_timer hello_timer_;
-    UniqueFd socket_;  // until it runs
     std::shared_ptr<FrameLink> link_;
     wire::Conversation conversation_;
     NativeRides rides_;

@@ -39,9 +39,8 @@ StartedWorker::StartedWorker(WorkerSurroundings& surroundings, Premises& premise
 void StartedWorker::start() {
     process_.begin();
     if (const auto why_not = choose_place()) return process_.could_not_start(*why_not);
-    process_.start(filled_command(post_.pool.worker.command, plan_, lane_.value,
-                                  {.port = port_, .socket = socket_path_}),
-                   Guarded::Link::none, {});
+    process_.start({.command = filled_command(post_.pool.worker.command, plan_, lane_.value,
+                                              {.port = port_, .socket = socket_path_})});
 }
 
 /// Where it shall listen. Something: why it can't be.

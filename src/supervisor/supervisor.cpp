@@ -71,7 +71,8 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
           .random = site_.random,
           .crashed = site_.crashed,
           .processes_changed = [this] { write_processes(); },
-          .look_from_outside = [this](LaneId lane) { std::ignore = dump_by_tool(lane.value); }} {
+          .look_from_outside = [this](LaneId lane) { std::ignore = dump_by_tool(lane.value); }},
+      generations_(site_.folder, site_.config.pools) {
     for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
         outputs_.emplace_back();
         if (!is_started(site_.plan[lane])) continue;
@@ -85,11 +86,45 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
                     .size_max = log.lane_size_max,
                     .keep = log.lane_keep});
     }
+    make_warm();
     if (premises_.cgroup_home) remove_dead_cgroups(*premises_.cgroup_home);
     gpus_.start();
 }
 
-Supervisor::~Supervisor() = default;
+Supervisor::~Supervisor() {
+    for (const auto& warm : warm_)
+        if (warm != nullptr) warm->close();
+}
+
+/// One for each pool with a model in Python. It is built when the first worker has shown what it imports.
+void Supervisor::make_warm() {
+    const LogConfig& log = site_.config.log;
+    warm_output_ = std::make_unique<LaneOutput>(
+        LaneOutput::Surroundings{
+            .loop = surroundings_.loop, .disk = site_.log_disk, .clock = surroundings_.clock},
+        LogFile{.path = site_.logs.empty() ? "" : site_.logs + "/warm.log",
+                .size_max = log.lane_size_max,
+                .keep = log.lane_keep});
+    warm_.resize(site_.config.pools.size());
+    for (std::size_t i = 0; i < warm_.size(); ++i) {
+        const WorkerConfig& worker = site_.config.pools[i].worker;
+        if (worker.model.kind != ModelChoice::Kind::python) continue;
+        std::vector<std::string> environment = premises_.environment;
+        for (const auto& [name, value] : worker.env) set_variable(environment, name, value);
+        for (const auto& [name, value] :
+             python_variables(worker, premises_.environment, premises_.sdk))
+            set_variable(environment, name, value);
+        set_variable(environment, run_variable, premises_.mark);
+        set_variable(environment, "TURNPIKE_SOCKET", std::to_string(link_descriptor));
+        warm_[i] =
+            std::make_shared<WarmProcess>(surroundings_.loop, children_, *warm_output_,
+                                          WarmSpec{.python = worker.python,
+                                                   .script = premises_.sdk + "/turnpike_worker.py",
+                                                   .imports = generations_.home(i) + "/imports",
+                                                   .preload = {},
+                                                   .environment = std::move(environment)});
+    }
+}
 
 Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
     const std::size_t lane = action.lane.value;
@@ -99,8 +134,12 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
     if (!is_started(plan))
         return std::make_shared<AttachedWorker>(surroundings_, action, pool, *plan.url,
                                                 std::move(groups));
-    const StartedLane at{
-        .pool = pool, .plan = plan, .output = *outputs_[lane], .groups = std::move(groups)};
+    const StartedLane at{.pool = pool,
+                         .plan = plan,
+                         .output = *outputs_[lane],
+                         .groups = std::move(groups),
+                         .kept = kept_of(plan.pool, action.generation),
+                         .warm = warm_[plan.pool]};
     WorkerPtr worker;
     if (pool.is_native())
         worker = std::make_shared<NativeWorker>(surroundings_, premises_, action, at);
@@ -224,6 +263,14 @@ std::shared_ptr<AnswerGroups> Supervisor::groups_of(std::size_t pool, Generation
     auto& groups = groups_[{pool, generation}];
     if (groups == nullptr) groups = std::make_shared<AnswerGroups>();
     return groups;
+}
+
+std::shared_ptr<GenerationKept> Supervisor::kept_of(std::size_t pool, Generation generation) {
+    auto& kept = kept_[{pool, generation}];
+    if (kept == nullptr)
+        kept = std::make_shared<GenerationKept>(
+            GenerationKept{.folder = generations_.folder(pool, generation)});
+    return kept;
 }
 
 /// For the next gate, in case that this one is killed.

@@ -93,6 +93,8 @@ private:
     void printed(std::size_t lane);
     std::optional<std::string> dump_by_tool(std::size_t lane);
     std::shared_ptr<AnswerGroups> groups_of(std::size_t pool, Generation generation);
+    std::shared_ptr<GenerationKept> kept_of(std::size_t pool, Generation generation);
+    void make_warm();
     void write_processes();
 
     WorkerSurroundings surroundings_;
@@ -111,6 +113,10 @@ private:
     Premises premises_;
     std::vector<Place> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<AnswerGroups>> groups_;
+    Generations generations_;
+    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<GenerationKept>> kept_;
+    std::unique_ptr<LaneOutput> warm_output_;
+    std::vector<std::shared_ptr<WarmProcess>> warm_;  // by pool; nullptr: its workers start cold
 };
 
 }  // namespace turnpike

@@ -16,6 +16,7 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr Duration warm_patience = 5s;      // about a cold start of what is worth to be warm
 constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
 
 }  // namespace
@@ -44,28 +45,68 @@ void WorkerProcess::begin() {
     ++premises_.starts;
 }
 
-UniqueFd WorkerProcess::start(const std::string& command, Guarded::Link link,
-                              const Variables& variables) {
-    command_ = command;
+void WorkerProcess::start(Launch launch) {
+    launch_ = std::move(launch);
     if (premises_.cgroup_home)
         group_ = make_cgroup(
             *premises_.cgroup_home,
             fmt::format("turnpike-{}-{}", premises_.mark.substr(premises_.mark.rfind(':') + 1),
                         premises_.starts));
-    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
-    auto ends = guarded_->start({.label = fmt::format("lane {}", lane_.value),
-                                 .open_files = premises_.open_files,
-                                 .cgroup = group_,
-                                 .folder = lane_of_.pool.worker.folder,
-                                 .command = command_},
-                                environment(variables), link);
-    if (!ends) {
-        could_not_start(ends.error());
-        return {};
+    WarmProcess* const warm = lane_of_.warm.get();
+    if (launch_.model.empty() || warm == nullptr) return start_cold();
+    if (!warm->is_ready()) {
+        if (!warm->trouble().empty()) output().remark("a cold start: " + warm->trouble());
+        return start_cold();
     }
-    output().attach(std::move(ends->out), LogStream::out, worker_.value);
-    output().attach(std::move(ends->err), LogStream::err, worker_.value);
-    return std::move(ends->link);
+    if (const auto asked = start_warm(); !asked) warm_failed(asked.error());
+}
+
+GuardOrders WorkerProcess::orders() const {
+    return {.label = fmt::format("lane {}", lane_.value),
+            .open_files = premises_.open_files,
+            .cgroup = group_,
+            .folder = lane_of_.pool.worker.folder,
+            .command = launch_.command};
+}
+
+void WorkerProcess::attach(Guarded::Ends ends) {
+    output().attach(std::move(ends.out), LogStream::out, worker_.value);
+    output().attach(std::move(ends.err), LogStream::err, worker_.value);
+    link_ = std::move(ends.link);
+}
+
+void WorkerProcess::start_cold() {
+    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    auto ends = guarded_->start(orders(), environment(launch_.variables), launch_.link);
+    if (!ends) return could_not_start(ends.error());
+    attach(*std::move(ends));
+}
+
+std::expected<void, std::string> WorkerProcess::start_warm() {
+    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    auto offered = guarded_->offer();
+    if (!offered) return std::unexpected(offered.error());
+    const auto asked = lane_of_.warm->fork(orders(), launch_.model, environment(launch_.variables),
+                                           std::move(offered->theirs));
+    if (!asked) return asked;
+    facts().start.is_warm = true;
+    attach(std::move(offered->ends));
+    after(warm_patience, [this, asked_of = guarded_] {
+        if (guarded_ != asked_of || guarded_->guard() != 0 || has_ended_) return;
+        lane_of_.warm->give_up("it did not fork in time");
+        warm_failed(lane_of_.warm->trouble());
+    });
+    return {};
+}
+
+/// Nobody is there yet: from the beginning, in the usual way.
+void WorkerProcess::warm_failed(const std::string& why) {
+    output().detach(worker_.value);
+    output().remark("a cold start: " + (why.empty() ? "the warm process did not fork" : why));
+    facts().start.is_warm = false;
+    guarded_->abandon();
+    if (ordered_ != Reason::none) return could_not_start("it was not wanted any more");
+    start_cold();
 }
 
 std::vector<std::string> WorkerProcess::environment(const Variables& variables) const {
@@ -87,7 +128,10 @@ GuardedUser WorkerProcess::guarded_user() {
     return {.started = with(&WorkerProcess::started),
             .exited = with(&WorkerProcess::exited),
             .stuck = with(&WorkerProcess::stuck),
-            .gone = with(&WorkerProcess::gone)};
+            .gone = with(&WorkerProcess::gone),
+            .unborn = [this, weak = std::weak_ptr(user_.owner())] {
+                if (const auto stays = weak.lock()) warm_failed(lane_of_.warm->trouble());
+            }};
 }
 
 void WorkerProcess::could_not_start(const std::string& why) {
@@ -101,7 +145,8 @@ void WorkerProcess::started(const ProcessId& process) {
     facts().pid = process.pid;
     facts().start.spawn = started_at_ - asked_at_;
     if (ordered_ == Reason::none) note("");  // of the one before
-    output().remark(fmt::format("started, pid {}: {}", process.pid, command_));
+    output().remark(fmt::format("started{}, pid {}: {}", facts().start.is_warm ? " warm" : "",
+                                process.pid, launch_.command));
     known_ = {process};
     if (const auto guard = read_process(guarded_->guard())) known_.push_back(guard->id);
     premises_.processes_changed();
@@ -218,7 +263,7 @@ CrashReport WorkerProcess::crash_report() {
         .pool = lane_of_.pool.name,
         .generation = generation_.value,
         .pid = process_.pid,
-        .command = command_,
+        .command = launch_.command,
         .why = std::string(name_of(ordered_ == Reason::none ? Reason::exited : ordered_)),
         .how = end_.how,
         .trouble = facts().trouble,

@@ -22,6 +22,7 @@
 #include "supervisor/lane_plan.h"
 #include "supervisor/lane_worker.h"
 #include "supervisor/proof_check.h"
+#include "supervisor/warm.h"
 #include "telemetry/crash_report.h"
 
 namespace turnpike {
@@ -47,12 +48,20 @@ struct Premises {
     std::uint64_t starts = 0;                       // for names
 };
 
+/// What a generation runs, as far as it lies in a folder.
+struct GenerationKept {
+    std::string folder;
+    bool came_up = false;  // a worker of it has loaded
+};
+
 /// The lane that a worker is started on.
 struct StartedLane {
     const PoolConfig& pool;
     const LanePlan& plan;
     LaneOutput& output;
     std::shared_ptr<AnswerGroups> groups;
+    std::shared_ptr<GenerationKept> kept;
+    std::shared_ptr<WarmProcess> warm;  // nullptr: it starts cold
 };
 
 /// How it ended, for the jobs aboard.
@@ -89,9 +98,18 @@ public:
     /// The clock of its start begins.
     void begin();
     using Variables = std::vector<std::pair<std::string, std::string>>;
-    /// Starts the command, with these beside its lane's own variables. Gives our end of its link, if it shall
-    /// have one; nothing: it could not be started, which was said.
-    UniqueFd start(const std::string& command, Guarded::Link link, const Variables& variables);
+    /// How it is started.
+    struct Launch {
+        std::string command;
+        Guarded::Link link = Guarded::Link::none;
+        Variables variables{};  // beside its lane's own
+        std::string model =
+            {};  // what its pool's warm process makes of itself instead; empty: never
+    };
+    /// Warm where that is possible. If it can't be started at all, that is heard as its end.
+    void start(Launch launch);
+    /// Our end of its link, once.
+    [[nodiscard]] UniqueFd take_link() { return std::move(link_); }
     void could_not_start(const std::string& why);
     /// It serves: its tree is there now, and gets known.
     void came_up();
@@ -118,7 +136,12 @@ public:
 
 private:
     [[nodiscard]] std::vector<std::string> environment(const Variables& variables) const;
+    [[nodiscard]] GuardOrders orders() const;
     [[nodiscard]] GuardedUser guarded_user();
+    [[nodiscard]] std::expected<void, std::string> start_warm();
+    void start_cold();
+    void warm_failed(const std::string& why);
+    void attach(Guarded::Ends ends);
     void started(const ProcessId& process);
     void stuck(const std::string& who);
     void exited(const WorkerEnd& end);
@@ -137,7 +160,8 @@ private:
     const StartedLane lane_of_;
     ProcessUser& user_;
     std::shared_ptr<Guarded> guarded_;
-    std::string command_;
+    Launch launch_;
+    UniqueFd link_;  // until somebody takes it
     std::string group_;
     ProcessId process_;
     std::vector<ProcessId> known_;

@@ -36,11 +36,13 @@ struct GpuFacts {
 
 /// How long each part of the latest start took; none: not there yet.
 struct StartTimes {
-    std::optional<Duration> spawn;   // until its process ran
-    std::optional<Duration> listen;  // from then until it listened; of native workers: none
-    std::optional<Duration> import;  // of native workers: from then until the model was imported
-    std::optional<Duration> load;    // from then until its health path answered, or it said so
-    std::optional<Duration> proof;   // the first proof
+    std::optional<Duration> spawn;      // until its process ran
+    std::optional<Duration> listen;     // from then until it listened; of native workers: none
+    std::optional<Duration> import;     // of native workers: from then until the model was imported
+    std::optional<Duration> load;       // from then until its health path answered, or it said so
+    std::optional<Duration> proof;      // the first proof
+    std::optional<Duration> first_job;  // how long the first job took
+    bool is_warm = false;               // forked from a process that had imported
 };
 
 /// What a native worker tells while it loads.

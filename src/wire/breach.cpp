@@ -60,6 +60,8 @@ Words words_of(Breach breach) {
             return {"stacks_unasked", "There are stacks that nobody asked for."};
         case Breach::deaf_to_pause:
             return {"deaf_to_pause", "The worker goes on sending chunks after pause."};
+        case Breach::length_broken:
+            return {"length_broken", "An answer is not as long as its Content-Length says."};
     }
     return {"none", "Nothing is wrong."};
 }

@@ -39,6 +39,7 @@ enum class Breach : std::uint8_t {
     pong_unasked,
     stacks_unasked,
     deaf_to_pause,  // too many bytes after pause
+    length_broken,  // the chunks are not as long as Content-Length said: found by whoever asked
 };
 
 std::string_view sentence_of(Breach);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,11 +33,30 @@ bool all_are(const std::array<bool, 256>& table, std::string_view text) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+bool is_named(std::string_view name, std::string_view in_lower_case) {
+    return std::ranges::equal(name, in_lower_case, {}, lower);
+}
+
+bool tells_length(std::string_view name) { return is_named(name, "content-length"); }
+
 bool frames_the_answer(std::string_view name) {
-    constexpr std::array<std::string_view, 3> framing{"content-length", "transfer-encoding",
-                                                      "connection"};
-    return std::ranges::any_of(
-        framing, [&](std::string_view one) { return std::ranges::equal(name, one, {}, lower); });
+    return tells_length(name) || is_named(name, "transfer-encoding") ||
+           is_named(name, "connection");
+}
+
+bool is_fit(std::string_view name, std::string_view value) {
+    return all_are(is_token_byte, name) && all_are(is_value_byte, value);
+}
+
+/// Digits with blanks around them.
+std::optional<std::uint64_t> number_in(std::string_view value) {
+    constexpr std::string_view blanks = " \t";
+    value.remove_prefix(std::min(value.find_first_not_of(blanks), value.size()));
+    value.remove_suffix(value.size() - (value.find_last_not_of(blanks) + 1));
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+    return number;
 }
 
 /// Each line, cut at its first colon, is `wanted`.
@@ -66,9 +86,25 @@ bool are_lines(std::string_view fields) {
 
 bool are_answer_fields(std::string_view fields) {
     return each_line(fields, [](std::string_view name, std::string_view value) {
-        return all_are(is_token_byte, name) && all_are(is_value_byte, value) &&
-               !frames_the_answer(name);
+        return is_fit(name, value) && !frames_the_answer(name);
     });
+}
+
+bool are_stream_fields(std::string_view fields) {
+    int lengths = 0;
+    return each_line(fields, [&](std::string_view name, std::string_view value) {
+        if (tells_length(name)) return ++lengths == 1 && number_in(value).has_value();
+        return is_fit(name, value) && !frames_the_answer(name);
+    });
+}
+
+std::optional<std::uint64_t> announced_length(std::string_view fields) {
+    std::optional<std::uint64_t> length;
+    each_line(fields, [&](std::string_view name, std::string_view value) {
+        if (tells_length(name)) length = number_in(value);
+        return !length;
+    });
+    return length;
 }
 
 bool is_field_value(std::string_view value) { return all_are(is_value_byte, value); }

@@ -1,6 +1,8 @@
 // Header lines as they travel in a frame: `Name: value\r\n` each, or none at all.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace turnpike::wire {
@@ -12,6 +14,12 @@ namespace turnpike::wire {
 /// Fit to be sent to a client: names are tokens, values have no control bytes, none frames the
 /// answer (Content-Length, Transfer-Encoding, Connection).
 [[nodiscard]] bool are_answer_fields(std::string_view fields);
+
+/// The same of a stream, which may announce its length: one Content-Length, of digits alone.
+[[nodiscard]] bool are_stream_fields(std::string_view fields);
+
+/// The Content-Length among the fields of a stream, which were checked.
+[[nodiscard]] std::optional<std::uint64_t> announced_length(std::string_view fields);
 
 /// The value of a field: no control byte but the tab.
 [[nodiscard]] bool is_field_value(std::string_view value);

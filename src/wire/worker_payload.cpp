@@ -69,7 +69,8 @@ Begin read_begin(Reader& in, std::uint64_t id) {
     begin.status = in.u16_within(status_min, status_max);
     in.zero16();
     const std::size_t fields = in.length32(fields_max);
-    begin.fields = read_answer_fields(in, fields);
+    begin.fields = in.bytes(fields);
+    in.require(are_stream_fields(begin.fields), Breach::fields_malformed);
     return begin;
 }
 

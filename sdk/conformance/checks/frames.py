@@ -227,7 +227,7 @@ FRAMING = {"content-length", "transfer-encoding", "connection"}
 
 
 def fields_of(name, data):
-    """Header lines → a list of (name in lower case, value)."""
+    """Header lines → a list of (name in lower case, value). A stream may announce its length."""
     if not data:
         return []
     if not data.endswith(b"\r\n"):
@@ -238,7 +238,11 @@ def fields_of(name, data):
         if not match:
             raise Breach(f"{name}: a malformed header line: {line!r}")
         key = match[1].decode().lower()
-        if key in FRAMING:
+        value = match[2].decode("latin-1").strip()
+        if key == "content-length" and name == "begin":
+            if not re.fullmatch("[0-9]+", value) or any(known == key for known, _ in fields):
+                raise Breach(f"{name}: there is one content-length, of digits alone")
+        elif key in FRAMING:
             raise Breach(f"{name}: the header line {key} is the gate's business")
-        fields.append((key, match[2].decode("latin-1").strip()))
+        fields.append((key, value))
     return fields

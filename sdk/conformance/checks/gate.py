@@ -329,6 +329,9 @@ class Gate:
         if job.streams:
             if frame.status:
                 raise Breach("done after begin must have status 0")
+            announced = job.header("content-length")
+            if announced is not None and int(announced) != len(job.body):
+                raise Breach(f"an answer of {len(job.body)} bytes, and its content-length is {announced}")
         else:
             if not frame.status:
                 raise Breach("done with status 0, without begin")

@@ -17,6 +17,18 @@ class second_begin(Worker):
         super().begin(job, fields)
 
 
+@fault("a_stream_comes_in_order", "and its content-length is 7")
+class announces_another_length(Worker):
+    def begin(self, job, fields=b""):
+        super().begin(job, fields + b"Content-Length: 7\r\n")
+
+
+@fault("a_stream_comes_in_order", "one content-length, of digits alone")
+class announces_no_number(Worker):
+    def begin(self, job, fields=b""):
+        super().begin(job, fields + b"Content-Length: many\r\n")
+
+
 @fault("a_stream_comes_in_order", "chunk: size is 0")
 class empty_chunk(Worker):
     def chunk(self, job, data):

@@ -12,7 +12,7 @@ def main(argv: list[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="loads a model and runs one input",
                                 epilog="example: python3 -m turnpike check model.py:Digits --input x.json")
-    check.add_argument("model", metavar="MODEL", help="model.py, model.py:Name, or a folder with a model.py")
+    check.add_argument("model", metavar="MODEL", help="model.py, model.py:Name, app.py:app (an ASGI app), or a folder with a model.py")
     check.add_argument("--input", metavar="FILE",
                        help="the body of the request (- is stdin); without it, the model's `example`")
     check.add_argument("--device", default="cpu", metavar="cpu|cuda:0", help="what lane.device says")

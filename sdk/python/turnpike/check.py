@@ -5,13 +5,13 @@ import os
 import sys
 import time
 
-from . import answers, failures, find, frames
+from . import advice, answers, failures, find, frames
+from .apps import App
 from .errors import BadInput, NoModel
 from .job import Job, current
 from .messages import Headers, Response
 from .model import Lane
 from .served import Served, the_list
-from .worker import python_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     except BadInput as error:
         print(f"the model says that the input is bad: {error}", file=sys.stderr)
     except Exception as error:
-        sys.stderr.write(failures.traceback_of(error) + python_line(error))
+        sys.stderr.write(failures.traceback_of(error) + advice.last_line(error, options.model))
         if options.pdb:
             import pdb
 
@@ -46,8 +46,10 @@ def _check(options: argparse.Namespace) -> int:
         print(f"turnpike: the input {options.input} can't be read: {error.strerror}", file=sys.stderr)
         return 1
     clock = _Clock()
-    found = find.find(find.load_module(path), name)
+    found = find.find(find.run_file(path), name)
     clock.say("imported")
+    if isinstance(found, App):
+        return _check_app(found, given, clock)
     served = Served(found)
     run_to_end = _runner(served)
     lane = Lane(gpus=int(options.device.startswith("cuda")), tell=_say_loading)
@@ -69,6 +71,22 @@ def _check(options: argparse.Namespace) -> int:
         served.judge(run_to_end(served.check(value)))
         print("the model's own check likes it")
     return 0
+
+
+def _check_app(app: App, given: tuple[str, bytes] | None, clock: _Clock) -> int:
+    """Starts it up, sends it a POST /predict if there is an input, and shuts it down."""
+    from . import testing
+
+    with testing.serve(app.call) as served:
+        clock.say("started up")
+        if given is None:
+            print("nothing was asked: say --input FILE, which goes to the app as POST /predict")
+            return 0
+        answer = served.post("/predict", given[1], {"Host": "localhost", "Content-Type": given[0]})
+        print(f"{answer.status} {answer.headers.get('content-type', '')}")
+        print(_shortened(answer.body))
+        clock.say("answered")
+        return 0 if answer.status < 500 else 1
 
 
 def _called(served: Served, job: Job) -> Any:

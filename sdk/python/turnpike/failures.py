@@ -91,12 +91,17 @@ def report(job: Job, error: BaseException) -> bytes:
     return frame
 
 
+def is_ours(file: str) -> bool:
+    """Is a frame of it the SDK's own, or of the import that it began?"""
+    return file.startswith(_FOLDER) or file.startswith("<frozen importlib")
+
+
 def traceback_of(error: BaseException) -> str:
     """As Python prints it, without the SDK's own frames at its start."""
     import traceback  # slow to import, and seldom needed
 
     start: TracebackType | None = error.__traceback__
-    while start is not None and start.tb_frame.f_code.co_filename.startswith(_FOLDER):
+    while start is not None and is_ours(start.tb_frame.f_code.co_filename):
         start = start.tb_next
     try:
         return "".join(traceback.format_exception(type(error), error, start))

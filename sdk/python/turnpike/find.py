@@ -1,15 +1,17 @@
-"""`model.py[:Name]` → the model: a Model class, an instance of one, or a module with plain functions."""
+"""`model.py[:Name]` → the model: a Model class, an instance of one, a module with plain functions; or an ASGI app."""
 from __future__ import annotations
 
 import os
 import sys
 from types import ModuleType
 
+from . import apps, package
 from .errors import NoModel
 from .model import Model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 _ours: set[str] = set()  # modules that were loaded here
@@ -23,25 +25,78 @@ def split(choice: str) -> tuple[str, str]:
     if os.path.isdir(path):
         path = os.path.join(path, "model.py")
     if not os.path.isfile(path):
-        raise NoModel(f"there is no file {path}")
+        question = _file_near(path)
+        raise NoModel(f"there is no file {path}{'. ' if question else ''}{question}")
+    if path.endswith(".ipynb"):
+        raise NoModel(f"{path} is a notebook, and a model is a Python file: "
+                      f"jupyter nbconvert --to script {path}, and keep what predict needs")
     return path, name
 
 
-def load_module(path: str) -> ModuleType:
-    """Runs the file as a module of its own name (so that pickles find their classes).
+def _file_near(path: str) -> str:
+    if os.path.isfile(path + ".py"):
+        return f"Did you mean {path}.py?"
+    try:
+        files = [name for name in os.listdir(os.path.dirname(path) or ".") if name.endswith(".py")]
+    except OSError:
+        return ""
+    return near(os.path.basename(path), files)
 
-    Its folder comes first where modules are looked for.
+
+def run_file(path: str) -> ModuleType:
+    """load_module, in a process that is there for this model alone: its file sees itself as the program."""
+    sys.argv = [os.path.abspath(path)]
+    try:
+        return load_module(path)
+    except SystemExit as error:
+        from . import advice
+
+        raise NoModel(f"{os.path.basename(path)} ended itself while it was imported: {advice.exit_text(error)}. "
+                      "What it does as a script belongs under if __name__ == \"__main__\"") from None
+
+
+def load_module(path: str) -> ModuleType:
+    """Runs the file as a module of its own name (so that pickles find their classes), in its package if it is in one.
+
+    Its folder comes first where modules are looked for; last come the current one and, of a package, what it lies in.
     """
+    path = os.path.abspath(path)
+    name = os.path.splitext(os.path.basename(path))[0]
+    top, packages = package.of(path)
+    if not packages:
+        if top not in sys.path[:1]:
+            sys.path.insert(0, top)
+        _look_in(_here())
+        return _executed(name, path)
+    for folder in (top, os.path.dirname(path), _here()):  # not first: its random.py is package.random
+        _look_in(folder)
+    parent = package.opened(top, packages)
+    whole = f"{parent.__name__}.{name}"
+    if whole in sys.modules and whole not in _ours:  # its package imports it
+        return sys.modules[whole]
+    module = _executed(whole, path)
+    setattr(parent, name, module)
+    return module
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # somebody removed it
+        return ""
+
+
+def _look_in(folder: str) -> None:
+    if folder and folder not in sys.path:
+        sys.path.append(folder)
+
+
+def _executed(name: str, path: str) -> ModuleType:
     from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
 
-    path = os.path.abspath(path)
-    name = os.path.splitext(os.path.basename(path))[0]
     if name in sys.modules and name not in _ours:
         raise NoModel(f"{path} has the name of a module that is in use already ({name}): give it another")
-    folder = os.path.dirname(path)
-    if folder not in sys.path[:1]:
-        sys.path.insert(0, folder)
     loader = SourceFileLoader(name, path)
     spec = spec_from_file_location(name, path, loader=loader)
     assert spec is not None
@@ -53,7 +108,7 @@ def load_module(path: str) -> ModuleType:
 
 
 def find(module: ModuleType, name: str = "") -> Any:
-    """The Model class or instance, or the module itself if its functions are the model.
+    """The Model class or instance, the module itself if its functions are the model, or an apps.App.
 
     NoModel says what was there instead.
     """
@@ -67,6 +122,11 @@ def find(module: ModuleType, name: str = "") -> Any:
         names = [model.__name__ for model in models]
         raise NoModel(f"{_file(module)} has several models ({', '.join(names)}): "
                       f"say which, as in {_file(module)}:{names[-1]}")
+    names = apps.alone(module)  # first: a route of an app may well be called `predict`
+    if len(names) == 1:
+        return apps.App(getattr(module, names[0]), names[0])
+    if names:
+        raise NoModel(f"{_file(module)} has several ASGI apps ({', '.join(names)}): say which, as in {_file(module)}:{names[0]}")
     if callable(getattr(module, "predict", None)) or callable(getattr(module, "request", None)):
         return module
     raise NoModel(_nothing_found(module))
@@ -74,27 +134,16 @@ def find(module: ModuleType, name: str = "") -> Any:
 
 def _named(module: ModuleType, name: str) -> Any:
     if not hasattr(module, name):
-        raise NoModel(f"{_file(module)} has no {name}. {_candidates(module)}")
+        raise NoModel(f"{_file(module)} has no {name}. {near(name, vars(module)) or _candidates(module)}")
     value = getattr(module, name)
     if _is_model(value) or isinstance(value, Model):
         return value
-    if is_asgi(value):
-        raise NoModel(f"{name} in {_file(module)} is an ASGI app, not a turnpike.Model, "
-                      "and this version does not host ASGI apps: "
-                      f"run it as a server, turnpike up --worker 'uvicorn {module.__name__}:{name} --port {{port}}'")
+    app = apps.named(module, name)
+    if app is not None:
+        return app
     if isinstance(value, type):
-        raise NoModel(f"{name} in {_file(module)} is a class, but not a model: write class {name}(turnpike.Model)")
+        raise NoModel(f"{name} in {_file(module)} is a class, but not a model: {_how_to_wrap(name, value)}")
     raise NoModel(f"{name} in {_file(module)} is a {type(value).__name__}, not a turnpike.Model. {_candidates(module)}")
-
-
-def is_asgi(value: Any) -> bool:
-    """Does it look like FastAPI, Starlette, or a function of scope, receive and send?"""
-    if isinstance(value, type):
-        return False
-    if any(base.__name__ in ("FastAPI", "Starlette", "Quart") for base in type(value).__mro__):
-        return True
-    code = getattr(value, "__code__", None) or getattr(getattr(type(value), "__call__", None), "__code__", None)
-    return code is not None and {"scope", "receive", "send"} <= set(code.co_varnames[:code.co_argcount])
 
 
 def _is_model(value: Any) -> bool:
@@ -106,12 +155,26 @@ def _file(module: ModuleType) -> str:
 
 
 def _nothing_found(module: ModuleType) -> str:
-    apps = [name for name, value in vars(module).items() if is_asgi(value)]
-    if apps:
-        return (f"{_file(module)} has no model, but an ASGI app ({apps[0]}), which this version does not host: "
-                f"run it as a server, turnpike up --worker 'uvicorn {module.__name__}:{apps[0]} --port {{port}}'")
+    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
+    for name, value in own.items():
+        if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):
+            return f"{_file(module)} has no model, but a class {name}: {_how_to_wrap(name, value)}"
     return (f"{_file(module)} has no model: write a class Name(turnpike.Model) with a method predict(self, x), "
-            f"or a function predict(x). {_candidates(module)}")
+            f"or a function predict(x). {near('predict', own)}".rstrip())
+
+
+def _how_to_wrap(name: str, value: type) -> str:
+    if hasattr(value, "forward") and not hasattr(value, "predict"):
+        return f"write a class Model(turnpike.Model) whose load(self, lane) makes a {name}, and whose predict(self, x) calls it"
+    return f"write class {name}(turnpike.Model)"
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """A question about a name that was mistyped."""
+    from difflib import get_close_matches  # slow to import, and seldom needed
+
+    found = get_close_matches(name, [other for other in names if not other.startswith("__")], 1, 0.7)
+    return f"Did you mean {found[0]}?" if found and found[0] != name else ""
 
 
 def _candidates(module: ModuleType) -> str:

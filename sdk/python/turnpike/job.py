@@ -68,6 +68,14 @@ class Job:
                 os.close(fd)
         return self._body
 
+    def length(self) -> int:
+        """Of the body."""
+        return self._length if self._fd >= 0 else len(self._body)
+
+    def part(self, at: int, most: int) -> bytes:
+        """Of the body; one in a descriptor stays there."""
+        return os.pread(self._fd, most, at) if self._fd >= 0 else self._body[at:at + most]
+
     def drop(self) -> None:
         """The job has ended: its body is not needed any more."""
         if self._fd >= 0:

@@ -41,6 +41,8 @@ def decode(body: bytes) -> Any:
 def _place(body: bytes, error: json.JSONDecodeError) -> str:
     if not body.strip():
         return "the body is empty; send JSON, such as {\"x\": 1}"
+    if body.startswith(b"--") and b"form-data" in body[:1000]:
+        return "the body is a form, not JSON; send JSON, such as {\"x\": 1}, or let predict take a turnpike.Request"
     what = error.msg[:1].lower() + error.msg[1:]
     return f"the body is not JSON: {what} (line {error.lineno}, column {error.colno})"
 

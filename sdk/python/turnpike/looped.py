@@ -1,8 +1,4 @@
-"""Async models: an event loop in the main thread, a task per job.
-
-A cancel sets `turnpike.job().cancelled` and closes an async generator at its next yield; it does not
-cancel the task, because models seldom expect that at every `await`.
-"""
+"""Async models: a coroutine per job. A cancel closes an async generator at its next yield."""
 from __future__ import annotations
 
 import asyncio
@@ -10,102 +6,22 @@ import asyncio
 from . import answers, failures, frames
 from .errors import Cancelled
 from .job import Batch, Job, current
+from .looping import Looping
 from .messages import Response
-from .serving import exit_code
 from .served import PREDICT, the_list
-from .serving import Serving, begin, refuse_stream
-from .watch import STOP_PATIENCE_S
+from .serving import begin, refuse_stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable
-
-    from .link import Link
-    from .served import Served
-    from .watch import Watch
+    from typing import Any
 
 
-class Looped(Serving):
-    def __init__(self, link: Link, served: Served, watch: Watch, leave: Callable[[int], Any]) -> None:
-        super().__init__(link, served, leave)
-        self.loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(self.loop)
-        self._watch = watch
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._paused: dict[Job, asyncio.Future[None]] = {}
-        self._end: asyncio.Future[None] = self.loop.create_future()
-        link.incoming.flags_changed = self._call_soon_wake
-
-    def run(self) -> None:
-        watch = self._watch
-        watch.shares = True
-        watch.after_read = lambda: self.loop.call_soon_threadsafe(self._start_jobs)
-        self.loop.add_reader(self.link.fileno(), self._read)
-        self._start_jobs()
-        try:
-            self.loop.run_until_complete(self._end)
-        except _Ended as ended:
-            raise SystemExit(ended.code) from None
-        self.loop.remove_reader(self.link.fileno())
-        self.loop.run_until_complete(self._finish())
-
-    async def _finish(self) -> None:
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=STOP_PATIENCE_S)
-
-    def _read(self) -> None:
-        if not self.link.reading.acquire(blocking=False):
-            return
-        try:
-            self.link.read(at_once=True)
-        except BaseException as error:
-            self._over(error)
-        finally:
-            self.link.reading.release()
-        if self.link.inbox:
-            self._start_jobs()
-
-    def _start_jobs(self) -> None:
-        inbox = self.link.inbox
-        while inbox:
-            work = inbox.popleft()
-            if work is None:
-                self._over(None)
-                return
-            task = self.loop.create_task(self._serve(work))
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
-            if self._watch.work is None:
-                self._watch.work = self
-                if self._watch.is_asleep:
-                    self._watch.wake()
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not self._tasks:
-            self._watch.work = None
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self._over(error)
-
-    def _over(self, error: BaseException | None) -> None:
-        """The loop's end: the gate said stop, or the model ended its process."""
-        if self._end.done():
-            return
-        if error is None:
-            self._end.set_result(None)
+class Looped(Looping):
+    async def attend(self, work: Job | list[Job]) -> None:
+        if isinstance(work, Job) and not self.served.takes_lists:
+            await self._serve_one(work)
         else:
-            self._end.set_exception(error)
-
-    async def _serve(self, work: Job | list[Job]) -> None:
-        try:
-            if isinstance(work, Job) and not self.served.takes_lists:
-                await self._serve_one(work)
-            else:
-                await self._serve_many([work] if isinstance(work, Job) else work)
-        except (SystemExit, KeyboardInterrupt) as error:
-            # asyncio would let these pass through everything at once, the loop left half done
-            raise _Ended(exit_code(error) if isinstance(error, SystemExit) else 130) from None
+            await self._serve_many([work] if isinstance(work, Job) else work)
 
     async def _serve_one(self, job: Job) -> None:
         current.set(job)
@@ -159,16 +75,7 @@ class Looped(Serving):
     async def _breathe(self, job: Job) -> None:
         """Lets the loop read between two items, and waits while the gate has paused the job."""
         await asyncio.sleep(0)
-        while job.paused and not job.cancelled:
-            self._paused[job] = self.loop.create_future()
-            await self._paused[job]
-
-    def _call_soon_wake(self) -> None:
-        self.loop.call_soon_threadsafe(self._wake_paused)
-
-    def _wake_paused(self) -> None:
-        for job in [job for job in self._paused if job.cancelled or not job.paused]:
-            self._paused.pop(job).set_result(None)
+        await self.while_paused(job)
 
     # ── batches ──
 
@@ -211,13 +118,6 @@ class Looped(Serving):
             await self._answer(job, value)
         except BaseException as error:
             self.fail(job, error)
-
-
-class _Ended(Exception):
-    """The model ended its process by sys.exit, inside of a task."""
-
-    def __init__(self, code: int) -> None:
-        self.code = code
 
 
 async def _awaited(value: Any) -> Any:

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import answers, frames, json_text
+from . import answers, frames, json_text, shape
 from .errors import NoModel, WrongAnswer
+from .find import near
 from .messages import Request, is_field_value
 
 TYPE_CHECKING = False
@@ -22,6 +23,8 @@ class Served:
     """Made from what find() found: a class is instantiated here."""
 
     def __init__(self, found: Any, slots: int = 0, batch: int = 0) -> None:
+        if isinstance(found, type):
+            shape.ensure_made_of_nothing(found)
         self.model = found() if isinstance(found, type) else found
         self.name = found.__name__ if isinstance(found, (type, ModuleType)) else type(found).__name__
         self.predict: Callable[[Any], Any] | None = self._function("predict")
@@ -30,7 +33,8 @@ class Served:
         self.load: Callable[[Any], Any] | None = self._function("load")
         self.unload: Callable[[], Any] | None = self._function("unload")
         if self.predict is None and self.request is None:
-            raise NoModel(f"{self.name} has neither predict nor request: write a method predict(self, x)")
+            raise NoModel(f"{self.name} has neither predict nor request: write a method predict(self, x). "
+                          f"{near('predict', dir(self.model))}".rstrip())
         own = self._width("batch")
         self.takes_lists = own > 1
         self.batch = (batch or own) if self.takes_lists else 1  # a predict for one input can't be made to take many
@@ -40,7 +44,10 @@ class Served:
 
     def _function(self, name: str) -> Any:
         value = getattr(self.model, name, None)
-        return value if callable(value) else None
+        if not callable(value):
+            return None
+        shape.ensure(value, name, self.name)
+        return value
 
     def _width(self, name: str) -> int:
         value = getattr(self.model, name, 1)
@@ -105,7 +112,7 @@ class Served:
         if self.request is not None:
             return self.request(request)
         if request.path in ("/", "/predict"):
-            detail = f"This model takes POST {request.path}, not {request.method}."
+            detail = f"This model takes POST {request.path}, not {request.method} (with curl, -d DATA makes it a POST)."
             return answers.problem(405, "Method Not Allowed", detail, {"Allow": "POST"})
         detail = f"This model has nothing at {request.path}: it answers POST /predict."
         return answers.problem(404, "Not Found", detail)

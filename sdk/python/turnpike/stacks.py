@@ -4,6 +4,8 @@ from __future__ import annotations
 import sys
 import threading
 
+from .failures import is_ours
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -18,10 +20,16 @@ def text(without: int | None = None, loop: Any = None) -> str:
     parts = []
     for ident, frame in sorted(sys._current_frames().items(), key=lambda item: item[0] != main):
         if ident != without:
-            parts.append(f"thread {names.get(ident, ident)}:\n" + "".join(traceback.format_stack(frame)))
+            parts.append(f"thread {names.get(ident, ident)}:\n" + "".join(traceback.format_list(_own(traceback.extract_stack(frame)))))
     if loop is not None:
         parts += _tasks(loop)
     return "\n".join(parts)
+
+
+def _own(steps: list[Any]) -> list[Any]:
+    """Without the SDK's steps before the model's first one; if there is none, all of them."""
+    own = [step for step in steps if not is_ours(step.filename) and not step.filename.endswith("turnpike_worker.py")]
+    return steps[steps.index(own[0]):] if own else steps
 
 
 def _tasks(loop: Any) -> list[str]:

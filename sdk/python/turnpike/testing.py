@@ -18,7 +18,7 @@ import socket
 import threading
 from types import ModuleType
 
-from . import errors, find, frames, json_text
+from . import apps, errors, find, frames, json_text
 from .gate_side import Gate, WorkerGone
 from .messages import Headers, Response
 from .model import Model
@@ -48,7 +48,7 @@ class JobFailed(Exception):
 
 
 def serve(model: What, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Served:
-    """A Model class, an instance of one, a module with functions, or "model.py[:Name]"; in a `with` statement.
+    """A Model class, an instance of one, a module with functions, an ASGI app, or "model.py[:Name]"; in a `with` statement.
 
     `gpus` is what the lane claims to have; `slots` and `batch` override the model's own.
     """
@@ -90,9 +90,10 @@ class Served:
 
     @property
     def model(self) -> Any:
-        """The instance that answers (or the module)."""
+        """The instance that answers (or the module, or the app)."""
         assert self._worker.served is not None
-        return self._worker.served.model
+        model = self._worker.served.model
+        return model.call if isinstance(model, apps.App) else model
 
     def predict(self, x: Any) -> Any:
         """What a client gets for this input: JSON decoded, text as str, anything else as bytes.
@@ -189,7 +190,7 @@ class Served:
         if isinstance(choice, ModuleType):
             return find.find(choice)
         if not isinstance(choice, (str, os.PathLike)):
-            return choice
+            return apps.App(choice, "app") if apps.is_asgi(choice) else choice
         path, name = find.split(os.fspath(choice))
         return find.find(find.load_module(path), name)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .link import Link
 
 TICK_S = 0.005
+TURNING_TICK_S = 0.02  # while an event loop is seen to read by itself
 IDLE_TICKS = 40
 STOP_PATIENCE_S = 2.0  # for a job that still runs
 
@@ -33,6 +34,7 @@ class Watch:
         self.work: Any = None
         self.is_asleep = False
         self.is_loading = False
+        self.stop_patience_s = STOP_PATIENCE_S
         self.shares = False  # the main thread reads as well while it is busy (an event loop)
         self.after_read: Callable[[], None] | None = None
         self.thread = threading.Thread(target=self._run, name="turnpike-watch", daemon=True)
@@ -62,10 +64,10 @@ class Watch:
     def _watch(self) -> None:
         seen, idle, reads = None, 0, -1
         while not self._is_over:
-            work = self.work
+            work, tick = self.work, TICK_S
             if work is not None and work is seen:
                 if self.shares and self._link.reads != reads:  # somebody else listens
-                    reads = self._link.reads
+                    reads, tick = self._link.reads, TURNING_TICK_S
                 elif not self._listen():
                     continue
             idle = 0 if work is not seen or work is not None else idle + 1
@@ -74,7 +76,7 @@ class Watch:
                 idle = 0
                 self._sleep()
             else:
-                time.sleep(TICK_S)
+                time.sleep(tick)
 
     def _sleep(self) -> None:
         self.is_asleep = True
@@ -107,4 +109,4 @@ class Watch:
     def _stop(self) -> None:
         if self.is_loading:
             self._leave(0)
-        self._stop_at = time.monotonic() + STOP_PATIENCE_S
+        self._stop_at = time.monotonic() + self.stop_patience_s

@@ -7,6 +7,7 @@ import sys
 import threading
 
 from . import failures, find, frames, stacks
+from .apps import App
 from .errors import NoModel
 from .link import Link
 from .model import Lane
@@ -39,7 +40,7 @@ def main(argv: list[str]) -> int:
     _show_crashes()
     code = 1
     try:
-        code = worker.run(lambda: _found(argv[1]))
+        code = worker.run(lambda: _found(argv[1]), argv[1])
     except SystemExit as error:
         code = exit_code(error)
         raise
@@ -60,7 +61,7 @@ def _found(choice: str) -> Any:
     import urllib.parse  # noqa: F401: the same
 
     path, name = find.split(choice)
-    return find.find(find.load_module(path), name)
+    return find.find(find.run_file(path), name)
 
 
 def _show_crashes() -> None:
@@ -79,14 +80,16 @@ class Worker:
 
     def __init__(self, sock: socket.socket, leave: Callable[[int], Any]) -> None:
         self.link = Link(sock, leave, self._stacks)
-        self.served: Served | None = None
+        self.served: Any = None  # a Served, or a Hosted
         self.problem: Exception | None = None  # why there is no model
         self._leave = leave
+        self._path = ""
         self._watch = Watch(self.link, leave)
         self._loop: Any = None
 
-    def run(self, found: Callable[[], Any]) -> int:
-        """`found` imports the model. Returns the exit code."""
+    def run(self, found: Callable[[], Any], path: str = "") -> int:
+        """`found` imports the model from `path`. Returns the exit code."""
+        self._path = path
         self._greet()
         self._watch.work = self
         self._watch.is_loading = True
@@ -120,8 +123,8 @@ class Worker:
         try:
             model = found()
             link.send(frames.loading(frames.LOADING_PHASE, None, ""))
-            self.served = served = Served(model, slots, batch)
-            if batch > served.batch:
+            self.served = served = _served(model, slots, batch)
+            if batch > served.batch and isinstance(served, Served):
                 failures.say(f"turnpike: batch = {batch} of the configuration has no effect: predict of {served.name} takes one "
                              "input; write a batch into the model, and let predict take a list\n")
             serving = self._serving(served)
@@ -133,16 +136,29 @@ class Worker:
             self.problem = error
             failures.say(f"turnpike: {error}\n")
             return None
+        except SystemExit as error:  # of load
+            from . import advice
+
+            failures.say(f"turnpike: the model ended itself while it loaded: {advice.exit_text(error)}\n")
+            raise
         except Exception as error:
             self.problem = error
-            failures.say(failures.traceback_of(error) + python_line(error))
+            from . import advice
+
+            failures.say(failures.traceback_of(error) + advice.last_line(error, self._path))
             return None
         self._watch.is_loading = False
         self._watch.work = None
         link.send(ready)
         return serving
 
-    def _serving(self, served: Served) -> Serving:
+    def _serving(self, served: Any) -> Serving:
+        if isinstance(served.model, App):
+            from .asgi import Hosting
+
+            hosting = Hosting(self.link, served, self._watch, self._leave)
+            self._loop = hosting.loop
+            return hosting
         if served.is_async:
             from .looped import Looped  # asyncio is slow to import
 
@@ -178,12 +194,12 @@ class Worker:
             return f"the stacks can't be shown: {error!r}"
 
 
-def python_line(error: BaseException) -> str:
-    """The last line of the log, which is what people see first: for an import error with the Python that was used, for a
-    syntax error with its place. Others say all in the last line of their traceback."""
-    if isinstance(error, ImportError):
-        return (f"turnpike: {type(error).__name__}: {error}; the model was imported by {sys.executable} ({python_name()}): "
-                "install what is missing there, or choose another with --python PATH, or python = in turnpike.toml\n")
-    if isinstance(error, SyntaxError):
-        return f"turnpike: {type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})\n"
-    return ""
+def _served(found: Any, slots: int, batch: int) -> Any:
+    if not isinstance(found, App):
+        return Served(found, slots, batch)
+    from .asgi import Hosted
+
+    if batch > 1:
+        failures.say(f"turnpike: batch = {batch} of the configuration has no effect: an ASGI app takes one request at a time; "
+                     "slots = says how many at once\n")
+    return Hosted(found, slots)

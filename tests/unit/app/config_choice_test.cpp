@@ -64,6 +64,10 @@ TEST_F(ConfigChoices, LookIntoAFolder) {
     EXPECT_EQ(chosen({.said = "site"}),
               "refused: the folder site holds no turnpike.toml and no model.py; `turnpike check "
               "--example` prints a configuration");
+    folder_.write("site/net.py", "");
+    EXPECT_EQ(chosen({.said = "site"}),
+              "refused: the folder site holds no turnpike.toml and no model.py; did you mean "
+              "site/net.py?");
     folder_.write("site/model.py", "");
     EXPECT_EQ(chosen({.said = "site"}), "model " + folder_.file("site/model.py"));
     folder_.write("site/turnpike.toml", "");
@@ -97,6 +101,22 @@ TEST_F(ConfigChoices, SayWhatAWordMayBe) {
     EXPECT_THAT(chosen({.said = "plain"}),
                 AllOf(HasSubstr("refused: plain is not executable, and neither a .py nor a .toml"),
                       HasSubstr("a program, a turnpike.toml, or a folder")));
+}
+
+TEST_F(ConfigChoices, AskAboutAWordThatIsNearAModel) {
+    std::filesystem::create_directory(folder_.file("sub"));
+    folder_.write("digits.py", "");
+    folder_.write("sub/model.py", "");
+    const auto asked = [this](const char* said) { return chosen({.said = said}); };
+    EXPECT_EQ(asked("digits"), "refused: there is no digits; did you mean digits.py?");
+    EXPECT_EQ(asked("digits:Net"), "refused: there is no digits:Net; did you mean digits.py:Net?");
+    EXPECT_EQ(asked("sub.model:Net"),
+              "refused: there is no sub.model:Net; did you mean sub/model.py:Net?");
+    EXPECT_EQ(asked("sub/model"), "refused: there is no sub/model; did you mean sub/model.py?");
+    EXPECT_THAT(asked("else/model"), HasSubstr("there is no else/model; name a Python file"));
+    EXPECT_THAT(chosen({}), HasSubstr("; did you mean digits.py?\nName a configuration"));
+    folder_.write("digits.ipynb", "");
+    EXPECT_THAT(asked("digits.ipynb"), HasSubstr("digits.ipynb is a notebook"));
 }
 
 TEST_F(ConfigChoices, SayHowToWriteAUrl) {

@@ -78,12 +78,21 @@ TEST(Python, ThatWasSaidBeatsAllOthers) {
     const Pythons pythons({"/venv/bin/python", "/opt/python", "/usr/bin/python3.11"}, all_places);
     EXPECT_EQ(pythons.chosen("/opt/python"), "/opt/python (as it was said)");
     EXPECT_EQ(pythons.chosen("python3.11"), "/usr/bin/python3.11 (as it was said)");
+    EXPECT_EQ(pythons.chosen("/venv"), "/venv/bin/python (as it was said)");
+    EXPECT_EQ(Pythons({"/bin/true"}, all_places).chosen("/bin/true"),
+              "/bin/true (as it was said; is it a Python?)");
+}
+
+TEST(Python, OfABrokenVenvBesideTheModelIsMissed) {
+    EXPECT_EQ(Pythons({"/bin/python3"}, {.path = "/bin", .has_venv = true}).chosen(),
+              "/bin/python3 (first python3 of the PATH; .venv beside the model has none)");
 }
 
 TEST(Python, ThatWasSaidAndIsNotThereIsAMistake) {
     const Pythons pythons({"/venv/bin/python", "/usr/bin/python3"}, all_places);
     EXPECT_EQ(pythons.chosen("/opt/python"), "refused: /opt/python is no program that can be run");
-    EXPECT_EQ(pythons.chosen("python3.11"), "refused: there is no python3.11 on the PATH");
+    EXPECT_EQ(pythons.chosen("python3.11"),
+              "refused: there is no python3.11 on the PATH (one that is here: ./python3.11)");
 }
 
 }  // namespace

@@ -91,6 +91,20 @@ TEST(Model, IsOneLineOfBoundedLength) {
     EXPECT_THAT(parse_model(std::string(4096, 'x') + ".py").error(), HasSubstr("longer than 4KiB"));
 }
 
+TEST(Model, ThatIsNotThereMayBeNearAnother) {
+    const TemporaryFolder folder;
+    folder.write("model.py", "");
+    folder.write("train.py", "");
+    folder.write("notes.txt", "");
+    EXPECT_EQ(python_file_near(folder.file("modle.py")), folder.file("model.py"));
+    EXPECT_EQ(python_file_near(folder.file("train")), folder.file("train.py"));
+    EXPECT_EQ(python_file_near(folder.file("notes")), "");
+    EXPECT_EQ(python_file_near(folder.file("nowhere/model.py")), "");
+    const ModelChoice model{.kind = Kind::python, .path = folder.file("Model.py")};
+    EXPECT_THAT(problem_with_file(model),
+                HasSubstr("did you mean " + folder.file("model.py") + "?"));
+}
+
 // ── what the keys say ────────────────────────────────────────────────────────────────────────────
 
 TEST(ModelPool, LeavesSlotsAndBatchToTheModel) {

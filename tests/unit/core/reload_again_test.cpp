@@ -20,11 +20,11 @@ TEST(ReloadAgain, StartsOverWithTheNewestWhileNoWorkerServesYet) {
     gate.open();
     gate.reload(2);
     gate.reload(3);
-    EXPECT_THAT(gate.turn(), ElementsAre("stop w1 replaced", "reload g2 superseded"));
+    EXPECT_THAT(gate.turn(), ElementsAre("kill w1 replaced", "reload g2 superseded"));
     EXPECT_EQ(gate.pool().reloading, Generation{3});
     EXPECT_TRUE(gate.is_running(gate.queue_job())) << "the old worker serves meanwhile";
     gate.dies(gate.other(0));
-    EXPECT_THAT(gate.deeds(), ElementsAre("kill w1 replaced", "start w2 on 0 with g3"))
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w2 on 0 with g3"))
         << "when the outdated one is gone";
     gate.comes_up(gate.other(0));
     EXPECT_EQ(gate.pool().good, Generation{3});
@@ -46,7 +46,7 @@ TEST(ReloadAgain, StartsTheNewestOnEachLaneAsSoonAsItsOwnOutdatedWorkerIsGone) {
     gate.dies(gate.other(1));
     gate.reload(3);
     EXPECT_THAT(gate.deeds(),
-                ElementsAre("stop w2 replaced", "reload g2 superseded", "start w4 on 1 with g3"));
+                ElementsAre("kill w2 replaced", "reload g2 superseded", "start w4 on 1 with g3"));
     gate.dies(gate.other(0));
     EXPECT_THAT(gate.deeds(), Contains("start w5 on 0 with g3"));
 }
@@ -97,11 +97,10 @@ TEST(ReloadAgain, GoesStraightToTheNewestInPlace) {
     gate.reload_in_place(2);
     gate.dies(0);
     gate.reload_in_place(3);
-    EXPECT_THAT(gate.deeds(), ElementsAre("stop w2 replaced", "reload g2 superseded"));
+    EXPECT_THAT(gate.deeds(), ElementsAre("kill w2 replaced", "reload g2 superseded"));
     EXPECT_EQ(gate.state(1), LaneState::ready);
     gate.dies(0);
-    EXPECT_THAT(gate.deeds(), ElementsAre("kill w2 replaced", "start w3 on 0 with g3"))
-        << "not the good one first";
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 0 with g3")) << "not the good one first";
     gate.dies(0);
     EXPECT_THAT(gate.deeds(), Contains("start w4 on 0 with g1"));
 }
@@ -136,7 +135,7 @@ TEST(ReloadAgain, MakesRoomWhenThereIsNoMemoryForTwoAnyMore) {
     gate.reload(2);
     gate.reload_in_place(3);
     EXPECT_THAT(gate.deeds(),
-                ElementsAre("stop w1 replaced", "reload g2 superseded", "stop w0 replaced"));
+                ElementsAre("kill w1 replaced", "reload g2 superseded", "stop w0 replaced"));
     gate.dies(0);
     EXPECT_THAT(gate.acts<StartWorker>(), IsEmpty()) << "the other is not gone";
     gate.dies(gate.other(0));

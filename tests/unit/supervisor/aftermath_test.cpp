@@ -115,6 +115,8 @@ TEST_F(Aftermath, WhatItSaidLastIsALineOfStderrWhereThereIsOne) {
     say(LogStream::out, "no newline yet");
     EXPECT_EQ(trouble_of(ending(end)), "exit code 1: EOFError: EOF when reading a line");
     EXPECT_EQ(last_words(ending(end)), "EOFError: EOF when reading a line");
+    say(LogStream::err, "turnpike: model.py has no Net.\n");
+    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: model.py has no Net.");
     log_began_ = log_.newest();
     say(LogStream::out, "the next worker\n");
     EXPECT_EQ(trouble_of(ending(end)), "exit code 1: the next worker");

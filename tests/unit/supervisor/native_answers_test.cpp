@@ -105,6 +105,81 @@ TEST(NativeAnswers, WithoutContentDropABodyAndTellNoLength) {
     }
 }
 
+// ── announced lengths ────────────────────────────────────────────────────────────────────────────
+
+TEST(NativeAnswers, ThatStreamMayAnnounceTheirLength) {
+    NativeTrip trip;
+    const std::uint64_t id = trip.start(0, "", "GET");
+    trip.say(wire::Begin{.id = id, .fields = "A: b\r\ncontent-length: 5\r\n"});
+    trip.say(wire::Chunk{.id = id, .bytes = "hel"});
+    trip.say(wire::Chunk{.id = id, .bytes = "lo"});
+    trip.say(wire::Done{.id = id});
+    EXPECT_EQ(trip.verdict(0), Verdict::answered);
+    const AnswerHead& head = trip.answer(0).head();
+    EXPECT_TRUE(head.has_length);
+    EXPECT_EQ(head.length, 5U);
+    EXPECT_EQ(head.fields, "A: b\r\n") << "the gate writes the length itself";
+    EXPECT_EQ(trip.answer(0).front(), "hello");
+    EXPECT_FALSE(trip.broke);
+}
+
+TEST(NativeAnswers, AreHeldToTheLengthThatTheyAnnounced) {
+    for (const std::string_view body : {"hell", "hello!"}) {
+        NativeTrip trip;
+        const std::uint64_t id = trip.start(0, "", "GET");
+        trip.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
+        trip.say(wire::Chunk{.id = id, .bytes = body});
+        if (!trip.broke) trip.say(wire::Done{.id = id});
+        EXPECT_EQ(trip.broke, wire::Breach::length_broken) << body;
+        EXPECT_NE(trip.answer(0).state(), AnswerState::complete);
+    }
+}
+
+TEST(NativeAnswers, OfCancelledJobsMayEndEarly) {
+    NativeTrip trip;
+    const std::uint64_t id = trip.start(0, "", "GET");
+    trip.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
+    trip.rides.cancel(NativeTrip::attempt(0));
+    trip.say(wire::Done{.id = id});
+    EXPECT_EQ(trip.verdict(0), Verdict::cancelled);
+    EXPECT_FALSE(trip.broke);
+}
+
+TEST(NativeAnswers, ForgetTheLengthOfTheJobBefore) {
+    NativeTrip trip;
+    std::uint64_t id = trip.start(0, "", "GET");
+    trip.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
+    trip.say(wire::Failed{.id = id});
+    id = trip.start(1, "", "GET");
+    trip.say(wire::Begin{.id = id});
+    trip.say(wire::Chunk{.id = id, .bytes = "of any length"});
+    trip.say(wire::Done{.id = id});
+    EXPECT_EQ(trip.verdict(1), Verdict::answered);
+    EXPECT_FALSE(trip.answer(1).head().has_length);
+}
+
+TEST(NativeAnswers, WithoutBodyTellTheLengthThatWasAnnounced) {
+    struct Row {
+        std::string method;
+        std::uint16_t status;
+        std::string fields;
+    };
+    const std::vector<Row> rows{{"HEAD", 200, "Content-Length: 5\r\n"},
+                                {"GET", 304, "Content-Length: 5\r\n"},
+                                {"HEAD", 204, ""},
+                                {"GET", 204, ""}};
+    for (const Row& row : rows) {
+        NativeTrip trip;
+        const std::uint64_t id = trip.start(0, "", row.method);
+        trip.say(wire::Begin{.id = id, .status = row.status, .fields = "Content-Length: 5\r\n"});
+        trip.say(wire::Done{.id = id});
+        EXPECT_EQ(trip.verdict(0), Verdict::answered);
+        EXPECT_EQ(trip.answer(0).head().fields, row.fields) << row.method << " " << row.status;
+        EXPECT_FALSE(trip.answer(0).head().has_body);
+        EXPECT_FALSE(trip.broke);
+    }
+}
+
 // ── failures ─────────────────────────────────────────────────────────────────────────────────────
 
 TEST(NativeAnswers, ThatFailedTellWhy) {

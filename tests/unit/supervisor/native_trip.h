@@ -69,7 +69,7 @@ struct NativeTrip final : Disk, FrameLinkUser {
         EXPECT_EQ(breach, wire::Breach::none) << sentence_of(breach);
         std::visit(
             [&]<class Frame>(const Frame& one) {
-                if constexpr (std::same_as<Frame, wire::Done>)
+                if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>)
                     breach = rides.hear(one);
                 else if constexpr (requires { rides.hear(one); })
                     rides.hear(one);

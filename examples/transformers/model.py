@@ -1,0 +1,116 @@
+"""A language model of Hugging Face transformers, for Turnpike: text streams while it is generated.
+
+    MODEL=Qwen/Qwen3-0.6B turnpike up examples/transformers --python env/bin/python    # a name of the hub, or a folder
+    curl -N http://127.0.0.1:8000/predict -d '{"prompt": "Once upon a time"}'
+
+Without MODEL nothing is downloaded: a model is built from a config, with random weights, and talks nonsense. SIZE says how
+large. generation.py runs generate() and ends it when nobody waits any more; chat.py speaks like OpenAI; words.py makes text.
+"""
+import os
+import time
+from contextlib import closing, nullcontext
+
+import turnpike
+
+try:
+    import torch
+    import transformers
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(f"{missing} (python -m pip install torch transformers accelerate)") from None
+
+import chat
+import generation
+import wishes
+import words
+
+SIZES = {  # of a model with random weights
+    "tiny": dict(hidden_size=128, intermediate_size=384, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2),
+    "0.7b": dict(hidden_size=1536, intermediate_size=6144, num_hidden_layers=20, num_attention_heads=12, num_key_value_heads=4)}
+
+
+class Text(turnpike.Model):
+    example = {"prompt": "Hello", "max_new_tokens": 4, "temperature": 0}  # every lane generates this before its first job
+
+    def load(self, lane):
+        self.name = os.environ.get("MODEL", "")
+        dtype = torch.float32 if lane.device == "cpu" else torch.bfloat16
+        if self.name:
+            lane.progress(0.1, f"reading {self.name}")
+            self.model, self.tokenizer = pretrained(self.name, lane, dtype)
+        else:
+            size = os.environ.get("SIZE", "tiny")
+            self.name = f"random-{size}"
+            lane.progress(0.1, f"random weights, {size}")
+            print("MODEL is not set: this model has RANDOM WEIGHTS and talks nonsense. Choose one with "
+                  "MODEL=Qwen/Qwen3-0.6B, or env = { MODEL = \"…\" } in turnpike.toml.", flush=True)
+            self.model, self.tokenizer = random(size, lane, dtype), words.Bytes()
+        self.model.eval()
+        self.positions = getattr(self.model.config, "max_position_embeddings", None)
+        self.facts = {"model": self.name, "parameters": sum(weight.numel() for weight in self.model.parameters()),
+                      "dtype": str(dtype), "device": str(self.model.device), "torch": torch.__version__,
+                      "transformers": transformers.__version__}
+
+    def predict(self, x):
+        """{"prompt", "max_new_tokens", "temperature", "seed"} → text as it comes; with "events": server-sent events."""
+        wish = wishes.of(x)
+        items = self.events(wish) if x.get("events") else self.pieces(wish)
+        return turnpike.Response(items, headers={"Model": ascii(self.name)[1:-1]})
+
+    def request(self, req):
+        """The other paths: those of OpenAI's API."""
+        return chat.answer(self, req)
+
+    # ── generating ──
+
+    def encode(self, wish):
+        """Its prompt as token ids, (1, length)."""
+        ids = self.tokenizer.encode(wish.prompt)
+        if self.positions and len(ids) + wish.max_new_tokens > self.positions:
+            raise turnpike.BadInput(f"The prompt has {len(ids)} tokens: with max_new_tokens = {wish.max_new_tokens} that is "
+                                    f"more than the {self.positions} which this model can take.")
+        return torch.tensor([ids], device=self.model.device)
+
+    def steps(self, wish):
+        """(new text or "", tokens so far) after each token."""
+        job, grown = turnpike.job(), words.Growing(self.tokenizer)
+        run = generation.Generation(self.model, self.encode(wish), wish)
+        try:
+            with closing(run.tokens()) as steps:
+                for count, ids in enumerate(steps, 1):
+                    yield grown.take(ids), count
+            job.raise_if_cancelled()
+            yield grown.rest(), run.count()
+        finally:
+            if job.cancelled:
+                print(f"job {job.id}: nobody waits any more; stopped after {run.count()} of {wish.max_new_tokens} tokens",
+                      flush=True)
+
+    def pieces(self, wish):
+        with closing(self.steps(wish)) as steps:
+            yield from (text for text, _ in steps if text)
+
+    def events(self, wish):
+        begin, count = time.monotonic(), 0
+        with closing(self.steps(wish)) as steps:
+            for text, count in steps:
+                yield {"text": text, "tokens": count}
+        yield {"done": True, "tokens": count, "seconds": round(time.monotonic() - begin, 3)}
+
+
+def pretrained(name, lane, dtype):
+    """From the hub or a folder, straight to the lane's GPU; spread over all of them if it has several."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+    place = lane.device if len(lane.devices) == 1 else "auto"
+    return transformers.AutoModelForCausalLM.from_pretrained(name, dtype=dtype, device_map=place), tokenizer
+
+
+def random(size, lane, dtype):
+    """The same weights on every lane: the seed says so. A token is a byte, and none of them is an end."""
+    if size not in SIZES:
+        raise ValueError(f"SIZE is one of {', '.join(SIZES)}, not {size!r}")
+    config = transformers.LlamaConfig(vocab_size=words.Bytes.count, max_position_embeddings=8192, bos_token_id=None,
+                                      eos_token_id=None, **SIZES[size])
+    torch.manual_seed(1)
+    with nullcontext() if lane.device == "cpu" else torch.device(lane.device):  # made where they are used
+        model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
+    return model.to(lane.device)

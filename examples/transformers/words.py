@@ -1,0 +1,46 @@
+"""Text and tokens: a tokenizer that needs no download, and text that grows token by token."""
+
+
+class Bytes:
+    """A token is a byte of UTF-8. For models with random weights; the same two calls as a tokenizer of transformers."""
+
+    count = 256
+    chat_template = None
+
+    def encode(self, text):
+        return list(text.encode("utf-8"))
+
+    def decode(self, ids, skip_special_tokens=True):
+        return bytes(ids).decode("utf-8", "replace")
+
+
+class Growing:
+    """Tokens in, new text out.
+
+    Tokens can't be decoded one by one: a character may be spread over several, and some tokenizers put a blank before a
+    word only if another is there. So the last ones that were shown are decoded again, with and without the new ones.
+    """
+
+    patience = 8  # tokens to wait for the rest of a character: none is longer
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.shown, self.new = [], []
+
+    def take(self, ids):
+        """What can be shown now; "" while a character is not complete."""
+        self.new += ids
+        text = self._grown()
+        if text.endswith("\ufffd") and len(self.new) < self.patience:
+            return ""
+        if text:
+            self.shown, self.new = self.new, []
+        return text
+
+    def rest(self):
+        """At the end: what was never completed."""
+        return self._grown()
+
+    def _grown(self):
+        known = self.tokenizer.decode(self.shown, skip_special_tokens=True)
+        return self.tokenizer.decode(self.shown + self.new, skip_special_tokens=True)[len(known):]

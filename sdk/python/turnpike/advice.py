@@ -1,0 +1,133 @@
+"""What is said of an exception that left no model: one line, the last of the log, which is what people see first.
+
+It has the exception, its place in the user's own files and, for what happens to everybody once, what to do about it.
+"""
+from __future__ import annotations
+
+import os
+import sys
+
+from .failures import is_ours
+from .version import python_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TEXT_MAX = 160
+_NO_GPU = ("not compiled with cuda", "no nvidia driver", "no cuda gpus", "cuda.is_available() is false", "no cuda-capable device")
+
+
+def last_line(error: BaseException, path: str) -> str:
+    """`path`: the model's file."""
+    said = f"turnpike: {type(error).__name__}: {_text(error)}"
+    where = place(error)
+    advice = _advice(error, os.path.dirname(os.path.abspath(path)))
+    return f"{said}{f' ({where})' if where else ''}{f': {advice}' if advice else ''}\n"
+
+
+def place(error: BaseException) -> str:
+    """ "net.py, line 3": the innermost of the user's own lines, or nothing."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{_short(error.filename)}, line {error.lineno}" if error.lineno else _short(error.filename)
+    found = ""
+    step = error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if not is_ours(file) and not _is_installed(file):
+            found = f"{_short(file)}, line {step.tb_lineno}"
+        step = step.tb_next
+    return found
+
+
+def exit_text(error: SystemExit) -> str:
+    """ "sys.exit(2) (model.py, line 3)" """
+    said = "" if error.code is None else repr(error.code)[:_TEXT_MAX]
+    where = place(error)
+    return f"sys.exit({said}){f' ({where})' if where else ''}"
+
+
+def _text(error: BaseException) -> str:
+    """In one line, and not long."""
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except Exception:
+        text = "(its text can't be shown)"
+    text = " ".join((text or "").split())
+    return text if len(text) <= _TEXT_MAX else text[:_TEXT_MAX] + "…"
+
+
+def _short(file: str) -> str:
+    """From the current folder on, if it is in there."""
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:
+        return file
+    return file[len(here):] if file.startswith(here) else file
+
+
+def _is_installed(file: str) -> bool:
+    """Is it Python's own, or of a package?"""
+    return file.startswith("<") or "site-packages" in file or "dist-packages" in file or \
+        file.startswith(os.path.dirname(os.__file__) + os.sep)
+
+
+def _advice(error: BaseException, folder: str) -> str:
+    try:
+        return _what_to_do(error, folder)
+    except Exception:  # of its __str__, or there is no current folder
+        return ""
+
+
+def _what_to_do(error: BaseException, folder: str) -> str:
+    hidden = next(_hidden(folder), "") if isinstance(error, (ImportError, AttributeError)) else ""
+    if hidden:
+        return f"{hidden} has the name of another module and hides it; give it another name"
+    if isinstance(error, ModuleNotFoundError):
+        return f"install it for {sys.executable} ({python_name()}), or choose another Python with --python {_other_python(folder)}"
+    if isinstance(error, ImportError) and "relative import" in str(error):
+        stem = os.path.splitext(os.path.basename(place(error).rpartition(",")[0]))[0]
+        return f"that file is in no package yet; import it by a relative import, too: from . import {stem}"
+    if isinstance(error, SyntaxError) and "utf-8" in _text(error).lower():
+        return "save the file as UTF-8, or name its encoding in its first line"
+    if isinstance(error, EOFError) and "reading a line" in str(error):
+        return "a worker has no keyboard, so nobody can answer an input(); read it from a file or from the environment"
+    if isinstance(error, FileNotFoundError) and isinstance(error.filename, str) and not os.path.isabs(error.filename):
+        return _of_lost_file(error.filename, folder)
+    if any(words in str(error).lower() for words in _NO_GPU):
+        return "there is no GPU that this Python can use; write lane.device instead of \"cuda\" (what GPUs there are: turnpike doctor)"
+    return ""
+
+
+def _other_python(folder: str) -> str:
+    """A virtual environment that nobody activated is the usual reason."""
+    for place in (folder, os.getcwd()):
+        for name in (".venv", "venv", "env"):
+            python = os.path.join(place, name, "bin", "python")
+            if os.access(python, os.X_OK) and os.path.join(place, name) != sys.prefix:
+                return python
+    return "PATH"
+
+
+def _of_lost_file(name: str, folder: str) -> str:
+    beside = f"os.path.join(os.path.dirname(__file__), {name!r})"
+    if os.path.exists(os.path.join(folder, name)):
+        return f"it lies beside the model, not in {os.getcwd()}, where turnpike was called; open {beside}"
+    return f"looked for in {os.getcwd()}, where turnpike was called; beside the model it would be {beside}"
+
+
+def _hidden(folder: str) -> Iterator[str]:
+    """Files beside the model that were imported in place of a module of Python or of a package."""
+    from importlib.machinery import PathFinder
+
+    elsewhere = [path for path in sys.path if os.path.abspath(path) != folder and path != os.getcwd()]
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        if os.path.dirname(file) != folder or "." in name:
+            continue
+        try:
+            found = PathFinder.find_spec(name, elsewhere)
+        except Exception:
+            continue
+        if found is not None and found.origin not in (None, file):
+            yield os.path.basename(file)

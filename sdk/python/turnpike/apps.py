@@ -1,0 +1,105 @@
+"""Which values of a file are ASGI applications. Told by name and shape: no framework is imported."""
+from __future__ import annotations
+
+import os
+from types import FunctionType, ModuleType
+
+from .errors import NoModel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FRAMEWORKS = frozenset(("FastAPI", "Starlette", "Litestar", "Quart", "Sanic", "ASGIHandler", "BlackSheep"))
+_PARTS = frozenset(("Router", "StaticFiles"))  # they take the same three, and are parts of an app
+_COROUTINE = 0x80  # of code
+
+
+class App:
+    """An ASGI application that find() found."""
+
+    __slots__ = ("call", "name")
+
+    def __init__(self, call: Any, name: str) -> None:
+        self.call = call
+        self.name = name
+
+
+def is_asgi(value: Any) -> bool:
+    """Is it an app of a known framework, or a callable of scope, receive and send?"""
+    if isinstance(value, type):
+        return False
+    return _is_framework(value) or _parameters(value)[:3] == ("scope", "receive", "send")
+
+
+def alone(module: ModuleType) -> list[str]:
+    """Names of what can only be meant as the app of this file; an app under two names counts once."""
+    named: dict[int, tuple[str, Any]] = {}
+    for name, value in vars(module).items():
+        is_own = not isinstance(value, FunctionType) or value.__module__ == module.__name__
+        if is_own and is_asgi(value) and not _has_base(value, _PARTS):
+            named.setdefault(id(value), (name, value))
+    whole = [name for name, value in named.values() if _is_framework(value)]
+    return whole or [name for name, _ in named.values()]
+
+
+def named(module: ModuleType, name: str) -> App | None:
+    """What somebody named, if it is an app or a function that makes one; else None."""
+    value, where = getattr(module, name), f"{name} in {os.path.basename(getattr(module, '__file__', '') or module.__name__)}"
+    if is_asgi(value) or _is_bare(value):
+        return App(value, name)
+    _refuse_double(value, where)
+    if not isinstance(value, FunctionType) or _needs_arguments(value):
+        return None
+    made = value()
+    if is_asgi(made) or _is_bare(made):
+        return App(made, name)
+    if hasattr(made, "close") and hasattr(made, "__await__"):
+        made.close()
+    raise NoModel(f"{where} is a function that returned a {type(made).__name__}: "
+                  "one that makes an app returns an ASGI app (FastAPI, Starlette, …)")
+
+
+def _is_framework(value: Any) -> bool:
+    return not isinstance(value, type) and callable(value) and _has_base(value, _FRAMEWORKS)
+
+
+def _has_base(value: Any, names: frozenset[str]) -> bool:
+    return any(base.__name__ in names for base in type(value).__mro__)
+
+
+def _is_bare(value: Any) -> bool:
+    """A coroutine function of three, whatever they are called: only if somebody named it."""
+    code = _code(value)
+    return code is not None and bool(code.co_flags & _COROUTINE) and len(_parameters(value)) == 3
+
+
+def _refuse_double(value: Any, where: str) -> None:
+    """ASGI 2: a class, or a function, of the scope alone."""
+    is_class = isinstance(value, type)
+    taken = _parameters(value.__init__)[1:] if is_class else _parameters(value)  # type: ignore[misc]
+    if taken == ("scope",):
+        raise NoModel(f"{where} is an app of ASGI 2, which takes the scope alone. This is for ASGI 3: async def app(scope, receive, send); "
+                      "asgiref.compatibility.guarantee_single_callable makes one of the other")
+    if is_class and _parameters(value.__call__)[1:4] == ("scope", "receive", "send"):
+        raise NoModel(f"{where} is the class of an ASGI app: name an instance of it, as in app = {value.__name__}()")
+
+
+def _code(value: Any) -> Any:
+    return getattr(value, "__code__", None) or getattr(getattr(type(value), "__call__", None), "__code__", None)
+
+
+def _parameters(value: Any) -> tuple[str, ...]:
+    """Names of those by position, without the self of a bound method or of an instance."""
+    code = _code(value)
+    if code is None:
+        return ()
+    names = code.co_varnames[:code.co_argcount]
+    is_bound = getattr(value, "__self__", None) is not None or getattr(value, "__code__", None) is None
+    return tuple(names[1:] if is_bound else names)
+
+
+def _needs_arguments(function: FunctionType) -> bool:
+    code = function.__code__
+    given = len(function.__defaults__ or ()), len(function.__kwdefaults__ or ())
+    return (code.co_argcount, code.co_kwonlyargcount) != given

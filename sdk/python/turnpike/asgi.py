@@ -1,0 +1,93 @@
+"""ASGI apps: each job is one call of the app, in the loop of looping.py. No server, and no HTTP in between."""
+from __future__ import annotations
+
+from .asgi_call import Call
+from .errors import Cancelled, Left
+from .job import current
+from .lifespan import Lifespan
+from .looping import Looping
+from .serving import leaving
+from .watch import STOP_PATIENCE_S
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from .apps import App
+    from .job import Job
+    from .link import Link
+    from .watch import Watch
+
+_MOMENT_S = 0.005
+
+
+class Hosted:
+    """What the worker knows of an app; in the place of a Served."""
+
+    batch = 1
+    check = None
+    is_async = True
+    takes_lists = False
+
+    def __init__(self, app: App, slots: int) -> None:
+        self.model = app
+        self.name = app.name
+        self.slots = slots or 1
+        self.lifespan = Lifespan(app.call)
+
+    async def load(self, _: Any) -> None:
+        await self.lifespan.start()
+
+    async def unload(self) -> None:
+        await self.lifespan.stop()
+
+    def example(self) -> None:
+        return None
+
+    def facts(self) -> bytes:
+        return b""
+
+
+class Hosting(Looping):
+    def __init__(self, link: Link, hosted: Hosted, watch: Watch, leave: Callable[[int], Any]) -> None:
+        super().__init__(link, hosted, watch, leave)
+        watch.stop_patience_s = 2 * STOP_PATIENCE_S  # for background tasks, and then for the app's shutdown
+        self.state = hosted.lifespan.state
+        self._app = hosted.model.call
+        self._lingering: list[Call] = []
+        self._lingered: list[Call] = []  # for the second time
+        self._is_timed = False
+
+    async def attend(self, job: Job) -> None:
+        current.set(job)
+        if job.cancelled:
+            return self.fail(job, Cancelled("the job was cancelled before it began"))
+        call = Call(self, job)
+        try:
+            await self._app(call.scope, call.receive, call.send)
+        except (SystemExit, KeyboardInterrupt) as error:
+            leaving(error)
+            raise
+        except Left:
+            raise
+        except BaseException as error:
+            call.failed(error)
+        else:
+            call.returned()
+
+    # ── what is put off for a moment ──
+
+    def linger(self, call: Call) -> None:
+        """Its moment_passed() comes after one moment or two; one timer is for all."""
+        self._lingering.append(call)
+        if not self._is_timed:
+            self._is_timed = True
+            self.loop.call_later(_MOMENT_S, self._moment)
+
+    def _moment(self) -> None:
+        over, self._lingered, self._lingering = self._lingered, self._lingering, []
+        for call in over:
+            call.moment_passed()
+        self._is_timed = bool(self._lingered)
+        if self._is_timed:
+            self.loop.call_later(_MOMENT_S, self._moment)

@@ -1,0 +1,86 @@
+"""Which package a model's file belongs to, so that `from .net import Net` works in it.
+
+    /srv/shop/model.py, with a /srv/shop/__init__.py        → package shop, found in /srv
+    the same without one, if model.py has relative imports   → package shop, made here
+"""
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def of(path: str) -> tuple[str, list[str]]:
+    """The folder above the top package, and the names of the packages from there on; no names: it is in none."""
+    folder, names = os.path.dirname(path), []
+    stem = os.path.splitext(os.path.basename(path))[0]
+    depth = 0 if "." in stem else _depth_said(path)
+    while "." not in stem and (depth > len(names) or os.path.isfile(os.path.join(folder, "__init__.py"))):
+        above, name = os.path.split(folder)
+        if not name or "." in name:
+            break
+        folder, names = above, [name, *names]
+    return folder, names
+
+
+def _depth_said(path: str) -> int:
+    """How many dots its relative imports begin with, at most."""
+    import re
+
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+        if not re.search(rb"^[ \t]*from[ \t]+\.", source, re.MULTILINE):
+            return 0
+        import ast
+
+        nodes: Any = ast.walk(ast.parse(source))
+        return max((node.level for node in nodes if isinstance(node, ast.ImportFrom)), default=0)
+    except (OSError, SyntaxError, ValueError, RecursionError):  # the import itself says so, and better
+        return 0
+
+
+def opened(top: str, names: list[str]) -> ModuleType:
+    """The innermost package, imported. It need not be found on sys.path."""
+    inner: ModuleType | None = None
+    folder = top
+    for part in names:
+        folder = os.path.join(folder, part)
+        name = f"{inner.__name__}.{part}" if inner is not None else _free_name(part, folder)
+        there = sys.modules.get(name) or _imported(name, folder)
+        if inner is not None:
+            setattr(inner, part, there)
+        inner = there
+    assert inner is not None
+    return inner
+
+
+def _free_name(name: str, folder: str) -> str:
+    """A folder called transformers must not hide what is installed under that name."""
+    from importlib.machinery import PathFinder
+
+    there = sys.modules.get(name)
+    if there is not None:
+        return name if folder in list(getattr(there, "__path__", ())) else name + "_"
+    found = PathFinder.find_spec(name)
+    is_other = found is not None and folder not in list(found.submodule_search_locations or ())
+    return name + "_" if is_other or name in sys.builtin_module_names else name
+
+
+def _imported(name: str, folder: str) -> ModuleType:
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    file = os.path.join(folder, "__init__.py")
+    if not os.path.isfile(file):
+        module = sys.modules[name] = ModuleType(name)
+        module.__path__ = [folder]  # type: ignore[attr-defined]
+        return module
+    spec = spec_from_file_location(name, file, submodule_search_locations=[folder])
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,30 @@
+"""examples/transformers with prompts that break: what "do" asks for goes through its own generate(), in its own thread, and
+happens to the real CUDA context."""
+import os
+import sys
+import threading
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/transformers"))
+import model  # noqa: E402
+
+
+class Broken(model.Text):
+    do = None
+
+    def predict(self, x):
+        self.do = x.pop("do", None)
+        if self.do == "tell":
+            return {"pid": os.getpid(), "threads": sorted(thread.name for thread in threading.enumerate()),
+                    "cuda_mib": torch.cuda.memory_allocated() >> 20 if torch.cuda.is_available() else 0}
+        return super().predict(x)
+
+    def encode(self, wish):
+        ids = super().encode(wish)
+        if self.do == "out of memory":  # a batch of prompts that no GPU holds
+            return ids.repeat(1 << 15, 512) if self.model.device.type == "cuda" else ids.repeat(2048, 1)
+        if self.do == "device assert":  # a token that is not in the vocabulary
+            return ids + self.model.config.vocab_size
+        return ids

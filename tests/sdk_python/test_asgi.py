@@ -1,0 +1,305 @@
+"""ASGI apps in a real worker process, by what it says to a small gate."""
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from conversation import TalkCase, frames
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
+
+from turnpike import asgi_scope, testing  # noqa: E402
+from turnpike.gate_side import WorkerGone  # noqa: E402
+from turnpike.job import Job  # noqa: E402
+
+TOOLS = """
+import asyncio, os, time
+import turnpike
+
+def start(status=200, *headers):
+    return {"type": "http.response.start", "status": status, "headers": headers}
+
+def body(data=b"", more=False):
+    return {"type": "http.response.body", "body": data, "more_body": more}
+"""
+HTTP = TOOLS + """
+async def app(scope, receive, send):
+    assert scope["type"] == "http"
+"""
+
+
+class AppCase(TalkCase):
+    def host(self, source, **welcome):
+        """`source`: the lines of an app that is only for http; or a whole module."""
+        if "async def app" not in source:
+            source = HTTP + "".join(f"    {line}\n" for line in source.strip("\n").split("\n"))
+        else:
+            source = TOOLS + source
+        return self.serve(source, **welcome)
+
+    def get(self, talk, target="/", method="GET", **job):
+        return talk.send(body=b"", method=method, target=target, **job)
+
+
+class Scope(unittest.TestCase):
+    def scope(self, route=b"GET/", fields=b"", body=b"", state=None):
+        method = len(route.partition(b"/")[0])
+        return asgi_scope.http_scope(Job(None, 1, 1, 0, b"a", route, method, fields, body), state or {})
+
+    def test_path_and_query_are_taken_apart(self):
+        scope = self.scope(b"GET/a%2Fb%20c?x=%20&y=?")
+        self.assertEqual((scope["path"], scope["raw_path"], scope["query_string"]), ("/a/b c", b"/a%2Fb%20c", b"x=%20&y=?"))
+
+    def test_headers_are_pairs_of_bytes_with_names_in_lower_case(self):
+        scope = self.scope(fields=b"Host: a\r\nX-Two: 1\r\nX-Two:  2 \r\nEmpty:\r\n")
+        self.assertEqual(scope["headers"], [(b"host", b"a"), (b"x-two", b"1"), (b"x-two", b"2"), (b"empty", b"")])
+
+    def test_a_body_has_a_length(self):
+        length = (b"content-length", b"2")
+        self.assertIn(length, self.scope(body=b"ab")["headers"])
+        self.assertEqual(self.scope(fields=b"Content-Length: 2\r\n", body=b"ab")["headers"], [length])
+        self.assertIn((b"content-length", b"0"), self.scope(b"POST/")["headers"])
+        self.assertEqual(self.scope()["headers"], [])
+
+    def test_server_is_what_the_client_calls_it(self):
+        for host, server in ((b"a:81", ("a", 81)), (b"a", ("a", 80)), (b"[::1]:81", ("::1", 81)), (b"[::1]", ("::1", 80))):
+            self.assertEqual(self.scope(fields=b"Host: " + host + b"\r\n")["server"], server)
+        self.assertIsNone(self.scope()["server"])
+
+    def test_client_is_the_nearest_that_is_not_this_machine(self):
+        for hops, client in ((b"10.0.0.1", "10.0.0.1"), (b"10.0.0.1, 127.0.0.1", "10.0.0.1"), (b"127.0.0.1", "127.0.0.1"),
+                             (b"1.1.1.1, 10.0.0.2", "10.0.0.2")):
+            self.assertEqual(self.scope(fields=b"X-Forwarded-For: " + hops + b"\r\n")["client"], (client, 0))
+        self.assertIsNone(self.scope()["client"])
+
+    def test_the_lifespans_state_is_copied(self):
+        state = {"a": 1}
+        self.scope(state=state)["state"]["a"] = 2
+        self.assertEqual(state, {"a": 1})
+
+
+class Answers(AppCase):
+    def test_a_whole_answer_is_one_frame(self):
+        talk = self.host("await send(start(201, (b'X-A', b'b'), (b'content-length', b'2')))\nawait send(body(b'ab'))")
+        self.get(talk)
+        frame = talk.gate.next()
+        self.assertEqual((frame.name, frame.status, frame.fields, frame.body), ("done", 201, b"x-a: b\r\n", b"ab"))
+
+    def test_a_head_does_not_wait_for_its_body(self):
+        path = self.fifo()
+        talk = self.host(f"await send(start())\nawait asyncio.to_thread(lambda: open({str(path)!r}).read())\nawait send(body(b'late'))")
+        self.get(talk)
+        self.assertEqual(talk.gate.until("begin", "done").name, "begin")
+        self.release(path)
+        self.assertEqual(talk.gate.until("chunk").rest, b"late")
+        self.assertEqual(talk.gate.until("done").status, 0)
+
+    def test_a_stream_of_known_length_announces_it(self):
+        talk = self.host("await send(start(200, (b'Content-Length', b'4')))\nawait send(body(b'ab', True))\nawait send(body(b'cd'))")
+        self.get(talk)
+        self.assertEqual(talk.gate.until("begin").fields, b"Content-Length: 4\r\n")
+        self.assertEqual([talk.gate.next().name for _ in range(3)], ["chunk", "chunk", "done"])
+
+    def test_head_is_told_the_length_and_no_body(self):
+        talk = self.host("await send(start(200, (b'content-length', b'4')))\nawait send(body(b'abcd' if scope['path'] == '/full' else b''))")
+        for target in ("/full", "/none"):
+            self.get(talk, target, "HEAD")
+            self.assertEqual(talk.gate.until("begin").fields, b"Content-Length: 4\r\n")
+            self.assertEqual(talk.gate.next().name, "done")
+
+    def test_a_huge_piece_is_cut_and_held_back_after_pause(self):
+        talk = self.host("await send(start())\nawait send(body(b'x' * (64 << 20), True))\nawait send(body())")
+        number = self.get(talk)
+        talk.gate.until("begin")
+        talk.order(frames.PAUSE, number)
+        talk.order(frames.PING, 5)
+        size = 0
+        while (frame := talk.gate.next()).name != "pong":
+            self.assertLessEqual(len(frame.rest), 1 << 20)
+            size += len(frame.rest)
+        after = 0
+        talk.order(frames.ASK_STACKS, 6)
+        while (frame := talk.gate.next()).name != "stacks":
+            after += len(frame.rest)
+        self.assertLess(after, 8 << 20)
+        talk.order(frames.RESUME, number)
+        while (frame := talk.gate.next()).name == "chunk":
+            after += len(frame.rest)
+        self.assertEqual((frame.name, size + after), ("done", 64 << 20))
+
+
+class Requests(AppCase):
+    def test_a_large_body_comes_in_pieces(self):
+        talk = self.host("""
+sizes = []
+while True:
+    message = await receive()
+    sizes.append(len(message["body"]))
+    if not message["more_body"]:
+        break
+await send(start()); await send(body(f"{sum(sizes)} {max(sizes)} {len(sizes) > 3}".encode()))""")
+        self.assertEqual(talk.ask(body=b"x" * 3_000_000).body, b"3000000 262144 True")
+        self.assertEqual(talk.ask(body=b"x" * 1000).body, b"1000 1000 False")
+
+    def test_after_the_body_receive_waits_for_the_client_to_leave(self):
+        talk = self.host("""
+await receive()
+await send(start()); await send(body(b"begun", True))
+assert (await receive())["type"] == "http.disconnect"
+assert turnpike.job().cancelled
+await send(body(b"to nobody", True))
+await send(body())""")
+        number = self.get(talk)
+        talk.gate.until("chunk")
+        talk.order(frames.CANCEL, number)
+        self.assert_fails(talk.gate.until("chunk", "done", "failed"), frames.CANCELLED)
+        self.assertEqual(talk.stop(), 0)
+        self.assertNotIn("Traceback", talk.stderr())
+
+    def test_after_the_answer_receive_says_disconnect_and_the_call_goes_on(self):
+        talk = self.host("""
+async def late():
+    return await receive()
+await receive()
+waiting = asyncio.ensure_future(late())
+await asyncio.sleep(0)
+await send(start()); await send(body())
+print((await waiting)["type"], (await receive())["type"], flush=True)""")
+        self.get(talk)
+        self.assertEqual(talk.gate.until("done").status, 200)
+        self.assertEqual(talk.stop(), 0)
+        self.assertIn("http.disconnect http.disconnect", talk.stdout())
+
+    def test_a_job_cancelled_before_it_began_is_not_called(self):
+        path = self.fifo()
+        talk = self.host(f"print('called', flush=True)\nopen({str(path)!r}).read()\nawait send(start()); await send(body())", slots=2)
+        first = self.get(talk)
+        while "called" not in talk.stdout():
+            time.sleep(0.005)
+        second = self.get(talk)
+        talk.order(frames.CANCEL, second)
+        talk.order(frames.PING, 1)
+        talk.gate.until("pong")  # the watch has read all of it
+        self.release(path)
+        ends = {(frame := talk.gate.until("done", "failed")).id: frame for _ in range(2)}
+        self.assertEqual(ends[first].name, "done")
+        self.assert_fails(ends[second], frames.CANCELLED)
+        self.assertEqual(talk.stdout().count("called"), 1)
+
+
+class Failures(AppCase):
+    SERVER_ERROR = "await send(start(500)); await send(body(b'sorry'))\n"
+
+    def test_the_apps_own_500_stands_and_its_traceback_is_in_the_log(self):
+        talk = self.host(self.SERVER_ERROR + "raise ValueError('why')")
+        end = talk.ask(body=b"")
+        self.assertEqual((end.status, end.body), (500, b"sorry"))
+        self.assertIn("ValueError: why", talk.stderr())
+
+    def test_what_the_gate_must_know_outranks_the_apps_500(self):
+        for raised, why in (("turnpike.Unhealthy('sick')", frames.UNHEALTHY), ("turnpike.BadInput('bad')", frames.BAD_INPUT),
+                            ("RuntimeError('CUDA out of memory')", frames.OUT_OF_MEMORY)):
+            talk = self.host(self.SERVER_ERROR + f"raise {raised}")
+            self.assert_fails(talk.ask(body=b""), why)
+
+    def test_a_500_is_not_held_for_long(self):
+        talk = self.host(self.SERVER_ERROR + "await asyncio.sleep(1000)")
+        self.assertEqual(talk.ask(body=b"").body, b"sorry")
+
+    def test_an_exception_before_the_start_is_a_failed_job(self):
+        talk = self.host("raise ValueError('early')")
+        self.assert_fails(talk.ask(body=b""), frames.EXCEPTION, "early")
+        self.assertIn("ValueError: early", talk.stderr())
+
+    def test_one_after_the_answer_is_only_in_the_log(self):
+        talk = self.host("await send(start()); await send(body(b'fine'))\nraise ValueError('late')")
+        self.assertEqual(talk.ask(body=b"").body, b"fine")
+        self.assertEqual(talk.stop(), 0)
+        self.assertIn("ValueError: late", talk.stderr())
+
+
+class Loops(AppCase):
+    def test_a_loop_that_computes_answers_pings_and_shows_its_stacks(self):
+        path = self.fifo()
+        talk = self.host(f"wait_here = open({str(path)!r}).read()\nawait send(start()); await send(body())")
+        self.get(talk)
+        talk.order(frames.PING, 1)
+        self.assertEqual(talk.gate.until("pong").id, 1)
+        talk.order(frames.ASK_STACKS, 2)
+        self.assertIn(b"wait_here = open", talk.gate.until("stacks").rest)
+        self.release(path)
+        self.assertEqual(talk.gate.until("done").status, 200)
+
+    def test_stop_does_not_wait_for_a_loop_that_computes(self):
+        talk = self.host(f"open({str(self.fifo())!r}).read()")
+        self.get(talk)
+        self.assertEqual(talk.stop(), 0)
+
+
+class Lifespans(AppCase):
+    APP = """
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        {lifespan}
+    else:
+        await send(start()); await send(body(str(scope["state"]).encode()))
+"""
+
+    def lived(self, *lines):
+        return TOOLS + self.APP.format(lifespan="\n        ".join(lines))
+
+    def refused(self, *lines):
+        talk = self.start(self.lived(*lines))
+        with self.assertRaises(WorkerGone):
+            talk.ready()
+        self.assertEqual(talk.exit_code(), 1)
+        return talk.stderr()
+
+    def test_start_up_comes_before_ready_and_shutdown_at_stop(self):
+        talk = self.serve(self.lived("await receive(); print('up', flush=True); scope['state']['a'] = 1",
+                                     "await send({'type': 'lifespan.startup.complete'})",
+                                     "print((await receive())['type'], flush=True)",
+                                     "await send({'type': 'lifespan.shutdown.complete'})", "print('after', flush=True)"))
+        self.assertEqual(talk.stdout(), "up\n")
+        self.assertEqual(talk.ask(body=b"").body, b"{'a': 1}")
+        self.assertEqual(talk.stop(), 0)
+        self.assertEqual(talk.stdout(), "up\nlifespan.shutdown\nafter\n")
+
+    def test_a_start_up_that_fails_is_told_in_its_own_words(self):
+        said = self.refused("await receive(); await send({'type': 'lifespan.startup.failed', 'message': 'no weights'})")
+        self.assertIn("turnpike: no weights", said)
+        said = self.refused("await receive(); await send({'type': 'lifespan.startup.failed', 'message': 'see below'})",
+                            "raise ValueError('the reason')")
+        self.assertIn("ValueError: the reason", said)
+
+    def test_an_exception_after_startup_was_taken_is_a_failure(self):
+        self.assertIn("ValueError: the reason", self.refused("await receive(); raise ValueError('the reason')"))
+
+    def test_an_app_that_does_not_speak_it_is_served(self):
+        for line in ("raise ValueError('only http')", "return"):
+            self.assertEqual(self.serve(self.lived(line)).ask(body=b"").body, b"{}")
+
+    def test_a_shutdown_that_hangs_or_fails_ends_nevertheless(self):
+        for line, words in (("await asyncio.sleep(1000)", "did not end within 2 s"), ("raise ValueError('in the end')", "ValueError: in the end"),
+                            ("await send({'type': 'lifespan.shutdown.failed', 'message': 'still open'})", "shutdown failed: still open")):
+            talk = self.serve(self.lived("await receive(); await send({'type': 'lifespan.startup.complete'}); await receive()", line))
+            self.assertEqual(talk.stop(), 0)
+            self.assertIn(words, talk.stderr())
+
+
+class Testing(unittest.TestCase):
+    def test_an_app_can_be_served_to_a_unit_test(self):
+        async def app(scope, receive, send):
+            assert scope["type"] == "http"
+            size = len((await receive())["body"])
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+            await send({"type": "http.response.body", "body": b"%d bytes to %s" % (size, scope["raw_path"])})
+
+        with testing.serve(app) as model:
+            self.assertEqual(model.post("/a", b"123").body, b"3 bytes to /a")
+            self.assertEqual(model.predict("12"), "4 bytes to /predict")
+            self.assertIs(model.model, app)
+
+
+if __name__ == "__main__":
+    unittest.main()
