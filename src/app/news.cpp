@@ -199,7 +199,12 @@ void News::say_when_none_serves() {
     });
     if (std::exchange(none_serves_, none_will) || !none_will || standings_.empty()) return;
     const std::string why = deaths_.cause_of_all();
-    say(fmt::format("no lane serves{}{}; when that is mended: {}{}", why.empty() ? "" : ": ", why,
+    const std::string_view before = why.empty() ? "" : ": ";
+    const bool is_watched = std::ranges::all_of(
+        config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
+    if (is_watched)
+        return say(fmt::format("no lane serves{}{}; mend the file and save it", before, why));
+    say(fmt::format("no lane serves{}{}; when that is mended: {}{}", before, why,
                     command("restart all"), has_terminal_ ? " (or Ctrl-C, and up again)" : ""));
 }
 
