@@ -89,6 +89,8 @@ struct ResumeCommand {
 struct ProveCommand {
     std::optional<std::string> gate;
     std::optional<std::string> pool;  // none: all that have a proof
+    bool accept = false;              // whatever is recorded
+    bool no_record = false;
     bool json = false;
 };
 

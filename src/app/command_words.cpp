@@ -248,13 +248,16 @@ void add_resume(CLI::App& app, Chosen& chosen) {
 }
 
 void add_prove(CLI::App& app, Chosen& chosen) {
-    auto [sub, prove] =
-        add_command<ProveCommand>(app,
-                                  {"prove", "Let the lanes prove themselves now, one at a time",
-                                   "  turnpike prove         every pool that has a proof\n"
-                                   "  turnpike prove chat"},
-                                  chosen);
+    auto [sub, prove] = add_command<ProveCommand>(
+        app,
+        {"prove", "Show what the lanes answer to their proof, and record it beside the model",
+         "  turnpike prove               every pool that has a proof\n"
+         "  turnpike prove chat          also records it: model.proof.json\n"
+         "  turnpike prove --accept      … although another answer was recorded"},
+        chosen);
     sub.add_option("POOL", prove.pool, "Only this one")->type_name("");
+    sub.add_flag("--accept", prove.accept, "Record what they answer now, whatever was recorded");
+    sub.add_flag("--no-record", prove.no_record, "Only show it");
     add_gate(sub, prove.gate);
     add_json(sub, prove.json);
 }

@@ -8,6 +8,7 @@
 
 #include "app/exit_code.h"
 #include "app/sdk.h"
+#include "app/version.h"
 #include "os/random_bits.h"
 #include "os/spawn.h"
 #include "telemetry/oom.h"
@@ -112,6 +113,7 @@ Supervisor::Site House::site() {
             .driver = ground_.driver,
             .folder = ground_.run.folder,
             .mark = mark_of(ground_.run),
+            .version = std::string(version()),
             .sdk = ground_.sdk,
             .log_disk = log_disk_,
             .logs = in_state(ground_, "lanes"),

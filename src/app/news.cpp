@@ -316,9 +316,14 @@ void News::say_slow_import() {
 
 /// Each once: lanes of one command have the same one.
 void News::say_remarks() {
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-        if (!lanes_[lane].remark.empty() && remarks_.insert(lanes_[lane].remark).second)
-            say(fmt::format("lane {}: {}", lane, lanes_[lane].remark));
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        const LaneFacts& facts = lanes_[lane];
+        if (!facts.remark.empty() && remarks_.insert(facts.remark).second)
+            say(fmt::format("lane {}: {}", lane, facts.remark));
+        const std::string& of_proof = facts.now.proof.remark;
+        if (!of_proof.empty() && serves(standings_[lane].state) && remarks_.insert(of_proof).second)
+            say(fmt::format("lane {}: {}", lane, shown(of_proof)));
+    }
 }
 
 void News::look(const Problems& problems) {

@@ -47,24 +47,20 @@ std::string lanes_text(const json::array& lanes) {
     return fmt::format("lane{} {}", lanes.size() == 1 ? "" : "s", numbers);
 }
 
-/// Those of the running gate, only with a proof if that is wanted.
-std::expected<std::vector<std::string>, Trouble> pools_of(const Gate& gate, bool need_proof) {
+/// Those of the running gate.
+std::expected<std::vector<std::string>, Trouble> pools_of(const Gate& gate) {
     const auto got = ask_gate(gate, {.target = "/-/status"});
     if (!got) return std::unexpected(got.error());
     const auto page = parse_facts(got->answer.body);
     if (!page) return std::unexpected(Trouble{exit_failed, page.error()});
     std::vector<std::string> pools;
     for (const json::value& pool : list_of(*page, "pools"))
-        if (!need_proof || text_of(object_of(pool), "proof") != "none")
-            pools.push_back(text_of(object_of(pool), "pool"));
-    if (pools.empty())
-        return std::unexpected(Trouble{
-            exit_failed, "no pool has a proof; configure one: [pool.NAME.proof] in turnpike.toml"});
+        pools.push_back(text_of(object_of(pool), "pool"));
     return pools;
 }
 
 Routes routes_of_all(const Gate& gate, std::string_view what) {
-    const auto pools = pools_of(gate, what == "prove");
+    const auto pools = pools_of(gate);
     if (!pools) return std::unexpected(pools.error());
     std::vector<std::string> routes;
     for (const std::string& pool : *pools) routes.push_back(*pool_route(pool, what));
@@ -143,13 +139,6 @@ int run(const DrainCommand& command) {
 
 int run(const ResumeCommand& command) {
     return give_orders(command.gate, route_of_lane(command.gate, command.lane, "resume"),
-                       command.json);
-}
-
-int run(const ProveCommand& command) {
-    return give_orders(command.gate,
-                       command.pool ? route_of_pool(command.gate, *command.pool, "prove")
-                                    : routes_of_all(command.gate, "prove"),
                        command.json);
 }
 

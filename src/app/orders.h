@@ -1,4 +1,4 @@
-// `turnpike restart`, `drain`, `resume` and `prove`: which routes they ask, and what the gate's
+// `turnpike restart`, `drain` and `resume`: which routes they ask, and what the gate's
 // answers mean.
 #pragma once
 

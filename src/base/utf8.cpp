@@ -46,4 +46,14 @@ std::size_t utf8_size(std::string_view text) {
     return 0;
 }
 
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const bool is_ascii = static_cast<unsigned char>(text.front()) < 0x80;
+        const std::size_t size = is_ascii ? 1 : utf8_size(text);
+        if (size == 0) return false;
+        text.remove_prefix(size);
+    }
+    return true;
+}
+
 }  // namespace turnpike

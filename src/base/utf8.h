@@ -13,4 +13,7 @@ inline constexpr std::string_view utf8_replacement = "\xEF\xBF\xBD";
 /// 0: it is ASCII, cut off, or no character.
 [[nodiscard]] std::size_t utf8_size(std::string_view text);
 
+/// All of it is.
+[[nodiscard]] bool is_utf8(std::string_view text);
+
 }  // namespace turnpike

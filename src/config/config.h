@@ -66,6 +66,7 @@ struct ProofConfig {
     std::string expected;              // JSON text that nobody has parsed yet, or bytes
     double tolerance_absolute = 0;
     double tolerance_relative = 0;
+    bool integers_exact = false;  // the tolerances are for numbers with a point only
     friend bool operator==(const ProofConfig&, const ProofConfig&) = default;
 };
 

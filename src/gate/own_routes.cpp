@@ -5,6 +5,7 @@
 #include "gate/control.h"
 #include "gate/log_pages.h"
 #include "gate/pages.h"
+#include "gate/proof_page.h"
 
 namespace turnpike {
 
@@ -89,6 +90,7 @@ constexpr std::array routes{
     OwnRoute{http::Method::post, "/-/reload", Rule::admin, control::reload_all},
     OwnRoute{http::Method::post, "/-/pools/*/reload", Rule::admin, control::reload_pool},
     OwnRoute{http::Method::post, "/-/pools/*/prove", Rule::admin, control::prove_pool},
+    OwnRoute{http::Method::get, "/-/pools/*/proof", Rule::admin, pool_proof},
 };
 
 /// What stands for the star; with an exact route nothing. nullopt: another route.

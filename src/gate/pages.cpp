@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "gate/model_page.h"
+#include "gate/proof_page.h"
 #include "gate/reload_page.h"
 
 namespace turnpike {
@@ -154,12 +155,14 @@ void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
     json.text_or_null("worker", about.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
-    json.text_or_null("remark", about.remark);
+    const bool is_of_proof = about.remark.empty() && serves(lane.state) && caller.is_admin;
+    json.text_or_null("remark", is_of_proof ? facts.proof.remark : about.remark);
     json.text_or_null("trouble", serves(lane.state) ? std::string_view()
                                  : caller.is_admin  ? std::string_view(facts.trouble)
                                                     : without_output(facts.trouble));
     json.text_or_null(
         "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
+    json.key("proof"), append_proof(json, facts.proof, caller);
     json.key("start"), append_start(json, facts.start, pool);
     const bool is_starting = comes_up(lane.state) && facts.started_at != never;
     append_count(json, "starting_s",

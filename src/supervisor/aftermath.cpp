@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "config/units.h"
-#include "http/fields.h"
+#include "supervisor/answer_fields.h"
 
 namespace turnpike {
 namespace {
@@ -78,18 +78,6 @@ std::string trouble_behind(const WorkerEnding& ending) {
     std::string why(name_of(ending.ordered));
     std::ranges::replace(why, '_', ' ');
     return "Turnpike ended it: " + why;
-}
-
-/// The value of a field in "Name: value\r\n…"; empty: there is none.
-std::string_view field_in(std::string_view fields, std::string_view name) {
-    while (!fields.empty()) {
-        const std::string_view line = fields.substr(0, fields.find("\r\n"));
-        const std::size_t colon = line.find(':');
-        if (colon != std::string_view::npos && http::is_named(line.substr(0, colon), name))
-            return line.substr(std::min(colon + 2, line.size()));
-        fields.remove_prefix(std::min(line.size() + 2, fields.size()));
-    }
-    return {};
 }
 
 }  // namespace

@@ -29,4 +29,15 @@ void take_fields(std::string_view lines, AnswerHead& head) {
     }
 }
 
+std::string_view field_in(std::string_view fields, std::string_view name) {
+    while (!fields.empty()) {
+        const std::string_view line = fields.substr(0, fields.find("\r\n"));
+        const std::size_t colon = line.find(':');
+        if (colon != std::string_view::npos && http::is_named(line.substr(0, colon), name))
+            return line.substr(std::min(colon + 2, line.size()));
+        fields.remove_prefix(std::min(line.size() + 2, fields.size()));
+    }
+    return {};
+}
+
 }  // namespace turnpike

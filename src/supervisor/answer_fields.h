@@ -18,4 +18,7 @@ void take_field(const http::Field& field, AnswerHead& head);
 /// The same for header lines that were checked.
 void take_fields(std::string_view lines, AnswerHead& head);
 
+/// The value of a field in "Name: value\r\n…"; empty: there is none.
+[[nodiscard]] std::string_view field_in(std::string_view lines, std::string_view name);
+
 }  // namespace turnpike

@@ -9,12 +9,12 @@ namespace turnpike {
 
 AttachedWorker::AttachedWorker(WorkerSurroundings& surroundings, const StartWorker& start,
                                const PoolConfig& pool, const WorkerUrl& url,
-                               std::shared_ptr<AnswerGroups> groups)
+                               std::shared_ptr<CommonProof> proof)
     : HttpWorker(surroundings, start,
                  {.pool = pool,
                   .host = text_of(Address{url.host, url.port}),
                   .prefix = url.prefix,
-                  .groups = std::move(groups)}),
+                  .common = std::move(proof)}),
       url_(url),
       resolver_(surroundings.loop) {}
 

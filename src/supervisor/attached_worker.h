@@ -14,7 +14,7 @@ class AttachedWorker final : public HttpWorker {
 public:
     AttachedWorker(WorkerSurroundings& surroundings, const StartWorker& start,
                    const PoolConfig& pool, const WorkerUrl& url,
-                   std::shared_ptr<AnswerGroups> groups);
+                   std::shared_ptr<CommonProof> proof);
 
     void start() override;
     void stop(Reason) override { let_go(); }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "http/fields.h"
+
 namespace turnpike {
 
 Fetch::Fetch(boost::asio::io_context& loop, Destination& destination, const Store& store,
@@ -27,7 +29,11 @@ void Fetch::stop() {
     link_->close();
 }
 
-void Fetch::answer_head(const http::ResponseHead& head) { fetched_.status = head.status; }
+void Fetch::answer_head(const http::ResponseHead& head) {
+    fetched_.status = head.status;
+    const http::Field* type = http::find(head.fields, "content-type");
+    fetched_.content_type = type == nullptr ? "" : type->value;
+}
 
 LinkUser::Room Fetch::answer_data(std::string_view bytes) {
     if (fetched_.body.size() + bytes.size() > answer_max) {

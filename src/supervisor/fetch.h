@@ -18,6 +18,7 @@ namespace turnpike {
 
 struct Fetched {
     int status = 0;
+    std::string content_type;
     std::string body;
 };
 

@@ -226,27 +226,42 @@ void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
         note(trouble_of(result, post_.pool.proof.method + " " + post_.pool.proof.path));
         return proof_broke(number);
     }
-    if (result->status != post_.pool.proof.status) {
-        note(fmt::format("the proof was answered with status {}, not {}", result->status,
-                         post_.pool.proof.status));
-        return end_proof({worker_, number, ProofVerdict::failed});
-    }
+    LaneProof proof = proof_of(*result);
+    if (result->status != post_.pool.proof.status)
+        return end_proof(
+            number, std::move(proof),
+            failed_proof(ProofBy::pool, fmt::format("was answered with status {}, not {}",
+                                                    result->status, post_.pool.proof.status)));
     around_.background.run(
-        [pool = &post_.pool, groups = post_.groups, answer = std::move(result->body)] {
-            return judge_answer(*pool, *groups, answer);
+        [pool = &post_.pool, common = post_.common, lane = lane_.value,
+         answer = std::move(result->body)] {
+            return judge_answer(*pool, common->groups, lane, answer);
         },
-        [self = self(), number](const Judgement& judgement) {
-            if (self->state_ != State::up) return;
-            if (judgement.verdict == ProofVerdict::failed)
-                self->note("wrong answer to the proof: " + judgement.difference);
-            self->end_proof({self->worker_, number, judgement.verdict, judgement.group});
+        [self = self(), number, proof = std::move(proof)](const Judgement& judgement) mutable {
+            if (self->state_ == State::up) self->end_proof(number, std::move(proof), judgement);
         });
 }
 
-void HttpWorker::end_proof(const ProofEnded& end) {
+LaneProof HttpWorker::proof_of(const Fetched& fetched) const {
+    const ProofConfig& rule = post_.pool.proof;
+    LaneProof proof;
+    proof.request = {.method = rule.method,
+                     .path = rule.path,
+                     .body = proof_body(rule.body.empty() ? "" : rule.content_type, rule.body)};
+    proof.answer = {.status = fetched.status,
+                    .body = proof_body(fetched.content_type, fetched.body)};
+    proof.generation = generation_;
+    return proof;
+}
+
+void HttpWorker::end_proof(std::uint32_t number, LaneProof proof, const Judgement& judgement) {
+    proof.ended = around_.clock.now();
+    proof.took = proof.ended - proof_began_;
     std::optional<Duration>& first = facts().start.proof;
-    if (!first) first = around_.clock.now() - proof_began_;
-    around_.deliver(end);
+    if (!first) first = proof.took;
+    show_proof(around_.lanes, {.lane = lane_, .worker = worker_, .name = "the proof"},
+               std::move(proof), judgement);
+    around_.deliver(ProofEnded{worker_, number, judgement.verdict, judgement.group});
 }
 
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,8 @@
 #include "config/config.h"
 #include "supervisor/fetch.h"
 #include "supervisor/lane_worker.h"
-#include "supervisor/proof_check.h"
+#include "supervisor/proof_result.h"
+#include "supervisor/recorded_proof.h"
 #include "supervisor/ride.h"
 #include "supervisor/worker_process.h"
 
@@ -30,9 +31,9 @@ public:
 protected:
     struct Post {
         const PoolConfig& pool;
-        std::string host;                      // of the Host field
-        std::string prefix;                    // put before each target
-        std::shared_ptr<AnswerGroups> groups;  // touched on the background thread only
+        std::string host;                     // of the Host field
+        std::string prefix;                   // put before each target
+        std::shared_ptr<CommonProof> common;  // of its generation; of the background thread
     };
     enum class State : std::uint8_t { coming, up, over };
 
@@ -77,7 +78,8 @@ private:
     void probed(const Fetch::Result& result);
     void write_probe_head(std::string& head) const;
     void proof_answered(std::uint32_t number, Fetch::Result result);
-    void end_proof(const ProofEnded& end);
+    void end_proof(std::uint32_t number, LaneProof proof, const Judgement& judgement);
+    [[nodiscard]] LaneProof proof_of(const Fetched& fetched) const;
     void ride_broke(Ride& ride);
     Ride& free_ride();
     void ride_ended(Ride& ride);

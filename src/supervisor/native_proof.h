@@ -11,7 +11,8 @@
 
 #include "supervisor/frame_link.h"
 #include "supervisor/lane_worker.h"
-#include "supervisor/proof_check.h"
+#include "supervisor/proof_result.h"
+#include "supervisor/recorded_proof.h"
 #include "supervisor/worker_process.h"
 #include "wire/conversation.h"
 #include "wire/frame.h"
@@ -24,6 +25,8 @@ public:
         WorkerSurroundings& around;
         WorkerProcess& process;
         const StartedLane& lane;
+        LaneId number;
+        Generation generation;
         FrameLink& link;
         wire::Conversation& conversation;
         std::function<std::shared_ptr<void>()>
@@ -47,27 +50,30 @@ public:
     void close() { under_way_ = {}; }
 
 private:
-    struct Example {
-        std::string content_type;
-        std::string body;
-    };
     struct UnderWay {
         std::uint64_t id = 0;  // of its frames; 0: none
         std::uint32_t number = 0;
         Instant began{};
         int status = 0;
+        std::string content_type;
         std::string answer;
+        std::size_t size = 0;  // of all of it
     };
 
     void answered();
-    void judged(const Judgement& judgement);
+    /// By whoever knows the right answer; nobody: the model's example was answered without an error.
+    void judge(ProofAnswer answer);
     /// Of its pool; else the model's example is the proof.
     [[nodiscard]] bool is_configured() const;
     [[nodiscard]] std::string_view name() const;
-    void end(ProofVerdict verdict, std::uint32_t group = 0);
+    [[nodiscard]] ProofBy without_judge() const;
+    [[nodiscard]] ProofAnswer answer() const;
+    void fail(std::string why);
+    void end(const Judgement& judgement, ProofAnswer answer);
 
     Host host_;
-    std::optional<Example> example_;
+    std::optional<ProofRequest> example_;
+    bool has_check_ = false;  // the model looks at its answers itself
     UnderWay under_way_;
     std::uint32_t count_ = 0;  // so far
     std::string out_;

@@ -46,6 +46,8 @@ NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
       proof_({.around = surroundings,
               .process = process_,
               .lane = lane_of_,
+              .number = lane_,
+              .generation = generation_,
               .link = *link_,
               .conversation = conversation_,
               .stays = [this] { return shared_from_this(); }}) {}

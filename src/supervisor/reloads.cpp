@@ -74,6 +74,7 @@ std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrd
     if (own.watch)
         own.watch->follow({.good = around_.generations.folder(pool, own.good),
                            .newest = around_.generations.folder(pool, begun.generation)});
+    if (around_.pools[pool].reload->order.accept) around_.accepted(PoolId{pool}, begun.generation);
     around_.deliver(
         ReloadAsked{.pool = PoolId{pool}, .generation = begun.generation, .kind = begun.kind});
     return begun;

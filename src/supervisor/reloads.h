@@ -41,6 +41,8 @@ public:
         std::vector<PoolFacts>& pools;
         Generations& generations;
         std::function<const LaneLog*(std::size_t)> log_of;  // of a lane
+        /// What this generation answers is right, whatever was recorded.
+        std::function<void(PoolId, Generation)> accepted;
         std::function<void(const Event&)> deliver;
     };
     explicit Reloads(Surroundings surroundings);

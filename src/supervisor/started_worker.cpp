@@ -29,7 +29,7 @@ constexpr Duration exit_delay = 250ms;  // how long news of an exit may take aft
 StartedWorker::StartedWorker(WorkerSurroundings& surroundings, Premises& premises,
                              const StartWorker& start, const StartedLane& lane)
     : HttpWorker(surroundings, start,
-                 {.pool = lane.pool, .host = "localhost", .prefix = "", .groups = lane.groups}),
+                 {.pool = lane.pool, .host = "localhost", .prefix = "", .common = lane.proof}),
       premises_(premises),
       plan_(lane.plan),
       process_(surroundings, premises, start, lane, *this) {}

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <boost/asio/post.hpp>
 
+#include "base/utc.h"
 #include "os/cgroup.h"
 #include "os/leftovers.h"
 #include "os/spawn.h"
@@ -55,6 +56,8 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
                 .pools = site_.pools,
                 .generations = generations_,
                 .log_of = [this](std::size_t lane) { return log_of(lane); },
+                .accepted = [this](PoolId pool,
+                                   Generation generation) { accept_answers(pool, generation); },
                 .deliver = surroundings_.deliver}),
       premises_{
           .children = children_,
@@ -71,8 +74,7 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
           .random = site_.random,
           .crashed = site_.crashed,
           .processes_changed = [this] { write_processes(); },
-          .look_from_outside = [this](LaneId lane) { std::ignore = dump_by_tool(lane.value); }},
-      generations_(site_.folder, site_.config.pools) {
+          .look_from_outside = [this](LaneId lane) { std::ignore = dump_by_tool(lane.value); }} {
     for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
         outputs_.emplace_back();
         if (!is_started(site_.plan[lane])) continue;
@@ -108,7 +110,7 @@ void Supervisor::make_warm() {
     warm_.resize(site_.config.pools.size());
     for (std::size_t i = 0; i < warm_.size(); ++i) {
         const WorkerConfig& worker = site_.config.pools[i].worker;
-        if (worker.model.kind != ModelChoice::Kind::python) continue;
+        if (worker.model.kind != ModelChoice::Kind::python || !worker.warm) continue;
         std::vector<std::string> environment = premises_.environment;
         for (const auto& [name, value] : worker.env) set_variable(environment, name, value);
         for (const auto& [name, value] :
@@ -121,7 +123,7 @@ void Supervisor::make_warm() {
                                           WarmSpec{.python = worker.python,
                                                    .script = premises_.sdk + "/turnpike_worker.py",
                                                    .imports = generations_.home(i) + "/imports",
-                                                   .preload = {},
+                                                   .preload = worker.preload,
                                                    .environment = std::move(environment)});
     }
 }
@@ -130,14 +132,14 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
     const std::size_t lane = action.lane.value;
     const LanePlan& plan = site_.plan.at(lane);
     const PoolConfig& pool = site_.config.pools[plan.pool];
-    auto groups = groups_of(plan.pool, action.generation);
+    auto proof = common_proof(plan.pool, action.generation);
     if (!is_started(plan))
         return std::make_shared<AttachedWorker>(surroundings_, action, pool, *plan.url,
-                                                std::move(groups));
+                                                std::move(proof));
     const StartedLane at{.pool = pool,
                          .plan = plan,
                          .output = *outputs_[lane],
-                         .groups = std::move(groups),
+                         .proof = std::move(proof),
                          .kept = kept_of(plan.pool, action.generation),
                          .warm = warm_[plan.pool]};
     WorkerPtr worker;
@@ -259,10 +261,47 @@ LaneWorker* Supervisor::find(WorkerId worker) const {
     return places_[place].worker.get();
 }
 
-std::shared_ptr<AnswerGroups> Supervisor::groups_of(std::size_t pool, Generation generation) {
-    auto& groups = groups_[{pool, generation}];
-    if (groups == nullptr) groups = std::make_shared<AnswerGroups>();
-    return groups;
+std::shared_ptr<CommonProof>& Supervisor::common_proof(std::size_t pool, Generation generation) {
+    auto& proof = common_proofs_[{pool, generation}];
+    const ModelChoice& model = site_.config.pools[pool].worker.model;
+    if (proof == nullptr)
+        proof = std::make_shared<CommonProof>(AnswerGroups{},
+                                              RecordedProof{recording_path(model), model.text});
+    return proof;
+}
+
+void Supervisor::accept_answers(PoolId pool, Generation generation) {
+    surroundings_.background.run(
+        [proof = common_proof(pool.value, generation)] {
+            proof->recorded.accept();
+            return 0;
+        },
+        [](int) {});
+}
+
+void Supervisor::note(const ReportReload& report) {
+    reloads_.note(report);
+    const std::size_t pool = report.pool.value;
+    const bool is_good = report.end == ReloadEnd::spread;
+    if (is_good) keep_accepted(pool, common_proof(pool, report.generation));
+    std::erase_if(common_proofs_, [&](const auto& entry) {
+        const auto& [of, generation] = entry.first;
+        if (of != pool) return false;
+        return is_good ? generation < report.generation : generation == report.generation;
+    });
+}
+
+void Supervisor::keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof) {
+    RecordedProof::Stamp stamp{.recorded = {}, .turnpike = site_.version};
+    append_utc(stamp.recorded, surroundings_.clock.unix_ns(surroundings_.clock.now()));
+    surroundings_.background.run([proof = std::move(proof),
+                                  stamp = std::move(stamp)] { return proof->recorded.keep(stamp); },
+                                 [this, pool](const std::expected<bool, std::string>& kept) {
+                                     for (std::size_t lane = 0; lane < site_.plan.size(); ++lane)
+                                         if (site_.plan[lane].pool == pool && !kept)
+                                             surroundings_.lanes[lane].now.proof.remark =
+                                                 kept.error();
+                                 });
 }
 
 std::shared_ptr<GenerationKept> Supervisor::kept_of(std::size_t pool, Generation generation) {

@@ -35,6 +35,7 @@ public:
         std::optional<GpuDriver> driver;       // none: there is no GPU
         std::string folder;                    // the runtime folder
         std::string mark;                      // TURNPIKE_RUN
+        std::string version;                   // of Turnpike
         std::string sdk;                       // the folder of the Python SDK; empty: none
         Background& log_disk;                  // a thread that only logs wait for
         std::string logs;                      // the folder of the lanes' logs; empty: none
@@ -58,13 +59,17 @@ public:
     void note(const ReportSlowJob& report);
 
     void note(const ReportLane& report) { reloads_.note(report); }
-    void note(const ReportReload& report) { reloads_.note(report); }
+    /// Keeps what was accepted, and forgets generations that nothing will start any more.
+    void note(const ReportReload& report);
 
     /// The pool goes over to its code as it is now. An error is a sentence: its workers are not ours.
     std::expected<ReloadBegun, std::string> reload(PoolId pool, ReloadOrder order) {
         return reloads_.ask(pool.value, std::move(order));
     }
     [[nodiscard]] Reloads& reloads() { return reloads_; }
+    /// What this generation answers to the model's example is right, whatever is recorded; once it has
+    /// become good, it is the recording. Before the generation's first worker starts.
+    void accept_answers(PoolId pool, Generation generation);
 
     /// Of a lane's worker, into its log. Something: why not.
     std::optional<std::string> dump_stacks(LaneId lane);
@@ -92,7 +97,8 @@ private:
     [[nodiscard]] WorkerProcess* process_on(std::size_t lane) const;
     void printed(std::size_t lane);
     std::optional<std::string> dump_by_tool(std::size_t lane);
-    std::shared_ptr<AnswerGroups> groups_of(std::size_t pool, Generation generation);
+    std::shared_ptr<CommonProof>& common_proof(std::size_t pool, Generation generation);
+    void keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof);
     std::shared_ptr<GenerationKept> kept_of(std::size_t pool, Generation generation);
     void make_warm();
     void write_processes();
@@ -112,8 +118,7 @@ private:
     Reloads reloads_;
     Premises premises_;
     std::vector<Place> places_;
-    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<AnswerGroups>> groups_;
-    Generations generations_;
+    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<CommonProof>> common_proofs_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<GenerationKept>> kept_;
     std::unique_ptr<LaneOutput> warm_output_;
     std::vector<std::shared_ptr<WarmProcess>> warm_;  // by pool; nullptr: its workers start cold

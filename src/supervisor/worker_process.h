@@ -21,7 +21,7 @@
 #include "supervisor/lane_output.h"
 #include "supervisor/lane_plan.h"
 #include "supervisor/lane_worker.h"
-#include "supervisor/proof_check.h"
+#include "supervisor/recorded_proof.h"
 #include "supervisor/warm.h"
 #include "telemetry/crash_report.h"
 
@@ -59,7 +59,7 @@ struct StartedLane {
     const PoolConfig& pool;
     const LanePlan& plan;
     LaneOutput& output;
-    std::shared_ptr<AnswerGroups> groups;
+    std::shared_ptr<CommonProof> proof;  // of its generation; of the background thread
     std::shared_ptr<GenerationKept> kept;
     std::shared_ptr<WarmProcess> warm;  // nullptr: it starts cold
 };

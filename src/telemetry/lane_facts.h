@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "core/action.h"
 #include "core/words.h"
+#include "telemetry/lane_proof.h"
 
 namespace turnpike {
 
@@ -63,16 +64,18 @@ struct WorkerFacts {
     std::string sdk;                  // of a native worker: what it says that it is made with
     std::string model_facts;          // … and a JSON object about its model; empty: none
     Instant started_at = never;
+    LaneProof proof;  // the latest
 };
 
 struct LaneFacts {
     std::string worker;  // the URL of an attached worker; empty: one that we start
     std::string remark;  // what somebody should change although it serves; empty: nothing
     std::vector<GpuFacts> gpus;
-    std::string gpu;   // the same for the job log: "0", "0,1"; empty: none
-    WorkerFacts now;   // of its current worker, or of the last one if there is none
-    WorkerFacts next;  // of a reload's, beside that
-    WorkerFacts past;  // of the one that was replaced, until it is gone
+    std::string gpu;           // the same for the job log: "0", "0,1"; empty: none
+    std::uint64_t proofs = 0;  // that have ended on it
+    WorkerFacts now;           // of its current worker, or of the last one if there is none
+    WorkerFacts next;          // of a reload's, beside that
+    WorkerFacts past;          // of the one that was replaced, until it is gone
 
     /// A start: what is known of the worker before stays until there is news.
     WorkerFacts& begin(const StartWorker& start) {

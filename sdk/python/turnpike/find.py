@@ -5,7 +5,7 @@ import os
 import sys
 from types import ModuleType
 
-from . import apps, package
+from . import apps, package, sources
 from .errors import NoModel
 from .model import Model
 
@@ -24,7 +24,7 @@ def split(choice: str) -> tuple[str, str]:
         path, name = choice, ""
     if os.path.isdir(path):
         path = os.path.join(path, "model.py")
-    if not os.path.isfile(path):
+    if not sources.is_file(os.path.abspath(path)):
         question = _file_near(path)
         raise NoModel(f"there is no file {path}{'. ' if question else ''}{question}")
     if path.endswith(".ipynb"):
@@ -92,12 +92,11 @@ def _look_in(folder: str) -> None:
 
 
 def _executed(name: str, path: str) -> ModuleType:
-    from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
 
     if name in sys.modules and name not in _ours:
         raise NoModel(f"{path} has the name of a module that is in use already ({name}): give it another")
-    loader = SourceFileLoader(name, path)
+    loader = sources.loader(name, path)
     spec = spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)

@@ -9,6 +9,8 @@ import os
 import sys
 from types import ModuleType
 
+from . import sources
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +21,7 @@ def of(path: str) -> tuple[str, list[str]]:
     folder, names = os.path.dirname(path), []
     stem = os.path.splitext(os.path.basename(path))[0]
     depth = 0 if "." in stem else _depth_said(path)
-    while "." not in stem and (depth > len(names) or os.path.isfile(os.path.join(folder, "__init__.py"))):
+    while "." not in stem and (depth > len(names) or sources.is_file(os.path.join(folder, "__init__.py"))):
         above, name = os.path.split(folder)
         if not name or "." in name:
             break
@@ -32,8 +34,7 @@ def _depth_said(path: str) -> int:
     import re
 
     try:
-        with open(path, "rb") as file:
-            source = file.read()
+        source = sources.read(path)
         if not re.search(rb"^[ \t]*from[ \t]+\.", source, re.MULTILINE):
             return 0
         import ast
@@ -75,11 +76,11 @@ def _imported(name: str, folder: str) -> ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location
 
     file = os.path.join(folder, "__init__.py")
-    if not os.path.isfile(file):
+    if not sources.is_file(file):
         module = sys.modules[name] = ModuleType(name)
         module.__path__ = [folder]  # type: ignore[attr-defined]
         return module
-    spec = spec_from_file_location(name, file, submodule_search_locations=[folder])
+    spec = spec_from_file_location(name, file, loader=sources.loader(name, file), submodule_search_locations=[folder])
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 
-from . import failures, find, frames, stacks
+from . import failures, find, frames, sources, stacks
 from .apps import App
 from .errors import NoModel
 from .link import Link
@@ -26,8 +26,16 @@ _EXIT_PATIENCE_S = 2.0  # for exit functions and threads of the model
 
 
 def main(argv: list[str]) -> int:
-    """`turnpike_worker.py MODEL`; the exit code."""
+    """`turnpike_worker.py MODEL`, or `--warm …`, which comes back as a worker; the exit code."""
+    if argv[1:2] == ["--warm"]:
+        from . import warm
+
+        try:
+            return warm.main(argv)
+        except warm.Forked as forked:
+            argv = sys.argv = forked.argv
     number = os.environ.pop("TURNPIKE_SOCKET", "")
+    generation = os.environ.pop("TURNPIKE_GENERATION", "")
     if len(argv) != 2 or not number.isdigit():
         print("turnpike: this script is started by `turnpike up MODEL`; to try a model without a gate: "
               "python3 -m turnpike check MODEL", file=sys.stderr)
@@ -35,7 +43,9 @@ def main(argv: list[str]) -> int:
     sock = socket.socket(fileno=int(number))
     sock.set_inheritable(False)
     sock.setblocking(True)
-    worker = Worker(sock, os._exit)
+    if generation:
+        sources.open_store(generation)
+    worker = Worker(sock, os._exit, generation)
     os.register_at_fork(after_in_child=worker.link.cut_off)
     _show_crashes()
     code = 1
@@ -78,12 +88,13 @@ def _show_crashes() -> None:
 class Worker:
     """One conversation with a gate. `leave(code)` ends the process (in tests: the thread) at once."""
 
-    def __init__(self, sock: socket.socket, leave: Callable[[int], Any]) -> None:
+    def __init__(self, sock: socket.socket, leave: Callable[[int], Any], generation: str = "") -> None:
         self.link = Link(sock, leave, self._stacks)
         self.served: Any = None  # a Served, or a Hosted
         self.problem: Exception | None = None  # why there is no model
         self._leave = leave
         self._path = ""
+        self._generation = generation  # its folder
         self._watch = Watch(self.link, leave)
         self._loop: Any = None
 
@@ -147,6 +158,8 @@ class Worker:
 
             failures.say(failures.traceback_of(error) + advice.last_line(error, self._path))
             return None
+        if self._generation:
+            sources.leave_imports(self._generation)
         self._watch.is_loading = False
         self._watch.work = None
         link.send(ready)

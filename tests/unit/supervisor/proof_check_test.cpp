@@ -137,5 +137,94 @@ TEST(JsonProof, TakesDeepJson) {
     EXPECT_TRUE(is_same_answer(json, deep, deep));
 }
 
+TEST(RecordedNumbers, MustBeExactlyTheSameWhereTheyAreWhole) {
+    const ProofConfig recorded{.compare = Compare::json,
+                               .tolerance_absolute = 0.1,
+                               .tolerance_relative = 0.1,
+                               .integers_exact = true};
+    EXPECT_FALSE(is_same_answer(recorded, "[1000]", "[1001]"));
+    EXPECT_TRUE(is_same_answer(recorded, "[1000.0]", "[1001.5]"));
+    EXPECT_TRUE(is_same_answer(recorded, "[1]", "[1.0]"));
+}
+
+std::string text_of_difference(const ProofConfig& rule, std::string_view here,
+                               std::string_view there) {
+    return text_of(first_difference(rule, here, there));
+}
+
+TEST(Difference, IsAPathIntoTheJson) {
+    EXPECT_EQ(text_of_difference(json, R"({"a":1,"scores":[0.5,0.12]})",
+                                 R"({"a":1,"scores":[0.5,0.98]})"),
+              ".scores[1]: 0.12 here, 0.98 expected");
+    EXPECT_EQ(text_of_difference(json, R"({"a":{"b":[{"c":"x"}]}})", R"({"a":{"b":[{"c":"y"}]}})"),
+              R"(.a.b[0].c: "x" here, "y" expected)");
+    EXPECT_EQ(text_of_difference(json, R"({"a b":1})", R"({"a b":2})"),
+              R"(["a b"]: 1 here, 2 expected)");
+    EXPECT_EQ(text_of_difference(json, "3", "4"), "3 here, 4 expected");
+}
+
+TEST(Difference, NamesWhatIsMissingAndWhatIsTooMuch) {
+    EXPECT_EQ(text_of_difference(json, R"({"a":1})", R"({"a":1,"b":2})"),
+              ".b: nothing here, 2 expected");
+    EXPECT_EQ(text_of_difference(json, R"({"a":1,"b":2})", R"({"a":1})"),
+              ".b: 2 here, nothing expected");
+    EXPECT_EQ(text_of_difference(json, R"({"a":[1,2]})", R"({"a":[1,2,3]})"),
+              ".a: 2 elements here, 3 elements expected");
+    EXPECT_EQ(text_of_difference(json, "[1]", R"({"a":1})"), R"([1] here, {"a":1} expected)");
+}
+
+TEST(Difference, PassesOverWhatIsNearEnough) {
+    EXPECT_EQ(text_of_difference(within_tenth, "[1.01, 5]", "[1.0, 7]"), "[1]: 5 here, 7 expected");
+}
+
+TEST(Difference, OfTextIsAnOffsetAndWhatFollows) {
+    EXPECT_EQ(text_of_difference(exact, "The cat sat", "The dog sat"),
+              R"(byte 4: "cat sat" here, "dog sat" expected)");
+    EXPECT_EQ(text_of_difference(exact, "The", "The dog"),
+              R"(byte 3: the end here, " dog" expected)");
+    EXPECT_EQ(text_of_difference(exact, "x\u00e9", "x\u00e8"),
+              "byte 1: \"\u00e9\" here, \"\u00e8\" expected")
+        << "never in the middle of a character";
+}
+
+TEST(Difference, OfBinaryIsAnOffsetAndBytes) {
+    EXPECT_EQ(text_of_difference(exact, std::string("\xff\x00\x01", 3),
+                                 std::string("\xff\x00\x02\x03\x04\x05\x06\x07\x08\x09\x0a", 11)),
+              "byte 2: bytes 01 here, bytes 02 03 04 05 06 07 08 09 … expected");
+}
+
+TEST(Difference, OfWhatIsNoJsonSaysSo) {
+    EXPECT_EQ(text_of_difference(json, "oops", "[1]"),
+              R"("oops", which is not JSON, here, [1] expected)");
+}
+
+TEST(Difference, IsShort) {
+    const std::string huge(100000, 'x');
+    for (const ProofConfig& rule : {exact, json})
+        EXPECT_LT(text_of_difference(rule, '"' + huge + '"', "\"y" + huge + '"').size(), 300U);
+}
+
+TEST(AnswerGroups, NameTheOddLaneAndWhatTheOthersAnswer) {
+    AnswerGroups groups;
+    groups.add(json, 2, R"({"digit":1})");  // the odd one comes first
+    EXPECT_FALSE(groups.has_majority() && groups.opinions(json)[0].oddity != "");
+    for (const std::size_t lane : {0UL, 1UL, 3UL}) groups.add(json, lane, R"({"digit":7})");
+    EXPECT_TRUE(groups.has_majority());
+    const std::vector<Opinion> expected{
+        {0, ""}, {1, ""}, {2, "answers .digit = 1; lanes 0, 1, 3 answer 7"}, {3, ""}};
+    EXPECT_EQ(groups.opinions(json), expected);
+}
+
+TEST(AnswerGroups, HaveNoMajorityWhereHalfIsAgainstHalf) {
+    AnswerGroups groups;
+    groups.add(json, 0, "[1]");
+    groups.add(json, 1, "[2]");
+    EXPECT_FALSE(groups.has_majority());
+    EXPECT_EQ(groups.opinions(json)[1].oddity, "answers [0] = 2; lane 0 answers 1");
+    groups.add(json, 1, "[1]");  // it has changed its mind
+    EXPECT_TRUE(groups.has_majority());
+    EXPECT_EQ(groups.opinions(json)[1].oddity, "");
+}
+
 }  // namespace
 }  // namespace turnpike

@@ -94,6 +94,7 @@ struct Stand {
     Generations generations{folder.file(""), config};
     LaneLog log;
     std::vector<Event> events;
+    std::vector<std::uint64_t> accepted;
     Reloads reloads{{.loop = loop.context(),
                      .disk = disk,
                      .clock = clock,
@@ -103,6 +104,11 @@ struct Stand {
                      .pools = pools,
                      .generations = generations,
                      .log_of = [this](std::size_t) { return &log; },
+                     .accepted =
+                         [this](PoolId, Generation generation) {
+                             EXPECT_THAT(events, IsEmpty()) << "before a worker may start";
+                             accepted.push_back(generation.value);
+                         },
                      .deliver = [this](const Event& event) { events.push_back(event); }}};
 };
 
@@ -118,6 +124,13 @@ TEST(Reloads, AskTheEngineForTheNextGeneration) {
         EXPECT_EQ(asked.kind, ReloadKind::beside);
     }
     EXPECT_THAT(stand.events, SizeIs(2));
+}
+
+TEST(Reloads, AcceptOtherAnswersOnlyIfThatWasSaid) {
+    Stand stand;
+    ASSERT_TRUE(stand.reloads.ask(0, {.accept = true}));
+    ASSERT_TRUE(stand.ask());
+    EXPECT_THAT(stand.accepted, ElementsAre(2));
 }
 
 TEST(Reloads, LeaveTheWorkersOfOthersAlone) {

@@ -1,0 +1,211 @@
+"""The user's own sources, kept by content: every worker of a generation imports the same bytes.
+
+A generation has a folder, and in it `sources`: one file per source, named by the digest of its path. Who imports a
+module of the user's own looks there first. What is not there is read from its own place and published; if another
+worker was faster, its bytes count. So a restart imports what the first start imported, whatever was saved since, and
+`__file__` and tracebacks are as ever. (docs/decisions/0005)
+
+Without open_store(), everything is read from where it lies.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import sys
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+_LENGTH = struct.Struct("<I")
+_SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_INSTALLED = frozenset(("site-packages", "dist-packages"))
+
+_store: "_Store | None" = None
+
+
+def open_store(generation: str) -> None:
+    """From now on, imports of the user's own modules go through the generation in this folder."""
+    global _store
+    _store = _Store(os.path.join(generation, "sources"))
+    sys.meta_path.insert(0, _Finder())
+
+
+def is_file(path: str) -> bool:
+    return (_store is not None and path in _store.kept) or os.path.isfile(path)
+
+
+def read(path: str) -> bytes:
+    """The bytes that this generation has of it."""
+    if _store is not None and is_own(path):
+        return _store.read(path)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def loader(name: str, path: str) -> SourceFileLoader:
+    """Of a module of the user's own."""
+    return SourceFileLoader(name, path) if _store is None else _Loader(name, path)
+
+
+def is_own(path: str) -> bool:
+    """Is it the user's, and not the interpreter's, an installed package's or ours?"""
+    return _INSTALLED.isdisjoint(path.split(os.sep)) and not path.startswith(_foreign())
+
+
+def imports() -> list[str]:
+    """What was imported from elsewhere, in that order: a warm process may import it again."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        origin = getattr(getattr(module, "__spec__", None), "origin", None)
+        if origin and os.path.isabs(origin) and not is_own(origin) and not origin.startswith(_SDK + os.sep):
+            found.append(name)
+    return found
+
+
+def leave_imports(generation: str) -> None:
+    """Where the gate looks for them; as a whole, or not at all."""
+    path = os.path.join(os.path.dirname(generation), "imports")
+    text = "\n".join(imports())
+    try:
+        with open(path) as file:
+            if set(text.split("\n")) <= set(file.read().split("\n")):
+                return
+    except OSError:
+        pass
+    _publish(path, text.encode("utf-8", "surrogateescape"), os.replace)
+
+
+_folders: tuple[str, ...] = ()
+
+
+def _foreign() -> tuple[str, ...]:
+    global _folders
+    if not _folders:
+        import sysconfig
+
+        paths = sysconfig.get_paths()
+        named = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_SDK}
+        _folders = tuple(os.path.join(path, "") for path in named | {os.path.realpath(path) for path in named})
+    return _folders
+
+
+class _Store:
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.kept: dict[str, bytes] = {}
+        self.stems: set[str] = set()  # what modules they may be
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            names = []
+        for name in names:
+            if not name.startswith("."):
+                self._take(os.path.join(folder, name))
+
+    def read(self, path: str) -> bytes:
+        if path not in self.kept:
+            self._publish(path)
+        return self.kept[path]
+
+    def _publish(self, path: str) -> None:
+        with open(path, "rb") as file:
+            data = file.read()
+        key = os.fsencode(path)
+        self._keep(path, data)
+        place = os.path.join(self.folder, hashlib.sha256(key).hexdigest())
+        try:
+            _publish(place, _LENGTH.pack(len(key)) + key + data, os.link)
+        except FileExistsError:  # another worker was first
+            self._take(place)
+        except OSError as error:
+            from . import failures
+
+            failures.say(f"turnpike: {path} can't be kept for restarts: {error}\n")
+
+    def _take(self, place: str) -> None:
+        try:
+            with open(place, "rb") as file:
+                data = file.read()
+        except OSError:  # forgotten just now
+            return
+        if len(data) >= 4:
+            end = 4 + _LENGTH.unpack_from(data)[0]
+            self._keep(os.fsdecode(data[4:end]), data[end:])
+
+    def _keep(self, path: str, data: bytes) -> None:
+        self.kept[path] = data
+        folder, name = os.path.split(path)
+        self.stems |= {os.path.splitext(name)[0], os.path.basename(folder)}
+
+
+def _publish(place: str, data: bytes, put: object) -> None:
+    """Whole: whoever looks sees all of it, or nothing."""
+    draft = os.path.join(os.path.dirname(place), f".{os.getpid()}")
+    with open(draft, "wb") as file:
+        file.write(data)
+    try:
+        put(draft, place)  # type: ignore[operator]
+    finally:
+        if os.path.exists(draft):
+            os.unlink(draft)
+
+
+class _Loader(SourceFileLoader):
+    """Compiles what the generation has. No .pyc: those go by the time of the file on the disk."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        source = self.get_data(self.path)
+        _show_in_tracebacks(self.path, source)
+        return self.source_to_code(source, self.path)
+
+    def get_data(self, path: str) -> bytes:
+        return read(path) if path == self.path else super().get_data(path)
+
+
+def _show_in_tracebacks(path: str, source: bytes) -> None:
+    """The lines that run, not those that were saved since: an entry without a time is never looked up again."""
+    import linecache
+    from importlib.util import decode_source
+
+    try:
+        lines = decode_source(source).splitlines(True)
+    except (SyntaxError, UnicodeDecodeError):  # the compiler says so, and better
+        return
+    linecache.cache[path] = (len(source), None, lines, path)
+
+
+class _Finder:
+    """First among the finders: modules of the user's own get the loader above, also those that are only kept."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        spec = _kept_spec(name, sys.path if path is None else path)
+        if spec is not None:
+            return spec
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader and is_own(spec.origin or ""):
+            spec.loader = _Loader(name, spec.loader.path)
+            spec.cached = None
+        return spec
+
+
+def _kept_spec(name: str, folders: Sequence[str]) -> ModuleSpec | None:
+    stem = name.rpartition(".")[2]
+    if _store is None or stem not in _store.stems:
+        return None
+    for folder in folders:
+        base = os.path.join(folder, stem)
+        package = os.path.join(base, "__init__.py")
+        for path in (package, base + ".py"):
+            if path in _store.kept:
+                spec = ModuleSpec(name, _Loader(name, path), origin=path, is_package=path is package)
+                spec.has_location = True
+                if path is package:
+                    spec.submodule_search_locations = [base]
+                return spec
+    return None

@@ -1,0 +1,234 @@
+"""The warm process of a pool: has imported what the model imports from elsewhere, and forks a worker for each start.
+
+    warm ── fork ── (ends at once) ── fork ── guard-to-be ── fork ── worker
+                                              │ executes the guard, which adopts its child
+
+The one in the middle ends, so that the guard is the gate's own child from the beginning. The gate's end of the
+control socket tells it what became of a request; what goes wrong here just closes the descriptors that came with it.
+"""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+_GATE_PROGRAM = 4  # the descriptor of the gate's own program
+_LINK = 3          # of a worker; of a guard it is the control socket
+_MESSAGE_MAX = 1 << 20
+_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl
+
+# What is known to break in a forked child once it was imported.
+_NEVER_FORK = {"tensorflow": "TensorFlow", "jax": "JAX", "grpc": "gRPC", "ray": "Ray"}
+
+
+class Forked(Exception):
+    """Raised in the new worker, to leave the warm process's frames behind: its arguments."""
+
+    def __init__(self, argv: list[str]) -> None:
+        super().__init__(argv)
+        self.argv = argv
+
+
+def main(argv: list[str]) -> int:
+    """`turnpike_worker.py --warm IMPORTS [MODULE…]`. Raises Forked in a worker."""
+    sock = socket.socket(fileno=int(os.environ.pop("TURNPIKE_SOCKET")))
+    sock.set_inheritable(False)
+    os.set_inheritable(_GATE_PROGRAM, False)
+    _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    names = argv[3:] or _listed(argv[2])
+    _import(names, bool(argv[3:]))
+    reason = _obstacle()
+    if reason:
+        _tell(sock, {"refused": f"{reason}: each start is a cold one"})
+        return 0
+    seen = _Files()
+    _tell(sock, {"ready": len(sys.modules)})
+    _settle_memory()
+    while True:
+        data, fds, _, _ = socket.recv_fds(sock, _MESSAGE_MAX, 8)
+        if not data:  # the gate is gone
+            return 0
+        try:
+            _serve(sock, data, fds, seen)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+
+def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> None:
+    reason, changed = _obstacle(), seen.changed()
+    if reason or changed:
+        return _tell(sock, {"refused": reason or f"{changed} has changed since it was imported", "rebuild": not reason})
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    request = json.loads(data.decode("utf-8", "surrogateescape"))
+    middle = os.fork()
+    if middle:
+        os.waitpid(middle, 0)
+        return
+    try:
+        parent = os.getpid()
+        if os.fork() == 0:
+            sock.close()
+            _become_guard(request, fds, parent)
+    except Forked:
+        raise
+    except BaseException as error:
+        print(f"turnpike: a warm start failed: {error!r}", file=sys.stderr, flush=True)
+    os._exit(0)
+
+
+# ── imports ──
+
+def _listed(path: str) -> list[str]:
+    with open(path, errors="surrogateescape") as file:
+        return file.read().split("\n")
+
+
+def _import(names: list[str], must: bool) -> None:
+    """Some can't be imported by their own: they came with others. Of those that were named, that is said."""
+    import importlib
+    import warnings
+
+    warnings.simplefilter("ignore")
+    for name in names:
+        if name in sys.modules:
+            continue
+        try:
+            importlib.import_module(name)
+        except BaseException as error:
+            if must:
+                print(f"turnpike: preload: {name} can't be imported: {error!r}", file=sys.stderr, flush=True)
+    warnings.resetwarnings()
+
+
+def _settle_memory() -> None:
+    """What is there now is shared with every worker, as long as nobody writes to it."""
+    import gc
+
+    gc.collect()
+    gc.freeze()
+
+
+class _Files:
+    """Of the modules: whether one has changed since, as after `pip install`."""
+
+    def __init__(self) -> None:
+        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        self._known = {file: _identity(file) for file in files | {sys.executable} if isinstance(file, str)}
+
+    def changed(self) -> str:
+        for file, identity in self._known.items():
+            if _identity(file) != identity:
+                return file
+        return ""
+
+
+def _identity(file: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _obstacle() -> str:
+    """Why this process must not fork; nothing: it may."""
+    for module, name in _NEVER_FORK.items():
+        if module in sys.modules:
+            return f"{name} does not survive a fork"
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            if os.readlink(f"/proc/self/fd/{fd}").startswith("/dev/nvidia"):
+                return "an import has started CUDA, which does not survive a fork"
+        except OSError:
+            continue
+    others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    return f"an import has started a thread ({others[0]}), which a fork would lose" if others else ""
+
+
+# ── a start ──
+
+def _become_guard(request: dict[str, Any], fds: list[int], parent: int) -> NoReturn:
+    """The worker is made first, as a child; then this process is the guard."""
+    out, err, control, link = fds
+    _prctl(_SET_SUBREAPER, 1)
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    for fd, place in ((nothing, 0), (out, 1), (err, 2)):
+        os.dup2(fd, place)
+    os.close(nothing)
+    own = os.getpid()
+    worker = os.fork()
+    if worker == 0:
+        _become_worker(request, fds, own)
+    os.dup2(control, _LINK)
+    while os.getppid() == parent:  # it is about to end; then the gate is our parent
+        time.sleep(0.0002)
+    words = [request["label"], str(request["open_files"]), request["cgroup"], request["folder"], "", str(worker)]
+    os.execve(_GATE_PROGRAM, ["turnpike", "guard", *words], _environment(request))
+
+
+def _become_worker(request: dict[str, Any], fds: list[int], guard: int) -> NoReturn:
+    """As the guard would have made it (become_worker in os/guard.cpp)."""
+    os.setsid()
+    _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != guard:
+        os._exit(1)
+    if request["cgroup"]:
+        _join(request["cgroup"])
+    if request["folder"]:
+        os.chdir(request["folder"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _limit_open_files(request["open_files"])
+    os.dup2(fds[3], _LINK)
+    for fd in {*fds, _GATE_PROGRAM} - {_LINK}:
+        os.close(fd)
+    fds.clear()
+    os.environ.clear()
+    os.environ.update(_environment(request))
+    _reseed()
+    raise Forked([sys.argv[0], request["model"]])
+
+
+def _environment(request: dict[str, Any]) -> dict[str, str]:
+    return dict(entry.split("=", 1) for entry in request["environment"] if "=" in entry)
+
+
+def _join(cgroup: str) -> None:
+    try:
+        with open(os.path.join(cgroup, "cgroup.procs"), "w") as file:
+            file.write("0")
+    except OSError:  # better than nothing, never needed
+        pass
+
+
+def _limit_open_files(files: int) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files if hard == resource.RLIM_INFINITY else min(files, hard), hard))
+
+
+def _reseed() -> None:
+    """What is seeded from the system when it is imported would be the same in all. (`random` does this by itself.)"""
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        numpy.seed()
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _tell(sock: socket.socket, news: dict[str, Any]) -> None:
+    sock.send(json.dumps(news).encode())
