@@ -66,6 +66,14 @@ struct RestartCommand {
     bool json = false;
 };
 
+struct ReloadCommand {
+    std::optional<std::string> gate;
+    std::optional<std::string> pool;  // none: all that are ours
+    bool accept = false;
+    bool no_wait = false;
+    bool json = false;
+};
+
 struct DrainCommand {
     std::optional<std::string> gate;
     std::string lane;
@@ -119,10 +127,11 @@ struct VersionCommand {
     bool json = false;
 };
 
-using Command = std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand,
-                             LogsCommand, CrashesCommand, RestartCommand, DrainCommand,
-                             ResumeCommand, ProveCommand, StacksCommand, DownCommand, KeyNewCommand,
-                             KeyListCommand, KeyRevokeCommand, DoctorCommand, VersionCommand>;
+using Command =
+    std::variant<UpCommand, CheckCommand, StatusCommand, JobsCommand, CancelCommand, LogsCommand,
+                 CrashesCommand, RestartCommand, ReloadCommand, DrainCommand, ResumeCommand,
+                 ProveCommand, StacksCommand, DownCommand, KeyNewCommand, KeyListCommand,
+                 KeyRevokeCommand, DoctorCommand, VersionCommand>;
 
 int run(const UpCommand&);
 int run(const CheckCommand&);
@@ -132,6 +141,7 @@ int run(const CancelCommand&);
 int run(const LogsCommand&);
 int run(const CrashesCommand&);
 int run(const RestartCommand&);
+int run(const ReloadCommand&);
 int run(const DrainCommand&);
 int run(const ResumeCommand&);
 int run(const ProveCommand&);

@@ -76,6 +76,7 @@ void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags)
         ->check(CLI::Range(0, 65535).description(""));
     add_count(sub, "--slots", flags.slots,
               "Jobs that a lane takes at once [1, or as a model says]");
+    sub.add_flag("--watch", flags.watch, "Reload a model when one of its files is saved");
     sub.add_option("--log-jobs", flags.log_jobs, "JSON line per job to this file; -: to stdout")
         ->type_name("FILE");
     sub.add_flag("--log-starts", flags.log_starts, "Also a line when a job starts");
@@ -86,6 +87,7 @@ void add_up(CLI::App& app, Chosen& chosen) {
         app,
         {"up", "Serve: one queue in front of the workers, until Ctrl-C or `turnpike down`",
          "  turnpike up model.py                                    one on every GPU\n"
+         "  turnpike up model.py --watch                            a save reloads it\n"
          "  turnpike up model.py:Digits --gpus 0,1 --python envs/draw/bin/python\n"
          "  turnpike up app.py:app                                  an ASGI app (FastAPI, "
          "Starlette)\n"
@@ -186,7 +188,9 @@ void add_crashes(CLI::App& app, Chosen& chosen) {
 void add_restart(CLI::App& app, Chosen& chosen) {
     auto [sub, restart] = add_command<RestartCommand>(
         app,
-        {"restart", "Let lanes finish their jobs and start them anew; asked again: at once",
+        {"restart",
+         "Let lanes finish their jobs and start them anew, with the code that they run; asked "
+         "again: at once",
          "  turnpike restart 0       one lane; also revives one that failed or is quarantined\n"
          "  turnpike restart chat    every lane of a pool\n"
          "  turnpike restart all"},
@@ -196,6 +200,23 @@ void add_restart(CLI::App& app, Chosen& chosen) {
         ->type_name("");
     add_gate(sub, restart.gate);
     add_json(sub, restart.json);
+}
+
+void add_reload(CLI::App& app, Chosen& chosen) {
+    auto [sub, reload] = add_command<ReloadCommand>(
+        app,
+        {"reload",
+         "Go over to the edited code; the old code serves until the new one has proved itself",
+         "  turnpike reload             every pool; waits until each lane is on the new code\n"
+         "  turnpike reload chat\n"
+         "  turnpike reload --accept    although its recorded proof differs now"},
+        chosen);
+    sub.add_option("POOL", reload.pool, "Only this one")->type_name("");
+    sub.add_flag("--accept", reload.accept,
+                 "A recorded proof may differ: the new answers are right");
+    sub.add_flag("--no-wait", reload.no_wait, "Do not wait for its end");
+    add_gate(sub, reload.gate);
+    add_json(sub, reload.json);
 }
 
 void add_lane(CLI::App& sub, std::string& lane) {
@@ -316,8 +337,8 @@ void add_commands(CLI::App& app, std::optional<Command>& chosen) {
         "  turnpike help status                                    as: turnpike status --help\n"
         "Exit: 0 done, 1 failed, 2 wrong usage or configuration, 3 nothing is running.");
     for (auto* add : {add_up, add_down, add_status, add_jobs, add_cancel, add_logs, add_crashes,
-                      add_restart, add_drain, add_resume, add_prove, add_stacks, add_check,
-                      add_doctor, add_key, add_version})
+                      add_reload, add_restart, add_drain, add_resume, add_prove, add_stacks,
+                      add_check, add_doctor, add_key, add_version})
         add(app, chosen);
 }
 

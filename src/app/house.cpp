@@ -57,6 +57,7 @@ House::House(Ground ground)
       keys_(ground_.keys, key_need(config_.gate)),
       listener_(loop_),
       lanes_(facts_of(ground_)),
+      pools_(config_.pools.size()),
       crashes_(config_.crashes.keep),
       engine_(engine_settings(config_, random_bits())),
       driver_(loop_, engine_, clock_),
@@ -67,6 +68,7 @@ House::House(Ground ground)
       signals_(loop_, SIGINT, SIGTERM),
       look_timer_(loop_) {
     if (is_heeded(SIGHUP)) signals_.add(SIGHUP);
+    news_.follow(pools_);
 }
 
 /// Whoever asks once more while the last things are written gets what was promised: at once, and no
@@ -91,13 +93,23 @@ Gate::Surroundings House::gate_surroundings() {
             .log_of = [this](std::size_t lane) { return supervisor_->log_of(lane); },
             .deliver = deliver(),
             .secret = random_bits(),
-            .stacks = [this](LaneId lane) { return supervisor_->dump_stacks(lane); }};
+            .stacks = [this](LaneId lane) { return supervisor_->dump_stacks(lane); },
+            .reload_of =
+                [this](PoolId pool) {
+                    const auto& reload = pools_[pool.value].reload;
+                    return reload ? &*reload : nullptr;
+                },
+            .reload =
+                [this](PoolId pool, ReloadOrder order) {
+                    return supervisor_->reload(pool, std::move(order));
+                }};
 }
 
 Supervisor::Site House::site() {
     return {.config = config_,
             .machine = ground_.checked.machine,
             .plan = ground_.checked.lanes,
+            .pools = pools_,
             .driver = ground_.driver,
             .folder = ground_.run.folder,
             .mark = mark_of(ground_.run),
@@ -138,6 +150,7 @@ void House::carry_out(const Action& action) {
             if constexpr (requires { news_.tell(what); }) news_.tell(what);
             if constexpr (requires { gate_->note(what); }) gate_->note(what);
             if constexpr (requires { supervisor_->note(what); }) supervisor_->note(what);
+            if constexpr (std::is_same_v<Kind, ReportReload>) news_.tell_reloads();
             if constexpr (requires { gate_->carry_out(what); })
                 gate_->carry_out(what);
             else if constexpr (requires { supervisor_->carry_out(what); })
@@ -148,9 +161,16 @@ void House::carry_out(const Action& action) {
         action);
 }
 
+/// A worker of a generation that never served: the reload that brought it tells of it.
+bool House::is_never_good(const CrashReport& report) {
+    const std::size_t pool = ground_.checked.lanes[report.lane].pool;
+    return engine_.view(clock_.now()).pools[pool].good.value < report.generation;
+}
+
 void House::keep_report(CrashReport report) {
     News::Crash crash{.lane = report.lane, .trouble = report.trouble, .report = {}};
-    if (config_.crashes.keep == 0) return news_.tell(crash);
+    const bool is_new_code = is_never_good(report);
+    if (config_.crashes.keep == 0) return is_new_code ? void() : news_.tell(crash);
     log_disk_.run(
         [folder = in_state(ground_, "crashes"), keep = config_.crashes.keep,
          report = std::move(report)]() mutable {
@@ -159,10 +179,10 @@ void House::keep_report(CrashReport report) {
                 if (input.fetch_body) input.body = input.fetch_body();
             return CrashShelf::store(folder, report, keep);
         },
-        [this, crash = std::move(crash)](CrashShelf::Stored stored) mutable {
+        [this, is_new_code, crash = std::move(crash)](CrashShelf::Stored stored) mutable {
             crash.report = stored.crash.id;
             crash_problem_ = std::move(stored.problem);
-            news_.tell(crash);
+            if (!is_new_code) news_.tell(crash);
             crashes_.add(std::move(stored.crash));
         });
 }
@@ -194,7 +214,10 @@ void House::look_now_and_then() {
         const std::string log_problem = supervisor_->log_problem();
         news_.look({.job_log = ground_.log->problem(),
                     .lane_logs = log_problem.empty() ? crash_problem_ : log_problem,
-                    .keys = keys_.problem()});
+                    .keys = keys_.problem(),
+                    .watch = supervisor_->reloads().watch_problem()});
+        supervisor_->reloads().look();
+        news_.remark(supervisor_->reloads().watch_news());
         look_now_and_then();
     });
 }

@@ -61,6 +61,7 @@ private:
     void watch_signals();
     void look_now_and_then();
     void keep_report(CrashReport report);
+    [[nodiscard]] bool is_never_good(const CrashReport& report);
     [[nodiscard]] Gate::Surroundings gate_surroundings();
     [[nodiscard]] Supervisor::Site site();
     [[nodiscard]] Deliver deliver() {
@@ -74,6 +75,7 @@ private:
     KeyFile keys_;
     Listener listener_;
     std::vector<LaneFacts> lanes_;
+    std::vector<PoolFacts> pools_;
     CrashShelf crashes_;
     Engine engine_;
     Driver driver_;

@@ -94,6 +94,8 @@ std::vector<const LiveLane*> fitting(std::span<const LiveLane> lanes, std::size_
     return shown;
 }
 
+}  // namespace
+
 std::string breakdown_of(const StartTimes& start) {
     const std::array<std::pair<std::string_view, std::optional<Duration>>, 5> parts{
         {{"spawn", start.spawn},
@@ -107,8 +109,6 @@ std::string breakdown_of(const StartTimes& start) {
             text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, text_of_time(*time));
     return text.empty() ? "" : " (" + text + ")";
 }
-
-}  // namespace
 
 bool is_settled(LaneState state) { return !comes_up(state) && state != LaneState::backoff; }
 

@@ -36,6 +36,9 @@ struct Screen {
 /// "lane 0 serves on GPU 0 after 4.2 s (spawn 3 ms + listen 3.9 s + load 0.2 s + proof 50 ms)"
 [[nodiscard]] std::string serving_text(const LiveLane& lane);
 
+/// " (spawn 3 ms + import 40 ms + load 0.2 s)"; empty: nothing of it is known.
+[[nodiscard]] std::string breakdown_of(const StartTimes& start);
+
 /// "lane 0 loading for 20 s: <its last line>"
 [[nodiscard]] std::string loading_text(const LiveLane& lane);
 

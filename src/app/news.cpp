@@ -135,6 +135,7 @@ void News::say_lane(std::size_t lane) {
     Standing& now = standings_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_death(lanes_[lane], now.state, now.reason)) return;
+    if (is_reloading(lane)) return say_progress(lane);
     now.trouble = serves(now.state) ? "" : lanes_[lane].now.trouble;
     const Standing before = std::exchange(said_[lane], now);
     // From loading on to its first proof is no news: it comes up.
@@ -198,7 +199,12 @@ void News::say_when_none_serves() {
     });
     if (std::exchange(none_serves_, none_will) || !none_will || standings_.empty()) return;
     const std::string why = deaths_.cause_of_all();
-    say(fmt::format("no lane serves{}{}; when that is mended: {}{}", why.empty() ? "" : ": ", why,
+    const std::string_view before = why.empty() ? "" : ": ";
+    const bool is_watched = std::ranges::all_of(
+        config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
+    if (is_watched)
+        return say(fmt::format("no lane serves{}{}; mend the file and save it", before, why));
+    say(fmt::format("no lane serves{}{}; when that is mended: {}{}", before, why,
                     command("restart all"), has_terminal_ ? " (or Ctrl-C, and up again)" : ""));
 }
 
@@ -322,6 +328,7 @@ void News::say_remarks() {
 
 void News::look(const Problems& problems) {
     say_deaths();
+    tell_reloads();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     say_slow_import();
     settle();
@@ -331,6 +338,7 @@ void News::look(const Problems& problems) {
     say_problem("job log", problems.job_log, problems_.job_log);
     say_problem("logs of lanes", problems.lane_logs, problems_.lane_logs);
     say_problem("API keys", problems.keys, problems_.keys);
+    say_problem("watching files", problems.watch, problems_.watch);
     draw();
 }
 

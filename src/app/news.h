@@ -17,6 +17,7 @@
 #include "core/view.h"
 #include "os/clock.h"
 #include "telemetry/lane_facts.h"
+#include "telemetry/pool_facts.h"
 
 namespace turnpike {
 
@@ -25,6 +26,9 @@ public:
     /// `gate`: its name, for what it advises to run.
     News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
          std::string_view gate = "default");
+    /// The reloads are told, too: by each look, and at once by tell_reloads(). It must outlive this.
+    void follow(const std::vector<PoolFacts>& pools);
+    void tell_reloads();
 
     void opened(const Address& bound, bool keys_are_required);
     /// Said by the next look(), if it still holds: a lane that is doubted for a moment is no news.
@@ -37,6 +41,7 @@ public:
         std::string job_log;
         std::string lane_logs;
         std::string keys;
+        std::string watch;
     };
     struct Crash {
         std::size_t lane = 0;
@@ -45,6 +50,10 @@ public:
     };
     /// A worker of ours died. Said by the next look(), with those that died alike.
     void tell(const Crash& crash);
+    /// Something that is worth a line.
+    void remark(const std::string& text) const {
+        if (!text.empty()) say(text);
+    }
     /// How the lanes are, and the rest; said when it changes.
     void look(const Problems& problems);
     void stopping(bool is_first, Duration patience, const View& view);
@@ -70,6 +79,11 @@ private:
 
     void say(const std::string& text) const;
     void say_lane(std::size_t lane);
+    void say_reload_begun(std::size_t pool) const;
+    void say_reload_ended(std::size_t pool);
+    [[nodiscard]] std::vector<std::size_t> lanes_of(std::size_t pool) const;
+    /// What becomes of it is told when the reload is over.
+    [[nodiscard]] bool is_reloading(std::size_t lane) const;
     void say_serving(std::size_t lane);
     void say_progress(std::size_t lane);
     void say_slow_import();
@@ -100,6 +114,13 @@ private:
     std::vector<Standing> said_;
     std::vector<Start> starts_;
     Deaths deaths_;
+    const std::vector<PoolFacts>* pools_ = nullptr;
+    /// What was said of a pool's reloads.
+    struct ReloadSaid {
+        Generation begun;
+        Generation ended;
+    };
+    std::vector<ReloadSaid> reloads_said_;
     std::string url_;
     Problems problems_;
     std::set<std::string> remarks_;  // those that were said

@@ -11,6 +11,7 @@
 #include "app/environment.h"
 #include "app/facts.h"
 #include "app/print.h"
+#include "app/reload_text.h"
 #include "app/running_gate.h"
 #include "app/shown_text.h"
 #include "telemetry/lane_words.h"
@@ -124,6 +125,12 @@ std::string remarks_on_model(const json::object& lane, const std::string& pool) 
     return lines;
 }
 
+/// How the latest one went, and why it failed in full: here is where the developer looks.
+std::string remarks_on_reload(const json::object& reload, const std::string& pool) {
+    const std::string line = reload_line(reload);
+    return line.empty() ? "" : fmt::format("{} {}\n{}", pool, line, reload_error(reload));
+}
+
 /// What the lanes of started pools run (attached ones show where they are), and which pools serve
 /// unproved.
 std::string remarks_on(const json::object& page) {
@@ -141,6 +148,7 @@ std::string remarks_on(const json::object& page) {
                             python, sdk.empty() ? "" : ", ", sdk);
         lines += remarks_on_model(lane, name);
         if (text_of(pool, "proof") == "none") lines += fmt::format("{} proof: none\n", name);
+        lines += remarks_on_reload(object_of(pool, "reload"), name);
     }
     return lines.empty() ? "" : '\n' + lines;
 }

@@ -95,6 +95,13 @@ struct ModelChoice {
     friend bool operator==(const ModelChoice&, const ModelChoice&) = default;
 };
 
+/// How a pool goes over to new code.
+enum class ReloadChoice : std::uint8_t {
+    automatic,  // beside where there is room for it
+    beside,     // the new workers start while the old ones serve
+    in_place,   // one lane after another: the old worker ends first
+};
+
 /// Workers that we start ourselves, one per lane: native ones (`model`) or HTTP servers (`command`). Both are
 /// empty in pools of attached ones.
 struct WorkerConfig {
@@ -110,6 +117,10 @@ struct WorkerConfig {
     std::uint32_t lanes = 0;  // in all; 0: as many as the GPUs make, four without a GPU
     Pin pin = Pin::index;
     std::vector<std::pair<std::string, std::string>> env;
+    ReloadChoice reload = ReloadChoice::automatic;
+    bool watch = false;                // native: a save reloads it
+    bool warm = true;                  // Python: start from a process that has imported
+    std::vector<std::string> preload;  // … these modules; empty: what the model imported
     friend bool operator==(const WorkerConfig&, const WorkerConfig&) = default;
 };
 
@@ -229,6 +240,7 @@ struct Flags {
     std::optional<std::uint32_t> slots;
     std::optional<std::string> log_jobs;
     bool log_starts = false;
+    bool watch = false;  // every pool with a model
 };
 
 [[nodiscard]] ConfigOrMistakes make_config(std::optional<std::string> path, const Flags&);

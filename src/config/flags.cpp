@@ -82,6 +82,20 @@ void read_pool_flags(Reading& reading, const Flags& flags) {
     read_count(reading, "slots", "--slots", flags.slots);
 }
 
+/// What is not ours to know is not watched; --watch with nothing to watch is a mistake.
+void read_watch(Reading& reading) {
+    bool is_any = false;
+    for (PoolDraft& pool : reading.draft.pools) {
+        if (!pool.config.is_native()) continue;
+        is_any = pool.config.worker.watch = true;
+    }
+    if (is_any || reading.draft.pools.empty()) return;
+    reading.sources.origins["--watch"] = {.line = 0, .flag = "--watch"};
+    reading.wrong("--watch",
+                  "is for pools with a model: which files an HTTP server is made of is not known; "
+                  "reload it with `turnpike reload`");
+}
+
 void read_host(Reading& reading, const std::string& text) {
     reading.sources.origins["gate.listen"] = {.line = 0, .flag = "--host"};
     auto host = parse_host(text);
@@ -95,6 +109,7 @@ void read_host(Reading& reading, const std::string& text) {
 
 void read_flags(Reading& reading, const Flags& flags) {
     read_pool_flags(reading, flags);
+    if (flags.watch) read_watch(reading);
     if (flags.host) read_host(reading, *flags.host);
     if (flags.port) reading.draft.config.gate.listen.port = *flags.port;
     if (flags.log_jobs)

@@ -1,4 +1,5 @@
 // The keys of pools that have a model.
+#include <algorithm>
 #include <array>
 
 #include "config/rows.h"
@@ -6,6 +7,8 @@
 
 namespace turnpike {
 namespace {
+
+constexpr std::size_t preload_max = 64;
 
 using Taken = std::expected<void, std::string>;
 
@@ -25,6 +28,36 @@ Taken take_errors(Draft& draft, std::string_view text) {
     return {};
 }
 
+/// "torch", "transformers.models": names between dots.
+bool is_module(std::string_view text) {
+    constexpr std::size_t length_max = 256;
+    if (text.size() > length_max) return false;
+    for (bool is_last = false; !is_last;) {
+        const std::size_t dot = text.find('.');
+        is_last = dot == std::string_view::npos;
+        const std::string_view name = text.substr(0, dot);
+        const bool is_name = std::ranges::all_of(name, [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '_';
+        });
+        if (!is_name || name.empty() || (name.front() >= '0' && name.front() <= '9')) return false;
+        text.remove_prefix(is_last ? text.size() : dot + 1);
+    }
+    return true;
+}
+
+Taken take_preload(Draft& draft, std::string_view text) {
+    if (!is_module(text))
+        return std::unexpected(R"(is no module's name, such as "torch" or "transformers.utils")");
+    draft.pool.config.worker.preload.emplace_back(text);
+    return {};
+}
+
+template <auto Member>
+auto& of_worker(Draft& draft) {
+    return draft.pool.config.worker.*Member;
+}
+
 constexpr std::array native{
     Key{"python", TextKey{take_python, R"(a path, or a name for the PATH; "" is unsaid)", R"("")"},
         "The interpreter of a Python model. Unsaid, it is the first of $VIRTUAL_ENV, a .venv "
@@ -36,6 +69,15 @@ constexpr std::array native{
     Key{"errors", TextKey{take_errors, R"("loopback" or "full")", R"("loopback")"},
         "Who gets to read what a model's exceptions say: clients of this machine, or all. What it\n"
         "says of bad input is for everybody."},
+    Key{"watch", FlagKey{of_worker<&WorkerConfig::watch>},
+        "A save of the model's file, or of a file of yours that it imports, reloads the pool. "
+        "Also:\n"
+        "turnpike up --watch"},
+    Key{"warm", FlagKey{of_worker<&WorkerConfig::warm>},
+        "Workers of a Python model start from a process that has done their imports: in a moment."},
+    Key{"preload", ListKey{take_preload, preload_max, R"(modules such as "torch")", "[]"},
+        "What that process imports, instead of what the model was seen to import. Never files of\n"
+        "your own."},
 };
 
 }  // namespace

@@ -35,6 +35,18 @@ Taken take_pin(Draft& draft, std::string_view text) {
     return std::unexpected(R"(must be "index", "uuid" or "none")");
 }
 
+Taken take_reload(Draft& draft, std::string_view text) {
+    constexpr std::array choices{std::pair{std::string_view("auto"), ReloadChoice::automatic},
+                                 std::pair{std::string_view("beside"), ReloadChoice::beside},
+                                 std::pair{std::string_view("in_place"), ReloadChoice::in_place}};
+    for (const auto& [name, choice] : choices) {
+        if (text != name) continue;
+        draft.pool.config.worker.reload = choice;
+        return {};
+    }
+    return std::unexpected(R"(must be "auto", "beside" or "in_place")");
+}
+
 bool is_variable(std::string_view name) {
     constexpr std::string_view letters =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -80,6 +92,12 @@ constexpr std::array worker{
         "From SIGTERM to SIGKILL."},
     Key{"kill_patience", TimeKey{of_settings<&PoolSettings::kill_patience>, 100ms, 1h},
         "A lane whose worker survives SIGKILL this long is put under quarantine."},
+    Key{"reload", TextKey{take_reload, R"("auto", "beside" or "in_place")", R"("auto")"},
+        "How it goes over to new code: the new workers start beside the old ones, or in their "
+        "place,\n"
+        "one lane first. \"auto\" is beside for models on the CPU and where the GPUs have room "
+        "for\n"
+        "it, else in place."},
 };
 
 }  // namespace

@@ -39,6 +39,9 @@ void check_native(Reading& reading, const PoolDraft& pool) {
         !pool.config.worker.python.empty())
         reading.wrong(path_of(pool, "python"),
                       "has no meaning for a program: the model is no Python file");
+    if (pool.config.worker.model.kind == ModelChoice::Kind::program &&
+        !pool.config.worker.preload.empty())
+        reading.wrong(path_of(pool, "preload"), "has no meaning for a program: it imports nothing");
 }
 
 void check_http(Reading& reading, const PoolDraft& pool) {
@@ -50,6 +53,9 @@ void check_http(Reading& reading, const PoolDraft& pool) {
     check("python", !pool.config.worker.python.empty());
     check("batch", pool.batch != 0);
     check("errors", pool.config.errors != ErrorsShown::to_loopback);
+    check("watch", pool.config.worker.watch);
+    check("warm", !pool.config.worker.warm);
+    check("preload", !pool.config.worker.preload.empty());
 }
 
 bool are_sound(const Reading& reading, const PoolDraft& pool) {
@@ -118,6 +124,9 @@ void forget_workers(Reading& reading, const Flags& flags) {
         pool.config.worker.python.clear();
         pool.batch = 0;
         pool.config.errors = ErrorsShown::to_loopback;
+        pool.config.worker.watch = false;
+        pool.config.worker.warm = true;
+        pool.config.worker.preload.clear();
     }
     if (!flags.attach.empty())
         for (const Key& key : worker_keys()) forget(key.name);

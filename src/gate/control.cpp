@@ -75,6 +75,28 @@ OwnAnswer asked_of_pool(const OwnRequest& request, const PoolFound& pool, std::s
     return answer;
 }
 
+/// "accept=1" or nothing.
+std::expected<bool, Objection> wants_accept(std::string_view query) {
+    if (query.empty()) return false;
+    if (query != "accept=1") return refuse(Problem::bad_query);
+    return true;
+}
+
+std::expected<ReloadBegun, std::string> reload(const OwnRequest& request, PoolId pool,
+                                               bool accept) {
+    if (!request.sights.reload) return std::unexpected("This gate has no workers of its own.");
+    return request.sights.reload(pool, {.files = {}, .accept = accept});
+}
+
+void append_reload(JsonWriter& json, std::string_view pool, const ReloadBegun& begun) {
+    json.open_object();
+    json.member("pool", pool);
+    json.member("generation", begun.generation.value);
+    json.member("kind", name_of(begun.kind));
+    json.member("asked", "reload");
+    json.close_object();
+}
+
 template <class Order>
 OwnAnswered order_lane(const OwnRequest& request, std::string_view what) {
     const auto lane = lane_of(request);
@@ -112,6 +134,46 @@ OwnAnswered restart_pool(const OwnRequest& request) {
     if (!pool) return Refused(pool.error());
     for (const LaneId lane : pool->lanes) request.sights.order(RestartAsked{lane});
     return asked_of_pool(request, *pool, "restart");
+}
+
+OwnAnswered reload_pool(const OwnRequest& request) {
+    const auto pool = pool_of(request);
+    if (!pool) return Refused(pool.error());
+    const auto accept = wants_accept(request.query);
+    if (!accept) return Refused(accept.error());
+    const auto begun = reload(request, pool->pool, *accept);
+    if (!begun) return refuse(Problem::no_reload, begun.error());
+    OwnAnswer answer{.status = 202, .body = {}};
+    JsonWriter json(answer.body);
+    append_reload(json, request.name, *begun);
+    answer.body += '\n';
+    return answer;
+}
+
+OwnAnswered reload_all(const OwnRequest& request) {
+    if (view_of(request).shutting_down) return refuse(Problem::shutting_down);
+    const auto accept = wants_accept(request.query);
+    if (!accept) return Refused(accept.error());
+    const std::vector<PoolConfig>& pools = request.sights.config.pools;
+    if (std::ranges::none_of(pools, &PoolConfig::is_started))
+        return refuse(Problem::no_reload,
+                      "All workers were started by somebody else: nothing of theirs is ours to "
+                      "reload.");
+    OwnAnswer answer{.status = 202, .body = {}};
+    JsonWriter json(answer.body);
+    json.open_object();
+    json.member("asked", "reload");
+    json.key("pools"), json.open_array();
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+        if (!pools[i].is_started()) continue;
+        const auto begun = reload(request, PoolId{i}, *accept);
+        if (!begun) return refuse(Problem::no_reload, begun.error());
+        append_reload(json, pools[i].name, *begun);
+    }
+    json.close_array();
+    json.close_object();
+    answer.body += '\n';
+    return answer;
 }
 
 OwnAnswered prove_pool(const OwnRequest& request) {

@@ -1,5 +1,5 @@
 // The own routes that change something: lanes are restarted, drained, resumed and looked into, pools
-// restarted and proved. An order is passed on and answered with 202; GET /-/status shows what comes
+// restarted, reloaded and proved. An order is passed on and answered with 202; GET /-/status shows what comes
 // of it. What is so already is no error.
 #pragma once
 
@@ -16,6 +16,11 @@ OwnAnswered dump_stacks(const OwnRequest&);
 
 /// {"pool":"chat","asked":"restart","lanes":[0,1]}
 OwnAnswered restart_pool(const OwnRequest&);
+/// {"pool":"chat","generation":4,"kind":"beside","asked":"reload"}; ?accept=1: a recorded proof may
+/// differ.
+OwnAnswered reload_pool(const OwnRequest&);
+/// The same of each pool whose workers are ours: {"asked":"reload","pools":[…]}.
+OwnAnswered reload_all(const OwnRequest&);
 OwnAnswered prove_pool(const OwnRequest&);
 
 }  // namespace turnpike::control

@@ -58,7 +58,9 @@ Gate::Gate(Surroundings surroundings, const Address& bound)
                           if (connection != nullptr) visit(connection->record());
                   },
               .order = [this](const Event& event) { around_.deliver(event); },
-              .stacks = around_.stacks} {
+              .stacks = around_.stacks,
+              .reload_of = around_.reload_of,
+              .reload = around_.reload} {
     const GateConfig& config = around_.config.gate;
     patience_.set(Wait::request, config.idle_timeout);
     patience_.set(Wait::head, config.head_timeout);

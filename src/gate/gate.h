@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "telemetry/lane_facts.h"
 #include "telemetry/lane_log.h"
 #include "telemetry/log_sink.h"
+#include "telemetry/pool_facts.h"
 #include "telemetry/recent_jobs.h"
 
 namespace turnpike {
@@ -49,6 +51,9 @@ public:
         std::function<void(const Event&)> deliver;
         std::uint64_t secret = 0;                                            // of the job names
         std::function<std::optional<std::string>(LaneId)> stacks = nullptr;  // see Sights
+        std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
+        std::function<std::expected<ReloadBegun, std::string>(PoolId, ReloadOrder)> reload =
+            nullptr;
     };
 
     /// `bound`: where clients reach it.

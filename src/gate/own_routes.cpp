@@ -87,6 +87,8 @@ constexpr std::array routes{
     OwnRoute{http::Method::post, "/-/lanes/*/resume", Rule::admin, control::resume_lane},
     OwnRoute{http::Method::post, "/-/lanes/*/stacks", Rule::admin, control::dump_stacks},
     OwnRoute{http::Method::post, "/-/pools/*/restart", Rule::admin, control::restart_pool},
+    OwnRoute{http::Method::post, "/-/reload", Rule::admin, control::reload_all},
+    OwnRoute{http::Method::post, "/-/pools/*/reload", Rule::admin, control::reload_pool},
     OwnRoute{http::Method::post, "/-/pools/*/prove", Rule::admin, control::prove_pool},
     OwnRoute{http::Method::get, "/-/pools/*/proof", Rule::admin, pool_proof},
 };

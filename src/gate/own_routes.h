@@ -23,6 +23,7 @@
 #include "telemetry/crash_shelf.h"
 #include "telemetry/lane_facts.h"
 #include "telemetry/lane_log.h"
+#include "telemetry/pool_facts.h"
 #include "telemetry/recent_jobs.h"
 
 namespace turnpike {
@@ -45,6 +46,10 @@ struct Sights {
     std::function<void(const Event&)> order;  // what somebody asked for
     /// Starts a dump of a lane's stacks, which goes to its log; a string says why not.
     std::function<std::optional<std::string>(LaneId)> stacks = nullptr;
+    /// The latest reload of a pool; nullptr: there was none.
+    std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
+    /// Asks for another one. An error says why that can't be.
+    std::function<std::expected<ReloadBegun, std::string>(PoolId, ReloadOrder)> reload = nullptr;
 };
 
 struct OwnRequest {

@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "gate/model_page.h"
 #include "gate/proof_page.h"
+#include "gate/reload_page.h"
 
 namespace turnpike {
 
@@ -82,6 +83,7 @@ void append_pool(JsonWriter& json, const Seen& seen, const PoolView& pool) {
     json.member("oldest_wait_s", pool.oldest_wait);
     json.member("expected_wait_s", pool.expected_wait);
     json.key("usual_run_s"), append_usual(json, pool);
+    json.key("reload"), append_reload(json, sights, view, pool.pool, caller);
     json.key("jobs");
     append_counts(json, pool.counts);
     json.close_object();

@@ -101,6 +101,8 @@ constexpr std::array rows{
         "Look at what the model does with this input."},
     Row{Problem::no_stacks, 409, "no-stacks", "The lane's stacks can't be shown.",
         "GET /-/status, or turnpike status, says how the lane is."},
+    Row{Problem::no_reload, 409, "no-reload", "The pool can't be reloaded.",
+        "Restart its workers where they were started."},
     Row{Problem::no_proof, 409, "no-proof", "The pool has no proof.",
         "Configure one: [pool.NAME.proof], or give the model an example"},
     Row{Problem::cancelled, 409, "cancelled", "The job was cancelled.",

@@ -53,6 +53,7 @@ enum class Problem : std::uint8_t {
     out_of_memory,         // 500
     non_finite,            // 500
     no_stacks,             // 409: POST /-/lanes/N/stacks
+    no_reload,             // 409: POST /-/pools/NAME/reload
     no_proof,              // 409: POST /-/pools/NAME/prove
     cancelled,             // 409: DELETE /-/jobs/ID
 };

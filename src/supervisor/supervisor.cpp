@@ -26,6 +26,12 @@ std::vector<std::string> for_workers(std::vector<std::string> environment) {
     return environment;
 }
 
+std::vector<std::size_t> pools_of(const std::vector<LanePlan>& plan) {
+    std::vector<std::size_t> pools;
+    for (const LanePlan& lane : plan) pools.push_back(lane.pool);
+    return pools;
+}
+
 bool is_started(const LanePlan& lane) { return lane.url == nullptr; }
 
 }  // namespace
@@ -40,6 +46,19 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
              .lanes = surroundings_.lanes,
              .deliver = surroundings_.deliver}),
       process_table_(surroundings_.loop, "tp-look"),
+      generations_(site_.folder, site_.config.pools),
+      reloads_({.loop = surroundings_.loop,
+                .disk = surroundings_.background,
+                .clock = surroundings_.clock,
+                .config = site_.config.pools,
+                .pool_of = pools_of(site_.plan),
+                .lanes = surroundings_.lanes,
+                .pools = site_.pools,
+                .generations = generations_,
+                .log_of = [this](std::size_t lane) { return log_of(lane); },
+                .accepted = [this](PoolId pool,
+                                   Generation generation) { accept_answers(pool, generation); },
+                .deliver = surroundings_.deliver}),
       premises_{
           .children = children_,
           .gpus = gpus_,
@@ -55,8 +74,7 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
           .random = site_.random,
           .crashed = site_.crashed,
           .processes_changed = [this] { write_processes(); },
-          .look_from_outside = [this](LaneId lane) { std::ignore = dump_by_tool(lane.value); }},
-      generations_(site_.folder, site_.config.pools) {
+          .look_from_outside = [this](LaneId lane) { std::ignore = dump_by_tool(lane.value); }} {
     for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
         outputs_.emplace_back();
         if (!is_started(site_.plan[lane])) continue;
@@ -92,7 +110,7 @@ void Supervisor::make_warm() {
     warm_.resize(site_.config.pools.size());
     for (std::size_t i = 0; i < warm_.size(); ++i) {
         const WorkerConfig& worker = site_.config.pools[i].worker;
-        if (worker.model.kind != ModelChoice::Kind::python) continue;
+        if (worker.model.kind != ModelChoice::Kind::python || !worker.warm) continue;
         std::vector<std::string> environment = premises_.environment;
         for (const auto& [name, value] : worker.env) set_variable(environment, name, value);
         for (const auto& [name, value] :
@@ -105,7 +123,7 @@ void Supervisor::make_warm() {
                                           WarmSpec{.python = worker.python,
                                                    .script = premises_.sdk + "/turnpike_worker.py",
                                                    .imports = generations_.home(i) + "/imports",
-                                                   .preload = {},
+                                                   .preload = worker.preload,
                                                    .environment = std::move(environment)});
     }
 }
@@ -134,6 +152,7 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
 
 void Supervisor::carry_out(const StartWorker& action) {
     surroundings_.lanes[action.lane.value].begin(action);
+    reloads_.note(action);
     const WorkerPtr worker = make(action);
     Place& place = place_of(action.worker);
     // Its own callback may be what led here: the last worker of this place goes when the stack is
@@ -261,6 +280,7 @@ void Supervisor::accept_answers(PoolId pool, Generation generation) {
 }
 
 void Supervisor::note(const ReportReload& report) {
+    reloads_.note(report);
     const std::size_t pool = report.pool.value;
     const bool is_good = report.end == ReloadEnd::spread;
     if (is_good) keep_accepted(pool, common_proof(pool, report.generation));

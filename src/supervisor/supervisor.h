@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "supervisor/lane_output.h"
 #include "supervisor/lane_plan.h"
 #include "supervisor/lane_worker.h"
+#include "supervisor/reloads.h"
 #include "supervisor/worker_process.h"
 
 namespace turnpike {
@@ -29,6 +31,7 @@ public:
         const Config& config;
         const Machine& machine;
         const std::vector<LanePlan>& plan;
+        std::vector<PoolFacts>& pools;
         std::optional<GpuDriver> driver;       // none: there is no GPU
         std::string folder;                    // the runtime folder
         std::string mark;                      // TURNPIKE_RUN
@@ -55,11 +58,18 @@ public:
     /// Dumps the stacks of the worker that runs it.
     void note(const ReportSlowJob& report);
 
+    void note(const ReportLane& report) { reloads_.note(report); }
+    /// Keeps what was accepted, and forgets generations that nothing will start any more.
+    void note(const ReportReload& report);
+
+    /// The pool goes over to its code as it is now. An error is a sentence: its workers are not ours.
+    std::expected<ReloadBegun, std::string> reload(PoolId pool, ReloadOrder order) {
+        return reloads_.ask(pool.value, std::move(order));
+    }
+    [[nodiscard]] Reloads& reloads() { return reloads_; }
     /// What this generation answers to the model's example is right, whatever is recorded; once it has
     /// become good, it is the recording. Before the generation's first worker starts.
     void accept_answers(PoolId pool, Generation generation);
-    /// Keeps what was accepted, and forgets generations that nothing will start any more.
-    void note(const ReportReload& report);
 
     /// Of a lane's worker, into its log. Something: why not.
     std::optional<std::string> dump_stacks(LaneId lane);
@@ -104,10 +114,11 @@ private:
         std::shared_ptr<Guarded> guarded;
     };
     std::map<std::uint64_t, Dump> dumps_;  // of stacks, the latest of each lane
+    Generations generations_;
+    Reloads reloads_;
     Premises premises_;
     std::vector<Place> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<CommonProof>> common_proofs_;
-    Generations generations_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<GenerationKept>> kept_;
     std::unique_ptr<LaneOutput> warm_output_;
     std::vector<std::shared_ptr<WarmProcess>> warm_;  // by pool; nullptr: its workers start cold

@@ -140,6 +140,25 @@ TEST(ModelPool, IsAsTheFileSays) {
     EXPECT_EQ(pool.errors, ErrorsShown::full);
 }
 
+TEST(ModelPool, SaysHowItIsReloaded) {
+    const PoolConfig quiet = parsed(after_model(""));
+    EXPECT_EQ(quiet.worker.reload, ReloadChoice::automatic);
+    EXPECT_FALSE(quiet.worker.watch);
+    EXPECT_TRUE(quiet.worker.warm);
+    EXPECT_THAT(quiet.worker.preload, IsEmpty());
+    const PoolConfig said =
+        parsed(after_model("reload = \"in_place\"\nwatch = true\nwarm = false\n"
+                           "preload = [\"torch\", \"_a.b2.C\"]\n"));
+    EXPECT_EQ(said.worker.reload, ReloadChoice::in_place);
+    EXPECT_TRUE(said.worker.watch);
+    EXPECT_FALSE(said.worker.warm);
+    EXPECT_THAT(said.worker.preload, ElementsAre("torch", "_a.b2.C"));
+    EXPECT_EQ(parsed(test::after_started("reload = \"beside\"")).worker.reload,
+              ReloadChoice::beside);
+    EXPECT_EQ(parsed(test::after_started("reload = \"auto\"")).worker.reload,
+              ReloadChoice::automatic);
+}
+
 TEST(ModelPool, MaySayWhatIsTheDefaultAnyway) {
     const PoolConfig pool = parsed(after_model("slots = 1\nbatch = 0\npython = \"\"\n"));
     EXPECT_EQ(pool.worker.slots_said, 1) << "said, so it is not the model's to say";
@@ -203,6 +222,32 @@ TEST(ModelPoolMistakes, ThereIsNoHealthPathToAsk) {
 TEST(ModelPoolMistakes, PythonIsForPythonModels) {
     EXPECT_THAT(mistakes_in("[pool.a]\nmodel = \"./w\"\npython = \"python3\"\n"),
                 ElementsAre(StartsWith("t.toml:3: pool.a.python: has no meaning for a program")));
+}
+
+TEST(ModelPoolMistakes, ReloadIsOneOfThreeWords) {
+    EXPECT_THAT(mistakes_after_model("reload = \"in-place\""),
+                ElementsAre("t.toml:3: pool.a.reload: \"in-place\" must be \"auto\", \"beside\" or "
+                            "\"in_place\""));
+    EXPECT_THAT(mistakes_in(test::after_pool("reload = \"auto\"")),
+                ElementsAre(HasSubstr("pool.a.reload: has no meaning for attached workers")));
+}
+
+TEST(ModelPoolMistakes, APreloadedModuleHasAName) {
+    for (const char* name : {"", ".", "a.", ".a", "a..b", "1a", "a-b", "a b", "a.py:x", "\u00e9"})
+        EXPECT_THAT(mistakes_after_model("preload = [\"ok\", \"" + std::string(name) + "\"]"),
+                    ElementsAre(AllOf(StartsWith("t.toml:3: pool.a.preload: "),
+                                      HasSubstr("is no module's name"))))
+            << name;
+    EXPECT_THAT(mistakes_in("[pool.a]\nmodel = \"./w\"\npreload = [\"torch\"]\n"),
+                ElementsAre(StartsWith("t.toml:3: pool.a.preload: has no meaning for a program")));
+}
+
+TEST(ModelPoolMistakes, WhatIsWatchedPreloadedOrWarmIsAModel) {
+    EXPECT_THAT(
+        mistakes_in(test::after_started("watch = true\nwarm = false\npreload = [\"torch\"]\n")),
+        ElementsAre(StartsWith("t.toml:3: pool.a.watch: has no meaning for HTTP workers"),
+                    StartsWith("t.toml:4: pool.a.warm: has no meaning for HTTP workers"),
+                    StartsWith("t.toml:5: pool.a.preload: has no meaning for HTTP workers")));
 }
 
 TEST(ModelPoolMistakes, KeysOfModelsMeanNothingForOtherWorkers) {
@@ -281,6 +326,16 @@ TEST_F(ModelFiles, FlagsAreNamedInTheirMistakes) {
                 ElementsAre(StartsWith("--python: has no meaning for HTTP workers")));
 }
 
+TEST_F(ModelFiles, AFlagWatchesEveryModelAndNothingElse) {
+    const auto config =
+        with("model = \"model.py\"\n[pool.b]\nattach = [\"http://h:1\"]\n", {.watch = true});
+    ASSERT_THAT(lines_of(config), IsEmpty());
+    EXPECT_TRUE(config->pools[0].worker.watch);
+    EXPECT_FALSE(config->pools[1].worker.watch);
+    EXPECT_THAT(lines_of(make_config(std::nullopt, {.worker = "x {port}", .watch = true})),
+                ElementsAre(StartsWith("--watch: is for pools with a model")));
+}
+
 TEST_F(ModelFiles, AModelOfAFlagTakesThePlaceOfOtherWorkers) {
     const auto over_http =
         with("worker = \"x {port}\"\nhealth.path = \"/h\"\nlanes = 2\n", {.model = in("model.py")});
@@ -295,7 +350,8 @@ TEST_F(ModelFiles, AModelOfAFlagTakesThePlaceOfOtherWorkers) {
 
 TEST_F(ModelFiles, OtherWorkersOfAFlagTakeThePlaceOfAModel) {
     constexpr std::string_view model =
-        "model = \"gone.py\"\npython = \"python3\"\nbatch = 4\nerrors = \"full\"\n";
+        "model = \"gone.py\"\npython = \"python3\"\nbatch = 4\nerrors = \"full\"\n"
+        "watch = true\nwarm = false\npreload = [\"torch\"]\n";
     for (const Flags& flags : {Flags{.attach = {"http://h:1"}}, Flags{.worker = "x {port}"}}) {
         const auto config = with(model, flags);
         ASSERT_THAT(lines_of(config), IsEmpty());
