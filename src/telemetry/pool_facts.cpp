@@ -1,8 +1,7 @@
 #include "telemetry/pool_facts.h"
 
 #include <algorithm>
-
-#include <fmt/format.h>
+#include <string>
 
 #include "telemetry/lane_facts.h"
 
@@ -44,7 +43,7 @@ std::string cause_text(const ReloadOrder& order) {
     for (std::size_t i = 0; i < named; ++i)
         names.append(i == 0 ? "" : ", ").append(last_part(order.files[i]));
     if (order.files.size() > named)
-        names += fmt::format(" and {} more", order.files.size() - named);
+        names += " and " + std::to_string(order.files.size() - named) + " more";
     return names + " changed";
 }
 
