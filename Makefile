@@ -43,7 +43,7 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	$(call built,fuzz)
 	tools/fuzz $(FUZZ_SECONDS)
 
-bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI and bare sockets, four lanes that load beside one
+bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one
 	@tools/install-deps haproxy wrk
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py

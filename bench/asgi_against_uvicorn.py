@@ -4,8 +4,8 @@
     bench/asgi_against_uvicorn.py [--build build/release] [--seconds 5] [--rounds 3] [--python /usr/bin/python3]
 
 The same app (examples/fastapi), the same requests from wrk, one job per worker at a time, every job logged. All workers of both sides
-are up all the time; rounds alternate, so that what else the machine does meets both. Needs haproxy, wrk, and a Python with
-FastAPI and uvicorn (Debian's).
+are up all the time, each in a session of its own (the kernel shares a busy machine out among sessions); rounds alternate, so that
+what else the machine does meets both. Needs haproxy, wrk, and a Python with FastAPI and uvicorn (Debian's).
 """
 import argparse
 import os
@@ -36,7 +36,7 @@ def main():
         ports = [free_port() for _ in range(WORKERS)]
         for port in ports:
             on.start(options.python, "-m", "uvicorn", "worker:app", "--port", str(port), "--no-access-log",
-                     "--log-level", "warning", cwd=EXAMPLE, stdout=open(os.devnull, "wb"))
+                     "--log-level", "warning", cwd=EXAMPLE, stdout=open(os.devnull, "wb"), start_new_session=True)
         _, gate_port = on.start_gate(Path(options.build, "turnpike").resolve(), f"{EXAMPLE / 'worker.py'}:app",
                                      "--python", options.python, "--gpus", "none", "--lanes", str(WORKERS))
         for port in ports:

@@ -138,6 +138,8 @@ void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& p
         part("listen_ms", start.listen);
     part("load_ms", start.load);
     part("proof_ms", start.proof);
+    part("first_job_ms", start.first_job);
+    if (pool.is_native()) json.member("warm", start.is_warm);
     json.close_object();
 }
 

@@ -53,6 +53,7 @@ public:
     struct Host {
         WorkerSurroundings& around;
         WorkerId worker;
+        LaneId lane;
         FrameLink& link;
         wire::Conversation& conversation;
         std::function<std::shared_ptr<void>()>
@@ -80,6 +81,7 @@ private:
     using Batch = std::vector<NativeRide*>;
 
     NativeRide& free_ride();
+    [[nodiscard]] static bool is_first(const NativeRide& ride);
     void give_back(NativeRide& ride);
     void prepare(NativeRide& ride, const std::shared_ptr<Batch>& batch);
     void prepared(NativeRide& ride, const std::shared_ptr<Batch>& batch);
@@ -104,6 +106,7 @@ private:
     std::shared_ptr<Batch> gathering_;  // until its last member is there
     std::string out_;
     std::uint64_t sequence_ = 0;
+    Instant first_sent_ = never;
 };
 
 /// What a model says of its failure, in one line: "ValueError: the text".

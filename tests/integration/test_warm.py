@@ -23,7 +23,7 @@ class Facts(turnpike.Model):
 
     def do_facts(self, task):
         return {"pid": os.getpid(), "parent": os.getppid(), "word": beside.WORD, "file": beside.__file__, "argv": sys.argv,
-                "lane": self.lane.number, "threads": len(os.listdir("/proc/self/task")), "folder": os.getcwd(),
+                "lane": os.environ["TURNPIKE_LANE"], "threads": len(os.listdir("/proc/self/task")), "folder": os.getcwd(),
                 "fds": sorted(os.readlink(f"/proc/self/fd/{fd}").partition(":")[0] for fd in os.listdir("/proc/self/fd")[:-1]),
                 "limit": resource.getrlimit(resource.RLIMIT_NOFILE), "session": os.getsid(0) == os.getpid(),
                 "ignored": [int(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD) if signal.getsignal(s) == signal.SIG_IGN],
@@ -65,14 +65,13 @@ class WarmCase(NativeCase):
 
     def wait_warm(self, gate, other_than=None):
         """Until a restart would be warm: the log of the warm processes says so."""
-        log = self.state_log(gate)
         wait_until(lambda: self.warm_pid(gate) not in (None, other_than) and
-                   f"warm process {self.warm_pid(gate)}:" in (log.read_text() if log.exists() else ""), "a warm process")
+                   f"warm process {self.warm_pid(gate)}:" in self.warm_log(gate), "a warm process")
         return self.warm_pid(gate)
 
-    def state_log(self, gate):
-        found = sorted(pathlib.Path(self.folder).rglob("warm.log"))
-        return found[0] if found else pathlib.Path(self.folder) / "none"
+    def warm_log(self, gate):
+        path = self.state_folder(gate) / "lanes" / "warm.log"
+        return path.read_text() if path.exists() else ""
 
     def restart(self, gate, lane=0):
         before = gate.lane(lane)["pid"]
@@ -125,6 +124,7 @@ class Starts(WarmCase):
         for name in ("word", "file", "argv", "lane", "folder", "fds", "limit", "session", "ignored", "unbuffered"):
             self.assertEqual(warm[name], cold[name], name)
         self.assertNotEqual(warm["pid"], cold["pid"])
+        self.maxDiff = None
         self.assertEqual(self.answer(gate, "env"), cold_env)
 
     def test_output_goes_to_the_log_of_its_own_lane(self):
@@ -195,10 +195,11 @@ class Trouble(WarmCase):
         self.wait_log(gate, "did not fork in time")
 
     def test_an_installed_package_that_changed_is_imported_anew(self):
-        packages = self.folder_for("site-packages")
+        packages = self.folder_for("prefix") / "site-packages"
+        packages.mkdir()
         (packages / "installed.py").write_text("VERSION = 1\n")
         path = self.model("import installed\ndef predict(x): return {'version': installed.VERSION}\nexample = 1\n", "other.py")
-        gate = self.serve(path, pool={"lanes": 1, "env": {"PYTHONPATH": str(packages)}})
+        gate = self.serve(path, pool={"lanes": 1, "env.PYTHONPATH": str(packages)})
         warm = self.wait_warm(gate)
         (packages / "installed.py").write_text("VERSION = 12\n")
         self.restart(gate)
@@ -210,12 +211,13 @@ class Trouble(WarmCase):
         self.assertEqual(gate.post(1).json(), {"version": 12})
 
     def test_what_an_import_starts_forbids_to_fork_and_is_named(self):
-        packages = self.folder_for("site-packages")
+        packages = self.folder_for("prefix") / "site-packages"
+        packages.mkdir()
         (packages / "busy.py").write_text("import threading, time\n"
                                           "threading.Thread(target=time.sleep, args=(1e6,), name='busybody', daemon=True).start()\n")
         path = self.model("import busy\ndef predict(x): return 1\nexample = 1\n", "other.py")
-        gate = self.serve(path, pool={"lanes": 1, "env": {"PYTHONPATH": str(packages)}})
-        wait_until(lambda: "busybody" in (self.state_log(gate).read_text() if self.state_log(gate).exists() else ""), "a reason")
+        gate = self.serve(path, pool={"lanes": 1, "env.PYTHONPATH": str(packages)})
+        wait_until(lambda: "busybody" in self.warm_log(gate), "a reason")
         self.restart(gate)
         self.assertFalse(gate.lane(0)["start"]["warm"])
         self.wait_log(gate, "busybody")
@@ -227,7 +229,7 @@ class Trouble(WarmCase):
             self.restart(gate, lane)
         pids = [gate.lane(lane)["pid"] for lane in (0, 1)]
         guards = [parent_of(pid) for pid in pids]
-        gate.process.signal(signal.SIGKILL)
+        gate.process.kill()
         self.assert_gone(warm, *pids, *guards)
 
     def test_a_guard_that_is_killed_takes_its_warm_worker_along(self):

@@ -57,14 +57,17 @@ class Scope(unittest.TestCase):
     def test_a_body_has_a_length(self):
         length = (b"content-length", b"2")
         self.assertIn(length, self.scope(body=b"ab")["headers"])
-        self.assertEqual(self.scope(fields=b"Content-Length: 2\r\n", body=b"ab")["headers"], [length])
+        self.assertEqual(self.scope(fields=b"Host: a\r\nContent-Length: 2\r\n", body=b"ab")["headers"][1:], [length])
         self.assertIn((b"content-length", b"0"), self.scope(b"POST/")["headers"])
-        self.assertEqual(self.scope()["headers"], [])
+        self.assertEqual(self.scope(fields=b"Host: a\r\n")["headers"], [(b"host", b"a")])
 
     def test_server_is_what_the_client_calls_it(self):
         for host, server in ((b"a:81", ("a", 81)), (b"a", ("a", 80)), (b"[::1]:81", ("::1", 81)), (b"[::1]", ("::1", 80))):
             self.assertEqual(self.scope(fields=b"Host: " + host + b"\r\n")["server"], server)
-        self.assertIsNone(self.scope()["server"])
+
+    def test_a_proof_has_a_host_as_well(self):
+        scope = self.scope()
+        self.assertEqual((scope["server"], scope["headers"]), (("localhost", 80), [(b"host", b"localhost")]))
 
     def test_client_is_the_nearest_that_is_not_this_machine(self):
         for hops, client in ((b"10.0.0.1", "10.0.0.1"), (b"10.0.0.1, 127.0.0.1", "10.0.0.1"), (b"127.0.0.1", "127.0.0.1"),

@@ -33,6 +33,9 @@ def http_scope(job: Job, state: dict[str, Any]) -> dict[str, Any]:
         elif name == b"content-length":
             is_told = True
         headers.append((name, value))
+    if not host:  # of a proof, which nobody sent; an app may count on it
+        host = b"localhost"
+        headers.insert(0, (b"host", host))
     length = job.length()
     if not is_told and (length or method in _WITH_BODY):
         headers.append((b"content-length", b"%d" % length))
@@ -49,9 +52,7 @@ def _client(hops: bytes) -> tuple[str, int] | None:
     return next((name for name in reversed(names) if name != _OURS), names[0]), 0
 
 
-def _server(host: bytes, scheme: str) -> tuple[str, int] | None:
-    if not host:
-        return None
+def _server(host: bytes, scheme: str) -> tuple[str, int]:
     name, colon, port = host.decode("latin-1").rpartition(":")
     if colon and port.isdigit():
         return name.strip("[]"), int(port)

@@ -31,6 +31,7 @@ _store: "_Store | None" = None
 def open_store(generation: str) -> None:
     """From now on, imports of the user's own modules go through the generation in this folder."""
     global _store
+    _foreign()  # now: looking for them imports
     _store = _Store(os.path.join(generation, "sources"))
     sys.meta_path.insert(0, _Finder())
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _GATE_PROGRAM = 4  # the descriptor of the gate's own program
 _LINK = 3          # of a worker; of a guard it is the control socket
 _MESSAGE_MAX = 1 << 20
+_SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl
 
 # What is known to break in a forked child once it was imported.
@@ -126,7 +127,8 @@ class _Files:
 
     def __init__(self) -> None:
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        self._known = {file: _identity(file) for file in files | {sys.executable} if isinstance(file, str)}
+        self._known = {file: _identity(file) for file in files | {sys.executable}
+                       if isinstance(file, str) and not file.startswith(_SDK)}  # the gate touches its own
 
     def changed(self) -> str:
         for file, identity in self._known.items():
@@ -197,6 +199,7 @@ def _become_worker(request: dict[str, Any], fds: list[int], guard: int) -> NoRet
     fds.clear()
     os.environ.clear()
     os.environ.update(_environment(request))
+    os.environ["PWD"] = os.getcwd()  # as a shell does
     _reseed()
     raise Forked([sys.argv[0], request["model"]])
 

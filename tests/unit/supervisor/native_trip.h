@@ -45,6 +45,7 @@ struct NativeTrip final : Disk, FrameLinkUser {
     wire::Conversation conversation;
     NativeRides rides{{.around = around,
                        .worker = WorkerId{1},
+                       .lane = LaneId{0},
                        .link = *link,
                        .conversation = conversation,
                        .stays = [] { return nullptr; }}};
