@@ -201,7 +201,7 @@ TEST(StatusPage, ShowsGpusProcessAndStartOfALane) {
                       HasSubstr(R"("worker":"python3 a.py","pid":4711,)"),
                       HasSubstr(R"("last_exit":"killed by SIGKILL")"),
                       HasSubstr(R"("start":{"spawn_ms":3,"listen_ms":1.2,"load_ms":null,)"
-                                R"("proof_ms":null})")));
+                                R"("proof_ms":null,"first_job_ms":null})")));
     boost::json::error_code error;
     boost::json::parse(shown(desk), error);
     EXPECT_FALSE(error);
