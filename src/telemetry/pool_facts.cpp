@@ -1,7 +1,6 @@
 #include "telemetry/pool_facts.h"
 
 #include <algorithm>
-#include <string>
 
 #include "telemetry/lane_facts.h"
 
