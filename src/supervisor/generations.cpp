@@ -46,6 +46,8 @@ std::string identity_of(const std::string& path) {
 
 Generations::Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools) {
     const std::string all = runtime_folder + "/generations";
+    std::error_code ignored;
+    fs::remove_all(all, ignored);  // those of an earlier gate
     make_folder(all);
     for (const PoolConfig& pool : pools) {
         pools_.push_back({.home = all + "/" + pool.name});

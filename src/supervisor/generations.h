@@ -14,6 +14,7 @@ namespace turnpike {
 
 class Generations {
 public:
+    /// Empties the place: what an earlier gate ran says nothing about the files as they are now.
     Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools);
 
     /// Of all its generations.

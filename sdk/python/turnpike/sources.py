@@ -9,6 +9,7 @@ Without open_store(), everything is read from where it lies.
 """
 from __future__ import annotations
 
+import _thread
 import hashlib
 import os
 import struct
@@ -73,12 +74,15 @@ def leave_imports(generation: str) -> None:
     path = os.path.join(os.path.dirname(generation), "imports")
     text = "\n".join(imports())
     try:
-        with open(path) as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
             if set(text.split("\n")) <= set(file.read().split("\n")):
                 return
     except OSError:
         pass
-    _publish(path, text.encode("utf-8", "surrogateescape"), os.replace)
+    try:
+        _publish(path, text.encode("utf-8", "surrogateescape"), os.replace)
+    except OSError:  # no warm starts, then
+        pass
 
 
 _folders: tuple[str, ...] = ()
@@ -146,7 +150,7 @@ class _Store:
 
 def _publish(place: str, data: bytes, put: object) -> None:
     """Whole: whoever looks sees all of it, or nothing."""
-    draft = os.path.join(os.path.dirname(place), f".{os.getpid()}")
+    draft = os.path.join(os.path.dirname(place), f".{os.getpid()}-{_thread.get_ident()}")
     with open(draft, "wb") as file:
         file.write(data)
     try:
