@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 
+from . import sources
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -202,6 +204,7 @@ def _become_worker(request: dict[str, Any], fds: list[int], guard: int) -> NoRet
     os.environ.update(_environment(request))
     os.environ["PWD"] = os.getcwd()  # as a shell does
     _reseed()
+    sources.inherit()
     raise Forked([sys.argv[0], request["model"]])
 
 
