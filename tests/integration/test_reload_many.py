@@ -85,7 +85,7 @@ class ManyReloads(ReloadCase):
         return len(own) + sum(parent in own for parent in parents.values())
 
     def test_leave_no_request_behind(self):
-        gate = self.serve(self.project("good 0"), pool={"lanes": LANES})
+        gate = self.serve(self.project("good 0"), pool={"lanes": LANES, "crash_limit": 16, "crash_window": "1s"})
         warm_log = self.state_folder(gate) / "lanes" / "warm.log"
         wait_until(lambda: warm_log.exists() and self.processes_of(gate) == 2 * LANES + 1, "workers, guards, the warm process")
         descriptors, begin = self.descriptors(gate), time.monotonic()
