@@ -58,11 +58,13 @@ NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
 void NativeWorker::start() {
     process_.begin();
     const WorkerConfig& worker = lane_of_.pool.worker;
+    const bool is_python = worker.model.kind == ModelChoice::Kind::python;
     WorkerProcess::Launch launch{
-        .command = native_command(worker, premises_.sdk),
+        .command = is_python ? python_command(worker, premises_.sdk)
+                             : program_command(lane_of_.kept->program.path()),
         .link = Guarded::Link::socket,
         .variables = {{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}}};
-    if (worker.model.kind == ModelChoice::Kind::python) {
+    if (is_python) {
         launch.model = model_argument(worker.model);
         for (auto& variable : python_variables(worker, premises_.environment, premises_.sdk))
             launch.variables.push_back(std::move(variable));

@@ -156,6 +156,22 @@ class Starts(WarmCase):
         wait_until(lambda: gate.lane(0)["state"] == "ready", "a restart")
         self.assertTrue(gate.lane(0)["start"]["warm"])
 
+    def test_the_warm_process_stays_the_same_over_warm_and_cold_starts(self):
+        """Each knows modules that the other does not: those that the warm process itself needs, above all."""
+        path = self.model("def predict(x): return 1\nexample = 1\n", "plain.py")
+        gate = self.serve(path, pool={"lanes": 2})
+        warm = self.wait_warm(gate)
+        for lane in (0, 1, 0):
+            self.restart(gate, lane)
+            self.assertTrue(gate.lane(lane)["start"]["warm"])
+        self.assertEqual(self.warm_log(gate).count("modules imported"), 1)
+        os.kill(warm, signal.SIGKILL)
+        self.restart(gate)
+        self.wait_warm(gate, warm)
+        self.restart(gate)
+        self.assertTrue(gate.lane(0)["start"]["warm"])
+        self.assertEqual(self.warm_log(gate).count("modules imported"), 2)
+
     def test_many_restarts_leave_nothing_behind(self):
         gate = self.serve(self.path, pool={"lanes": 1})
         warm = self.wait_warm(gate)

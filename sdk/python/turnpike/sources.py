@@ -9,6 +9,7 @@ Without open_store(), everything is read from where it lies.
 """
 from __future__ import annotations
 
+import _thread
 import hashlib
 import os
 import struct
@@ -26,6 +27,7 @@ _SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 
 _store: "_Store | None" = None
+_inherited: frozenset[str] = frozenset()
 
 
 def open_store(generation: str) -> None:
@@ -68,17 +70,28 @@ def imports() -> list[str]:
     return found
 
 
+def inherit() -> None:
+    """In a worker that was forked: what is there already, its warm process has imported, and need not learn."""
+    global _inherited
+    _inherited = frozenset(sys.modules)
+
+
 def leave_imports(generation: str) -> None:
-    """Where the gate looks for them; as a whole, or not at all."""
+    """Where the gate looks for them; as a whole, or not at all. It only grows: each change is a new warm process."""
     path = os.path.join(os.path.dirname(generation), "imports")
-    text = "\n".join(imports())
     try:
-        with open(path) as file:
-            if set(text.split("\n")) <= set(file.read().split("\n")):
-                return
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            known = file.read().split("\n")
     except OSError:
+        known = []
+    old = _inherited.union(known)
+    new = [name for name in imports() if name not in old]
+    if not new:
+        return
+    try:
+        _publish(path, "\n".join(known + new).encode("utf-8", "surrogateescape"), os.replace)
+    except OSError:  # no warm starts, then
         pass
-    _publish(path, text.encode("utf-8", "surrogateescape"), os.replace)
 
 
 _folders: tuple[str, ...] = ()
@@ -146,7 +159,7 @@ class _Store:
 
 def _publish(place: str, data: bytes, put: object) -> None:
     """Whole: whoever looks sees all of it, or nothing."""
-    draft = os.path.join(os.path.dirname(place), f".{os.getpid()}")
+    draft = os.path.join(os.path.dirname(place), f".{os.getpid()}-{_thread.get_ident()}")
     with open(draft, "wb") as file:
         file.write(data)
     try:

@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 
+from . import sources
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -86,7 +88,8 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> No
     except Forked:
         raise
     except BaseException as error:
-        print(f"turnpike: a warm start failed: {error!r}", file=sys.stderr, flush=True)
+        print(f"turnpike: a warm start failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
     os._exit(0)
 
 
@@ -201,6 +204,7 @@ def _become_worker(request: dict[str, Any], fds: list[int], guard: int) -> NoRet
     os.environ.update(_environment(request))
     os.environ["PWD"] = os.getcwd()  # as a shell does
     _reseed()
+    sources.inherit()
     raise Forked([sys.argv[0], request["model"]])
 
 
