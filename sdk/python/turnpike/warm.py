@@ -58,6 +58,7 @@ def main(argv: list[str]) -> int:
     seen = _Files()
     _tell(sock, {"ready": len(sys.modules)})
     _settle_memory()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its children: the next fork need not, either
     while True:
         data, fds, _, _ = socket.recv_fds(sock, _MESSAGE_MAX, 8)
         if not data:  # the gate is gone
@@ -76,11 +77,10 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> No
     for fd in fds:
         os.set_inheritable(fd, False)
     request = json.loads(data.decode("utf-8", "surrogateescape"))
-    middle = os.fork()
-    if middle:
-        os.waitpid(middle, 0)
+    if os.fork():
         return
     try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         parent = os.getpid()
         if os.fork() == 0:
             sock.close()
