@@ -239,7 +239,7 @@ void News::say_unproved() {
         if (pool.is_native() && pool.settings.proof == ProofKind::none && !is_proved)
             say(fmt::format(
                 "pool {}: the model has no example and no proof is configured, so lanes "
-                "serve unproved (write example = ... into the model, or [pool.{}.proof])",
+                "serve unproved (example = ... in a model, or [pool.{}.proof])",
                 pool.name, pool.name));
     }
 }

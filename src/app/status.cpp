@@ -1,8 +1,6 @@
 #include "app/status.h"
 
-#include <array>
 #include <cstddef>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -127,44 +125,10 @@ std::string remarks_on_model(const json::object& lane, const std::string& pool) 
     return lines;
 }
 
-constexpr std::array<std::string_view, 5> start_parts{"spawn_ms", "listen_ms", "import_ms",
-                                                      "load_ms", "proof_ms"};
-
-/// 0: it has not loaded.
-std::size_t start_ms(const json::object& start) {
-    if (text_of(start, "load_ms").empty()) return 0;
-    std::size_t sum = 0;
-    for (const std::string_view part : start_parts) sum += count_of(start, part);
-    return sum;
-}
-
 /// How the latest one went, and why it failed in full: here is where the developer looks.
 std::string remarks_on_reload(const json::object& reload, const std::string& pool) {
     const std::string line = reload_line(reload);
     return line.empty() ? "" : fmt::format("{} {}\n{}", pool, line, reload_error(reload));
-}
-
-/// "starts: 84 ms (warm: spawn 40 ms + import 31 ms), first job 7.9 ms": of the slowest lane, since that one says
-/// what to make quicker. Empty: none has started.
-std::string remarks_on_starts(const json::object& page, const std::string& pool) {
-    static const json::object none;
-    const json::object* slowest = &none;
-    for (const json::value& value : list_of(page, "lanes")) {
-        const json::object& lane = object_of(value);
-        const json::object& start = object_of(lane, "start");
-        if (text_of(lane, "pool") == pool && start_ms(*slowest) < start_ms(start)) slowest = &start;
-    }
-    std::string parts;
-    for (const std::string_view part : start_parts)
-        if (const std::string time = span_of(*slowest, part); !time.empty())
-            parts += fmt::format("{}{} {}", parts.empty() ? "" : " + ",
-                                 part.substr(0, part.size() - 3), time);
-    if (parts.empty()) return "";
-    const std::string first = span_of(*slowest, "first_job_ms");
-    return fmt::format("{} starts: {} ({}{}){}{}\n", pool,
-                       span_text(static_cast<double>(start_ms(*slowest)) / 1e3),
-                       is_true(*slowest, "warm") ? "warm: " : "", parts,
-                       first.empty() ? "" : ", first job ", first);
 }
 
 /// What the lanes of started pools run (attached ones show where they are), and which pools serve
@@ -183,7 +147,6 @@ std::string remarks_on(const json::object& page) {
                 fmt::format("{} runs: {}{}{}{}{}\n", name, model, python.empty() ? "" : " with ",
                             python, sdk.empty() ? "" : ", ", sdk);
         lines += remarks_on_model(lane, name);
-        lines += remarks_on_starts(page, name);
         if (text_of(pool, "proof") == "none") lines += fmt::format("{} proof: none\n", name);
         lines += remarks_on_reload(object_of(pool, "reload"), name);
     }
@@ -227,10 +190,8 @@ std::string start_of(const json::object& lane) {
         longest = std::max(longest, {seconds, part});
     }
     if (total <= 0) return "";
-    const json::value* warm = start.if_contains("warm");
-    const bool is_warm = warm != nullptr && warm->is_bool() && warm->get_bool();
-    return fmt::format("{}{}: {} {}", span_text(total), is_warm ? " warm" : "", longest.second,
-                       span_text(longest.first));
+    return fmt::format("{}{}: {} {}", span_text(total), is_true(start, "warm") ? " warm" : "",
+                       longest.second, span_text(longest.first));
 }
 
 std::string gpus_of(const json::object& lane) {

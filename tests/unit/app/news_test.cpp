@@ -311,7 +311,7 @@ TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
 TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
     const std::string unproved =
         "pool only: the model has no example and no proof is configured, so lanes serve unproved "
-        "(write example = ... into the model, or [pool.only.proof])\n";
+        "(example = ... in a model, or [pool.only.proof])\n";
     const auto said = [](std::optional<Duration> proof, ModelChoice::Kind kind) {
         Desk desk;
         desk.config.pools[0].worker.model.kind = kind;
