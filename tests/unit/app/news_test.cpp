@@ -296,6 +296,18 @@ TEST(News, TellsThatNoLaneServesAlsoIfEachHasItsOwnReason) {
                 EndsWith("turnpike: no lane serves; when that is mended: turnpike restart all\n"));
 }
 
+TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
+    const auto said = [](LaneState state) {
+        Desk desk;
+        desk.config.pools[0].worker.watch = true;
+        for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, state, Reason::proof_failed);
+        return desk.said();
+    };
+    EXPECT_THAT(said(LaneState::failed), EndsWith("no lane serves; mend the file and save it\n"));
+    EXPECT_THAT(said(LaneState::quarantined),
+                EndsWith("no lane serves; when that is mended: turnpike restart all\n"));
+}
+
 TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
     Desk desk;
     desk.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
