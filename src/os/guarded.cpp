@@ -122,6 +122,9 @@ void Guarded::abandon() {
 void Guarded::listen() {
     control_.async_receive(asio::buffer(&report_, sizeof report_), flags_,
                            [self = shared_from_this()](error_code error, std::size_t size) {
+                               // It ended before it read what we had asked. The error comes
+                               // first, once; what the guard said last is still there.
+                               if (error == asio::error::connection_reset) return self->listen();
                                if (error || size != sizeof report_) {
                                    self->is_silent_ = true;
                                    return self->guard_ended();

@@ -1,6 +1,7 @@
 #include "supervisor/generations.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -8,6 +9,9 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace turnpike {
 namespace {
@@ -30,10 +34,20 @@ std::optional<KeptSource> parse(const std::string& data) {
                       .bytes = data.substr(sizeof length + length)};
 }
 
+/// Changes with whatever is done to the file's content; empty: it is not there.
+std::string identity_of(const std::string& path) {
+    struct stat facts{};
+    if (::stat(path.c_str(), &facts) != 0) return {};
+    return fmt::format("{} {} {} {}.{}", facts.st_dev, facts.st_ino, facts.st_size,
+                       facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+}
+
 }  // namespace
 
 Generations::Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools) {
     const std::string all = runtime_folder + "/generations";
+    std::error_code ignored;
+    fs::remove_all(all, ignored);  // those of an earlier gate
     make_folder(all);
     for (const PoolConfig& pool : pools) {
         pools_.push_back({.home = all + "/" + pool.name});
@@ -63,6 +77,28 @@ void forget_sources(const std::string& folder) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder + std::string(sources_name), ignored))
         fs::remove(entry.path(), ignored);
+}
+
+void remove_generation(const std::string& folder) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+}
+
+KeptProgram::KeptProgram(std::string original, const std::string& folder)
+    : original_(std::move(original)),
+      copy_(folder + "/program"),
+      identity_(identity_of(original_)) {}
+
+bool KeptProgram::copy() const {
+    std::error_code error;
+    fs::copy_file(original_, copy_, fs::copy_options::overwrite_existing, error);
+    if (!error) fs::permissions(copy_, fs::perms::owner_all, error);
+    // Where programs may not be run, the copy is of no use.
+    return !error && identity_of(original_) == identity_ && ::access(copy_.c_str(), X_OK) == 0;
+}
+
+const std::string& KeptProgram::path() const {
+    return has_copy_ && identity_of(original_) != identity_ ? copy_ : original_;
 }
 
 }  // namespace turnpike

@@ -14,6 +14,7 @@ namespace turnpike {
 
 class Generations {
 public:
+    /// Empties the place: what an earlier gate ran says nothing about the files as they are now.
     Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools);
 
     /// Of all its generations.
@@ -40,5 +41,28 @@ struct KeptSource {
 
 /// Nothing of it ever worked: its next worker imports anew.
 void forget_sources(const std::string& folder);
+
+/// Its generation is over.
+void remove_generation(const std::string& folder);
+
+/// What is kept of a native program: a copy, which is run once the original has changed. Until then the
+/// original is, since programs look for things beside themselves.
+class KeptProgram {
+public:
+    KeptProgram() = default;
+    KeptProgram(std::string original, const std::string& folder);
+
+    /// Slow. False: the original has changed meanwhile, or could not be read.
+    [[nodiscard]] bool copy() const;
+    void copied() { has_copy_ = true; }
+    /// What to run now.
+    [[nodiscard]] const std::string& path() const;
+
+private:
+    std::string original_;
+    std::string copy_;
+    std::string identity_;  // of the original, as it was
+    bool has_copy_ = false;
+};
 
 }  // namespace turnpike

@@ -193,12 +193,13 @@ std::vector<std::pair<std::string, std::string>> lane_environment(const PoolConf
     return result;
 }
 
-std::string native_command(const WorkerConfig& worker, const std::string& sdk) {
-    const ModelChoice& model = worker.model;
-    if (model.kind == ModelChoice::Kind::program) return "exec " + shell_word(model.path);
+std::string python_command(const WorkerConfig& worker, const std::string& sdk) {
     return fmt::format("exec {} {} {}", shell_word(worker.python),
-                       shell_word(sdk + "/turnpike_worker.py"), shell_word(model_argument(model)));
+                       shell_word(sdk + "/turnpike_worker.py"),
+                       shell_word(model_argument(worker.model)));
 }
+
+std::string program_command(const std::string& path) { return "exec " + shell_word(path); }
 
 std::string model_argument(const ModelChoice& model) {
     return model.name.empty() ? model.path : model.path + ':' + model.name;

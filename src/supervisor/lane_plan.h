@@ -46,8 +46,10 @@ struct Blanks {
     std::string socket;
 };
 
-/// The command that starts a native worker. `sdk`: the folder of the Python SDK.
-[[nodiscard]] std::string native_command(const WorkerConfig& worker, const std::string& sdk);
+/// The command that starts a native worker: Python with a script of the SDK, whose folder this is, or the
+/// program.
+[[nodiscard]] std::string python_command(const WorkerConfig& worker, const std::string& sdk);
+[[nodiscard]] std::string program_command(const std::string& path);
 
 /// "/models/digits.py:Digits"
 [[nodiscard]] std::string model_argument(const ModelChoice& model);

@@ -150,7 +150,7 @@ void Reloads::look() {
 std::string Reloads::watch_news() {
     std::string text;
     for (std::size_t i = 0; i < pools_.size(); ++i) {
-        if (!pools_[i].watch) continue;
+        if (!pools_[i].watch || !is_up(i)) continue;  // it is still importing
         const std::size_t count = pools_[i].watch->news();
         if (count == 0) continue;
         text +=

@@ -110,7 +110,9 @@ void SourceWatch::saved(const std::vector<std::string>& files) {
 }
 
 std::size_t SourceWatch::news() {
-    if (!knows_imports_ || std::exchange(is_told_, true)) return 0;
+    const bool is_behind =
+        reads_ || stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest);
+    if (!knows_imports_ || is_behind || std::exchange(is_told_, true)) return 0;
     return files_.size();
 }
 

@@ -281,6 +281,7 @@ void Supervisor::accept_answers(PoolId pool, Generation generation) {
 
 void Supervisor::note(const ReportReload& report) {
     reloads_.note(report);
+    forget_generations(report);
     const std::size_t pool = report.pool.value;
     const bool is_good = report.end == ReloadEnd::spread;
     if (is_good) keep_accepted(pool, common_proof(pool, report.generation));
@@ -306,10 +307,37 @@ void Supervisor::keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> pr
 
 std::shared_ptr<GenerationKept> Supervisor::kept_of(std::size_t pool, Generation generation) {
     auto& kept = kept_[{pool, generation}];
-    if (kept == nullptr)
-        kept = std::make_shared<GenerationKept>(
-            GenerationKept{.folder = generations_.folder(pool, generation)});
+    if (kept != nullptr) return kept;
+    kept = std::make_shared<GenerationKept>(
+        GenerationKept{.folder = generations_.folder(pool, generation)});
+    const ModelChoice& model = site_.config.pools[pool].worker.model;
+    if (model.kind != ModelChoice::Kind::program) return kept;
+    kept->program = KeptProgram(model.path, kept->folder);
+    if (kept->folder.empty()) return kept;
+    surroundings_.background.run([program = kept->program] { return program.copy(); },
+                                 [kept](bool is_done) {
+                                     if (is_done) kept->program.copied();
+                                 });
     return kept;
+}
+
+/// Nobody starts with them any more.
+void Supervisor::forget_generations(const ReportReload& report) {
+    std::vector<std::string> folders;
+    std::erase_if(kept_, [&](const auto& entry) {
+        const auto& [pool, generation] = entry.first;
+        const bool is_over = report.end == ReloadEnd::spread ? generation < report.generation
+                                                             : generation == report.generation;
+        if (pool != report.pool.value || !is_over) return false;
+        folders.push_back(entry.second->folder);
+        return true;
+    });
+    surroundings_.background.run(
+        [folders = std::move(folders)] {
+            for (const std::string& folder : folders) remove_generation(folder);
+            return 0;
+        },
+        [](int) {});
 }
 
 /// For the next gate, in case that this one is killed.

@@ -100,6 +100,7 @@ private:
     std::shared_ptr<CommonProof>& common_proof(std::size_t pool, Generation generation);
     void keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof);
     std::shared_ptr<GenerationKept> kept_of(std::size_t pool, Generation generation);
+    void forget_generations(const ReportReload& report);
     void make_warm();
     void write_processes();
 

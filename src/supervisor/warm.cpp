@@ -67,22 +67,20 @@ int send_with(int socket, const std::string& text, const std::array<int, 4>& des
 
 }  // namespace
 
+WarmProcess::Life::~Life() {
+    if (pid != 0 && children.has(pid)) ::kill(pid, SIGKILL);
+}
+
 WarmProcess::WarmProcess(asio::io_context& loop, Children& children, LaneOutput& output,
                          WarmSpec spec)
-    : loop_(loop),
-      children_(children),
-      output_(output),
-      spec_(std::move(spec)),
-      socket_(loop),
-      timer_(loop) {}
+    : loop_(loop), children_(children), output_(output), spec_(std::move(spec)), timer_(loop) {}
 
-WarmProcess::~WarmProcess() { drop(); }
+WarmProcess::~WarmProcess() = default;
 
 void WarmProcess::close() {
     is_closed_ = true;
     timer_.cancel();
-    drop();
-    state_ = State::off;
+    ready_ = coming_ = nullptr;
 }
 
 void WarmProcess::learn() {
@@ -94,26 +92,28 @@ void WarmProcess::learn() {
     build();
 }
 
-/// With it go its socket and its process, whatever it does.
-void WarmProcess::drop() {
-    boost::system::error_code ignored;
-    socket_.close(ignored);
-    if (pid_ != 0 && children_.has(pid_)) ::kill(pid_, SIGKILL);
-    pid_ = 0;
-    ++life_;
+void WarmProcess::say(const std::string& trouble) {
+    trouble_ = trouble;
+    output_.remark("warm process: " + trouble_);
 }
 
+// ── coming ───────────────────────────────────────────────────────────────────────────────────────
+
 void WarmProcess::build() {
-    drop();
-    state_ = State::building;
+    auto made = make();
+    coming_ = made ? *std::move(made) : nullptr;
+    if (coming_ != nullptr) return listen(coming_);
+    say(made.error());
+    build_later();
+}
+
+std::expected<WarmProcess::LifePtr, std::string> WarmProcess::make() {
     Ends sockets;
     Ends output;
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const UniqueFd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    if (!make_ends(sockets, output) || !nothing || !program) {
-        trouble_ = fmt::format("no pipe could be made: {}", std::strerror(errno));
-        return build_later();
-    }
+    if (!make_ends(sockets, output) || !nothing || !program)
+        return std::unexpected(fmt::format("no pipe could be made: {}", std::strerror(errno)));
     std::vector<std::string> arguments{spec_.python, spec_.script, "--warm", spec_.imports};
     arguments.insert(arguments.end(), spec_.preload.begin(), spec_.preload.end());
     const auto pid = spawn({.program = spec_.python,
@@ -121,82 +121,98 @@ void WarmProcess::build() {
                             .environment = spec_.environment,
                             .descriptors = {nothing.get(), output.theirs.get(), output.theirs.get(),
                                             sockets.theirs.get(), program.get()}});
-    if (!pid) {
-        trouble_ = fmt::format("it can't be started: {}", std::strerror(pid.error()));
-        return build_later();
-    }
-    pid_ = *pid;
+    if (!pid)
+        return std::unexpected(fmt::format("it can't be started: {}", std::strerror(pid.error())));
+    const auto life = std::make_shared<Life>(loop_, children_);
+    life->pid = *pid;
+    life->socket.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), sockets.ours.release());
     output_.attach(std::move(output.ours), LogStream::err);
-    socket_.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), sockets.ours.release());
-    children_.watch(pid_, [weak = weak_from_this(), life = life_](const ExitStatus& exit) {
-        if (const auto self = weak.lock()) self->ended(life, exit);
-    });
-    listen(life_);
+    children_.watch(life->pid,
+                    [weak = weak_from_this(), which = std::weak_ptr(life)](const ExitStatus& exit) {
+                        const auto self = weak.lock();
+                        const auto ended = which.lock();
+                        if (self != nullptr && ended != nullptr) self->ended(ended, exit);
+                    });
+    return life;
 }
 
 void WarmProcess::build_later() {
-    state_ = State::off;
     if (++failures_ >= failures_max || is_closed_) return;
     timer_.expires_after(build_delay_min * (1U << failures_));
     timer_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
-        if (const auto self = weak.lock(); self && !error && self->state_ == State::off)
-            self->build();
+        const auto self = weak.lock();
+        if (self != nullptr && !error && self->coming_ == nullptr) self->build();
     });
 }
 
-void WarmProcess::listen(std::uint64_t life) {
-    message_.resize(message_max);
-    socket_.async_receive(
-        asio::buffer(message_), flags_,
-        [weak = weak_from_this(), life](boost::system::error_code error, std::size_t size) {
-            const auto self = weak.lock();
-            if (self == nullptr || self->life_ != life || error || size == 0) return;
-            self->hear(std::string_view(self->message_).substr(0, size));
-            if (self->life_ == life) self->listen(life);
-        });
+// ── what it says ─────────────────────────────────────────────────────────────────────────────────
+
+void WarmProcess::listen(const LifePtr& life) {
+    life->message.resize(message_max);
+    life->socket.async_receive(asio::buffer(life->message), life->flags,
+                               [weak = weak_from_this(), which = std::weak_ptr(life)](
+                                   boost::system::error_code error, std::size_t size) {
+                                   const auto self = weak.lock();
+                                   const auto speaker = which.lock();
+                                   if (self == nullptr || speaker == nullptr || error || size == 0)
+                                       return;
+                                   self->hear(speaker,
+                                              std::string_view(speaker->message).substr(0, size));
+                                   if (speaker == self->ready_ || speaker == self->coming_)
+                                       self->listen(speaker);
+                               });
 }
 
 /// `{"ready": 1834}` with how many modules, or `{"refused": why, "rebuild": bool}`.
-void WarmProcess::hear(std::string_view message) {
+void WarmProcess::hear(const LifePtr& life, std::string_view message) {
     boost::system::error_code error;
     const json::value value = json::parse(json::string_view(message.data(), message.size()), error);
     const json::object* said = error ? nullptr : value.if_object();
-    if (said == nullptr) return give_up("it says what nobody understands");
-    if (const json::value* modules = said->if_contains("ready")) {
-        state_ = State::ready;
+    const json::value* modules = said == nullptr ? nullptr : said->if_contains("ready");
+    if (modules != nullptr && life == coming_) {
+        ready_ = std::exchange(coming_, nullptr);
         failures_ = 0;
         trouble_.clear();
-        return output_.remark(
-            fmt::format("warm process {}: {} modules imported", pid_, json::serialize(*modules)));
+        return output_.remark(fmt::format("warm process {}: {} modules imported", life->pid,
+                                          json::serialize(*modules)));
     }
-    const json::value* why = said->if_contains("refused");
-    trouble_ = why != nullptr && why->is_string() ? std::string(why->get_string()) : "it refused";
-    output_.remark("warm process: " + trouble_);
+    const json::value* why = said == nullptr ? nullptr : said->if_contains("refused");
+    forget(life);
+    if (why == nullptr || !why->is_string()) {
+        say("it says what nobody understands");
+        return build_later();
+    }
+    say(std::string(why->get_string()));
     const json::value* again = said->if_contains("rebuild");
-    if (again != nullptr && again->is_bool() && again->get_bool()) return build();
-    drop();
-    state_ = State::off;
+    if (again != nullptr && again->is_bool() && again->get_bool() && coming_ == nullptr) build();
 }
 
-void WarmProcess::ended(std::uint64_t life, const ExitStatus& exit) {
-    if (life != life_) return;
-    trouble_ = "it died: " + words_for(exit);
-    output_.remark("warm process: " + trouble_);
-    drop();
-    build_later();
+void WarmProcess::forget(const LifePtr& life) {
+    if (life == ready_) ready_ = nullptr;
+    if (life == coming_) coming_ = nullptr;
+}
+
+void WarmProcess::ended(const LifePtr& life, const ExitStatus& exit) {
+    if (life != ready_ && life != coming_) return;
+    forget(life);
+    say("it died: " + words_for(exit));
+    if (coming_ == nullptr) build_later();
 }
 
 void WarmProcess::give_up(const std::string& why) {
-    trouble_ = why;
-    output_.remark("warm process: " + trouble_);
-    drop();
-    build_later();
+    if (ready_ == nullptr) return;
+    ready_ = nullptr;
+    say(why);
+    if (coming_ == nullptr) build_later();
 }
+
+// ── a start ──────────────────────────────────────────────────────────────────────────────────────
 
 std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
                                                    const std::string& model,
                                                    const std::vector<std::string>& environment,
                                                    Guarded::Offer offer) {
+    if (ready_ == nullptr) return std::unexpected("there is none");
     json::array variables;
     for (const std::string& variable : environment) variables.emplace_back(variable);
     const std::string request = json::serialize(json::object{{"label", orders.label},
@@ -206,7 +222,7 @@ std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
                                                              {"model", model},
                                                              {"environment", variables}});
     const int error =
-        send_with(socket_.native_handle(), request,
+        send_with(ready_->socket.native_handle(), request,
                   {offer.out.get(), offer.err.get(), offer.control.get(), offer.link.get()});
     if (error == 0) return {};
     if (error == EMSGSIZE) return std::unexpected("the environment is too large for a warm start");

@@ -1,11 +1,12 @@
 // The warm process of a pool whose model is Python: it has imported what the model imports from elsewhere,
 // and forks a worker for each start (docs/decisions/0005). A start that it can't serve is a cold one.
 //
-//   off ─learn()─▶ building ─it says ready─▶ ready ─it died, packages changed─▶ building
-//    ▲                └──it can't fork, or dies again and again──┐
-//    └───────────────────────────────────────────────────────────┘
+//   none ─learn()─▶ coming ─it says ready─▶ ready ─imports changed─▶ ready, and another coming
+//    ▲                └─it can't fork, or dies─┘ │
+//    └────────────it died, packages changed──────┘
 //
-// It is a child of the gate's own, without a guard: all that it makes belongs to others at once.
+// While another comes, the one that is there goes on forking. It is a child of the gate's own, without a
+// guard: all that it makes belongs to others at once.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +42,9 @@ public:
 
     /// A worker has loaded: what it imported is known now, or may have changed.
     void learn();
-    [[nodiscard]] bool is_ready() const { return state_ == State::ready; }
-    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] bool is_ready() const { return ready_ != nullptr; }
+    /// Of the one that is ready; 0: none is.
+    [[nodiscard]] pid_t pid() const { return ready_ == nullptr ? 0 : ready_->pid; }
     /// Why the latest start was none of its own, or why it is off; empty: nothing is known.
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
@@ -58,27 +60,37 @@ public:
     void close();
 
 private:
-    enum class State : std::uint8_t { off, building, ready };
     using Socket = boost::asio::generic::seq_packet_protocol::socket;
+
+    /// One process. It goes with its last owner, whatever it does.
+    struct Life {
+        Life(boost::asio::io_context& loop, Children& of) : children(of), socket(loop) {}
+        ~Life();
+
+        Children& children;
+        Socket socket;
+        boost::asio::socket_base::message_flags flags = 0;
+        std::string message;
+        pid_t pid = 0;
+    };
+    using LifePtr = std::shared_ptr<Life>;
 
     void build();
     void build_later();
-    void drop();
-    void listen(std::uint64_t life);
-    void hear(std::string_view message);
-    void ended(std::uint64_t life, const ExitStatus& exit);
+    [[nodiscard]] std::expected<LifePtr, std::string> make();
+    void listen(const LifePtr& life);
+    void hear(const LifePtr& life, std::string_view message);
+    void ended(const LifePtr& life, const ExitStatus& exit);
+    void forget(const LifePtr& life);
+    void say(const std::string& trouble);
 
     boost::asio::io_context& loop_;
     Children& children_;
     LaneOutput& output_;
     const WarmSpec spec_;
-    State state_ = State::off;
-    Socket socket_;
+    LifePtr ready_;
+    LifePtr coming_;
     boost::asio::steady_timer timer_;
-    boost::asio::socket_base::message_flags flags_ = 0;
-    std::string message_;
-    pid_t pid_ = 0;
-    std::uint64_t life_ = 0;      // counts those that were built
     std::string built_of_;        // what the imports were then
     std::uint32_t failures_ = 0;  // in a row
     std::string trouble_;

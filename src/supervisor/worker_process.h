@@ -17,6 +17,7 @@
 #include "os/children.h"
 #include "os/guarded.h"
 #include "supervisor/aftermath.h"
+#include "supervisor/generations.h"
 #include "supervisor/gpu_watch.h"
 #include "supervisor/lane_output.h"
 #include "supervisor/lane_plan.h"
@@ -51,7 +52,8 @@ struct Premises {
 /// What a generation runs, as far as it lies in a folder.
 struct GenerationKept {
     std::string folder;
-    bool came_up = false;  // a worker of it has loaded
+    KeptProgram program{};  // if the model is one
+    bool came_up = false;   // a worker of it has loaded
 };
 
 /// The lane that a worker is started on.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "telemetry/lane_facts.h"
 
 namespace turnpike {
@@ -44,7 +42,7 @@ std::string cause_text(const ReloadOrder& order) {
     for (std::size_t i = 0; i < named; ++i)
         names.append(i == 0 ? "" : ", ").append(last_part(order.files[i]));
     if (order.files.size() > named)
-        names += fmt::format(" and {} more", order.files.size() - named);
+        names += " and " + std::to_string(order.files.size() - named) + " more";
     return names + " changed";
 }
 

@@ -274,6 +274,14 @@ class Sources(WarmCase):
         self.assertEqual(self.facts(gate)["word"], "first")
         self.assertEqual(self.facts(gate)["file"], str(self.beside))
 
+    def test_another_gate_of_the_same_name_runs_the_files_as_they_are(self):
+        gate = self.serve(self.path, pool={"lanes": 1})
+        self.assertEqual(self.facts(gate)["word"], "first")
+        self.stop(gate)
+        self.beside.write_text('WORD = "second"\n')
+        gate = self.serve(self.path, "--name", gate.name, pool={"lanes": 1})
+        self.assertEqual(self.facts(gate)["word"], "second")
+
     def test_tracebacks_show_the_lines_that_run(self):
         gate = self.serve(self.path, pool={"lanes": 1})
         self.beside.write_text("# a new first line\n" * 3 + BESIDE.replace("# first", "# second"))

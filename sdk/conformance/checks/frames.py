@@ -240,8 +240,8 @@ def fields_of(name, data):
         key = match[1].decode().lower()
         value = match[2].decode("latin-1").strip()
         if key == "content-length" and name == "begin":
-            if not re.fullmatch("[0-9]+", value) or any(known == key for known, _ in fields):
-                raise Breach(f"{name}: there is one content-length, of digits alone")
+            if not re.fullmatch("[0-9]+", value) or int(value.lstrip("0")[:21] or "0") >= 2**64 or any(known == key for known, _ in fields):
+                raise Breach(f"{name}: there is one content-length, of digits alone and of 64 bits")
         elif key in FRAMING:
             raise Breach(f"{name}: the header line {key} is the gate's business")
         fields.append((key, value))

@@ -9,6 +9,7 @@ Without open_store(), everything is read from where it lies.
 """
 from __future__ import annotations
 
+import _thread
 import hashlib
 import os
 import struct
@@ -79,14 +80,18 @@ def leave_imports(generation: str) -> None:
     """Where the gate looks for them; as a whole, or not at all. It only grows: each change is a new warm process."""
     path = os.path.join(os.path.dirname(generation), "imports")
     try:
-        with open(path, errors="surrogateescape") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
             known = file.read().split("\n")
     except OSError:
         known = []
     old = _inherited.union(known)
     new = [name for name in imports() if name not in old]
-    if new:
+    if not new:
+        return
+    try:
         _publish(path, "\n".join(known + new).encode("utf-8", "surrogateescape"), os.replace)
+    except OSError:  # no warm starts, then
+        pass
 
 
 _folders: tuple[str, ...] = ()
@@ -154,7 +159,7 @@ class _Store:
 
 def _publish(place: str, data: bytes, put: object) -> None:
     """Whole: whoever looks sees all of it, or nothing."""
-    draft = os.path.join(os.path.dirname(place), f".{os.getpid()}")
+    draft = os.path.join(os.path.dirname(place), f".{os.getpid()}-{_thread.get_ident()}")
     with open(draft, "wb") as file:
         file.write(data)
     try:

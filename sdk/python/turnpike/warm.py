@@ -88,7 +88,8 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> No
     except Forked:
         raise
     except BaseException as error:
-        print(f"turnpike: a warm start failed: {error!r}", file=sys.stderr, flush=True)
+        print(f"turnpike: a warm start failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
     os._exit(0)
 
 

@@ -106,7 +106,8 @@ TEST(Loading, CountsTheNextWorkersOfAReloadToo) {
     gate.reload(2);
     EXPECT_THAT(gate.deeds(), ElementsAre("start w2 on 0 with g2"));
     gate.comes_up(gate.other(0));
-    EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 1 with g2", "stop w0 replaced"));
+    EXPECT_THAT(gate.deeds(),
+                ElementsAre("start w3 on 1 with g2", "switch 0 to w2", "stop w0 replaced"));
 }
 
 TEST(Loading, StartsBothWorkersOfALaneThatWantsTwo) {

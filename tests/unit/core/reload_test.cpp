@@ -50,7 +50,7 @@ TEST(Reload, SwitchesEachLaneWhenItsNextWorkerServes) {
     gate.ends(old);
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered", "stop w0 replaced"));
     gate.comes_up(gate.other(1));
-    EXPECT_THAT(gate.deeds(), ElementsAre("stop w1 replaced"));
+    EXPECT_THAT(gate.deeds(), ElementsAre("switch 1 to w3", "stop w1 replaced"));
     all_gone(gate, 0);
     EXPECT_THAT(gate.deeds(), Not(Contains("reload g2 spread")));
     all_gone(gate, 1);

@@ -192,16 +192,16 @@ TEST(StatusPage, ShowsGpusProcessAndStartOfALane) {
                                .name = "NVIDIA H200",
                                .memory_total = Bytes{100},
                                .memory_used = Bytes{40}}},
-                     .pid = 4711,
-                     .last_exit = "killed by SIGKILL",
-                     .start = {.spawn = 3ms, .listen = 1200us}};
+                     .now = {.pid = 4711,
+                             .last_exit = "killed by SIGKILL",
+                             .start = {.spawn = 3ms, .listen = 1200us}}};
     EXPECT_THAT(shown(desk),
                 AllOf(HasSubstr(R"("gpus":[{"index":3,"uuid":"GPU-1","name":"NVIDIA H200",)"
                                 R"("memory_total":100,"memory_used":40}])"),
                       HasSubstr(R"("worker":"python3 a.py","pid":4711,)"),
                       HasSubstr(R"("last_exit":"killed by SIGKILL")"),
                       HasSubstr(R"("start":{"spawn_ms":3,"listen_ms":1.2,"load_ms":null,)"
-                                R"("proof_ms":null})")));
+                                R"("proof_ms":null,"first_job_ms":null})")));
     boost::json::error_code error;
     boost::json::parse(shown(desk), error);
     EXPECT_FALSE(error);
@@ -221,7 +221,7 @@ TEST(StatusPage, SaysNullWhereNothingIsKnown) {
 
 TEST(StatusPage, ShowsHowLongALaneHasBeenStarting) {
     Desk desk;
-    desk.facts[0].started_at = desk.clock.now() - 1500ms;
+    desk.facts[0].now.started_at = desk.clock.now() - 1500ms;
     EXPECT_THAT(shown(desk), HasSubstr(R"("starting_s":1.5})"));
 }
 

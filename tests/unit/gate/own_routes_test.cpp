@@ -33,7 +33,8 @@ TEST(OwnRoutes, HaveTheRulesThatTheDesignGivesThem) {
         {{"GET", "/-/crashes/*"}, Rule::admin},       {{"POST", "/-/lanes/*/restart"}, Rule::admin},
         {{"POST", "/-/lanes/*/drain"}, Rule::admin},  {{"POST", "/-/lanes/*/resume"}, Rule::admin},
         {{"POST", "/-/lanes/*/stacks"}, Rule::admin}, {{"POST", "/-/pools/*/restart"}, Rule::admin},
-        {{"POST", "/-/pools/*/prove"}, Rule::admin},  {{"GET", "/-/pools/*/proof"}, Rule::admin}};
+        {{"POST", "/-/pools/*/prove"}, Rule::admin},  {{"GET", "/-/pools/*/proof"}, Rule::admin},
+        {{"POST", "/-/pools/*/reload"}, Rule::admin}, {{"POST", "/-/reload"}, Rule::admin}};
     std::map<std::pair<std::string_view, std::string_view>, Rule> actual;
     for (const OwnRoute& route : own_routes())
         actual[{http::name_of(route.method), route.path}] = route.rule;

@@ -92,7 +92,8 @@ TEST(StatusPage, TellsWhatALaneOfAModelTakesAndHowItStarted) {
     EXPECT_THAT(client.got, HasSubstr(R"("slots":2,"batch":16,)"));
     EXPECT_THAT(
         client.got,
-        HasSubstr(R"("start":{"spawn_ms":3,"import_ms":40,"load_ms":210,"proof_ms":null})"));
+        HasSubstr(
+            R"("start":{"spawn_ms":3,"import_ms":40,"load_ms":210,"proof_ms":null,"first_job_ms":null,"warm":false})"));
 }
 
 }  // namespace

@@ -133,8 +133,8 @@ TEST(ReloadPage, TellsAdminsWhyItWasAbandoned) {
     desk.reload = {.generation = {2},
                    .kind = ReloadKind::beside,
                    .order = {.files = {"/home/me/model.py"}},
-                   .began = now,
-                   .ended = now + 400ms,
+                   .began = now - 400ms,
+                   .ended = now,
                    .end = ReloadEnd::abandoned,
                    .trouble = "exit code 1\nTraceback"};
     EXPECT_EQ(desk.shown(desk.admin),

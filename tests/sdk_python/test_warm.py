@@ -1,0 +1,235 @@
+"""The warm process (turnpike/warm.py) as far as it goes without a gate: what it imports, what forbids to fork, what it is asked."""
+import array
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+SDK = pathlib.Path(__file__).resolve().parents[2] / "sdk" / "python"
+sys.path.insert(0, str(SDK))
+
+from turnpike import warm  # noqa: E402
+
+# In the place of the gate's own program is Python, which takes the word "guard" for a file: it tells who it is, and how
+# the one ended whom it adopted.
+GUARD = """
+import json, os, socket, sys
+control = socket.socket(fileno=3)
+control.send(json.dumps({"words": sys.argv, "env": dict(os.environ), "pid": os.getpid()}).encode())
+pid, status = os.waitpid(int(sys.argv[-1]), 0)
+control.send(json.dumps({"code": os.waitstatus_to_exitcode(status)}).encode())
+"""
+MODEL = """
+import os, sys
+def predict(x): return x
+"""
+
+
+class FolderCase(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    def script(self, text, *arguments):
+        """In a process of its own: what is imported stays imported."""
+        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike import warm\n"
+        done = subprocess.run([sys.executable, "-B", "-c", before + textwrap.dedent(text), *arguments], text=True, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip(), done.stderr
+
+
+class Parts(FolderCase):
+    def test_files_of_modules_that_change_are_named(self):
+        self.write("one.py", "")
+        self.write("two.py", "")
+        out, _ = self.script("""
+            import os, one, two
+            seen = warm._Files()
+            print([seen.changed()])
+            os.utime(one.__file__, ns=(1, 1))
+            print([os.path.basename(seen.changed())])
+            seen = warm._Files()
+            os.unlink(two.__file__)
+            print([os.path.basename(seen.changed())])
+            print([warm._Files().changed()])
+        """)
+        self.assertEqual(out, "['']\n['one.py']\n['two.py']\n['']")
+
+    def test_replaced_by_one_of_the_same_size_and_time_is_changed_too(self):
+        self.write("one.py", "A = 1\n")
+        out, _ = self.script("""
+            import os, one
+            seen, found = warm._Files(), os.stat(one.__file__)
+            with open(one.__file__ + ".new", "w") as file: file.write("A = 2\\n")
+            os.utime(file.name, ns=(found.st_atime_ns, found.st_mtime_ns))
+            os.rename(file.name, one.__file__)
+            print(os.path.basename(seen.changed()))
+        """)
+        self.assertEqual(out, "one.py")
+
+    def test_modules_whose_file_is_no_path_are_passed_over(self):
+        self.assertEqual(self.script("""
+            import types
+            for name, file in (("a", None), ("b", 7), ("c", b"bytes")):
+                sys.modules[name] = types.ModuleType(name)
+                sys.modules[name].__file__ = file
+            sys.modules["d"] = None
+            print([warm._Files().changed()])
+        """)[0], "['']")
+
+    def test_what_forbids_to_fork(self):
+        self.assertEqual(self.script("""
+            import threading
+            print([warm._obstacle()])
+            end = threading.Event()
+            thread = threading.Thread(target=end.wait, name="busybody")
+            thread.start()
+            print(warm._obstacle())
+            end.set(); thread.join()
+            print([warm._obstacle()])
+            sys.modules["ray"] = threading
+            print(warm._obstacle())
+        """)[0], "['']\nan import has started a thread (busybody), which a fork would lose\n['']\nRay does not survive a fork")
+
+    def test_what_can_not_be_imported_is_passed_over_and_said_only_of_what_was_named(self):
+        self.write("broken.py", "1 / 0")
+        self.write("leaves.py", "import sys; sys.exit(3)")
+        self.write("warns.py", "import warnings; warnings.warn('old'); WORD = 1")
+        names = "['broken', 'nowhere', 'leaves', 'a.b', '', 'warns', 'colorsys']"
+        for must in (False, True):
+            out, err = self.script(f"warm._import({names}, {must}); print('warns' in sys.modules, 'colorsys' in sys.modules)")
+            self.assertEqual(out, "True True")
+            said = [line.split()[2] for line in err.splitlines()]
+            self.assertEqual(said, ["broken", "nowhere", "leaves", "a.b", "can't"] if must else [])
+
+    def test_the_list_of_imports_is_read_whatever_its_bytes(self):
+        path = self.folder / "imports"
+        path.write_bytes(b"json\n\xff\xfe\ncolorsys")
+        self.assertEqual(warm._listed(str(path)), ["json", "\udcff\udcfe", "colorsys"])
+
+    def test_an_environment_of_any_bytes(self):
+        request = json.loads(b'{"environment": ["A=\xff=b", "B=", "C", "=D"]}'.decode("utf-8", "surrogateescape"))
+        self.assertEqual(warm._environment(request), {"A": "\udcff=b", "B": "", "": "D"})
+
+
+class AskedByATest(FolderCase):
+    """The whole process, asked for a worker; a script is where the gate's own program would be."""
+
+    def begin(self, *modules, imports="", program=os.path.realpath(sys.executable)):
+        self.write("guard", GUARD)
+        self.write("imports", imports)
+        self.model = self.write("model.py", MODEL)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(60)
+        self.addCleanup(ours.close)
+        words = [sys.executable, "-B", str(SDK / "turnpike_worker.py"), "--warm", str(self.folder / "imports"), *modules]
+        gate = os.open(program, os.O_RDONLY)
+
+        def place():
+            socket_copy, program_copy = os.dup(theirs.fileno()), os.dup(gate)
+            os.dup2(socket_copy, 3)
+            os.dup2(program_copy, 4)
+
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, pass_fds=(3, 4),
+                                   preexec_fn=place, cwd=self.folder, env={"TURNPIKE_SOCKET": "3", "PYTHONPATH": str(self.folder)})
+        os.close(gate)
+        theirs.close()
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, ours
+
+    def ask(self, sock, **changed):
+        """What its worker, and who guards it, would hold; here the other ends."""
+        control, their_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        link, their_link = socket.socketpair()
+        for end in (control, link):
+            end.settimeout(60)
+            self.addCleanup(end.close)
+        out, their_out = os.pipe()
+        self.addCleanup(os.close, out)
+        request = {"label": "lane 7", "open_files": 0, "cgroup": "", "folder": str(self.folder), "model": str(self.model),
+                   "environment": ["TURNPIKE_SOCKET=3", "WORD=b\udcff"], **changed}
+        data = json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        descriptors = [their_out, their_out, their_control.fileno(), their_link.fileno()]
+        sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))])
+        os.close(their_out)
+        their_control.close()
+        their_link.close()
+        return control, link, out
+
+
+class Warm(AskedByATest):
+    def test_it_says_that_it_is_ready_and_ends_with_the_gate(self):
+        process, sock = self.begin(imports="json\ncolorsys")
+        self.assertGreater(json.loads(sock.recv(1000))["ready"], 10)
+        sock.close()
+        self.assertEqual(process.wait(60), 0)
+
+    def test_it_refuses_where_an_import_started_a_thread(self):
+        self.write("busy.py", "import threading\nthreading.Thread(target=threading.Event().wait, name='busybody', daemon=True).start()\n")
+        process, sock = self.begin("busy")
+        said = json.loads(sock.recv(1000))
+        self.assertIn("busybody", said["refused"])
+        self.assertFalse(said.get("rebuild"))
+        self.assertEqual(process.wait(60), 0)
+
+    def test_it_wants_to_be_built_anew_when_what_it_imported_has_changed(self):
+        path = self.write("installed.py", "")
+        _, sock = self.begin("installed")
+        self.assertIn("ready", json.loads(sock.recv(1000)))
+        path.write_text("A = 1\n")
+        control, link, _ = self.ask(sock)
+        self.assertEqual(json.loads(sock.recv(1000)), {"refused": f"{path} has changed since it was imported", "rebuild": True})
+        self.assertEqual(control.recv(10), b"", "nobody holds the other ends any more")
+        self.assertEqual(link.recv(10), b"")
+
+    def test_a_worker_is_forked_under_a_guard_that_is_told_whom_to_adopt(self):
+        process, sock = self.begin("json")
+        self.assertIn("ready", json.loads(sock.recv(1000)))
+        for _ in range(2):
+            control, link, _ = self.ask(sock)
+            guard = json.loads(control.recv(10_000))
+            self.assertEqual(guard["words"][:-1], ["guard", "lane 7", "0", "", str(self.folder), ""])
+            self.assertEqual(guard["env"]["WORD"], "b\udcff")
+            self.assertNotEqual(guard["pid"], process.pid)
+            hello = link.recv(10_000)
+            self.assertIn(b"turnpike-python", hello.lower().replace(b" ", b"-"))
+            link.close()  # the gate is gone: the worker ends
+            self.assertIn("code", json.loads(control.recv(10_000)))
+
+    def test_a_request_that_can_not_be_served_closes_what_came_with_it(self):
+        process, sock = self.begin("json")
+        self.assertIn("ready", json.loads(sock.recv(1000)))
+        control, link, out = self.ask(sock, folder="/nowhere/at/all")
+        self.assertIn("words", json.loads(control.recv(10_000)))
+        self.assertEqual(json.loads(control.recv(10_000)), {"code": 1})
+        self.assertEqual(link.recv(10), b"")
+        self.assertRegex(os.read(out, 1000), b"^turnpike: a warm start failed: FileNotFoundError: .*/nowhere/at/all")
+        control, _, _ = self.ask(sock)
+        self.assertIn("words", json.loads(control.recv(10_000)), "and the next one is served")
+        self.assertIsNone(process.poll())
+
+    def test_a_gates_program_that_can_not_be_run_ends_its_worker(self):
+        process, sock = self.begin("json", program=os.devnull)
+        self.assertIn("ready", json.loads(sock.recv(1000)))
+        control, link, _ = self.ask(sock)
+        self.assertEqual(control.recv(10), b"")
+        while link.recv(10_000):  # what it said before
+            pass
+        self.assertIsNone(process.poll())
+
+
+if __name__ == "__main__":
+    unittest.main()
