@@ -226,11 +226,11 @@ class Loops(AppCase):
         path = self.fifo()
         talk = self.host(f"wait_here = open({str(path)!r}).read()\nawait send(start()); await send(body())")
         self.get(talk)
-        talk.order(frames.PING, 1)
-        self.assertEqual(talk.gate.until("pong").id, 1)
-        talk.order(frames.ASK_STACKS, 2)
-        self.assertIn(b"wait_here = open", talk.gate.until("stacks").rest)
-        self.release(path)
+        with open(path, "w"):  # now the app reads, in vain
+            talk.order(frames.PING, 1)
+            self.assertEqual(talk.gate.until("pong").id, 1)
+            talk.order(frames.ASK_STACKS, 2)
+            self.assertIn(b"wait_here = open", talk.gate.until("stacks").rest)
         self.assertEqual(talk.gate.until("done").status, 200)
 
     def test_stop_does_not_wait_for_a_loop_that_computes(self):
