@@ -43,7 +43,7 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	$(call built,fuzz)
 	tools/fuzz $(FUZZ_SECONDS)
 
-bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one, reloads beside restarts
+bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one, reloads beside cold restarts
 	@tools/install-deps haproxy wrk python3-torch
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
@@ -51,6 +51,7 @@ bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside
 	@bench/asgi_against_uvicorn.py
 	@bench/native_latency.py
 	@bench/parallel_load.py
+	@bench/reload_against_restart.py
 
 gpu: build ## by hand, on a machine with a GPU and PyTorch: what only a real driver shows
 	tests/gpu/check.py build/release/turnpike

@@ -66,6 +66,7 @@ std::vector<KeptSource> sources_in(const std::string& folder) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder + std::string(sources_name), error)) {
         if (entry.path().filename().string().starts_with('.')) continue;  // not published yet
+        if (!entry.is_regular_file(error)) continue;
         std::ifstream file(entry.path(), std::ios::binary);
         const std::string data{std::istreambuf_iterator<char>(file), {}};
         if (auto source = parse(data)) sources.push_back(*std::move(source));

@@ -130,7 +130,7 @@ def reloads(project):
 
     def look():
         nonlocal most
-        while not ends.wait(0.05):
+        while not ends.wait(0.1):
             most = max(most, gpu_mib())
     looking = threading.Thread(target=look)
     looking.start()
@@ -149,7 +149,7 @@ def reloads(project):
     looking.join()
     note(project, "reload of four lanes, save → every lane answers anew", times, [lane["start"] for lane in lanes()])
     check(reload_facts()["kind"] == "beside", f"the new workers were beside the old ones: {reload_facts()}")
-    back = wait_for(lambda: gpu_mib() <= before + 64, 20)
+    back = wait_for(lambda: gpu_mib() <= before + 256, 20)
     check(back is not None, f"GPU memory: {before} MiB before, {most} MiB at most, {gpu_mib()} MiB afterwards")
 
 

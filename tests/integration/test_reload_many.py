@@ -109,6 +109,36 @@ class ManyReloads(ReloadCase):
             print(f"{RELOADS} reloads, {bad} of them bad and each followed by kill -9 of a worker, in {time.monotonic() - begin:.1f} s: "
                   f"{load.count} requests, {len(load.bad)} failed, the longest took {load.longest_s * 1000:.0f} ms")
 
+    def warm_pid(self, gate):
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as command, open(f"/proc/{entry}/stat") as stat:
+                    if b"--warm" in command.read() and stat.read().rpartition(")")[2].split()[1] == str(gate.process.pid):
+                        return int(entry)
+            except OSError:
+                continue
+        return None
+
+    def test_outlive_their_warm_process_whenever_it_dies(self):
+        gate = self.serve(self.project("good 0"), pool={"lanes": LANES})
+        warm_log = self.state_folder(gate) / "lanes" / "warm.log"
+        wait_until(lambda: warm_log.exists(), "a warm process")
+        load = Watched(gate)
+        self.addCleanup(load.end)
+        for number in range(1, 5):
+            was_ready = warm_log.read_text().count("modules imported")
+            pid = wait_until(lambda: self.warm_pid(gate), "a warm process")
+            self.save(f"good {number}")
+            asked = gate.ask("POST", "/-/pools/default/reload").json()
+            time.sleep(number * 0.003)  # whatever it does just then
+            os.kill(pid, signal.SIGKILL)
+            self.wait_reload(gate, asked["generation"], "done")
+            self.assertEqual(self.versions(gate), [(f"good {number}", "one")] * LANES)
+            wait_until(lambda: warm_log.read_text().count("modules imported") > was_ready, "another warm process")
+        load.end()
+        self.assertEqual(load.bad, [])
+        self.assertEqual([lane["restarts"] for lane in gate.status()["lanes"]], [0] * LANES)
+
 
 if __name__ == "__main__":
     unittest.main()
