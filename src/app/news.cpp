@@ -202,8 +202,10 @@ void News::say_when_none_serves() {
     const std::string_view before = why.empty() ? "" : ": ";
     const bool is_watched = std::ranges::all_of(
         config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
-    const bool is_revived = std::ranges::any_of(  // by a reload; those under quarantine are not
-        standings_, [](const Standing& lane) { return lane.state == LaneState::failed; });
+    const bool is_revived = std::ranges::any_of(standings_, [](const Standing& lane) {
+        return lane.state == LaneState::failed || lane.reason == Reason::proof_failed ||
+               lane.reason == Reason::disagrees;  // by a reload; a lost GPU is not
+    });
     if (is_watched && is_revived)
         return say(fmt::format("no lane serves{}{}; mend the file and save it", before, why));
     say(fmt::format("no lane serves{}{}; when that is mended: {}{}", before, why,

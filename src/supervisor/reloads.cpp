@@ -31,7 +31,7 @@ ReloadKind reload_kind(const PoolConfig& pool, const std::vector<const LaneFacts
 }
 
 Reloads::Reloads(Surroundings surroundings)
-    : around_(std::move(surroundings)), states_(around_.lanes.size()) {
+    : around_(std::move(surroundings)), standings_(around_.lanes.size()) {
     for (std::size_t i = 0; i < around_.config.size(); ++i) {
         Pool& pool = pools_.emplace_back();
         if (!around_.config[i].worker.watch) continue;
@@ -77,7 +77,20 @@ std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrd
     if (around_.pools[pool].reload->order.accept) around_.accepted(PoolId{pool}, begun.generation);
     around_.deliver(
         ReloadAsked{.pool = PoolId{pool}, .generation = begun.generation, .kind = begun.kind});
+    for (const LaneId lane : unjustly_off(pool)) around_.deliver(RestartAsked{lane});
     return begun;
+}
+
+std::vector<LaneId> Reloads::unjustly_off(std::size_t pool) const {
+    std::vector<LaneId> lanes;
+    for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
+        if (around_.pool_of[lane] != pool) continue;
+        const auto [state, reason] = standings_[lane];
+        if (state != LaneState::quarantined && state != LaneState::drained) return {};
+        if (reason == Reason::proof_failed || reason == Reason::disagrees)
+            lanes.push_back(LaneId{lane});
+    }
+    return lanes;
 }
 
 void Reloads::note(const StartWorker& start) {
@@ -104,8 +117,8 @@ std::string Reloads::trouble_of(std::size_t pool) const {
 }
 
 bool Reloads::is_up(std::size_t pool) const {
-    for (std::size_t lane = 0; lane < states_.size(); ++lane) {
-        const LaneState state = states_[lane];
+    for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
+        const LaneState state = standings_[lane].state;
         const bool is_off = state == LaneState::drained || state == LaneState::failed ||
                             state == LaneState::quarantined;
         if (around_.pool_of[lane] == pool && !is_off && !serves(state)) return false;
@@ -114,7 +127,7 @@ bool Reloads::is_up(std::size_t pool) const {
 }
 
 void Reloads::note(const ReportLane& report) {
-    states_[report.lane.value] = report.state;
+    standings_[report.lane.value] = {.state = report.state, .reason = report.reason};
     const std::size_t pool = around_.pool_of[report.lane.value];
     if (pools_[pool].is_spread && is_up(pool)) finish(pool, ReloadEnd::spread);
 }

@@ -79,9 +79,16 @@ private:
     [[nodiscard]] std::string trouble_of(std::size_t pool) const;
     [[nodiscard]] std::vector<const LaneFacts*> lanes_of(std::size_t pool) const;
 
+    /// Lanes whose only fault is that the old code answered wrong, in a pool without a lane that could try the new one.
+    [[nodiscard]] std::vector<LaneId> unjustly_off(std::size_t pool) const;
+
     Surroundings around_;
     std::vector<Pool> pools_;
-    std::vector<LaneState> states_;  // of the lanes
+    struct Standing {
+        LaneState state{};
+        Reason reason = Reason::none;
+    };
+    std::vector<Standing> standings_;  // of the lanes
 };
 
 }  // namespace turnpike

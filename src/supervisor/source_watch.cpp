@@ -43,6 +43,10 @@ SourceWatch::SourceWatch(Surroundings surroundings)
 
 void SourceWatch::follow(Followed followed) {
     followed_ = std::move(followed);
+    if (followed_.is_bad) {  // whoever sees that it failed may mend it before all is read
+        files_.insert(followed_.suspects.begin(), followed_.suspects.end());
+        watch(NewFiles::count);
+    }
     read();
 }
 
@@ -78,17 +82,21 @@ void SourceWatch::want(const Sources& sources) {
     files.insert(followed_.suspects.begin(), followed_.suspects.end());
     // Before anything works, and after a failure, a module that was missing may be what mends it.
     const bool takes_new = followed_.is_bad || sources.good.empty();
-    FileWatch::Wanted wanted{.files = {files.begin(), files.end()}};
-    if (takes_new && around_.model.kind == ModelChoice::Kind::python)
-        wanted.folders.push_back(folder_of(around_.model.path));
-    std::ignore = watch_.want(std::move(wanted));
     knows_imports_ = !sources.good.empty() || around_.model.kind == ModelChoice::Kind::program;
     // Saved after a worker read it and before it was watched.
     std::vector<std::string> missed;
     std::ranges::copy_if(sources.outdated, std::back_inserter(missed),
                          [this](const std::string& file) { return !files_.contains(file); });
     files_ = std::move(files);
+    watch(takes_new ? NewFiles::count : NewFiles::do_not_count);
     if (!missed.empty() && !followed_.is_bad) around_.changed(std::move(missed));
+}
+
+void SourceWatch::watch(NewFiles new_files) {
+    FileWatch::Wanted wanted{.files = {files_.begin(), files_.end()}};
+    if (new_files == NewFiles::count && around_.model.kind == ModelChoice::Kind::python)
+        wanted.folders.push_back(folder_of(around_.model.path));
+    std::ignore = watch_.want(std::move(wanted));
 }
 
 /// A save that brings what runs already (or is tried now) is no news, unless the latest try failed.

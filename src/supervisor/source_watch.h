@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,6 +57,9 @@ private:
 
     void read();
     void want(const Sources& sources);
+    enum class NewFiles : std::uint8_t { count, do_not_count };  // beside the model
+    /// What is in files_.
+    void watch(NewFiles new_files);
     void saved(const std::vector<std::string>& files);
 
     Surroundings around_;

@@ -68,6 +68,16 @@ class Watch(ReloadCase):
         gate.wait_ready()
         self.assertEqual(self.versions(gate), [("one", "one")])
 
+    def test_mends_a_model_that_answered_wrong_from_the_beginning(self):
+        path = self.project()
+        self.save("bad", predict='raise ValueError("no")')
+        gate = self.serve(path, "--watch", is_ready=False, pool={"lanes": 2})
+        wait_until(lambda: "mend the file and save it" in gate.process.output(), "all lanes are quarantined")
+        self.save("good")
+        for lane in (0, 1):
+            gate.wait_lane(lane, "ready")
+        self.wait_version(gate, "good", "one")
+
     def test_takes_a_save_during_a_reload(self):
         gate = self.watch()
         slow = "import time; time.sleep(0.5)"

@@ -297,14 +297,16 @@ TEST(News, TellsThatNoLaneServesAlsoIfEachHasItsOwnReason) {
 }
 
 TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
-    const auto said = [](LaneState state) {
+    const auto said = [](LaneState state, Reason reason) {
         Desk desk;
         desk.config.pools[0].worker.watch = true;
-        for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, state, Reason::proof_failed);
+        for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, state, reason);
         return desk.said();
     };
-    EXPECT_THAT(said(LaneState::failed), EndsWith("no lane serves; mend the file and save it\n"));
-    EXPECT_THAT(said(LaneState::quarantined),
+    const auto save = EndsWith("no lane serves; mend the file and save it\n");
+    EXPECT_THAT(said(LaneState::failed, Reason::crashed_too_often), save);
+    EXPECT_THAT(said(LaneState::quarantined, Reason::proof_failed), save);
+    EXPECT_THAT(said(LaneState::quarantined, Reason::gpu_lost),
                 EndsWith("no lane serves; when that is mended: turnpike restart all\n"));
 }
 

@@ -80,8 +80,8 @@ struct Stand {
         reloads.note(ReportReload{.pool = {0}, .generation = generation, .end = how});
     }
 
-    void report(LaneState state) {
-        reloads.note(ReportLane{.lane = {0}, .state = state, .reason = Reason::none});
+    void report(LaneState state, Reason reason = Reason::none) {
+        reloads.note(ReportLane{.lane = {0}, .state = state, .reason = reason});
     }
 
     TemporaryFolder folder;
@@ -124,6 +124,24 @@ TEST(Reloads, AskTheEngineForTheNextGeneration) {
         EXPECT_EQ(asked.kind, ReloadKind::beside);
     }
     EXPECT_THAT(stand.events, SizeIs(2));
+}
+
+TEST(Reloads, BringBackLanesWhoseOldCodeAnsweredWrongIfNoOtherCouldTryTheNewOne) {
+    const auto asked = [](LaneState state, Reason reason) {
+        Stand stand;
+        stand.report(state, reason);
+        EXPECT_TRUE(stand.ask());
+        EXPECT_TRUE(std::holds_alternative<ReloadAsked>(stand.events.front()));
+        return stand.events.size() == 2 &&
+               std::get<RestartAsked>(stand.events.back()).lane == LaneId{0};
+    };
+    EXPECT_TRUE(asked(LaneState::quarantined, Reason::proof_failed));
+    EXPECT_TRUE(asked(LaneState::quarantined, Reason::disagrees));
+    EXPECT_FALSE(asked(LaneState::quarantined, Reason::gpu_lost));
+    EXPECT_FALSE(asked(LaneState::quarantined, Reason::will_not_die));
+    EXPECT_FALSE(asked(LaneState::failed, Reason::crashed_too_often)) << "the engine does that";
+    EXPECT_FALSE(asked(LaneState::proving, Reason::proof_failed));
+    EXPECT_FALSE(asked(LaneState::ready, Reason::none));
 }
 
 TEST(Reloads, AcceptOtherAnswersOnlyIfThatWasSaid) {

@@ -108,6 +108,18 @@ TEST_F(SourceWatches, WatchWhatTheErrorNamesAndWhatComesNew) {
     EXPECT_THAT(next(), ElementsAre(folder_.file("fresh.py")));
 }
 
+TEST_F(SourceWatches, MissNoSaveOfWhoeverSeesTheFailureFirst) {
+    keep_both("1");
+    folder_.write("more.py", "this is no Python");
+    follow({.good = folder_.file("1"), .newest = folder_.file("2")});
+    watch_.follow({.good = folder_.file("1"),
+                   .newest = {},
+                   .suspects = {folder_.file("more.py")},
+                   .is_bad = true});
+    folder_.write("more.py", "one = 1");
+    EXPECT_THAT(next(), ElementsAre(folder_.file("more.py")));
+}
+
 TEST_F(SourceWatches, WatchTheModelBeforeAnythingWasImported) {
     follow({.good = folder_.file("1"), .newest = {}});
     EXPECT_EQ(watch_.news(), 0U) << "what it imports is not known yet";
