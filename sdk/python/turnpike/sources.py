@@ -15,11 +15,11 @@ import os
 import struct
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import CodeType
+from types import CodeType, MappingProxyType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from types import ModuleType
 
 _LENGTH = struct.Struct("<I")
@@ -35,7 +35,8 @@ def open_store(generation: str) -> None:
     global _store
     _foreign()  # now: looking for them imports
     _store = _Store(os.path.join(generation, "sources"))
-    sys.meta_path.insert(0, _Finder())
+    # After what is built in and the finders of others, which come first without us, too.
+    sys.meta_path.insert(sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0, _Finder())
 
 
 def is_file(path: str) -> bool:
@@ -76,8 +77,11 @@ def inherit() -> None:
     _inherited = frozenset(sys.modules)
 
 
-def leave_imports(generation: str) -> None:
-    """Where the gate looks for them; as a whole, or not at all. It only grows: each change is a new warm process."""
+def leave_imports(generation: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Where the gate looks for them; as a whole, or not at all. The names only grow: each change is a new warm process.
+
+    `settings`, as NAME=VALUE: the variables that have to be set before.
+    """
     path = os.path.join(os.path.dirname(generation), "imports")
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
@@ -85,11 +89,13 @@ def leave_imports(generation: str) -> None:
     except OSError:
         known = []
     old = _inherited.union(known)
-    new = [name for name in imports() if name not in old]
-    if not new:
+    names = [line for line in known if line and "=" not in line]
+    names += [name for name in imports() if name not in old]
+    lines = names + sorted(f"{name}={value}" for name, value in settings.items())
+    if lines == known or not names:
         return
     try:
-        _publish(path, "\n".join(known + new).encode("utf-8", "surrogateescape"), os.replace)
+        _publish(path, "\n".join(lines).encode("utf-8", "surrogateescape"), os.replace)
     except OSError:  # no warm starts, then
         pass
 
@@ -194,18 +200,27 @@ def _show_in_tracebacks(path: str, source: bytes) -> None:
 
 
 class _Finder:
-    """First among the finders: modules of the user's own get the loader above, also those that are only kept."""
+    """Before the finder of files: modules of the user's own get the loader above, also those that are only kept."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         spec = _kept_spec(name, sys.path if path is None else path)
         if spec is not None:
             return spec
-        spec = PathFinder.find_spec(name, path, target)
+        spec = _found_later(name, path, target)
         if spec is not None and type(spec.loader) is SourceFileLoader and is_own(spec.origin or ""):
             spec.loader = _Loader(name, spec.loader.path)
             spec.cached = None
         return spec
+
+
+def _found_later(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+    """By the finder of files, or one behind it: an editable install has its own."""
+    for finder in sys.meta_path[sys.meta_path.index(PathFinder):] if PathFinder in sys.meta_path else ():
+        spec = finder.find_spec(name, path, target)
+        if spec is not None:
+            return spec
+    return None
 
 
 def _kept_spec(name: str, folders: Sequence[str]) -> ModuleSpec | None:
