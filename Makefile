@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 SEEDS ?= 1..20000
 FUZZ_SECONDS ?= 60
-BROWSER = chromium chromium-driver python3-selenium
+TESTED_WITH = chromium chromium-driver python3-selenium python3-multipart python3-torch
 COVERAGE_CORE_MIN ?= 95
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
 
@@ -20,7 +20,7 @@ build: install-deps ## the release binaries, in build/release/
 	$(call built,release)
 
 test: install-deps ## everything that must be true before a commit; installs what is missing
-	@tools/install-deps $(BROWSER)
+	@tools/install-deps $(TESTED_WITH)
 	$(call built,dev)
 	$(call built,release,turnpike-sim)
 	$(call built,clang,turnpike-sim)
@@ -35,7 +35,7 @@ mutants: build ## plant every known bug and see that the simulation finds it
 asan: ## the tests under the address and undefined-behaviour sanitizers
 tsan: ## the tests under the thread sanitizer
 asan tsan: install-deps
-	@tools/install-deps $(BROWSER)
+	@tools/install-deps $(TESTED_WITH)
 	$(call built,$@)
 	ctest --preset $@
 
@@ -43,8 +43,8 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	$(call built,fuzz)
 	tools/fuzz $(FUZZ_SECONDS)
 
-bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one
-	@tools/install-deps haproxy wrk
+bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one, reloads beside restarts
+	@tools/install-deps haproxy wrk python3-torch
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
 	@bench/native_against_fastapi.py
@@ -56,9 +56,11 @@ gpu: build ## by hand, on a machine with a GPU and PyTorch: what only a real dri
 	tests/gpu/check.py build/release/turnpike
 	tests/gpu/native.py build/release/turnpike
 	tests/gpu/examples.py build/release/turnpike
+	tests/gpu/hf.py build/release/turnpike
+	tests/gpu/reload.py build/release/turnpike
 
 coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE_CORE_MIN (95) percent
-	@tools/install-deps $(BROWSER)
+	@tools/install-deps $(TESTED_WITH)
 	find build/coverage -name '*.gcda' -delete 2>/dev/null || true
 	$(call built,coverage)
 	ctest --preset coverage

@@ -177,6 +177,25 @@ std::string aboard(const json::object& lane) {
     return text;
 }
 
+/// "3.5 s: import 3.4 s", "420 ms warm: spawn 390 ms": how long the latest start took, and with what.
+std::string start_of(const json::object& lane) {
+    const json::object& start = object_of(lane, "start");
+    double total = 0;
+    std::pair<double, std::string_view> longest;
+    for (const std::string_view part : {"spawn", "listen", "import", "load", "proof"}) {
+        const json::value* time = start.if_contains(std::string(part) + "_ms");
+        if (time == nullptr || !time->is_number()) continue;
+        const auto seconds = time->to_number<double>() / 1000;
+        total += seconds;
+        longest = std::max(longest, {seconds, part});
+    }
+    if (total <= 0) return "";
+    const json::value* warm = start.if_contains("warm");
+    const bool is_warm = warm != nullptr && warm->is_bool() && warm->get_bool();
+    return fmt::format("{}{}: {} {}", span_text(total), is_warm ? " warm" : "", longest.second,
+                       span_text(longest.first));
+}
+
 std::string gpus_of(const json::object& lane) {
     std::string text;
     std::string name;
@@ -242,6 +261,7 @@ std::vector<Cell> lane_row(const json::object& lane) {
             {text_of(lane, "finished")},
             count_cell(lane, "failed", Paint::red),
             count_cell(lane, "restarts", Paint::yellow),
+            {start_of(lane)},
             {memory_of(lane)},
             {why(lane)}};
 }
@@ -257,6 +277,7 @@ Table lanes_of(const json::object& page) {
                             {"FINISHED", right},
                             {"FAILED", right},
                             {"RESTARTS", right},
+                            {"START", left, 8},
                             {"MEMORY", right},
                             {"WHY", left, 16}},
                 .rows = {}};

@@ -44,6 +44,25 @@ class Loading(TalkCase):
                          [(0, 65535, ""), (1, 65535, ""), (1, 500, "half"), (1, 65535, "and so on")])
         self.assertEqual(talk.gate.next().name, "ready")
 
+    def test_a_load_that_fails_ends_at_once_but_runs_exit_functions(self):
+        talk = self.start("""
+            import atexit, threading, time
+            import turnpike
+            class Slow:
+                def __del__(self): time.sleep(60)
+            kept = Slow()
+            atexit.register(print, "the exit function ran")
+            class Fails(turnpike.Model):
+                def load(self, lane):
+                    threading.Thread(target=time.sleep, args=(60,)).start()
+                    raise ValueError("no weights")
+                def predict(self, x): return x
+        """)
+        talk.greet()
+        self.assert_ends(talk, 1)
+        self.assertIn("no weights", talk.stderr())
+        self.assertIn("the exit function ran", talk.stdout())
+
     def test_the_lane_says_where_it_is(self):
         source = """
             def load(lane):

@@ -49,6 +49,8 @@ def main(argv: list[str]) -> int:
     sock.set_inheritable(False)
     os.set_inheritable(_GATE_PROGRAM, False)
     _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if _is_alone(sock):
+        return 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     at_first = {*sys.modules} - {"ctypes", "resource", "signal"}  # those are ours alone
     names, preset = _listed(argv[2])
@@ -63,6 +65,7 @@ def main(argv: list[str]) -> int:
     seen = _Files()
     _tell(sock, {"ready": len(sys.modules)})
     _settle_memory()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its children: the next fork need not, either
     while True:
         data, fds, _, _ = socket.recv_fds(sock, _MESSAGE_MAX, 8)
         if not data:  # the gate is gone
@@ -79,6 +82,14 @@ def main(argv: list[str]) -> int:
                 os.close(fd)
 
 
+def _is_alone(sock: socket.socket) -> bool:
+    """The gate may have died before its death was a signal."""
+    try:
+        return not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+
+
 def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> None:
     reason, changed = _obstacle(), seen.changed()
     if reason or changed:
@@ -86,11 +97,10 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> No
     for fd in fds:
         os.set_inheritable(fd, False)
     request = json.loads(data.decode("utf-8", "surrogateescape"))
-    middle = os.fork()
-    if middle:
-        os.waitpid(middle, 0)
+    if os.fork():
         return
     try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         parent = os.getpid()
         if os.fork() == 0:
             sock.close()

@@ -1,6 +1,7 @@
 """The worker process: greets the gate, imports and loads the model, serves, ends."""
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -60,6 +61,8 @@ def main(argv: list[str]) -> int:
         raise
     finally:
         _end_within(_EXIT_PATIENCE_S, code)
+    if worker.problem is not None:
+        _leave(code)
     return code
 
 
@@ -78,6 +81,19 @@ def _be_like_cold(origin: alike.Origin, argv: list[str]) -> None:
     name = alike.hidden(path, origin.modules)
     if name:
         origin.start_over(f"{name} beside the model has the name of a module that is imported already", argv)
+
+
+def _leave(code: int) -> None:
+    """Of a model that did not load: at once, since whoever saved it waits for the error. Exit functions run, but modules are
+    not torn down one by one; with torch that takes half a second."""
+    import atexit
+
+    with contextlib.suppress(Exception):
+        atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(code)
 
 
 def _found(choice: str, origin: alike.Origin | None) -> Any:
