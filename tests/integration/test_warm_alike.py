@@ -1,7 +1,10 @@
 """What a model could tell a warm start by: modules that its own files hide, variables that it sets before its imports,
-filters of warnings."""
+filters of warnings. And a guard whose worker is so young that it has no process group yet."""
+import os
+import socket
 import unittest
 
+from harness import TURNPIKE
 from test_warm import WarmCase
 
 MODEL = '''
@@ -75,6 +78,27 @@ class Alike(WarmCase):
         said = self.assert_as_before(gate)
         self.assertEqual(said["colors"], str(self.path.parent / "colorsys.py"))
         self.wait_log(gate, "a cold start: colorsys.py beside the model")
+
+
+class Young(unittest.TestCase):
+    def test_a_worker_without_a_group_of_its_own_is_terminated(self):
+        gate, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        gate.settimeout(30)
+        guard = os.fork()
+        if guard == 0:
+            worker = os.fork()
+            if worker == 0:
+                os.execlp("sleep", "sleep", "1000")
+            os.dup2(control.fileno(), 3)
+            os.execv(TURNPIKE, ["turnpike", "guard", "", "0", "", "", "", str(worker)])
+        control.close()
+        gate.recv(4096)  # it has started
+        gate.send(b"t")
+        reports = [gate.recv(4096) for _ in range(3)]
+        self.assertTrue(all(reports[:2]), "how the worker ended, and that nothing is left")
+        self.assertEqual(reports[2], b"", "and its end")
+        self.assertEqual(os.waitpid(guard, 0)[1], 0)
+        gate.close()
 
 
 if __name__ == "__main__":

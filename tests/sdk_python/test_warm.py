@@ -122,6 +122,15 @@ class Parts(FolderCase):
         request = json.loads(b'{"environment": ["A=\xff=b", "B=", "C", "=D"]}'.decode("utf-8", "surrogateescape"))
         self.assertEqual(warm._environment(request), {"A": "\udcff=b", "B": ""})
 
+    def test_a_gate_that_died_before_its_death_is_a_signal_is_noticed(self):
+        import socket
+
+        gate, own = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(own.close)
+        self.assertFalse(warm._is_alone(own))
+        gate.close()
+        self.assertTrue(warm._is_alone(own))
+
     def test_a_folder_that_was_removed_is_no_obstacle(self):
         self.assertEqual(self.script("""
             import os, tempfile
