@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _thread
 import hashlib
+import marshal
 import os
 import struct
 import sys
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _LENGTH = struct.Struct("<I")
 _SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
+
+_CACHED_MIN = 4096  # bytes of source; less is compiled as fast as it is found
 
 _store: "_Store | None" = None
 _inherited: frozenset[str] = frozenset()
@@ -147,6 +150,12 @@ class _Store:
 
             failures.say(f"turnpike: {path} can't be kept for restarts: {error}\n")
 
+    def place_of_code(self, path: str, source: bytes) -> str:
+        """One for all generations of the pool: most files are the same in the next."""
+        kind = f"{sys.implementation.cache_tag} {sys.version} {sys.flags.optimize} {len(os.fsencode(path))} "
+        digest = hashlib.sha256(kind.encode() + os.fsencode(path) + source)
+        return os.path.join(os.path.dirname(os.path.dirname(self.folder)), "code", digest.hexdigest())
+
     def _take(self, place: str) -> None:
         try:
             with open(place, "rb") as file:
@@ -166,9 +175,9 @@ class _Store:
 def _publish(place: str, data: bytes, put: object) -> None:
     """Whole: whoever looks sees all of it, or nothing."""
     draft = os.path.join(os.path.dirname(place), f".{os.getpid()}-{_thread.get_ident()}")
-    with open(draft, "wb") as file:
-        file.write(data)
     try:
+        with open(draft, "wb") as file:
+            file.write(data)
         put(draft, place)  # type: ignore[operator]
     finally:
         if os.path.exists(draft):
@@ -176,15 +185,39 @@ def _publish(place: str, data: bytes, put: object) -> None:
 
 
 class _Loader(SourceFileLoader):
-    """Compiles what the generation has. No .pyc: those go by the time of the file on the disk."""
+    """Compiles what the generation has. No .pyc: those go by the time of the file on the disk, ours by content."""
 
     def get_code(self, fullname: str) -> CodeType:
         source = self.get_data(self.path)
         _show_in_tracebacks(self.path, source)
-        return self.source_to_code(source, self.path)
+        if len(source) < _CACHED_MIN or _store is None:
+            return self.source_to_code(source, self.path)
+        place = _store.place_of_code(self.path, source)
+        code = _compiled_before(place)
+        if code is None:
+            code = self.source_to_code(source, self.path)
+            _keep_code(place, code)
+        return code
 
     def get_data(self, path: str) -> bytes:
         return read(path) if path == self.path else super().get_data(path)
+
+
+def _compiled_before(place: str) -> CodeType | None:
+    try:
+        with open(place, "rb") as file:
+            code = marshal.loads(file.read())
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+    return code if isinstance(code, CodeType) else None
+
+
+def _keep_code(place: str, code: CodeType) -> None:
+    try:
+        os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+        _publish(place, marshal.dumps(code), os.replace)
+    except (OSError, ValueError):  # it is compiled again, then
+        pass
 
 
 def _show_in_tracebacks(path: str, source: bytes) -> None:
