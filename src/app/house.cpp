@@ -210,6 +210,7 @@ void House::look_now_and_then() {
             touched_at_ = clock_.now();
             ground_.folder.touch();
             if (!ground_.sdk.empty()) touch_sdk(ground_.sdk);
+            touch_generations(ground_.folder.path());
         }
         const std::string log_problem = supervisor_->log_problem();
         news_.look({.job_log = ground_.log->problem(),

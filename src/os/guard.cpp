@@ -204,9 +204,10 @@ void Guard::take_requests() {
         return begin_killing();
     }
     if (static_cast<GuardRequest>(request) == GuardRequest::kill) begin_killing();
-    // Not reaped, so the pid is its own still.
-    if (static_cast<GuardRequest>(request) == GuardRequest::terminate && worker_ > 0)
-        ::kill(-worker_, SIGTERM);
+    // Not reaped, so the pid is its own still. One that was adopted may not have its group yet.
+    if (static_cast<GuardRequest>(request) == GuardRequest::terminate && worker_ > 0 &&
+        ::kill(-worker_, SIGTERM) != 0)
+        ::kill(worker_, SIGTERM);
 }
 
 /// Everything that has ended. No child left means that nothing is left below.

@@ -1,5 +1,6 @@
 #include "supervisor/generations.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view all_name = "/generations";
 constexpr std::string_view sources_name = "/sources";
 
 bool make_folder(const std::string& path) {
@@ -45,7 +47,7 @@ std::string identity_of(const std::string& path) {
 }  // namespace
 
 Generations::Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools) {
-    const std::string all = runtime_folder + "/generations";
+    const std::string all = runtime_folder + std::string(all_name);
     std::error_code ignored;
     fs::remove_all(all, ignored);  // those of an earlier gate
     make_folder(all);
@@ -78,6 +80,13 @@ void forget_sources(const std::string& folder) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder + std::string(sources_name), ignored))
         fs::remove(entry.path(), ignored);
+}
+
+void touch_generations(const std::string& runtime_folder) {
+    std::error_code ignored;
+    const fs::recursive_directory_iterator all(runtime_folder + std::string(all_name), ignored);
+    for (auto entry = begin(all); entry != end(all); entry.increment(ignored))
+        ::utimensat(AT_FDCWD, entry->path().c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 void remove_generation(const std::string& folder) {

@@ -42,6 +42,9 @@ struct KeptSource {
 /// Nothing of it ever worked: its next worker imports anew.
 void forget_sources(const std::string& folder);
 
+/// Now and then, for those who clean up what nobody has touched for days.
+void touch_generations(const std::string& runtime_folder);
+
 /// Its generation is over.
 void remove_generation(const std::string& folder);
 

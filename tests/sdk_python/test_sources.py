@@ -230,6 +230,47 @@ class Texts(StoreCase):
 
 
 class WithoutAFolder(StoreCase):
+    def test_code_is_compiled_once_for_all_generations_and_again_if_it_is_damaged_or_changed(self):
+        path = self.write("large.py", "WORD = 'first'\n" + "# long\n" * 1000)
+        script = """
+            compiled = []
+            sources._Loader.source_to_code = lambda self, source, path: compiled.append(path) or compile(source, path, "exec")
+            import large; print(large.WORD, len(compiled))
+        """
+        self.assertEqual(self.out(script), "first 1")
+        self.assertEqual(self.out(script), "first 0")
+        other = self.generation.parent / "2"
+        (other / "sources").mkdir(parents=True)
+        self.assertEqual(self.out(script, generation=other), "first 0")
+        [code] = (self.generation.parent / "code").iterdir()
+        for damaged in (b"", b"\x00", b"garbage", code.read_bytes()[:40]):
+            code.write_bytes(damaged)
+            self.assertEqual(self.out(script), "first 1", damaged)
+        path.write_text(path.read_text().replace("first", "other"))
+        third = self.generation.parent / "3"
+        (third / "sources").mkdir(parents=True)
+        self.assertEqual(self.out(script, generation=third), "other 1")
+
+    def test_what_is_built_in_is_not_hidden_by_a_file(self):
+        name = next(name for name in sys.builtin_module_names if name not in sys.modules)
+        self.write(f"{name}.py", "")
+        self.assertEqual(self.out(f"import {name}; print({name}.__spec__.origin)"), "built-in")
+
+    def test_what_the_finder_of_an_editable_install_finds_is_kept(self):
+        path = self.write("elsewhere/project.py", "WORD = 'first'")
+        script = f"""
+            from importlib.util import spec_from_file_location
+            class Editable:
+                @staticmethod
+                def find_spec(name, path=None, target=None):
+                    return spec_from_file_location(name, {str(path)!r}) if name == "project" else None
+            sys.meta_path.append(Editable)
+            import project; print(project.WORD)
+        """
+        self.assertEqual(self.out(script), "first")
+        path.write_text("WORD = 'second'")
+        self.assertEqual(self.out(script), "first")
+
     def test_a_folder_that_is_missing_costs_a_warning(self):
         self.write("beside.py", "WORD = 1\n")
         shutil.rmtree(self.generation)

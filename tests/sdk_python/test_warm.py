@@ -116,11 +116,30 @@ class Parts(FolderCase):
     def test_the_list_of_imports_is_read_whatever_its_bytes(self):
         path = self.folder / "imports"
         path.write_bytes(b"json\n\xff\xfe\ncolorsys")
-        self.assertEqual(warm._listed(str(path)), ["json", "\udcff\udcfe", "colorsys"])
+        self.assertEqual(warm._listed(str(path)), (["json", "\udcff\udcfe", "colorsys"], {}))
 
     def test_an_environment_of_any_bytes(self):
         request = json.loads(b'{"environment": ["A=\xff=b", "B=", "C", "=D"]}'.decode("utf-8", "surrogateescape"))
-        self.assertEqual(warm._environment(request), {"A": "\udcff=b", "B": "", "": "D"})
+        self.assertEqual(warm._environment(request), {"A": "\udcff=b", "B": ""})
+
+    def test_a_gate_that_died_before_its_death_is_a_signal_is_noticed(self):
+        import socket
+
+        gate, own = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(own.close)
+        self.assertFalse(warm._is_alone(own))
+        gate.close()
+        self.assertTrue(warm._is_alone(own))
+
+    def test_a_folder_that_was_removed_is_no_obstacle(self):
+        self.assertEqual(self.script("""
+            import os, tempfile
+            os.chdir(tempfile.mkdtemp())
+            warm._say_where()
+            print(os.environ["PWD"] == os.getcwd())
+            os.rmdir(os.getcwd())
+            warm._say_where()
+        """)[0], "True")
 
 
 class AskedByATest(FolderCase):

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import _thread
 import hashlib
+import marshal
 import os
 import struct
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import CodeType
+from types import CodeType, MappingProxyType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from types import ModuleType
 
 _LENGTH = struct.Struct("<I")
 _SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
+
+_CACHED_MIN = 4096  # bytes of source; less is compiled as fast as it is found
 
 _store: "_Store | None" = None
 _inherited: frozenset[str] = frozenset()
@@ -35,7 +38,8 @@ def open_store(generation: str) -> None:
     global _store
     _foreign()  # now: looking for them imports
     _store = _Store(os.path.join(generation, "sources"))
-    sys.meta_path.insert(0, _Finder())
+    # After what is built in and the finders of others, which come first without us, too.
+    sys.meta_path.insert(sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0, _Finder())
 
 
 def is_file(path: str) -> bool:
@@ -76,8 +80,11 @@ def inherit() -> None:
     _inherited = frozenset(sys.modules)
 
 
-def leave_imports(generation: str) -> None:
-    """Where the gate looks for them; as a whole, or not at all. It only grows: each change is a new warm process."""
+def leave_imports(generation: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Where the gate looks for them; as a whole, or not at all. The names only grow: each change is a new warm process.
+
+    `settings`, as NAME=VALUE: the variables that have to be set before.
+    """
     path = os.path.join(os.path.dirname(generation), "imports")
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
@@ -85,11 +92,13 @@ def leave_imports(generation: str) -> None:
     except OSError:
         known = []
     old = _inherited.union(known)
-    new = [name for name in imports() if name not in old]
-    if not new:
+    names = [line for line in known if line and "=" not in line]
+    names += [name for name in imports() if name not in old]
+    lines = names + sorted(f"{name}={value}" for name, value in settings.items())
+    if lines == known or not names:
         return
     try:
-        _publish(path, "\n".join(known + new).encode("utf-8", "surrogateescape"), os.replace)
+        _publish(path, "\n".join(lines).encode("utf-8", "surrogateescape"), os.replace)
     except OSError:  # no warm starts, then
         pass
 
@@ -141,6 +150,12 @@ class _Store:
 
             failures.say(f"turnpike: {path} can't be kept for restarts: {error}\n")
 
+    def place_of_code(self, path: str, source: bytes) -> str:
+        """One for all generations of the pool: most files are the same in the next."""
+        kind = f"{sys.implementation.cache_tag} {sys.version} {sys.flags.optimize} {len(os.fsencode(path))} "
+        digest = hashlib.sha256(kind.encode() + os.fsencode(path) + source)
+        return os.path.join(os.path.dirname(os.path.dirname(self.folder)), "code", digest.hexdigest())
+
     def _take(self, place: str) -> None:
         try:
             with open(place, "rb") as file:
@@ -160,9 +175,9 @@ class _Store:
 def _publish(place: str, data: bytes, put: object) -> None:
     """Whole: whoever looks sees all of it, or nothing."""
     draft = os.path.join(os.path.dirname(place), f".{os.getpid()}-{_thread.get_ident()}")
-    with open(draft, "wb") as file:
-        file.write(data)
     try:
+        with open(draft, "wb") as file:
+            file.write(data)
         put(draft, place)  # type: ignore[operator]
     finally:
         if os.path.exists(draft):
@@ -170,15 +185,39 @@ def _publish(place: str, data: bytes, put: object) -> None:
 
 
 class _Loader(SourceFileLoader):
-    """Compiles what the generation has. No .pyc: those go by the time of the file on the disk."""
+    """Compiles what the generation has. No .pyc: those go by the time of the file on the disk, ours by content."""
 
     def get_code(self, fullname: str) -> CodeType:
         source = self.get_data(self.path)
         _show_in_tracebacks(self.path, source)
-        return self.source_to_code(source, self.path)
+        if len(source) < _CACHED_MIN or _store is None:
+            return self.source_to_code(source, self.path)
+        place = _store.place_of_code(self.path, source)
+        code = _compiled_before(place)
+        if code is None:
+            code = self.source_to_code(source, self.path)
+            _keep_code(place, code)
+        return code
 
     def get_data(self, path: str) -> bytes:
         return read(path) if path == self.path else super().get_data(path)
+
+
+def _compiled_before(place: str) -> CodeType | None:
+    try:
+        with open(place, "rb") as file:
+            code = marshal.loads(file.read())
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+    return code if isinstance(code, CodeType) else None
+
+
+def _keep_code(place: str, code: CodeType) -> None:
+    try:
+        os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+        _publish(place, marshal.dumps(code), os.replace)
+    except (OSError, ValueError):  # it is compiled again, then
+        pass
 
 
 def _show_in_tracebacks(path: str, source: bytes) -> None:
@@ -194,18 +233,27 @@ def _show_in_tracebacks(path: str, source: bytes) -> None:
 
 
 class _Finder:
-    """First among the finders: modules of the user's own get the loader above, also those that are only kept."""
+    """Before the finder of files: modules of the user's own get the loader above, also those that are only kept."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         spec = _kept_spec(name, sys.path if path is None else path)
         if spec is not None:
             return spec
-        spec = PathFinder.find_spec(name, path, target)
+        spec = _found_later(name, path, target)
         if spec is not None and type(spec.loader) is SourceFileLoader and is_own(spec.origin or ""):
             spec.loader = _Loader(name, spec.loader.path)
             spec.cached = None
         return spec
+
+
+def _found_later(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+    """By the finder of files, or one behind it: an editable install has its own."""
+    for finder in sys.meta_path[sys.meta_path.index(PathFinder):] if PathFinder in sys.meta_path else ():
+        spec = finder.find_spec(name, path, target)
+        if spec is not None:
+            return spec
+    return None
 
 
 def _kept_spec(name: str, folders: Sequence[str]) -> ModuleSpec | None:

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 
-from . import sources
+from . import alike, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Forked(Exception):
     def __init__(self, argv: list[str]) -> None:
         super().__init__(argv)
         self.argv = argv
+        self.origin = alike.Origin((), {})
 
 
 def main(argv: list[str]) -> int:
@@ -48,9 +49,15 @@ def main(argv: list[str]) -> int:
     sock.set_inheritable(False)
     os.set_inheritable(_GATE_PROGRAM, False)
     _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if _is_alone(sock):
+        return 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    names = argv[3:] or _listed(argv[2])
-    _import(names, bool(argv[3:]))
+    at_first = {*sys.modules} - {"ctypes", "resource", "signal"}  # those are ours alone
+    names, preset = _listed(argv[2])
+    os.environ.update(preset)
+    before = dict(os.environ)
+    _import(argv[3:] or names, bool(argv[3:]))
+    made = {name: value for name, value in os.environ.items() if before.get(name) != value}
     reason = _obstacle()
     if reason:
         _tell(sock, {"refused": f"{reason}: each start is a cold one"})
@@ -65,9 +72,22 @@ def main(argv: list[str]) -> int:
             return 0
         try:
             _serve(sock, data, fds, seen)
+        except Forked as forked:
+            forked.origin = alike.Origin(at_first, preset)
+            for name, value in made.items():  # by imports
+                os.environ.setdefault(name, value)
+            raise
         finally:
             for fd in fds:
                 os.close(fd)
+
+
+def _is_alone(sock: socket.socket) -> bool:
+    """The gate may have died before its death was a signal."""
+    try:
+        return not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
 
 
 def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> None:
@@ -95,9 +115,11 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> No
 
 # ── imports ──
 
-def _listed(path: str) -> list[str]:
-    with open(path, errors="surrogateescape") as file:
-        return file.read().split("\n")
+def _listed(path: str) -> tuple[list[str], dict[str, str]]:
+    """Names of modules, and the variables that the model sets before it imports them."""
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        lines = file.read().split("\n")
+    return [line for line in lines if "=" not in line], dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def _import(names: list[str], must: bool) -> None:
@@ -105,7 +127,7 @@ def _import(names: list[str], must: bool) -> None:
     import importlib
     import warnings
 
-    warnings.simplefilter("ignore")
+    shown, warnings.showwarning = warnings.showwarning, _say_nothing  # the filters are the modules' own
     for name in names:
         if name in sys.modules:
             continue
@@ -114,7 +136,12 @@ def _import(names: list[str], must: bool) -> None:
         except BaseException as error:
             if must:
                 print(f"turnpike: preload: {name} can't be imported: {error!r}", file=sys.stderr, flush=True)
-    warnings.resetwarnings()
+    if warnings.showwarning is _say_nothing:
+        warnings.showwarning = shown
+
+
+def _say_nothing(*_: object, **__: object) -> None:
+    pass
 
 
 def _settle_memory() -> None:
@@ -202,14 +229,22 @@ def _become_worker(request: dict[str, Any], fds: list[int], guard: int) -> NoRet
     fds.clear()
     os.environ.clear()
     os.environ.update(_environment(request))
-    os.environ["PWD"] = os.getcwd()  # as a shell does
+    _say_where()
     _reseed()
     sources.inherit()
     raise Forked([sys.argv[0], request["model"]])
 
 
 def _environment(request: dict[str, Any]) -> dict[str, str]:
-    return dict(entry.split("=", 1) for entry in request["environment"] if "=" in entry)
+    return dict(entry.split("=", 1) for entry in request["environment"] if entry.find("=") > 0)
+
+
+def _say_where() -> None:
+    """As a shell does."""
+    try:
+        os.environ["PWD"] = os.getcwd()
+    except OSError:  # somebody removed it
+        pass
 
 
 def _join(cgroup: str) -> None:

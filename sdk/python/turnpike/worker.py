@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 
-from . import failures, find, frames, sources, stacks
+from . import alike, failures, find, frames, sources, stacks
 from .apps import App
 from .errors import NoModel
 from .link import Link
@@ -28,6 +28,7 @@ _EXIT_PATIENCE_S = 2.0  # for exit functions and threads of the model
 
 def main(argv: list[str]) -> int:
     """`turnpike_worker.py MODEL`, or `--warm …`, which comes back as a worker; the exit code."""
+    origin = None
     if argv[1:2] == ["--warm"]:
         from . import warm
 
@@ -35,23 +36,26 @@ def main(argv: list[str]) -> int:
             return warm.main(argv)
         except warm.Forked as forked:
             argv = sys.argv = forked.argv
+            origin = forked.origin
     number = os.environ.pop("TURNPIKE_SOCKET", "")
     generation = os.environ.pop("TURNPIKE_GENERATION", "")
     if len(argv) != 2 or not number.isdigit():
         print("turnpike: this script is started by `turnpike up MODEL`; to try a model without a gate: "
               "python3 -m turnpike check MODEL", file=sys.stderr)
         return 2
+    if generation:
+        sources.open_store(generation)
+    if origin is not None:
+        _be_like_cold(origin, argv)
     sock = socket.socket(fileno=int(number))
     sock.set_inheritable(False)
     sock.setblocking(True)
-    if generation:
-        sources.open_store(generation)
     worker = Worker(sock, os._exit, generation)
     os.register_at_fork(after_in_child=worker.link.cut_off)
     _show_crashes()
     code = 1
     try:
-        code = worker.run(lambda: _found(argv[1]), argv[1])
+        code = worker.run(lambda: _found(argv[1], origin), argv[1])
     except SystemExit as error:
         code = exit_code(error)
         raise
@@ -69,6 +73,16 @@ def _end_within(seconds: float, code: int) -> None:
     timer.start()
 
 
+def _be_like_cold(origin: alike.Origin, argv: list[str]) -> None:
+    try:
+        path, _ = find.split(argv[1])
+    except NoModel:  # said later
+        return
+    name = alike.hidden(path, origin.modules)
+    if name:
+        origin.start_over(f"{name} beside the model has the name of a module that is imported already", argv)
+
+
 def _leave(code: int) -> None:
     """Of a model that did not load: at once, since whoever saved it waits for the error. Exit functions run, but modules are
     not torn down one by one; with torch that takes half a second."""
@@ -82,12 +96,16 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-def _found(choice: str) -> Any:
+def _found(choice: str, origin: alike.Origin | None) -> Any:
     import traceback  # noqa: F401: now, since a tokenize.py beside the model may stand in its way later
     import urllib.parse  # noqa: F401: the same
 
     path, name = find.split(choice)
-    return find.find(find.run_file(path), name)
+    with alike.Recording():
+        module = find.run_file(path)
+    if origin is not None:
+        alike.tell_differences(origin.preset)
+    return find.find(module, name)
 
 
 def _show_crashes() -> None:
@@ -175,7 +193,7 @@ class Worker:
             failures.say(failures.traceback_of(error) + advice.last_line(error, self._path))
             return None
         if self._generation:
-            sources.leave_imports(self._generation)
+            sources.leave_imports(self._generation, alike.settings)
         self._watch.is_loading = False
         self._watch.work = None
         link.send(ready)

@@ -149,5 +149,20 @@ TEST(Generations, ThatCantBeKeptHaveNoFolder) {
     EXPECT_EQ(generations.folder(0, {1}), "");
 }
 
+TEST(Generations, AreTouchedWithAllThatIsKeptInThem) {
+    const TemporaryFolder runtime;
+    const Generations generations(runtime.file(""), one_pool());
+    const std::string folder = generations.folder(0, {1});
+    keep(folder, "/home/me/model.py", "x = 1\n");
+    const std::vector<std::string> paths{folder, folder + "/sources", folder + "/sources/17"};
+    const std::filesystem::file_time_type long_ago{};
+    for (const std::string& path : paths) std::filesystem::last_write_time(path, long_ago);
+
+    touch_generations(runtime.file(""));
+
+    for (const std::string& path : paths)
+        EXPECT_NE(std::filesystem::last_write_time(path), long_ago) << path;
+}
+
 }  // namespace
 }  // namespace turnpike
