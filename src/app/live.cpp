@@ -107,7 +107,7 @@ std::string breakdown_of(const StartTimes& start) {
     for (const auto& [name, time] : parts)
         if (time)
             text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, text_of_time(*time));
-    return text.empty() ? "" : " (" + text + ")";
+    return text.empty() ? "" : fmt::format(" ({}{})", start.is_warm ? "warm: " : "", text);
 }
 
 bool is_settled(LaneState state) { return !comes_up(state) && state != LaneState::backoff; }

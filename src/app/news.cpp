@@ -202,7 +202,9 @@ void News::say_when_none_serves() {
     const std::string_view before = why.empty() ? "" : ": ";
     const bool is_watched = std::ranges::all_of(
         config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
-    if (is_watched)
+    const bool is_revived = std::ranges::any_of(  // by a reload; those under quarantine are not
+        standings_, [](const Standing& lane) { return lane.state == LaneState::failed; });
+    if (is_watched && is_revived)
         return say(fmt::format("no lane serves{}{}; mend the file and save it", before, why));
     say(fmt::format("no lane serves{}{}; when that is mended: {}{}", before, why,
                     command("restart all"), has_terminal_ ? " (or Ctrl-C, and up again)" : ""));
@@ -239,7 +241,7 @@ void News::say_unproved() {
         if (pool.is_native() && pool.settings.proof == ProofKind::none && !is_proved)
             say(fmt::format(
                 "pool {}: the model has no example and no proof is configured, so lanes "
-                "serve unproved (write example = ... into the model, or [pool.{}.proof])",
+                "serve unproved (example = ... in a model, or [pool.{}.proof])",
                 pool.name, pool.name));
     }
 }

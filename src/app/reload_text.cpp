@@ -32,7 +32,7 @@ std::string reload_line(const json::object& reload) {
         return line + fmt::format("failed after {}; the old code keeps serving", took);
     if (state == "superseded") return line + "overtaken by a newer one";
     if (state == "waiting" && count_of(reload, "lanes") == 0)
-        return line + "waits until a lane is on; bring one back with: turnpike resume LANE";
+        return line + "waits until a lane is on; bring one back with: turnpike restart LANE";
     if (state == "waiting") return line + fmt::format("waits its turn, for {}", took);
     return line + fmt::format("{} on the new code, for {}", lanes_text(reload), took);
 }

@@ -190,10 +190,8 @@ std::string start_of(const json::object& lane) {
         longest = std::max(longest, {seconds, part});
     }
     if (total <= 0) return "";
-    const json::value* warm = start.if_contains("warm");
-    const bool is_warm = warm != nullptr && warm->is_bool() && warm->get_bool();
-    return fmt::format("{}{}: {} {}", span_text(total), is_warm ? " warm" : "", longest.second,
-                       span_text(longest.first));
+    return fmt::format("{}{}: {} {}", span_text(total), is_true(start, "warm") ? " warm" : "",
+                       longest.second, span_text(longest.first));
 }
 
 std::string gpus_of(const json::object& lane) {

@@ -69,11 +69,13 @@ std::span<const Section> sections() {
         Section{"pool.*.", "The rest of a pool is for workers that Turnpike starts only.",
                 worker_keys()},
         Section{"pool.*.", "And these are for pools with a model only.", native_keys()},
-        Section{"pool.*.proof.",
-                "A request whose right answer is known, asked before a lane's first job, after\n"
-                "trouble and now and then: one of expect, expect_json, agree = true. Without this\n"
-                "section nothing is proved.",
-                proof_keys()},
+        Section{
+            "pool.*.proof.",
+            "A request whose right answer is known, asked before a lane's first job, after\n"
+            "a reload, after trouble and now and then: one of expect, expect_json, agree = true.\n"
+            "Without this section the example of a model is its proof (docs/proofs.md), if it\n"
+            "has one; else nothing is proved.",
+            proof_keys()},
     };
     return all;
 }

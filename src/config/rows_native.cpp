@@ -74,7 +74,8 @@ constexpr std::array native{
         "Also:\n"
         "turnpike up --watch"},
     Key{"warm", FlagKey{of_worker<&WorkerConfig::warm>},
-        "Workers of a Python model start from a process that has done their imports: in a moment."},
+        "Workers of a Python model are forked from a process that has done their imports.\n"
+        "false: each start imports anew (docs/reload.md)."},
     Key{"preload", ListKey{take_preload, preload_max, R"(modules such as "torch")", "[]"},
         "What that process imports, instead of what the model was seen to import. Never files of\n"
         "your own."},

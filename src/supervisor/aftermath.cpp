@@ -59,11 +59,21 @@ std::vector<std::string_view> last_errors(const WorkerEnding& ending, std::size_
     return errors;
 }
 
+/// On stdout or stderr.
+std::string last_said(const WorkerEnding& ending) {
+    if (std::string begun = ending.log.unfinished_of(ending.writer); !begun.empty()) return begun;
+    for (const LogLine* line : own_lines(ending) | std::views::reverse) {
+        const bool is_its = line->stream == LogStream::out || line->stream == LogStream::err;
+        if (is_its && line->text.find_first_not_of(" \t") != std::string::npos) return line->text;
+    }
+    return "";
+}
+
 /// An SDK's own words need no name before them.
 std::string last_line(const WorkerEnding& ending) {
     constexpr std::string_view sdk = "turnpike: ";
     const std::vector<std::string_view> errors = last_errors(ending, 1);
-    if (errors.empty()) return ending.log.last_line();
+    if (errors.empty()) return last_said(ending);
     return std::string(errors.front().substr(errors.front().starts_with(sdk) ? sdk.size() : 0));
 }
 
@@ -72,7 +82,7 @@ std::string trouble_behind(const WorkerEnding& ending) {
     if (ending.ordered == Reason::load_silent)
         return with_more(
             fmt::format("no progress for {} (load_timeout)", text_of(ending.load_timeout)),
-            ending.trouble_before.empty() ? ending.log.last_line() : ending.trouble_before);
+            ending.trouble_before.empty() ? last_said(ending) : ending.trouble_before);
     if (!ending.trouble_before.empty()) return ending.trouble_before;
     if (ending.ordered == Reason::gpu_lost) return "";  // the lane's own reason says it
     std::string why(name_of(ending.ordered));

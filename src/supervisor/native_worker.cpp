@@ -17,11 +17,6 @@ constexpr Duration hello_expected = 10s;  // then people are told that there is 
 constexpr Duration exit_delay = 250ms;    // how long news of an exit may take after the link ended
 constexpr Duration stacks_patience = 2s;  // then somebody else looks
 
-/// In milliseconds.
-std::int64_t shown(const std::optional<Duration>& time) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(time.value_or(0s)).count();
-}
-
 std::uint16_t narrow(std::size_t value) {
     return static_cast<std::uint16_t>(std::min<std::size_t>(value, UINT16_MAX));
 }
@@ -128,9 +123,6 @@ void NativeWorker::hear(const wire::Ready& frame) {
         around_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
     proof_.learn(frame);
     process_.note("");
-    process_.output().remark(fmt::format("loaded{}: spawn {} ms, import {} ms, load {} ms",
-                                         own.start.is_warm ? " warm" : "", shown(own.start.spawn),
-                                         shown(own.start.import), shown(own.start.load)));
     process_.came_up();
     lane_of_.kept->came_up = true;
     if (lane_of_.warm != nullptr) lane_of_.warm->learn();

@@ -92,6 +92,8 @@ std::string Reloads::trouble_of(std::size_t pool) const {
     for (const auto& [lane, worker] : pools_[pool].tried) {
         const WorkerFacts& facts = around_.lanes[lane].of(worker);
         if (facts.id != worker || facts.trouble.empty()) continue;
+        if (facts.proof.by == ProofBy::recording && !facts.proof.is_passed)
+            return facts.trouble + "\nif this answer is right: turnpike reload --accept";
         const LaneLog* log = around_.log_of(lane);
         const std::string error = log == nullptr ? "" : last_error(*log, worker.value);
         const std::string_view last = std::string_view(error).substr(error.find_last_of('\n') + 1);

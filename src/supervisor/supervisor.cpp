@@ -12,6 +12,7 @@
 #include "supervisor/attached_worker.h"
 #include "supervisor/native_worker.h"
 #include "supervisor/stacks.h"
+#include "supervisor/start_text.h"
 #include "supervisor/started_worker.h"
 
 namespace turnpike {
@@ -188,6 +189,20 @@ void Supervisor::carry_out(const ProveWorker& action) {
 
 void Supervisor::note(const ReportSwitch& report) {
     surroundings_.lanes[report.lane.value].switch_over();
+    log_start(report.lane);
+}
+
+void Supervisor::note(const ReportLane& report) {
+    reloads_.note(report);
+    if (serves(report.state)) log_start(report.lane);
+}
+
+void Supervisor::log_start(LaneId lane) {
+    const WorkerFacts& worker = surroundings_.lanes[lane.value].now;
+    logged_.resize(outputs_.size());
+    WorkerId& logged = logged_[lane.value];
+    if (outputs_[lane.value] == nullptr || std::exchange(logged, worker.id) == worker.id) return;
+    outputs_[lane.value]->remark(start_text(worker.start));
 }
 
 void Supervisor::note(const ReportSlowJob& report) {

@@ -58,7 +58,7 @@ public:
     /// Dumps the stacks of the worker that runs it.
     void note(const ReportSlowJob& report);
 
-    void note(const ReportLane& report) { reloads_.note(report); }
+    void note(const ReportLane& report);
     /// Keeps what was accepted, and forgets generations that nothing will start any more.
     void note(const ReportReload& report);
 
@@ -103,6 +103,8 @@ private:
     void forget_generations(const ReportReload& report);
     void make_warm();
     void write_processes();
+    /// Into the lane's log, once for each worker: what its start was made of.
+    void log_start(LaneId lane);
 
     WorkerSurroundings surroundings_;
     Site site_;
@@ -110,6 +112,7 @@ private:
     GpuWatch gpus_;
     Background process_table_;
     std::vector<std::unique_ptr<LaneOutput>> outputs_;  // by lane; none of attached ones
+    std::vector<WorkerId> logged_;                      // by lane: whose start is in its log
     struct Dump {
         pid_t root = 0;  // of the tree that it looks at
         std::shared_ptr<Guarded> guarded;

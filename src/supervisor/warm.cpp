@@ -28,7 +28,6 @@ namespace {
 
 constexpr std::size_t message_max = 16 * std::size_t{1024};  // of what it says
 constexpr std::uint32_t failures_max = 5;                    // in a row; then it stays off
-constexpr Duration build_delay_min = 500ms;                  // doubles with each failure
 
 struct Ends {
     UniqueFd ours, theirs;
@@ -138,7 +137,7 @@ std::expected<WarmProcess::LifePtr, std::string> WarmProcess::make() {
 
 void WarmProcess::build_later() {
     if (++failures_ >= failures_max || is_closed_) return;
-    timer_.expires_after(build_delay_min * (1U << failures_));
+    timer_.expires_after(spec_.build_delay_min * (1U << (failures_ - 1)));
     timer_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
         const auto self = weak.lock();
         if (self != nullptr && !error && self->coming_ == nullptr) self->build();

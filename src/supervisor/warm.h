@@ -32,6 +32,7 @@ struct WarmSpec {
     std::string imports;                   // the file in which workers leave what they imported
     std::vector<std::string> preload;      // this instead, if it is not empty
     std::vector<std::string> environment;  // of the pool's workers, without what is a lane's
+    Duration build_delay_min = 1s;         // until it is built again; doubles with each failure
 };
 
 class WarmProcess : public std::enable_shared_from_this<WarmProcess> {

@@ -65,6 +65,7 @@ void LaneLog::take(LogSource& source, std::string_view bytes, std::int64_t unix_
         bytes.remove_prefix(size + 1);
     }
     unfinished_ = source.unfinished;
+    unfinished_writer_ = source.writer;
 }
 
 void LaneLog::append(LogSource& source, std::string_view part, std::int64_t unix_ns) {
@@ -90,9 +91,11 @@ void LaneLog::end(LogSource& source, std::int64_t unix_ns) {
 void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stream) {
     LogSource ours{stream};
     const std::string shown = std::exchange(unfinished_, {});  // a worker's, and stays
+    const std::uint64_t writer = unfinished_writer_;
     take(ours, text, unix_ns);
     end(ours, unix_ns);
     unfinished_ = shown;
+    unfinished_writer_ = writer;
 }
 
 // ── what is made of it ───────────────────────────────────────────────────────────────────────────
@@ -144,9 +147,14 @@ std::vector<const LogLine*> LaneLog::lines(std::uint64_t after, std::size_t max)
 }
 
 std::string LaneLog::last_line() const {
+    const std::string text = unfinished_of(unfinished_writer_);
+    return text.empty() ? last_line_ : text;
+}
+
+std::string LaneLog::unfinished_of(std::uint64_t writer) const {
     std::string text;
-    append_plain(text, unfinished_);
-    return is_blank(text) ? last_line_ : text;
+    if (writer == unfinished_writer_) append_plain(text, unfinished_);
+    return is_blank(text) ? "" : text;
 }
 
 void LaneLog::forget_last_line() {

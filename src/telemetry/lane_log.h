@@ -70,6 +70,8 @@ public:
     /// The latest of out or err that is not blank, unfinished ones too; empty: none since
     /// forget_last_line().
     [[nodiscard]] std::string last_line() const;
+    /// Of a line that this writer has not finished, if nobody spoke since; else empty.
+    [[nodiscard]] std::string unfinished_of(std::uint64_t writer) const;
     void forget_last_line();
     /// The number of the newest line; 0: there is none.
     [[nodiscard]] std::uint64_t newest() const { return newest_; }
@@ -88,7 +90,8 @@ private:
     std::size_t bytes_kept_ = 0;
     std::uint64_t newest_ = 0;
     std::string last_line_;
-    std::string unfinished_;  // a copy: of the source that spoke last
+    std::string unfinished_;               // a copy: of the source that spoke last …
+    std::uint64_t unfinished_writer_ = 0;  // … and whose that is
     std::string stamp_;
     std::int64_t stamp_ns_ = 0;
     std::string rendered_;

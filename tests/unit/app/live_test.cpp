@@ -163,6 +163,8 @@ TEST(Live, TellsHowLongEachPartOfAStartTook) {
     EXPECT_THAT(serving(), HasSubstr("load 200 ms)"));
     facts.now.start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
     EXPECT_THAT(serving(), HasSubstr("(spawn 3.0 ms + import 40 ms + load 210 ms)"));
+    facts.now.start.is_warm = true;
+    EXPECT_THAT(serving(), HasSubstr("(warm: spawn 3.0 ms + import 40 ms + load 210 ms)"));
     facts.now.start = {};
     facts.gpus.push_back({.index = 1});
     EXPECT_EQ(serving(), "lane 0 serves on GPUs 0,1 after 4.2 s");

@@ -296,6 +296,18 @@ TEST(News, TellsThatNoLaneServesAlsoIfEachHasItsOwnReason) {
                 EndsWith("turnpike: no lane serves; when that is mended: turnpike restart all\n"));
 }
 
+TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
+    const auto said = [](LaneState state) {
+        Desk desk;
+        desk.config.pools[0].worker.watch = true;
+        for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, state, Reason::proof_failed);
+        return desk.said();
+    };
+    EXPECT_THAT(said(LaneState::failed), EndsWith("no lane serves; mend the file and save it\n"));
+    EXPECT_THAT(said(LaneState::quarantined),
+                EndsWith("no lane serves; when that is mended: turnpike restart all\n"));
+}
+
 TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
     Desk desk;
     desk.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
@@ -311,7 +323,7 @@ TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
 TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
     const std::string unproved =
         "pool only: the model has no example and no proof is configured, so lanes serve unproved "
-        "(write example = ... into the model, or [pool.only.proof])\n";
+        "(example = ... in a model, or [pool.only.proof])\n";
     const auto said = [](std::optional<Duration> proof, ModelChoice::Kind kind) {
         Desk desk;
         desk.config.pools[0].worker.model.kind = kind;

@@ -73,7 +73,7 @@ TEST(ReloadCommand, DoesNotWaitForLanesThatAreOff) {
     const ReloadsSeen stuck = seen(R"({"generation":4,"state":"waiting","lanes":0})");
     EXPECT_TRUE(stuck.is_over);
     EXPECT_FALSE(stuck.is_good);
-    EXPECT_THAT(stuck.lines, HasSubstr("turnpike resume LANE"));
+    EXPECT_THAT(stuck.lines, HasSubstr("turnpike restart LANE"));
 }
 
 TEST(ReloadCommand, FollowsANewerOneOfTheSamePool) {

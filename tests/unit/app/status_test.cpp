@@ -78,6 +78,19 @@ TEST(Status, ShowsGpusProcessesAndMemoryWhereThereAreSome) {
                   "       -  for 3.2 s: Loading weights\n"));
 }
 
+TEST(Status, SaysHowLongTheLatestStartOfALaneTookAndWithWhat) {
+    const auto status = [](std::string_view start) {
+        return shown(fmt::format(R"({{"lanes":[{{"lane":0,"pool":"chat","start":{}}}]}})", start));
+    };
+    EXPECT_THAT(
+        status(R"({"spawn_ms":40.2,"import_ms":31,"load_ms":11,"proof_ms":null,"warm":true})"),
+        HasSubstr(" 82 ms warm: spawn 40 ms\n"));
+    EXPECT_THAT(status(R"({"spawn_ms":64,"listen_ms":2900,"load_ms":44})"),
+                HasSubstr(" 3.0 s: listen 2.9 s\n"));
+    EXPECT_THAT(status(R"({"spawn_ms":null})"), Not(HasSubstr("START")));
+    EXPECT_THAT(status("null"), Not(HasSubstr("START")));
+}
+
 TEST(Status, LeavesColumnsOutThatHaveNothingToShow) {
     EXPECT_THAT(shown(page), Not(AnyOf(HasSubstr("GPU"), HasSubstr("PID"), HasSubstr("MEMORY"))));
     EXPECT_THAT(shown(page_of_started_workers), Not(HasSubstr("JOBS ABOARD")));

@@ -96,6 +96,23 @@ TEST_F(ChildrenOfATest, AreHeardOfThoughTheyEndedBeforeAnybodyWatched) {
     EXPECT_EQ(ended_[quick].status, 4);
 }
 
+TEST_F(ChildrenOfATest, ThatWereReapedAsStraysAreHeardOfThoughNobodySawHow) {
+    children();
+    const pid_t quick = start_shell("exit 4");
+    ASSERT_TRUE(loop_.run_until([] { return own_children().empty(); }));
+    watch(quick);
+    ASSERT_TRUE(run_until_ended(quick));
+    EXPECT_EQ(ended_[quick].code, 0);
+    EXPECT_FALSE(children().has(quick));
+}
+
+TEST_F(ChildrenOfATest, WhoIsNoneOfThemIsNotWaitedFor) {
+    const pid_t nobody_of_ours = ::getppid();
+    watch(nobody_of_ours);
+    ASSERT_TRUE(run_until_ended(nobody_of_ours));
+    EXPECT_FALSE(children().has(nobody_of_ours));
+}
+
 TEST_F(ChildrenOfATest, NobodyIsAStrayWhereAllAreKnown) {
     const Sleeper from_before;
     children();

@@ -28,13 +28,23 @@ struct Case {
 
 class Aftermath : public testing::Test {
 protected:
-    void say(LogStream stream, std::string_view text) {
-        LogSource source{.stream = stream};
+    void say(LogStream stream, std::string_view text, std::uint64_t writer = 0) {
+        LogSource source{.stream = stream, .writer = writer};
         log_.take(source, text, 0);
         log_.end(source, 0);
     }
     [[nodiscard]] WorkerEnding ending(const WorkerEnd& end) const {
         return {.end = end, .trouble_before = "", .log = log_, .log_began = log_began_};
+    }
+    /// Of one of the workers that write to this lane's log at the same time.
+    [[nodiscard]] WorkerEnding ending_of(std::uint64_t writer, const WorkerEnd& end,
+                                         Reason ordered = Reason::none) const {
+        return {.end = end,
+                .ordered = ordered,
+                .load_timeout = std::chrono::minutes(1),
+                .trouble_before = "",
+                .log = log_,
+                .writer = writer};
     }
 
     LaneLog log_;
@@ -156,6 +166,48 @@ TEST_F(Aftermath, OfLinesTheLastFiftyAreKept) {
     for (int i = 1; i <= 51; ++i) say(LogStream::out, std::to_string(i) + "\n");
     EXPECT_THAT(last_lines(ending(end)), StartsWith("out 2\nout 3\n"));
     EXPECT_THAT(last_lines(ending(end)), testing::EndsWith("out 50\nout 51\n"));
+}
+
+TEST_F(Aftermath, WhatTheOtherWorkerOfItsLaneSaysIsNotItsOwn) {
+    const WorkerEnd end = exited(1);
+    say(LogStream::err, "KeyError of the next\n", 8);
+    say(LogStream::out, "GET /health\n", 7);
+    log_.remark("started, pid 4711", 0);
+    say(LogStream::err, "another KeyError of the next\n", 8);
+    EXPECT_EQ(last_words(ending_of(7, end)), "");
+    EXPECT_EQ(last_lines(ending_of(7, end)), "out GET /health\nturnpike started, pid 4711\n");
+    EXPECT_EQ(trouble_of(ending_of(7, end)), "exit code 1: GET /health");
+    EXPECT_EQ(trouble_of(ending_of(8, end)), "exit code 1: another KeyError of the next");
+    EXPECT_EQ(last_words(ending_of(8, end)), "KeyError of the next | another KeyError of the next");
+}
+
+TEST_F(Aftermath, OneThatSaidNothingDidNotSayWhatTheOtherSaid) {
+    const WorkerEnd end = exited(1);
+    say(LogStream::out, "GET /health\n", 8);
+    EXPECT_EQ(trouble_of(ending_of(7, end)), "exit code 1");
+    EXPECT_EQ(trouble_of(ending_of(7, end, Reason::load_silent)),
+              "no progress for 1min (load_timeout)");
+    EXPECT_EQ(last_lines(ending_of(7, end)), "");
+}
+
+TEST_F(Aftermath, ALineThatIsNotFinishedIsOfWhoeverBeganIt) {
+    const WorkerEnd end = exited(1);
+    LogSource source{.stream = LogStream::out, .writer = 8};
+    log_.take(source, "shard 3 of", 0);
+    log_.remark("started, pid 4711", 0);
+    EXPECT_EQ(trouble_of(ending_of(7, end)), "exit code 1");
+    EXPECT_EQ(trouble_of(ending_of(8, end, Reason::load_silent)),
+              "no progress for 1min (load_timeout): shard 3 of");
+}
+
+TEST_F(Aftermath, OfItsOwnLinesTheLastFiftyAreKeptHoweverMuchTheOtherSays) {
+    const WorkerEnd end = exited(1);
+    for (int i = 1; i <= 51; ++i) {
+        say(LogStream::out, std::to_string(i) + "\n", 7);
+        say(LogStream::out, "noise\nnoise\n", 8);
+    }
+    EXPECT_THAT(last_lines(ending_of(7, end)), StartsWith("out 2\nout 3\n"));
+    EXPECT_THAT(last_lines(ending_of(7, end)), testing::EndsWith("out 50\nout 51\n"));
 }
 
 TEST(ExitCodeAndSignal, AreNeverBothThere) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,11 @@ void say(const UniqueFd& fd, std::string_view text) {
     EXPECT_EQ(::write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
+bool nobody_reads(const UniqueFd& fd) {
+    pollfd looked{.fd = fd.get(), .events = 0, .revents = 0};
+    return ::poll(&looked, 1, 0) == 1 && (looked.revents & POLLERR) != 0;
+}
+
 mode_t mode_of(const std::string& path) {
     struct stat info{};
     EXPECT_EQ(::stat(path.c_str(), &info), 0);
@@ -58,9 +64,9 @@ struct Stand {
     }
     [[nodiscard]] std::string path() const { return folder.file("lanes/0.log"); }
     /// The writing end of a pipe that it reads.
-    UniqueFd attached(LogStream stream = LogStream::out) {
+    UniqueFd attached(LogStream stream = LogStream::out, std::uint64_t writer = 0) {
         PipeEnds ends = make_pipe();
-        output->attach(std::move(ends.reading), stream);
+        output->attach(std::move(ends.reading), stream, writer);
         return std::move(ends.writing);
     }
     [[nodiscard]] std::vector<std::string> texts() const {
@@ -145,6 +151,27 @@ TEST(LaneOutput, TakesWhatIsInThePipesWhenItLetsGoOfThem) {
     EXPECT_EQ(stand.texts().back(), "last words");
     stand.loop.poll();
     EXPECT_EQ(stand.output->log().newest(), 33U);
+}
+
+TEST(LaneOutput, LetsGoOfThePipesOfOneWriterAndReadsThoseOfTheOtherOn) {
+    Stand stand;
+    const UniqueFd old_out = stand.attached(LogStream::out, 7);
+    const UniqueFd old_err = stand.attached(LogStream::err, 7);
+    const UniqueFd next_out = stand.attached(LogStream::out, 8);
+    say(old_err, "last words");
+    say(next_out, "half ");
+    stand.output->detach(7);
+    EXPECT_EQ(stand.output->pipes(), 1U);
+    EXPECT_THAT(stand.texts(), ElementsAre("last words"));
+    EXPECT_TRUE(nobody_reads(old_out));
+    EXPECT_FALSE(nobody_reads(next_out));
+    say(next_out, "of a line\n");
+    stand.wait_for_lines(2);
+    EXPECT_THAT(stand.texts(), ElementsAre("last words", "half of a line"));
+    EXPECT_EQ(stand.output->log().lines(0, 2)[0]->writer, 7U);
+    EXPECT_EQ(stand.output->log().lines(0, 2)[1]->writer, 8U);
+    stand.output->detach(9);
+    EXPECT_EQ(stand.output->pipes(), 1U) << "of whom nobody knows";
 }
 
 TEST(LaneOutput, LetsGoOfAPipeThatIsEmpty) {

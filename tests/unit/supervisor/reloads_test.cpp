@@ -166,6 +166,18 @@ TEST(Reloads, KeepTheTroubleThatNoTracebackTells) {
     EXPECT_EQ(stand.pools[0].reload->trouble, "its proof failed: .digit: 3, not 7\na warning");
 }
 
+TEST(Reloads, ThatDifferFromTheRecordingSayHowToAcceptThat) {
+    Stand stand;
+    const auto begun = stand.ask();
+    stand.start(1, begun->generation);
+    stand.lanes[0].next.trouble = "wrong answer: .digit: 3 here, 7 expected";
+    stand.lanes[0].next.proof = {.by = ProofBy::recording};
+    stand.end(begun->generation, ReloadEnd::abandoned);
+    EXPECT_EQ(stand.pools[0].reload->trouble,
+              "wrong answer: .digit: 3 here, 7 expected\n"
+              "if this answer is right: turnpike reload --accept");
+}
+
 TEST(Reloads, ForgetTheTroubleOfTheOneBefore) {
     Stand stand;
     ASSERT_TRUE(stand.ask());

@@ -1,0 +1,13 @@
+// How long each part of a worker's start took, for its lane's log.
+#pragma once
+
+#include <string>
+
+#include "telemetry/lane_facts.h"
+
+namespace turnpike {
+
+/// "serves: warm, spawn 40 ms, import 31 ms, load 11 ms, proof 3 ms": the parts that are known.
+[[nodiscard]] std::string start_text(const StartTimes& start);
+
+}  // namespace turnpike
