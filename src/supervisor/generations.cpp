@@ -44,6 +44,16 @@ std::string identity_of(const std::string& path) {
                        facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
+/// Programs find their weights and libraries by where they lie themselves.
+void link_neighbours(const std::string& program, const fs::path& folder) {
+    std::error_code ignored;
+    fs::create_directory(folder, ignored);
+    const fs::path home = fs::canonical(program, ignored).parent_path();
+    for (const auto& entry : fs::directory_iterator(home, ignored))
+        if (entry.path().filename() != fs::path(program).filename())
+            fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);
+}
+
 }  // namespace
 
 Generations::Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools) {
@@ -96,11 +106,13 @@ void remove_generation(const std::string& folder) {
 
 KeptProgram::KeptProgram(std::string original, const std::string& folder)
     : original_(std::move(original)),
-      copy_(folder + "/program"),
+      copy_(folder.empty() ? "" : folder + "/program/" + fs::path(original_).filename().string()),
       identity_(identity_of(original_)) {}
 
 bool KeptProgram::copy() const {
+    if (copy_.empty()) return false;
     std::error_code error;
+    link_neighbours(original_, fs::path(copy_).parent_path());
     fs::copy_file(original_, copy_, fs::copy_options::overwrite_existing, error);
     if (!error) fs::permissions(copy_, fs::perms::owner_all, error);
     // Where programs may not be run, the copy is of no use.

@@ -48,8 +48,8 @@ void touch_generations(const std::string& runtime_folder);
 /// Its generation is over.
 void remove_generation(const std::string& folder);
 
-/// What is kept of a native program: a copy, which is run once the original has changed. Until then the
-/// original is, since programs look for things beside themselves.
+/// What is kept of a native program: a copy, which is run once the original has changed. Beside it are
+/// links to what lies beside the original, where programs look for things.
 class KeptProgram {
 public:
     KeptProgram() = default;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,6 +46,15 @@ bool make_ends(Ends& sockets, Ends& output) {
 std::string text_in(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The lines NAME=VALUE, which are set before the imports, whoever named those.
+std::string settings_in(const std::string& imports) {
+    std::istringstream lines(imports);
+    std::string settings;
+    for (std::string line; std::getline(lines, line);)
+        if (line.contains('=')) settings += '\n' + line;
+    return settings;
 }
 
 /// With the descriptors, in one message. Gives an errno; 0: it is sent.
@@ -84,7 +94,8 @@ void WarmProcess::close() {
 
 void WarmProcess::learn() {
     if (is_closed_) return;
-    std::string imports = spec_.preload.empty() ? text_in(spec_.imports) : std::string("named");
+    std::string imports = text_in(spec_.imports);
+    if (!spec_.preload.empty()) imports = "named" + settings_in(imports);
     if (imports.empty() || imports == built_of_) return;
     built_of_ = std::move(imports);
     failures_ = 0;

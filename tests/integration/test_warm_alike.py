@@ -59,6 +59,7 @@ class Alike(WarmCase):
         self.assertEqual(self.assert_as_before(gate)["seen"], "one")
 
     def test_a_variable_that_is_set_anew_is_there_one_start_later_and_the_log_says_so(self):
+        self.pool["preload"] = ["installed"]
         gate = self.begin("os.environ['SET_BY_THE_MODEL'] = 'one'")
         warm = self.warm_pid(gate)
         self.path.write_text(self.path.read_text().replace("'one'", "'two'"))

@@ -118,6 +118,12 @@ class Parts(FolderCase):
         path.write_bytes(b"json\n\xff\xfe\ncolorsys")
         self.assertEqual(warm._listed(str(path)), (["json", "\udcff\udcfe", "colorsys"], {}))
 
+    def test_variables_that_the_model_sets_are_listed_with_its_imports(self):
+        path = self.folder / "imports"
+        path.write_text("json\nOMP_NUM_THREADS=1\nA=b=c")
+        self.assertEqual(warm._listed(str(path)), (["json"], {"OMP_NUM_THREADS": "1", "A": "b=c"}))
+        self.assertEqual(warm._listed(str(self.folder / "nowhere")), ([], {}))
+
     def test_an_environment_of_any_bytes(self):
         request = json.loads(b'{"environment": ["A=\xff=b", "B=", "C", "=D"]}'.decode("utf-8", "surrogateescape"))
         self.assertEqual(warm._environment(request), {"A": "\udcff=b", "B": ""})

@@ -117,8 +117,11 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> No
 
 def _listed(path: str) -> tuple[list[str], dict[str, str]]:
     """Names of modules, and the variables that the model sets before it imports them."""
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        lines = file.read().split("\n")
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except OSError:  # nobody could leave them there; those that were named are imported
+        return [], {}
     return [line for line in lines if "=" not in line], dict(line.split("=", 1) for line in lines if "=" in line)
 
 

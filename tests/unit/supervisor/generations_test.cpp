@@ -114,10 +114,10 @@ TEST(KeptProgram, IsTheOriginalUntilThatChanges) {
     program.copied();
     EXPECT_EQ(program.path(), folder.file("worker"));
     folder.write("worker", "second version");
-    EXPECT_EQ(program.path(), folder.file("1/program"));
-    EXPECT_EQ(folder.read("1/program"), "first");
+    EXPECT_EQ(program.path(), folder.file("1/program/worker"));
+    EXPECT_EQ(folder.read("1/program/worker"), "first");
     std::filesystem::remove(folder.file("worker"));
-    EXPECT_EQ(program.path(), folder.file("1/program"));
+    EXPECT_EQ(program.path(), folder.file("1/program/worker"));
 }
 
 TEST(KeptProgram, ThatChangedBeforeItWasCopiedIsNoCopy) {
@@ -128,6 +128,7 @@ TEST(KeptProgram, ThatChangedBeforeItWasCopiedIsNoCopy) {
     EXPECT_FALSE(program.copy());
     EXPECT_EQ(program.path(), folder.file("worker")) << "there is nothing else";
     EXPECT_FALSE(KeptProgram(folder.file("nowhere"), folder.file("")).copy());
+    EXPECT_FALSE(KeptProgram(folder.file("worker"), "").copy()) << "there is no place for it";
 }
 
 TEST(Generations, OfAnEarlierGateAreForgotten) {
@@ -162,6 +163,25 @@ TEST(Generations, AreTouchedWithAllThatIsKeptInThem) {
 
     for (const std::string& path : paths)
         EXPECT_NE(std::filesystem::last_write_time(path), long_ago) << path;
+}
+
+TEST(KeptProgram, FindsItsNeighboursBesideItsCopy) {
+    const TemporaryFolder home;
+    const TemporaryFolder generation;
+    std::ofstream(home.file("worker")) << "#!/bin/sh\n";
+    std::ofstream(home.file("weights")) << "1 2 3";
+    KeptProgram program(home.file("worker"), generation.file(""));
+    ASSERT_TRUE(program.copy());
+    program.copied();
+    EXPECT_EQ(program.path(), home.file("worker"));
+    std::ofstream(home.file("worker")) << "changed";
+
+    const std::filesystem::path copy = program.path();
+    EXPECT_NE(copy, home.file("worker"));
+    EXPECT_EQ(copy.filename(), "worker");
+    std::string text;
+    std::getline(std::ifstream(copy.parent_path() / "weights"), text);
+    EXPECT_EQ(text, "1 2 3");
 }
 
 }  // namespace
