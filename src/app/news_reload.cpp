@@ -76,13 +76,15 @@ void News::say_reload_begun(std::size_t pool) const {
 void News::say_reload_ended(std::size_t pool) {
     const PoolConfig& config = config_.pools[pool];
     const ReloadFacts& reload = *(*pools_)[pool].reload;
-    const std::vector<std::size_t> lanes = lanes_of(pool);
+    std::vector<std::size_t> lanes = lanes_of(pool);
+    const auto is_out = [this](std::size_t lane) { return !serves(standings_[lane].state); };
+    const bool is_served = !std::ranges::all_of(lanes, is_out);
+    // Lanes that are off, or failed on the way, have news of their own.
+    if (reload.end == ReloadEnd::spread && is_served) std::erase_if(lanes, is_out);
     const StartTimes* slowest = nullptr;
-    bool is_served = false;
     for (const std::size_t lane : lanes) {
         const StartTimes& start = lanes_[lane].now.start;
         if (slowest == nullptr || time_of(*slowest) < time_of(start)) slowest = &start;
-        is_served = is_served || serves(standings_[lane].state);
         starts_[lane].said = start_of(lane);
         said_[lane] = standings_[lane];
     }

@@ -98,5 +98,16 @@ TEST(ReloadNews, DoNotClaimThatTheOldCodeServesWhenNoneDoes) {
     EXPECT_THAT(desk.said(), HasSubstr("no lane serves: mend it"));
 }
 
+TEST(ReloadNews, NameOnlyLanesThatServeAndLetAFailedOneHaveItsOwn) {
+    Desk desk;
+    desk.begin({4});
+    desk.said();
+    desk.report(1, LaneState::failed);
+    desk.end(ReloadEnd::spread);
+    const std::string said = desk.said();
+    EXPECT_THAT(said, HasSubstr("reload 4: lane 0 on the new code"));
+    EXPECT_THAT(said + desk.said(), HasSubstr("lane 1 has failed"));
+}
+
 }  // namespace
 }  // namespace turnpike
