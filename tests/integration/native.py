@@ -1,6 +1,7 @@
 """Gates with native workers: what their tests have in common. A model is a text in its test."""
 import json
 import os
+import pathlib
 
 from harness import POOL, PYTHON, wait_until
 from started import StartedCase, is_alive
@@ -31,6 +32,28 @@ def wait(task):
 
 
 '''
+
+
+def children_of(pid):
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and parent_of(int(entry)) == pid:
+            found.append(int(entry))
+    return found
+
+
+def parent_of(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, IndexError):
+        return None
+
+
+def command_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 class NativeCase(StartedCase):
@@ -78,7 +101,10 @@ class NativeCase(StartedCase):
             wait_until(lambda: not is_alive(pid), f"process {pid} is gone")
 
     def descriptors(self, gate):
-        return len(os.listdir(f"/proc/{gate.process.pid}/fd"))
+        """Of the gate, without the two for each warm process and its log, which come when they come."""
+        warm = [pid for pid in children_of(gate.process.pid) if b"--warm" in command_of(pid)]
+        has_log = (self.state_folder(gate) / "lanes" / "warm.log").exists()
+        return len(os.listdir(f"/proc/{gate.process.pid}/fd")) - 2 * len(warm) - has_log
 
 
 class SharedGate(NativeCase):

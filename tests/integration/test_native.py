@@ -221,7 +221,7 @@ class CanNotStart(Bare):
         gate, _ = self.fails("import no_such_module\n", "/usr/bin/python3")
         log = self.whole_log(gate)
         self.assertIn("ModuleNotFoundError: No module named 'no_such_module'", log)
-        self.assertIn("the model was imported by /usr/bin/python3", log)
+        self.assertIn("install it for /usr/bin/python3", log)
         self.assertIn("--python PATH", log)
         wait_until(lambda: any("its worker died" in line and "/usr/bin/python3" in line
                                for line in gate.process.output().splitlines()), "so does up")
@@ -233,7 +233,7 @@ class CanNotStart(Bare):
         self.assertIn("SyntaxError", log)
 
     def test_a_class_that_is_not_there(self):
-        self.fails(TWICE, "model.py has no Thrice", "Models there: Twice", model="model.py:Thrice")
+        self.fails(TWICE, "model.py has no Thrice", "Did you mean Twice?", model="model.py:Thrice")
 
     def test_no_model_at_all(self):
         self.fails("def predikt(x): return x\n", "model.py has no model")

@@ -1,11 +1,9 @@
 """Warm starts: workers that are forked from a process which has imported what the model imports."""
 import os
-import pathlib
 import signal
 import unittest
 
-from harness import toml
-from native import PYTHON, NativeCase, is_alive, wait_until
+from native import NativeCase, children_of, command_of, parent_of, wait_until
 
 MODEL = '''
 import os, sys, resource, signal, threading
@@ -85,28 +83,6 @@ class WarmCase(NativeCase):
         answer = gate.post({"do": do}, headers=[("Turnpike-Lane", str(lane))])
         self.assertEqual(answer.status, 200, answer.body)
         return answer.json()
-
-
-def children_of(pid):
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and parent_of(int(entry)) == pid:
-            found.append(int(entry))
-    return found
-
-
-def parent_of(pid):
-    try:
-        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except (OSError, IndexError):
-        return None
-
-
-def command_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 class Starts(WarmCase):
