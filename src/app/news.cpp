@@ -257,9 +257,9 @@ void News::say_hint() const {
         usual->settings.proof == ProofKind::none ? std::string() : request_text(usual->proof, url_);
     if (!request.empty()) return say("try: " + request);
     const std::string path = first_columns(tame(usual->proof.path), path_shown_max);
-    if (usual->is_native() && usual->proof.method == "POST")
-        return say(
-            fmt::format("send jobs to {}, e.g. curl {}{} -d '{{\"x\": 1}}'", url_, url_, path));
+    if (usual->is_native() && usual->settings.proof == ProofKind::none)
+        return say(fmt::format("send jobs to {}, e.g. curl {}{} -d '{{\"your\": \"input\"}}'", url_,
+                               url_, path));
     say(fmt::format("send jobs to {}, e.g. {} {}", url_, usual->proof.method, path));
 }
 
