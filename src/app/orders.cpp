@@ -35,9 +35,7 @@ Words words_for_order(std::string_view asked) {
     if (asked == "drain")
         return {"finishes its jobs and takes no more", "finish their jobs and take no more",
                 "bring it back with: turnpike resume"};
-    if (asked == "resume")
-        return {"takes jobs again when its worker serves", "take jobs again", look};
-    return {"proves itself", "prove themselves, one at a time", look};
+    return {"takes jobs again when its worker serves", "take jobs again", look};
 }
 
 std::string lanes_text(const json::array& lanes) {

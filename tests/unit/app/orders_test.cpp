@@ -46,8 +46,9 @@ TEST(Orders, SayWhatFollows) {
     EXPECT_EQ(text(R"({"pool":"chat","asked":"restart","lanes":[0,2]})"),
               "pool chat: lanes 0, 2 finish their jobs, then start anew; look with: turnpike "
               "status\n");
-    EXPECT_EQ(text(R"({"pool":"chat","asked":"prove","lanes":[1]})"),
-              "pool chat: lane 1 proves itself; look with: turnpike status\n");
+    EXPECT_EQ(
+        text(R"({"pool":"chat","asked":"restart","lanes":[1]})"),
+        "pool chat: lane 1 finishes its jobs, then starts anew; look with: turnpike status\n");
 }
 
 TEST(Orders, AreNotReadIntoWhatIsNoAnswer) { EXPECT_FALSE(order_text("<html>")); }
