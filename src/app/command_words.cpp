@@ -178,7 +178,7 @@ void add_crashes(CLI::App& app, Chosen& chosen) {
         app,
         {"crashes", "List the workers that died, or show all that is known of one",
          "  turnpike crashes\n"
-         "  turnpike crashes 20261115-140311-lane0-4711"},
+         "  turnpike crashes 20261115-140311-123-lane0-4711"},
         chosen);
     sub.add_option("ID", crashes.id, "Of a report, as the list shows it")->type_name("");
     add_gate(sub, crashes.gate);

@@ -200,11 +200,10 @@ std::string crash_id(const CrashReport& report) {
     std::string utc;
     append_utc(utc, report.unix_ns);
     std::string id;
-    for (const char c :
-         std::string_view(utc).substr(0, std::string_view("0000-00-00T00:00:00").size()))
-        if (c == 'T')
+    for (const char c : utc)
+        if (c == 'T' || c == '.')
             id += '-';
-        else if (c != '-' && c != ':')
+        else if (c != '-' && c != ':' && c != 'Z')
             id += c;
     return id + "-lane" + std::to_string(report.lane) + "-" + std::to_string(report.pid);
 }

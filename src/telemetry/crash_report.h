@@ -1,8 +1,8 @@
 // What is kept of a worker that died: one folder per death, a bounded number of them.
 //
-//   FOLDER/20261115-140311-lane0-4711/report.json   what is known
-//                                     log.txt       the last lines of its output
-//                                     input-JOB     the body of a job that was aboard
+//   FOLDER/20261115-140311-123-lane0-4711/report.json   what is known
+//                                         log.txt       the last lines of its output
+//                                         input-JOB     the body of a job that was aboard
 //
 // FOLDER and what is in it are for its owner only. A report is written beside its place and moved
 // there when it is whole. Whatever the disk does, these functions give a sentence and don't throw.
@@ -53,7 +53,7 @@ struct CrashReport {
     std::vector<CrashInput> inputs;
 };
 
-/// "20261115-140311-lane0-4711": sorts by time.
+/// "20261115-140311-123-lane0-4711": sorts by time.
 [[nodiscard]] std::string crash_id(const CrashReport& report);
 
 /// Whether it could be one: safe as the name of a folder.

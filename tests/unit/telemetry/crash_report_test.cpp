@@ -72,7 +72,7 @@ struct Stand {
 };
 
 TEST(CrashReport, HasANameThatSortsByTime) {
-    EXPECT_EQ(crash_id(sample()), "20261115-120000-lane2-4711");
+    EXPECT_EQ(crash_id(sample()), "20261115-120000-000-lane2-4711");
     EXPECT_TRUE(is_crash_id(crash_id(sample())));
 }
 
@@ -134,16 +134,29 @@ TEST(CrashReport, KeepsTheLastOfALongLog) {
 
 TEST(CrashReport, GetsAnotherNameIfItsOwnIsTaken) {
     Stand stand;
-    EXPECT_EQ(stand.write(sample()), "20261115-120000-lane2-4711");
-    EXPECT_EQ(stand.write(sample()), "20261115-120000-lane2-4711-2");
-    EXPECT_EQ(stand.write(sample()), "20261115-120000-lane2-4711-3");
+    EXPECT_EQ(stand.write(sample()), "20261115-120000-000-lane2-4711");
+    EXPECT_EQ(stand.write(sample()), "20261115-120000-000-lane2-4711-2");
+    EXPECT_EQ(stand.write(sample()), "20261115-120000-000-lane2-4711-3");
 }
 
 TEST(CrashReport, IsListedNewestFirst) {
     Stand stand;
     for (const int second : {5, 1, 9}) stand.write(sample(second));
-    EXPECT_THAT(stand.ids(), ElementsAre("20261115-120009-lane2-4711", "20261115-120005-lane2-4711",
-                                         "20261115-120001-lane2-4711"));
+    EXPECT_THAT(stand.ids(),
+                ElementsAre("20261115-120009-000-lane2-4711", "20261115-120005-000-lane2-4711",
+                            "20261115-120001-000-lane2-4711"));
+}
+
+TEST(CrashReport, OfTheSameSecondIsListedByTimeWhateverItsPid) {
+    Stand stand;
+    CrashReport report = sample();
+    for (const std::int64_t pid : {998, 1010, 12}) {
+        report.pid = pid;
+        stand.write(report, 2);
+        report.unix_ns += 1'000'000;
+    }
+    EXPECT_THAT(stand.ids(),
+                ElementsAre("20261115-120000-002-lane2-12", "20261115-120000-001-lane2-1010"));
 }
 
 TEST(CrashReport, SaysWhatItsWorkerSaidLast) {
@@ -164,8 +177,9 @@ TEST(CrashReport, SaysWhatItsWorkerSaidLast) {
 TEST(CrashReport, MakesRoomByRemovingTheOldest) {
     Stand stand;
     for (int second = 0; second < 5; ++second) stand.write(sample(second), 3);
-    EXPECT_THAT(stand.ids(), ElementsAre("20261115-120004-lane2-4711", "20261115-120003-lane2-4711",
-                                         "20261115-120002-lane2-4711"));
+    EXPECT_THAT(stand.ids(),
+                ElementsAre("20261115-120004-000-lane2-4711", "20261115-120003-000-lane2-4711",
+                            "20261115-120002-000-lane2-4711"));
 }
 
 TEST(CrashReport, IsNotRemovedAtOnceIfTheClockWasSetBack) {
@@ -204,7 +218,7 @@ TEST(CrashReport, IsNotReadFromElsewhere) {
     const std::string id = stand.write(sample());
     EXPECT_FALSE(read_crash_report(stand.folder, "../crashes/" + id));
     EXPECT_FALSE(read_crash_report(stand.folder, ""));
-    EXPECT_FALSE(read_crash_report(stand.folder, "20270101-000000-lane0-1"));
+    EXPECT_FALSE(read_crash_report(stand.folder, "20270101-000000-000-lane0-1"));
 }
 
 TEST(CrashReport, IsLeftOutIfItIsSpoiled) {
@@ -219,7 +233,7 @@ TEST(CrashReport, IsLeftOutIfItIsSpoiled) {
     fs::remove(stand.folder + "/" + gone + "/report.json");
     fs::remove(stand.folder + "/" + link + "/report.json");
     fs::create_symlink("/etc/passwd", stand.folder + "/" + link + "/report.json");
-    stand.parent.write("crashes/20261115-120009-lane0-1", "a file, no folder");
+    stand.parent.write("crashes/20261115-120009-000-lane0-1", "a file, no folder");
     EXPECT_THAT(stand.ids(), ElementsAre(good));
     EXPECT_FALSE(read_crash_report(stand.folder, half));
 }
@@ -258,11 +272,11 @@ TEST(CrashShelf, HasTheReportsOfFormerRuns) {
     CrashShelf shelf(2);
     shelf.load(stand.folder);
     EXPECT_THAT(ids_of(shelf),
-                ElementsAre("20261115-120003-lane2-4711", "20261115-120002-lane2-4711"));
-    ASSERT_NE(shelf.find("20261115-120002-lane2-4711"), nullptr);
-    EXPECT_THAT(shelf.find("20261115-120002-lane2-4711")->page,
+                ElementsAre("20261115-120003-000-lane2-4711", "20261115-120002-000-lane2-4711"));
+    ASSERT_NE(shelf.find("20261115-120002-000-lane2-4711"), nullptr);
+    EXPECT_THAT(shelf.find("20261115-120002-000-lane2-4711")->page,
                 HasSubstr("\"log\":\"out line one"));
-    EXPECT_EQ(shelf.find("20261115-120001-lane2-4711"), nullptr);
+    EXPECT_EQ(shelf.find("20261115-120001-000-lane2-4711"), nullptr);
 }
 
 TEST(CrashShelf, PutsTheNewestFirstAndDropsTheOldest) {
