@@ -45,9 +45,10 @@ void check_needed_proof(Ledger& ledger, const KnownWorker& worker) {
 }
 
 void check_probe(Ledger& ledger, const KnownWorker& worker) {
+    const PoolSettings& rules = *ledger.pool_of(worker).settings;
     const Instant since = std::max(worker.idle_since, worker.probe.last_sent);
     if (worker.aboard.empty() &&
-        later(since, ledger.pool_of(worker).settings->probe_every) <= ledger.now)
+        later(since, std::max(rules.probe_every, rules.probe_timeout)) <= ledger.now)
         broken(ledger, invariant::health, "worker {} has been idle since {} ago, and is not probed",
                show(worker.id), show(ledger.now - since));
 }
@@ -89,6 +90,10 @@ void judge(Ledger& ledger, const ProbeWorker& ask) {
         later(probe.last_sent, ledger.pool_of(*worker).settings->probe_every) > ledger.now &&
         probe.last_sent != Instant{})
         return broken(ledger, invariant::health, "worker {} is probed again too soon",
+                      show(ask.worker));
+    if (probe.out && !worker->perhaps_held &&
+        later(probe.last_sent, ledger.pool_of(*worker).settings->probe_timeout) > ledger.now)
+        return broken(ledger, invariant::health, "worker {} is probed again, but may still answer",
                       show(ask.worker));
     if (probe.out)
         probe.failures_hi += probe.perhaps_clean ? 1 : 0, probe.failures_lo += probe.clean ? 1 : 0;

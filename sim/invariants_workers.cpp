@@ -114,11 +114,13 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
                    ledger.now - worker.progressed_lo >= rules.load_timeout;
         case Reason::misbehaved:
         case Reason::unhealthy: return worker.crashed && worker.killed_at == never;
-        case Reason::not_answering:
-            return worker.probe.refused ||
-                   worker.probe.failures_hi +
-                           (worker.probe.out && worker.probe.perhaps_clean ? 1 : 0) >=
-                       rules.probe_failures_max;
+        case Reason::not_answering: {
+            const KnownProbe& probe = worker.probe;
+            const bool is_silent = probe.out && probe.perhaps_clean &&
+                                   later(probe.last_sent, rules.probe_timeout) <= ledger.now;
+            return probe.refused ||
+                   probe.failures_hi + (is_silent ? 1 : 0) >= rules.probe_failures_max;
+        }
         case Reason::proof_silent:
             return worker.proof.out && ledger.now - worker.proof.sent >= rules.proof_timeout;
         case Reason::job_stuck: return all_are_overdue(ledger, worker, rules);

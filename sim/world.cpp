@@ -196,7 +196,7 @@ private:
     [[nodiscard]] Duration time_to_notice() const {
         Duration longest = Duration::zero();
         for (const PoolSettings& pool : plan_.settings.pools)
-            longest = std::max(longest, pool.probe_every);
+            longest = std::max({longest, pool.probe_every, pool.probe_timeout});
         return longest + 5s;
     }
 

@@ -136,7 +136,6 @@ struct PoolConfig {
     std::vector<std::string> models;
     std::vector<AsideRule> aside;
     std::string health_path = "/health";
-    Duration health_timeout = 2s;
     ProofConfig proof;
     PoolSettings settings;
     ErrorsShown errors = ErrorsShown::to_loopback;

@@ -155,7 +155,7 @@ constexpr std::array pool{
     Key{"health.path", TextKey{take_health_path, "a path", R"("/health")"},
         "An idle lane is asked here how it is: 2xx to 4xx is well."},
     Key{"health.every", TimeKey{of_settings<&PoolSettings::probe_every>, 10ms, 1h}, "How often."},
-    Key{"health.timeout", TimeKey{of_config<&PoolConfig::health_timeout>, 10ms, 1h},
+    Key{"health.timeout", TimeKey{of_settings<&PoolSettings::probe_timeout>, 10ms, 1h},
         "How long the answer may take."},
     Key{"health.failures", CountKey{of_settings<&PoolSettings::probe_failures_max>, 1, 100},
         "This many in a row take the lane out; a refused connection does at once."},

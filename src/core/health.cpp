@@ -9,6 +9,7 @@ namespace {
 void send_probe(State& s, Worker& worker) {
     worker.probe_pending = true;
     worker.probe_counts = worker.aboard.empty();
+    worker.probe_sent = s.now;
     s.act(ProbeWorker{worker.id, ++worker.probe});
 }
 
@@ -17,6 +18,11 @@ bool survives_silence(State& s, Worker& worker) {
     if (++worker.probe_failures < s.pool_of(worker).settings.probe_failures_max) return true;
     worker::bring_down(s, worker, Reason::not_answering, Stop::kill);
     return false;
+}
+
+/// When a probe that is not answered counts as a failure.
+Instant silent_at(State& s, const Worker& worker) {
+    return later(worker.probe_sent, s.pool_of(worker).settings.probe_timeout);
 }
 
 void wait(State& s, Worker& worker) {
@@ -30,6 +36,8 @@ void begin(State& s, Worker& worker) { wait(s, worker); }
 void probe_is_due(State& s, Worker& worker) {
     wait(s, worker);
     if (!worker.is_serving()) return;
+    if (worker.probe_pending && s.now < silent_at(s, worker))
+        return s.timers.arm(worker.probe_timer, silent_at(s, worker));
     if (!worker.aboard.empty() && !worker.is_doubted) return;
     const bool went_unanswered = worker.probe_pending && worker.probe_counts;
     if (went_unanswered && !survives_silence(s, worker)) return;

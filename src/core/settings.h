@@ -44,6 +44,7 @@ struct PoolSettings {
     Duration crash_window = 10min;
 
     Duration probe_every = 2s;
+    Duration probe_timeout = 2s;  // an answer that takes longer is none
     std::uint32_t probe_failures_max = 3;
     std::uint32_t fail_streak = 3;
 

@@ -13,6 +13,7 @@ void check(const PoolSettings& pool) {
     CHECK(pool.cancel != CancelPolicy::kill || pool.slots * pool.batch == 1);
     CHECK(pool.crash_limit >= 1 && pool.crash_limit <= crash_limit_max);
     CHECK(pool.probe_every > Duration::zero() && pool.proof_every > Duration::zero());
+    CHECK(pool.probe_timeout > Duration::zero());
     CHECK(pool.restart_delay_min > Duration::zero());
     CHECK(pool.fail_streak >= 1 && pool.probe_failures_max >= 1);
 }

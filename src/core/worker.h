@@ -69,6 +69,7 @@ struct Worker {
     // health
     Timer probe_timer;
     std::uint32_t probe = 0;  // number of the latest
+    Instant probe_sent = never;
     std::uint32_t probe_failures = 0;
     bool probe_pending = false;
     bool probe_counts = false;  // nothing has been aboard since it was sent

@@ -60,7 +60,7 @@ HttpWorker::HttpWorker(WorkerSurroundings& surroundings, const StartWorker& star
 
 void HttpWorker::knock() {
     write_probe_head(probe_->head());
-    probe_->start(http::Method::get, post_.pool.health_timeout,
+    probe_->start(http::Method::get, post_.pool.settings.probe_timeout,
                   [self = self()](const Fetch::Result& result) {
                       if (self->state_ == State::coming) self->knocked(result);
                   });
@@ -176,7 +176,7 @@ void HttpWorker::probe(std::uint32_t number) {
 void HttpWorker::ask_health() {
     if (probe_->is_under_way()) return;  // a late answer to the last one answers this one, too
     write_probe_head(probe_->head());
-    probe_->start(http::Method::get, post_.pool.health_timeout,
+    probe_->start(http::Method::get, post_.pool.settings.probe_timeout,
                   [self = self()](const Fetch::Result& result) {
                       if (self->state_ == State::up) self->probed(result);
                   });

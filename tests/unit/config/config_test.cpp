@@ -178,7 +178,7 @@ slow_min = "4s"
     EXPECT_EQ(settings.fail_streak, 5U);
     EXPECT_EQ(pool.health_path, "/healthz?deep=1");
     EXPECT_EQ(settings.probe_every, 3s);
-    EXPECT_EQ(pool.health_timeout, 1s);
+    EXPECT_EQ(settings.probe_timeout, 1s);
     EXPECT_EQ(settings.probe_failures_max, 4U);
     EXPECT_EQ(settings.restart_delay_min, 1s);
     EXPECT_EQ(settings.restart_delay_max, 2s);

@@ -171,6 +171,7 @@ TEST(EngineDeathTest, RefusesPoolsThatItWouldBreakOn) {
         {.crash_limit = 0},
         {.crash_limit = crash_limit_max + 1},
         {.probe_every = 0s},
+        {.probe_timeout = 0s},
         {.proof_every = 0s},
         {.restart_delay_min = 0s},
         {.fail_streak = 0},

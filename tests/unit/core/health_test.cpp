@@ -68,6 +68,39 @@ TEST_F(HealthOfOneLane, CountsAnUnansweredProbeWhenTheNextIsDue) {
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 not_answering"));
 }
 
+class HealthOfOneLaneWithPatience : public HealthOfOneLane {
+protected:
+    HealthOfOneLaneWithPatience()
+        : HealthOfOneLane(
+              PoolSettings{.probe_every = 100ms, .probe_timeout = 2s, .probe_failures_max = 3}) {}
+};
+
+TEST_F(HealthOfOneLaneWithPatience, GivesEachProbeItsTimeHoweverSoonTheNextIsDue) {
+    gate.pass(100ms);
+    EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
+    gate.pass(2s - 1ns);
+    EXPECT_THAT(gate.turn(), IsEmpty());
+    gate.pass(1ns);
+    EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
+    gate.pass(2s);
+    EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
+    gate.pass(2s - 1ns);
+    EXPECT_EQ(gate.state(0), LaneState::ready) << "the third may still be answered";
+    gate.pass(1ns);
+    EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 not_answering"));
+}
+
+TEST_F(HealthOfOneLaneWithPatience, IsProbedAgainSoonAfterALateAnswer) {
+    gate.pass(100ms);
+    gate.pass(1900ms);
+    probe_ends(ProbeVerdict::answered);
+    gate.pass(100ms);
+    EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
+    probe_ends(ProbeVerdict::answered);
+    gate.pass(100ms);
+    EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
+}
+
 TEST_F(HealthOfOneLane, IsKilledAtOnceWhenItRefuses) {
     gate.pass(2s);
     probe_ends(ProbeVerdict::refused);
