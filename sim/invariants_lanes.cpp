@@ -160,7 +160,13 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
             return broken(ledger, invariant::reload,
                           "generation {} is good, but no worker of it has served", show(seen.good));
         pool.ever_good.push_back(seen.good);
-        for (KnownLane& lane : pool.lanes) ledger.forgive(lane);
+        for (KnownLane& lane : pool.lanes) {
+            ledger.forgive(lane);
+            std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
+            lane.ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
+            if (lane.disagreements_row < 2 && lane.proof_failures_row < 2)
+                lane.disagreements_row = lane.proof_failures_row = 0;
+        }
     }
     if (!seen.reloading.is_none() && !is_among(pool.asked, seen.reloading))
         return broken(ledger, invariant::reload,

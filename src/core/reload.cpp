@@ -102,13 +102,14 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
     finish(s, pool, end);
 }
 
-/// Lanes that had failed with the old code get the new one, too.
+/// What the old code did is not held against the new one; lanes that had failed with it get the new
+/// one, too.
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
     s.each_lane(pool, [&](Lane& lane) {
-        if (lane.mode != LaneMode::failed) return;
-        revive(s, lane);
-        lane.revived = false;
+        restart::forget(s, lane);
+        if (lane.mode == LaneMode::failed) lane::turn_on(s, lane);
+        s.touch(lane);
     });
 }
 
