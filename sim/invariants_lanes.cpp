@@ -234,6 +234,10 @@ void judge(Ledger& ledger, const ReportReload& report) {
         !ledger.seen_pool(pool->id).reloading.is_none();  // another, which revives them again
     for (const KnownLane& lane : pool->lanes) {
         const LaneView& seen = ledger.seen_lane(lane.id);
+        if (spread && is_off(lane.reported) && !is_off(seen.state))
+            return broken(ledger, invariant::reload,
+                          "generation {} has spread, it says, before it says that lane {} is on",
+                          show(report.generation), show(lane.id));
         const bool is_on = !is_off(seen.state) && !lane.drained && !lane.gpu_lost;
         if (spread && !follows && is_on && !seen.current.is_none() &&
             seen.generation != report.generation)

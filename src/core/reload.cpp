@@ -169,7 +169,10 @@ void spread(State& s, Pool& pool) {
         is_over = false;
         move_on(s, pool, lane);
     });
-    if (is_over) finish(s, pool, ReloadEnd::spread);
+    if (!is_over) return;
+    // Who hears of the end knows which lanes still come up: those that were revived in this turn, too.
+    s.each_lane(pool, [&](Lane& lane) { lane::report(s, lane); });
+    finish(s, pool, ReloadEnd::spread);
 }
 
 }  // namespace

@@ -240,6 +240,18 @@ TEST(ReloadInPlace, RevivesEveryFailedLaneOnceTheGenerationIsGood) {
     }
 }
 
+TEST(ReloadInPlace, TellsThatLanesComeUpAgainBeforeItTellsThatItIsOver) {
+    Gate gate({.lanes = 2, .crash_limit = 1});
+    gate.open();
+    gate.dies(0), gate.dies(1);
+    ASSERT_EQ(gate.state(0), LaneState::failed);
+    ASSERT_EQ(gate.state(1), LaneState::failed);
+    gate.reload_in_place(2);
+    gate.comes_up(0);
+    EXPECT_THAT(gate.turn(), ElementsAre("lane 0 loading", "lane 0 ready", "lane 1 starting",
+                                         "reload g2 spread", "start w3 on 1 with g2"));
+}
+
 TEST(ReloadInPlace, RevivesTheOnlyLaneThoughItFailed) {
     Gate gate(pool_of(1));
     gate.open();
