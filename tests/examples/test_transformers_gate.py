@@ -71,7 +71,7 @@ class Streams(SharedGate):
         self.wait_log(self.gate, words)
         count = int(self.whole_log(self.gate).partition(words)[2].split()[0])
         self.assertTrue(least <= count < ENDLESS["max_new_tokens"] // 2, count)
-        self.assertNotIn("thread generate", self.stacks())
+        self.assertNotIn("in _generate", self.stacks())
         self.assertEqual(self.gate.post(HELLO).status, 200)
 
     def test_a_client_that_leaves_stops_the_generation(self):
@@ -92,7 +92,7 @@ class Streams(SharedGate):
         client = self.gate.connect()
         chat = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 4000, "temperature": 0}
         client.request("POST", "/v1/chat/completions", json.dumps(chat).encode())
-        wait_until(lambda: "thread generate" in self.stacks(), "it generates")
+        wait_until(lambda: "in _generate" in self.stacks(), "it generates")
         [job] = self.gate.live_jobs()
         client.close()
         self.assert_stopped(job["id"], least=0)

@@ -4,7 +4,9 @@ import os
 import sys
 import tempfile
 import threading
+import traceback
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from unittest import mock
@@ -22,7 +24,9 @@ import words  # noqa: E402
 
 
 def generating():
-    return [thread for thread in threading.enumerate() if thread.name == "generate"]
+    """The threads that are in generate() now, by their idents."""
+    return [ident for ident, frame in sys._current_frames().items()
+            if any(found.f_code is generation.Generation._generate.__code__ for found, _ in traceback.walk_stack(frame))]
 
 
 class Words(unittest.TestCase):
@@ -57,12 +61,27 @@ class Generation(unittest.TestCase):
     def run_of(self, tokens):
         return generation.Generation(self.model, self.ids, wishes.Wish("x", tokens))
 
-    def test_gives_as_many_tokens_as_asked_for_and_ends_its_thread(self):
+    def test_gives_as_many_tokens_as_asked_for_and_ends(self):
         found = list(self.run_of(5).tokens())
         self.assertEqual([len(ids) for ids in found], [1] * 5)
         self.assertEqual(generating(), [])
 
-    def test_whoever_leaves_early_leaves_no_thread(self):
+    def test_one_job_after_another_is_generated_in_one_thread(self):
+        seen = set()
+        for _ in range(3):
+            steps = self.run_of(4000).tokens()
+            next(steps)
+            seen.update(generating())
+            steps.close()
+        self.assertEqual(len(seen), 1)
+
+    def test_jobs_of_other_threads_do_not_wait_for_it(self):
+        with closing(self.run_of(4000).tokens()) as steps, ThreadPoolExecutor(1) as other:
+            next(steps)
+            self.assertEqual(len(other.submit(lambda: list(self.run_of(5).tokens())).result(60)), 5)
+            self.assertEqual(len(generating()), 1)
+
+    def test_whoever_leaves_early_leaves_nothing_running(self):
         run = self.run_of(4000)
         with closing(run.tokens()) as steps:
             next(steps)

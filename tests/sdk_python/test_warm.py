@@ -43,7 +43,7 @@ class FolderCase(unittest.TestCase):
 
     def script(self, text, *arguments):
         """In a process of its own: what is imported stays imported."""
-        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike import warm\n"
+        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike import warm\nname = lambda words: words.split(' ')[0].split('/')[-1]\n"
         done = subprocess.run([sys.executable, "-B", "-c", before + textwrap.dedent(text), *arguments], text=True, capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip(), done.stderr
@@ -55,26 +55,57 @@ class Parts(FolderCase):
         self.write("two.py", "")
         out, _ = self.script("""
             import os, one, two
-            seen = warm._Files()
+            seen = warm._Files([])
             print([seen.changed()])
             os.utime(one.__file__, ns=(1, 1))
-            print([os.path.basename(seen.changed())])
-            seen = warm._Files()
+            print([name(seen.changed())])
+            seen = warm._Files([])
             os.unlink(two.__file__)
-            print([os.path.basename(seen.changed())])
-            print([warm._Files().changed()])
+            print([name(seen.changed())])
+            print([warm._Files([]).changed()])
         """)
         self.assertEqual(out, "['']\n['one.py']\n['two.py']\n['']")
+
+    def test_an_installation_is_over_when_all_files_are_there_and_stay_as_they_are(self):
+        self.write("one.py", "")
+        self.write("two.py", "")
+        out, _ = self.script("""
+            import os, types, one, two
+            gone = types.ModuleType("gone")
+            gone.__file__ = "/nowhere/gone.py"  # as of one that came out of an archive
+            sys.modules["gone"] = gone
+            seen = warm._Files([])
+            look = lambda: print(name(seen.installed_anew()) or "-")
+            look(); look()
+            os.rename(one.__file__, one.__file__ + ".old")
+            look(); look()
+            open(one.__file__, "w").close()
+            look()
+            os.utime(two.__file__, ns=(1, 1))
+            look(); look()
+        """)
+        self.assertEqual(out.splitlines(), ["-"] * 6 + [out.splitlines()[-1]])
+        self.assertIn(out.splitlines()[-1], ("one.py", "two.py"))
+
+    def test_a_package_that_was_missing_is_seen_when_it_comes(self):
+        out, _ = self.script("""
+            missing = warm._import(["nowhere.part", "json", "late.part", "late"], False, str)
+            seen = warm._Files(missing)
+            print(sorted(missing), [seen.installed_anew()])
+            open(sys.path[1] + "/late.py", "w").close()
+            print(seen.installed_anew())
+        """)
+        self.assertEqual(out, "['late', 'nowhere'] ['']\nlate is installed now")
 
     def test_replaced_by_one_of_the_same_size_and_time_is_changed_too(self):
         self.write("one.py", "A = 1\n")
         out, _ = self.script("""
             import os, one
-            seen, found = warm._Files(), os.stat(one.__file__)
+            seen, found = warm._Files([]), os.stat(one.__file__)
             with open(one.__file__ + ".new", "w") as file: file.write("A = 2\\n")
             os.utime(file.name, ns=(found.st_atime_ns, found.st_mtime_ns))
             os.rename(file.name, one.__file__)
-            print(os.path.basename(seen.changed()))
+            print(name(seen.changed()))
         """)
         self.assertEqual(out, "one.py")
 
@@ -85,7 +116,7 @@ class Parts(FolderCase):
                 sys.modules[name] = types.ModuleType(name)
                 sys.modules[name].__file__ = file
             sys.modules["d"] = None
-            print([warm._Files().changed()])
+            print([warm._Files([]).changed()])
         """)[0], "['']")
 
     def test_what_forbids_to_fork(self):
@@ -151,14 +182,14 @@ class Parts(FolderCase):
 class AskedByATest(FolderCase):
     """The whole process, asked for a worker; a script is where the gate's own program would be."""
 
-    def begin(self, *modules, imports="", program=os.path.realpath(sys.executable)):
+    def begin(self, *modules, imports="", program=os.path.realpath(sys.executable), start=(str(SDK / "turnpike_worker.py"),)):
         self.write("guard", GUARD)
         self.write("imports", imports)
         self.model = self.write("model.py", MODEL)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(60)
         self.addCleanup(ours.close)
-        words = [sys.executable, "-B", str(SDK / "turnpike_worker.py"), "--warm", str(self.folder / "imports"), *modules]
+        words = [sys.executable, "-B", *start, "--warm", str(self.folder / "imports"), *modules]
         gate = os.open(program, os.O_RDONLY)
 
         def place():
@@ -233,6 +264,15 @@ class Warm(AskedByATest):
         self.assertEqual(json.loads(sock.recv(1000)), {"refused": f"{path} has changed since it was imported", "rebuild": True})
         self.assertEqual(control.recv(10), b"", "nobody holds the other ends any more")
         self.assertEqual(link.recv(10), b"")
+
+    def test_it_wants_to_be_built_anew_without_being_asked_once_an_installation_is_over(self):
+        path = self.write("installed.py", "")
+        often = f"import sys; sys.path.insert(0, {str(SDK)!r})\nfrom turnpike import warm\nwarm._LOOK_EVERY_S = 0.01\nwarm.main(sys.argv)"
+        process, sock = self.begin("installed", start=("-c", often))
+        self.assertIn("ready", self.heard(sock))
+        path.write_text("A = 1\n")
+        self.assertEqual(json.loads(sock.recv(1000)), {"refused": f"{path} has changed since it was imported", "rebuild": True})
+        self.assertEqual(process.wait(60), 0)
 
     def test_a_worker_is_forked_under_a_guard_that_is_told_whom_to_adopt(self):
         process, sock = self.begin("json")

@@ -12,6 +12,7 @@ import ctypes
 import json
 import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -28,6 +29,7 @@ _GATE_PROGRAM = 4  # the descriptor of the gate's own program
 _LINK = 3          # of a worker; of a guard it is the control socket
 _MESSAGE_MAX = 1 << 20
 _NAME_SHOWN_MAX = 100
+_LOOK_EVERY_S = 5.0  # for packages that were installed anew
 _SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl
 
@@ -57,17 +59,23 @@ def main(argv: list[str]) -> int:
     names, preset = _listed(argv[2])
     os.environ.update(preset)
     before = dict(os.environ)
-    _import(argv[3:] or names, bool(argv[3:]), lambda name: _tell(sock, {"importing": _shown(name)}))
+    missing = _import(argv[3:] or names, bool(argv[3:]), lambda name: _tell(sock, {"importing": _shown(name)}))
     made = {name: value for name, value in os.environ.items() if before.get(name) != value}
     reason = _obstacle()
     if reason:
         _tell(sock, {"refused": f"{reason}: each start is a cold one"})
         return 0
-    seen = _Files()
+    seen = _Files(missing)
     _tell(sock, {"ready": len(sys.modules)})
     _settle_memory()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its children: the next fork need not, either
     while True:
+        if not select.select([sock], [], [], _LOOK_EVERY_S)[0]:
+            change = seen.installed_anew()
+            if not change:
+                continue
+            _tell(sock, {"refused": change, "rebuild": True})
+            return 0
         data, fds, _, _ = socket.recv_fds(sock, _MESSAGE_MAX, 8)
         if not data:  # the gate is gone
             return 0
@@ -92,9 +100,10 @@ def _is_alone(sock: socket.socket) -> bool:
 
 
 def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> None:
-    reason, changed = _obstacle(), seen.changed()
-    if reason or changed:
-        return _tell(sock, {"refused": reason or f"{changed} has changed since it was imported", "rebuild": not reason})
+    reason = _obstacle()
+    change = seen.changed()
+    if reason or change:
+        return _tell(sock, {"refused": reason or change, "rebuild": not reason})
     for fd in fds:
         os.set_inheritable(fd, False)
     request = json.loads(data.decode("utf-8", "surrogateescape"))
@@ -126,9 +135,12 @@ def _listed(path: str) -> tuple[list[str], dict[str, str]]:
     return [line for line in lines if "=" not in line], dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def _import(names: list[str], must: bool, begins: Callable[[str], None]) -> None:
+def _import(names: list[str], must: bool, begins: Callable[[str], None]) -> list[str]:
     """Some can't be imported by their own: they came with others. Of those that were named, that is said.
-    `begins` hears of each before: it may never return."""
+    `begins` hears of each before: it may never return.
+
+    Gives the packages that are not there at all.
+    """
     import importlib
     import warnings
 
@@ -144,6 +156,19 @@ def _import(names: list[str], must: bool, begins: Callable[[str], None]) -> None
                 print(f"turnpike: preload: {name} can't be imported: {error!r}", file=sys.stderr, flush=True)
     if warnings.showwarning is _say_nothing:
         warnings.showwarning = shown
+    return [top for top in {name.partition(".")[0] for name in names} if top and not _is_there(top)]
+
+
+def _is_there(package: str) -> bool:
+    if package in sys.modules:
+        return True
+    import importlib.util
+
+    importlib.invalidate_caches()
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _shown(name: str) -> str:
@@ -164,18 +189,27 @@ def _settle_memory() -> None:
 
 
 class _Files:
-    """Of the modules: whether one has changed since, as after `pip install`."""
+    """Of the modules: what has changed since, as after `pip install`; and of packages that were missing. In words."""
 
-    def __init__(self) -> None:
+    def __init__(self, missing: list[str]) -> None:
+        self._missing = missing
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         self._known = {file: _identity(file) for file in files | {sys.executable}
                        if isinstance(file, str) and not file.startswith(_SDK)}  # the gate touches its own
+        self._latest = self._known
 
     def changed(self) -> str:
         for file, identity in self._known.items():
             if _identity(file) != identity:
-                return file
+                return f"{file} has changed since it was imported"
         return ""
+
+    def installed_anew(self) -> str:
+        """The same, once all files are there and as they were at the last look: nobody is at work on them any more."""
+        before, self._latest = self._latest, {file: _identity(file) for file in self._known}
+        if self._latest != before or not all(now or not self._known[file] for file, now in self._latest.items()):
+            return ""
+        return self.changed() or next((f"{name} is installed now" for name in self._missing if _is_there(name)), "")
 
 
 def _identity(file: str) -> tuple[int, int, int] | None:
