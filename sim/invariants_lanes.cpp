@@ -160,7 +160,13 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
             return broken(ledger, invariant::reload,
                           "generation {} is good, but no worker of it has served", show(seen.good));
         pool.ever_good.push_back(seen.good);
-        for (KnownLane& lane : pool.lanes) ledger.forgive(lane);
+        for (KnownLane& lane : pool.lanes) {
+            ledger.forgive(lane);
+            std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
+            lane.ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
+            if (lane.disagreements_row < 2 && lane.proof_failures_row < 2)
+                lane.disagreements_row = lane.proof_failures_row = 0;
+        }
     }
     if (!seen.reloading.is_none() && !is_among(pool.asked, seen.reloading))
         return broken(ledger, invariant::reload,
@@ -228,6 +234,10 @@ void judge(Ledger& ledger, const ReportReload& report) {
         !ledger.seen_pool(pool->id).reloading.is_none();  // another, which revives them again
     for (const KnownLane& lane : pool->lanes) {
         const LaneView& seen = ledger.seen_lane(lane.id);
+        if (spread && is_off(lane.reported) && !is_off(seen.state))
+            return broken(ledger, invariant::reload,
+                          "generation {} has spread, it says, before it says that lane {} is on",
+                          show(report.generation), show(lane.id));
         const bool is_on = !is_off(seen.state) && !lane.drained && !lane.gpu_lost;
         if (spread && !follows && is_on && !seen.current.is_none() &&
             seen.generation != report.generation)

@@ -219,6 +219,7 @@ void House::look_now_and_then() {
                     .watch = supervisor_->reloads().watch_problem()});
         supervisor_->reloads().look();
         news_.remark(supervisor_->reloads().watch_news());
+        news_.remark(supervisor_->warm_news());
         look_now_and_then();
     });
 }

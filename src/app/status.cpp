@@ -1,5 +1,6 @@
 #include "app/status.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -125,6 +126,32 @@ std::string remarks_on_model(const json::object& lane, const std::string& pool) 
     return lines;
 }
 
+/// Of one part of a lane's latest start; 0: it is not known.
+double seconds_of(const json::object& lane, std::string_view part) {
+    const json::value* time = object_of(lane, "start").if_contains(std::string(part) + "_ms");
+    return time == nullptr || !time->is_number() ? 0 : time->to_number<double>() / 1000;
+}
+
+/// "starts: spawn 40 ms, import 3.4 s, load 11 ms, first job 1.2 s (slowest of 4 lanes)": each part of
+/// the lane that took longest for it. Lanes have their total, the pool has what to make quicker.
+std::string remarks_on_starts(const json::object& page, const std::string& pool) {
+    std::vector<const json::object*> lanes;
+    for (const json::value& value : list_of(page, "lanes"))
+        if (text_of(object_of(value), "pool") == pool) lanes.push_back(&object_of(value));
+    std::string text;
+    for (const std::string_view part :
+         {"spawn", "listen", "import", "load", "proof", "first_job"}) {
+        double longest = 0;
+        for (const json::object* lane : lanes) longest = std::max(longest, seconds_of(*lane, part));
+        if (longest > 0)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                                part == "first_job" ? "first job" : part, span_text(longest));
+    }
+    if (text.empty()) return "";
+    const std::string of = fmt::format(" (slowest of {} lanes)", lanes.size());
+    return fmt::format("{} starts: {}{}\n", pool, text, lanes.size() > 1 ? of : "");
+}
+
 /// How the latest one went, and why it failed in full: here is where the developer looks.
 std::string remarks_on_reload(const json::object& reload, const std::string& pool) {
     const std::string line = reload_line(reload);
@@ -145,7 +172,8 @@ std::string remarks_on(const json::object& page) {
         if (!model.starts_with("attached: "))
             lines +=
                 fmt::format("{} runs: {}{}{}{}{}\n", name, model, python.empty() ? "" : " with ",
-                            python, sdk.empty() ? "" : ", ", sdk);
+                            python, sdk.empty() ? "" : ", ", sdk) +
+                remarks_on_starts(page, name);
         lines += remarks_on_model(lane, name);
         if (text_of(pool, "proof") == "none") lines += fmt::format("{} proof: none\n", name);
         lines += remarks_on_reload(object_of(pool, "reload"), name);
@@ -179,19 +207,17 @@ std::string aboard(const json::object& lane) {
 
 /// "3.5 s: import 3.4 s", "420 ms warm: spawn 390 ms": how long the latest start took, and with what.
 std::string start_of(const json::object& lane) {
-    const json::object& start = object_of(lane, "start");
     double total = 0;
     std::pair<double, std::string_view> longest;
     for (const std::string_view part : {"spawn", "listen", "import", "load", "proof"}) {
-        const json::value* time = start.if_contains(std::string(part) + "_ms");
-        if (time == nullptr || !time->is_number()) continue;
-        const auto seconds = time->to_number<double>() / 1000;
+        const double seconds = seconds_of(lane, part);
         total += seconds;
         longest = std::max(longest, {seconds, part});
     }
     if (total <= 0) return "";
-    return fmt::format("{}{}: {} {}", span_text(total), is_true(start, "warm") ? " warm" : "",
-                       longest.second, span_text(longest.first));
+    const bool is_warm = is_true(object_of(lane, "start"), "warm");
+    return fmt::format("{}{}: {} {}", span_text(total), is_warm ? " warm" : "", longest.second,
+                       span_text(longest.first));
 }
 
 std::string gpus_of(const json::object& lane) {

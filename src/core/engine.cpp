@@ -78,20 +78,6 @@ void fire(State& s, const Timer& timer) {
     }
 }
 
-/// `ready` and `busy` alternate with every job: telemetry sees that from the jobs.
-LaneState without_jobs(LaneState state) {
-    return state == LaneState::busy ? LaneState::ready : state;
-}
-
-void report(State& s, Lane& lane) {
-    const LaneStatus status = lane::status_of(s, lane);
-    const LaneState state = without_jobs(status.state);
-    if (state == lane.reported_state && status.reason == lane.reported_reason) return;
-    lane.reported_state = state;
-    lane.reported_reason = status.reason;
-    s.act(ReportLane{lane.id, state, status.reason});
-}
-
 /// Takes every step that the facts of the touched lanes and pools allow, until none is left.
 /// Sending comes last: it changes nothing that another step waits for.
 void settle(State& s) {
@@ -136,7 +122,7 @@ void Engine::handle(const Event& event, Instant now, Actions& actions) {
         fire(s, *timer);
         settle(s);
     }
-    for (const LaneId id : s.touched_lanes) report(s, s.lanes[id.value]);
+    for (const LaneId id : s.touched_lanes) lane::report(s, s.lanes[id.value]);
     s.touched_lanes.clear();
     s.touched_pools.clear();
     s.actions = nullptr;

@@ -48,6 +48,11 @@ LaneStatus status_serving(const Lane& lane, const Worker& worker) {
     return {aboard(lane) > 0 ? LaneState::busy : LaneState::ready, Reason::none};
 }
 
+/// `ready` and `busy` alternate with every job: telemetry sees that from the jobs.
+LaneState without_jobs(LaneState state) {
+    return state == LaneState::busy ? LaneState::ready : state;
+}
+
 }  // namespace
 
 LaneStatus status_of(const State& s, const Lane& lane) {
@@ -64,6 +69,15 @@ LaneStatus status_of(const State& s, const Lane& lane) {
                     worker.why};
     }
     return {};
+}
+
+void report(State& s, Lane& lane) {
+    const LaneStatus status = status_of(s, lane);
+    const LaneState state = without_jobs(status.state);
+    if (state == lane.reported_state && status.reason == lane.reported_reason) return;
+    lane.reported_state = state;
+    lane.reported_reason = status.reason;
+    s.act(ReportLane{lane.id, state, status.reason});
 }
 
 std::uint32_t aboard(const Lane& lane) {

@@ -59,6 +59,9 @@ namespace lane {
 
 [[nodiscard]] LaneStatus status_of(const State& s, const Lane& lane);
 
+/// Tells people its state, unless that is what they were told last.
+void report(State& s, Lane& lane);
+
 /// Everything that is aboard either worker.
 [[nodiscard]] std::uint32_t aboard(const Lane& lane);
 [[nodiscard]] std::uint32_t asides(const Lane& lane);

@@ -102,13 +102,14 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
     finish(s, pool, end);
 }
 
-/// Lanes that had failed with the old code get the new one, too.
+/// What the old code did is not held against the new one; lanes that had failed with it get the new
+/// one, too.
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
     s.each_lane(pool, [&](Lane& lane) {
-        if (lane.mode != LaneMode::failed) return;
-        revive(s, lane);
-        lane.revived = false;
+        restart::forget(s, lane);
+        if (lane.mode == LaneMode::failed) lane::turn_on(s, lane);
+        s.touch(lane);
     });
 }
 
@@ -168,7 +169,10 @@ void spread(State& s, Pool& pool) {
         is_over = false;
         move_on(s, pool, lane);
     });
-    if (is_over) finish(s, pool, ReloadEnd::spread);
+    if (!is_over) return;
+    // Who hears of the end knows which lanes still come up: those that were revived in this turn, too.
+    s.each_lane(pool, [&](Lane& lane) { lane::report(s, lane); });
+    finish(s, pool, ReloadEnd::spread);
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ bool is_crash(Reason why) {
 void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     lane.restart.not_before = s.now;
     lane.restart.why = why;
+    if (worker.generation != s.pool_of(lane).good) return;  // new code comes in its place
     const bool answered_wrong = why == Reason::proof_failed || why == Reason::disagrees;
     const bool is_owned = s.pool_of(lane).settings.ownership == Ownership::owned;
     if (lane.proofs_failed >= proofs_failed_max && is_owned)

@@ -34,7 +34,7 @@ void after(State& s, Lane& lane, const Worker& worker, Reason why);
 /// How long a lane that fails everything rests; longer each time.
 [[nodiscard]] Duration rest(State& s, Lane& lane);
 
-/// A person asked for the lane: no grudge.
+/// A person asked for the lane, or new code is good: no grudge.
 void forget(State& s, Lane& lane);
 
 }  // namespace restart

@@ -1,6 +1,7 @@
 #include "supervisor/http_worker.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -95,6 +96,7 @@ void HttpWorker::send(const SendJob& action) {
     ExchangePtr exchange = around_.exchanges.find(action.job);
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
+    first_job_.sent(*exchange, around_.clock);
     free_ride().start(std::move(exchange), action.attempt, action.number, post_.prefix);
 }
 
@@ -102,7 +104,9 @@ void HttpWorker::cancel(AttemptId attempt) {
     const auto ride = std::ranges::find_if(
         rides_, [&](const auto& candidate) { return candidate->attempt() == attempt; });
     if (ride == rides_.end()) return;
-    around_.exchanges.drop((*ride)->stop());
+    ExchangePtr exchange = (*ride)->stop();
+    std::ignore = first_job_.ended(*exchange, Verdict::cancelled, around_.clock);
+    around_.exchanges.drop(std::move(exchange));
     free_rides_.push_back(ride->get());
     around_.deliver(AttemptEnded{worker_, attempt, Verdict::cancelled});
 }
@@ -126,6 +130,8 @@ void HttpWorker::ride_broke(Ride& ride) {
 }
 
 void HttpWorker::ride_ended(Ride& ride) {
+    if (const auto took = first_job_.ended(*ride.exchange(), ride.verdict(), around_.clock))
+        first_job_took(*took);
     around_.exchanges.drop(ride.take_exchange());
     free_rides_.push_back(&ride);
     if (!ride.link().is_closed()) watch_idle_links();

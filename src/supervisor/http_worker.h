@@ -13,6 +13,7 @@
 
 #include "config/config.h"
 #include "supervisor/fetch.h"
+#include "supervisor/first_job.h"
 #include "supervisor/lane_worker.h"
 #include "supervisor/proof_result.h"
 #include "supervisor/recorded_proof.h"
@@ -45,6 +46,7 @@ protected:
     virtual void come_up() = 0;
     /// The engine has not heard of it yet.
     virtual void came_up() {}
+    virtual void first_job_took(Duration) {}
     /// A link broke: `say` tells the engine. Whoever may know better soon calls it later.
     virtual void lost_touch(const std::function<void()>& say) { say(); }
     /// Whether the one that is asked for its health is the worker.
@@ -93,6 +95,7 @@ private:
     std::uint32_t probe_number_ = 0;
     std::shared_ptr<Fetch> proof_;
     Instant proof_began_{};
+    FirstJob first_job_;
     Ride::Host host_;
     std::vector<std::unique_ptr<Ride>> rides_;
     std::vector<Ride*> free_rides_;

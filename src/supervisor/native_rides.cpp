@@ -74,7 +74,7 @@ void NativeRides::send(const SendJob& action, ExchangePtr exchange) {
     ride.exchange->last_words.clear();
     ride.exchange->answer.start(&ride);
     ride.moved_at = host_.around.clock.now();
-    if (is_first(ride)) first_sent_ = ride.moved_at;
+    first_job_.sent(*ride.exchange, host_.around.clock);
     if (action.batch_size == 1 && is_small(ride.exchange->body)) {
         ride.state = NativeRide::State::ready;
         NativeRide* const alone[] = {&ride};
@@ -86,8 +86,6 @@ void NativeRides::send(const SendJob& action, ExchangePtr exchange) {
     const auto batch = std::exchange(gathering_, nullptr);
     for (std::size_t i = 0; i < batch->size(); ++i) prepare(*(*batch)[i], batch);
 }
-
-bool NativeRides::is_first(const NativeRide& ride) { return ride.id >> place_bits == 1; }
 
 NativeRide& NativeRides::free_ride() {
     if (free_.empty()) {
@@ -336,9 +334,8 @@ void NativeRides::end(NativeRide& ride, Verdict verdict) {
     const AttemptId attempt = ride.attempt;
     const Verdict told =
         ride.is_cancelled && !is_of_the_worker(verdict) ? Verdict::cancelled : verdict;
-    if (is_first(ride) && told == Verdict::answered)
-        host_.around.lanes[host_.lane.value].of(host_.worker).start.first_job =
-            host_.around.clock.now() - first_sent_;
+    if (const auto took = first_job_.ended(*ride.exchange, told, host_.around.clock))
+        host_.first_job_took(*took);
     give_back(ride);
     host_.around.deliver(AttemptEnded{host_.worker, attempt, told});
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/action.h"
+#include "supervisor/first_job.h"
 #include "supervisor/frame_link.h"
 #include "supervisor/lane_worker.h"
 #include "supervisor/worker_process.h"
@@ -53,11 +54,11 @@ public:
     struct Host {
         WorkerSurroundings& around;
         WorkerId worker;
-        LaneId lane;
         FrameLink& link;
         wire::Conversation& conversation;
         std::function<std::shared_ptr<void>()>
             stays;  // keeps the worker while something is waited for
+        std::function<void(Duration)> first_job_took;
     };
     explicit NativeRides(Host host) : host_(std::move(host)) {}
 
@@ -81,7 +82,6 @@ private:
     using Batch = std::vector<NativeRide*>;
 
     NativeRide& free_ride();
-    [[nodiscard]] static bool is_first(const NativeRide& ride);
     void give_back(NativeRide& ride);
     void prepare(NativeRide& ride, const std::shared_ptr<Batch>& batch);
     void prepared(NativeRide& ride, const std::shared_ptr<Batch>& batch);
@@ -106,7 +106,7 @@ private:
     std::shared_ptr<Batch> gathering_;  // until its last member is there
     std::string out_;
     std::uint64_t sequence_ = 0;
-    Instant first_sent_ = never;
+    FirstJob first_job_;
 };
 
 /// What a model says of its failure, in one line: "ValueError: the text".

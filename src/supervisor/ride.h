@@ -46,6 +46,8 @@ public:
 
     [[nodiscard]] AttemptId attempt() const { return attempt_; }
     [[nodiscard]] const ExchangePtr& exchange() const { return exchange_; }
+    /// Once it has ended.
+    [[nodiscard]] Verdict verdict() const { return verdict_; }
     [[nodiscard]] Link& link() { return *link_; }
     [[nodiscard]] Instant idle_since() const { return moved_at_; }
     ExchangePtr take_exchange() { return std::move(exchange_); }

@@ -9,6 +9,14 @@
 
 namespace turnpike {
 
+namespace {
+
+std::string text_of(Duration time) {
+    return fmt::format("{} ms", std::chrono::round<std::chrono::milliseconds>(time).count());
+}
+
+}  // namespace
+
 std::string start_text(const StartTimes& start) {
     const std::array<std::pair<std::string_view, std::optional<Duration>>, 5> parts{
         {{"spawn", start.spawn},
@@ -18,10 +26,10 @@ std::string start_text(const StartTimes& start) {
          {"proof", start.proof}}};
     std::string text = start.is_warm ? ": warm" : "";
     for (const auto& [name, time] : parts)
-        if (time)
-            text += fmt::format("{} {} {} ms", text.empty() ? ":" : ",", name,
-                                std::chrono::round<std::chrono::milliseconds>(*time).count());
+        if (time) text += fmt::format("{} {} {}", text.empty() ? ":" : ",", name, text_of(*time));
     return "serves" + text;
 }
+
+std::string first_job_text(Duration time) { return "first job took " + text_of(time); }
 
 }  // namespace turnpike

@@ -31,6 +31,7 @@ public:
 private:
     void come_up() override;
     void came_up() override;
+    void first_job_took(Duration time) override { process_.first_job_took(time); }
     void lost_touch(const std::function<void()>& say) override;
     void proof_broke(std::uint32_t number) override;
     void check_identity(Check check, const std::function<void(bool)>& then) override;

@@ -119,13 +119,14 @@ void Supervisor::make_warm() {
             set_variable(environment, name, value);
         set_variable(environment, run_variable, premises_.mark);
         set_variable(environment, "TURNPIKE_SOCKET", std::to_string(link_descriptor));
-        warm_[i] =
-            std::make_shared<WarmProcess>(surroundings_.loop, children_, *warm_output_,
-                                          WarmSpec{.python = worker.python,
-                                                   .script = premises_.sdk + "/turnpike_worker.py",
-                                                   .imports = generations_.home(i) + "/imports",
-                                                   .preload = worker.preload,
-                                                   .environment = std::move(environment)});
+        warm_[i] = std::make_shared<WarmProcess>(
+            surroundings_.loop, children_, *warm_output_,
+            WarmSpec{.python = worker.python,
+                     .script = premises_.sdk + "/turnpike_worker.py",
+                     .imports = generations_.home(i) + "/imports",
+                     .preload = worker.preload,
+                     .environment = std::move(environment),
+                     .import_max = site_.config.pools[i].settings.load_timeout});
     }
 }
 
@@ -256,6 +257,17 @@ std::optional<std::string> Supervisor::dump_by_tool(std::size_t lane) {
 
 const LaneLog* Supervisor::log_of(std::size_t lane) const {
     return lane < outputs_.size() && outputs_[lane] != nullptr ? &outputs_[lane]->log() : nullptr;
+}
+
+std::string Supervisor::warm_news() {
+    std::string text;
+    for (std::size_t i = 0; i < warm_.size(); ++i) {
+        const std::string news = warm_[i] == nullptr ? "" : warm_[i]->take_news();
+        if (!news.empty())
+            text += fmt::format("{}pool {}: {}", text.empty() ? "" : "; ",
+                                site_.config.pools[i].name, news);
+    }
+    return text;
 }
 
 std::string Supervisor::log_problem() const {

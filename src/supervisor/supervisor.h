@@ -67,6 +67,8 @@ public:
         return reloads_.ask(pool.value, std::move(order));
     }
     [[nodiscard]] Reloads& reloads() { return reloads_; }
+    /// For people, once: what keeps a pool's starts cold; empty: nothing new.
+    [[nodiscard]] std::string warm_news();
     /// What this generation answers to the model's example is right, whatever is recorded; once it has
     /// become good, it is the recording. Before the generation's first worker starts.
     void accept_answers(PoolId pool, Generation generation);

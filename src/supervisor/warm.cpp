@@ -18,6 +18,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/json.hpp>
 
+#include "config/units.h"
 #include "os/spawn.h"
 
 namespace turnpike {
@@ -29,6 +30,7 @@ namespace {
 
 constexpr std::size_t message_max = 16 * std::size_t{1024};  // of what it says
 constexpr std::uint32_t failures_max = 5;                    // in a row; then it stays off
+constexpr Duration import_usual_max = 1min;                  // then people are told
 
 struct Ends {
     UniqueFd ours, theirs;
@@ -112,9 +114,45 @@ void WarmProcess::say(const std::string& trouble) {
 void WarmProcess::build() {
     auto made = make();
     coming_ = made ? *std::move(made) : nullptr;
-    if (coming_ != nullptr) return listen(coming_);
+    if (coming_ != nullptr) {
+        after(usual_max(), coming_, &WarmProcess::is_slow);
+        return listen(coming_);
+    }
     say(made.error());
     build_later();
+}
+
+Duration WarmProcess::usual_max() const { return std::min(import_usual_max, spec_.import_max / 2); }
+
+/// If it is still coming then.
+void WarmProcess::after(Duration time, const LifePtr& life,
+                        void (WarmProcess::*then)(const LifePtr&)) {
+    life->patience.expires_after(time);
+    life->patience.async_wait([weak = weak_from_this(), which = std::weak_ptr(life),
+                               then](boost::system::error_code error) {
+        const auto self = weak.lock();
+        const auto late = which.lock();
+        if (self != nullptr && late != nullptr && !error && self->coming_ == late)
+            (self.get()->*then)(late);
+    });
+}
+
+/// The workers import the same, and came up: what does it wait for?
+void WarmProcess::is_slow(const LifePtr& life) {
+    say(fmt::format("it still imports{} after {}", life->importing, text_of(usual_max())));
+    news_ = fmt::format(
+        "its warm process still imports{} after {}; {} (or preload = [...], warm = "
+        "false: docs/reload.md)",
+        life->importing, text_of(usual_max()),
+        ready_ == nullptr ? "starts are cold until it is there"
+                          : "until it is there, the one before it serves");
+    after(spec_.import_max - usual_max(), life, &WarmProcess::hangs);
+}
+
+void WarmProcess::hangs(const LifePtr& life) {
+    say(fmt::format("it was ended: it still imported{} after {}", life->importing,
+                    text_of(spec_.import_max)));
+    forget(life);
 }
 
 std::expected<WarmProcess::LifePtr, std::string> WarmProcess::make() {
@@ -173,7 +211,8 @@ void WarmProcess::listen(const LifePtr& life) {
                                });
 }
 
-/// `{"ready": 1834}` with how many modules, or `{"refused": why, "rebuild": bool}`.
+/// `{"importing": "torch"}`, `{"ready": 1834}` with how many modules, or `{"refused": why, "rebuild":
+/// bool}`.
 void WarmProcess::hear(const LifePtr& life, std::string_view message) {
     boost::system::error_code error;
     const json::value value = json::parse(json::string_view(message.data(), message.size()), error);
@@ -185,6 +224,11 @@ void WarmProcess::hear(const LifePtr& life, std::string_view message) {
         trouble_.clear();
         return output_.remark(fmt::format("warm process {}: {} modules imported", life->pid,
                                           json::serialize(*modules)));
+    }
+    const json::value* name = said == nullptr ? nullptr : said->if_contains("importing");
+    if (name != nullptr && name->is_string() && life == coming_) {
+        life->importing = " " + std::string(name->get_string());
+        return;
     }
     const json::value* why = said == nullptr ? nullptr : said->if_contains("refused");
     forget(life);

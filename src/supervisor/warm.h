@@ -5,14 +5,17 @@
 //    ▲                └─it can't fork, or dies─┘ │
 //    └────────────it died, packages changed──────┘
 //
-// While another comes, the one that is there goes on forking. It is a child of the gate's own, without a
-// guard: all that it makes belongs to others at once.
+// While another comes, the one that is there goes on forking. One that imports without end is ended, and
+// there is none until workers import something else. It is a child of the gate's own, without a guard:
+// all that it makes belongs to others at once.
 #pragma once
 
 #include <cstdint>
 #include <expected>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/generic/seq_packet_protocol.hpp>
@@ -33,6 +36,7 @@ struct WarmSpec {
     std::vector<std::string> preload;      // this instead, if it is not empty
     std::vector<std::string> environment;  // of the pool's workers, without what is a lane's
     Duration build_delay_min = 1s;         // until it is built again; doubles with each failure
+    Duration import_max = 30min;           // then it is ended
 };
 
 class WarmProcess : public std::enable_shared_from_this<WarmProcess> {
@@ -48,6 +52,8 @@ public:
     [[nodiscard]] pid_t pid() const { return ready_ == nullptr ? 0 : ready_->pid; }
     /// Why the latest start was none of its own, or why it is off; empty: nothing is known.
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
+    /// For people, once: "its warm process still imports torch after 1min; …"; empty: nothing new.
+    [[nodiscard]] std::string take_news() { return std::exchange(news_, {}); }
 
     /// A worker of this model, under a guard with these orders. What comes of it is heard through the
     /// offer's other ends. Else why not.
@@ -65,7 +71,8 @@ private:
 
     /// One process. It goes with its last owner, whatever it does.
     struct Life {
-        Life(boost::asio::io_context& loop, Children& of) : children(of), socket(loop) {}
+        Life(boost::asio::io_context& loop, Children& of)
+            : children(of), socket(loop), patience(loop) {}
         ~Life();
 
         Children& children;
@@ -73,11 +80,17 @@ private:
         boost::asio::socket_base::message_flags flags = 0;
         std::string message;
         pid_t pid = 0;
+        std::string importing;               // the latest that it named
+        boost::asio::steady_timer patience;  // with its imports
     };
     using LifePtr = std::shared_ptr<Life>;
 
     void build();
     void build_later();
+    void after(Duration time, const LifePtr& life, void (WarmProcess::*then)(const LifePtr&));
+    void is_slow(const LifePtr& life);
+    void hangs(const LifePtr& life);
+    [[nodiscard]] Duration usual_max() const;
     [[nodiscard]] std::expected<LifePtr, std::string> make();
     void listen(const LifePtr& life);
     void hear(const LifePtr& life, std::string_view message);
@@ -95,6 +108,7 @@ private:
     std::string built_of_;        // what the imports were then
     std::uint32_t failures_ = 0;  // in a row
     std::string trouble_;
+    std::string news_;
     bool is_closed_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include "os/cgroup.h"
 #include "os/leftovers.h"
 #include "os/spawn.h"
+#include "supervisor/start_text.h"
 
 namespace turnpike {
 
@@ -163,6 +164,11 @@ void WorkerProcess::came_up() {
                 if (process.id != process_) known_.push_back(process.id);
             premises_.processes_changed();
         });
+}
+
+void WorkerProcess::first_job_took(Duration time) {
+    facts().start.first_job = time;
+    output().remark(first_job_text(time));
 }
 
 void WorkerProcess::progressed() {

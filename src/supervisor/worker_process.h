@@ -115,6 +115,7 @@ public:
     void could_not_start(const std::string& why);
     /// It serves: its tree is there now, and gets known.
     void came_up();
+    void first_job_took(Duration time);
     /// The reason for which it shall end: whatever follows is no crash.
     void order(Reason why);
     void terminate(Reason why);

@@ -42,7 +42,7 @@ struct StartTimes {
     std::optional<Duration> import;     // of native workers: from then until the model was imported
     std::optional<Duration> load;       // from then until its health path answered, or it said so
     std::optional<Duration> proof;      // the first proof
-    std::optional<Duration> first_job;  // how long the first job took
+    std::optional<Duration> first_job;  // how long the first job took; of attached workers: none
     bool is_warm = false;               // forked from a process that had imported
 };
 

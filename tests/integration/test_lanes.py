@@ -21,6 +21,7 @@ class Slots(Case):
             request.reply(request.target.encode())
         self.assertEqual([client.answer().body for client in clients],
                          [f"/{i}".encode() for i in range(5)])
+        self.assertIsNone(gate.lane(0)["start"]["first_job_ms"], "its start was not ours")
 
     def test_the_job_that_kills_its_worker_is_found_among_its_neighbours(self):
         worker = self.scripted()

@@ -82,9 +82,12 @@ class FromAnEmptyFolder(Bare):
             self.assertEqual(lane["model_facts"], {"weights": "none", "layers": 0})
             self.assertRegex(lane["sdk"], r"^turnpike-python [\d.]+, CPython 3\.\d+\.\d+$")
             start = lane["start"]
-            for part in ("spawn_ms", "import_ms", "load_ms", "proof_ms"):
+            for part in ("spawn_ms", "import_ms", "load_ms", "proof_ms", "first_job_ms"):
                 self.assertGreaterEqual(start[part], 0, part)
+            log = self.order(gate, "logs", str(lane["lane"]))
+            self.assertRegex(log, r"serves: spawn .*, proof \d+ ms\n(.*\n)*first job took \d+ ms\n")
         table = self.order(gate, "status")
+        self.assertRegex(table, r"default starts: spawn .*, import .*, load .*, proof .*, first job .* \(slowest of")
         self.assertIn("default runs: model.py with /usr/bin/python3", table)
 
     def test_one_class_of_several_by_its_name(self):

@@ -140,6 +140,26 @@ class Reloads(ReloadCase):
             answer = gate.post({}, headers=[("Turnpike-Lane", str(lane))])
             self.assertEqual(answer.json(), {"version": "two"})
 
+    def test_a_reload_of_lanes_that_had_all_failed_is_over_when_all_of_them_serve(self):
+        self.source = self.folder_for("server")
+        self.write("server.py", "raise SystemExit('not today')\n")
+        gate = self.up(f"{PYTHON} -SE {self.source}/server.py {{port}} {{lane}}", is_ready=False,
+                       pool={"lanes": LANES, "crash_limit": 1})
+        wait_until(lambda: [lane["state"] for lane in gate.status()["lanes"]] == ["failed"] * LANES,
+                   "both lanes have failed")
+        go = self.source / "go"
+        waits = ("import os, sys, time\n"
+                 f"while sys.argv[2] == '1' and not os.path.exists({str(go)!r}): time.sleep(0.002)\n")
+        self.write("server.py", waits + SERVER.format(version="two"))
+        self.order(gate, "reload", "--no-wait")
+        wait_until(lambda: gate.lane(0)["state"] == "ready" and gate.lane(1)["state"] == "loading",
+                   "lane 0 serves, lane 1 loads")
+        facts = self.reload_of(gate)
+        self.assertEqual((facts["state"], facts["lanes_switched"]), ("spreading", 1), facts)
+        go.touch()
+        facts = self.wait_reload(gate, 2, "done", "abandoned")
+        self.assertEqual((facts["state"], facts["lanes_switched"]), ("done", LANES), facts)
+
 
 class ReloadOrders(ReloadCase):
     def test_are_answered_with_what_was_begun(self):

@@ -1,6 +1,7 @@
 """Workers that Turnpike starts: their command, their surroundings, their order of loading."""
 import os
 import resource
+import time
 import unittest
 
 from harness import PYTHON, wait_until
@@ -161,6 +162,24 @@ class Loading(StartedCase):
                             gate.process.output(), "it says so")
         for lane in range(4):
             self.assertRegex(output, rf"lane {lane} serves after .* \(spawn .* \+ listen .* \+ load")
+
+    def test_the_first_job_is_timed_too(self):
+        gate = self.up()
+        self.assertIsNone(gate.lane(0)["start"]["first_job_ms"])
+        self.assertNotIn("first job", self.order(gate, "status"))
+        future, go = self.begin_job(gate)
+        begun = time.monotonic()
+        wait_until(lambda: time.monotonic() - begun > 0.05, "it runs for a while")
+        go.touch()
+        self.assertEqual(future.result().status, 200)
+        first = gate.lane(0)["start"]["first_job_ms"]
+        self.assertGreaterEqual(first, 50)
+        self.facts(gate)
+        self.assertEqual(gate.lane(0)["start"]["first_job_ms"], first, "of the first one only")
+        self.assertRegex(self.order(gate, "status"),
+                         r"default starts: spawn .*, listen .*, load .*, first job \d")
+        log = self.order(gate, "logs", "0")
+        self.assertEqual(log.count(f"first job took {round(first)} ms"), 1, log)
 
     def test_one_at_a_time_where_it_is_asked_for(self):
         folder = self.folder_for("turns")

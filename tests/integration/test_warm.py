@@ -214,6 +214,25 @@ class Trouble(WarmCase):
         self.assertFalse(gate.lane(0)["start"]["warm"])
         self.wait_log(gate, "busybody")
 
+    def test_one_whose_import_never_ends_is_told_once_and_ended(self):
+        packages = self.folder_for("prefix") / "site-packages"
+        packages.mkdir()
+        (packages / "waiting.py").write_text("import sys, time\nwhile sys.argv[1:2] == ['--warm']: time.sleep(1)\n")
+        path = self.model("import waiting\ndef predict(x): return 1\nexample = 1\n", "other.py")
+        gate = self.serve(path, pool={"lanes": 1, "load_timeout": "6s", "env.PYTHONPATH": str(packages)})
+        told = "pool default: its warm process still imports waiting after 3s; starts are cold until it is there"
+        wait_until(lambda: told in gate.process.output(), "up says so")
+        warm = self.warm_pid(gate)
+        self.restart(gate)
+        self.assertFalse(gate.lane(0)["start"]["warm"])
+        self.wait_log(gate, "a cold start: it ")  # still imports, or was ended meanwhile
+        wait_until(lambda: "it was ended: it still imported waiting after 6s" in self.warm_log(gate), "its end")
+        self.assert_gone(warm)
+        self.restart(gate)
+        self.wait_log(gate, "a cold start: it was ended: it still imported waiting after 6s")
+        self.assertIsNone(self.warm_pid(gate), "there is no other")
+        self.assertEqual(gate.process.output().count(told), 1)
+
     def test_all_of_it_dies_with_the_gate(self):
         gate = self.serve(self.path, pool={"lanes": 2})
         warm = self.wait_warm(gate)

@@ -38,7 +38,7 @@ class FolderCase(unittest.TestCase):
 
     def write(self, name, text):
         path = self.folder / name
-        path.write_text(textwrap.dedent(text))
+        path.write_text(textwrap.dedent(text), encoding="utf-8", errors="surrogateescape")
         return path
 
     def script(self, text, *arguments):
@@ -89,7 +89,7 @@ class Parts(FolderCase):
 
     def test_a_package_that_was_missing_is_seen_when_it_comes(self):
         out, _ = self.script("""
-            missing = warm._import(["nowhere.part", "json", "late.part", "late"], False)
+            missing = warm._import(["nowhere.part", "json", "late.part", "late"], False, str)
             seen = warm._Files(missing)
             print(sorted(missing), [seen.installed_anew()])
             open(sys.path[1] + "/late.py", "w").close()
@@ -139,7 +139,7 @@ class Parts(FolderCase):
         self.write("warns.py", "import warnings; warnings.warn('old'); WORD = 1")
         names = "['broken', 'nowhere', 'leaves', 'a.b', '', 'warns', 'colorsys']"
         for must in (False, True):
-            out, err = self.script(f"warm._import({names}, {must}); print('warns' in sys.modules, 'colorsys' in sys.modules)")
+            out, err = self.script(f"warm._import({names}, {must}, str); print('warns' in sys.modules, 'colorsys' in sys.modules)")
             self.assertEqual(out, "True True")
             said = [line.split()[2] for line in err.splitlines()]
             self.assertEqual(said, ["broken", "nowhere", "leaves", "a.b", "can't"] if must else [])
@@ -206,6 +206,13 @@ class AskedByATest(FolderCase):
         self.addCleanup(process.kill)
         return process, ours
 
+    def heard(self, sock):
+        """What it says, once its imports are done."""
+        said = {"importing": ""}
+        while "importing" in said:
+            said = json.loads(sock.recv(1000))
+        return said
+
     def ask(self, sock, **changed):
         """What its worker, and who guards it, would hold; here the other ends."""
         control, their_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -229,14 +236,21 @@ class AskedByATest(FolderCase):
 class Warm(AskedByATest):
     def test_it_says_that_it_is_ready_and_ends_with_the_gate(self):
         process, sock = self.begin(imports="json\ncolorsys")
-        self.assertGreater(json.loads(sock.recv(1000))["ready"], 10)
+        self.assertGreater(self.heard(sock)["ready"], 10)
         sock.close()
         self.assertEqual(process.wait(60), 0)
+
+    def test_it_names_what_it_imports_before_it_does(self):
+        self.write("waits.py", "input_that_never_comes = __import__('threading').Event().wait()\n")
+        process, sock = self.begin(imports="colorsys\n\udcff\u00fc" + "x" * 20_000 + "\nwaits")
+        names = [json.loads(sock.recv(1000))["importing"] for _ in range(3)]
+        self.assertEqual((names[0], names[1][:9], len(names[1]), names[2]), ("colorsys", "\\udcff\\xf", 100, "waits"))
+        self.assertIsNone(process.poll())
 
     def test_it_refuses_where_an_import_started_a_thread(self):
         self.write("busy.py", "import threading\nthreading.Thread(target=threading.Event().wait, name='busybody', daemon=True).start()\n")
         process, sock = self.begin("busy")
-        said = json.loads(sock.recv(1000))
+        said = self.heard(sock)
         self.assertIn("busybody", said["refused"])
         self.assertFalse(said.get("rebuild"))
         self.assertEqual(process.wait(60), 0)
@@ -244,7 +258,7 @@ class Warm(AskedByATest):
     def test_it_wants_to_be_built_anew_when_what_it_imported_has_changed(self):
         path = self.write("installed.py", "")
         _, sock = self.begin("installed")
-        self.assertIn("ready", json.loads(sock.recv(1000)))
+        self.assertIn("ready", self.heard(sock))
         path.write_text("A = 1\n")
         control, link, _ = self.ask(sock)
         self.assertEqual(json.loads(sock.recv(1000)), {"refused": f"{path} has changed since it was imported", "rebuild": True})
@@ -255,14 +269,14 @@ class Warm(AskedByATest):
         path = self.write("installed.py", "")
         often = f"import sys; sys.path.insert(0, {str(SDK)!r})\nfrom turnpike import warm\nwarm._LOOK_EVERY_S = 0.01\nwarm.main(sys.argv)"
         process, sock = self.begin("installed", start=("-c", often))
-        self.assertIn("ready", json.loads(sock.recv(1000)))
+        self.assertIn("ready", self.heard(sock))
         path.write_text("A = 1\n")
         self.assertEqual(json.loads(sock.recv(1000)), {"refused": f"{path} has changed since it was imported", "rebuild": True})
         self.assertEqual(process.wait(60), 0)
 
     def test_a_worker_is_forked_under_a_guard_that_is_told_whom_to_adopt(self):
         process, sock = self.begin("json")
-        self.assertIn("ready", json.loads(sock.recv(1000)))
+        self.assertIn("ready", self.heard(sock))
         for _ in range(2):
             control, link, _ = self.ask(sock)
             guard = json.loads(control.recv(10_000))
@@ -276,7 +290,7 @@ class Warm(AskedByATest):
 
     def test_a_request_that_can_not_be_served_closes_what_came_with_it(self):
         process, sock = self.begin("json")
-        self.assertIn("ready", json.loads(sock.recv(1000)))
+        self.assertIn("ready", self.heard(sock))
         control, link, out = self.ask(sock, folder="/nowhere/at/all")
         self.assertIn("words", json.loads(control.recv(10_000)))
         self.assertEqual(json.loads(control.recv(10_000)), {"code": 1})
@@ -288,7 +302,7 @@ class Warm(AskedByATest):
 
     def test_a_gates_program_that_can_not_be_run_ends_its_worker(self):
         process, sock = self.begin("json", program=os.devnull)
-        self.assertIn("ready", json.loads(sock.recv(1000)))
+        self.assertIn("ready", self.heard(sock))
         control, link, _ = self.ask(sock)
         self.assertEqual(control.recv(10), b"")
         while link.recv(10_000):  # what it said before

@@ -23,11 +23,12 @@ from . import alike, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any, Callable, NoReturn
 
 _GATE_PROGRAM = 4  # the descriptor of the gate's own program
 _LINK = 3          # of a worker; of a guard it is the control socket
 _MESSAGE_MAX = 1 << 20
+_NAME_SHOWN_MAX = 100
 _LOOK_EVERY_S = 5.0  # for packages that were installed anew
 _SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl
@@ -58,7 +59,7 @@ def main(argv: list[str]) -> int:
     names, preset = _listed(argv[2])
     os.environ.update(preset)
     before = dict(os.environ)
-    missing = _import(argv[3:] or names, bool(argv[3:]))
+    missing = _import(argv[3:] or names, bool(argv[3:]), lambda name: _tell(sock, {"importing": _shown(name)}))
     made = {name: value for name, value in os.environ.items() if before.get(name) != value}
     reason = _obstacle()
     if reason:
@@ -134,8 +135,9 @@ def _listed(path: str) -> tuple[list[str], dict[str, str]]:
     return [line for line in lines if "=" not in line], dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def _import(names: list[str], must: bool) -> list[str]:
+def _import(names: list[str], must: bool, begins: Callable[[str], None]) -> list[str]:
     """Some can't be imported by their own: they came with others. Of those that were named, that is said.
+    `begins` hears of each before: it may never return.
 
     Gives the packages that are not there at all.
     """
@@ -146,6 +148,7 @@ def _import(names: list[str], must: bool) -> list[str]:
     for name in names:
         if name in sys.modules:
             continue
+        begins(name)
         try:
             importlib.import_module(name)
         except BaseException as error:
@@ -166,6 +169,11 @@ def _is_there(package: str) -> bool:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError):
         return False
+
+
+def _shown(name: str) -> str:
+    """Short, and in characters that any JSON may have."""
+    return name.encode("ascii", "backslashreplace").decode()[:_NAME_SHOWN_MAX]
 
 
 def _say_nothing(*_: object, **__: object) -> None:

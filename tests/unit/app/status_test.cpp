@@ -91,6 +91,28 @@ TEST(Status, SaysHowLongTheLatestStartOfALaneTookAndWithWhat) {
     EXPECT_THAT(status("null"), Not(HasSubstr("START")));
 }
 
+TEST(Status, SaysOfAPoolHowLongEachPartOfItsSlowestStartTook) {
+    const auto status = [](std::string_view model, std::string_view starts) {
+        return shown(fmt::format(R"({{"pools":[{{"pool":"a","model":"{}"}}],"lanes":[{},)"
+                                 R"({{"pool":"b","start":{{"spawn_ms":9000}}}}]}})",
+                                 model, starts));
+    };
+    constexpr std::string_view two =
+        R"({"pool":"a","start":{"spawn_ms":40,"import_ms":3400,"load_ms":11,"proof_ms":null,
+                                "first_job_ms":null}},
+           {"pool":"a","start":{"spawn_ms":30,"import_ms":60,"load_ms":900,"proof_ms":2,
+                                "first_job_ms":1200}})";
+    EXPECT_THAT(status("m.py", two),
+                HasSubstr("\na runs: m.py\na starts: spawn 40 ms, import 3.4 s, load 900 ms, proof "
+                          "2.0 ms, first job 1.2 s (slowest of 2 lanes)\n\n"));
+    EXPECT_THAT(status("serve", R"({"pool":"a","start":{"listen_ms":70,"first_job_ms":30}})"),
+                HasSubstr("\na starts: listen 70 ms, first job 30 ms\n\n"));
+    EXPECT_THAT(status("serve", R"({"pool":"a","start":{"listen_ms":null}})"),
+                Not(HasSubstr("a starts")));
+    EXPECT_THAT(status("attached: 2 workers", two), Not(HasSubstr("a starts")))
+        << "who attaches starts nothing";
+}
+
 TEST(Status, LeavesColumnsOutThatHaveNothingToShow) {
     EXPECT_THAT(shown(page), Not(AnyOf(HasSubstr("GPU"), HasSubstr("PID"), HasSubstr("MEMORY"))));
     EXPECT_THAT(shown(page_of_started_workers), Not(HasSubstr("JOBS ABOARD")));

@@ -171,6 +171,36 @@ TEST(ReloadInPlace, RestartsALaneThatCrashesLaterWithTheNewGeneration) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w2 on 0 with g2"));
 }
 
+TEST(ReloadInPlace, CountsNoCrashOfTheOldCodeAgainstTheNew) {
+    Gate gate(pool_of(2));
+    gate.open();
+    const JobId job = gate.queue_job({.lane = 1});
+    gate.dies(1);
+    gate.pass(1s);
+    gate.comes_up(1);
+    ASSERT_TRUE(gate.is_running(job));
+    gate.reload_in_place(2);
+    gate.dies(0);
+    gate.comes_up(0);
+    ASSERT_EQ(gate.reason(1), Reason::replaced) << "it finishes its job";
+    gate.dies(1);
+    EXPECT_EQ(gate.state(1), LaneState::starting) << "at once: the old code is of no interest now";
+    gate.comes_up(1);
+    gate.dies(1);
+    EXPECT_EQ(gate.state(1), LaneState::backoff) << "the first crash of the new code";
+}
+
+TEST(ReloadInPlace, StartsTheGoodCodeAtOnceOnALaneThatRestsFromACrash) {
+    Gate gate({.lanes = 3, .restart_delay_min = 20s});
+    gate.open();
+    gate.reload_in_place(2);
+    gate.dies(0);
+    gate.dies(1);
+    ASSERT_EQ(gate.state(1), LaneState::backoff);
+    gate.comes_up(0);
+    EXPECT_THAT(gate.deeds(), Contains("start w4 on 1 with g2"));
+}
+
 // ── failed lanes ─────────────────────────────────────────────────────────────────────────────────
 
 /// Lane 1 of two has failed.
@@ -208,6 +238,18 @@ TEST(ReloadInPlace, RevivesEveryFailedLaneOnceTheGenerationIsGood) {
         EXPECT_EQ(lane.generation, Generation{2}) << lane.lane.value;
         EXPECT_EQ(lane.state, LaneState::ready) << lane.lane.value;
     }
+}
+
+TEST(ReloadInPlace, TellsThatLanesComeUpAgainBeforeItTellsThatItIsOver) {
+    Gate gate({.lanes = 2, .crash_limit = 1});
+    gate.open();
+    gate.dies(0), gate.dies(1);
+    ASSERT_EQ(gate.state(0), LaneState::failed);
+    ASSERT_EQ(gate.state(1), LaneState::failed);
+    gate.reload_in_place(2);
+    gate.comes_up(0);
+    EXPECT_THAT(gate.turn(), ElementsAre("lane 0 loading", "lane 0 ready", "lane 1 starting",
+                                         "reload g2 spread", "start w3 on 1 with g2"));
 }
 
 TEST(ReloadInPlace, RevivesTheOnlyLaneThoughItFailed) {

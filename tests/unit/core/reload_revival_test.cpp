@@ -89,6 +89,37 @@ TEST(ReloadRevival, FailsNoLaneWhileNewerCodeMayHelp) {
     EXPECT_EQ(gate.state(0), LaneState::failed) << "the next crash is one too many";
 }
 
+TEST(ReloadRevival, CountsNoCrashOfTheOldCodeAgainstTheNew) {
+    Gate gate(two_lanes());
+    gate.open();
+    gate.dies(0);
+    gate.pass(1s);
+    gate.comes_up(0);
+    gate.reload(2);
+    gate.comes_up(gate.other(0)), gate.comes_up(gate.other(1));
+    gate.dies(gate.other(0)), gate.dies(gate.other(1));
+    ASSERT_THAT(gate.deeds(), Contains("reload g2 spread"));
+    gate.dies(0);
+    EXPECT_EQ(gate.state(0), LaneState::backoff) << "its first";
+    gate.pass(1s);
+    gate.comes_up(0);
+    gate.dies(0);
+    EXPECT_EQ(gate.state(0), LaneState::failed) << "its second";
+}
+
+TEST(ReloadRevival, RemembersTheCrashesOfTheOldCodeWhenItIsAbandoned) {
+    Gate gate(two_lanes());
+    gate.open();
+    gate.dies(0);
+    gate.pass(1s);
+    gate.comes_up(0);
+    gate.reload(2);
+    gate.dies(gate.other(0)), gate.dies(gate.other(1));
+    ASSERT_THAT(gate.deeds(), Contains("reload g2 abandoned"));
+    gate.dies(0);
+    EXPECT_EQ(gate.state(0), LaneState::failed);
+}
+
 TEST(ReloadRevival, BringsBackAPoolAllOfWhoseLanesHaveFailed) {
     Gate gate({.lanes = 1, .crash_limit = 1});
     gate.open();

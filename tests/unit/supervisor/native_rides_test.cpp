@@ -222,6 +222,18 @@ TEST(NativeRides, SendTheRestOfABatchThoughTheEngineUsesTheRideThatFailed) {
     EXPECT_EQ(trip.rides.aboard().size(), 2U);
 }
 
+// ── the first ────────────────────────────────────────────────────────────────────────────────────
+
+TEST(NativeRides, TellHowLongTheFirstJobTookThatWasAnsweredWell) {
+    NativeTrip trip;
+    trip.say(wire::Failed{.id = trip.start(0), .why = wire::FailWhy::exception});
+    EXPECT_EQ(trip.first_jobs, 0);
+    trip.say(wire::Done{.id = trip.start(1), .status = 200});
+    EXPECT_EQ(trip.first_jobs, 1);
+    trip.say(wire::Done{.id = trip.start(2), .status = 200});
+    EXPECT_EQ(trip.first_jobs, 1);
+}
+
 // ── cancelling ───────────────────────────────────────────────────────────────────────────────────
 
 TEST(NativeRides, TellTheWorkerOfACancelledJob) {

@@ -45,12 +45,13 @@ struct NativeTrip final : Disk, FrameLinkUser {
     wire::Conversation conversation;
     NativeRides rides{{.around = around,
                        .worker = WorkerId{1},
-                       .lane = LaneId{0},
                        .link = *link,
                        .conversation = conversation,
-                       .stays = [] { return nullptr; }}};
+                       .stays = [] { return nullptr; },
+                       .first_job_took = [this](Duration) { ++first_jobs; }}};
     ActingReader reader;
-    int frames = 0;  // heard of the worker
+    int frames = 0;      // heard of the worker
+    int first_jobs = 0;  // that were told
     std::optional<wire::Breach> broke;
 
     NativeTrip() {

@@ -17,6 +17,10 @@ TEST(StartText, SaysThatAStartWasWarm) {
               "serves: warm, spawn 40 ms, import 31 ms");
 }
 
+TEST(StartText, TellsTheFirstJobByItself) {
+    EXPECT_EQ(first_job_text(1234567us), "first job took 1235 ms");
+}
+
 TEST(StartText, OfAWorkerWithoutPartsIsShort) { EXPECT_EQ(start_text({}), "serves"); }
 
 }  // namespace

@@ -152,6 +152,39 @@ TEST_F(WarmStand, ThatTalksNonsenseIsEndedAndBuiltAgain) {
     }
 }
 
+TEST_F(WarmStand, ThatImportsWithoutEndIsToldOnceAndEnded) {
+    script("wait()");  // is never ready
+    imported("json");
+    warm({.import_max = 2ms}).learn();
+    ASSERT_TRUE(run_until_trouble("it still imports after 1ms"));
+    EXPECT_EQ(warm().take_news(),
+              "its warm process still imports after 1ms; starts are cold until "
+              "it is there (or preload = [...], warm = false: docs/reload.md)");
+    EXPECT_EQ(warm().take_news(), "");
+    ASSERT_TRUE(run_until_trouble("it was ended: it still imported after 2ms"));
+    EXPECT_TRUE(run_until_alone());
+    warm().learn();
+    loop_.context().run_for(std::chrono::milliseconds(20));  // more than its delay
+    EXPECT_THAT(own_children(), IsEmpty()) << "it would wait for the same again";
+    EXPECT_EQ(warm().take_news(), "");
+    imported("colorsys");
+    warm().learn();
+    EXPECT_THAT(own_children(), SizeIs(1));
+}
+
+TEST_F(WarmStand, ThatImportsForLongLeavesTheOneBeforeItAlone) {
+    script(says_ready);
+    warm({.import_max = 4s});
+    const pid_t first = ready().pid();
+    script("say('{\"importing\": \"a.b\"}'); wait()");
+    imported("json\ncolorsys");
+    warm().learn();
+    ASSERT_TRUE(run_until_trouble("it still imports a.b after 2s"));
+    EXPECT_THAT(warm().take_news(),
+                HasSubstr("imports a.b after 2s; until it is there, the one before it serves"));
+    EXPECT_EQ(warm().pid(), first);
+}
+
 TEST_F(WarmStand, WhosePythonIsNotThereIsNoReasonToWorry) {
     imported("json");
     warm({.python = "/nowhere/python"}).learn();

@@ -1,0 +1,36 @@
+// How long the first job of a worker ran: often longer than those after it, since kernels are chosen and
+// caches filled. Only one that was answered well counts; one that was not leaves that to the next.
+#pragma once
+
+#include <optional>
+
+#include "core/words.h"
+#include "os/clock.h"
+#include "stream/exchange.h"
+
+namespace turnpike {
+
+class FirstJob {
+public:
+    void sent(const Exchange& exchange, Clock& clock) {
+        if (is_over_ || timed_ != nullptr || exchange.is_aside) return;
+        timed_ = &exchange;
+        since_ = clock.now();
+    }
+    /// Its attempt has ended. Something: it was the one.
+    [[nodiscard]] std::optional<Duration> ended(const Exchange& exchange, Verdict verdict,
+                                                Clock& clock) {
+        if (timed_ != &exchange) return std::nullopt;
+        timed_ = nullptr;
+        if (verdict != Verdict::answered) return std::nullopt;
+        is_over_ = true;
+        return clock.now() - since_;
+    }
+
+private:
+    const Exchange* timed_ = nullptr;  // while it is aboard
+    Instant since_ = never;
+    bool is_over_ = false;
+};
+
+}  // namespace turnpike
