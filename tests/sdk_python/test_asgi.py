@@ -103,6 +103,38 @@ class Answers(AppCase):
         self.assertEqual(talk.gate.until("begin").fields, b"Content-Length: 4\r\n")
         self.assertEqual([talk.gate.next().name for _ in range(3)], ["chunk", "chunk", "done"])
 
+    def test_a_body_of_the_announced_length_is_whole_before_the_app_says_so(self):
+        talk = self.host("await send(start(200, (b'Content-Length', b'4')))\nawait send(body(b'abcd', True))\n"
+                         "await asyncio.sleep(0)\nawait send(body(b'', True)); await send(body())\nprint('after', flush=True)")
+        self.get(talk)
+        frame = talk.gate.next()
+        self.assertEqual((frame.name, frame.status, frame.body), ("done", 200, b"abcd"))
+        self.assertEqual(talk.stop(), 0)
+        self.assertEqual((talk.stdout(), "Traceback" in talk.stderr()), ("after\n", False))
+
+    def test_until_the_app_says_so_its_client_is_not_gone(self):
+        """Starlette's middleware would cancel what comes after the body."""
+        talk = self.host("""
+waiting = asyncio.ensure_future(receive()); await waiting
+waiting = asyncio.ensure_future(receive())
+await send(start(200, (b'Content-Length', b'4'))); await send(body(b'abcd', True))
+for _ in range(20): await asyncio.sleep(0)
+print(waiting.done(), flush=True)
+await send(body())
+print((await waiting)["type"], flush=True)""")
+        self.assertEqual(talk.ask(body=b"").body, b"abcd")
+        self.assertEqual(talk.stop(), 0)
+        self.assertEqual(talk.stdout(), "False\nhttp.disconnect\n")
+
+    def test_what_comes_after_a_whole_body_is_an_error_in_the_log(self):
+        begin = "await send(start(200, (b'Content-Length', b'4'))); await send(body(b'abcd', True))\n"
+        for line, words in (("await send(body(b'e'))", "longer than Content-Length"), ("await send(start())", "Expected ASGI message 'http.response.body'"),
+                            ("pass", "returned without completing response"), ("await send(body()); await send(body())", "already completed")):
+            talk = self.host(begin + line)
+            self.assertEqual(talk.ask(body=b"").body, b"abcd")
+            self.assertEqual(talk.stop(), 0)
+            self.assertIn(words, talk.stderr())
+
     def test_head_is_told_the_length_and_no_body(self):
         talk = self.host("await send(start(200, (b'content-length', b'4')))\nawait send(body(b'abcd' if scope['path'] == '/full' else b''))")
         for target in ("/full", "/none"):
@@ -159,6 +191,25 @@ await send(body())""")
         self.assertEqual(talk.stop(), 0)
         self.assertNotIn("Traceback", talk.stderr())
 
+    def test_what_is_sent_to_nobody_waits_for_nothing_but_not_for_ever(self):
+        """A cancel of the app's task must meet it in its own `await`; one that has none is heard at last."""
+        talk = self.host("""
+await send(start()); await send(body(b"begun", True))
+while not turnpike.job().cancelled:
+    await asyncio.sleep(0.001)
+turns = []
+asyncio.get_running_loop().call_soon(turns.append, 1)
+await send(body(b"to nobody", True))
+print(turns, flush=True)
+while not turns:
+    await send(body(b"to nobody", True))
+await send(body())""")
+        number = self.get(talk)
+        talk.gate.until("chunk")
+        talk.order(frames.CANCEL, number)
+        self.assert_fails(talk.gate.until("done", "failed"), frames.CANCELLED)
+        self.assertEqual(talk.stdout(), "[]\n")
+
     def test_after_the_answer_receive_says_disconnect_and_the_call_goes_on(self):
         talk = self.host("""
 async def late():
@@ -204,6 +255,31 @@ class Failures(AppCase):
                             ("RuntimeError('CUDA out of memory')", frames.OUT_OF_MEMORY)):
             talk = self.host(self.SERVER_ERROR + f"raise {raised}")
             self.assert_fails(talk.ask(body=b""), why)
+
+    def test_and_so_does_what_a_framework_only_logged(self):
+        log = "import logging\ntry:\n    raise {}\nexcept Exception:\n    logging.getLogger('some.app').error('%s', 'told', exc_info=True)\n"
+        length = "await send(start({}, (b'content-length', b'5'))); await send(body(b'sorry', True)); await send(body())\n"
+        sick = log.format("RuntimeError('CUDA error: device-side assert triggered')")
+        talk = self.host(sick + length.format(500))
+        self.assert_fails(talk.ask(body=b""), frames.UNHEALTHY)
+        for lines in (log.format("ValueError('no more than that')") + length.format(500), sick + length.format(503), sick + length.format(200)):
+            self.assertEqual(self.host(lines).ask(body=b"").body, b"sorry")
+
+    def test_an_error_that_another_job_logged_is_not_this_jobs(self):
+        talk = self.host("""
+import logging
+if scope["path"] == "/sick":
+    try:
+        raise RuntimeError("CUDA error: device-side assert triggered")
+    except Exception:
+        logging.exception("sick")
+    await asyncio.sleep(1000)
+await send(start(500)); await send(body(b"sorry"))""", slots=2)
+        self.get(talk, "/sick")
+        while "device-side" not in talk.stderr():
+            time.sleep(0.005)
+        self.get(talk, "/other")
+        self.assertEqual(talk.gate.until("done", "failed").body, b"sorry")
 
     def test_a_500_is_not_held_for_long(self):
         talk = self.host(self.SERVER_ERROR + "await asyncio.sleep(1000)")

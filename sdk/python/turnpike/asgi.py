@@ -5,6 +5,7 @@ from .asgi_call import Call
 from .errors import Cancelled, Left
 from .job import current
 from .lifespan import Lifespan
+from .logged import note_errors
 from .looping import Looping
 from .serving import leaving
 from .watch import STOP_PATIENCE_S
@@ -57,6 +58,7 @@ class Hosting(Looping):
         self._lingering: list[Call] = []
         self._lingered: list[Call] = []  # for the second time
         self._is_timed = False
+        note_errors()
 
     async def attend(self, job: Job) -> None:
         current.set(job)
