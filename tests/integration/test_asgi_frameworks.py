@@ -1,9 +1,11 @@
 """Frameworks other than FastAPI on a native lane and under a real uvicorn: side by side, answer by answer."""
+import shutil
 import sys
 import unittest
 
 from beside_uvicorn import FORM, JSON, SideBySide, multipart, start_uvicorn
 from harness import HERE, wait_until
+from native import NativeCase
 
 try:
     import django  # noqa: F401
@@ -131,6 +133,22 @@ class Django(Framework):
 
     def test_sessions(self):
         self.count_up()
+
+
+class DjangoProjects(NativeCase):
+    def test_a_view_that_can_t_be_imported_never_goes_live(self):
+        """Django itself would look at it when the first request comes."""
+        site = self.folder_for("project") / "site"
+        shutil.copytree(WORKERS / "django_site", site)
+        gate = self.serve(site / "shop" / "asgi.py")
+        views = site / "orders" / "views.py"
+        good = views.read_text()
+        for text, code, words, answer in ((good.replace("hello {", "hullo {"), 0, "on the new code", b"hullo you"),
+                                          (good.replace("def hello", "def hallo"), 1, "has no attribute 'hello'", b"hullo you"),
+                                          (good, 0, "on the new code", b"hello you")):
+            views.write_text(text)
+            self.assertIn(words, self.order(gate, "reload", code=code))
+            self.assertEqual(gate.ask("GET", "/hello/you/").body, answer)
 
 
 if __name__ == "__main__":

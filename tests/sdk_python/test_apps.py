@@ -33,6 +33,12 @@ class Apps(unittest.TestCase):
             found(source, name)
         return str(caught.exception)
 
+    def test_wsgi_apps_are_told_what_to_do(self):
+        for source in ("class Flask:\n    def __call__(self, environ, start_response): pass\napp = Flask()", "def app(env, start_response): pass"):
+            for name in ("app", ""):
+                with self.subTest(source, name=name):
+                    self.assertIn("app in app.py is a WSGI app", self.refused(source, name))
+
     def test_a_function_an_instance_and_a_framework_are_found_with_and_without_a_name(self):
         for source in (BARE, "class App:\n    async def __call__(self, scope, receive, send): pass\napp = App()", FASTAPI + "app = FastAPI()"):
             for name in ("app", ""):

@@ -32,6 +32,16 @@ def is_asgi(value: Any) -> bool:
     return _is_framework(value) or _parameters(value)[:3] == ("scope", "receive", "send")
 
 
+def is_wsgi(value: Any) -> bool:
+    """Flask, Django's wsgi.py, …"""
+    return not isinstance(value, type) and _parameters(value)[1:2] == ("start_response",)
+
+
+def wsgi_text(where: str) -> str:
+    return (f"{where} is a WSGI app, and what is served here is ASGI: name Django's asgi.py instead of its wsgi.py, "
+            "or wrap the app, as in asgiref.wsgi.WsgiToAsgi(app)")
+
+
 def alone(module: ModuleType) -> list[str]:
     """Names of what can only be meant as the app of this file; an app under two names counts once."""
     named: dict[int, tuple[str, Any]] = {}
@@ -48,6 +58,8 @@ def named(module: ModuleType, name: str) -> App | None:
     value, where = getattr(module, name), f"{name} in {os.path.basename(getattr(module, '__file__', '') or module.__name__)}"
     if is_asgi(value) or _is_bare(value):
         return App(value, name)
+    if is_wsgi(value):
+        raise NoModel(wsgi_text(where))
     _refuse_double(value, where)
     if not isinstance(value, FunctionType) or _needs_arguments(value):
         return None

@@ -1,6 +1,8 @@
 """ASGI apps: each job is one call of the app, in the loop of looping.py. No server, and no HTTP in between."""
 from __future__ import annotations
 
+import sys
+
 from .asgi_call import Call
 from .errors import Cancelled, Left
 from .job import current
@@ -35,6 +37,7 @@ class Hosted:
         self.name = app.name
         self.slots = slots or 1
         self.lifespan = Lifespan(app.call)
+        _import_what_django_puts_off()
 
     async def load(self, _: Any) -> None:
         await self.lifespan.start()
@@ -93,3 +96,14 @@ class Hosting(Looping):
         self._is_timed = bool(self._lingered)
         if self._is_timed:
             self.loop.call_later(_MOMENT_S, self._moment)
+
+
+def _import_what_django_puts_off() -> None:
+    """Its URLs and views, else imported by the first request: what is wrong in them is for the start, or for a reload, to find."""
+    if "django.core.handlers.asgi" not in sys.modules:
+        return
+    from django.conf import settings  # type: ignore[import]
+    from django.urls import get_resolver  # type: ignore[import]
+
+    if settings.configured and getattr(settings, "ROOT_URLCONF", None):
+        get_resolver().url_patterns

@@ -58,7 +58,8 @@ def run_file(path: str) -> ModuleType:
 def load_module(path: str) -> ModuleType:
     """Runs the file as a module of its own name (so that pickles find their classes), in its package if it is in one.
 
-    Its folder comes first where modules are looked for; last come the current one and, of a package, what it lies in.
+    Its folder comes first where modules are looked for; last come the current one and, of a package, what it lies in. The folder
+    of a Django project comes first, as for its manage.py.
     """
     path = os.path.abspath(path)
     name = os.path.splitext(os.path.basename(path))[0]
@@ -68,6 +69,8 @@ def load_module(path: str) -> ModuleType:
             sys.path.insert(0, top)
         _look_in(_here())
         return _executed(name, path)
+    if sources.is_file(os.path.join(top, "manage.py")):
+        sys.path.insert(0, top)
     for folder in (top, os.path.dirname(path), _here()):  # not first: its random.py is package.random
         _look_in(folder)
     parent = package.opened(top, packages)
@@ -154,6 +157,11 @@ def _file(module: ModuleType) -> str:
 
 
 def _nothing_found(module: ModuleType) -> str:
+    for name, value in vars(module).items():
+        if apps.is_wsgi(value):
+            return apps.wsgi_text(f"{name} in {_file(module)}")
+    if _file(module) == "manage.py":
+        return "manage.py is Django's command line; the app is in the project's asgi.py, as in mysite/asgi.py:application"
     own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
     for name, value in own.items():
         if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):
