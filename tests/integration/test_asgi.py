@@ -85,6 +85,25 @@ class FastAPI(SideBySide):
         scope = self.gate.ask("GET", "/scope/", None, [("Host", "example.org"), ("X-Forwarded-For", "10.1.1.1, 10.2.2.2")]).json()
         self.assertEqual((scope["server"], scope["client"]), (["example.org", 80], ["10.2.2.2", 0]))
 
+    def test_urls_are_those_of_the_client_also_behind_a_proxy_that_ends_tls(self):
+        proxied = [("Host", "example.org"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-For", "10.1.1.1")]
+        for headers, begin in (((), "http://localhost"), ([("Host", "example.org:8080")], "http://example.org:8080"), (proxied, "https://example.org")):
+            self.assertEqual(self.both("GET", "/sync/7/", None, headers).header("location"), f"{begin}/sync/7")
+        scope = self.gate.ask("GET", "/scope/", None, proxied).json()
+        self.assertEqual((scope["client"], scope["scheme"], scope["server"]), (["10.1.1.1", 0], "https", ["example.org", 443]))
+
+    def test_headers_keep_their_order_and_odd_bytes(self):
+        scopes = []
+        for server in (self.uvicorn, self.gate):
+            with Client(server.port) as client:
+                client.send(b"GET /scope/%FF%00/a//b?q=%FF&+;=?/ HTTP/1.1\r\nhost: localhost\r\nX-B: 1\r\nX-A:\t2\r\n"
+                            b"x-b: \xe9\xff\r\nX-E:\r\nX-L: a,b, c\r\n\r\n")
+                scopes.append(client.answer().json())
+        there, here = scopes
+        self.assertEqual([here[key] for key in ("path", "raw_path", "query_string")], [there[key] for key in ("path", "raw_path", "query_string")])
+        self.assertEqual(here["headers"][:len(there["headers"])], there["headers"])
+        self.assertEqual([name for name, _ in here["headers"][len(there["headers"]):]], ["x-forwarded-for", "turnpike-job"])
+
     def test_a_background_task_runs_on_after_the_answer(self):
         for server in (self.uvicorn, self.gate):
             path = self.folder_for("task") / "done"
@@ -105,6 +124,19 @@ class FastAPI(SideBySide):
                 client.request("GET", f"/endless?started={folder}/started&left={folder}/left")
                 self.assertEqual(client.head().status, 200)
                 self.assertEqual(client.chunk()[:5], b"more\n")
+
+
+class RootPath(SideBySide):
+    """The app lies behind a proxy that cuts a prefix off."""
+
+    def open(self):
+        workers = HERE / "workers"
+        type(self).uvicorn = start_uvicorn(self, workers, "asgi_app:app", "--root-path", "/api")
+        return self.serve(f"{workers / 'asgi_app.py'}:app", sections={"pool.default.env": {"UVICORN_ROOT_PATH": "/api"}})
+
+    def test_is_what_uvicorn_makes_of_it(self):
+        self.assert_alike(("GET", "/docs"), ("GET", "/openapi.json"), ("GET", "/sub/where"), ("GET", "/sub/docs"), ("GET", "/static/none"))
+        self.assertIn("/api/openapi.json", self.gate.ask("GET", "/docs").body.decode())
 
 
 class TheSeed(NativeCase):

@@ -42,9 +42,13 @@ class AppCase(TalkCase):
 
 
 class Scope(unittest.TestCase):
-    def scope(self, route=b"GET/", fields=b"", body=b"", state=None):
+    def scope(self, route=b"GET/", fields=b"", body=b"", state=None, **environment):
         method = len(route.partition(b"/")[0])
-        return asgi_scope.http_scope(Job(None, 1, 1, 0, b"a", route, method, fields, body), state or {})
+        return asgi_scope.Scopes(state or {}, environment).of(Job(None, 1, 1, 0, b"a", route, method, fields, body))
+
+    def origin(self, *lines, **environment):
+        scope = self.scope(fields=b"".join(line + b"\r\n" for line in lines), **environment)
+        return (scope["client"] or ("", 0))[0], scope["scheme"]
 
     def test_path_and_query_are_taken_apart(self):
         scope = self.scope(b"GET/a%2Fb%20c?x=%20&y=?")
@@ -71,9 +75,35 @@ class Scope(unittest.TestCase):
 
     def test_client_is_the_nearest_that_is_not_this_machine(self):
         for hops, client in ((b"10.0.0.1", "10.0.0.1"), (b"10.0.0.1, 127.0.0.1", "10.0.0.1"), (b"127.0.0.1", "127.0.0.1"),
-                             (b"1.1.1.1, 10.0.0.2", "10.0.0.2")):
+                             (b"1.1.1.1, 10.0.0.2", "10.0.0.2"), (b"1.1.1.1, ::1", "1.1.1.1")):
             self.assertEqual(self.scope(fields=b"X-Forwarded-For: " + hops + b"\r\n")["client"], (client, 0))
         self.assertIsNone(self.scope()["client"])
+
+    def test_only_a_proxy_on_this_machine_is_believed_that_it_was_https(self):
+        https = b"X-Forwarded-Proto: https"
+        self.assertEqual(self.origin(https, b"X-Forwarded-For: 1.1.1.1, 127.0.0.1"), ("1.1.1.1", "https"))
+        self.assertEqual(self.origin(https, b"X-Forwarded-For: 127.0.0.1, 10.0.0.2"), ("10.0.0.2", "http"))
+        self.assertEqual(self.origin(https), ("", "http"))
+
+    def test_or_one_that_the_environment_names(self):
+        lines = (b"X-Forwarded-Proto: https", b"X-Forwarded-For: 1.1.1.1, 10.0.0.2")
+        for said in ("10.0.0.2", "127.0.0.1,10.0.0.2", "10.0.0.0/8", "192.168.0.0/16, 10.0.0.0/24"):
+            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("1.1.1.1", "https"), said)
+        self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS="*"), ("1.1.1.1", "https"))
+        for said in ("10.0.0.3", "11.0.0.0/8", ""):
+            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("10.0.0.2", "http"), said)
+        self.assertEqual(self.origin(b"X-Forwarded-For: nonsense", FORWARDED_ALLOW_IPS="10.0.0.0/8"), ("nonsense", "http"))
+
+    def test_a_scheme_is_http_or_https(self):
+        for said, scheme in ((b"HTTPS", "https"), (b"https, http", "https"), (b"javascript", "http"), (b"", "http"), (b"\xff", "http")):
+            self.assertEqual(self.origin(b"X-Forwarded-Proto: " + said, b"X-Forwarded-For: 127.0.0.1")[1], scheme)
+
+    def test_the_port_of_a_server_is_that_of_its_scheme(self):
+        fields = b"Host: a\r\nX-Forwarded-Proto: https\r\nX-Forwarded-For: 127.0.0.1\r\n"
+        self.assertEqual(self.scope(fields=fields)["server"], ("a", 443))
+
+    def test_the_root_path_is_uvicorns(self):
+        self.assertEqual((self.scope()["root_path"], self.scope(UVICORN_ROOT_PATH="/api")["root_path"]), ("", "/api"))
 
     def test_the_lifespans_state_is_copied(self):
         state = {"a": 1}

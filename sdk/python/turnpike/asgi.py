@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 
 from .asgi_call import Call
+from .asgi_scope import Scopes
 from .errors import Cancelled, Left
 from .job import current
 from .lifespan import Lifespan
@@ -56,7 +57,7 @@ class Hosting(Looping):
     def __init__(self, link: Link, hosted: Hosted, watch: Watch, leave: Callable[[int], Any]) -> None:
         super().__init__(link, hosted, watch, leave)
         watch.stop_patience_s = 2 * STOP_PATIENCE_S  # for background tasks, and then for the app's shutdown
-        self.state = hosted.lifespan.state
+        self.scopes = Scopes(hosted.lifespan.state)
         self._app = hosted.model.call
         self._lingering: list[Call] = []
         self._lingered: list[Call] = []  # for the second time

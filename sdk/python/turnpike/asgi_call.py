@@ -16,7 +16,6 @@ import re
 from enum import Enum
 
 from . import failures, frames, logged
-from .asgi_scope import http_scope
 from .errors import Cancelled
 
 TYPE_CHECKING = False
@@ -48,7 +47,7 @@ class Call:
 
     def __init__(self, host: Hosting, job: Job) -> None:
         self.job = job
-        self.scope = http_scope(job, host.state)
+        self.scope = host.scopes.of(job)
         self._host = host
         self._link = host.link
         self._state = _FRESH
