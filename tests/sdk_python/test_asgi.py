@@ -328,6 +328,24 @@ await send(start(500)); await send(body(b"sorry"))""", slots=2)
 
 
 class Loops(AppCase):
+    NAMED = HTTP + "    name = type(asyncio.get_running_loop()).__module__\n    await send(start()); await send(body(name.encode()))\n"
+    ENDS = HTTP + ("    async def end():\n        raise SystemExit(7)\n    task = asyncio.ensure_future(end())\n"
+                   "    await send(start()); await send(body(b'fine'))\n")
+
+    def test_is_uvloops_where_that_is_installed_as_under_uvicorn(self):
+        for environment, words in (({}, b"uvloop"), ({"UVICORN_LOOP": "asyncio"}, b"asyncio.unix_events")):
+            talk = self.start(self.NAMED, **environment)
+            talk.ready()
+            self.assertEqual(talk.ask(body=b"").body, words, "this needs Debian's python3-uvloop")
+
+    def test_a_task_of_the_apps_own_may_end_the_process(self):
+        for environment in ({}, {"UVICORN_LOOP": "asyncio"}):
+            talk = self.start(self.ENDS, **environment)
+            talk.ready()
+            self.assertEqual(talk.ask(body=b"").body, b"fine")
+            self.assertEqual(talk.exit_code(), 7)
+            self.assertIn("the model ended its own process, by sys.exit(7)", talk.stderr())
+
     def test_a_loop_that_computes_answers_pings_and_shows_its_stacks(self):
         path = self.fifo()
         talk = self.host(f"wait_here = open({str(path)!r}).read()\nawait send(start()); await send(body())")

@@ -10,11 +10,13 @@ from .job import current
 from .lifespan import Lifespan
 from .logged import note_errors
 from .looping import Looping
+from .loops import app_loop
 from .serving import leaving
 from .watch import STOP_PATIENCE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
     from typing import Any, Callable
 
     from .apps import App
@@ -63,6 +65,9 @@ class Hosting(Looping):
         self._lingered: list[Call] = []  # for the second time
         self._is_timed = False
         note_errors()
+
+    def new_loop(self) -> asyncio.AbstractEventLoop:
+        return app_loop()
 
     async def attend(self, job: Job) -> None:
         current.set(job)
