@@ -106,10 +106,8 @@ class Hosting(Looping):
 
 def _import_what_django_puts_off() -> None:
     """Its URLs and views, else imported by the first request: what is wrong in them is for the start, or for a reload, to find."""
-    if "django.core.handlers.asgi" not in sys.modules:
+    conf, urls = sys.modules.get("django.conf"), sys.modules.get("django.urls")
+    if "django.core.handlers.asgi" not in sys.modules or conf is None or urls is None:
         return
-    from django.conf import settings  # type: ignore[import]
-    from django.urls import get_resolver  # type: ignore[import]
-
-    if settings.configured and getattr(settings, "ROOT_URLCONF", None):
-        get_resolver().url_patterns
+    if conf.settings.configured and getattr(conf.settings, "ROOT_URLCONF", None):
+        urls.get_resolver().url_patterns

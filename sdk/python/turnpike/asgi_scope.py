@@ -77,7 +77,7 @@ def _trust(said: str) -> Any:
         return names.__contains__
     from ipaddress import ip_address, ip_network
 
-    networks = [ip_network(name, strict=False) for name in names if "/" in name]
+    networks = [ip_network(name, False) for name in names if "/" in name]
 
     def is_trusted(name: str) -> bool:
         try:
