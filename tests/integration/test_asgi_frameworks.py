@@ -28,7 +28,7 @@ class Framework(SideBySide):
     def open(self):
         module = self.file.removesuffix(".py").replace("/", ".")
         type(self).uvicorn = start_uvicorn(self, self.place, f"{module}:{self.name}", *self.flags)
-        return self.serve(f"{self.place / self.file}:{self.name}", pool={"slots": 4}, sections=HOSTS)
+        return self.serve(self.place / self.file, pool={"slots": 4}, sections=HOSTS)  # its only app is found without a name
 
     def assert_gate_knows_of_the_gpu(self):
         """Though the framework keeps the exception to itself."""

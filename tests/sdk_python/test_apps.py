@@ -33,6 +33,14 @@ class Apps(unittest.TestCase):
             found(source, name)
         return str(caught.exception)
 
+    def test_what_can_t_be_looked_at_outside_of_a_request_is_no_obstacle(self):
+        raises = "(self, name=''): raise RuntimeError('Not within a request context')\n"
+        for lines in (f"    def __getattr__{raises}", f"    @property\n    def __class__{raises}"):
+            request = f"class Proxy:\n{lines}    def __call__(self): pass\nrequest = Proxy()\n"
+            self.assert_app(request + BARE)
+            self.assertIn("app.py has no model", self.refused(request))
+            self.assertIn("has no other", self.refused(request, "other"))
+
     def test_wsgi_apps_are_told_what_to_do(self):
         for source in ("class Flask:\n    def __call__(self, environ, start_response): pass\napp = Flask()", "def app(env, start_response): pass"):
             for name in ("app", ""):

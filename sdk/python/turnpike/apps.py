@@ -32,6 +32,19 @@ def is_asgi(value: Any) -> bool:
     return _is_framework(value) or _parameters(value)[:3] == ("scope", "receive", "send")
 
 
+def values(module: ModuleType) -> dict[str, Any]:
+    """What a file has, less what can't be looked at: the `request` of Quart and Flask raises outside of one."""
+    return {name: value for name, value in vars(module).items() if _can_be_looked_at(value)}
+
+
+def _can_be_looked_at(value: Any) -> bool:
+    try:
+        getattr(value, "__code__", None)
+        return value.__class__ is not None
+    except Exception:
+        return False
+
+
 def is_wsgi(value: Any) -> bool:
     """Flask, Django's wsgi.py, …"""
     return not isinstance(value, type) and _parameters(value)[1:2] == ("start_response",)
@@ -45,7 +58,7 @@ def wsgi_text(where: str) -> str:
 def alone(module: ModuleType) -> list[str]:
     """Names of what can only be meant as the app of this file; an app under two names counts once."""
     named: dict[int, tuple[str, Any]] = {}
-    for name, value in vars(module).items():
+    for name, value in values(module).items():
         is_own = not isinstance(value, FunctionType) or value.__module__ == module.__name__
         if is_own and is_asgi(value) and not _has_base(value, _PARTS):
             named.setdefault(id(value), (name, value))
