@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 def app_loop() -> asyncio.AbstractEventLoop:
     if os.environ.get("UVICORN_LOOP", "auto") != "asyncio":
         try:
-            import uvloop  # type: ignore[import]
-
-            return uvloop.new_event_loop()  # type: ignore[no-any-return]
+            uvloop: Any = import_module("uvloop")
+            loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+            return loop
         except ImportError:
             pass
     return asyncio.new_event_loop()
