@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 SEEDS ?= 1..20000
 FUZZ_SECONDS ?= 60
-TESTED_WITH = chromium chromium-driver python3-selenium python3-multipart python3-torch
+TESTED_WITH = chromium chromium-driver python3-selenium python3-multipart python3-torch python3-django python3-falcon python3-quart python3-uvloop
 COVERAGE_CORE_MIN ?= 95
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
 
@@ -44,7 +44,7 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	tools/fuzz $(FUZZ_SECONDS)
 
 bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one, reloads beside cold restarts
-	@tools/install-deps haproxy wrk python3-torch
+	@tools/install-deps haproxy wrk python3-torch python3-uvloop python3-httptools
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
 	@bench/native_against_fastapi.py

@@ -3,19 +3,21 @@
 
     bench/asgi_against_uvicorn.py [--build build/release] [--seconds 5] [--rounds 3] [--python /usr/bin/python3]
 
-The same app (examples/fastapi), the same requests from wrk, one job per worker at a time, every job logged. All workers of both sides
-are up all the time, each in a session of its own (the kernel shares a busy machine out among sessions); rounds alternate, so that
-what else the machine does meets both. Needs haproxy, wrk, and a Python with FastAPI and uvicorn (Debian's).
+The same app (examples/fastapi, and then one whose route is a plain `def`), the same requests from wrk, one job per worker at a time,
+every job logged. All workers of both sides are up all the time, each in a session of its own (the kernel shares a busy machine out
+among sessions); rounds alternate, so that what else the machine does meets both. Needs haproxy, wrk, and a Python with FastAPI and
+uvicorn (Debian's; with uvloop and httptools, which uvicorn takes where they are).
 """
 import argparse
 import os
 import statistics
 from pathlib import Path
 
-from side_by_side import CLIENTS, WORKERS, free_port, jobs_of, stage, wait_for
+from side_by_side import CLIENTS, WORKERS, family_cpu_seconds, free_port, jobs_of, stage, wait_for
 
 AIM = 2
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "fastapi"
+HERE = Path(__file__).resolve().parent
+APPS = {"async def": HERE.parent / "examples" / "fastapi" / "worker.py", "def": HERE / "def_worker.py"}
 REQUEST = """
 wrk.method = "POST"
 wrk.path = "/predict"
@@ -31,29 +33,44 @@ def main():
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--python", default="/usr/bin/python3")
     options = options.parse_args()
-    with stage() as on:
-        on.script.write_text(REQUEST)
-        ports = [free_port() for _ in range(WORKERS)]
-        for port in ports:
-            on.start(options.python, "-m", "uvicorn", "worker:app", "--port", str(port), "--no-access-log",
-                     "--log-level", "warning", cwd=EXAMPLE, stdout=open(os.devnull, "wb"), start_new_session=True)
-        _, gate_port = on.start_gate(Path(options.build, "turnpike").resolve(), f"{EXAMPLE / 'worker.py'}:app",
-                                     "--python", options.python, "--gpus", "none", "--lanes", str(WORKERS))
-        for port in ports:
-            wait_for(port)
-        _, proxy_port = on.start_haproxy(ports)
-        for port in (proxy_port, gate_port):
-            jobs_of(port, on.script, 2)  # warm; the app takes 2 s to load
+    print(f"{CLIENTS} clients, {WORKERS} workers, {os.cpu_count()} cores, {options.seconds} s a round")
+    print(f"{'':20} {'haproxy + uvicorn':>18} {'CPU a job':>11} {'turnpike, native':>18} {'CPU a job':>11} {'jobs/s':>7} {'CPU':>6}")
+    for name, app in APPS.items():
+        with stage() as on:
+            compare(on, name, app, options)
 
-        print(f"{CLIENTS} clients, {WORKERS} workers, {os.cpu_count()} cores, {options.seconds} s a round")
-        print(f"{'':10} {'haproxy + uvicorn':>20} {'turnpike, native':>20} {'ratio':>8}")
-        ratios = []
-        for number in range(1, options.rounds + 1):
-            proxy, gate = (jobs_of(port, on.script, options.seconds) / options.seconds
-                           for port in (proxy_port, gate_port))
-            ratios.append(gate / proxy)
-            print(f"round {number:<4} {proxy:18.0f}/s {gate:18.0f}/s {ratios[-1]:8.2f}")
-        print(f"median: {statistics.median(ratios):.2f} times the jobs per second (aim: at least {AIM})")
+
+def compare(on, name, app, options):
+    on.script.write_text(REQUEST)
+    ports = [free_port() for _ in range(WORKERS)]
+    there = []
+    for port in ports:
+        there.append(on.start(options.python, "-m", "uvicorn", f"{app.stem}:app", "--port", str(port), "--no-access-log",
+                              "--log-level", "warning", cwd=app.parent, stdout=open(os.devnull, "wb"), start_new_session=True))
+    gate, gate_port = on.start_gate(Path(options.build, "turnpike").resolve(), f"{app}:app",
+                                    "--python", options.python, "--gpus", "none", "--lanes", str(WORKERS))
+    for port in ports:
+        wait_for(port)
+    proxy, proxy_port = on.start_haproxy(ports)
+    for port in (proxy_port, gate_port):
+        jobs_of(port, on.script, 2)  # warm; the seed's app takes 2 s to load
+    sides = ((proxy_port, [proxy.pid, *(worker.pid for worker in there)]), (gate_port, [gate.pid]))
+    speeds, costs = [], []
+    for number in range(1, options.rounds + 1):
+        (proxied, their_cpu), (native, our_cpu) = (measured(port, pids, on.script, options.seconds) for port, pids in sides)
+        speeds.append(native / proxied)
+        costs.append(our_cpu / their_cpu)
+        print(f"{name:>10}, round {number:<2} {proxied:16.0f}/s {their_cpu:8.0f} us {native:16.0f}/s {our_cpu:8.0f} us "
+              f"{speeds[-1]:7.2f} {costs[-1]:6.2f}", flush=True)
+    print(f"{name:>10}, median: {statistics.median(speeds):.2f} times the jobs per second (aim: at least {AIM}), "
+          f"{statistics.median(costs):.2f} of the CPU of a job", flush=True)
+
+
+def measured(port, pids, script, seconds):
+    """Jobs a second, and microseconds of CPU that each cost these processes and their children."""
+    before = family_cpu_seconds(*pids)
+    jobs = jobs_of(port, script, seconds)
+    return jobs / seconds, (family_cpu_seconds(*pids) - before) / jobs * 1e6
 
 
 main()

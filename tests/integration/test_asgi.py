@@ -2,60 +2,21 @@
 import json
 import unittest
 
+from beside_uvicorn import FORM, JSON, Served, SideBySide, multipart, start_uvicorn, told
 from client import Client
 from harness import HERE, WorkerProcess, wait_until
-from native import PYTHON, NativeCase, SharedGate
+from native import NativeCase
 
-JSON = [("Content-Type", "application/json")]
-FORM = [("Content-Type", "multipart/form-data; boundary=cut")]
-OWN = ("date", "server", "server-timing", "connection", "transfer-encoding", "keep-alive")  # each server's own affair
 EXAMPLE = HERE.parents[1] / "examples" / "fastapi"
 
 
-def multipart(size):
-    return (b'--cut\r\nContent-Disposition: form-data; name="note"\r\n\r\nfrom afar\r\n'
-            b'--cut\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\nContent-Type: application/x-a\r\n\r\n' +
-            bytes(range(250)) * (size // 250) + b"\r\n--cut--\r\n")
-
-
-def told(answer):
-    """What both servers must say alike."""
-    headers = [(name.lower(), value) for name, value in answer.headers]
-    return sorted((name, value) for name, value in headers if name not in OWN and not name.startswith("turnpike-"))
-
-
-class Served:
-    """A port that answers; as the harness's gates."""
-
-    def __init__(self, port):
-        self.port = port
-
-    def ask(self, method, target, body=None, headers=()):
-        with Client(self.port) as client:
-            client.request(method, target, body, [*headers, ("Connection", "close")])
-            return client.answer(method)
-
-
-class SideBySide(SharedGate):
-    """The same app twice."""
+class FastAPI(SideBySide):
+    """A bit of everything, twice."""
 
     def open(self):
         worker = WorkerProcess(self, "asgi_app.py").start()
         type(self).uvicorn = Served(worker.port.number)
         return self.serve(f"{HERE / 'workers' / 'asgi_app.py'}:app", pool={"slots": 4}, sections={"gate": {"allowed_hosts": ["example.org"]}})
-
-    def both(self, method, target, body=None, headers=()):
-        """The two answers, once they are found alike."""
-        there, here = (server.ask(method, target, body, headers) for server in (self.uvicorn, self.gate))
-        self.assertEqual(here.status, there.status, (here, there))
-        self.assertEqual(here.body, there.body)
-        self.assertEqual(told(here), told(there))
-        return here
-
-    def assert_alike(self, *requests):
-        for method, target, *more in requests:
-            with self.subTest(f"{method} {target}"):
-                self.both(method, target, *more)
 
     def test_routes_queries_and_paths(self):
         self.assert_alike(
@@ -124,6 +85,25 @@ class SideBySide(SharedGate):
         scope = self.gate.ask("GET", "/scope/", None, [("Host", "example.org"), ("X-Forwarded-For", "10.1.1.1, 10.2.2.2")]).json()
         self.assertEqual((scope["server"], scope["client"]), (["example.org", 80], ["10.2.2.2", 0]))
 
+    def test_urls_are_those_of_the_client_also_behind_a_proxy_that_ends_tls(self):
+        proxied = [("Host", "example.org"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-For", "10.1.1.1")]
+        for headers, begin in (((), "http://localhost"), ([("Host", "example.org:8080")], "http://example.org:8080"), (proxied, "https://example.org")):
+            self.assertEqual(self.both("GET", "/sync/7/", None, headers).header("location"), f"{begin}/sync/7")
+        scope = self.gate.ask("GET", "/scope/", None, proxied).json()
+        self.assertEqual((scope["client"], scope["scheme"], scope["server"]), (["10.1.1.1", 0], "https", ["example.org", 443]))
+
+    def test_headers_keep_their_order_and_odd_bytes(self):
+        scopes = []
+        for server in (self.uvicorn, self.gate):
+            with Client(server.port) as client:
+                client.send(b"GET /scope/%FF%00/a//b?q=%FF&+;=?/ HTTP/1.1\r\nhost: localhost\r\nX-B: 1\r\nX-A:\t2\r\n"
+                            b"x-b: \xe9\xff\r\nX-E:\r\nX-L: a,b, c\r\n\r\n")
+                scopes.append(client.answer().json())
+        there, here = scopes
+        self.assertEqual([here[key] for key in ("path", "raw_path", "query_string")], [there[key] for key in ("path", "raw_path", "query_string")])
+        self.assertEqual(here["headers"][:len(there["headers"])], there["headers"])
+        self.assertEqual([name for name, _ in here["headers"][len(there["headers"]):]], ["x-forwarded-for", "turnpike-job"])
+
     def test_a_background_task_runs_on_after_the_answer(self):
         for server in (self.uvicorn, self.gate):
             path = self.folder_for("task") / "done"
@@ -133,15 +113,8 @@ class SideBySide(SharedGate):
             wait_until(path.exists, "the task is done")
 
     def test_a_client_that_leaves_is_noticed(self):
-        for server in (self.uvicorn, self.gate):
-            for target, words in (("/until-left", "is_disconnected"), ("/endless", "closed")):
-                with self.subTest(target, port=server.port):
-                    folder = self.folder_for("left")
-                    with Client(server.port) as client:
-                        client.request("GET", f"{target}?started={folder}/started&left={folder}/left")
-                        wait_until((folder / "started").exists, "it has begun")
-                    wait_until((folder / "left").exists, "the app has noticed")
-                    self.assertEqual((folder / "left").read_text(), words)
+        self.assert_notices_who_leaves("/until-left", "is_disconnected")
+        self.assert_notices_who_leaves("/endless")
 
     def test_a_stream_begins_before_its_first_piece(self):
         """As under uvicorn, the head does not wait for the body."""
@@ -153,12 +126,23 @@ class SideBySide(SharedGate):
                 self.assertEqual(client.chunk()[:5], b"more\n")
 
 
+class RootPath(SideBySide):
+    """The app lies behind a proxy that cuts a prefix off."""
+
+    def open(self):
+        workers = HERE / "workers"
+        type(self).uvicorn = start_uvicorn(self, workers, "asgi_app:app", "--root-path", "/api")
+        return self.serve(f"{workers / 'asgi_app.py'}:app", sections={"pool.default.env": {"UVICORN_ROOT_PATH": "/api"}})
+
+    def test_is_what_uvicorn_makes_of_it(self):
+        self.assert_alike(("GET", "/docs"), ("GET", "/openapi.json"), ("GET", "/sub/where"), ("GET", "/sub/docs"), ("GET", "/static/none"))
+        self.assertIn("/api/openapi.json", self.gate.ask("GET", "/docs").body.decode())
+
+
 class TheSeed(NativeCase):
     def test_its_worker_runs_unmodified_and_answers_as_under_uvicorn(self):
-        worker = self.spawn("uvicorn", [PYTHON, "-m", "uvicorn", "--app-dir", str(EXAMPLE), "--port", "0", "worker:app"])
+        there = start_uvicorn(self, EXAMPLE, "worker:app")
         gate = self.serve(f"{EXAMPLE / 'worker.py'}:app")
-        line = wait_until(lambda: [line for line in worker.output().splitlines() if "running on http://127.0.0.1:" in line], "uvicorn is up")
-        there = Served(int(line[0].split("127.0.0.1:")[1].split()[0]))
         for request in (("POST", "/predict", json.dumps({"text": "turnpike", "seconds": 0}).encode(), JSON),
                         ("POST", "/predict", b"{}", JSON), ("POST", "/predict", b'{"seconds": "x"}', JSON), ("GET", "/predict"),
                         ("GET", "/docs"), ("GET", "/openapi.json")):

@@ -33,6 +33,20 @@ class Apps(unittest.TestCase):
             found(source, name)
         return str(caught.exception)
 
+    def test_what_can_t_be_looked_at_outside_of_a_request_is_no_obstacle(self):
+        raises = "(self, name=''): raise RuntimeError('Not within a request context')\n"
+        for lines in (f"    def __getattr__{raises}", f"    @property\n    def __class__{raises}"):
+            request = f"class Proxy:\n{lines}    def __call__(self): pass\nrequest = Proxy()\n"
+            self.assert_app(request + BARE)
+            self.assertIn("app.py has no model", self.refused(request))
+            self.assertIn("has no other", self.refused(request, "other"))
+
+    def test_wsgi_apps_are_told_what_to_do(self):
+        for source in ("class Flask:\n    def __call__(self, environ, start_response): pass\napp = Flask()", "def app(env, start_response): pass"):
+            for name in ("app", ""):
+                with self.subTest(source, name=name):
+                    self.assertIn("app in app.py is a WSGI app", self.refused(source, name))
+
     def test_a_function_an_instance_and_a_framework_are_found_with_and_without_a_name(self):
         for source in (BARE, "class App:\n    async def __call__(self, scope, receive, send): pass\napp = App()", FASTAPI + "app = FastAPI()"):
             for name in ("app", ""):

@@ -42,9 +42,13 @@ class AppCase(TalkCase):
 
 
 class Scope(unittest.TestCase):
-    def scope(self, route=b"GET/", fields=b"", body=b"", state=None):
+    def scope(self, route=b"GET/", fields=b"", body=b"", state=None, **environment):
         method = len(route.partition(b"/")[0])
-        return asgi_scope.http_scope(Job(None, 1, 1, 0, b"a", route, method, fields, body), state or {})
+        return asgi_scope.Scopes(state or {}, environment).of(Job(None, 1, 1, 0, b"a", route, method, fields, body))
+
+    def origin(self, *lines, **environment):
+        scope = self.scope(fields=b"".join(line + b"\r\n" for line in lines), **environment)
+        return (scope["client"] or ("", 0))[0], scope["scheme"]
 
     def test_path_and_query_are_taken_apart(self):
         scope = self.scope(b"GET/a%2Fb%20c?x=%20&y=?")
@@ -71,9 +75,35 @@ class Scope(unittest.TestCase):
 
     def test_client_is_the_nearest_that_is_not_this_machine(self):
         for hops, client in ((b"10.0.0.1", "10.0.0.1"), (b"10.0.0.1, 127.0.0.1", "10.0.0.1"), (b"127.0.0.1", "127.0.0.1"),
-                             (b"1.1.1.1, 10.0.0.2", "10.0.0.2")):
+                             (b"1.1.1.1, 10.0.0.2", "10.0.0.2"), (b"1.1.1.1, ::1", "1.1.1.1")):
             self.assertEqual(self.scope(fields=b"X-Forwarded-For: " + hops + b"\r\n")["client"], (client, 0))
         self.assertIsNone(self.scope()["client"])
+
+    def test_only_a_proxy_on_this_machine_is_believed_that_it_was_https(self):
+        https = b"X-Forwarded-Proto: https"
+        self.assertEqual(self.origin(https, b"X-Forwarded-For: 1.1.1.1, 127.0.0.1"), ("1.1.1.1", "https"))
+        self.assertEqual(self.origin(https, b"X-Forwarded-For: 127.0.0.1, 10.0.0.2"), ("10.0.0.2", "http"))
+        self.assertEqual(self.origin(https), ("", "http"))
+
+    def test_or_one_that_the_environment_names(self):
+        lines = (b"X-Forwarded-Proto: https", b"X-Forwarded-For: 1.1.1.1, 10.0.0.2")
+        for said in ("10.0.0.2", "127.0.0.1,10.0.0.2", "10.0.0.0/8", "192.168.0.0/16, 10.0.0.0/24"):
+            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("1.1.1.1", "https"), said)
+        self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS="*"), ("1.1.1.1", "https"))
+        for said in ("10.0.0.3", "11.0.0.0/8", ""):
+            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("10.0.0.2", "http"), said)
+        self.assertEqual(self.origin(b"X-Forwarded-For: nonsense", FORWARDED_ALLOW_IPS="10.0.0.0/8"), ("nonsense", "http"))
+
+    def test_a_scheme_is_http_or_https(self):
+        for said, scheme in ((b"HTTPS", "https"), (b"https, http", "https"), (b"javascript", "http"), (b"", "http"), (b"\xff", "http")):
+            self.assertEqual(self.origin(b"X-Forwarded-Proto: " + said, b"X-Forwarded-For: 127.0.0.1")[1], scheme)
+
+    def test_the_port_of_a_server_is_that_of_its_scheme(self):
+        fields = b"Host: a\r\nX-Forwarded-Proto: https\r\nX-Forwarded-For: 127.0.0.1\r\n"
+        self.assertEqual(self.scope(fields=fields)["server"], ("a", 443))
+
+    def test_the_root_path_is_uvicorns(self):
+        self.assertEqual((self.scope()["root_path"], self.scope(UVICORN_ROOT_PATH="/api")["root_path"]), ("", "/api"))
 
     def test_the_lifespans_state_is_copied(self):
         state = {"a": 1}
@@ -102,6 +132,38 @@ class Answers(AppCase):
         self.get(talk)
         self.assertEqual(talk.gate.until("begin").fields, b"Content-Length: 4\r\n")
         self.assertEqual([talk.gate.next().name for _ in range(3)], ["chunk", "chunk", "done"])
+
+    def test_a_body_of_the_announced_length_is_whole_before_the_app_says_so(self):
+        talk = self.host("await send(start(200, (b'Content-Length', b'4')))\nawait send(body(b'abcd', True))\n"
+                         "await asyncio.sleep(0)\nawait send(body(b'', True)); await send(body())\nprint('after', flush=True)")
+        self.get(talk)
+        frame = talk.gate.next()
+        self.assertEqual((frame.name, frame.status, frame.body), ("done", 200, b"abcd"))
+        self.assertEqual(talk.stop(), 0)
+        self.assertEqual((talk.stdout(), "Traceback" in talk.stderr()), ("after\n", False))
+
+    def test_until_the_app_says_so_its_client_is_not_gone(self):
+        """Starlette's middleware would cancel what comes after the body."""
+        talk = self.host("""
+waiting = asyncio.ensure_future(receive()); await waiting
+waiting = asyncio.ensure_future(receive())
+await send(start(200, (b'Content-Length', b'4'))); await send(body(b'abcd', True))
+for _ in range(20): await asyncio.sleep(0)
+print(waiting.done(), flush=True)
+await send(body())
+print((await waiting)["type"], flush=True)""")
+        self.assertEqual(talk.ask(body=b"").body, b"abcd")
+        self.assertEqual(talk.stop(), 0)
+        self.assertEqual(talk.stdout(), "False\nhttp.disconnect\n")
+
+    def test_what_comes_after_a_whole_body_is_an_error_in_the_log(self):
+        begin = "await send(start(200, (b'Content-Length', b'4'))); await send(body(b'abcd', True))\n"
+        for line, words in (("await send(body(b'e'))", "longer than Content-Length"), ("await send(start())", "Expected ASGI message 'http.response.body'"),
+                            ("pass", "returned without completing response"), ("await send(body()); await send(body())", "already completed")):
+            talk = self.host(begin + line)
+            self.assertEqual(talk.ask(body=b"").body, b"abcd")
+            self.assertEqual(talk.stop(), 0)
+            self.assertIn(words, talk.stderr())
 
     def test_head_is_told_the_length_and_no_body(self):
         talk = self.host("await send(start(200, (b'content-length', b'4')))\nawait send(body(b'abcd' if scope['path'] == '/full' else b''))")
@@ -159,6 +221,25 @@ await send(body())""")
         self.assertEqual(talk.stop(), 0)
         self.assertNotIn("Traceback", talk.stderr())
 
+    def test_what_is_sent_to_nobody_waits_for_nothing_but_not_for_ever(self):
+        """A cancel of the app's task must meet it in its own `await`; one that has none is heard at last."""
+        talk = self.host("""
+await send(start()); await send(body(b"begun", True))
+while not turnpike.job().cancelled:
+    await asyncio.sleep(0.001)
+turns = []
+asyncio.get_running_loop().call_soon(turns.append, 1)
+await send(body(b"to nobody", True))
+print(turns, flush=True)
+while not turns:
+    await send(body(b"to nobody", True))
+await send(body())""")
+        number = self.get(talk)
+        talk.gate.until("chunk")
+        talk.order(frames.CANCEL, number)
+        self.assert_fails(talk.gate.until("done", "failed"), frames.CANCELLED)
+        self.assertEqual(talk.stdout(), "[]\n")
+
     def test_after_the_answer_receive_says_disconnect_and_the_call_goes_on(self):
         talk = self.host("""
 async def late():
@@ -205,6 +286,31 @@ class Failures(AppCase):
             talk = self.host(self.SERVER_ERROR + f"raise {raised}")
             self.assert_fails(talk.ask(body=b""), why)
 
+    def test_and_so_does_what_a_framework_only_logged(self):
+        log = "import logging\ntry:\n    raise {}\nexcept Exception:\n    logging.getLogger('some.app').error('%s', 'told', exc_info=True)\n"
+        length = "await send(start({}, (b'content-length', b'5'))); await send(body(b'sorry', True)); await send(body())\n"
+        sick = log.format("RuntimeError('CUDA error: device-side assert triggered')")
+        talk = self.host(sick + length.format(500))
+        self.assert_fails(talk.ask(body=b""), frames.UNHEALTHY)
+        for lines in (log.format("ValueError('no more than that')") + length.format(500), sick + length.format(503), sick + length.format(200)):
+            self.assertEqual(self.host(lines).ask(body=b"").body, b"sorry")
+
+    def test_an_error_that_another_job_logged_is_not_this_jobs(self):
+        talk = self.host("""
+import logging
+if scope["path"] == "/sick":
+    try:
+        raise RuntimeError("CUDA error: device-side assert triggered")
+    except Exception:
+        logging.exception("sick")
+    await asyncio.sleep(1000)
+await send(start(500)); await send(body(b"sorry"))""", slots=2)
+        self.get(talk, "/sick")
+        while "device-side" not in talk.stderr():
+            time.sleep(0.005)
+        self.get(talk, "/other")
+        self.assertEqual(talk.gate.until("done", "failed").body, b"sorry")
+
     def test_a_500_is_not_held_for_long(self):
         talk = self.host(self.SERVER_ERROR + "await asyncio.sleep(1000)")
         self.assertEqual(talk.ask(body=b"").body, b"sorry")
@@ -222,6 +328,24 @@ class Failures(AppCase):
 
 
 class Loops(AppCase):
+    NAMED = HTTP + "    name = type(asyncio.get_running_loop()).__module__\n    await send(start()); await send(body(name.encode()))\n"
+    ENDS = HTTP + ("    async def end():\n        raise SystemExit(7)\n    task = asyncio.ensure_future(end())\n"
+                   "    await send(start()); await send(body(b'fine'))\n")
+
+    def test_is_uvloops_where_that_is_installed_as_under_uvicorn(self):
+        for environment, words in (({}, b"uvloop"), ({"UVICORN_LOOP": "asyncio"}, b"asyncio.unix_events")):
+            talk = self.start(self.NAMED, **environment)
+            talk.ready()
+            self.assertEqual(talk.ask(body=b"").body, words, "this needs Debian's python3-uvloop")
+
+    def test_a_task_of_the_apps_own_may_end_the_process(self):
+        for environment in ({}, {"UVICORN_LOOP": "asyncio"}):
+            talk = self.start(self.ENDS, **environment)
+            talk.ready()
+            self.assertEqual(talk.ask(body=b"").body, b"fine")
+            self.assertEqual(talk.exit_code(), 7)
+            self.assertIn("the model ended its own process, by sys.exit(7)", talk.stderr())
+
     def test_a_loop_that_computes_answers_pings_and_shows_its_stacks(self):
         path = self.fifo()
         talk = self.host(f"wait_here = open({str(path)!r}).read()\nawait send(start()); await send(body())")

@@ -170,6 +170,12 @@ class Packages(FirstCase):
             with self.subTest(line):
                 self.assertEqual(self.answer({**files, "shop/model.py": f"{line}\n{self.MODEL}"}, "shop/model.py"), "shop.model net")
 
+    def test_the_folder_of_a_django_project_comes_before_what_is_installed(self):
+        files = {"shop/__init__.py": "", "wave/__init__.py": "WORD = 'own'\n",
+                 "shop/model.py": "import wave\nWORD = getattr(wave, 'WORD', 'installed')\n" + self.MODEL}
+        self.assertEqual(self.answer(files, "shop/model.py"), "shop.model installed")
+        self.assertEqual(self.answer({**files, "manage.py": ""}, "shop/model.py"), "shop.model own")
+
     def test_a_package_that_imports_its_model_has_it_once(self):
         files = {"shop/__init__.py": "from .model import predict\n",
                  "shop/model.py": "print('imported')\nWORD = 'once'\n" + self.MODEL}

@@ -32,10 +32,33 @@ def is_asgi(value: Any) -> bool:
     return _is_framework(value) or _parameters(value)[:3] == ("scope", "receive", "send")
 
 
+def values(module: ModuleType) -> dict[str, Any]:
+    """What a file has, less what can't be looked at: the `request` of Quart and Flask raises outside of one."""
+    return {name: value for name, value in vars(module).items() if _can_be_looked_at(value)}
+
+
+def _can_be_looked_at(value: Any) -> bool:
+    try:
+        getattr(value, "__code__", None)
+        return value.__class__ is not None
+    except Exception:
+        return False
+
+
+def is_wsgi(value: Any) -> bool:
+    """Flask, Django's wsgi.py, …"""
+    return not isinstance(value, type) and _parameters(value)[1:2] == ("start_response",)
+
+
+def wsgi_text(where: str) -> str:
+    return (f"{where} is a WSGI app, and what is served here is ASGI: name Django's asgi.py instead of its wsgi.py, "
+            "or wrap the app, as in asgiref.wsgi.WsgiToAsgi(app)")
+
+
 def alone(module: ModuleType) -> list[str]:
     """Names of what can only be meant as the app of this file; an app under two names counts once."""
     named: dict[int, tuple[str, Any]] = {}
-    for name, value in vars(module).items():
+    for name, value in values(module).items():
         is_own = not isinstance(value, FunctionType) or value.__module__ == module.__name__
         if is_own and is_asgi(value) and not _has_base(value, _PARTS):
             named.setdefault(id(value), (name, value))
@@ -48,6 +71,8 @@ def named(module: ModuleType, name: str) -> App | None:
     value, where = getattr(module, name), f"{name} in {os.path.basename(getattr(module, '__file__', '') or module.__name__)}"
     if is_asgi(value) or _is_bare(value):
         return App(value, name)
+    if is_wsgi(value):
+        raise NoModel(wsgi_text(where))
     _refuse_double(value, where)
     if not isinstance(value, FunctionType) or _needs_arguments(value):
         return None

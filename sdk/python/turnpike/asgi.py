@@ -1,16 +1,22 @@
 """ASGI apps: each job is one call of the app, in the loop of looping.py. No server, and no HTTP in between."""
 from __future__ import annotations
 
+import sys
+
 from .asgi_call import Call
+from .asgi_scope import Scopes
 from .errors import Cancelled, Left
 from .job import current
 from .lifespan import Lifespan
+from .logged import note_errors
 from .looping import Looping
+from .loops import app_loop
 from .serving import leaving
 from .watch import STOP_PATIENCE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
     from typing import Any, Callable
 
     from .apps import App
@@ -34,6 +40,7 @@ class Hosted:
         self.name = app.name
         self.slots = slots or 1
         self.lifespan = Lifespan(app.call)
+        _import_what_django_puts_off()
 
     async def load(self, _: Any) -> None:
         await self.lifespan.start()
@@ -52,11 +59,15 @@ class Hosting(Looping):
     def __init__(self, link: Link, hosted: Hosted, watch: Watch, leave: Callable[[int], Any]) -> None:
         super().__init__(link, hosted, watch, leave)
         watch.stop_patience_s = 2 * STOP_PATIENCE_S  # for background tasks, and then for the app's shutdown
-        self.state = hosted.lifespan.state
+        self.scopes = Scopes(hosted.lifespan.state)
         self._app = hosted.model.call
         self._lingering: list[Call] = []
         self._lingered: list[Call] = []  # for the second time
         self._is_timed = False
+        note_errors()
+
+    def new_loop(self) -> asyncio.AbstractEventLoop:
+        return app_loop()
 
     async def attend(self, job: Job) -> None:
         current.set(job)
@@ -91,3 +102,12 @@ class Hosting(Looping):
         self._is_timed = bool(self._lingered)
         if self._is_timed:
             self.loop.call_later(_MOMENT_S, self._moment)
+
+
+def _import_what_django_puts_off() -> None:
+    """Its URLs and views, else imported by the first request: what is wrong in them is for the start, or for a reload, to find."""
+    conf, urls = sys.modules.get("django.conf"), sys.modules.get("django.urls")
+    if "django.core.handlers.asgi" not in sys.modules or conf is None or urls is None:
+        return
+    if conf.settings.configured and getattr(conf.settings, "ROOT_URLCONF", None):
+        urls.get_resolver().url_patterns

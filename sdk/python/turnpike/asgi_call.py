@@ -1,11 +1,13 @@
 """One call of an ASGI app: its `receive` and `send` on one side, the frames of a job on the other.
 
-    fresh ──start──▶ started ──the only body──▶ over
-                        ├──the only body, of a 5xx──▶ held ──▶ over
+    fresh ──start──▶ started ──the whole body──▶ over
+                        ├──the whole body, of a 5xx──▶ held ──▶ over
                         └──first body, or a moment──▶ streaming ──last body──▶ over
 
-A 5xx is held for a moment, because frameworks send theirs and then raise what it was for: out of GPU memory and the like
-are for the gate to know, and outrank the app's answer. Rules and words are uvicorn's, where it has some.
+A body is whole if the app says so, or if it has the Content-Length that the app announced: then the app may owe an empty last
+message (so do Quart and Starlette's middleware). A 5xx is held for a moment, because frameworks send theirs and then raise, or
+have logged, what it was for: out of GPU memory and the like are for the gate to know, and outrank the app's answer. Rules and
+words are uvicorn's, where it has some.
 """
 from __future__ import annotations
 
@@ -13,8 +15,7 @@ import asyncio
 import re
 from enum import Enum
 
-from . import failures, frames
-from .asgi_scope import http_scope
+from . import failures, frames, logged
 from .errors import Cancelled
 
 TYPE_CHECKING = False
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _PIECE = 256 * 1024  # of a request's body, where it does not come in one
 _LOOK_EVERY = 1 << 20  # bytes of a stream between two looks at what the gate says
+_DEAF_SENDS = 64  # to nobody, without a turn of the loop
 _LINES = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9a-z-]+: [\t\x20-\x7e\x80-\xff]*\r\n)*")
 _FRAMING = frozenset((b"content-length", b"transfer-encoding", b"connection"))
 
@@ -41,11 +43,11 @@ class Call:
     """`receive` and `send` are for the app, in the loop's thread; then comes failed() or returned()."""
 
     __slots__ = ("job", "scope", "_host", "_link", "_state", "_given", "_is_waited_for", "_status", "_fields", "_left", "_length",
-                 "_body", "_unseen")
+                 "_body", "_owes", "_unseen", "_unheard")
 
     def __init__(self, host: Hosting, job: Job) -> None:
         self.job = job
-        self.scope = http_scope(job, host.state)
+        self.scope = host.scopes.of(job)
         self._host = host
         self._link = host.link
         self._state = _FRESH
@@ -53,7 +55,8 @@ class Call:
         self._is_waited_for = False
         self._left: int | None = None  # bytes until the Content-Length that the app announced
         self._length = b""  # its line
-        self._unseen = 0
+        self._owes = False  # a last message, though the answer is whole
+        self._unseen = self._unheard = 0
 
     # ── the request ──
 
@@ -67,7 +70,7 @@ class Call:
 
     def _is_live(self) -> bool:
         """Does a client wait for more?"""
-        return not self.job.cancelled and self._state not in (_OVER, _HELD)
+        return not self.job.cancelled and (self._owes or self._state not in (_OVER, _HELD))
 
     def _piece(self, at: int) -> dict[str, Any]:
         length = self.job.length()
@@ -88,7 +91,7 @@ class Call:
                 raise RuntimeError(f"Expected ASGI message 'http.response.start', but got '{kind}'.")
             return self._start(message)
         if state is _OVER or state is _HELD:
-            raise RuntimeError(f"Unexpected ASGI message '{kind}' sent, after response already completed.")
+            return self._rest(kind, message)
         if kind != "http.response.body":
             raise RuntimeError(f"Expected ASGI message 'http.response.body', but got '{kind}'.")
         body = message.get("body", b"")
@@ -97,14 +100,30 @@ class Call:
         more = message.get("more_body", False)
         if self._left is not None:
             self._count(len(body), more)
-        if state is _STARTED and not more and self.scope["method"] != "HEAD":
+        if state is _STARTED and (not more or self._left == 0) and self.scope["method"] != "HEAD":
+            self._owes = more
             self._whole(body)
         else:
             await self._stream(body, more)
 
+    def _rest(self, kind: str, message: Any) -> None:
+        if not self._owes:
+            raise RuntimeError(f"Unexpected ASGI message '{kind}' sent, after response already completed.")
+        if kind != "http.response.body":
+            raise RuntimeError(f"Expected ASGI message 'http.response.body', but got '{kind}'.")
+        if message.get("body"):
+            raise RuntimeError("Response content longer than Content-Length")
+        if not message.get("more_body", False):
+            self._owes = False
+            if self._is_waited_for:
+                self._host.wake()
+
     async def _send_to_nobody(self, kind: str, message: Any) -> None:
-        """The client is gone. Who waits for that gets a chance to hear it."""
-        await asyncio.sleep(0)
+        """The client is gone. Who waits for that gets a chance to hear it, if nothing else gives one: a cancel that met the app
+        here would leave its generator to the garbage collector, and its `finally` for long."""
+        self._unheard += 1
+        if self._unheard % _DEAF_SENDS == 0:
+            await asyncio.sleep(0)
         if kind == "http.response.body" and not message.get("more_body", False):
             self._end_cancelled()
 
@@ -201,12 +220,20 @@ class Call:
 
     def returned(self) -> None:
         if self._state is _HELD:
-            self._release()
-        elif self._state is not _OVER:
-            if self.job.cancelled:
-                return self._end_cancelled()
+            self._judge_held()
+        elif self._state is not _OVER and self.job.cancelled:
+            return self._end_cancelled()
+        if self._state is not _OVER or self._owes:
             missing = "starting" if self._state is _FRESH else "completing"
             self.failed(RuntimeError(f"ASGI callable returned without {missing} response."))
+
+    def _judge_held(self) -> None:
+        """A bare 500 is what frameworks say that keep the exception to themselves."""
+        error = logged.error_of(self.job) if self._status == 500 else None
+        if error is None or failures.why(self.job, error) == frames.EXCEPTION:
+            self._release()
+        else:
+            self.failed(error)
 
     def failed(self, error: BaseException) -> None:
         """What the app sent stands, unless the gate has to know better."""

@@ -1,55 +1,90 @@
-"""A job → the `http` scope of ASGI, as uvicorn with --proxy-headers would give it behind the gate."""
+"""A job → the `http` scope of ASGI, as uvicorn with --proxy-headers would give it behind the gate.
+
+The gate adds the address of its peer to X-Forwarded-For. A peer that is this machine, or named in FORWARDED_ALLOW_IPS, is a proxy
+whose X-Forwarded-Proto and further hops are believed; anybody else's are not.
+"""
 from __future__ import annotations
+
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from .job import Job
 
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))  # their length is told even if it is 0
-_OURS = "127.0.0.1"  # a hop between the client and us that is the machine itself
+_SCHEMES = frozenset(("http", "https"))
 
 
-def http_scope(job: Job, state: dict[str, Any]) -> dict[str, Any]:
-    """`state` is the lifespan's; each scope has a copy."""
-    route, cut = job.route, job.method_length
-    method = route[:cut].decode("latin-1")
-    raw_path, _, query = route[cut:].partition(b"?")
-    path = raw_path.decode("latin-1")
-    headers: list[tuple[bytes, bytes]] = []
-    host, hops, scheme, is_told = b"", b"", "http", False
-    for line in job.fields.split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        if not name:
-            continue
-        name, value = name.lower(), value.strip(b" \t")
-        if name == b"host":
-            host = value
-        elif name == b"x-forwarded-for":
-            hops = value
-        elif name == b"x-forwarded-proto":
-            scheme = value.decode("latin-1").strip()
-        elif name == b"content-length":
-            is_told = True
-        headers.append((name, value))
-    if not host:  # of a proof, which nobody sent; an app may count on it
-        host = b"localhost"
-        headers.insert(0, (b"host", host))
-    length = job.length()
-    if not is_told and (length or method in _WITH_BODY):
-        headers.append((b"content-length", b"%d" % length))
-    return {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": method,
-            "scheme": scheme, "path": _unquoted(path) if "%" in path else path, "raw_path": raw_path, "query_string": query,
-            "root_path": "", "headers": headers, "client": _client(hops), "server": _server(host, scheme), "state": state.copy()}
+class Scopes:
+    """What all scopes of a process have in common. `state` is the lifespan's; each scope has a copy."""
+
+    def __init__(self, state: dict[str, Any], environment: Mapping[str, str] = os.environ) -> None:
+        self._state = state
+        self._root_path = environment.get("UVICORN_ROOT_PATH", "")
+        self._is_trusted = _trust(environment.get("FORWARDED_ALLOW_IPS", "127.0.0.1, ::1"))
+
+    def of(self, job: Job) -> dict[str, Any]:
+        route, cut = job.route, job.method_length
+        method = route[:cut].decode("latin-1")
+        raw_path, _, query = route[cut:].partition(b"?")
+        path = raw_path.decode("latin-1")
+        headers = [_pair(line) for line in job.fields.split(b"\r\n") if line]
+        known = dict(headers)
+        host = known.get(b"host")
+        if not host:  # of a proof, which nobody sent; an app may count on it
+            host = b"localhost"
+            headers.insert(0, (b"host", host))
+        if b"content-length" not in known and (job.length() or method in _WITH_BODY):
+            headers.append((b"content-length", b"%d" % job.length()))
+        client, scheme = self._origin(known)
+        return {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": method,
+                "scheme": scheme, "path": _unquoted(path) if "%" in path else path, "raw_path": raw_path, "query_string": query,
+                "root_path": self._root_path, "headers": headers, "client": client, "server": _server(host, scheme),
+                "state": self._state.copy()}
+
+    def _origin(self, known: dict[bytes, bytes]) -> tuple[tuple[str, int] | None, str]:
+        """Client and scheme: what the nearest hop says that is no trusted proxy; the first one if all are."""
+        hops = known.get(b"x-forwarded-for", b"").decode("latin-1")
+        if not hops:
+            return None, "http"
+        names = hops.split(",")
+        name = names[-1].strip()
+        if not self._is_trusted(name):
+            return (name, 0), "http"
+        said = known.get(b"x-forwarded-proto")
+        scheme = "http" if said is None else said.partition(b",")[0].strip().lower().decode("latin-1")
+        for hop in reversed(names):
+            name = hop.strip()
+            if not self._is_trusted(name):
+                break
+        return (name, 0), scheme if scheme in _SCHEMES else "http"
 
 
-def _client(hops: bytes) -> tuple[str, int] | None:
-    """The nearest hop that is not this machine; the first one if all are."""
-    if not hops:
-        return None
-    names = [hop.strip() for hop in hops.decode("latin-1").split(",")]
-    return next((name for name in reversed(names) if name != _OURS), names[0]), 0
+def _pair(line: bytes) -> tuple[bytes, bytes]:
+    name, _, value = line.partition(b":")
+    return name.lower(), value.strip(b" \t")
+
+
+def _trust(said: str) -> Any:
+    """`*`, or addresses and networks with commas between them, as uvicorn takes them → is this address one of them?"""
+    names = frozenset(name.strip() for name in said.split(","))
+    if "*" in names:
+        return lambda _: True
+    if "/" not in said:
+        return names.__contains__
+    from ipaddress import ip_address, ip_network
+
+    networks = [ip_network(name, False) for name in names if "/" in name]
+
+    def is_trusted(name: str) -> bool:
+        try:
+            return name in names or any(ip_address(name) in network for network in networks)
+        except ValueError:  # no address
+            return False
+    return is_trusted
 
 
 def _server(host: bytes, scheme: str) -> tuple[str, int]:

@@ -58,7 +58,8 @@ def run_file(path: str) -> ModuleType:
 def load_module(path: str) -> ModuleType:
     """Runs the file as a module of its own name (so that pickles find their classes), in its package if it is in one.
 
-    Its folder comes first where modules are looked for; last come the current one and, of a package, what it lies in.
+    Its folder comes first where modules are looked for; last come the current one and, of a package, what it lies in. The folder
+    of a Django project comes first, as for its manage.py.
     """
     path = os.path.abspath(path)
     name = os.path.splitext(os.path.basename(path))[0]
@@ -68,6 +69,8 @@ def load_module(path: str) -> ModuleType:
             sys.path.insert(0, top)
         _look_in(_here())
         return _executed(name, path)
+    if sources.is_file(os.path.join(top, "manage.py")):
+        sys.path.insert(0, top)
     for folder in (top, os.path.dirname(path), _here()):  # not first: its random.py is package.random
         _look_in(folder)
     parent = package.opened(top, packages)
@@ -113,7 +116,7 @@ def find(module: ModuleType, name: str = "") -> Any:
     """
     if name:
         return _named(module, name)
-    models = [value for value in vars(module).values() if _is_model(value) and value.__module__ == module.__name__]
+    models = [value for value in apps.values(module).values() if _is_model(value) and value.__module__ == module.__name__]
     models = list(dict.fromkeys(models))
     if len(models) == 1:
         return models[0]
@@ -126,7 +129,8 @@ def find(module: ModuleType, name: str = "") -> Any:
         return apps.App(getattr(module, names[0]), names[0])
     if names:
         raise NoModel(f"{_file(module)} has several ASGI apps ({', '.join(names)}): say which, as in {_file(module)}:{names[0]}")
-    if callable(getattr(module, "predict", None)) or callable(getattr(module, "request", None)):
+    known = apps.values(module)
+    if callable(known.get("predict")) or callable(known.get("request")):
         return module
     raise NoModel(_nothing_found(module))
 
@@ -154,7 +158,12 @@ def _file(module: ModuleType) -> str:
 
 
 def _nothing_found(module: ModuleType) -> str:
-    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
+    for name, value in apps.values(module).items():
+        if apps.is_wsgi(value):
+            return apps.wsgi_text(f"{name} in {_file(module)}")
+    if _file(module) == "manage.py":
+        return "manage.py is Django's command line; the app is in the project's asgi.py, as in mysite/asgi.py:application"
+    own = {name: value for name, value in apps.values(module).items() if getattr(value, "__module__", None) == module.__name__}
     for name, value in own.items():
         if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):
             return f"{_file(module)} has no model, but a class {name}: {_how_to_wrap(name, value)}"
@@ -178,7 +187,7 @@ def near(name: str, names: Iterable[str]) -> str:
 
 def _candidates(module: ModuleType) -> str:
     """What is there that may have been meant."""
-    named = vars(module).items()
+    named = apps.values(module).items()
     models = [name for name, value in named if _is_model(value) or isinstance(value, Model)]
     near = [name for name, value in named if isinstance(value, type) and hasattr(value, "predict") and name not in models]
     said = ([f"Models there: {', '.join(models)}."] if models else []) + \

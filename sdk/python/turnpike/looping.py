@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 
+from .loops import Readable
 from .serving import Serving, exit_code, leaving
 from .watch import STOP_PATIENCE_S
 
@@ -23,7 +24,7 @@ class Looping(Serving):
 
     def __init__(self, link: Link, served: Any, watch: Watch, leave: Callable[[int], Any]) -> None:
         super().__init__(link, served, leave)
-        self.loop = asyncio.new_event_loop()
+        self.loop = self.new_loop()
         asyncio.set_event_loop(self.loop)
         self._watch = watch
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -31,6 +32,9 @@ class Looping(Serving):
         self._end: asyncio.Future[None] = self.loop.create_future()
         self._changed = asyncio.Event()
         link.incoming.flags_changed = self._call_soon_wake
+
+    def new_loop(self) -> asyncio.AbstractEventLoop:
+        return asyncio.new_event_loop()
 
     async def attend(self, work: Any) -> None:
         """Serves a job, or a batch. What it raises ends the process."""
@@ -42,7 +46,8 @@ class Looping(Serving):
         watch = self._watch
         watch.shares = True
         watch.after_read = lambda: self.loop.call_soon_threadsafe(self._start_jobs)
-        self.loop.add_reader(self.link.fileno(), self.look)
+        readable = Readable(self.loop, self.link.fileno())
+        readable.watch(self.look)
         self._start_jobs()
         try:
             self.loop.run_until_complete(self._until_the_end())
@@ -51,7 +56,7 @@ class Looping(Serving):
         except (SystemExit, KeyboardInterrupt) as error:  # of a task that the model made itself
             leaving(error)
             raise
-        self.loop.remove_reader(self.link.fileno())
+        readable.close()
         self.loop.run_until_complete(self._finish())
 
     async def _until_the_end(self) -> None:

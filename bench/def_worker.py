@@ -1,0 +1,16 @@
+"""The app of examples/fastapi with a plain `def`, which FastAPI runs in a thread: for asgi_against_uvicorn.py."""
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+
+class Input(BaseModel):
+    text: str = ""
+    seconds: float = 0.2
+
+
+app = FastAPI()
+
+
+@app.post("/predict")
+def predict(input: Input):
+    return {"answer": input.text[::-1]}

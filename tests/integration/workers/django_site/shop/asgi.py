@@ -1,0 +1,8 @@
+"""As `django-admin startproject` writes it."""
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")
+
+application = get_asgi_application()
