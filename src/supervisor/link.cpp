@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/give_back.h"
+#include "os/send.h"
 
 namespace turnpike {
 
@@ -197,12 +197,12 @@ void Link::write_piece() {
 /// Writes some of it now. False: go on when the socket has room, or never, if the worker does not
 /// take it: then its answer, or the end of the connection, tells what follows.
 bool Link::flush(std::string_view first, std::string_view second) {
-    const std::array<asio::const_buffer, 2> buffers{asio::buffer(first.data(), first.size()),
-                                                    asio::buffer(second.data(), second.size())};
-    error_code error;
-    sent_ += socket_.write_some(buffers, error);
-    if (!error) return true;
-    if (error == asio::error::would_block) wait_to_write();
+    const ssize_t sent = send_some(socket_.native_handle(), first, second);
+    if (sent >= 0) {
+        sent_ += static_cast<std::uint64_t>(sent);
+        return true;
+    }
+    if (errno == EAGAIN) wait_to_write();
     return false;
 }
 
