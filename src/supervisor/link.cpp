@@ -83,7 +83,7 @@ void Link::resume() {
     const std::shared_ptr<Link> self = shared_from_this();
     is_paused_ = false;
     parse();
-    if (state_ == State::busy && !is_paused_) read();
+    if (state_ == State::busy || state_ == State::idle) read();
 }
 
 void Link::close() {
@@ -142,7 +142,7 @@ void Link::begin() {
 void Link::drop_socket() {
     ++life_;
     state_ = State::closed;
-    is_reading_ = is_writing_ = is_paused_ = is_telling_ = was_resumed_ = false;
+    is_reading_ = is_watching_ = is_writing_ = is_paused_ = is_telling_ = was_resumed_ = false;
     connect_timer_.cancel();
     piece_ = nullptr;
     if (in_.size() > read_size) empty_and_keep(in_, 0);
@@ -218,7 +218,10 @@ void Link::wait_to_write() {
 
 // ── the answer ───────────────────────────────────────────────────────────────────────────────────
 
+/// Between two requests nothing is read: what a read has taken, and nobody has looked at yet, would
+/// be hidden from is_quiet().
 void Link::read() {
+    if (state_ == State::idle) return watch();
     if (is_reading_ || is_paused_) return;
     if (in_.size() < read_size) in_.resize(read_size);
     if (in_size_ == in_.size()) in_.resize(2 * in_.size());  // a long head; the parser limits it
@@ -233,8 +236,19 @@ void Link::read() {
         });
 }
 
+/// Whatever comes while it is idle, or its end, is the end of this connection.
+void Link::watch() {
+    if (std::exchange(is_watching_, true)) return;
+    socket_.async_wait(asio::socket_base::wait_read,
+                       [self = shared_from_this(), life = life_](error_code error) {
+                           if (error || life != self->life_) return;
+                           self->is_watching_ = false;
+                           if (self->state_ != State::idle) return;  // it is the answer
+                           self->is_quiet() ? self->watch() : self->drop_socket();
+                       });
+}
+
 void Link::take(std::size_t size) {
-    if (state_ == State::idle) return drop_socket();  // nobody asked
     const bool was_full = in_size_ + size == in_.size();
     in_size_ += size;
     parse();
@@ -295,7 +309,6 @@ bool Link::parse_body() {
 }
 
 void Link::input_ended(bool is_clean) {
-    if (state_ == State::idle) return drop_socket();
     if (!has_head_) {
         const bool is_silent = in_size_ == in_taken_ && interims_ == 0;
         if (!is_silent) return break_off(Break::truncated);
@@ -310,6 +323,7 @@ void Link::input_ended(bool is_clean) {
     break_off(Break::truncated);
 }
 
+/// Whoever called it reads on: the user may have sent its next request by then.
 void Link::finish() {
     const std::uint64_t body = request_.body == nullptr ? 0 : request_.body->size();
     const bool is_clean = sent_ == head_.size() + body && in_taken_ == in_size_;
@@ -319,7 +333,6 @@ void Link::finish() {
         in_size_ = in_taken_ = 0;
         is_paused_ = false;
         if (in_.size() > read_size && !is_reading_) in_ = std::string(read_size, '\0');
-        read();
     } else {
         drop_socket();
     }
