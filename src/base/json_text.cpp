@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/append.h"
 #include "base/utf8.h"
 
 namespace turnpike {
@@ -50,6 +51,7 @@ void append_escaped(std::string& out, std::uint8_t ascii) {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
+    if (plain_size(text) == text.size()) return append_all(out, "\"", text, "\"");
     out += '"';
     for (;;) {
         const std::size_t plain = plain_size(text);

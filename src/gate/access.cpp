@@ -77,9 +77,9 @@ bool AccessControl::is_key_field(std::string_view name, const Keys& keys) {
 bool AccessControl::is_our_host(std::string_view host) const {
     if (host.empty()) return true;  // HTTP/1.0 without one: no browser
     const std::string_view name = name_in_host(host);
-    return is_loopback_host(name) || std::ranges::any_of(hosts_, [&](const std::string& ours) {
-               return http::is_named(name, ours);
-           });
+    const bool is_known = std::ranges::any_of(
+        hosts_, [&](const std::string& ours) { return http::is_named(name, ours); });
+    return is_known || is_loopback_host(name);
 }
 
 bool AccessControl::is_our_origin(std::string_view origin, std::string_view host) const {

@@ -61,9 +61,10 @@ bool is_json(const http::RequestHead& head) {
 }
 
 bool is_forwarded(const http::RequestHead& head) {
-    constexpr std::array marks{"forwarded", "x-forwarded-for", "x-real-ip", "via"};
+    constexpr std::array<std::string_view, 4> marks{"forwarded", "x-forwarded-for", "x-real-ip",
+                                                    "via"};
     return std::ranges::any_of(
-        marks, [&](const char* name) { return http::find(head.fields, name) != nullptr; });
+        marks, [&](std::string_view name) { return http::find(head.fields, name) != nullptr; });
 }
 
 }  // namespace

@@ -1,18 +1,16 @@
 // A connection's other half: the one answer to a request, ours or a worker's.
-#include <array>
+#include <algorithm>
+#include <cerrno>
 #include <utility>
-
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
 
 #include "base/give_back.h"
 #include "gate/connection.h"
 #include "gate/gate.h"
 #include "http/write.h"
+#include "os/send.h"
 
 namespace turnpike {
 
-namespace asio = boost::asio;
 using boost::system::error_code;
 
 namespace {
@@ -262,15 +260,13 @@ Connection::Next Connection::fill_end_of_broken() {
 bool Connection::flush() {
     const bool is_direct = is_job_answer_ && framing_ != ReplyFraming::chunked;
     const std::string_view front = is_direct ? exchange_->answer.front() : std::string_view();
-    const std::size_t out_left = out_.size() - out_sent_;
-    const std::array<asio::const_buffer, 2> buffers{asio::buffer(out_.data() + out_sent_, out_left),
-                                                    asio::buffer(front.data(), front.size())};
-    error_code error;
-    const std::size_t size = socket_.write_some(buffers, error);
-    if (error == asio::error::would_block) return wait_to_write(), false;
-    if (error) return leave(), false;
+    const std::string_view out = std::string_view(out_).substr(out_sent_);
+    const ssize_t sent = send_some(socket_.native_handle(), out, front);
+    if (sent < 0 && errno == EAGAIN) return wait_to_write(), false;
+    if (sent < 0) return leave(), false;
+    const auto size = static_cast<std::size_t>(sent);
     written_ += size;
-    const std::size_t of_out = std::min(size, out_left);
+    const std::size_t of_out = std::min(size, out.size());
     out_sent_ += of_out;
     if (out_sent_ == out_.size()) out_.clear(), out_sent_ = 0;
     if (size > of_out) {

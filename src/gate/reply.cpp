@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <fmt/compile.h>
-#include <fmt/format.h>
-
+#include "base/append.h"
 #include "http/fields.h"
 #include "http/write.h"
 
@@ -29,11 +27,6 @@ void append_cors(std::string& out, const ReplyManner& manner) {
     http::append_field(out, "Access-Control-Allow-Origin", manner.allowed_origin);
     http::append_field(out, "Access-Control-Expose-Headers", exposed_fields);
     http::append_field(out, "Vary", "Origin");
-}
-
-void append_milliseconds(std::string& out, Duration duration) {
-    const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
-    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}.{:03}"), us / 1000, us % 1000);
 }
 
 void append_marks(std::string& out, const JobMarks& marks) {

@@ -83,6 +83,18 @@ inline bool is_value(std::string_view text) {
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
+/// Eight bytes, each as lower() has it.
+inline std::uint64_t lower_eight(const char* eight) {
+    constexpr std::uint64_t ones = 0x0101010101010101U;
+    std::uint64_t word = 0;
+    std::memcpy(&word, eight, 8);
+    const std::uint64_t low = word & (ones * 0x7f);
+    const std::uint64_t from_a = low + ones * (0x80 - 'A');
+    const std::uint64_t beyond_z = low + ones * (0x7f - 'Z');
+    const std::uint64_t capitals = from_a & ~beyond_z & ~word & (ones * 0x80);
+    return word | (capitals >> 2U);
+}
+
 /// Of a byte that is(hex_char).
 constexpr unsigned hex_value(char c) {
     return c <= '9' ? static_cast<unsigned>(c - '0') : static_cast<unsigned>(lower(c) - 'a' + 10);

@@ -1,6 +1,5 @@
 #include "http/fields.h"
 
-#include <array>
 #include <cstddef>
 
 #include "http/chars.h"
@@ -11,20 +10,18 @@ namespace turnpike::http {
 namespace {
 
 bool is_always_hop_by_hop(std::string_view name) {
-    constexpr std::array<std::string_view, 11> names{"te",
-                                                     "expect",
-                                                     "trailer",
-                                                     "upgrade",
-                                                     "connection",
-                                                     "keep-alive",
-                                                     "content-length",
-                                                     "proxy-connection",
-                                                     "transfer-encoding",
-                                                     "proxy-authenticate",
-                                                     "proxy-authorization"};
-    for (const std::string_view hop : names)
-        if (is_named(name, hop)) return true;
-    return false;
+    switch (name.size()) {
+        case 2: return is_named(name, "te");
+        case 6: return is_named(name, "expect");
+        case 7: return is_named(name, "trailer") || is_named(name, "upgrade");
+        case 10: return is_named(name, "connection") || is_named(name, "keep-alive");
+        case 14: return is_named(name, "content-length");
+        case 16: return is_named(name, "proxy-connection");
+        case 17: return is_named(name, "transfer-encoding");
+        case 18: return is_named(name, "proxy-authenticate");
+        case 19: return is_named(name, "proxy-authorization");
+        default: return false;
+    }
 }
 
 bool lists(std::string_view list, std::string_view name) {
@@ -35,11 +32,16 @@ bool lists(std::string_view list, std::string_view name) {
 
 }  // namespace
 
-bool is_named(std::string_view name, std::string_view wanted) {
-    if (name.size() != wanted.size()) return false;
-    for (std::size_t i = 0; i < name.size(); ++i)
-        if (lower(name[i]) != lower(wanted[i])) return false;
-    return true;
+bool is_same_but_for_case(std::string_view name, std::string_view wanted) {
+    const std::size_t size = name.size();
+    if (size < 8) {
+        for (std::size_t i = 0; i < size; ++i)
+            if (lower(name[i]) != lower(wanted[i])) return false;
+        return true;
+    }
+    for (std::size_t at = 0; at + 8 <= size; at += 8)
+        if (lower_eight(name.data() + at) != lower_eight(wanted.data() + at)) return false;
+    return lower_eight(name.data() + size - 8) == lower_eight(wanted.data() + size - 8);
 }
 
 bool is_named_after(std::string_view name, std::string_view prefix) {

@@ -8,8 +8,13 @@
 
 namespace turnpike::http {
 
-/// ASCII case-insensitive equality.
-bool is_named(std::string_view name, std::string_view wanted);
+/// Of texts that are equally long.
+bool is_same_but_for_case(std::string_view name, std::string_view wanted);
+
+/// ASCII case-insensitive equality. Most names that are held against each other differ in length.
+inline bool is_named(std::string_view name, std::string_view wanted) {
+    return name.size() == wanted.size() && is_same_but_for_case(name, wanted);
+}
 
 /// Whether a name begins so, and goes on.
 bool is_named_after(std::string_view name, std::string_view prefix);

@@ -3,47 +3,35 @@
 #include <array>
 #include <charconv>
 
+#include "base/append.h"
 #include "base/check.h"
 
 namespace turnpike::http {
 
-namespace {
-
-void append_number(std::string& out, std::uint64_t value, int base) {
-    std::array<char, 20> digits{};
-    const auto [end, error] =
-        std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
-    CHECK(error == std::errc{});
-    out.append(digits.data(), end);
-}
-
-}  // namespace
-
 void append_request_line(std::string& out, Method method, std::string_view target) {
-    out.append(name_of(method)).append(" ").append(target).append(" HTTP/1.1\r\n");
+    append_all(out, name_of(method), " ", target, " HTTP/1.1\r\n");
 }
 
 void append_status_line(std::string& out, int status) {
     CHECK(status >= 100 && status <= 599);
-    out.append("HTTP/1.1 ");
-    append_number(out, static_cast<std::uint64_t>(status), 10);
-    out.append(" ").append(phrase_of(status)).append("\r\n");
+    const Digits digits(static_cast<std::uint64_t>(status));
+    append_all(out, "HTTP/1.1 ", digits.view(), " ", phrase_of(status), "\r\n");
 }
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
-    out.append(name).append(": ").append(value).append("\r\n");
+    append_all(out, name, ": ", value, "\r\n");
 }
 
 void append_field(std::string& out, std::string_view name, std::uint64_t value) {
-    out.append(name).append(": ");
-    append_number(out, value, 10);
-    out.append("\r\n");
+    append_field(out, name, Digits(value).view());
 }
 
 void append_chunk_head(std::string& out, std::size_t size) {
     CHECK(size > 0);
-    append_number(out, size, 16);
-    out.append("\r\n");
+    std::array<char, 16> digits{};
+    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16);
+    CHECK(error == std::errc{});
+    append_all(out, std::string_view(digits.data(), end), "\r\n");
 }
 
 std::string_view phrase_of(int status) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "os/send.h"
+
 namespace turnpike {
 
 namespace asio = boost::asio;
@@ -14,27 +16,28 @@ using boost::system::error_code;
 
 namespace {
 
-/// How many went; -1 and errno. The descriptor goes with the first of them.
-ssize_t send_some(int socket, std::string_view bytes, std::string_view more, int descriptor) {
-    iovec parts[] = {{const_cast<char*>(bytes.data()), bytes.size()},
-                     {const_cast<char*>(more.data()), more.size()}};
-    msghdr message{};
-    message.msg_iov = parts;
-    message.msg_iovlen = more.empty() ? 1 : 2;
+/// As send_some; the descriptor goes with the first of the bytes.
+ssize_t send_with(int socket, std::string_view bytes, int descriptor) {
+    iovec part{const_cast<char*>(bytes.data()), bytes.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    if (descriptor >= 0) {
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* rights = CMSG_FIRSTHDR(&message);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
-    }
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
     ssize_t sent = -1;
     do sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
     return sent;
+}
+
+ssize_t send_piece(int socket, std::string_view bytes, std::string_view more, int descriptor) {
+    return descriptor < 0 ? send_some(socket, bytes, more) : send_with(socket, bytes, descriptor);
 }
 
 void take_rights(msghdr& message, std::deque<UniqueFd>& into) {
@@ -72,7 +75,7 @@ void FrameLink::close() {
 void FrameLink::send(std::string_view bytes, std::string_view more, int descriptor) {
     if (!socket_.is_open()) return;
     if (!kept_.empty()) return keep(bytes, more, 0, descriptor);
-    const ssize_t sent = send_some(socket_.native_handle(), bytes, more, descriptor);
+    const ssize_t sent = send_piece(socket_.native_handle(), bytes, more, descriptor);
     if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
     if (sent == static_cast<ssize_t>(bytes.size() + more.size())) return;
     keep(bytes, more, sent < 0 ? 0 : static_cast<std::size_t>(sent), sent > 0 ? -1 : descriptor);
@@ -108,8 +111,8 @@ void FrameLink::send_kept() {
     while (!kept_.empty()) {
         Piece& piece = kept_.front();
         const ssize_t sent =
-            send_some(socket_.native_handle(), std::string_view(piece.bytes).substr(piece.sent), {},
-                      piece.descriptor.get());
+            send_piece(socket_.native_handle(), std::string_view(piece.bytes).substr(piece.sent),
+                       {}, piece.descriptor.get());
         if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
         if (sent < 0) return wait_to_send();
         piece.descriptor.reset();

@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/give_back.h"
+#include "os/send.h"
 
 namespace turnpike {
 
@@ -83,7 +83,7 @@ void Link::resume() {
     const std::shared_ptr<Link> self = shared_from_this();
     is_paused_ = false;
     parse();
-    if (state_ == State::busy && !is_paused_) read();
+    if (state_ == State::busy || state_ == State::idle) read();
 }
 
 void Link::close() {
@@ -142,7 +142,7 @@ void Link::begin() {
 void Link::drop_socket() {
     ++life_;
     state_ = State::closed;
-    is_reading_ = is_writing_ = is_paused_ = is_telling_ = was_resumed_ = false;
+    is_reading_ = is_watching_ = is_writing_ = is_paused_ = is_telling_ = was_resumed_ = false;
     connect_timer_.cancel();
     piece_ = nullptr;
     if (in_.size() > read_size) empty_and_keep(in_, 0);
@@ -197,12 +197,12 @@ void Link::write_piece() {
 /// Writes some of it now. False: go on when the socket has room, or never, if the worker does not
 /// take it: then its answer, or the end of the connection, tells what follows.
 bool Link::flush(std::string_view first, std::string_view second) {
-    const std::array<asio::const_buffer, 2> buffers{asio::buffer(first.data(), first.size()),
-                                                    asio::buffer(second.data(), second.size())};
-    error_code error;
-    sent_ += socket_.write_some(buffers, error);
-    if (!error) return true;
-    if (error == asio::error::would_block) wait_to_write();
+    const ssize_t sent = send_some(socket_.native_handle(), first, second);
+    if (sent >= 0) {
+        sent_ += static_cast<std::uint64_t>(sent);
+        return true;
+    }
+    if (errno == EAGAIN) wait_to_write();
     return false;
 }
 
@@ -218,7 +218,10 @@ void Link::wait_to_write() {
 
 // ── the answer ───────────────────────────────────────────────────────────────────────────────────
 
+/// Between two requests nothing is read: what a read has taken, and nobody has looked at yet, would
+/// be hidden from is_quiet().
 void Link::read() {
+    if (state_ == State::idle) return watch();
     if (is_reading_ || is_paused_) return;
     if (in_.size() < read_size) in_.resize(read_size);
     if (in_size_ == in_.size()) in_.resize(2 * in_.size());  // a long head; the parser limits it
@@ -233,8 +236,19 @@ void Link::read() {
         });
 }
 
+/// Whatever comes while it is idle, or its end, is the end of this connection.
+void Link::watch() {
+    if (std::exchange(is_watching_, true)) return;
+    socket_.async_wait(asio::socket_base::wait_read,
+                       [self = shared_from_this(), life = life_](error_code error) {
+                           if (error || life != self->life_) return;
+                           self->is_watching_ = false;
+                           if (self->state_ != State::idle) return;  // it is the answer
+                           self->is_quiet() ? self->watch() : self->drop_socket();
+                       });
+}
+
 void Link::take(std::size_t size) {
-    if (state_ == State::idle) return drop_socket();  // nobody asked
     const bool was_full = in_size_ + size == in_.size();
     in_size_ += size;
     parse();
@@ -295,7 +309,6 @@ bool Link::parse_body() {
 }
 
 void Link::input_ended(bool is_clean) {
-    if (state_ == State::idle) return drop_socket();
     if (!has_head_) {
         const bool is_silent = in_size_ == in_taken_ && interims_ == 0;
         if (!is_silent) return break_off(Break::truncated);
@@ -310,6 +323,7 @@ void Link::input_ended(bool is_clean) {
     break_off(Break::truncated);
 }
 
+/// Whoever called it reads on: the user may have sent its next request by then.
 void Link::finish() {
     const std::uint64_t body = request_.body == nullptr ? 0 : request_.body->size();
     const bool is_clean = sent_ == head_.size() + body && in_taken_ == in_size_;
@@ -319,7 +333,6 @@ void Link::finish() {
         in_size_ = in_taken_ = 0;
         is_paused_ = false;
         if (in_.size() > read_size && !is_reading_) in_ = std::string(read_size, '\0');
-        read();
     } else {
         drop_socket();
     }

@@ -101,6 +101,7 @@ private:
     bool flush(std::string_view first, std::string_view second);
     void wait_to_write();
     void read();
+    void watch();
     void take(std::size_t size);
     void parse();
     bool parse_head();
@@ -136,6 +137,7 @@ private:
     std::size_t in_size_ = 0;   // bytes in in_
     std::size_t in_taken_ = 0;  // of these, done with
     bool is_reading_ = false;
+    bool is_watching_ = false;
     bool is_paused_ = false;
     bool is_telling_ = false;   // the user is hearing of data …
     bool was_resumed_ = false;  // … and has room again already

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/append.h"
 #include "http/fields.h"
 #include "http/write.h"
 #include "supervisor/answer_fields.h"
@@ -37,8 +38,9 @@ void Ride::start(ExchangePtr exchange, AttemptId attempt, std::uint32_t number,
     moved_at_ = host_.clock.now();
     exchange_->answer.start(this);
     std::string& head = link_->head();
-    head.assign(exchange_->method).append(" ").append(prefix).append(exchange_->target);
-    head.append(" HTTP/1.1\r\n").append(exchange_->fields);
+    head.clear();
+    append_all(head, exchange_->method, " ", prefix, exchange_->target, " HTTP/1.1\r\n",
+               exchange_->fields);
     http::append_field(head, "Turnpike-Attempt", std::uint64_t{number});
     head.append("\r\n");
     link_->send({.method = http::method_named(exchange_->method).value(),

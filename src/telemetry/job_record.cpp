@@ -2,21 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <string_view>
 
+#include "base/append.h"
 #include "base/json_text.h"
 #include "base/utc.h"
 
 namespace turnpike {
 namespace {
-
-void append_number(std::string& out, std::uint64_t value) {
-    std::array<char, 20> digits;
-    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    out.append(digits.data(), end);
-}
 
 /// `thousandths` / 1000, without zeros at the end: 1500 → 1.5
 void append_thousandths(std::string& out, std::uint64_t thousandths) {
@@ -41,8 +35,7 @@ void append_member(std::string& out, std::string_view key, std::string_view valu
 }
 
 void append_member(std::string& out, std::string_view key, std::uint64_t value) {
-    out += key;
-    append_number(out, value);
+    append_all(out, key, Digits(value).view());
 }
 
 void append_milliseconds(std::string& out, std::string_view key, Duration value) {
@@ -185,11 +178,8 @@ void append_json_line(std::string& out, const JobRecord& record) {
     if (!record.key.empty()) append_member(out, ",\"key\":", record.key.view());
     append_member(out, ",\"method\":", record.method.view());
     append_member(out, ",\"path\":", record.path.view());
-    out += ",\"outcome\":\"";
-    out += name_of(record.outcome);
-    out += "\",\"reason\":\"";
-    out += name_of(record.reason);
-    out += '"';
+    append_all(out, ",\"outcome\":\"", name_of(record.outcome), "\",\"reason\":\"",
+               name_of(record.reason), "\"");
     if (record.is_slow) out += ",\"slow\":true";
     if (!record.detail.empty()) append_member(out, ",\"detail\":", record.detail.view());
     out += "}\n";

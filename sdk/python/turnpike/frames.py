@@ -11,6 +11,7 @@ VERSION = 1
 HEADER = Struct("<IBBHQ")  # size, kind, flags, 0, id
 WELCOME = Struct("<HHHHHH")  # version, lane, gpus, slots, batch, pool length
 JOB = Struct("<HBBHHHHHHI")  # attempt, purpose, 0, index, size, lengths of name, method, target, 0, fields
+JOB_FRAME = Struct("<IBBHQHBBHHHHHHI")  # a header, and the fixed part of a job behind it
 LENGTH = Struct("<Q")  # of a body in a descriptor
 
 _HELLO = Struct("<8sHHH")

@@ -11,7 +11,7 @@ from collections import deque
 
 from . import frames, memfd
 from .errors import GateBreach
-from .frames import HEADER, JOB
+from .frames import HEADER, JOB_FRAME
 from .job import Job
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Work = Union[Job, list[Job], None]  # a job, a batch; None: stop
 
 TRUNCATED = int(socket.MSG_CTRUNC)
+_PAYLOAD_MAX = frames.PAYLOAD_MAX
 
 
 class Incoming:
@@ -49,53 +50,51 @@ class Incoming:
                 return
             data = b"".join(self._parts)
             self._parts = []
-        at, size = 0, len(data)
-        missing = frames.HEADER.size
-        while size - at >= 16:
-            length, kind, flags, zero, number = HEADER.unpack_from(data, at)
-            if length > frames.PAYLOAD_MAX or flags > 1 or zero:
-                raise GateBreach(f"the header of a frame of kind {kind} is wrong")
-            if kind == 0x02:
-                if length < 20 or not number:
-                    raise GateBreach("a job is shorter than its fixed part" if number else "job 0 is out of turn")
+        at, end, size = 0, 16, len(data)
+        while end <= size:  # there is a header
+            if data[at + 4] == 0x02 and size - at >= 36:
+                end = self._job(data, at, size)
             else:
-                _check_order(kind, flags, length, number)
-            end = at + 16 + length
+                end = self._order(data, at, size)
             if end > size:
-                missing = 16 + length
                 break
-            if kind == 0x02:
-                self._job(data, at + 16, end, flags, number)
-            else:
-                self._order(kind, number, data[at + 16:end])
-            at = end
+            at, end = end, end + 16
         if at < size:
             self._parts.append(data[at:])
-            self.missing = missing - (size - at)
+            self.missing = end - size
         else:
             self.missing = 0
             if self._fds:
                 raise GateBreach("a descriptor came without a body for it")
 
-    def _job(self, data: bytes, at: int, end: int, flags: int, number: int) -> None:
-        attempt, purpose, zero, index, count, name, method, target, zero2, fields = JOB.unpack_from(data, at)
-        at += 20
+    def _job(self, data: bytes, at: int, size: int) -> int:
+        """Takes the job that begins at `at`, if all of it has come. Returns where it ends."""
+        (length, kind, flags, zero, number, attempt, purpose, zero2, index, count, name, method, target, zero3,
+         fields) = JOB_FRAME.unpack_from(data, at)
+        if flags > 1 or zero or not number or not 20 <= length <= _PAYLOAD_MAX:
+            _check_header(length, kind, flags, zero, number)
+        end = at + 16 + length
+        if end > size:
+            return end
+        at += 36
         route = at + name
         lines = route + method + target
         body = lines + fields
-        if body > end or zero or zero2 or not (attempt and method and target) or purpose > 2 \
+        if body > end or zero2 or zero3 or not (attempt and method and target) or purpose > 2 \
                 or not index < count <= 1024:
             raise GateBreach("a job's parts are out of bounds")
         if number in self.aboard or self.welcome is None or self.stopping:
             raise GateBreach(f"job {number} is out of turn")
-        fd, length = (-1, 0) if not flags else self._descriptor(data[body:end])
         job = Job(self._link, number, attempt, purpose, data[at:route], data[route:lines], method, data[lines:body],
-                  b"" if flags else data[body:end], fd, length)
+                  b"" if flags else data[body:end])
+        if flags:
+            job._fd, job._length = self._descriptor(data[body:end])
         self.aboard[number] = job
         if count == 1 and not self._batch:
             self.inbox.append(job)
         else:
             self._member(job, index, count)
+        return end
 
     def _member(self, job: Job, index: int, count: int) -> None:
         batch = self._batch
@@ -107,8 +106,16 @@ class Incoming:
             self._batch = []
             self.inbox.append(batch)
 
-    def _order(self, kind: int, number: int, payload: bytes) -> None:
-        """Whatever is not a job."""
+    def _order(self, data: bytes, at: int, size: int) -> int:
+        """As _job, of whatever is no job, or just the beginning of one."""
+        length, kind, flags, zero, number = HEADER.unpack_from(data, at)
+        _check_header(length, kind, flags, zero, number)
+        end = at + 16 + length
+        if end <= size:
+            self._obey(kind, number, data[at + 16:end])
+        return end
+
+    def _obey(self, kind: int, number: int, payload: bytes) -> None:
         if kind == frames.WELCOME_KIND:
             self._welcome(payload)
         elif kind == frames.STOP:
@@ -173,8 +180,14 @@ _ORDERS = {frames.WELCOME_KIND: (frames.WELCOME.size, frames.WELCOME.size + 0xFF
            frames.PING: (0, 0, None), frames.ASK_STACKS: (0, 0, None)}
 
 
-def _check_order(kind: int, flags: int, length: int, number: int) -> None:
-    """By its header alone: the rest of a frame that is wrong may never come."""
+def _check_header(length: int, kind: int, flags: int, zero: int, number: int) -> None:
+    """By itself: the rest of a frame that is wrong may never come."""
+    if length > _PAYLOAD_MAX or flags > 1 or zero:
+        raise GateBreach(f"the header of a frame of kind {kind} is wrong")
+    if kind == frames.JOB_KIND:
+        if length < frames.JOB.size or not number:
+            raise GateBreach("a job is shorter than its fixed part" if number else "job 0 is out of turn")
+        return
     if kind not in _ORDERS:
         raise GateBreach(f"a frame of the unknown kind {kind}")
     smallest, largest, is_numbered = _ORDERS[kind]

@@ -38,7 +38,7 @@ class Link:
         self.reads = 0
         self.is_cut = False
         self._sock = sock
-        self._recv, self._send = sock.recvmsg, sock.send
+        self._recv, self._send = sock.recvmsg, sock.sendall
         self._sending = threading.Lock()
         self._leave = leave
 
@@ -49,7 +49,7 @@ class Link:
         """Whole frames. Waits while the socket is full; the gate always reads."""
         try:
             with self._sending:
-                self._send_all(data)
+                self._send(data)
         except OSError:
             self._leave(0)
 
@@ -61,14 +61,9 @@ class Link:
         try:
             with self._sending:
                 if job.number in self.aboard:
-                    self._send_all(data)
+                    self._send(data)
         except OSError:
             self._leave(0)
-
-    def _send_all(self, data: bytes) -> None:
-        sent = self._send(data)
-        if sent != len(data):
-            self._sock.sendall(memoryview(data)[sent:])
 
     def send_with(self, data: bytes, fd: int) -> None:
         """A frame and the descriptor that belongs to it."""

@@ -181,6 +181,29 @@ TEST(Fields, HaveNamesThatDifferInMoreThanTheSizeOfLetters) {
     EXPECT_FALSE(is_named("\xc0", "\xe0"));
 }
 
+TEST(Fields, HaveLongNamesThatAreComparedLikeShortOnes) {
+    constexpr std::string_view upper = "CONTENT-TYPE-OF-IT";
+    constexpr std::string_view lower = "content-type-of-it";
+    for (std::size_t size = 0; size <= upper.size(); ++size) {
+        EXPECT_TRUE(is_named(upper.substr(0, size), lower.substr(0, size)));
+        for (std::size_t at = 0; at < size; ++at) {
+            std::string other(lower.substr(0, size));
+            other[at] = '_';
+            EXPECT_FALSE(is_named(upper.substr(0, size), other)) << size << ", " << at;
+        }
+    }
+}
+
+TEST(Fields, HaveNamesOfAnyBytesWhereOnlyLettersHaveTwoSizes) {
+    const auto lowered = [](int byte) { return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte; };
+    for (int a = 0; a < 256; ++a)
+        for (int b = 0; b < 256; ++b) {
+            const std::string one = "seven, " + std::string(1, static_cast<char>(a)) + "Z";
+            const std::string two = "SEVEN, " + std::string(1, static_cast<char>(b)) + "z";
+            ASSERT_EQ(is_named(one, two), lowered(a) == lowered(b)) << a << ", " << b;
+        }
+}
+
 TEST(Fields, OfThisConnectionAreNotPassedOn) {
     const std::vector<Field> fields{{"Connection", "close, X-Mine ,,\tx-other"},
                                     {"connection", "X-Third"}};

@@ -140,6 +140,33 @@ TEST(Link, TakesNothingForAnAnswerThatWasSaidUnasked) {
     EXPECT_NE(call.user.data, "stale");
 }
 
+/// As much as a link reads at once, and then one more that nobody asked for.
+std::string answer_and_stale() {
+    const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 16342\r\n\r\n";
+    EXPECT_EQ(head.size() + 16342, 16U * 1024);
+    return head + std::string(16342, 'x') + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstale";
+}
+
+TEST(Link, TakesNothingForAnAnswerThatCameBehindTheLastOne) {
+    Call call;
+    call.exchange(0, answer_and_stale());
+    call.send();
+    call.heard(1).say(short_answer);
+    call.finish();
+    EXPECT_EQ(call.user.data, "hello");
+}
+
+TEST(Link, TakesNothingThatCameBehindAnAnswerEvenIfTheNextRequestIsSentAtOnce) {
+    Call call;
+    NotingUser second;
+    call.send();
+    call.user.on_end = [&] { call.link->send({.method = http::Method::get}, second); };
+    call.heard(0).say(answer_and_stale());
+    call.heard(1).say(short_answer);
+    EXPECT_TRUE(call.loop.run_until([&] { return second.is_done(); }));
+    EXPECT_EQ(second.data, "hello");
+}
+
 TEST(Link, SendsTheWholeBodyAgainWhenItTriesOnceMore) {
     Call call;
     Body body;

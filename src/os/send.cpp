@@ -1,0 +1,45 @@
+#include "os/send.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+
+namespace turnpike {
+
+namespace {
+
+constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+constexpr std::size_t joined_max = 2048;  // copying more costs more than a second piece
+
+ssize_t send_pieces(int socket, std::string_view first, std::string_view second) {
+    std::array<iovec, 2> pieces{iovec{const_cast<char*>(first.data()), first.size()},
+                                iovec{const_cast<char*>(second.data()), second.size()}};
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = pieces.size();
+    return ::sendmsg(socket, &message, flags);
+}
+
+ssize_t send_once(int socket, std::string_view first, std::string_view second) {
+    if (second.empty()) return ::send(socket, first.data(), first.size(), flags);
+    if (first.empty()) return ::send(socket, second.data(), second.size(), flags);
+    const std::size_t size = first.size() + second.size();
+    if (size > joined_max) return send_pieces(socket, first, second);
+    std::array<char, joined_max> joined;
+    first.copy(joined.data(), first.size());
+    second.copy(joined.data() + first.size(), second.size());
+    return ::send(socket, joined.data(), size, flags);
+}
+
+}  // namespace
+
+ssize_t send_some(int socket, std::string_view first, std::string_view second) {
+    ssize_t sent = -1;
+    do sent = send_once(socket, first, second);
+    while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+}  // namespace turnpike
