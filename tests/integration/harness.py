@@ -211,7 +211,8 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.env = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
-            cls.env[name] = "exitcode=86"  # not one of the gate's own
+            given = os.environ.get(name, "")
+            cls.env[name] = f"{given}:exitcode=86".lstrip(":")  # not one of the gate's own
         for name in ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
             folder = cls.folder / name.lower()
             folder.mkdir(mode=0o700)
