@@ -31,6 +31,7 @@ TURNPIKE = os.environ.get("TURNPIKE", str(HERE.parents[1] / "build/dev/turnpike"
 if not os.access(TURNPIKE, os.X_OK):
     sys.exit(f"there is no binary to test; build it, or name it with TURNPIKE=: {TURNPIKE}")
 DEADLINE_S = 30.0  # only a hang reaches it
+MEMORY_GROWTH_MAX = int(os.environ.get("TURNPIKE_TEST_GROWTH_MIB", "64")) << 20  # of a gate; sanitizers keep freed memory
 numbers = itertools.count(1)  # of whatever needs a name of its own
 
 # Quicker than the defaults, so that the tests are.
