@@ -4,9 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
@@ -46,6 +48,11 @@ std::string_view words_for(GuardReport::Step step) {
         case GuardReport::Step::exec: return "/bin/sh can't be run";
     }
     return "";
+}
+
+/// On a warm start a Python process has held the guard's end for a while: lengths are not believed.
+std::string name_in(const GuardReport& report) {
+    return {report.name.begin(), std::ranges::find(report.name, '\0')};
 }
 
 }  // namespace
@@ -150,12 +157,13 @@ void Guarded::hear(const GuardReport& report) {
                                  .memory_peak_kib = report.memory_peak_kib});
         }
         case Kind::stuck:
-            return user_.stuck(std::string(report.name.data()) + " (pid " +
-                               std::to_string(report.pid) + ")");
+            return user_.stuck(name_in(report) + " (pid " + std::to_string(report.pid) + ")");
         case Kind::gone: break;
     }
     worker_ended({.how = "nobody saw how"});
-    last_pids_.emplace(report.pids.begin(), report.pids.begin() + report.pid_count);
+    const auto pids = std::span(report.pids)
+                          .first(std::min<std::size_t>(report.pid_count, GuardReport::pids_max));
+    last_pids_.emplace(pids.begin(), pids.end());
 }
 
 void Guarded::worker_ended(const WorkerEnd& end) {

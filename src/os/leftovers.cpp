@@ -168,17 +168,18 @@ std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& ow
 
 std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own,
                                     Duration patience) {
-    const auto until = std::chrono::steady_clock::now() + patience;
     std::set<std::string> groups;
-    std::vector<Leftover> left;
+    std::vector<Leftover> left = find_leftovers(place, own);
+    // From here on: on a busy machine a look alone may take that long.
+    const auto until = std::chrono::steady_clock::now() + patience;
     for (int empty_looks = 0; empty_looks < empty_looks_needed;) {
-        left = find_leftovers(place, own);
-        if (std::chrono::steady_clock::now() >= until) break;
         empty_looks = left.empty() ? empty_looks + 1 : 0;
         groups.merge(groups_of(left));
         for (const std::string& group : groups) kill_cgroup(group);
         kill_and_wait(left, until);
         std::this_thread::sleep_for(look_every);
+        left = find_leftovers(place, own);
+        if (std::chrono::steady_clock::now() >= until) break;
     }
     for (const std::string& group : groups) remove_cgroup(group);
     return left;

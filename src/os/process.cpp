@@ -24,12 +24,15 @@ std::string path_in(pid_t pid, std::string_view file) {
 
 /// At most `max` bytes; empty: it can't be read.
 std::string contents_of(const std::string& path, std::size_t max) {
+    // All processes are read one after the other: room for the most there may be costs more than that.
+    constexpr std::size_t room_first = 16 * std::size_t{1024};
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return {};
-    std::string text(max, '\0');
+    std::string text(std::min(max, room_first), '\0');
     std::size_t size = 0;
     while (size < max) {
-        const ssize_t got = ::read(file.get(), text.data() + size, max - size);
+        if (size == text.size()) text.resize(std::min(max, 2 * size));
+        const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
         if (got <= 0) break;
         size += static_cast<std::size_t>(got);
     }

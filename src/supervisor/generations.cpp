@@ -44,14 +44,23 @@ std::string identity_of(const std::string& path) {
                        facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
+/// As many as can be read. A range-for over an iterator would throw where a network disk fails midway.
+std::vector<fs::path> entries_in(const fs::path& folder) {
+    std::vector<fs::path> entries;
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+        entries.push_back(at->path());
+    return entries;
+}
+
 /// Programs find their weights and libraries by where they lie themselves.
 void link_neighbours(const std::string& program, const fs::path& folder) {
     std::error_code ignored;
     fs::create_directory(folder, ignored);
     const fs::path home = fs::canonical(program, ignored).parent_path();
-    for (const auto& entry : fs::directory_iterator(home, ignored))
-        if (entry.path().filename() != fs::path(program).filename())
-            fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);
+    for (const fs::path& entry : entries_in(home))
+        if (entry.filename() != fs::path(program).filename())
+            fs::create_symlink(entry, folder / entry.filename(), ignored);
 }
 
 }  // namespace
@@ -75,11 +84,11 @@ std::string Generations::folder(std::size_t pool, Generation generation) const {
 
 std::vector<KeptSource> sources_in(const std::string& folder) {
     std::vector<KeptSource> sources;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder + std::string(sources_name), error)) {
-        if (entry.path().filename().string().starts_with('.')) continue;  // not published yet
-        if (!entry.is_regular_file(error)) continue;
-        std::ifstream file(entry.path(), std::ios::binary);
+    for (const fs::path& entry : entries_in(folder + std::string(sources_name))) {
+        if (entry.filename().string().starts_with('.')) continue;  // not published yet
+        std::error_code error;
+        if (!fs::is_regular_file(entry, error)) continue;
+        std::ifstream file(entry, std::ios::binary);
         const std::string data{std::istreambuf_iterator<char>(file), {}};
         if (auto source = parse(data)) sources.push_back(*std::move(source));
     }
@@ -88,8 +97,8 @@ std::vector<KeptSource> sources_in(const std::string& folder) {
 
 void forget_sources(const std::string& folder) {
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder + std::string(sources_name), ignored))
-        fs::remove(entry.path(), ignored);
+    for (const fs::path& entry : entries_in(folder + std::string(sources_name)))
+        fs::remove(entry, ignored);
 }
 
 void touch_generations(const std::string& runtime_folder) {

@@ -192,7 +192,7 @@ bool NativeWorker::ask_stacks(AttemptId attempt) {
     process_.after(stacks_patience, [this, number = stacks_.number] {
         if (state_ == State::over || stacks_.number != number) return;
         stacks_ = {};
-        premises_.look_from_outside(lane_);
+        premises_.look_from_outside(process_);
     });
     return true;
 }

@@ -60,22 +60,22 @@ Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
                 .accepted = [this](PoolId pool,
                                    Generation generation) { accept_answers(pool, generation); },
                 .deliver = surroundings_.deliver}),
-      premises_{
-          .children = children_,
-          .gpus = gpus_,
-          .process_table = process_table_,
-          .machine = site_.machine,
-          .crashes = site_.config.crashes,
-          .folder = site_.folder,
-          .mark = site_.mark,
-          .sdk = site_.sdk,
-          .environment = for_workers(site_.environment),
-          .cgroup_home = cgroup_home(),
-          .open_files = site_.open_files,
-          .random = site_.random,
-          .crashed = site_.crashed,
-          .processes_changed = [this] { write_processes(); },
-          .look_from_outside = [this](LaneId lane) { std::ignore = dump_by_tool(lane.value); }} {
+      premises_{.children = children_,
+                .gpus = gpus_,
+                .process_table = process_table_,
+                .machine = site_.machine,
+                .crashes = site_.config.crashes,
+                .folder = site_.folder,
+                .mark = site_.mark,
+                .sdk = site_.sdk,
+                .environment = for_workers(site_.environment),
+                .cgroup_home = cgroup_home(),
+                .open_files = site_.open_files,
+                .random = site_.random,
+                .crashed = site_.crashed,
+                .processes_changed = [this] { write_processes(); },
+                .look_from_outside =
+                    [this](const WorkerProcess& process) { std::ignore = dump_by_tool(process); }} {
     for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
         outputs_.emplace_back();
         if (!is_started(site_.plan[lane])) continue;
@@ -207,11 +207,10 @@ void Supervisor::log_start(LaneId lane) {
 }
 
 void Supervisor::note(const ReportSlowJob& report) {
-    for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
-        const WorkerProcess* process = process_on(lane);
-        if (process == nullptr || process->id() != report.worker) continue;
-        if (!find(report.worker)->ask_stacks(report.attempt)) std::ignore = dump_by_tool(lane);
-    }
+    LaneWorker* worker = find(report.worker);
+    const WorkerProcess* process = worker == nullptr ? nullptr : worker->process();
+    if (process == nullptr || process->guard() == 0) return;
+    if (!worker->ask_stacks(report.attempt)) std::ignore = dump_by_tool(*process);
 }
 
 WorkerProcess* Supervisor::process_on(std::size_t lane) const {
@@ -232,11 +231,12 @@ std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
     if (process->guard() == 0) return "its worker does not run now";
     LaneWorker* worker = find(process->id());
     if (worker != nullptr && worker->ask_stacks({})) return std::nullopt;
-    return dump_by_tool(lane.value);
+    return dump_by_tool(*process);
 }
 
-std::optional<std::string> Supervisor::dump_by_tool(std::size_t lane) {
-    const pid_t guard = process_on(lane)->guard();
+std::optional<std::string> Supervisor::dump_by_tool(const WorkerProcess& process) {
+    const std::size_t lane = process.lane().value;
+    const pid_t guard = process.guard();
     auto& [root, latest] = dumps_[lane];
     if (latest != nullptr && !latest->is_gone()) {
         if (root == guard) return "a dump is under way: see its log";

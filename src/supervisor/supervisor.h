@@ -98,7 +98,7 @@ private:
     /// The process of a lane's current worker, or of the last one; nullptr: none runs, or it is not ours.
     [[nodiscard]] WorkerProcess* process_on(std::size_t lane) const;
     void printed(std::size_t lane);
-    std::optional<std::string> dump_by_tool(std::size_t lane);
+    std::optional<std::string> dump_by_tool(const WorkerProcess& process);
     std::shared_ptr<CommonProof>& common_proof(std::size_t pool, Generation generation);
     void keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof);
     std::shared_ptr<GenerationKept> kept_of(std::size_t pool, Generation generation);

@@ -28,6 +28,8 @@
 
 namespace turnpike {
 
+class WorkerProcess;
+
 /// What all started workers share.
 struct Premises {
     Children& children;
@@ -43,10 +45,11 @@ struct Premises {
     std::uint64_t open_files = 0;            // soft limit of workers
     std::function<std::uint64_t()> random;
     std::function<void(CrashReport)> crashed;
-    std::function<void()> processes_changed;        // those of known_processes()
-    std::function<void(LaneId)> look_from_outside;  // at the stacks of a worker that does not tell
-    std::set<std::uint16_t> ports{};                // given to workers that live
-    std::uint64_t starts = 0;                       // for names
+    std::function<void()> processes_changed;  // those of known_processes()
+    /// At the stacks of a worker that does not tell, into the log of its lane.
+    std::function<void(const WorkerProcess&)> look_from_outside;
+    std::set<std::uint16_t> ports{};  // given to workers that live
+    std::uint64_t starts = 0;         // for names
 };
 
 /// What a generation runs, as far as it lies in a folder.
@@ -131,6 +134,7 @@ public:
     void progressed();
 
     [[nodiscard]] WorkerId id() const { return worker_; }
+    [[nodiscard]] LaneId lane() const { return lane_; }
     /// Above its whole tree; 0: nothing runs.
     [[nodiscard]] pid_t guard() const { return guarded_ == nullptr ? 0 : guarded_->guard(); }
     /// By which the next gate finds what is left of it.

@@ -31,6 +31,7 @@ TURNPIKE = os.environ.get("TURNPIKE", str(HERE.parents[1] / "build/dev/turnpike"
 if not os.access(TURNPIKE, os.X_OK):
     sys.exit(f"there is no binary to test; build it, or name it with TURNPIKE=: {TURNPIKE}")
 DEADLINE_S = 30.0  # only a hang reaches it
+MEMORY_GROWTH_MAX = int(os.environ.get("TURNPIKE_TEST_GROWTH_MIB", "64")) << 20  # of a gate; sanitizers keep freed memory
 numbers = itertools.count(1)  # of whatever needs a name of its own
 
 # Quicker than the defaults, so that the tests are.
@@ -211,7 +212,8 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.env = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
-            cls.env[name] = "exitcode=86"  # not one of the gate's own
+            given = os.environ.get(name, "")
+            cls.env[name] = f"{given}:exitcode=86".lstrip(":")  # not one of the gate's own
         for name in ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
             folder = cls.folder / name.lower()
             folder.mkdir(mode=0o700)

@@ -7,12 +7,11 @@ import socket
 import unittest
 from pathlib import Path
 
-from harness import PYTHON, wait_until
+from harness import MEMORY_GROWTH_MAX, PYTHON, wait_until
 from started import WORKER, StartedCase, is_alive
 
 MIB = 1024 * 1024
-GROWTH_MAX = int(os.environ.get("TURNPIKE_TEST_GROWTH_MIB", "64")) * MIB
-MUCH = (1024 if GROWTH_MAX < 512 * MIB else 64) * MIB  # sanitizers are slow
+MUCH = (1024 if MEMORY_GROWTH_MAX < 512 * MIB else 64) * MIB  # sanitizers are slow
 FREEZER = Path("/sys/fs/cgroup/freezer")
 
 
@@ -170,7 +169,7 @@ class Loud(StartedCase):
         return sizes
 
     def assert_bounded(self, gate, before):
-        self.assertLess(self.memory_of(gate) - before, GROWTH_MAX)
+        self.assertLess(self.memory_of(gate) - before, MEMORY_GROWTH_MAX)
         self.assertLessEqual(len(self.sizes(gate)), 3)
         self.assertLessEqual(max(self.sizes(gate)), MIB)
 
@@ -211,7 +210,7 @@ class Loud(StartedCase):
         gate = self.up()
         before = self.memory_of(gate)
         self.assertEqual(gate.post({"bytes": 16 * MIB, "line": 0}, "/print").status, 200)
-        self.assertLess(self.memory_of(gate) - before, GROWTH_MAX)
+        self.assertLess(self.memory_of(gate) - before, MEMORY_GROWTH_MAX)
         lines = [line["text"] for line in self.log(gate) if line["stream"] == "out"]
         self.assertEqual(set(lines), {"x" * 4096 + "…"})
         self.assertIn("x" * 80, self.order(gate, "logs", "0"))

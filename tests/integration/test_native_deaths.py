@@ -4,6 +4,7 @@ import os
 import signal
 import unittest
 
+from harness import MEMORY_GROWTH_MAX
 from native import NativeCase, body_of, is_alive, wait_until
 
 MODEL = '''
@@ -274,7 +275,7 @@ class Company(DeadlyCase):
         memory = self.memory_of(gate)
         self.assertEqual(self.do(gate, "print", lines=100_000).status, 200)
         self.wait_log(gate, "line 99999")
-        self.assertLess(self.memory_of(gate) - memory, 64 << 20)
+        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
         self.assertLessEqual(len(self.log(gate)), 2000)
         self.assert_serves(gate)
 

@@ -4,7 +4,7 @@ import signal
 import unittest
 
 from client import Truncated
-from harness import HERE, toml
+from harness import HERE, MEMORY_GROWTH_MAX, toml
 from native import POOL, PYTHON, NativeCase, body_of, wait_until
 
 KIT = HERE.parents[1] / "sdk/conformance"
@@ -214,7 +214,7 @@ class Floods(ProtocolCase):
             answer = gate.post({"echo": number}, "/-/to/endlesslogs/predict")
             self.assertEqual(answer.json(), {"echo": number})
         self.assertEqual(gate.lane(self.number_of(gate, "EndlessLoading"))["state"], "loading")
-        self.assertLess(self.memory_of(gate) - memory, 64 << 20)
+        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
         self.assertEqual(gate.lane(logs["lane"])["restarts"], 0)
         self.assertEqual(self.stop(gate), 0)
 
@@ -230,7 +230,7 @@ class Floods(ProtocolCase):
             self.wait_trouble(gate, "goes on sending chunks after pause", lane, ["failed"])
             client.close()
         self.assert_good_serves(gate)
-        self.assertLess(self.memory_of(gate) - memory, 64 << 20)
+        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
 
     def test_a_stream_without_end_goes_on_while_it_is_read_and_ends_with_its_reader(self):
         gate = self.hostile("EndlessChunks")
@@ -292,7 +292,7 @@ class Descriptors(ProtocolCase):
             client.close()
         self.assert_good_serves(gate)
         wait_until(lambda: self.descriptors(gate) <= before, "the memfds are closed")
-        self.assertLess(self.memory_of(gate) - memory, 64 << 20)
+        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
         self.assertEqual(gate.lane(lane)["state"], "ready")
 
     def test_good_ones_are_closed_too(self):

@@ -128,6 +128,24 @@ class Reloads(ReloadCase):
         gate.wait_ready()
         self.assertEqual(self.versions(gate), [("one", "one")] * LANES)
 
+    def test_leave_slow_jobs_of_the_old_code_their_stacks(self):
+        folder = self.folder_for("slow")
+        waits = (f"if task['n'] == 0: open({str(folder / 'aboard')!r}, 'w').close()\n"
+                 f"        while task['n'] == 0 and not os.path.exists({str(folder / 'go')!r}): time.sleep(0.01)")
+        model = self.project()
+        self.save("one", load="global os, time; import os, time", predict=waits)
+        gate = self.serve(model, pool={"slow_factor": 2, "slow_min": "2s", "reload": "beside"})
+        for _ in range(10):
+            gate.post({"n": 1})
+        slow = self.later(gate.post, {"n": 0})
+        wait_until((folder / "aboard").exists, "it is aboard")
+        self.save("two")
+        self.order(gate, "reload", "--no-wait")
+        wait_until(lambda: gate.lane(0)["generation"] == 2, "the lane has gone over")
+        wait_until(lambda: "in predict" in self.whole_log(gate), "the old worker tells its stacks")
+        (folder / "go").touch()
+        self.assertEqual(slow.result().json()["version"], "one")
+
     def test_http_servers_reload_in_place(self):
         self.source = self.folder_for("server")
         self.write("server.py", SERVER.format(version="one"))

@@ -15,7 +15,9 @@ from . import failures, package, sources
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import NoReturn
+    from typing import NoReturn, Union
+
+    _Text = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
 
 _OF_LANES = ("CUDA_VISIBLE_DEVICES", "TURNPIKE_")  # no import needs them, and they differ
 
@@ -62,7 +64,7 @@ class Recording:
     def __exit__(self, *_: object) -> None:
         os.putenv = self._putenv
 
-    def _put(self, name: str | bytes, value: str | bytes) -> None:
+    def _put(self, name: _Text, value: _Text) -> None:
         self._putenv(name, value)
         text, frame = os.fsdecode(name), sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(("<frozen ", os.path.dirname(os.__file__))):

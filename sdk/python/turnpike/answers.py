@@ -14,6 +14,7 @@ JSON_FIELDS = b"Content-Type: application/json\r\n"
 TEXT_FIELDS = b"Content-Type: text/plain; charset=utf-8\r\n"
 BYTES_FIELDS = b"Content-Type: application/octet-stream\r\n"
 EVENT_FIELDS = b"Content-Type: text/event-stream\r\n"
+_PIECE_FIELDS: dict[type, bytes] = {str: TEXT_FIELDS, bytes: BYTES_FIELDS, dict: EVENT_FIELDS}
 
 
 def streams(value: Any) -> bool:
@@ -73,12 +74,13 @@ class Pieces:
         kind = self._known(item)
         if self._kind is None:
             self._kind = kind
-            self.fields = {str: TEXT_FIELDS, bytes: BYTES_FIELDS, dict: EVENT_FIELDS}[kind]
+            self.fields = _PIECE_FIELDS[kind]
         elif kind is not self._kind:
             raise TypeError(f"a stream is all str, all bytes or all dict: after {self._kind.__name__} came {kind.__name__}")
         if kind is dict:
             return b"data: " + json_text.encode(item) + b"\n\n"
-        return item.encode("utf-8") if kind is str else bytes(item)
+        data: bytes = item.encode("utf-8") if kind is str else bytes(item)
+        return data
 
     @staticmethod
     def _known(item: Any) -> type:

@@ -102,7 +102,7 @@ def _is_bare(value: Any) -> bool:
 def _refuse_double(value: Any, where: str) -> None:
     """ASGI 2: a class, or a function, of the scope alone."""
     is_class = isinstance(value, type)
-    taken = _parameters(value.__init__)[1:] if is_class else _parameters(value)  # type: ignore[misc]
+    taken = _parameters(value.__init__)[1:] if is_class else _parameters(value)
     if taken == ("scope",):
         raise NoModel(f"{where} is an app of ASGI 2, which takes the scope alone. This is for ASGI 3: async def app(scope, receive, send); "
                       "asgiref.compatibility.guarantee_single_callable makes one of the other")

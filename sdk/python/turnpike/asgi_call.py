@@ -36,7 +36,7 @@ class State(Enum):
     fresh, started, held, streaming, over = range(5)
 
 
-_FRESH, _STARTED, _HELD, _STREAMING, _OVER = State
+_FRESH, _STARTED, _HELD, _STREAMING, _OVER = tuple(State)
 
 
 class Call:

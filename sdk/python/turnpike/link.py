@@ -125,7 +125,7 @@ class Link:
         self._sock.close()
         self.is_cut = True
         self._leave = _child_ends
-        self._send = self._recv = _not_ours  # type: ignore[assignment]
+        self._send = self._recv = _not_ours
         self._sending = threading.Lock()
         self.reading = threading.Lock()
 

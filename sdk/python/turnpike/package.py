@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def of(path: str) -> tuple[str, list[str]]:
     """The folder above the top package, and the names of the packages from there on; no names: it is in none."""
-    folder, names = os.path.dirname(path), []
+    folder = os.path.dirname(path)
+    names: list[str] = []
     stem = os.path.splitext(os.path.basename(path))[0]
     depth = 0 if "." in stem else _depth_said(path)
     while "." not in stem and (depth > len(names) or sources.is_file(os.path.join(folder, "__init__.py"))):
@@ -78,7 +79,7 @@ def _imported(name: str, folder: str) -> ModuleType:
     file = os.path.join(folder, "__init__.py")
     if not sources.is_file(file):
         module = sys.modules[name] = ModuleType(name)
-        module.__path__ = [folder]  # type: ignore[attr-defined]
+        module.__path__ = [folder]
         return module
     spec = spec_from_file_location(name, file, loader=sources.loader(name, file), submodule_search_locations=[folder])
     assert spec is not None and spec.loader is not None

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 
-from . import answers, failures, frames
+from . import answers, failures, frames, json_text
 from .errors import Cancelled, Left
 from .job import Batch, Job, current
 from .messages import Response
@@ -76,7 +76,7 @@ class Serving:
     def answer(self, job: Job, value: Any) -> None:
         """Sends what the model returned."""
         if type(value) is dict and job.purpose != frames.PROOF:
-            return self.link.finish(job, 200, answers.JSON_FIELDS, answers.json_text.encode(value))
+            return self.link.finish(job, 200, answers.JSON_FIELDS, json_text.encode(value))
         if isinstance(value, BaseException):
             raise value
         response = value if isinstance(value, Response) else None

@@ -20,7 +20,7 @@ from types import CodeType, MappingProxyType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
 _LENGTH = struct.Struct("<I")
@@ -172,13 +172,13 @@ class _Store:
         self.stems |= {os.path.splitext(name)[0], os.path.basename(folder)}
 
 
-def _publish(place: str, data: bytes, put: object) -> None:
+def _publish(place: str, data: bytes, put: Callable[[str, str], object]) -> None:
     """Whole: whoever looks sees all of it, or nothing."""
     draft = os.path.join(os.path.dirname(place), f".{os.getpid()}-{_thread.get_ident()}")
     try:
         with open(draft, "wb") as file:
             file.write(data)
-        put(draft, place)  # type: ignore[operator]
+        put(draft, place)
     finally:
         if os.path.exists(draft):
             os.unlink(draft)

@@ -60,7 +60,7 @@ class Served:
 
     def __init__(self, model: What, gpus: int, slots: int, batch: int) -> None:
         self._choice = model
-        self._welcome = {"gpus": gpus, "slots": slots, "batch": batch}
+        self._welcome: dict[str, Any] = {"gpus": gpus, "slots": slots, "batch": batch}
         self._number = 0
         self._problem: BaseException | None = None
 
@@ -114,7 +114,7 @@ class Served:
         self._number += len(xs)
         for index, x in enumerate(xs):
             self._gate.job(first + index, json_text.encode(x), index=index, size=len(xs))
-        ends = {}
+        ends: dict[int, Any] = {}
         while len(ends) < len(xs):
             frame = self._until("done", "failed")
             ends[frame.id] = _failure(frame) if frame.name == "failed" else json_text.decode(frame.body)

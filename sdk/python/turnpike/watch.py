@@ -36,7 +36,7 @@ class Watch:
         self.is_loading = False
         self.stop_patience_s = STOP_PATIENCE_S
         self.shares = False  # the main thread reads as well while it is busy (an event loop)
-        self.after_read: Callable[[], None] | None = None
+        self.after_read: Callable[[], object] | None = None
         self.thread = threading.Thread(target=self._run, name="turnpike-watch", daemon=True)
         self._link, self._leave = link, leave
         self._alarm: SimpleQueue[None] = SimpleQueue()

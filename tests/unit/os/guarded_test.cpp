@@ -16,6 +16,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 /// The test plays the guard, at the other end of the control socket.
 class GuardedOfATest : public testing::Test {
@@ -29,12 +30,13 @@ protected:
     TestLoop loop_;
     Children children_{loop_.context()};
     bool has_started_ = false;
+    std::vector<std::string> stuck_;
     std::optional<std::vector<pid_t>> gone_;
     std::shared_ptr<Guarded> guarded_ = std::make_shared<Guarded>(
         loop_.context(), children_,
         GuardedUser{.started = [this](const ProcessId&) { has_started_ = true; },
                     .exited = [](const WorkerEnd&) {},
-                    .stuck = [](const std::string& who) { ADD_FAILURE() << who; },
+                    .stuck = [this](const std::string& who) { stuck_.push_back(who); },
                     .gone = [this](std::vector<pid_t> pids) { gone_ = std::move(pids); }});
 };
 
@@ -58,6 +60,25 @@ TEST_F(GuardedOfATest, HearsTheLastReportOfAGuardThatEndedBeforeItReadWhatItWasA
     ASSERT_TRUE(loop_.run_until([&] { return gone_.has_value(); }));
     EXPECT_THAT(*gone_, ElementsAre(4711));
     EXPECT_THAT(own_children(), Contains(bystander.pid()));
+    EXPECT_THAT(stuck_, IsEmpty());
+}
+
+TEST_F(GuardedOfATest, BelievesNoLengthOfAReport) {
+    const Sleeper guard;
+    auto offered = guarded_->offer();
+    ASSERT_TRUE(offered);
+    UniqueFd control = std::move(offered->theirs.control);
+    say(control, {.kind = GuardReport::Kind::started, .pid = 4711, .guard = guard.pid()});
+    GuardReport stuck{.kind = GuardReport::Kind::stuck, .pid = 7};
+    stuck.name.fill('x');
+    say(control, stuck);
+    say(control, {.kind = GuardReport::Kind::gone, .pid_count = 0xFFFF'FFFF});
+    control.reset();
+    ::kill(guard.pid(), SIGKILL);
+
+    ASSERT_TRUE(loop_.run_until([&] { return gone_.has_value(); }));
+    EXPECT_EQ(gone_->size(), GuardReport::pids_max);
+    EXPECT_THAT(stuck_, ElementsAre(std::string(16, 'x') + " (pid 7)"));
 }
 
 }  // namespace

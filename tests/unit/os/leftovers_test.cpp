@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -142,6 +143,15 @@ TEST_F(Leftovers, AreEndedAndNobodyElseIs) {
     EXPECT_TRUE(left.is_killed());
     EXPECT_TRUE(listed.is_killed());
     EXPECT_FALSE(innocent.is_killed());
+}
+
+TEST_F(Leftovers, AreKilledEvenIfTheFirstLookTakesAllTheTimeThereIs) {
+    const Sleeper left(marked("dead"));
+    const UniqueFd held = hold_process(left.id());
+    std::ignore = end_leftovers(place_, {}, Duration::zero());
+    pollfd watched{.fd = held.get(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&watched, 1, 30'000), 1);
+    EXPECT_TRUE(left.is_killed());
 }
 
 TEST_F(Leftovers, ThatAreNotThereTakeNoTime) {
