@@ -176,6 +176,10 @@ class Packages(FirstCase):
         self.assertEqual(self.answer(files, "shop/model.py"), "shop.model installed")
         self.assertEqual(self.answer({**files, "manage.py": ""}, "shop/model.py"), "shop.model own")
 
+    def test_a_manage_py_is_told_where_its_app_is(self):
+        self.assertIn("the app is in the project's asgi.py: shop/asgi.py:application",
+                      self.last_line({"manage.py": "", "orders/views.py": "", "shop/asgi.py": ""}, "manage.py"))
+
     def test_a_package_that_imports_its_model_has_it_once(self):
         files = {"shop/__init__.py": "from .model import predict\n",
                  "shop/model.py": "print('imported')\nWORD = 'once'\n" + self.MODEL}

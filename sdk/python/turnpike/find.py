@@ -162,13 +162,20 @@ def _nothing_found(module: ModuleType) -> str:
         if apps.is_wsgi(value):
             return apps.wsgi_text(f"{name} in {_file(module)}")
     if _file(module) == "manage.py":
-        return "manage.py is Django's command line; the app is in the project's asgi.py, as in mysite/asgi.py:application"
+        return f"manage.py is Django's command line; the app is in the project's asgi.py: {_asgi_file(module)}:application"
     own = {name: value for name, value in apps.values(module).items() if getattr(value, "__module__", None) == module.__name__}
     for name, value in own.items():
         if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):
             return f"{_file(module)} has no model, but a class {name}: {_how_to_wrap(name, value)}"
     return (f"{_file(module)} has no model: write a class Name(turnpike.Model) with a method predict(self, x), "
             f"or a function predict(x). {near('predict', own)}".rstrip())
+
+
+def _asgi_file(module: ModuleType) -> str:
+    """Of the Django project with this manage.py."""
+    folder = os.path.dirname(module.__file__ or "")
+    projects = [name for name in sorted(os.listdir(folder)) if os.path.isfile(os.path.join(folder, name, "asgi.py"))]
+    return os.path.join(*projects[:1] or ["mysite"], "asgi.py")
 
 
 def _how_to_wrap(name: str, value: type) -> str:
