@@ -73,7 +73,7 @@ class Incoming:
          fields) = JOB_FRAME.unpack_from(data, at)
         if flags > 1 or zero or not number or not 20 <= length <= _PAYLOAD_MAX:
             _check_header(length, kind, flags, zero, number)
-        end = at + 16 + length
+        end: int = at + 16 + length
         if end > size:
             return end
         at += 36
@@ -110,7 +110,7 @@ class Incoming:
         """As _job, of whatever is no job, or just the beginning of one."""
         length, kind, flags, zero, number = HEADER.unpack_from(data, at)
         _check_header(length, kind, flags, zero, number)
-        end = at + 16 + length
+        end: int = at + 16 + length
         if end <= size:
             self._obey(kind, number, data[at + 16:end])
         return end

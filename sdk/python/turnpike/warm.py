@@ -16,25 +16,20 @@ import select
 import signal
 import socket
 import sys
-import threading
 import time
 
-from . import alike, sources
+from . import alike, preloaded, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, NoReturn
+    from typing import Any, NoReturn
 
 _GATE_PROGRAM = 4  # the descriptor of the gate's own program
 _LINK = 3          # of a worker; of a guard it is the control socket
 _MESSAGE_MAX = 1 << 20
 _NAME_SHOWN_MAX = 100
 _LOOK_EVERY_S = 5.0  # for packages that were installed anew
-_SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl
-
-# What is known to break in a forked child once it was imported.
-_NEVER_FORK = {"tensorflow": "TensorFlow", "jax": "JAX", "grpc": "gRPC", "ray": "Ray"}
 
 
 class Forked(Exception):
@@ -56,16 +51,16 @@ def main(argv: list[str]) -> int:
         return 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     at_first = {*sys.modules} - {"ctypes", "resource", "signal"}  # those are ours alone
-    names, preset = _listed(argv[2])
+    names, preset = preloaded.listed(argv[2])
     os.environ.update(preset)
     before = dict(os.environ)
-    missing = _import(argv[3:] or names, bool(argv[3:]), lambda name: _tell(sock, {"importing": _shown(name)}))
+    missing = preloaded.import_all(argv[3:] or names, bool(argv[3:]), lambda name: _tell(sock, {"importing": _shown(name)}))
     made = {name: value for name, value in os.environ.items() if before.get(name) != value}
-    reason = _obstacle()
+    reason = preloaded.obstacle()
     if reason:
         _tell(sock, {"refused": f"{reason}: each start is a cold one"})
         return 0
-    seen = _Files(missing)
+    seen = preloaded.Files(missing)
     _tell(sock, {"ready": len(sys.modules)})
     _settle_memory()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its children: the next fork need not, either
@@ -99,8 +94,8 @@ def _is_alone(sock: socket.socket) -> bool:
         return False
 
 
-def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> None:
-    reason = _obstacle()
+def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: preloaded.Files) -> None:
+    reason = preloaded.obstacle()
     change = seen.changed()
     if reason or change:
         return _tell(sock, {"refused": reason or change, "rebuild": not reason})
@@ -123,116 +118,12 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: _Files) -> No
     os._exit(0)
 
 
-# ── imports ──
-
-def _listed(path: str) -> tuple[list[str], dict[str, str]]:
-    """Names of modules, and the variables that the model sets before it imports them."""
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
-    except OSError:  # nobody could leave them there; those that were named are imported
-        return [], {}
-    return [line for line in lines if "=" not in line], dict(line.split("=", 1) for line in lines if "=" in line)
-
-
-def _import(names: list[str], must: bool, begins: Callable[[str], None]) -> list[str]:
-    """Some can't be imported by their own: they came with others. Of those that were named, that is said.
-    `begins` hears of each before: it may never return.
-
-    Gives the packages that are not there at all.
-    """
-    import importlib
-    import warnings
-
-    shown, warnings.showwarning = warnings.showwarning, _say_nothing  # the filters are the modules' own
-    for name in names:
-        if name in sys.modules:
-            continue
-        begins(name)
-        try:
-            importlib.import_module(name)
-        except BaseException as error:
-            if must:
-                print(f"turnpike: preload: {name} can't be imported: {error!r}", file=sys.stderr, flush=True)
-    if warnings.showwarning is _say_nothing:
-        warnings.showwarning = shown
-    return [top for top in {name.partition(".")[0] for name in names} if top and not _is_there(top)]
-
-
-def _is_there(package: str) -> bool:
-    if package in sys.modules:
-        return True
-    import importlib.util
-
-    importlib.invalidate_caches()
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _shown(name: str) -> str:
-    """Short, and in characters that any JSON may have."""
-    return name.encode("ascii", "backslashreplace").decode()[:_NAME_SHOWN_MAX]
-
-
-def _say_nothing(*_: object, **__: object) -> None:
-    pass
-
-
 def _settle_memory() -> None:
     """What is there now is shared with every worker, as long as nobody writes to it."""
     import gc
 
     gc.collect()
     gc.freeze()
-
-
-class _Files:
-    """Of the modules: what has changed since, as after `pip install`; and of packages that were missing. In words."""
-
-    def __init__(self, missing: list[str]) -> None:
-        self._missing = missing
-        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        self._known = {file: _identity(file) for file in files | {sys.executable}
-                       if isinstance(file, str) and not file.startswith(_SDK)}  # the gate touches its own
-        self._latest = self._known
-
-    def changed(self) -> str:
-        for file, identity in self._known.items():
-            if _identity(file) != identity:
-                return f"{file} has changed since it was imported"
-        return ""
-
-    def installed_anew(self) -> str:
-        """The same, once all files are there and as they were at the last look: nobody is at work on them any more."""
-        before, self._latest = self._latest, {file: _identity(file) for file in self._known}
-        if self._latest != before or not all(now or not self._known[file] for file, now in self._latest.items()):
-            return ""
-        return self.changed() or next((f"{name} is installed now" for name in self._missing if _is_there(name)), "")
-
-
-def _identity(file: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(file)
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _obstacle() -> str:
-    """Why this process must not fork; nothing: it may."""
-    for module, name in _NEVER_FORK.items():
-        if module in sys.modules:
-            return f"{name} does not survive a fork"
-    for fd in os.listdir("/proc/self/fd"):
-        try:
-            if os.readlink(f"/proc/self/fd/{fd}").startswith("/dev/nvidia"):
-                return "an import has started CUDA, which does not survive a fork"
-        except OSError:
-            continue
-    others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
-    return f"an import has started a thread ({others[0]}), which a fork would lose" if others else ""
 
 
 # ── a start ──
@@ -315,6 +206,11 @@ def _reseed() -> None:
 
 def _prctl(option: int, value: int) -> None:
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _shown(name: str) -> str:
+    """Short, and in characters that any JSON may have."""
+    return name.encode("ascii", "backslashreplace").decode()[:_NAME_SHOWN_MAX]
 
 
 def _tell(sock: socket.socket, news: dict[str, Any]) -> None:

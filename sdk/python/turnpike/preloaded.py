@@ -1,0 +1,113 @@
+"""What a warm process has imported (warm.py): which modules, what of them forbids to fork, and whether they are still
+what lies on the disk."""
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+_SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+# What is known to break in a forked child once it was imported.
+_NEVER_FORK = {"tensorflow": "TensorFlow", "jax": "JAX", "grpc": "gRPC", "ray": "Ray"}
+
+
+def listed(path: str) -> tuple[list[str], dict[str, str]]:
+    """Names of modules, and the variables that the model sets before it imports them."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except OSError:  # nobody could leave them there; those that were named are imported
+        return [], {}
+    return [line for line in lines if "=" not in line], dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def import_all(names: list[str], must: bool, begins: Callable[[str], None]) -> list[str]:
+    """Some can't be imported by their own: they came with others. Of those that were named, that is said.
+    `begins` hears of each before: it may never return.
+
+    Gives the packages that are not there at all.
+    """
+    import importlib
+    import warnings
+
+    shown, warnings.showwarning = warnings.showwarning, _say_nothing  # the filters are the modules' own
+    for name in names:
+        if name in sys.modules:
+            continue
+        begins(name)
+        try:
+            importlib.import_module(name)
+        except BaseException as error:
+            if must:
+                print(f"turnpike: preload: {name} can't be imported: {error!r}", file=sys.stderr, flush=True)
+    if warnings.showwarning is _say_nothing:
+        warnings.showwarning = shown
+    return [top for top in {name.partition(".")[0] for name in names} if top and not _is_there(top)]
+
+
+def _is_there(package: str) -> bool:
+    if package in sys.modules:
+        return True
+    import importlib.util
+
+    importlib.invalidate_caches()
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _say_nothing(*_: object, **__: object) -> None:
+    pass
+
+
+class Files:
+    """Of the modules: what has changed since, as after `pip install`; and of packages that were missing. In words."""
+
+    def __init__(self, missing: list[str]) -> None:
+        self._missing = missing
+        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        self._known = {file: _identity(file) for file in files | {sys.executable}
+                       if isinstance(file, str) and not file.startswith(_SDK)}  # the gate touches its own
+        self._latest = self._known
+
+    def changed(self) -> str:
+        for file, identity in self._known.items():
+            if _identity(file) != identity:
+                return f"{file} has changed since it was imported"
+        return ""
+
+    def installed_anew(self) -> str:
+        """The same, once all files are there and as they were at the last look: nobody is at work on them any more."""
+        before, self._latest = self._latest, {file: _identity(file) for file in self._known}
+        if self._latest != before or not all(now or not self._known[file] for file, now in self._latest.items()):
+            return ""
+        return self.changed() or next((f"{name} is installed now" for name in self._missing if _is_there(name)), "")
+
+
+def _identity(file: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def obstacle() -> str:
+    """Why this process must not fork; nothing: it may."""
+    for module, name in _NEVER_FORK.items():
+        if module in sys.modules:
+            return f"{name} does not survive a fork"
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            if os.readlink(f"/proc/self/fd/{fd}").startswith("/dev/nvidia"):
+                return "an import has started CUDA, which does not survive a fork"
+        except OSError:
+            continue
+    others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    return f"an import has started a thread ({others[0]}), which a fork would lose" if others else ""
