@@ -24,8 +24,8 @@ void require_well_formed(const RequestHead& head) {
     require(head.framing != Framing::until_close, "a request does not end with the connection");
     const bool is_star = head.target == "*" && head.method == Method::options;
     require(is_star || head.target.starts_with('/'), "a target is a path or the star of OPTIONS");
-    for (const char c : head.target)
-        require(c > ' ' && c < 0x7f && c != '#' && c != '\\', "a target is plain");
+    for (const char c : head.target) require(c > ' ' && c < 0x7f && c != '#', "a target is plain");
+    require(!head.target.substr(0, head.target.find('?')).contains('\\'), "a path is plain");
     if (head.version == Version::http_1_0) return;
     require(!head.host.empty(), "HTTP/1.1 names its host");
     require(only(head.fields, "host").has_value(), "there is one Host");

@@ -10,12 +10,13 @@
 namespace turnpike::http {
 
 enum CharClass : std::uint8_t {
-    token_char = 1,   // of methods and field names
-    value_char = 2,   // of field values: HTAB, SP, VCHAR, obs-text
-    target_char = 4,  // of a path and a query; '%' only before two hex digits
+    token_char = 1,  // of methods and field names
+    value_char = 2,  // of field values: HTAB, SP, VCHAR, obs-text
+    path_char = 4,   // of a path; '%' only before two hex digits
     hex_char = 8,
     digit_char = 16,
-    host_char = 32,  // of a name in an authority: unreserved
+    host_char = 32,   // of a name in an authority: unreserved
+    query_char = 64,  // also those that browsers leave as they are
 };
 
 namespace chars {
@@ -32,13 +33,15 @@ consteval std::array<std::uint8_t, 256> make_table() {
     table['\t'] = value_char;
     for (std::size_t c = 0x20; c < 256; ++c)
         if (c != 0x7f) table[c] = value_char;
-    const int everywhere = token_char | target_char | host_char;
+    const int everywhere = token_char | path_char | host_char | query_char;
     mark(table, "0123456789", everywhere | hex_char | digit_char);
     mark(table, "abcdefABCDEF", everywhere | hex_char);
     mark(table, "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ-._~", everywhere);
-    mark(table, "!$&'*+", token_char | target_char);
-    mark(table, "#%^`|", token_char);
-    mark(table, "(),;=:@/?", target_char);
+    mark(table, "!$&'*+", token_char | path_char | query_char);
+    mark(table, "%^`|", token_char | query_char);
+    mark(table, "#", token_char);
+    mark(table, "(),;=:@/?", path_char | query_char);
+    mark(table, "[]{}\\", query_char);
     return table;
 }
 

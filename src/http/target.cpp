@@ -11,16 +11,21 @@ namespace turnpike::http {
 
 namespace {
 
-bool is_path(std::string_view text) {
-    if (text.empty() || text.front() != '/') return false;
+bool is_escaped(std::string_view text) {
     std::size_t at = 0;
     for (;;) {
-        at += count_front(target_char, text.substr(at));
+        at += count_front(path_char, text.substr(at));
         if (at == text.size()) return true;
         if (text[at] != '%' || at + 2 >= text.size()) return false;
         if (!is(hex_char, text[at + 1]) || !is(hex_char, text[at + 2])) return false;
         at += 3;
     }
+}
+
+bool is_path(std::string_view text) {
+    if (text.empty() || text.front() != '/') return false;
+    const std::size_t query = std::min(text.find('?'), text.size());
+    return is_escaped(text.substr(0, query)) && all(query_char, text.substr(query));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(Target, IsAPathWithAQuery) {
 TEST(Target, HasNoOtherCharacters) {
     expect_requests(refused({
         "/#",    "/a#b",      "/?a#b",         "#",         "/\\",       "/a\\b", "\\",  "/\"",
-        "/<",    "/>",        "/a[0]",         "/?a[]=1",   "/{a}",      "/|",    "/^",  "/`",
+        "/<",    "/>",        "/a[0]",         "/?a=<1>",   "/{a}",      "/|",    "/^",  "/`",
         "/\x7f", "/\x01",     "/\x1f",         "/\t",       "/\0"s,      "/\v",   "/\f", "/\x80",
         "/\xff", "/\xc3\xa9", "/\xe2\x82\xac", "/\xc0\xaf", "/a\x1b[0m",
     }));
@@ -69,7 +69,13 @@ TEST(Target, HasNoOtherCharacters) {
 
 TEST(Target, EscapesWithTwoHexDigits) {
     expect_requests(refused({"/%", "/%2", "/%g0", "/%0g", "/%%20", "/%u0041", "/%+1", "/%,", "/a%",
-                             "/a%a", "/?%", "/?a=%x1", "/%2%20", "/%-1", "/%0x"}));
+                             "/a%a", "/%?a", "/%2?0", "/%2%20", "/%-1", "/%0x"}));
+}
+
+TEST(Target, HasAQueryAsBrowsersSendIt) {
+    expect_requests(accepted({"/?page[size]=10&a[]=1", "/a?x={q:1}", "/?a|b", "/?a^b", "/?`ls`",
+                              "/?q=\\d+", "/?50%", "/?%", "/?a=%x1", "/?%%20", "/?a?[b]"}));
+    expect_requests(refused({"/?\"", "/?<", "/?>", "/?#", "/?\x7f", "/?\x80", "/?\t", "/[?a"}));
 }
 
 TEST(Target, BeginsWithASlash) {
@@ -130,18 +136,19 @@ TEST(Target, IsAStarOnlyWithOptions) {
     });
 }
 
-TEST(Target, TakesEveryByteOfRfc3986AndNoOther) {
-    const std::string allowed =
-        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._~!$&'()*+,;=:@/?";
+TEST(Target, TakesEveryByteOfRfc3986AndInQueriesWhatBrowsersSend) {
+    const std::string in_paths =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._~!$&'()*+,;=:@/?%";
+    const std::string in_queries = in_paths + "[]{}|^`\\";
     Rows rows;
-    for (int c = 0; c < 256; ++c) {
-        if (c == ' ' || c == '\r' || c == '\n') continue;
-        const std::string target = "/a"s + static_cast<char>(c) + "bc";
-        const bool taken = c != 0 && allowed.find(static_cast<char>(c)) != std::string::npos;
-        const bool escape = c == '%';  // %bc
-        rows.push_back({"byte " + std::to_string(c), get(target),
-                        taken || escape ? "GET " + target + " keep" : "fault bad_target"});
-    }
+    for (const auto& [begin, allowed] : {std::pair("/a"s, in_paths), std::pair("/?"s, in_queries)})
+        for (int c = 0; c < 256; ++c) {
+            if (c == ' ' || c == '\r' || c == '\n') continue;
+            const std::string target = begin + static_cast<char>(c) + "bc";  // "%bc" is an escape
+            const bool taken = c != 0 && allowed.contains(static_cast<char>(c));
+            rows.push_back({begin + " and byte " + std::to_string(c), get(target),
+                            taken ? "GET " + target + " keep" : "fault bad_target"});
+        }
     expect_requests(rows);
 }
 
