@@ -77,7 +77,7 @@ Generations::Generations(const std::string& runtime_folder, const std::vector<Po
 }
 
 std::string Generations::folder(std::size_t pool, Generation generation) const {
-    const std::string path = home(pool) + "/" + std::to_string(generation.value);
+    std::string path = home(pool) + "/" + std::to_string(generation.value);
     if (!make_folder(path) || !make_folder(path + std::string(sources_name))) return {};
     return path;
 }

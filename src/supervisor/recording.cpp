@@ -43,7 +43,7 @@ std::string json_string(std::string_view text) {
 
 /// `"content_type": …, "json": …`
 std::string body_members(const ProofBody& body) {
-    const std::string type = fmt::format("\"content_type\":{}", json_string(body.content_type));
+    std::string type = fmt::format("\"content_type\":{}", json_string(body.content_type));
     if (body.bytes.empty()) return type;
     if (is_json(body.bytes)) return fmt::format("{},\"json\":{}", type, body.bytes);
     if (is_utf8(body.bytes)) return fmt::format("{},\"text\":{}", type, json_string(body.bytes));

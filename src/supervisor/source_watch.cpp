@@ -39,7 +39,7 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.find
 
 SourceWatch::SourceWatch(Surroundings surroundings)
     : around_(std::move(surroundings)),
-      watch_(around_.loop, [this](std::vector<std::string> files) { saved(files); }) {}
+      watch_(around_.loop, [this](const std::vector<std::string>& files) { saved(files); }) {}
 
 void SourceWatch::follow(Followed followed) {
     followed_ = std::move(followed);

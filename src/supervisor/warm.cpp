@@ -113,7 +113,7 @@ void WarmProcess::say(const std::string& trouble) {
 
 void WarmProcess::build() {
     auto made = make();
-    coming_ = made ? *std::move(made) : nullptr;
+    coming_ = made ? *made : nullptr;
     if (coming_ != nullptr) {
         after(usual_max(), coming_, &WarmProcess::is_slow);
         return listen(coming_);
@@ -171,7 +171,7 @@ std::expected<WarmProcess::LifePtr, std::string> WarmProcess::make() {
                                             sockets.theirs.get(), program.get()}});
     if (!pid)
         return std::unexpected(fmt::format("it can't be started: {}", std::strerror(pid.error())));
-    const auto life = std::make_shared<Life>(loop_, children_);
+    auto life = std::make_shared<Life>(loop_, children_);
     life->pid = *pid;
     life->socket.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), sockets.ours.release());
     output_.attach(std::move(output.ours), LogStream::err);
