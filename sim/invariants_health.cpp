@@ -91,7 +91,7 @@ void judge(Ledger& ledger, const ProbeWorker& ask) {
         probe.last_sent != Instant{})
         return broken(ledger, invariant::health, "worker {} is probed again too soon",
                       show(ask.worker));
-    if (probe.out && !worker->perhaps_held &&
+    if (probe.out && probe.clean && !worker->perhaps_held &&
         later(probe.last_sent, ledger.pool_of(*worker).settings->probe_timeout) > ledger.now)
         return broken(ledger, invariant::health, "worker {} is probed again, but may still answer",
                       show(ask.worker));
