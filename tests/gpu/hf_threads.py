@@ -14,8 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "sdk/python"), str(ROOT / "examples/transformers")]
 os.environ.setdefault("SIZE", "0.7b")
 
+import generation  # noqa: E402
 import model  # noqa: E402
 import torch  # noqa: E402
+import transformers  # noqa: E402
 import turnpike.model  # noqa: E402
 
 TOKENS = 24
@@ -24,7 +26,8 @@ TOKENS = 24
 def measure(where):
     for times in ("first", "second"):
         begin = time.monotonic()
-        text.model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=TOKENS, do_sample=False)
+        text.model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=TOKENS, do_sample=False,
+                            streamer=generation.Hand(), stopping_criteria=transformers.StoppingCriteriaList())
         print(f"{where:32} {times:6} time: {(time.monotonic() - begin) / TOKENS * 1000:6.1f} ms for a token", flush=True)
 
 
