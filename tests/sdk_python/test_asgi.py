@@ -124,6 +124,13 @@ class Answers(AppCase):
         frame = talk.gate.next()
         self.assertEqual((frame.name, frame.status, frame.fields, frame.body), ("done", 201, b"x-a: b\r\n", b"ab"))
 
+    def test_a_body_is_bytes_of_any_kind_and_nothing_else(self):
+        lines = "await send(start()); await send({'type': 'http.response.body', 'body': %s})"
+        for given in ("b'ab'", "bytearray(b'ab')", "memoryview(b'axb')[::2]"):
+            self.assertEqual(self.host(lines % given).ask(body=b"").body, b"ab", given)
+        for given in ("5", "'ab'", "[97, 98]", "None"):
+            self.assert_fails(self.host(lines % given).ask(body=b""), frames.EXCEPTION, "bytes-like")
+
     def test_a_head_does_not_wait_for_its_body(self):
         path = self.fifo()
         talk = self.host(f"await send(start())\nawait asyncio.to_thread(lambda: open({str(path)!r}).read())\nawait send(body(b'late'))")

@@ -96,7 +96,7 @@ class Call:
             raise RuntimeError(f"Expected ASGI message 'http.response.body', but got '{kind}'.")
         body = message.get("body", b"")
         if type(body) is not bytes:
-            body = bytes(body)
+            body = bytes(memoryview(body))  # not five zeros of a 5
         more = message.get("more_body", False)
         if self._left is not None:
             self._count(len(body), more)
