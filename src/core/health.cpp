@@ -49,6 +49,9 @@ void probe_ended(State& s, const ProbeEnded& event) {
     if (worker == nullptr || !worker->is_serving()) return;
     if (!worker->probe_pending || event.probe != worker->probe) return;
     worker->probe_pending = false;
+    // The next waited for this one, perhaps for as long as an answer may take.
+    if (s.now > later(worker->probe_sent, s.pool_of(*worker).settings.probe_every))
+        wait(s, *worker);
     switch (event.verdict) {
         case ProbeVerdict::answered:
             gave_a_sign(*worker);

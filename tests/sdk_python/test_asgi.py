@@ -94,6 +94,12 @@ class Scope(unittest.TestCase):
             self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("10.0.0.2", "http"), said)
         self.assertEqual(self.origin(b"X-Forwarded-For: nonsense", FORWARDED_ALLOW_IPS="10.0.0.0/8"), ("nonsense", "http"))
 
+    def test_nonsense_in_the_environment_names_nobody(self):
+        lines = (b"X-Forwarded-Proto: https", b"X-Forwarded-For: 1.1.1.1, 10.0.0.2")
+        for said in ("10.0.0.0/99", "/", "10.0.0.0/8/8", "\u0661/8", "http://proxy/", ",/,"):
+            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("10.0.0.2", "http"), said)
+            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=f"{said}, 10.0.0.0/8"), ("1.1.1.1", "https"), said)
+
     def test_a_scheme_is_http_or_https(self):
         for said, scheme in ((b"HTTPS", "https"), (b"https, http", "https"), (b"javascript", "http"), (b"", "http"), (b"\xff", "http")):
             self.assertEqual(self.origin(b"X-Forwarded-Proto: " + said, b"X-Forwarded-For: 127.0.0.1")[1], scheme)
@@ -117,6 +123,13 @@ class Answers(AppCase):
         self.get(talk)
         frame = talk.gate.next()
         self.assertEqual((frame.name, frame.status, frame.fields, frame.body), ("done", 201, b"x-a: b\r\n", b"ab"))
+
+    def test_a_body_is_bytes_of_any_kind_and_nothing_else(self):
+        lines = "await send(start()); await send({'type': 'http.response.body', 'body': %s})"
+        for given in ("b'ab'", "bytearray(b'ab')", "memoryview(b'axb')[::2]"):
+            self.assertEqual(self.host(lines % given).ask(body=b"").body, b"ab", given)
+        for given in ("5", "'ab'", "[97, 98]", "None"):
+            self.assert_fails(self.host(lines % given).ask(body=b""), frames.EXCEPTION, "bytes-like")
 
     def test_a_head_does_not_wait_for_its_body(self):
         path = self.fifo()
@@ -310,6 +323,65 @@ await send(start(500)); await send(body(b"sorry"))""", slots=2)
             time.sleep(0.005)
         self.get(talk, "/other")
         self.assertEqual(talk.gate.until("done", "failed").body, b"sorry")
+
+    SICK = """
+import logging
+try:
+    raise RuntimeError("CUDA error: device-side assert triggered")
+except Exception:
+    logging.exception("sick")
+"""
+
+    def test_what_was_logged_counts_even_if_the_app_does_not_return_for_long(self):
+        talk = self.host(self.SICK + self.SERVER_ERROR + "await asyncio.sleep(1000)")
+        self.assert_fails(talk.ask(body=b""), frames.UNHEALTHY)
+
+    def test_odd_records_leave_what_was_logged_and_break_nothing(self):
+        odd = "logging.raiseExceptions = False\nfor odd in ((None, None, None), (ValueError,), (1, 2, 3), 1):\n    logging.error('odd', exc_info=odd)\n"
+        talk = self.host(self.SICK + odd + self.SERVER_ERROR)
+        self.assert_fails(talk.ask(body=b""), frames.UNHEALTHY)
+
+    def test_what_was_logged_is_not_kept_by_a_task_that_the_job_left_behind(self):
+        talk = self.host("""
+import logging, weakref
+kept = []
+
+class Tensor:
+    pass
+
+def work():
+    tensor = Tensor()
+    kept.append(weakref.ref(tensor))
+    raise ValueError("as ever")
+
+async def of_all_jobs(said):
+    said.set()
+    while True:
+        await asyncio.sleep(0.001)
+        if len(kept) < 2:
+            await log()
+
+async def log():
+    try:
+        work()
+    except Exception:
+        logging.exception("told")
+
+async def app(scope, receive, send):
+    assert scope["type"] == "http"
+    if not kept:
+        await log()
+        said = asyncio.Event()
+        app.task = asyncio.create_task(of_all_jobs(said))
+        await said.wait()
+        return await send(start()) or await send(body())
+    while len(kept) < 2:
+        await asyncio.sleep(0.001)
+    await send(start()); await send(body(b"%d" % sum(tensor() is not None for tensor in kept)))
+""")
+        self.get(talk)
+        talk.gate.until("done")
+        self.assertEqual(talk.ask(body=b"").body, b"0")
 
     def test_a_500_is_not_held_for_long(self):
         talk = self.host(self.SERVER_ERROR + "await asyncio.sleep(1000)")

@@ -96,7 +96,7 @@ class Call:
             raise RuntimeError(f"Expected ASGI message 'http.response.body', but got '{kind}'.")
         body = message.get("body", b"")
         if type(body) is not bytes:
-            body = bytes(body)
+            body = bytes(memoryview(body))  # not five zeros of a 5
         more = message.get("more_body", False)
         if self._left is not None:
             self._count(len(body), more)
@@ -203,7 +203,7 @@ class Call:
     def moment_passed(self) -> None:
         """Since the start, or since the answer is held: what waits goes out."""
         if self._state is _HELD:
-            self._release()
+            self._judge_held()
         elif self._state is _STARTED and not self.job.cancelled:
             self._part(b"", is_last=False)
 
@@ -213,6 +213,7 @@ class Call:
 
     def _over(self) -> None:
         self._state = _OVER
+        logged.forget(self.job)
         if self._is_waited_for:
             self._host.wake()
 

@@ -69,15 +69,16 @@ def _pair(line: bytes) -> tuple[bytes, bytes]:
 
 
 def _trust(said: str) -> Any:
-    """`*`, or addresses and networks with commas between them, as uvicorn takes them → is this address one of them?"""
+    """`*`, or addresses and networks with commas between them, as uvicorn takes them → is this address one of them?
+    What is neither is nobody's."""
     names = frozenset(name.strip() for name in said.split(","))
     if "*" in names:
         return lambda _: True
     if "/" not in said:
         return names.__contains__
-    from ipaddress import ip_address, ip_network
+    from ipaddress import ip_address
 
-    networks = [ip_network(name, False) for name in names if "/" in name]
+    networks = [network for name in names if "/" in name for network in _network(name)]
 
     def is_trusted(name: str) -> bool:
         try:
@@ -85,6 +86,15 @@ def _trust(said: str) -> Any:
         except ValueError:  # no address
             return False
     return is_trusted
+
+
+def _network(name: str) -> list[Any]:
+    from ipaddress import ip_network
+
+    try:
+        return [ip_network(name, False)]
+    except ValueError:
+        return []
 
 
 def _server(host: bytes, scheme: str) -> tuple[str, int]:

@@ -28,14 +28,24 @@ def note_errors() -> None:
     def noted(*facts: Any, **more: Any) -> logging.LogRecord:
         record = made(*facts, **more)
         if record.exc_info and record.levelno >= logging.ERROR:
-            job = current.get()
-            if job.number:
-                job.logged = record.exc_info[1]
+            _note(current.get(), record.exc_info)
         return record
 
     logging.setLogRecordFactory(noted)
 
 
+def _note(job: Job, info: Any) -> None:
+    """`info` is what an app passed. A job that is over may live on in the context of a task that it made: nothing is for it."""
+    is_whole = isinstance(info, tuple) and len(info) == 3 and isinstance(info[1], BaseException)
+    if is_whole and job._link is not None and job.number in job._link.aboard:
+        job.logged = info[1]
+
+
 def error_of(job: Job) -> BaseException | None:
     """The last one."""
     return getattr(job, "logged", None)
+
+
+def forget(job: Job) -> None:
+    """It is over. The frames of a traceback hold tensors."""
+    job.logged = None

@@ -92,11 +92,21 @@ TEST_F(HealthOfOneLaneWithPatience, GivesEachProbeItsTimeHoweverSoonTheNextIsDue
 
 TEST_F(HealthOfOneLaneWithPatience, IsProbedAgainSoonAfterALateAnswer) {
     gate.pass(100ms);
-    gate.pass(1900ms);
+    gate.pass(200ms);
+    EXPECT_THAT(gate.turn(), IsEmpty()) << "one is under way";
     probe_ends(ProbeVerdict::answered);
     gate.pass(100ms);
     EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
     probe_ends(ProbeVerdict::answered);
+    gate.pass(100ms);
+    EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
+}
+
+TEST_F(HealthOfOneLaneWithPatience, IsProbedAgainSoonAfterALateFailure) {
+    gate.pass(100ms);
+    gate.pass(200ms);
+    probe_ends(ProbeVerdict::silent);
+    EXPECT_THAT(gate.turn(), IsEmpty());
     gate.pass(100ms);
     EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
 }
