@@ -99,20 +99,25 @@ int show_earlier(const CrashesCommand& command, const Trouble& trouble) {
 std::expected<std::string, std::string> crashes_text(std::string_view text, Look look) {
     const auto page = parse_facts(text);
     if (!page) return std::unexpected(page.error());
-    Table table{
-        .columns =
-            {{"ID"}, {"WHEN"}, {"LANE", right}, {"LIVED", right}, {"HOW"}, {"WHY", left, 16}},
-        .rows = {}};
+    Table table{.columns = {{"ID"},
+                            {"WHEN"},
+                            {"LANE", right},
+                            {"LIVED", right},
+                            {"HOW", left, 14},
+                            {"WHY", left, 14}},
+                .rows = {}};
+    const bool is_narrow = look.columns > 0 && look.columns < 100;  // an ID begins with the time
     for (const json::value& value : list_of(*page, "crashes")) {
         const json::object& crash = object_of(value);
         table.rows.push_back({{text_of(crash, "id")},
-                              {second_of(text_of(crash, "time"))},
+                              {is_narrow ? "" : second_of(text_of(crash, "time"))},
                               {text_of(crash, "lane")},
                               {span_of(crash, "lived_s")},
                               {text_of(crash, "how"), Paint::red},
                               {why_of(crash)}});
     }
-    return table.rows.empty() ? "no worker has died\n" : text_of(table, look);
+    return table.rows.empty() ? "no worker has died\n"
+                              : text_of(is_narrow ? without_empty_columns(table) : table, look);
 }
 
 std::expected<std::string, std::string> crash_text(std::string_view text, Look look) {

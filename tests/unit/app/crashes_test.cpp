@@ -32,6 +32,16 @@ TEST(Crashes, AreListedInATable) {
         "exited\n");
 }
 
+TEST(Crashes, FitIntoANarrowTerminal) {
+    const std::string page =
+        R"({"crashes":[{"id":"20261116-004321-378-lane0-10569","time":"2026-11-16T00:43:21.378Z",
+            "lane":0,"lived_s":29.5,"how":"its guard died: killed by SIGKILL","why":"exited"}]})";
+    EXPECT_EQ(crashes_text(page, {.columns = 80}).value_or(""),
+              "ID                               LANE   LIVED  HOW                        WHY\n"
+              "20261116-004321-378-lane0-10569     0  29.5 s  its guard died: killed...  exited\n")
+        << "its ID has the time";
+}
+
 TEST(Crashes, OfWorkersThatEndedByThemselvesAreListedWithWhatTheySaidLast) {
     const auto listed = [](const std::string& facts) {
         return crashes_text(R"({"crashes":[{"why":"exited",)" + facts + "}]}", {}).value_or("");
