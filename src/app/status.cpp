@@ -44,6 +44,12 @@ bool is_given_up(const json::object& lane) {
     return state == "failed" || state == "quarantined";
 }
 
+/// Its latest start has come to its end. What is known of one that goes on, or never came up, is no
+/// time of a start.
+bool has_started(const json::object& lane) {
+    return text_of(lane, "starting_s").empty() && !is_given_up(lane);
+}
+
 /// False: there is none, or another one.
 bool have_all_failed(const json::object& page, const std::string& pool) {
     bool is_any = false;
@@ -88,9 +94,9 @@ Table pools_of(const json::object& page) {
                             {"USUAL RUN", right},
                             {"FINISHED", right},
                             {"FAILED", right},
-                            {"REFUSED", right},
-                            {"TIMED OUT", right},
-                            {"CANCELLED", right}},
+                            {"REFUSED", right, 0, "0"},
+                            {"TIMED OUT", right, 0, "0"},
+                            {"CANCELLED", right, 0, "0"}},
                 .rows = {}};
     for (const json::value& pool : list_of(page, "pools"))
         table.rows.push_back(pool_row(page, object_of(pool)));
@@ -137,7 +143,8 @@ double seconds_of(const json::object& lane, std::string_view part) {
 std::string remarks_on_starts(const json::object& page, const std::string& pool) {
     std::vector<const json::object*> lanes;
     for (const json::value& value : list_of(page, "lanes"))
-        if (text_of(object_of(value), "pool") == pool) lanes.push_back(&object_of(value));
+        if (text_of(object_of(value), "pool") == pool && has_started(object_of(value)))
+            lanes.push_back(&object_of(value));
     std::string text;
     for (const std::string_view part :
          {"spawn", "listen", "import", "load", "proof", "first_job"}) {
@@ -214,7 +221,7 @@ std::string start_of(const json::object& lane) {
         total += seconds;
         longest = std::max(longest, {seconds, part});
     }
-    if (total <= 0) return "";
+    if (total <= 0 || !has_started(lane)) return "";
     const bool is_warm = is_true(object_of(lane, "start"), "warm");
     return fmt::format("{}{}: {} {}", span_text(total), is_warm ? " warm" : "", longest.second,
                        span_text(longest.first));
@@ -299,8 +306,8 @@ Table lanes_of(const json::object& page) {
                             {"WORKER", left, 8},
                             {"JOBS ABOARD", left, 16},
                             {"FINISHED", right},
-                            {"FAILED", right},
-                            {"RESTARTS", right},
+                            {"FAILED", right, 0, "0"},
+                            {"RESTARTS", right, 0, "0"},
                             {"START", left, 8},
                             {"MEMORY", right},
                             {"WHY", left, 16}},
@@ -308,6 +315,22 @@ Table lanes_of(const json::object& page) {
     for (const json::value& lane : list_of(page, "lanes"))
         table.rows.push_back(lane_row(object_of(lane)));
     return without_empty_columns(table);
+}
+
+/// Python models that a reload brings back, as it does after a crash or a wrong answer. A restart
+/// would start the code that runs, whatever was mended since.
+bool are_reloaded(const json::object& page) {
+    const auto has_python = [](const json::value& pool) {
+        return !text_of(object_of(pool), "python").empty();
+    };
+    const auto is_revived = [](const json::value& lane) {
+        const std::string reason = text_of(object_of(lane), "reason");
+        return text_of(object_of(lane), "state") == "failed" || reason == "proof_failed" ||
+               reason == "disagrees";
+    };
+    const json::array& pools = list_of(page, "pools");
+    return !pools.empty() && std::ranges::all_of(pools, has_python) &&
+           std::ranges::any_of(list_of(page, "lanes"), is_revived);
 }
 
 /// What to do about lanes of ours that are given up; empty: there is none.
@@ -320,16 +343,16 @@ std::string advice_on(const json::object& page, std::string_view gate) {
     }
     if (lanes.empty()) return "";
     const bool is_one = lanes.size() == 1;
-    const bool is_all = !is_one && lanes.size() == list_of(page, "lanes").size();
+    const bool is_whole = lanes.size() == list_of(page, "lanes").size();
+    const std::string what = is_whole && are_reloaded(page) ? "reload"
+                             : is_one   ? fmt::format("restart {}", lanes.front())
+                             : is_whole ? "restart all"
+                                        : "restart LANE";
     const std::string name = gate == "default" ? "" : " --name " + tame(gate);
     return fmt::format(
-        "\n{} {} will not come back by {}; see: turnpike logs {}{}; then: turnpike restart {}{}\n",
+        "\n{} {} will not come back by {}; see: turnpike logs {}{}; then: turnpike {}{}\n",
         is_one ? "lane" : "lanes", ranges_text(lanes), is_one ? "itself" : "themselves",
-        lanes.front(), name,
-        is_one   ? std::to_string(lanes.front())
-        : is_all ? "all"
-                 : "LANE",
-        name);
+        lanes.front(), name, what, name);
 }
 
 }  // namespace

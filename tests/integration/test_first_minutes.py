@@ -39,7 +39,7 @@ class FirstMinutes(NativeCase):
                       f"install it for {PYTHON}", said)
         self.assertLessEqual(said.count("died"), 2, "once for each lane, however often they try")
         self.assertEqual(said.count("; see: turnpike logs"), 0, "the last line says what to do")
-        self.assertRegex(said, r"no lane serves: .*; when that is mended: turnpike restart all")
+        self.assertRegex(said, r"no lane serves: .*; when that is mended: turnpike reload")
         self.assertIn("No module named", self.order(gate, "status"))
 
     def test_a_mended_model_serves_after_a_restart(self):
