@@ -72,7 +72,10 @@ std::string why_of(const json::object& crash) {
     const std::size_t signal = count_of(crash, "signal");
     const bool had_a_say = text_of(crash, "why") == "exited" && signal != SIGKILL &&
                            signal != SIGTERM && !text_of(crash, "last_line").empty();
-    return had_a_say ? shortened(text_of(crash, "last_line"), size_max) : words_of(crash, "why");
+    if (!had_a_say) return words_of(crash, "why");
+    const std::string line = text_of(crash, "last_line");
+    constexpr std::string_view by_the_sdk = "turnpike: ";
+    return shortened(line.substr(line.starts_with(by_the_sdk) ? by_the_sdk.size() : 0), size_max);
 }
 
 int show(const CrashesCommand& command, const std::string& page) {

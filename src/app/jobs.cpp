@@ -54,7 +54,7 @@ Table live_of(const json::array& jobs) {
                             {"FOR", right},
                             {"LANE", right},
                             {"TRIES", right, 0, "1"},
-                            {"REQUEST", left, 16},
+                            {"REQUEST", left, 12},
                             {"PROGRESS", left, 16},
                             {"CLIENT"}},
                 .rows = {}};
@@ -113,9 +113,9 @@ Table ended_of(const JobsPage& page, const json::array& jobs) {
                             {"RAN", right},
                             {"LANE", right},
                             {"TRIES", right, 0, "1"},
-                            {"REQUEST", left, 16},
+                            {"REQUEST", left, 12},
                             {"STATUS", right},
-                            {"OUTCOME", left, 16},
+                            {"OUTCOME", left, 10},
                             {"CLIENT"}},
                 .rows = {}};
     for (std::size_t i = 0; i < std::min(page.last, jobs.size()); ++i)

@@ -48,6 +48,8 @@ TEST(Crashes, OfWorkersThatEndedByThemselvesAreListedWithWhatTheySaidLast) {
     };
     EXPECT_THAT(listed(R"("exit_code":1,"signal":null,"last_line":"ValueError: x\u001b[2J")"),
                 EndsWith("  ValueError: x?[2J\n"));
+    EXPECT_THAT(listed(R"("exit_code":1,"last_line":"turnpike: no model")"),
+                EndsWith("  no model\n"));
     EXPECT_THAT(listed(R"("signal":11,"last_line":"fault")"), EndsWith("  fault\n"));
     EXPECT_THAT(listed(R"("signal":9,"last_line":"GET / 200")"), EndsWith("  exited\n"));
     EXPECT_THAT(listed(R"("signal":15,"last_line":"GET / 200")"), EndsWith("  exited\n"));
