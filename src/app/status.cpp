@@ -132,6 +132,15 @@ std::string remarks_on_model(const json::object& lane, const std::string& pool) 
     return lines;
 }
 
+/// Those of a pool whose latest start has come to its end.
+std::vector<const json::object*> lanes_up(const json::object& page, const std::string& pool) {
+    std::vector<const json::object*> lanes;
+    for (const json::value& value : list_of(page, "lanes"))
+        if (text_of(object_of(value), "pool") == pool && has_started(object_of(value)))
+            lanes.push_back(&object_of(value));
+    return lanes;
+}
+
 /// Of one part of a lane's latest start; 0: it is not known.
 double seconds_of(const json::object& lane, std::string_view part) {
     const json::value* time = object_of(lane, "start").if_contains(std::string(part) + "_ms");
@@ -141,10 +150,7 @@ double seconds_of(const json::object& lane, std::string_view part) {
 /// "starts: spawn 40 ms, import 3.4 s, load 11 ms, first job 1.2 s (slowest of 4 lanes)": each part of
 /// the lane that took longest for it. Lanes have their total, the pool has what to make quicker.
 std::string remarks_on_starts(const json::object& page, const std::string& pool) {
-    std::vector<const json::object*> lanes;
-    for (const json::value& value : list_of(page, "lanes"))
-        if (text_of(object_of(value), "pool") == pool && has_started(object_of(value)))
-            lanes.push_back(&object_of(value));
+    const std::vector<const json::object*> lanes = lanes_up(page, pool);
     std::string text;
     for (const std::string_view part :
          {"spawn", "listen", "import", "load", "proof", "first_job"}) {
@@ -182,7 +188,9 @@ std::string remarks_on(const json::object& page) {
                             python, sdk.empty() ? "" : ", ", sdk) +
                 remarks_on_starts(page, name);
         lines += remarks_on_model(lane, name);
-        if (text_of(pool, "proof") == "none") lines += fmt::format("{} proof: none\n", name);
+        // Of a model that has not loaded nobody knows whether it has an example.
+        if (text_of(pool, "proof") == "none" && !lanes_up(page, name).empty())
+            lines += fmt::format("{} proof: none\n", name);
         lines += remarks_on_reload(object_of(pool, "reload"), name);
     }
     return lines.empty() ? "" : '\n' + lines;

@@ -51,6 +51,18 @@ class FirstMinutes(NativeCase):
         gate.wait_ready()
         self.assertEqual(gate.post([1]).json(), [1])
 
+    def test_a_proof_is_not_missed_before_the_model_has_loaded(self):
+        folder = self.place({})
+        (folder / "model.py").write_text(
+            "import os, time, turnpike\nclass M(turnpike.Model):\n    example = 1\n    def predict(self, x): return x\n"
+            f"    def load(self, lane):\n        while not os.path.exists({str(folder / 'go')!r}): time.sleep(0.01)\n")
+        gate = self.serve(folder / "model.py", is_ready=False)
+        told = subprocess.run([TURNPIKE, "prove", "--name", gate.name], env=self.env, capture_output=True, text=True, timeout=DEADLINE_S)
+        (folder / "go").touch()
+        self.assertEqual(told.returncode, 1, told)
+        self.assertIn("no lane is up yet", told.stderr)
+        gate.wait_ready()
+
     def test_a_script_that_ends_itself(self):
         folder = self.place({"model.py": "print('trained')\nimport sys\nsys.exit()\n"})
         _, said = self.output_when_none_serves(folder / "model.py")

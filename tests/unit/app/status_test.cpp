@@ -160,8 +160,13 @@ TEST(Status, FitsTheTerminal) {
 
 TEST(Status, TellsWhatRunsAndWhatServesUnproved) {
     EXPECT_THAT(shown(R"({"pools":[{"pool":"a","model":"./a","proof":"passed"},
-                                   {"pool":"b","model":"./b","proof":"none"}]})"),
+                                   {"pool":"b","model":"./b","proof":"none"}],
+                         "lanes":[{"pool":"b","state":"ready"}]})"),
                 HasSubstr("\n\na runs: ./a\nb runs: ./b\nb proof: none\n"));
+    EXPECT_THAT(shown(R"({"pools":[{"pool":"b","model":"m.py","proof":"none"}],
+                         "lanes":[{"pool":"b","state":"loading","starting_s":2}]})"),
+                Not(HasSubstr("proof: none")))
+        << "its example is known when it has loaded";
 }
 
 TEST(Status, TellsWhichPythonAModelRunsWith) {
