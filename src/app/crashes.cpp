@@ -72,7 +72,10 @@ std::string why_of(const json::object& crash) {
     const std::size_t signal = count_of(crash, "signal");
     const bool had_a_say = text_of(crash, "why") == "exited" && signal != SIGKILL &&
                            signal != SIGTERM && !text_of(crash, "last_line").empty();
-    return had_a_say ? shortened(text_of(crash, "last_line"), size_max) : words_of(crash, "why");
+    if (!had_a_say) return words_of(crash, "why");
+    const std::string line = text_of(crash, "last_line");
+    constexpr std::string_view by_the_sdk = "turnpike: ";
+    return shortened(line.substr(line.starts_with(by_the_sdk) ? by_the_sdk.size() : 0), size_max);
 }
 
 int show(const CrashesCommand& command, const std::string& page) {
@@ -99,20 +102,25 @@ int show_earlier(const CrashesCommand& command, const Trouble& trouble) {
 std::expected<std::string, std::string> crashes_text(std::string_view text, Look look) {
     const auto page = parse_facts(text);
     if (!page) return std::unexpected(page.error());
-    Table table{
-        .columns =
-            {{"ID"}, {"WHEN"}, {"LANE", right}, {"LIVED", right}, {"HOW"}, {"WHY", left, 16}},
-        .rows = {}};
+    Table table{.columns = {{"ID"},
+                            {"WHEN"},
+                            {"LANE", right},
+                            {"LIVED", right},
+                            {"HOW", left, 14},
+                            {"WHY", left, 14}},
+                .rows = {}};
+    const bool is_narrow = look.columns > 0 && look.columns < 100;  // an ID begins with the time
     for (const json::value& value : list_of(*page, "crashes")) {
         const json::object& crash = object_of(value);
         table.rows.push_back({{text_of(crash, "id")},
-                              {second_of(text_of(crash, "time"))},
+                              {is_narrow ? "" : second_of(text_of(crash, "time"))},
                               {text_of(crash, "lane")},
                               {span_of(crash, "lived_s")},
                               {text_of(crash, "how"), Paint::red},
                               {why_of(crash)}});
     }
-    return table.rows.empty() ? "no worker has died\n" : text_of(table, look);
+    return table.rows.empty() ? "no worker has died\n"
+                              : text_of(is_narrow ? without_empty_columns(table) : table, look);
 }
 
 std::expected<std::string, std::string> crash_text(std::string_view text, Look look) {

@@ -53,8 +53,8 @@ Table live_of(const json::array& jobs) {
                             {"STATE"},
                             {"FOR", right},
                             {"LANE", right},
-                            {"TRIES", right},
-                            {"REQUEST", left, 16},
+                            {"TRIES", right, 0, "1"},
+                            {"REQUEST", left, 12},
                             {"PROGRESS", left, 16},
                             {"CLIENT"}},
                 .rows = {}};
@@ -109,13 +109,13 @@ Table ended_of(const JobsPage& page, const json::array& jobs) {
     Table table{.columns = {{"ENDED JOB"},
                             {"POOL"},
                             {"ARRIVED", right},
-                            {"QUEUED", right},
+                            {"QUEUED", right, 0, "0 s"},
                             {"RAN", right},
                             {"LANE", right},
-                            {"TRIES", right},
-                            {"REQUEST", left, 16},
+                            {"TRIES", right, 0, "1"},
+                            {"REQUEST", left, 12},
                             {"STATUS", right},
-                            {"OUTCOME", left, 16},
+                            {"OUTCOME", left, 10},
                             {"CLIENT"}},
                 .rows = {}};
     for (std::size_t i = 0; i < std::min(page.last, jobs.size()); ++i)

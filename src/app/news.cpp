@@ -208,8 +208,12 @@ void News::say_when_none_serves() {
     });
     if (is_watched && is_revived)
         return say(fmt::format("no lane serves{}{}; mend the file and save it", before, why));
+    // A restart would start the code that runs, whatever was mended since.
+    const bool is_reloaded =
+        is_revived && std::ranges::all_of(config_.pools, &PoolConfig::is_native);
     say(fmt::format("no lane serves{}{}; when that is mended: {}{}", before, why,
-                    command("restart all"), has_terminal_ ? " (or Ctrl-C, and up again)" : ""));
+                    command(is_reloaded ? "reload" : "restart all"),
+                    has_terminal_ ? " (or Ctrl-C, and up again)" : ""));
 }
 
 void News::draw() {
@@ -231,20 +235,27 @@ void News::say_when_all_serve() {
     say_hint();
 }
 
+/// An ASGI app, as its workers say: it has no example, and paths of its own.
+bool News::is_app(std::size_t pool) const {
+    return std::ranges::any_of(lanes_of(pool), [this](std::size_t lane) {
+        return lanes_[lane].now.model_facts.starts_with(R"({"asgi":)");
+    });
+}
+
 /// Whether a model has an example is known when it has loaded: when the first lanes serve, once.
 void News::say_unproved() {
     if (std::exchange(unproved_told_, true)) return;
-    auto lane = lanes_.begin();
-    for (const PoolConfig& pool : config_.pools) {
-        const auto end = std::ranges::next(lane, pool.settings.lanes, lanes_.end());
-        const bool is_proved =
-            std::any_of(lane, end, [](const LaneFacts& facts) { return facts.now.start.proof; });
-        lane = end;
-        if (pool.is_native() && pool.settings.proof == ProofKind::none && !is_proved)
-            say(fmt::format(
-                "pool {}: the model has no example and no proof is configured, so lanes "
-                "serve unproved (example = ... in a model, or [pool.{}.proof])",
-                pool.name, pool.name));
+    for (std::size_t i = 0; i < config_.pools.size(); ++i) {
+        const PoolConfig& pool = config_.pools[i];
+        const bool is_proved = std::ranges::any_of(lanes_of(i), [this](std::size_t lane) {
+            return lanes_[lane].now.start.proof.has_value();
+        });
+        if (!pool.is_native() || pool.settings.proof != ProofKind::none || is_proved) continue;
+        const bool has_no_example = !is_app(i);
+        say(fmt::format(
+            "pool {}: {}no proof is configured, so lanes serve unproved ({}[pool.{}.proof])",
+            pool.name, has_no_example ? "the model has no example and " : "",
+            has_no_example ? "example = ... in a model, or " : "", pool.name));
     }
 }
 
@@ -256,6 +267,8 @@ void News::say_hint() const {
     const std::string request =
         usual->settings.proof == ProofKind::none ? std::string() : request_text(usual->proof, url_);
     if (!request.empty()) return say("try: " + request);
+    if (is_app(static_cast<std::size_t>(usual - config_.pools.begin())))
+        return say(fmt::format("send jobs to {}, by the paths of the app", url_));
     const std::string path = first_columns(tame(usual->proof.path), path_shown_max);
     if (usual->is_native() && usual->settings.proof == ProofKind::none)
         return say(fmt::format("send jobs to {}, e.g. curl {}{} -d '{{\"your\": \"input\"}}'", url_,
@@ -312,9 +325,9 @@ void News::say_slow_import() {
         if (!imports || live(lane).time < import_usual_max) continue;
         slow_import_told_ = true;
         say(fmt::format(
-            "lane {} still imports its model after {}; what it does: {}; what it prints: {}", lane,
-            text_of(import_usual_max), command(fmt::format("stacks {}", lane)),
-            command(fmt::format("logs {}", lane))));
+            "lane {} still imports its model after {} s; what it does: {}; what it prints: {}",
+            lane, std::chrono::round<std::chrono::seconds>(import_usual_max).count(),
+            command(fmt::format("stacks {}", lane)), command(fmt::format("logs {}", lane))));
     }
 }
 

@@ -97,6 +97,7 @@ private:
     [[nodiscard]] LiveLane live(std::size_t lane) const;
     [[nodiscard]] Instant start_of(std::size_t lane) const;
     void say_unproved();
+    [[nodiscard]] bool is_app(std::size_t pool) const;
     void say_hint() const;
     /// "turnpike logs 0 --name blue"
     [[nodiscard]] std::string command(std::string_view words) const;

@@ -198,11 +198,16 @@ std::expected<std::vector<std::string>, Trouble> pools_to_prove(const ProveComma
     for (const auto& pool : list_of(*page, "pools"))
         if (text_of(object_of(pool), "proof") != "none")
             pools.push_back(text_of(object_of(pool), "pool"));
-    if (pools.empty())
-        return std::unexpected(Trouble{
-            exit_failed,
-            "no pool has a proof: give the model an `example`, or configure [pool.NAME.proof]"});
-    return pools;
+    if (!pools.empty()) return pools;
+    const auto comes_up = [](const auto& lane) {
+        return !text_of(object_of(lane), "starting_s").empty();
+    };
+    return std::unexpected(Trouble{
+        exit_failed,
+        std::ranges::all_of(list_of(*page, "lanes"), comes_up)
+            ? "no lane is up yet, and a model's `example` is known when it has loaded; look with: "
+              "turnpike status"
+            : "no pool has a proof: give the model an `example`, or configure [pool.NAME.proof]"});
 }
 
 }  // namespace

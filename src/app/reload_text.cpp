@@ -26,6 +26,8 @@ std::string reload_line(const json::object& reload) {
     const std::string took = span_of(reload, "took_s");
     std::string line =
         fmt::format("reload {} ({}): ", text_of(reload, "generation"), text_of(reload, "why"));
+    if (state == "done" && count_of(reload, "lanes") == 0)
+        return line + fmt::format("done after {}; no lane is on now", took);
     if (state == "done")
         return line + fmt::format("{} on the new code after {}", lanes_text(reload), took);
     if (state == "abandoned")

@@ -44,6 +44,12 @@ bool is_given_up(const json::object& lane) {
     return state == "failed" || state == "quarantined";
 }
 
+/// Its latest start has come to its end. What is known of one that goes on, or never came up, is no
+/// time of a start.
+bool has_started(const json::object& lane) {
+    return text_of(lane, "starting_s").empty() && !is_given_up(lane);
+}
+
 /// False: there is none, or another one.
 bool have_all_failed(const json::object& page, const std::string& pool) {
     bool is_any = false;
@@ -88,9 +94,9 @@ Table pools_of(const json::object& page) {
                             {"USUAL RUN", right},
                             {"FINISHED", right},
                             {"FAILED", right},
-                            {"REFUSED", right},
-                            {"TIMED OUT", right},
-                            {"CANCELLED", right}},
+                            {"REFUSED", right, 0, "0"},
+                            {"TIMED OUT", right, 0, "0"},
+                            {"CANCELLED", right, 0, "0"}},
                 .rows = {}};
     for (const json::value& pool : list_of(page, "pools"))
         table.rows.push_back(pool_row(page, object_of(pool)));
@@ -126,6 +132,15 @@ std::string remarks_on_model(const json::object& lane, const std::string& pool) 
     return lines;
 }
 
+/// Those of a pool whose latest start has come to its end.
+std::vector<const json::object*> lanes_up(const json::object& page, const std::string& pool) {
+    std::vector<const json::object*> lanes;
+    for (const json::value& value : list_of(page, "lanes"))
+        if (text_of(object_of(value), "pool") == pool && has_started(object_of(value)))
+            lanes.push_back(&object_of(value));
+    return lanes;
+}
+
 /// Of one part of a lane's latest start; 0: it is not known.
 double seconds_of(const json::object& lane, std::string_view part) {
     const json::value* time = object_of(lane, "start").if_contains(std::string(part) + "_ms");
@@ -135,9 +150,7 @@ double seconds_of(const json::object& lane, std::string_view part) {
 /// "starts: spawn 40 ms, import 3.4 s, load 11 ms, first job 1.2 s (slowest of 4 lanes)": each part of
 /// the lane that took longest for it. Lanes have their total, the pool has what to make quicker.
 std::string remarks_on_starts(const json::object& page, const std::string& pool) {
-    std::vector<const json::object*> lanes;
-    for (const json::value& value : list_of(page, "lanes"))
-        if (text_of(object_of(value), "pool") == pool) lanes.push_back(&object_of(value));
+    const std::vector<const json::object*> lanes = lanes_up(page, pool);
     std::string text;
     for (const std::string_view part :
          {"spawn", "listen", "import", "load", "proof", "first_job"}) {
@@ -175,7 +188,9 @@ std::string remarks_on(const json::object& page) {
                             python, sdk.empty() ? "" : ", ", sdk) +
                 remarks_on_starts(page, name);
         lines += remarks_on_model(lane, name);
-        if (text_of(pool, "proof") == "none") lines += fmt::format("{} proof: none\n", name);
+        // Of a model that has not loaded nobody knows whether it has an example.
+        if (text_of(pool, "proof") == "none" && !lanes_up(page, name).empty())
+            lines += fmt::format("{} proof: none\n", name);
         lines += remarks_on_reload(object_of(pool, "reload"), name);
     }
     return lines.empty() ? "" : '\n' + lines;
@@ -214,7 +229,7 @@ std::string start_of(const json::object& lane) {
         total += seconds;
         longest = std::max(longest, {seconds, part});
     }
-    if (total <= 0) return "";
+    if (total <= 0 || !has_started(lane)) return "";
     const bool is_warm = is_true(object_of(lane, "start"), "warm");
     return fmt::format("{}{}: {} {}", span_text(total), is_warm ? " warm" : "", longest.second,
                        span_text(longest.first));
@@ -299,8 +314,8 @@ Table lanes_of(const json::object& page) {
                             {"WORKER", left, 8},
                             {"JOBS ABOARD", left, 16},
                             {"FINISHED", right},
-                            {"FAILED", right},
-                            {"RESTARTS", right},
+                            {"FAILED", right, 0, "0"},
+                            {"RESTARTS", right, 0, "0"},
                             {"START", left, 8},
                             {"MEMORY", right},
                             {"WHY", left, 16}},
@@ -308,6 +323,22 @@ Table lanes_of(const json::object& page) {
     for (const json::value& lane : list_of(page, "lanes"))
         table.rows.push_back(lane_row(object_of(lane)));
     return without_empty_columns(table);
+}
+
+/// Python models that a reload brings back, as it does after a crash or a wrong answer. A restart
+/// would start the code that runs, whatever was mended since.
+bool are_reloaded(const json::object& page) {
+    const auto has_python = [](const json::value& pool) {
+        return !text_of(object_of(pool), "python").empty();
+    };
+    const auto is_revived = [](const json::value& lane) {
+        const std::string reason = text_of(object_of(lane), "reason");
+        return text_of(object_of(lane), "state") == "failed" || reason == "proof_failed" ||
+               reason == "disagrees";
+    };
+    const json::array& pools = list_of(page, "pools");
+    return !pools.empty() && std::ranges::all_of(pools, has_python) &&
+           std::ranges::any_of(list_of(page, "lanes"), is_revived);
 }
 
 /// What to do about lanes of ours that are given up; empty: there is none.
@@ -320,16 +351,16 @@ std::string advice_on(const json::object& page, std::string_view gate) {
     }
     if (lanes.empty()) return "";
     const bool is_one = lanes.size() == 1;
-    const bool is_all = !is_one && lanes.size() == list_of(page, "lanes").size();
+    const bool is_whole = lanes.size() == list_of(page, "lanes").size();
+    const std::string what = is_whole && are_reloaded(page) ? "reload"
+                             : is_one   ? fmt::format("restart {}", lanes.front())
+                             : is_whole ? "restart all"
+                                        : "restart LANE";
     const std::string name = gate == "default" ? "" : " --name " + tame(gate);
     return fmt::format(
-        "\n{} {} will not come back by {}; see: turnpike logs {}{}; then: turnpike restart {}{}\n",
+        "\n{} {} will not come back by {}; see: turnpike logs {}{}; then: turnpike {}{}\n",
         is_one ? "lane" : "lanes", ranges_text(lanes), is_one ? "itself" : "themselves",
-        lanes.front(), name,
-        is_one   ? std::to_string(lanes.front())
-        : is_all ? "all"
-                 : "LANE",
-        name);
+        lanes.front(), name, what, name);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -37,12 +38,41 @@ std::vector<std::size_t> widths_of(const Table& table) {
     return widths;
 }
 
+std::size_t sum_of(const std::vector<std::size_t>& widths) {
+    constexpr std::size_t gap = 2;
+    return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
+}
+
+/// As narrow as cutting can make it.
+std::size_t narrowest(const Table& table) {
+    std::vector<std::size_t> widths = widths_of(table);
+    for (std::size_t i = 0; i < widths.size(); ++i)
+        if (const std::size_t least = table.columns[i].width_min; least > 0)
+            widths[i] = std::min(widths[i], least);
+    return sum_of(widths);
+}
+
+bool is_usual(const Table& table, std::size_t column) {
+    const std::string& usual = table.columns[column].usual;
+    return !usual.empty() && std::ranges::all_of(table.rows, [&](const std::vector<Cell>& row) {
+        return row[column].text == usual;
+    });
+}
+
+/// Without as many columns that tell nothing unusual as must go where cutting is not enough.
+Table without_usual_columns(Table table, std::size_t columns) {
+    for (std::size_t i = table.columns.size(); i-- > 0 && narrowest(table) > columns;) {
+        if (!is_usual(table, i)) continue;
+        const auto at = static_cast<std::ptrdiff_t>(i);
+        table.columns.erase(table.columns.begin() + at);
+        for (auto& row : table.rows) row.erase(row.begin() + at);
+    }
+    return table;
+}
+
 /// Takes from the widest that may be cut, until all fit.
 void narrow(std::vector<std::size_t>& widths, const Table& table, std::size_t columns) {
-    constexpr std::size_t gap = 2;
-    std::size_t taken = gap * (widths.size() - 1);
-    for (const std::size_t width : widths) taken += width;
-    for (; taken > columns; --taken) {
+    for (std::size_t taken = sum_of(widths); taken > columns; --taken) {
         std::optional<std::size_t> widest;
         for (std::size_t i = 0; i < widths.size(); ++i) {
             const std::size_t width_min = table.columns[i].width_min;
@@ -86,8 +116,9 @@ Table without_empty_columns(const Table& table) {
     return kept;
 }
 
-std::string text_of(const Table& table, Look look) {
-    if (table.rows.empty()) return "";
+std::string text_of(const Table& whole, Look look) {
+    if (whole.rows.empty()) return "";
+    const Table table = look.columns > 0 ? without_usual_columns(whole, look.columns) : whole;
     std::vector<std::size_t> widths = widths_of(table);
     if (look.columns > 0) narrow(widths, table, look.columns);
     std::vector<Cell> titles;

@@ -27,7 +27,8 @@ struct Column {
     std::string title;
     enum class Side : std::uint8_t { left, right } side = Side::left;  // numbers: right
     std::size_t width_min =
-        0;  // to which it may be cut where the terminal is narrow; 0: it may not
+        0;                   // to which it may be cut where the terminal is narrow; 0: it may not
+    std::string usual = {};  // left out there, if no row has anything else; empty: never
 };
 
 struct Table {
@@ -39,7 +40,7 @@ struct Table {
 [[nodiscard]] Table without_empty_columns(const Table& table);
 
 /// Lines, the titles first, without blanks at their ends; no wider than the terminal, as far as
-/// columns may be cut. No rows: nothing at all.
+/// columns may be cut or, if that is not enough, left out, the last one first. No rows: nothing at all.
 [[nodiscard]] std::string text_of(const Table& table, Look look);
 
 }  // namespace turnpike

@@ -20,6 +20,13 @@ namespace {
 constexpr Duration warm_patience = 5s;      // about a cold start of what is worth to be warm
 constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
 
+/// In the log of a lane, "it" would be the worker.
+std::string cold_text(std::string_view why) {
+    const bool is_of_the_process = why.starts_with("it ");
+    return fmt::format("a cold start: {}{}", is_of_the_process ? "the warm process " : "",
+                       why.substr(is_of_the_process ? 3 : 0));
+}
+
 }  // namespace
 
 WorkerProcess::WorkerProcess(WorkerSurroundings& surroundings, Premises& premises,
@@ -56,7 +63,7 @@ void WorkerProcess::start(Launch launch) {
     WarmProcess* const warm = lane_of_.warm.get();
     if (launch_.model.empty() || warm == nullptr) return start_cold();
     if (!warm->is_ready()) {
-        if (!warm->trouble().empty()) output().remark("a cold start: " + warm->trouble());
+        if (!warm->trouble().empty()) output().remark(cold_text(warm->trouble()));
         return start_cold();
     }
     if (const auto asked = start_warm(); !asked) warm_failed(asked.error());
@@ -103,7 +110,7 @@ std::expected<void, std::string> WorkerProcess::start_warm() {
 /// Nobody is there yet: from the beginning, in the usual way.
 void WorkerProcess::warm_failed(const std::string& why) {
     output().detach(worker_.value);
-    output().remark("a cold start: " + (why.empty() ? "the warm process did not fork" : why));
+    output().remark(cold_text(why.empty() ? "it did not fork" : why));
     facts().start.is_warm = false;
     guarded_->abandon();
     if (ordered_ != Reason::none) return could_not_start("it was not wanted any more");

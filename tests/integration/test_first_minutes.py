@@ -39,7 +39,7 @@ class FirstMinutes(NativeCase):
                       f"install it for {PYTHON}", said)
         self.assertLessEqual(said.count("died"), 2, "once for each lane, however often they try")
         self.assertEqual(said.count("; see: turnpike logs"), 0, "the last line says what to do")
-        self.assertRegex(said, r"no lane serves: .*; when that is mended: turnpike restart all")
+        self.assertRegex(said, r"no lane serves: .*; when that is mended: turnpike reload")
         self.assertIn("No module named", self.order(gate, "status"))
 
     def test_a_mended_model_serves_after_a_restart(self):
@@ -50,6 +50,18 @@ class FirstMinutes(NativeCase):
         self.order(gate, "restart", "all")
         gate.wait_ready()
         self.assertEqual(gate.post([1]).json(), [1])
+
+    def test_a_proof_is_not_missed_before_the_model_has_loaded(self):
+        folder = self.place({})
+        (folder / "model.py").write_text(
+            "import os, time, turnpike\nclass M(turnpike.Model):\n    example = 1\n    def predict(self, x): return x\n"
+            f"    def load(self, lane):\n        while not os.path.exists({str(folder / 'go')!r}): time.sleep(0.01)\n")
+        gate = self.serve(folder / "model.py", is_ready=False)
+        told = subprocess.run([TURNPIKE, "prove", "--name", gate.name], env=self.env, capture_output=True, text=True, timeout=DEADLINE_S)
+        (folder / "go").touch()
+        self.assertEqual(told.returncode, 1, told)
+        self.assertIn("no lane is up yet", told.stderr)
+        gate.wait_ready()
 
     def test_a_script_that_ends_itself(self):
         folder = self.place({"model.py": "print('trained')\nimport sys\nsys.exit()\n"})

@@ -225,11 +225,11 @@ class Trouble(WarmCase):
         warm = self.warm_pid(gate)
         self.restart(gate)
         self.assertFalse(gate.lane(0)["start"]["warm"])
-        self.wait_log(gate, "a cold start: it ")  # still imports, or was ended meanwhile
+        self.wait_log(gate, "a cold start: the warm process ")  # still imports, or was ended meanwhile
         wait_until(lambda: "it was ended: it still imported waiting after 6s" in self.warm_log(gate), "its end")
         self.assert_gone(warm)
         self.restart(gate)
-        self.wait_log(gate, "a cold start: it was ended: it still imported waiting after 6s")
+        self.wait_log(gate, "a cold start: the warm process was ended: it still imported waiting after 6s")
         self.assertIsNone(self.warm_pid(gate), "there is no other")
         self.assertEqual(gate.process.output().count(told), 1)
 

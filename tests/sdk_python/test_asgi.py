@@ -399,6 +399,13 @@ async def app(scope, receive, send):
         self.assertIn("ValueError: late", talk.stderr())
 
 
+class Facts(AppCase):
+    def test_say_that_it_is_an_app_and_of_what(self):
+        self.assertEqual(self.start(HTTP).ready().facts, b'{"asgi": "function"}')
+        self.assertEqual(self.start(HTTP + "class Falcon:\n    async def __call__(self, scope, receive, send): ...\napp = Falcon()\n")
+                         .ready().facts, b'{"asgi": "Falcon"}')
+
+
 class Loops(AppCase):
     NAMED = HTTP + "    name = type(asyncio.get_running_loop()).__module__\n    await send(start()); await send(body(name.encode()))\n"
     ENDS = HTTP + ("    async def end():\n        raise SystemExit(7)\n    task = asyncio.ensure_future(end())\n"

@@ -56,6 +56,10 @@ class Imports(FirstCase):
         self.assertIn("colorsys.py has the name of another module and hides it",
                       self.last_line({"colorsys.py": "import colorsys\ncolorsys.rgb_to_hsv(1, 2, 3)\n"}, "colorsys.py"))
 
+    def test_a_place_is_in_a_file_of_ones_own(self):
+        source = 'exec(compile("import sys; sys.exit(1)", "uvloop/loop.pyx", "exec"))\n'   # as code of Cython looks
+        self.assertRegex(self.last_line(source), r"sys\.exit\(1\) \([^ ]*model\.py, line 1\)")
+
     def test_typing_mistakes_have_a_place(self):
         self.assertRegex(self.last_line("import turnpike\nclass A(turnpike.Model)\n    pass\n"), r"SyntaxError: .*model\.py, line 2\)$")
         self.assertRegex(self.last_line("def predict(x):\nreturn x\n"), r"IndentationError: .*model\.py, line 2\)$")

@@ -68,7 +68,8 @@ def _short(file: str) -> str:
 
 def _is_installed(file: str) -> bool:
     """Is it Python's own, or of a package?"""
-    return file.startswith("<") or "site-packages" in file or "dist-packages" in file or \
+    is_compiled_in = not os.path.isabs(file) and not os.path.exists(file)  # uvloop/loop.pyx, of Cython
+    return is_compiled_in or file.startswith("<") or "site-packages" in file or "dist-packages" in file or \
         file.startswith(os.path.dirname(os.__file__) + os.sep)
 
 

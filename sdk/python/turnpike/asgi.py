@@ -1,7 +1,9 @@
 """ASGI apps: each job is one call of the app, in the loop of looping.py. No server, and no HTTP in between."""
 from __future__ import annotations
 
+import json
 import sys
+from types import FunctionType, MethodType
 
 from .asgi_call import Call
 from .asgi_scope import Scopes
@@ -52,7 +54,9 @@ class Hosted:
         return None
 
     def facts(self) -> bytes:
-        return b""
+        """What it is made with, for people, and so that the gate gives no hints that are for models."""
+        call = self.model.call
+        return json.dumps({"asgi": "function" if isinstance(call, (FunctionType, MethodType)) else type(call).__name__}).encode()
 
 
 class Hosting(Looping):

@@ -32,12 +32,24 @@ TEST(Crashes, AreListedInATable) {
         "exited\n");
 }
 
+TEST(Crashes, FitIntoANarrowTerminal) {
+    const std::string page =
+        R"({"crashes":[{"id":"20261116-004321-378-lane0-10569","time":"2026-11-16T00:43:21.378Z",
+            "lane":0,"lived_s":29.5,"how":"its guard died: killed by SIGKILL","why":"exited"}]})";
+    EXPECT_EQ(crashes_text(page, {.columns = 80}).value_or(""),
+              "ID                               LANE   LIVED  HOW                        WHY\n"
+              "20261116-004321-378-lane0-10569     0  29.5 s  its guard died: killed...  exited\n")
+        << "its ID has the time";
+}
+
 TEST(Crashes, OfWorkersThatEndedByThemselvesAreListedWithWhatTheySaidLast) {
     const auto listed = [](const std::string& facts) {
         return crashes_text(R"({"crashes":[{"why":"exited",)" + facts + "}]}", {}).value_or("");
     };
     EXPECT_THAT(listed(R"("exit_code":1,"signal":null,"last_line":"ValueError: x\u001b[2J")"),
                 EndsWith("  ValueError: x?[2J\n"));
+    EXPECT_THAT(listed(R"("exit_code":1,"last_line":"turnpike: no model")"),
+                EndsWith("  no model\n"));
     EXPECT_THAT(listed(R"("signal":11,"last_line":"fault")"), EndsWith("  fault\n"));
     EXPECT_THAT(listed(R"("signal":9,"last_line":"GET / 200")"), EndsWith("  exited\n"));
     EXPECT_THAT(listed(R"("signal":15,"last_line":"GET / 200")"), EndsWith("  exited\n"));

@@ -283,7 +283,7 @@ TEST(News, TellsOnceThatAModelIsImportedForLong) {
     desk.lanes[1].now.start.import.reset();
     desk.report(1, LaneState::loading);
     EXPECT_THAT(desk.said(),
-                HasSubstr("turnpike: lane 1 still imports its model after 15s; what it does: "
+                HasSubstr("turnpike: lane 1 still imports its model after 15 s; what it does: "
                           "turnpike stacks 1; what it prints: turnpike logs 1\n"));
     EXPECT_THAT(desk.said(), Not(HasSubstr("imports")));
 }
@@ -294,6 +294,19 @@ TEST(News, TellsThatNoLaneServesAlsoIfEachHasItsOwnReason) {
     desk.report(1, LaneState::failed, Reason::crashed_too_often);
     EXPECT_THAT(desk.said(),
                 EndsWith("turnpike: no lane serves; when that is mended: turnpike restart all\n"));
+}
+
+TEST(News, TellsThatAModelIsMendedByAReload) {
+    const auto said = [](LaneState state, Reason reason) {
+        Desk desk;
+        desk.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
+        for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, state, reason);
+        return desk.said();
+    };
+    EXPECT_THAT(said(LaneState::failed, Reason::crashed_too_often),
+                EndsWith("no lane serves; when that is mended: turnpike reload\n"));
+    EXPECT_THAT(said(LaneState::quarantined, Reason::gpu_lost),
+                EndsWith("no lane serves; when that is mended: turnpike restart all\n"));
 }
 
 TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
@@ -337,6 +350,18 @@ TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
                 HasSubstr("all lanes serve\nturnpike: " + unproved));
     EXPECT_THAT(said(5ms, ModelChoice::Kind::python), Not(HasSubstr("unproved")));
     EXPECT_THAT(said({}, ModelChoice::Kind::none), Not(HasSubstr(unproved)));
+}
+
+TEST(News, HintsAtNoExampleAndNoPathOfAnApp) {
+    Desk desk;
+    desk.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
+    desk.config.pools[0].settings.lanes = 2;
+    desk.lanes[1].now.model_facts = R"({"asgi": "FastAPI"})";
+    EXPECT_THAT(
+        said_when_up(desk),
+        EndsWith("turnpike: pool only: no proof is configured, so lanes serve unproved "
+                 "([pool.only.proof])\n"
+                 "turnpike: send jobs to http://127.0.0.1:8000, by the paths of the app\n"));
 }
 
 TEST(News, DrawsNothingWhereThereIsNoTerminal) {

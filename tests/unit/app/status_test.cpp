@@ -89,6 +89,17 @@ TEST(Status, SaysHowLongTheLatestStartOfALaneTookAndWithWhat) {
                 HasSubstr(" 3.0 s: listen 2.9 s\n"));
     EXPECT_THAT(status(R"({"spawn_ms":null})"), Not(HasSubstr("START")));
     EXPECT_THAT(status("null"), Not(HasSubstr("START")));
+    EXPECT_THAT(status(R"({"spawn_ms":40},"starting_s":18)"), Not(HasSubstr("START")))
+        << "it goes on";
+    EXPECT_THAT(status(R"({"spawn_ms":40},"state":"failed")"), Not(HasSubstr("START")))
+        << "it came to nothing";
+}
+
+TEST(Status, FitsIntoANarrowTerminalWithoutCountsThatAreZero) {
+    EXPECT_THAT(shown(page, {.columns = 90}),
+                AllOf(HasSubstr("FAILED  REFUSED  TIMED OUT\n"), Not(HasSubstr("CANCELLED"))));
+    EXPECT_THAT(shown(page, {.columns = 80}), HasSubstr("FAILED  TIMED OUT\n"))
+        << "one has timed out";
 }
 
 TEST(Status, SaysOfAPoolHowLongEachPartOfItsSlowestStartTook) {
@@ -109,6 +120,9 @@ TEST(Status, SaysOfAPoolHowLongEachPartOfItsSlowestStartTook) {
                 HasSubstr("\na starts: listen 70 ms, first job 30 ms\n\n"));
     EXPECT_THAT(status("serve", R"({"pool":"a","start":{"listen_ms":null}})"),
                 Not(HasSubstr("a starts")));
+    EXPECT_THAT(status("m.py", R"({"pool":"a","start":{"spawn_ms":30},"starting_s":18})"),
+                Not(HasSubstr("a starts")))
+        << "it goes on";
     EXPECT_THAT(status("attached: 2 workers", two), Not(HasSubstr("a starts")))
         << "who attaches starts nothing";
 }
@@ -146,8 +160,13 @@ TEST(Status, FitsTheTerminal) {
 
 TEST(Status, TellsWhatRunsAndWhatServesUnproved) {
     EXPECT_THAT(shown(R"({"pools":[{"pool":"a","model":"./a","proof":"passed"},
-                                   {"pool":"b","model":"./b","proof":"none"}]})"),
+                                   {"pool":"b","model":"./b","proof":"none"}],
+                         "lanes":[{"pool":"b","state":"ready"}]})"),
                 HasSubstr("\n\na runs: ./a\nb runs: ./b\nb proof: none\n"));
+    EXPECT_THAT(shown(R"({"pools":[{"pool":"b","model":"m.py","proof":"none"}],
+                         "lanes":[{"pool":"b","state":"loading","starting_s":2}]})"),
+                Not(HasSubstr("proof: none")))
+        << "its example is known when it has loaded";
 }
 
 TEST(Status, TellsWhichPythonAModelRunsWith) {
@@ -227,6 +246,15 @@ TEST(Status, SaysWhatToDoAboutLanesThatWillNotComeBack) {
                        R"({"lane":2,"state":"failed"})"),
                 HasSubstr("lanes 0, 2 will not come back by themselves; see: turnpike logs 0; "
                           "then: turnpike restart LANE\n"));
+    const auto of_a_model = [&end_of](std::string_view lane) {
+        return end_of(fmt::format(R"({}],"pools":[{{"pool":"a","python":"python3"}})", lane));
+    };
+    EXPECT_THAT(of_a_model(R"({"lane":0,"state":"failed"})"), HasSubstr("then: turnpike reload\n"))
+        << "a restart would start the same code";
+    EXPECT_THAT(of_a_model(R"({"lane":0,"state":"quarantined","reason":"gpu_lost"})"),
+                HasSubstr("then: turnpike restart 0\n"));
+    EXPECT_THAT(of_a_model(R"({"lane":0,"state":"failed"},{"lane":1,"state":"ready"})"),
+                HasSubstr("then: turnpike restart 0\n"));
     for (const char* other : {R"({"lane":0,"state":"backoff"})",
                               R"({"lane":0,"state":"quarantined","worker":"http://a"})"})
         EXPECT_THAT(end_of(other), Not(HasSubstr("will not come back"))) << other;

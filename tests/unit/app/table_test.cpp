@@ -46,6 +46,24 @@ TEST(Table, IsCutWhereItMayBeToFitTheTerminal) {
     EXPECT_EQ(shown(0), shown(1000));
 }
 
+TEST(Table, LeavesOutWhatIsUsualWhereCuttingIsNotEnough) {
+    Table table{.columns = {{"JOB"},
+                            {"TRIES", Column::Side::right, 0, "1"},
+                            {"FAILED", Column::Side::right, 0, "0"},
+                            {"WHY", Column::Side::left, 4}},
+                .rows = {{{"abc"}, {"1"}, {"0"}, {"because"}}}};
+    const auto titles = [&table](std::size_t columns) {
+        const std::string text = text_of(table, {.columns = columns});
+        return text.substr(0, text.find('\n'));
+    };
+    EXPECT_EQ(titles(0), "JOB  TRIES  FAILED  WHY");
+    EXPECT_EQ(titles(24), "JOB  TRIES  FAILED  WHY") << "cut";
+    EXPECT_EQ(titles(23), "JOB  TRIES  WHY") << "the last one first";
+    EXPECT_EQ(titles(10), "JOB  WHY");
+    table.rows.push_back({{"def"}, {"1"}, {"2"}, {"because"}});
+    EXPECT_EQ(titles(23), "JOB  FAILED  WHY");
+}
+
 TEST(Table, AlignsByColumnsOfTheTerminal) {
     const Table table{.columns = {{"A"}, {"B"}},
                       .rows = {{{"caf\u00e9"}, {"1"}}, {{"abc"}, {"2"}}}};
