@@ -1,6 +1,7 @@
 // Probes, proofs and trust: asked when they are due, and of nobody else.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "sim/judge.h"
 
@@ -46,9 +47,12 @@ void check_needed_proof(Ledger& ledger, const KnownWorker& worker) {
 
 void check_probe(Ledger& ledger, const KnownWorker& worker) {
     const PoolSettings& rules = *ledger.pool_of(worker).settings;
-    const Instant since = std::max(worker.idle_since, worker.probe.last_sent);
-    if (worker.aboard.empty() &&
-        later(since, std::max(rules.probe_every, rules.probe_timeout)) <= ledger.now)
+    const KnownProbe& probe = worker.probe;
+    const Instant since =
+        std::max(worker.idle_since, probe.out ? probe.last_sent : probe.last_ended);
+    const Duration most =
+        probe.out ? std::max(rules.probe_every, rules.probe_timeout) : rules.probe_every;
+    if (worker.aboard.empty() && later(since, most) <= ledger.now)
         broken(ledger, invariant::health, "worker {} has been idle since {} ago, and is not probed",
                show(worker.id), show(ledger.now - since));
 }
@@ -131,7 +135,9 @@ void judge(Ledger& ledger, const ProveWorker& ask) {
     if (other != nullptr)
         return broken(ledger, invariant::health, "workers {} and {} prove themselves at once",
                       show(ask.worker), show(other->id));
-    worker->probe.clean = worker->probe.perhaps_clean = false;
+    KnownProbe& probe = worker->probe;
+    probe.clean = probe.perhaps_clean = false;
+    if (std::exchange(probe.out, false)) probe.last_ended = ledger.now;
     proof.number = ask.proof;
     proof.out = true;
     proof.sent = ledger.now;

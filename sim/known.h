@@ -104,6 +104,7 @@ struct KnownProbe {
     std::uint32_t failures_hi = 0;
     bool refused = false;
     Instant last_sent{};
+    Instant last_ended{};
 };
 
 struct KnownProof {

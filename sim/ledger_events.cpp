@@ -157,6 +157,7 @@ public:
             return;
         KnownProbe& probe = worker->probe;
         probe.out = false;
+        probe.last_ended = to_.now;
         const bool clean = probe.clean;
         switch (e.verdict) {
             case ProbeVerdict::answered:

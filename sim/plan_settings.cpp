@@ -33,7 +33,7 @@ void draw_waits(Random& random, PoolSettings& pool) {
     pool.restart_good_run = between(random, 1s, 15s);
     pool.crash_window = between(random, 5s, 90s);
     pool.probe_every = between(random, 600ms, 8s);
-    pool.probe_timeout = pool.probe_every / 2 * (1 + pool.probe_every / 1ms % 4);
+    pool.probe_timeout = pool.probe_every / 2 * (1 + pool.probe_every / 1ms % 8);
     pool.proof_every = between(random, 4s, 40s);
     pool.proof_timeout = between(random, 500ms, 4s);
     pool.slow_min = between(random, 50ms, 1s);

@@ -1,5 +1,8 @@
 #include "core/health.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/state.h"
 
 namespace turnpike::health {
@@ -29,6 +32,14 @@ void wait(State& s, Worker& worker) {
     s.timers.arm(worker.probe_timer, later(s.now, s.pool_of(worker).settings.probe_every));
 }
 
+/// If the next probe was put off, since the last could still be answered, it is soon.
+void bring_forward(State& s, Worker& worker) {
+    const Duration every = s.pool_of(worker).settings.probe_every;
+    const Instant silent = silent_at(s, worker);
+    if (later(worker.probe_sent, every) < s.now && s.now < silent)
+        s.timers.arm(worker.probe_timer, std::min(later(s.now, every), silent));
+}
+
 }  // namespace
 
 void begin(State& s, Worker& worker) { wait(s, worker); }
@@ -48,10 +59,7 @@ void probe_ended(State& s, const ProbeEnded& event) {
     Worker* worker = s.workers.find(event.worker);
     if (worker == nullptr || !worker->is_serving()) return;
     if (!worker->probe_pending || event.probe != worker->probe) return;
-    worker->probe_pending = false;
-    // The next waited for this one, perhaps for as long as an answer may take.
-    if (s.now > later(worker->probe_sent, s.pool_of(*worker).settings.probe_every))
-        wait(s, *worker);
+    forget_probe(s, *worker);
     switch (event.verdict) {
         case ProbeVerdict::answered:
             gave_a_sign(*worker);
@@ -66,6 +74,10 @@ void probe_ended(State& s, const ProbeEnded& event) {
                 worker::bring_down(s, *worker, Reason::not_answering, Stop::kill);
             return;
     }
+}
+
+void forget_probe(State& s, Worker& worker) {
+    if (std::exchange(worker.probe_pending, false)) bring_forward(s, worker);
 }
 
 void doubt(State& s, Worker& worker) {

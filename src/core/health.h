@@ -17,6 +17,9 @@ void begin(State& s, Worker& worker);
 void probe_is_due(State& s, Worker& worker);
 void probe_ended(State& s, const ProbeEnded& event);
 
+/// Whatever becomes of a probe that is under way is no matter: a proof begins.
+void forget_probe(State& s, Worker& worker);
+
 /// A link to it broke: nothing more is sent until it answers a probe.
 void doubt(State& s, Worker& worker);
 

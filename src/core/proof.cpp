@@ -90,7 +90,7 @@ bool is_under_way(const Worker* worker) {
 
 void begin(State& s, Worker& worker) {
     worker.state = WorkerState::proving;
-    worker.probe_pending = false;
+    health::forget_probe(s, worker);
     worker.vote.reset();
     s.act(ProveWorker{worker.id, ++worker.proof});
     s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.proof_timeout));

@@ -111,6 +111,18 @@ TEST_F(HealthOfOneLaneWithPatience, IsProbedAgainSoonAfterALateFailure) {
     EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
 }
 
+TEST(HealthOfALaneThatIsProved, IsProbedSoonAfterAProofThatCameIntoASlowProbe) {
+    Gate gate({.probe_every = 100ms, .probe_timeout = 1h, .proof = ProofKind::fixed});
+    gate.open();
+    gate.leave_probes_to_me();
+    gate.pass(100ms);
+    gate.pass(200ms);
+    gate.tell(ProveAsked{PoolId{0}});
+    gate.passes_proof(gate.current(0));
+    gate.pass(100ms);
+    EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
+}
+
 TEST_F(HealthOfOneLane, IsKilledAtOnceWhenItRefuses) {
     gate.pass(2s);
     probe_ends(ProbeVerdict::refused);
