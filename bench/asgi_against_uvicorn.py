@@ -45,7 +45,7 @@ def compare(on, name, app, options):
     ports = [free_port() for _ in range(WORKERS)]
     there = []
     for port in ports:
-        there.append(on.start(options.python, "-m", "uvicorn", f"{app.stem}:app", "--port", str(port), "--no-access-log",
+        there.append(on.start(options.python, "-m", "uvicorn", f"{app.stem}:app", "--port", str(port), "--no-access-log", "--timeout-keep-alive", "60",
                               "--log-level", "warning", cwd=app.parent, stdout=open(os.devnull, "wb"), start_new_session=True))
     gate, gate_port = on.start_gate(Path(options.build, "turnpike").resolve(), f"{app}:app",
                                     "--python", options.python, "--gpus", "none", "--lanes", str(WORKERS))

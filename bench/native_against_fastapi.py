@@ -42,7 +42,7 @@ def main():
         (on.folder / "model.py").write_text(MODEL)
         ports = [free_port() for _ in range(WORKERS)]
         for port in ports:
-            on.start(options.python, "-m", "uvicorn", "app:app", "--port", str(port), "--no-access-log",
+            on.start(options.python, "-m", "uvicorn", "app:app", "--port", str(port), "--no-access-log", "--timeout-keep-alive", "60",
                      "--log-level", "warning", cwd=on.folder)
         for port in ports:
             wait_for(port)
