@@ -5,6 +5,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
+
+#include "base/check.h"
 
 namespace turnpike {
 
@@ -38,6 +41,26 @@ ssize_t send_once(int socket, std::string_view first, std::string_view second) {
 ssize_t send_some(int socket, std::string_view first, std::string_view second) {
     ssize_t sent = -1;
     do sent = send_once(socket, first, second);
+    while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+ssize_t send_with(int socket, std::string_view bytes, std::span<const int> descriptors) {
+    CHECK(!descriptors.empty() && descriptors.size() <= sent_descriptors_max);
+    iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * sent_descriptors_max)> room{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = room.data();
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+    ssize_t sent = -1;
+    do sent = ::sendmsg(socket, &message, flags);
     while (sent < 0 && errno == EINTR);
     return sent;
 }

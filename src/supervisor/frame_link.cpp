@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "os/send.h"
@@ -16,28 +17,9 @@ using boost::system::error_code;
 
 namespace {
 
-/// As send_some; the descriptor goes with the first of the bytes.
-ssize_t send_with(int socket, std::string_view bytes, int descriptor) {
-    iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
-    ssize_t sent = -1;
-    do sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (sent < 0 && errno == EINTR);
-    return sent;
-}
-
 ssize_t send_piece(int socket, std::string_view bytes, std::string_view more, int descriptor) {
-    return descriptor < 0 ? send_some(socket, bytes, more) : send_with(socket, bytes, descriptor);
+    if (descriptor < 0) return send_some(socket, bytes, more);
+    return send_with(socket, bytes, std::span(&descriptor, 1));
 }
 
 void take_rights(msghdr& message, std::deque<UniqueFd>& into) {

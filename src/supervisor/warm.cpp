@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include <boost/json.hpp>
 
 #include "config/units.h"
+#include "os/send.h"
 #include "os/spawn.h"
 
 namespace turnpike {
@@ -57,23 +57,6 @@ std::string settings_in(const std::string& imports) {
     for (std::string line; std::getline(lines, line);)
         if (line.contains('=')) settings += '\n' + line;
     return settings;
-}
-
-/// With the descriptors, in one message. Gives an errno; 0: it is sent.
-int send_with(int socket, const std::string& text, const std::array<int, 4>& descriptors) {
-    iovec bytes{.iov_base = const_cast<char*>(text.data()), .iov_len = text.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptors)> room{};
-    msghdr message{};
-    message.msg_iov = &bytes;
-    message.msg_iovlen = 1;
-    message.msg_control = room.data();
-    message.msg_controllen = room.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof descriptors);
-    std::memcpy(CMSG_DATA(header), descriptors.data(), sizeof descriptors);
-    return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? errno : 0;
 }
 
 }  // namespace
@@ -275,10 +258,10 @@ std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
                                                              {"folder", orders.folder},
                                                              {"model", model},
                                                              {"environment", variables}});
-    const int error =
-        send_with(ready_->socket.native_handle(), request,
-                  {offer.out.get(), offer.err.get(), offer.control.get(), offer.link.get()});
-    if (error == 0) return {};
+    const int descriptors[] = {offer.out.get(), offer.err.get(), offer.control.get(),
+                               offer.link.get()};
+    if (send_with(ready_->socket.native_handle(), request, descriptors) >= 0) return {};
+    const int error = errno;
     if (error == EMSGSIZE) return std::unexpected("the environment is too large for a warm start");
     return std::unexpected(std::string("it can't be asked: ") + std::strerror(error));
 }

@@ -6,7 +6,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "os/file.h"
 
@@ -63,6 +65,33 @@ TEST(Send, TellsOfAPeerThatIsGoneWithoutASignal) {
     }
     EXPECT_EQ(send_some(-1, "a", {}), -1);
     EXPECT_EQ(errno, EBADF);
+}
+
+TEST(Send, HandsDescriptorsOver) {
+    for (std::size_t count = 1; count <= sent_descriptors_max; ++count) {
+        const Pair pair;
+        const std::vector<int> sent(count, pair.ours.get());
+        ASSERT_EQ(send_with(pair.ours.get(), "bytes", sent), 5);
+        std::array<char, 16> bytes{};
+        iovec piece{bytes.data(), bytes.size()};
+        alignas(cmsghdr) std::array<char, 256> control{};
+        msghdr message{};
+        message.msg_iov = &piece;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        ASSERT_EQ(::recvmsg(pair.theirs.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC), 5);
+        EXPECT_STREQ(bytes.data(), "bytes");
+        cmsghdr* rights = CMSG_FIRSTHDR(&message);
+        ASSERT_NE(rights, nullptr);
+        EXPECT_EQ(rights->cmsg_type, SCM_RIGHTS);
+        ASSERT_EQ(rights->cmsg_len, CMSG_LEN(count * sizeof(int)));
+        for (std::size_t i = 0; i < count; ++i) {
+            int descriptor = -1;
+            std::memcpy(&descriptor, CMSG_DATA(rights) + i * sizeof(int), sizeof descriptor);
+            EXPECT_GE(UniqueFd(descriptor).get(), 0);
+        }
+    }
 }
 
 }  // namespace
