@@ -4,117 +4,12 @@ import time
 import unittest
 from pathlib import Path
 
-from conversation import TalkCase, frames
+from conversation import frames
+from hosted_app import HTTP, AppCase
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
 
-from turnpike import asgi_scope, testing  # noqa: E402
-from turnpike.gate_side import WorkerGone  # noqa: E402
-from turnpike.job import Job  # noqa: E402
-
-TOOLS = """
-import asyncio, os, time
-import turnpike
-
-def start(status=200, *headers):
-    return {"type": "http.response.start", "status": status, "headers": headers}
-
-def body(data=b"", more=False):
-    return {"type": "http.response.body", "body": data, "more_body": more}
-"""
-HTTP = TOOLS + """
-async def app(scope, receive, send):
-    assert scope["type"] == "http"
-"""
-
-
-class AppCase(TalkCase):
-    def host(self, source, **welcome):
-        """`source`: the lines of an app that is only for http; or a whole module."""
-        if "async def app" not in source:
-            source = HTTP + "".join(f"    {line}\n" for line in source.strip("\n").split("\n"))
-        else:
-            source = TOOLS + source
-        return self.serve(source, **welcome)
-
-    def get(self, talk, target="/", method="GET", **job):
-        return talk.send(body=b"", method=method, target=target, **job)
-
-
-class Scope(unittest.TestCase):
-    def scope(self, route=b"GET/", fields=b"", body=b"", state=None, **environment):
-        method = len(route.partition(b"/")[0])
-        return asgi_scope.Scopes(state or {}, environment).of(Job(None, 1, 1, 0, b"a", route, method, fields, body))
-
-    def origin(self, *lines, **environment):
-        scope = self.scope(fields=b"".join(line + b"\r\n" for line in lines), **environment)
-        return (scope["client"] or ("", 0))[0], scope["scheme"]
-
-    def test_path_and_query_are_taken_apart(self):
-        scope = self.scope(b"GET/a%2Fb%20c?x=%20&y=?")
-        self.assertEqual((scope["path"], scope["raw_path"], scope["query_string"]), ("/a/b c", b"/a%2Fb%20c", b"x=%20&y=?"))
-
-    def test_headers_are_pairs_of_bytes_with_names_in_lower_case(self):
-        scope = self.scope(fields=b"Host: a\r\nX-Two: 1\r\nX-Two:  2 \r\nEmpty:\r\n")
-        self.assertEqual(scope["headers"], [(b"host", b"a"), (b"x-two", b"1"), (b"x-two", b"2"), (b"empty", b"")])
-
-    def test_a_body_has_a_length(self):
-        length = (b"content-length", b"2")
-        self.assertIn(length, self.scope(body=b"ab")["headers"])
-        self.assertEqual(self.scope(fields=b"Host: a\r\nContent-Length: 2\r\n", body=b"ab")["headers"][1:], [length])
-        self.assertIn((b"content-length", b"0"), self.scope(b"POST/")["headers"])
-        self.assertEqual(self.scope(fields=b"Host: a\r\n")["headers"], [(b"host", b"a")])
-
-    def test_server_is_what_the_client_calls_it(self):
-        for host, server in ((b"a:81", ("a", 81)), (b"a", ("a", 80)), (b"[::1]:81", ("::1", 81)), (b"[::1]", ("::1", 80))):
-            self.assertEqual(self.scope(fields=b"Host: " + host + b"\r\n")["server"], server)
-
-    def test_a_proof_has_a_host_as_well(self):
-        scope = self.scope()
-        self.assertEqual((scope["server"], scope["headers"]), (("localhost", 80), [(b"host", b"localhost")]))
-
-    def test_client_is_the_nearest_that_is_not_this_machine(self):
-        for hops, client in ((b"10.0.0.1", "10.0.0.1"), (b"10.0.0.1, 127.0.0.1", "10.0.0.1"), (b"127.0.0.1", "127.0.0.1"),
-                             (b"1.1.1.1, 10.0.0.2", "10.0.0.2"), (b"1.1.1.1, ::1", "1.1.1.1")):
-            self.assertEqual(self.scope(fields=b"X-Forwarded-For: " + hops + b"\r\n")["client"], (client, 0))
-        self.assertIsNone(self.scope()["client"])
-
-    def test_only_a_proxy_on_this_machine_is_believed_that_it_was_https(self):
-        https = b"X-Forwarded-Proto: https"
-        self.assertEqual(self.origin(https, b"X-Forwarded-For: 1.1.1.1, 127.0.0.1"), ("1.1.1.1", "https"))
-        self.assertEqual(self.origin(https, b"X-Forwarded-For: 127.0.0.1, 10.0.0.2"), ("10.0.0.2", "http"))
-        self.assertEqual(self.origin(https), ("", "http"))
-
-    def test_or_one_that_the_environment_names(self):
-        lines = (b"X-Forwarded-Proto: https", b"X-Forwarded-For: 1.1.1.1, 10.0.0.2")
-        for said in ("10.0.0.2", "127.0.0.1,10.0.0.2", "10.0.0.0/8", "192.168.0.0/16, 10.0.0.0/24"):
-            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("1.1.1.1", "https"), said)
-        self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS="*"), ("1.1.1.1", "https"))
-        for said in ("10.0.0.3", "11.0.0.0/8", ""):
-            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("10.0.0.2", "http"), said)
-        self.assertEqual(self.origin(b"X-Forwarded-For: nonsense", FORWARDED_ALLOW_IPS="10.0.0.0/8"), ("nonsense", "http"))
-
-    def test_nonsense_in_the_environment_names_nobody(self):
-        lines = (b"X-Forwarded-Proto: https", b"X-Forwarded-For: 1.1.1.1, 10.0.0.2")
-        for said in ("10.0.0.0/99", "/", "10.0.0.0/8/8", "\u0661/8", "http://proxy/", ",/,"):
-            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("10.0.0.2", "http"), said)
-            self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=f"{said}, 10.0.0.0/8"), ("1.1.1.1", "https"), said)
-
-    def test_a_scheme_is_http_or_https(self):
-        for said, scheme in ((b"HTTPS", "https"), (b"https, http", "https"), (b"javascript", "http"), (b"", "http"), (b"\xff", "http")):
-            self.assertEqual(self.origin(b"X-Forwarded-Proto: " + said, b"X-Forwarded-For: 127.0.0.1")[1], scheme)
-
-    def test_the_port_of_a_server_is_that_of_its_scheme(self):
-        fields = b"Host: a\r\nX-Forwarded-Proto: https\r\nX-Forwarded-For: 127.0.0.1\r\n"
-        self.assertEqual(self.scope(fields=fields)["server"], ("a", 443))
-
-    def test_the_root_path_is_uvicorns(self):
-        self.assertEqual((self.scope()["root_path"], self.scope(UVICORN_ROOT_PATH="/api")["root_path"]), ("", "/api"))
-
-    def test_the_lifespans_state_is_copied(self):
-        state = {"a": 1}
-        self.scope(state=state)["state"]["a"] = 2
-        self.assertEqual(state, {"a": 1})
+from turnpike import testing  # noqa: E402
 
 
 class Answers(AppCase):
@@ -440,57 +335,6 @@ class Loops(AppCase):
         talk = self.host(f"open({str(self.fifo())!r}).read()")
         self.get(talk)
         self.assertEqual(talk.stop(), 0)
-
-
-class Lifespans(AppCase):
-    APP = """
-async def app(scope, receive, send):
-    if scope["type"] == "lifespan":
-        {lifespan}
-    else:
-        await send(start()); await send(body(str(scope["state"]).encode()))
-"""
-
-    def lived(self, *lines):
-        return TOOLS + self.APP.format(lifespan="\n        ".join(lines))
-
-    def refused(self, *lines):
-        talk = self.start(self.lived(*lines))
-        with self.assertRaises(WorkerGone):
-            talk.ready()
-        self.assertEqual(talk.exit_code(), 1)
-        return talk.stderr()
-
-    def test_start_up_comes_before_ready_and_shutdown_at_stop(self):
-        talk = self.serve(self.lived("await receive(); print('up', flush=True); scope['state']['a'] = 1",
-                                     "await send({'type': 'lifespan.startup.complete'})",
-                                     "print((await receive())['type'], flush=True)",
-                                     "await send({'type': 'lifespan.shutdown.complete'})", "print('after', flush=True)"))
-        self.assertEqual(talk.stdout(), "up\n")
-        self.assertEqual(talk.ask(body=b"").body, b"{'a': 1}")
-        self.assertEqual(talk.stop(), 0)
-        self.assertEqual(talk.stdout(), "up\nlifespan.shutdown\nafter\n")
-
-    def test_a_start_up_that_fails_is_told_in_its_own_words(self):
-        said = self.refused("await receive(); await send({'type': 'lifespan.startup.failed', 'message': 'no weights'})")
-        self.assertIn("turnpike: no weights", said)
-        said = self.refused("await receive(); await send({'type': 'lifespan.startup.failed', 'message': 'see below'})",
-                            "raise ValueError('the reason')")
-        self.assertIn("ValueError: the reason", said)
-
-    def test_an_exception_after_startup_was_taken_is_a_failure(self):
-        self.assertIn("ValueError: the reason", self.refused("await receive(); raise ValueError('the reason')"))
-
-    def test_an_app_that_does_not_speak_it_is_served(self):
-        for line in ("raise ValueError('only http')", "return"):
-            self.assertEqual(self.serve(self.lived(line)).ask(body=b"").body, b"{}")
-
-    def test_a_shutdown_that_hangs_or_fails_ends_nevertheless(self):
-        for line, words in (("await asyncio.sleep(1000)", "did not end within 2 s"), ("raise ValueError('in the end')", "ValueError: in the end"),
-                            ("await send({'type': 'lifespan.shutdown.failed', 'message': 'still open'})", "shutdown failed: still open")):
-            talk = self.serve(self.lived("await receive(); await send({'type': 'lifespan.startup.complete'}); await receive()", line))
-            self.assertEqual(talk.stop(), 0)
-            self.assertIn(words, talk.stderr())
 
 
 class Testing(unittest.TestCase):
