@@ -66,9 +66,9 @@ class NeverUp(StartedCase):
         self.assert_told(gate, "its folder can't be entered")
 
     def test_never_gets_ready(self):
-        words = "no progress for 300ms (load_timeout): port "
+        words = "no progress for 1s (load_timeout): port "
         gate = self.assert_fails(self.manner("nowhere"), words, "killed by SIGKILL",
-                                 load_timeout="300ms")
+                                 load_timeout="1s")
         self.assertEqual({crash["why"] for crash in self.crashes(gate)}, {"load_silent"})
 
     def test_binds_the_wrong_port(self):
@@ -82,8 +82,8 @@ class NeverUp(StartedCase):
 
     def test_binds_the_wrong_port_until_its_time_is_over(self):
         self.assert_fails(self.manner("elsewhere"),
-                          "no progress for 500ms (load_timeout): its worker listens on port",
-                          load_timeout="500ms")
+                          "no progress for 3s (load_timeout): its worker listens on port",
+                          load_timeout="3s")
 
     def test_becomes_a_daemon(self):
         pids = self.folder_for("pids")
