@@ -12,6 +12,7 @@
 #include "app/print.h"
 #include "app/running_gate.h"
 #include "app/shown_text.h"
+#include "app/terminal.h"
 #include "base/plain_text.h"
 #include "telemetry/crash_report.h"
 

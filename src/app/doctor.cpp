@@ -8,8 +8,8 @@
 #include <boost/json.hpp>
 
 #include "app/command.h"
-#include "app/environment.h"
 #include "app/print.h"
+#include "app/terminal.h"
 
 namespace turnpike {
 namespace {

@@ -1,28 +1,14 @@
 // `turnpike doctor`: what is right and wrong with this machine, and what to do about it.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "app/findings.h"
 #include "app/machine_facts.h"
 #include "app/table.h"
 
 namespace turnpike {
-
-struct Finding {
-    enum class Mark : std::uint8_t {
-        ok,
-        warn,  // it works, and may hurt
-        bad,   // something does not work
-    } mark = Mark::ok;
-    std::string section;
-    std::string what;
-    std::string advice;  // what to do; of every `warn` and `bad`
-};
-
-/// In the order in which they are shown; those of a section together.
-[[nodiscard]] std::vector<Finding> findings_about(const MachineFacts& facts);
 
 [[nodiscard]] std::string doctor_text(const std::vector<Finding>& findings, Look look);
 [[nodiscard]] std::string doctor_json(const MachineFacts& facts,

@@ -1,7 +1,6 @@
 #include "app/environment.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,22 +105,6 @@ PythonPlaces python_places() {
     return {.virtual_env = text_of_variable("VIRTUAL_ENV"),
             .conda_prefix = text_of_variable("CONDA_PREFIX"),
             .path = text_of_variable("PATH")};
-}
-
-bool wants_live_lines() {
-    const std::string kind = text_of_variable("TERM");
-    return ::isatty(STDERR_FILENO) == 1 && !kind.empty() && kind != "dumb";
-}
-
-bool wants_colours() {
-    return ::isatty(STDOUT_FILENO) == 1 && text_of_variable("NO_COLOR").empty() &&
-           text_of_variable("TERM") != "dumb";
-}
-
-std::size_t stdout_columns() {
-    winsize size{};
-    if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-    return size.ws_col;
 }
 
 Duration utc_offset() {

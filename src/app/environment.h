@@ -47,15 +47,6 @@ namespace turnpike {
 /// Where a Python may be (VIRTUAL_ENV, CONDA_PREFIX, PATH).
 [[nodiscard]] PythonPlaces python_places();
 
-/// For text on stdout: it is a terminal that has some, and NO_COLOR is unset or empty.
-[[nodiscard]] bool wants_colours();
-
-/// Of the terminal that stdout is; 0: it is none, or does not say.
-[[nodiscard]] std::size_t stdout_columns();
-
-/// Whether stderr is a terminal on which lines can be drawn anew.
-[[nodiscard]] bool wants_live_lines();
-
 /// Of the local time zone, now.
 [[nodiscard]] Duration utc_offset();
 

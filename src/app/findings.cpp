@@ -1,4 +1,5 @@
-// The judgement of `doctor`: a function for each section.
+#include "app/findings.h"
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -6,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "app/doctor.h"
 #include "app/facts.h"
 #include "app/shown_text.h"
 

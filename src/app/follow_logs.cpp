@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 
 #include "app/command.h"
-#include "app/environment.h"
 #include "app/logs.h"
 #include "app/print.h"
 #include "app/roll.h"
 #include "app/running_gate.h"
+#include "app/terminal.h"
 
 namespace turnpike {
 namespace {

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <utility>
 
-#include "app/exit_code.h"
 #include "app/sdk.h"
-#include "app/version.h"
 #include "os/random_bits.h"
 #include "os/spawn.h"
 #include "telemetry/oom.h"
@@ -76,7 +75,7 @@ House::House(Ground ground)
 House::~House() {
     signals_.clear();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        if (is_heeded(signal)) std::signal(signal, [](int) { ::_exit(exit_done); });
+        if (is_heeded(signal)) std::signal(signal, [](int) { ::_exit(EXIT_SUCCESS); });
 }
 
 Gate::Surroundings House::gate_surroundings() {
@@ -113,7 +112,7 @@ Supervisor::Site House::site() {
             .driver = ground_.driver,
             .folder = ground_.run.folder,
             .mark = mark_of(ground_.run),
-            .version = std::string(version()),
+            .version = ground_.version,
             .sdk = ground_.sdk,
             .log_disk = log_disk_,
             .logs = in_state(ground_, "lanes"),

@@ -32,8 +32,9 @@ struct Ground {
     std::unique_ptr<LogSink> log;
     RuntimeFolder folder;
     OwnRun run;
-    std::string sdk;    // the folder of the Python SDK; empty: nobody needs it
-    std::string name;   // of the gate
+    std::string sdk;   // the folder of the Python SDK; empty: nobody needs it
+    std::string name;  // of the gate
+    std::string version;
     std::string state;  // the folder of logs and crash reports; empty: there is none
     std::string keys;   // the file of API keys
     OpenFiles files;

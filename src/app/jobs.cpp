@@ -9,10 +9,10 @@
 #include <boost/json.hpp>
 
 #include "app/command.h"
-#include "app/environment.h"
 #include "app/facts.h"
 #include "app/print.h"
 #include "app/running_gate.h"
+#include "app/terminal.h"
 
 namespace turnpike {
 namespace {

@@ -10,6 +10,7 @@
 #include "app/facts.h"
 #include "app/print.h"
 #include "app/shown_text.h"
+#include "app/terminal.h"
 
 namespace turnpike {
 namespace {

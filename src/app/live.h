@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "app/terminal.h"
 #include "base/time.h"
 #include "core/words.h"
 #include "telemetry/lane_facts.h"
@@ -18,11 +19,6 @@ struct LiveLane {
     LaneState state = LaneState::starting;
     Reason reason = Reason::none;
     Duration time{};  // since its start began; of a lane that serves: until it did
-};
-
-struct Screen {
-    std::size_t columns = 80;
-    std::size_t rows = 24;
 };
 
 /// Whether there is nothing more to wait for.

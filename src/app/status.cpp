@@ -9,12 +9,12 @@
 #include <boost/json.hpp>
 
 #include "app/command.h"
-#include "app/environment.h"
 #include "app/facts.h"
 #include "app/print.h"
 #include "app/reload_text.h"
 #include "app/running_gate.h"
 #include "app/shown_text.h"
+#include "app/terminal.h"
 #include "telemetry/lane_words.h"
 
 namespace turnpike {

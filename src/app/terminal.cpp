@@ -5,12 +5,36 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <tuple>
 
-#include "app/environment.h"
-
 namespace turnpike {
+namespace {
+
+/// Returns the value of an environment variable, or "" if it is not set.
+std::string_view variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+bool wants_live_lines() {
+    const std::string_view kind = variable("TERM");
+    return ::isatty(STDERR_FILENO) == 1 && !kind.empty() && kind != "dumb";
+}
+
+bool wants_colours() {
+    return ::isatty(STDOUT_FILENO) == 1 && variable("NO_COLOR").empty() &&
+           variable("TERM") != "dumb";
+}
+
+std::size_t stdout_columns() {
+    winsize size{};
+    if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+    return size.ws_col;
+}
 
 /// Opened anew, since stderr's own flags are shared with whoever gave it to us.
 std::optional<Terminal> Terminal::open() {

@@ -5,14 +5,29 @@
 // waits: on a terminal that takes nothing (Ctrl-S) it is left out.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "app/live.h"
 #include "os/file.h"
 
 namespace turnpike {
+
+/// True if text on stdout may have colours: stdout is a terminal that has some, and NO_COLOR is
+/// unset or empty.
+[[nodiscard]] bool wants_colours();
+
+/// Returns the width of the terminal on stdout, or 0 if stdout is no terminal or does not tell.
+[[nodiscard]] std::size_t stdout_columns();
+
+/// True if stderr is a terminal on which lines can be drawn anew.
+[[nodiscard]] bool wants_live_lines();
+
+struct Screen {
+    std::size_t columns = 80;
+    std::size_t rows = 24;
+};
 
 class Terminal {
 public:

@@ -32,6 +32,7 @@
 #include "app/shown_text.h"
 #include "app/terminal.h"
 #include "app/this_machine.h"
+#include "app/version.h"
 #include "os/random_bits.h"
 
 namespace turnpike {
@@ -191,6 +192,7 @@ int run(const UpCommand& command) {
                        .run = own,
                        .sdk = *sdk,
                        .name = command.name,
+                       .version = std::string(version()),
                        .state = kept.folder,
                        .keys = keys.value_or(""),
                        .files = files});
