@@ -3,8 +3,8 @@
 #   turnpike_module(NAME core USES base)
 #   turnpike_module(NAME sim TARGET turnpike_sim_world USES base core LIBS fmt::fmt)
 #
-# The library is turnpike_<NAME>, or TARGET. Without SOURCES it takes every .cpp of the folder, except
-# main.cpp, which belongs to an executable. PRECOMPILED names its precompiled headers, if not the standard ones. USES is checked against tools/layers.txt; LIBS are
+# The library is turnpike_<NAME>, or TARGET. Without SOURCES it takes every .cpp of the folder and of
+# the folders in it, except main.cpp, which belongs to an executable. PRECOMPILED names its precompiled headers, if not the standard ones. USES is checked against tools/layers.txt; LIBS are
 # third-party. A module without a .cpp is header-only.
 
 set(TURNPIKE_LAYERS ${PROJECT_SOURCE_DIR}/tools/layers.txt)
@@ -38,7 +38,7 @@ function(turnpike_module)
         set(arg_PRECOMPILED turnpike_std_pch)
     endif()
     if(NOT arg_SOURCES)
-        file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
+        file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS *.cpp)
         list(FILTER arg_SOURCES EXCLUDE REGEX "/main\\.cpp$")
     endif()
 

@@ -9,11 +9,11 @@
 #include "os/cgroup.h"
 #include "os/leftovers.h"
 #include "os/spawn.h"
-#include "supervisor/attached_worker.h"
-#include "supervisor/native_worker.h"
-#include "supervisor/stacks.h"
-#include "supervisor/start_text.h"
-#include "supervisor/started_worker.h"
+#include "supervisor/http/attached_worker.h"
+#include "supervisor/http/started_worker.h"
+#include "supervisor/native/native_worker.h"
+#include "supervisor/process/stacks.h"
+#include "supervisor/process/start_text.h"
 
 namespace turnpike {
 namespace {

@@ -15,13 +15,13 @@
 #include "gpu/driver.h"
 #include "os/background.h"
 #include "os/children.h"
-#include "supervisor/generations.h"
-#include "supervisor/gpu_watch.h"
-#include "supervisor/lane_output.h"
-#include "supervisor/lane_plan.h"
-#include "supervisor/lane_worker.h"
-#include "supervisor/reloads.h"
-#include "supervisor/worker_process.h"
+#include "plan/lane_plan.h"
+#include "supervisor/process/gpu_watch.h"
+#include "supervisor/process/lane_output.h"
+#include "supervisor/process/worker_process.h"
+#include "supervisor/reload/generations.h"
+#include "supervisor/reload/reloads.h"
+#include "supervisor/worker/lane_worker.h"
 
 namespace turnpike {
 

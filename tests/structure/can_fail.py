@@ -53,6 +53,8 @@ class Layers(Fixture):
             "tools/layers.txt": LAYERS,
             "src/base/id.h": "#pragma once\n#include <vector>\n",
             "src/core/lane.cpp": '#include "base/id.h"\n#include "core/lane.h"\n// #include "os/process.h"\n',
+            "src/supervisor/http/link.cpp": '#include "supervisor/worker/lane_worker.h"\n',
+            "src/core/deep/folder.cpp": '#include "core/lane.h"\n',
             "sim/world.h": '#pragma once\n#include <fmt/core.h>\n#include "core/lane.h"\n#include "sim/fault.h"\n',
         })
 
@@ -62,7 +64,14 @@ class Layers(Fixture):
             ("src/base/a.cpp", '#include "core/lane.h"\n', "src/base/a.cpp:1: 'base' may not use 'core'"),
             ("src/core/a.cpp", '\n\n#  include "sim/world.h"\n', "src/core/a.cpp:3: 'core' may not use 'sim'"),
             ("sim/a.cpp", '#include "os/process.h"\n', "sim/a.cpp:1: 'sim' may not use 'os'"),
-            ("src/gate/a.cpp", '#include "app/main.h"\n', "'gate' may not use 'app'"),
+            ("src/gate/a.cpp", '#include "cli/command.h"\n', "'gate' may not use 'cli'"),
+            ("src/serve/a.cpp", '#include "cli/up.h"\n', "'serve' may not use 'cli'"),
+            ("src/setup/a.cpp", '#include "serve/server.h"\n', "'setup' may not use 'serve'"),
+            ("src/serve/a.cpp", '#include "supervisor/http/link.h"\n', "'serve' may not use 'supervisor/http'"),
+            ("src/supervisor/http/a.cpp", '#include "supervisor/native/frame_link.h"\n',
+             "'supervisor/http' may not use 'supervisor/native'"),
+            ("src/supervisor/http/a.cpp", '#include "supervisor/supervisor.h"\n',
+             "'supervisor/http' may not use 'supervisor'"),
             ("src/core/a.cpp", "#include <fmt/core.h>\n", "'core' may not include <fmt/core.h>"),
             ("src/core/a.cpp", "#include <unistd.h>\n", "'core' may not include <unistd.h>"),
             ("src/core/a.cpp", '#include "lane.h"\n', "must name its folder"),
@@ -158,8 +167,8 @@ class Style(Fixture):
 
     def test_a_name_that_two_headers_give_to_a_type_is_found(self):
         one = "namespace turnpike {\nstruct Facts {\n};\n}\n"
-        self.assert_fails("style.py", {"src/app/a.h": one, "src/gate/b.h": one}, "Facts is a type of src/app/a.h")
-        self.assert_passes("style.py", {"src/app/a.h": one, "src/gate/b.h": "namespace turnpike {\nstruct Facts;\n}\n",
+        self.assert_fails("style.py", {"src/cli/a.h": one, "src/gate/b.h": one}, "Facts is a type of src/cli/a.h")
+        self.assert_passes("style.py", {"src/cli/a.h": one, "src/gate/b.h": "namespace turnpike {\nstruct Facts;\n}\n",
                                         "src/http/c.h": one.replace("turnpike", "turnpike::http")})
 
     def test_each_fault_is_found(self):
@@ -184,7 +193,7 @@ class Documented(Fixture):
     TREE = {"src/gate/problem.cpp": 'Row{Problem::no_job, 404, "no-job", "…"},',
             "src/gate/own_routes.cpp": 'OwnRoute{http::Method::delete_, "/-/jobs/*", Rule::member, cancel},',
             "src/gate/reply.cpp": 'append_field(out, "Turnpike-Job", job);', "src/gate/arrival.cpp": "",
-            "src/app/command_words.cpp": '{"up", "Serve: …"}',
+            "src/cli/command_words.cpp": '{"up", "Serve: …"}',
             "docs/http-api.md": "`no-job`, DELETE /-/jobs/ID, Turnpike-Job", "README.md": "turnpike up"}
 
     def test_a_documented_tree_passes(self):

@@ -28,7 +28,7 @@ def fields(root):
 
 
 def commands(root):
-    return re.findall(r'\{"(\w+)",\s*"[A-Z]', (root / "src/app/command_words.cpp").read_text())
+    return re.findall(r'\{"(\w+)",\s*"[A-Z]', (root / "src/cli/command_words.cpp").read_text())
 
 
 def missing(root):

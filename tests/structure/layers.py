@@ -3,8 +3,9 @@
 
     layers.py ROOT
 
-Own headers are named from their folder ("core/lane.h"). A header in <> with a dot or a slash belongs to a library
-(or to the system), which the module must be allowed to use; plain names such as <vector> are the standard library.
+Own headers are named from their module ("core/lane.h"). A folder inside a module belongs to that module, unless it
+has a row of its own ("supervisor/http"). A header in <> with a dot or a slash belongs to a library or to the system,
+and the row must allow it; plain names such as <vector> are the standard library.
 """
 import sys
 from pathlib import Path
@@ -22,24 +23,32 @@ def read_table(path):
     return table
 
 
-def module_of(path, root):
+def row_of(folders, table):
+    """Returns the longest row that these folders lie in: ("supervisor", "http") → supervisor/http, or None."""
+    rows = ("/".join(folders[:length]) for length in range(len(folders), 0, -1))
+    return next((row for row in rows if row in table), None)
+
+
+def module_of(path, root, table):
     """src/core/lane.h → core, sim/world.h → sim, src/stray.h → None"""
     folders = path.relative_to(root).parts[:-1]
-    return folders[0] if folders[0] != "src" else folders[1] if len(folders) > 1 else None
+    return row_of(folders[1:] if folders[0] == "src" else folders, table)
 
 
 def problem_with(bracket, included, module, table):
     modules, libraries = table[module]
-    first, slash, _ = included.partition("/")
+    *folders, _ = included.split("/")
     if bracket == "<":
-        if (slash or "." in included) and not {first, "*"} & libraries:
+        if (folders or "." in included) and not {included.partition("/")[0], "*"} & libraries:
             return f"'{module}' may not include <{included}>"
-    elif not slash:
+        return None
+    if not folders:
         return f'"{included}" must name its folder'
-    elif first not in table:
+    used = row_of(folders, table)
+    if used is None:
         return f'"{included}" is of no module'
-    elif first != module and not {first, "*"} & modules:
-        return f"'{module}' may not use '{first}'"
+    if used not in modules | {module}:
+        return f"'{module}' may not use '{used}'"
     return None
 
 
@@ -48,8 +57,8 @@ def violations_in(path, root, table):
     text = without_comments(path.read_text())
     if path.suffix == ".h" and "#pragma once" not in text:
         yield f"{name}:1: no #pragma once"
-    module = module_of(path, root)
-    if module not in table:
+    module = module_of(path, root, table)
+    if module is None:
         yield f"{name}:1: lies in no module of tools/layers.txt"
         return
     for line, match in lines_matching(r'(?m)^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', text):

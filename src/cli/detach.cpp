@@ -1,0 +1,177 @@
+#include "cli/detach.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <expected>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/name.h"
+#include "cli/print.h"
+#include "os/runtime_folder.h"
+#include "os/spawn.h"
+#include "setup/environment.h"
+
+namespace turnpike {
+namespace {
+
+using Wrong = std::unexpected<std::string>;
+
+constexpr off_t log_size_max =
+    off_t{16} * 1024 * 1024;  // when a gate starts; then a new one is begun
+constexpr int look_every_ms = 50;
+constexpr int ready_fd = 3;  // there
+
+std::string reason() { return std::strerror(errno); }
+
+/// What is appended to a file from now on.
+class Tail {
+public:
+    explicit Tail(int file) : file_(file), at_(::lseek(file, 0, SEEK_END)) {}
+
+    void show() {
+        std::array<char, 4096> room{};
+        for (ssize_t size; (size = ::pread(file_, room.data(), room.size(), at_)) > 0; at_ += size)
+            advise({room.data(), static_cast<std::size_t>(size)});
+    }
+
+private:
+    int file_;
+    off_t at_;
+};
+
+std::expected<UniqueFd, std::string> open_log(const std::string& path) {
+    struct stat found{};
+    if (::stat(path.c_str(), &found) == 0 && found.st_size > log_size_max)
+        std::ignore = ::rename(path.c_str(), (path + ".1").c_str());
+    UniqueFd file(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
+    if (!file) return Wrong(path + " can't be opened: " + reason());
+    return file;
+}
+
+struct Pipe {
+    UniqueFd reader;
+    UniqueFd writer;
+};
+
+std::expected<Pipe, std::string> make_pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Wrong("no pipe can be made: " + reason());
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// "up", and what tells the other where to write.
+std::vector<std::string> words_for(const UpCommand& command) {
+    std::vector<std::string> words{"turnpike"};
+    words.insert(words.end(), command.words.begin(), command.words.end());
+    const auto up = std::ranges::find(words, "up");
+    words.insert(up == words.end() ? up : up + 1, fmt::format("--ready-fd={}", ready_fd));
+    return words;
+}
+
+std::expected<pid_t, std::string> start(const UpCommand& command, int log, int writer) {
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!nothing) return Wrong("/dev/null can't be opened: " + reason());
+    const auto pid = spawn({.program = "/proc/self/exe",
+                            .arguments = words_for(command),
+                            .environment = own_environment(),
+                            .descriptors = {nothing.get(), log, log, writer}});
+    if (!pid) return Wrong(std::string("it can't be started: ") + std::strerror(pid.error()));
+    return *pid;
+}
+
+/// The address that the gate sends; empty: it ended without a word.
+std::string await_address(int reader, Tail& tail) {
+    std::string address;
+    for (;;) {
+        pollfd one{.fd = reader, .events = POLLIN, .revents = 0};
+        const int found = ::poll(&one, 1, look_every_ms);
+        tail.show();
+        if (found <= 0) continue;
+        std::array<char, 256> room{};
+        const ssize_t size = ::read(reader, room.data(), room.size());
+        if (size < 0 && errno == EINTR) continue;
+        if (size <= 0) return address;
+        address.append(room.data(), static_cast<std::size_t>(size));
+    }
+}
+
+int exit_code_of(pid_t pid) {
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return exit_failed;
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    return complain(fmt::format("the gate was ended by signal {}", WTERMSIG(status)));
+}
+
+std::string served_text(const UpCommand& command, std::string_view address, pid_t pid) {
+    const std::string name = command.name == "default" ? "" : " --name " + command.name;
+    return fmt::format(
+        "gate {} (pid {}) listens on {} in the background; its lanes come up now\n"
+        "  turnpike status{}     how they are\n"
+        "  turnpike logs -f{}    what its workers print\n"
+        "  turnpike down{}       stop it\n",
+        command.name, pid, address, name, name, name);
+}
+
+/// A gate of that name would be in the way, and its log is not the place to say so.
+std::optional<std::string> objection_to(const UpCommand& command) {
+    if (!is_name(command.name)) return "the name of a gate is " + std::string(name_rule);
+    const std::vector<RunningGate> running = list_running(runtime_place());
+    const auto found = std::ranges::find(running, command.name, &RunningGate::name);
+    if (found == running.end()) return std::nullopt;
+    return fmt::format(
+        "a gate named {} is running already (pid {}): stop it with: turnpike down --name {}; or "
+        "choose another --name",
+        found->name, found->pid, found->name);
+}
+
+}  // namespace
+
+int detach(const UpCommand& command) {
+    if (const auto objection = objection_to(command)) return complain(*objection);
+    const auto folder = state_folder(command.name);
+    if (!folder) return complain("there is no place for its output: " + folder.error());
+    const std::string log_path = *folder + "/gate.log";
+    const auto log = open_log(log_path);
+    if (!log) return complain(log.error());
+    auto pipe = make_pipe();
+    if (!pipe) return complain(pipe.error());
+    Tail tail(log->get());
+    const auto pid = start(command, log->get(), pipe->writer.get());
+    if (!pid) return complain(pid.error());
+    pipe->writer.reset();
+    const std::string address = await_address(pipe->reader.get(), tail);
+    if (address.empty()) {
+        const int code = exit_code_of(*pid);
+        tail.show();
+        return code;
+    }
+    return print(served_text(command, address, *pid) + "its own output goes to " + log_path + '\n');
+}
+
+UniqueFd way_to_starter(const UpCommand& command) {
+    if (command.ready_fd.value_or(0) <= STDERR_FILENO) return {};
+    ::prctl(PR_SET_NAME, "turnpike");  // /proc/self/exe made it "exe"
+    ::fcntl(*command.ready_fd, F_SETFD, FD_CLOEXEC);
+    return UniqueFd(*command.ready_fd);
+}
+
+void tell_starter(UniqueFd starter, std::string_view url) {
+    if (starter) std::ignore = ::write(starter.get(), url.data(), url.size());
+}
+
+}  // namespace turnpike

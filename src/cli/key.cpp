@@ -1,0 +1,76 @@
+#include "cli/key.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "cli/command.h"
+#include "cli/print.h"
+#include "setup/environment.h"
+#include "terminal/facts.h"
+#include "terminal/shown_text.h"
+#include "terminal/terminal.h"
+
+namespace turnpike {
+namespace {
+
+std::string_view name_of(Access access) { return access == Access::admin ? "admin" : "plain"; }
+
+}  // namespace
+
+std::string keys_text(std::span<const ApiKey> keys, Look look) {
+    if (keys.empty()) return "no keys; make one with: turnpike key new NAME\n";
+    Table table{.columns = {{"NAME"}, {"ACCESS"}, {"CREATED"}}, .rows = {}};
+    for (const ApiKey& key : keys)
+        table.rows.push_back({{tame(key.name)},
+                              {std::string(name_of(key.access)),
+                               key.access == Access::admin ? Paint::yellow : Paint::plain},
+                              {tame(key.created)}});
+    return text_of(table, look);
+}
+
+std::string keys_json(std::span<const ApiKey> keys) {
+    boost::json::array list;
+    for (const ApiKey& key : keys)
+        list.push_back({{"name", key.name},
+                        {"access", boost::json::string_view(name_of(key.access))},
+                        {"created", key.created}});
+    return boost::json::serialize(list) + "\n";
+}
+
+int run(const KeyNewCommand& command) {
+    const auto path = key_file();
+    if (!path) return complain(path.error());
+    const auto key = new_key(*path, command.name, command.access);
+    if (!key) return complain(key.error(), is_key_name(command.name) ? exit_failed : exit_usage);
+    if (const int printed = print(*key + '\n'); printed != exit_done) {
+        const bool revoked = revoke_key(*path, command.name).has_value();
+        return complain(revoked ? "so the key was revoked; try again"
+                                : "revoke the key, which nobody has seen, and try again",
+                        printed);
+    }
+    advise(
+        fmt::format("This is the key of {} ({}); it is not shown again. Clients send it as\n"
+                    "  Authorization: Bearer KEY\n",
+                    command.name, name_of(command.access)));
+    return exit_done;
+}
+
+int run(const KeyListCommand& command) {
+    const auto path = key_file();
+    if (!path) return complain(path.error());
+    const auto keys = read_keys(*path);
+    if (!keys) return complain(keys.error());
+    return print(command.json ? keys_json(*keys) : keys_text(*keys, {.colours = wants_colours()}));
+}
+
+int run(const KeyRevokeCommand& command) {
+    const auto path = key_file();
+    if (!path) return complain(path.error());
+    const auto revoked = revoke_key(*path, command.name);
+    if (!revoked) return complain(revoked.error());
+    return print(fmt::format("the key of {} is revoked\n", command.name));
+}
+
+}  // namespace turnpike

@@ -1,0 +1,20 @@
+// `turnpike status`: the gate's /-/status for people.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "terminal/table.h"
+
+namespace turnpike {
+
+struct StatusPage {
+    std::string_view gate;  // its name
+    std::string_view json;  // what /-/status answered
+};
+
+/// A line about the gate, a table of its pools, a table of its lanes.
+[[nodiscard]] std::expected<std::string, std::string> status_text(const StatusPage&, Look);
+
+}  // namespace turnpike

@@ -1,0 +1,206 @@
+// `turnpike up`: finds out what there is to serve on, makes sure that nothing of an earlier run is in
+// the way, and serves until told to stop.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <expected>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/check.h"
+#include "cli/command.h"
+#include "cli/detach.h"
+#include "cli/exit_code.h"
+#include "cli/print.h"
+#include "cli/version.h"
+#include "os/random_bits.h"
+#include "serve/server.h"
+#include "setup/checked_config.h"
+#include "setup/config_choice.h"
+#include "setup/environment.h"
+#include "setup/gpu_survey.h"
+#include "setup/sdk.h"
+#include "setup/this_machine.h"
+#include "terminal/facts.h"
+#include "terminal/shown_text.h"
+#include "terminal/terminal.h"
+
+namespace turnpike {
+namespace {
+
+/// Filled in place: g++ 12 takes a moved variant for uninitialised.
+std::vector<LogTarget> log_targets(const LogConfig& config) {
+    std::vector<LogTarget> targets;
+    const std::string wipe(wants_live_lines() ? Terminal::wipe : "");
+    if (!config.jobs.empty()) {
+        LogTarget& target = targets.emplace_back();
+        if (config.jobs == "-")
+            target.where.emplace<LogDescriptor>(
+                STDOUT_FILENO, "stdout", ::isatty(STDOUT_FILENO) != 0 ? wipe : std::string());
+        else
+            target.where.emplace<LogFile>(config.jobs, config.size_max, config.keep);
+    }
+    const bool has_lines_there = config.jobs == "-" && ::isatty(STDOUT_FILENO) != 0;
+    if (::isatty(STDERR_FILENO) != 0 && !has_lines_there) {
+        LogTarget& target = targets.emplace_back();
+        target.where.emplace<LogDescriptor>(STDERR_FILENO, "the terminal", wipe);
+        target.format = LogFormat::readable;
+    }
+    return targets;
+}
+
+/// Connections beyond what the system allows would starve the workers' links of descriptors.
+void fit_connections(GateConfig& gate, const OpenFiles& files) {
+    constexpr std::uint64_t other_files = 1024;  // links, spool files, logs
+    const std::uint64_t room =
+        files.now > 2 * other_files ? files.now - other_files : files.now / 2;
+    if (room >= gate.connections_max) return;
+    advise(fmt::format(
+        "turnpike: only {} open files are allowed (ulimit -n), so at most {} clients may be "
+        "connected at once\n",
+        files.now, room));
+    gate.connections_max = static_cast<std::uint32_t>(room);
+}
+
+/// The folder of logs and crash reports, as long as the lock is held; empty: there is none.
+struct Kept {
+    std::string folder;
+    UniqueFd lock;
+};
+
+/// Gates of one name with different runtime folders (a login, a cron job) may share it.
+Kept take_kept(const std::string& name) {
+    const auto folder = state_folder(name);
+    if (!folder) {
+        advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n", folder.error()));
+        return {};
+    }
+    UniqueFd lock(::open((*folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0)
+        return {.folder = *folder, .lock = std::move(lock)};
+    if (lock && errno != EWOULDBLOCK)  // no locks there, as on some network disks
+        return {.folder = *folder, .lock = std::move(lock)};
+    advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n",
+                       lock ? fmt::format("another gate uses {}; choose another --name", *folder)
+                            : fmt::format("{}/lock: {}", *folder, std::strerror(errno))));
+    return {};
+}
+
+/// What a gate that was killed could not end itself.
+void end_what_is_left(const OwnRun& run) {
+    constexpr Duration patience = 2s;
+    constexpr std::size_t named_max = 3;
+    const std::vector<Leftover> leftovers = find_leftovers(runtime_place(), run);
+    if (leftovers.empty()) return;
+    for (std::size_t i = 0; i < leftovers.size() && i < named_max; ++i)
+        advise(fmt::format("turnpike: ends what an earlier gate left behind: pid {}, {}\n",
+                           leftovers[i].id.pid, tame(leftovers[i].command)));
+    if (leftovers.size() > named_max)
+        advise(fmt::format("turnpike: … and {} more\n", leftovers.size() - named_max));
+    for (const Leftover& leftover : end_leftovers(runtime_place(), run, patience))
+        advise(fmt::format("turnpike: pid {} does not end; it may be stuck in the GPU driver\n",
+                           leftover.id.pid));
+}
+
+/// What somebody should know who expects GPUs, or all of their memory.
+void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver>& driver) {
+    const Machine& machine = checked.machine;
+    if (!machine.remark.empty()) advise(fmt::format("turnpike: {}\n", machine.remark));
+    const bool has_cpu_lanes = std::ranges::any_of(checked.lanes, [&](const LanePlan& lane) {
+        const GpuChoice& choice = checked.config.pools[lane.pool].worker.gpus;
+        return lane.url == nullptr && lane.gpus.empty() && choice.kind != GpuChoice::Kind::none;
+    });
+    if (has_cpu_lanes && !machine.no_gpus.empty())
+        advise(fmt::format("turnpike: serving on the CPU: {}\n", machine.no_gpus));
+    if (!driver) return;
+    for (const std::string& trouble : driver->troubles())
+        advise(fmt::format("turnpike: {}\n", trouble));
+    const std::vector<Sighting> sightings = look_at_all(*driver);
+    for (std::size_t i = 0; i < sightings.size(); ++i) {
+        const Gpu& gpu = driver->gpus()[i];
+        const bool is_used = std::ranges::any_of(checked.lanes, [&](const LanePlan& lane) {
+            return std::ranges::find(lane.gpus, gpu.uuid, &Gpu::uuid) != lane.gpus.end();
+        });
+        if (!is_used || !sightings[i].sight) continue;
+        for (const GpuProcess& process : sightings[i].sight->processes)
+            advise(fmt::format("turnpike: GPU {}: pid {} ({}) holds {} there already\n",
+                               gpu.index.value_or(0), process.pid,
+                               tame(command_of(static_cast<pid_t>(process.pid))),
+                               process.memory ? text_of(*process.memory) : std::string("memory")));
+    }
+}
+
+/// Writes down what Python models need. Its folder; empty: there are none.
+std::expected<std::string, std::string> settled_sdk(const Config& config,
+                                                    const RuntimeFolder& folder) {
+    const bool has_python = std::ranges::any_of(config.pools, [](const PoolConfig& pool) {
+        return pool.worker.model.kind == ModelChoice::Kind::python;
+    });
+    if (!has_python) return "";
+    std::string path = folder.path_of("sdk");
+    if (auto problem = write_sdk(path)) return std::unexpected(std::move(*problem));
+    return path;
+}
+
+}  // namespace
+
+int run(const UpCommand& command) {
+    if (command.detach && !command.ready_fd) return detach(command);
+    UniqueFd starter = way_to_starter(command);
+    const auto chosen = choose_config(config_choice(command.config, command.flags));
+    if (!chosen) return complain(chosen.error(), exit_usage);
+    Flags flags = command.flags;
+    flags.model = chosen->model;
+    std::optional<GpuDriver> driver;
+    auto checked =
+        checked_config(chosen->file, flags, [&] { return this_machine(driver); }, this_python);
+    if (!checked) {
+        advise(mistakes_text(checked.error()));
+        return exit_usage;
+    }
+    auto folder = RuntimeFolder::take(runtime_place(), command.name);
+    if (!folder) return complain(folder.error());
+    const auto sdk = settled_sdk(checked->config, *folder);
+    if (!sdk) return complain(sdk.error());
+    const OwnRun own{.folder = folder->path(), .id = fresh_run_id(random_bits())};
+    end_what_is_left(own);
+    tell_about_gpus(*checked, driver);
+    advise(pythons_text(*checked));
+    const Kept kept = take_kept(command.name);
+    auto log =
+        LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
+    if (!log) return complain(log.error());
+    const auto keys = key_file();
+    if (!keys) return complain(keys.error());
+    std::signal(SIGPIPE, SIG_IGN);
+    const OpenFiles files = raise_open_files();
+    fit_connections(checked->config.gate, files);
+    House house(Ground{.checked = *std::move(checked),
+                       .driver = std::move(driver),
+                       .log = *std::move(log),
+                       .folder = *std::move(folder),
+                       .run = own,
+                       .sdk = *sdk,
+                       .name = command.name,
+                       .version = std::string(version()),
+                       .state = kept.folder,
+                       .keys = keys.value_or(""),
+                       .files = files});
+    if (const auto problem = house.open()) return complain(*problem);
+    tell_starter(std::move(starter), house.url());
+    house.serve();
+    if (house.hangs()) std::_Exit(exit_done);  // a driver call that never comes back
+    return exit_done;
+}
+
+}  // namespace turnpike

@@ -1,0 +1,60 @@
+#include "proof/proof_result.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace turnpike {
+
+Judgement failed_proof(ProofBy by, std::string why) {
+    return {.verdict = ProofVerdict::failed,
+            .by = by,
+            .trouble = std::move(why),
+            .remark = {},
+            .opinions = {},
+            .has_judged = false};
+}
+
+namespace {
+
+/// The one of that generation that was proved by agreement; nullptr: it is not there any more.
+WorkerFacts* voter_on(LaneFacts& lane, Generation generation) {
+    for (WorkerFacts* worker : {&lane.now, &lane.next})
+        if (worker->proof.by == ProofBy::agreement && worker->proof.generation == generation)
+            return worker;
+    return nullptr;
+}
+
+/// Who is outside the majority is told so, as the engine will take it out.
+void show_opinion(WorkerFacts& voter, const Opinion& opinion, bool has_majority) {
+    const std::string text = opinion.oddity.empty() ? "" : "it " + opinion.oddity;
+    voter.proof.remark = text;
+    if (!has_majority || text.empty()) return;
+    voter.proof.is_passed = false;
+    voter.proof.trouble = voter.trouble = text;
+}
+
+}  // namespace
+
+void show_proof(std::vector<LaneFacts>& lanes, const ProofOf& of, LaneProof proof,
+                const Judgement& judgement) {
+    LaneFacts& lane = lanes[of.lane.value];
+    WorkerFacts& facts = lane.of(of.worker);
+    const Generation generation = proof.generation;
+    ++lane.proofs;
+    proof.by = judgement.by;
+    proof.is_passed = judgement.verdict != ProofVerdict::failed;
+    proof.remark = judgement.remark;
+    if (!proof.is_passed) {
+        proof.trouble = judgement.has_judged
+                            ? fmt::format("wrong answer to {}: {}", of.name, judgement.trouble)
+                            : fmt::format("{} {}", of.name, judgement.trouble);
+        facts.trouble = proof.trouble;
+    }
+    facts.proof = std::move(proof);
+    for (const Opinion& opinion : judgement.opinions)
+        if (WorkerFacts* voter = voter_on(lanes[opinion.lane], generation))
+            show_opinion(*voter, opinion, judgement.has_majority);
+}
+
+}  // namespace turnpike

@@ -1,0 +1,152 @@
+#include "serve/live.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "telemetry/lane_words.h"
+#include "terminal/facts.h"
+#include "terminal/shown_text.h"
+
+namespace turnpike {
+namespace {
+
+constexpr std::size_t line_shown_max = 200;  // of a worker, where nothing else bounds it
+constexpr std::size_t place_shown_max = 40;  // so that the state is seen beside a long URL
+
+std::string text_of_time(Duration time) {
+    return span_text(std::chrono::duration<double>(time).count());
+}
+
+bool is_attached(const LaneFacts& facts) { return !facts.worker.empty(); }
+
+/// "GPU 0", "GPUs 0,1"; empty: none.
+std::string gpus_text(const LaneFacts& facts) {
+    std::string numbers;
+    for (const GpuFacts& gpu : facts.gpus)
+        numbers += (numbers.empty() ? "" : ",") +
+                   (gpu.index ? std::to_string(*gpu.index) : tame(gpu.uuid));
+    if (numbers.empty()) return "";
+    return (facts.gpus.size() == 1 ? "GPU " : "GPUs ") + numbers;
+}
+
+std::string place_of(const LaneFacts& facts) {
+    if (facts.gpus.empty()) return is_attached(facts) ? tame(facts.worker) : "CPU";
+    const std::string& name = facts.gpus.front().name;
+    return gpus_text(facts) + (name.empty() ? "" : " " + tame(name));
+}
+
+std::string_view state_of(const LiveLane& lane) {
+    return lane.reason == Reason::worker_away ? "waiting" : name_of(lane.state);
+}
+
+/// "40 % layers"; empty: it does not say.
+std::string text_of(const std::optional<LoadNews>& news) {
+    if (!news) return "";
+    std::string text = tame(news->text);
+    if (!news->permille) return text;
+    return fmt::format("{} %{}{}", *news->permille / 10, text.empty() ? "" : " ", text);
+}
+
+/// What its worker says, or what is wrong with it.
+std::string detail_of(const LiveLane& lane) {
+    if (serves(lane.state)) return "";
+    if (comes_up(lane.state) && lane.facts.now.trouble.empty()) {
+        if (std::string said = text_of(lane.facts.now.loading); !said.empty()) return said;
+        if (!lane.facts.now.last_line.empty()) return tame(lane.facts.now.last_line);
+    }
+    return tame(lane.facts.now.trouble.empty() ? words_for(lane.reason) : lane.facts.now.trouble);
+}
+
+using Parts = std::array<std::string, 5>;
+
+Parts parts_of(const LiveLane& lane) {
+    return {fmt::format("lane {}", lane.lane), first_columns(place_of(lane.facts), place_shown_max),
+            std::string(state_of(lane)), text_of_time(lane.time), detail_of(lane)};
+}
+
+std::array<std::size_t, 5> widths_of(const std::vector<Parts>& lines) {
+    std::array<std::size_t, 5> widths{};
+    for (const Parts& line : lines)
+        for (std::size_t i = 0; i + 1 < line.size(); ++i)  // the last one ends the line
+            widths[i] = std::max(widths[i], columns_of(line[i]));
+    return widths;
+}
+
+/// Without the last column: terminals differ about what follows when it is written to.
+std::string cut(std::string_view line, std::size_t columns) {
+    std::string text = first_columns(line, columns > 1 ? columns - 1 : 1);
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+}
+
+std::vector<const LiveLane*> fitting(std::span<const LiveLane> lanes, std::size_t rows) {
+    std::vector<const LiveLane*> shown;
+    for (const LiveLane& lane : lanes)
+        if (lanes.size() <= rows || !is_settled(lane.state)) shown.push_back(&lane);
+    if (shown.size() > rows) shown.resize(rows);
+    return shown;
+}
+
+}  // namespace
+
+std::string breakdown_of(const StartTimes& start) {
+    const std::array<std::pair<std::string_view, std::optional<Duration>>, 5> parts{
+        {{"spawn", start.spawn},
+         {"listen", start.listen},
+         {"import", start.import},
+         {"load", start.load},
+         {"proof", start.proof}}};
+    std::string text;
+    for (const auto& [name, time] : parts)
+        if (time)
+            text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, text_of_time(*time));
+    return text.empty() ? "" : fmt::format(" ({}{})", start.is_warm ? "warm: " : "", text);
+}
+
+bool is_settled(LaneState state) { return !comes_up(state) && state != LaneState::backoff; }
+
+std::string live_block(std::span<const LiveLane> lanes, Screen screen) {
+    // One row is for the cursor, one for the count of what does not fit.
+    const std::size_t rows = std::max<std::size_t>(screen.rows, 3) - 2;
+    const std::vector<const LiveLane*> shown = fitting(lanes, rows);
+    std::vector<Parts> lines;
+    for (const LiveLane* lane : shown) lines.push_back(parts_of(*lane));
+    const auto widths = widths_of(lines);
+    std::string block;
+    for (const Parts& line : lines) {
+        std::string text;
+        for (std::size_t i = 0; i < line.size(); ++i)
+            text += (i == 0 ? "" : "  ") + padded(line[i], widths[i]);
+        block += cut(text, screen.columns) + '\n';
+    }
+    if (shown.size() < lanes.size())
+        block +=
+            cut(fmt::format("and {} more", lanes.size() - shown.size()), screen.columns) + '\n';
+    return block;
+}
+
+std::string serving_text(const LiveLane& lane) {
+    std::string where = gpus_text(lane.facts);
+    if (!where.empty())
+        where = " on " + where;
+    else if (is_attached(lane.facts))
+        where = ", " + tame(lane.facts.worker) + ",";
+    return fmt::format("lane {} serves{} after {}{}", lane.lane, where, text_of_time(lane.time),
+                       breakdown_of(lane.facts.now.start));
+}
+
+std::string loading_text(const LiveLane& lane) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lane.time);
+    const std::string detail = shortened(detail_of(lane), line_shown_max);
+    return fmt::format("lane {} {} for {} s{}{}", lane.lane, state_of(lane), seconds.count(),
+                       detail.empty() ? "" : ": ", detail);
+}
+
+}  // namespace turnpike

@@ -1,0 +1,252 @@
+#include "serve/server.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "os/random_bits.h"
+#include "os/spawn.h"
+#include "setup/sdk.h"
+#include "telemetry/oom.h"
+
+namespace turnpike {
+namespace {
+
+constexpr Duration look_every = 250ms;     // at what clients do not do
+constexpr int steps_per_turn = 64;         // before the clock is read again
+constexpr Duration touch_every = 1h;       // the runtime folder
+constexpr Duration disk_patience = 2s;     // at the end, with what waits to be written
+constexpr Duration last_patience = 200ms;  // after the second signal
+
+std::vector<LaneFacts> facts_of(const Ground& ground) {
+    std::vector<LaneFacts> facts;
+    for (const LanePlan& lane : ground.checked.lanes) {
+        LaneFacts& fact = facts.emplace_back();
+        if (lane.url != nullptr) fact.worker = lane.url->text;
+        for (const Gpu& gpu : lane.gpus) {
+            fact.gpu +=
+                (fact.gpu.empty() ? "" : ",") + (gpu.index ? std::to_string(*gpu.index) : gpu.uuid);
+            fact.gpus.push_back({.index = gpu.index,
+                                 .uuid = gpu.uuid,
+                                 .name = gpu.name,
+                                 .memory_total = gpu.memory_total,
+                                 .memory_used = {}});
+        }
+    }
+    return facts;
+}
+
+/// Not so under nohup.
+bool is_heeded(int signal) {
+    struct sigaction now{};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
+}
+
+std::string in_state(const Ground& ground, const char* folder) {
+    return ground.state.empty() ? "" : ground.state + '/' + folder;
+}
+
+}  // namespace
+
+House::House(Ground ground)
+    : ground_(std::move(ground)),
+      keys_(ground_.keys, key_need(config_.gate)),
+      listener_(loop_),
+      lanes_(facts_of(ground_)),
+      pools_(config_.pools.size()),
+      crashes_(config_.crashes.keep),
+      engine_(engine_settings(config_, random_bits())),
+      driver_(loop_, engine_, clock_),
+      news_(config_, lanes_, clock_, ground_.name),
+      store_{.disk = background_,
+             .folder = config_.gate.spool,
+             .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},
+      signals_(loop_, SIGINT, SIGTERM),
+      look_timer_(loop_) {
+    if (is_heeded(SIGHUP)) signals_.add(SIGHUP);
+    news_.follow(pools_);
+}
+
+/// Whoever asks once more while the last things are written gets what was promised: at once, and no
+/// death by a signal.
+House::~House() {
+    signals_.clear();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        if (is_heeded(signal)) std::signal(signal, [](int) { ::_exit(EXIT_SUCCESS); });
+}
+
+Gate::Surroundings House::gate_surroundings() {
+    return {.loop = loop_,
+            .config = config_,
+            .engine = engine_,
+            .exchanges = exchanges_,
+            .store = store_,
+            .clock = clock_,
+            .keys = keys_,
+            .log = *ground_.log,
+            .lanes = lanes_,
+            .crashes = crashes_,
+            .log_of = [this](std::size_t lane) { return supervisor_->log_of(lane); },
+            .deliver = deliver(),
+            .secret = random_bits(),
+            .stacks = [this](LaneId lane) { return supervisor_->dump_stacks(lane); },
+            .reload_of =
+                [this](PoolId pool) {
+                    const auto& reload = pools_[pool.value].reload;
+                    return reload ? &*reload : nullptr;
+                },
+            .reload =
+                [this](PoolId pool, ReloadOrder order) {
+                    return supervisor_->reload(pool, std::move(order));
+                }};
+}
+
+Supervisor::Site House::site() {
+    return {.config = config_,
+            .machine = ground_.checked.machine,
+            .plan = ground_.checked.lanes,
+            .pools = pools_,
+            .driver = ground_.driver,
+            .folder = ground_.run.folder,
+            .mark = mark_of(ground_.run),
+            .version = ground_.version,
+            .sdk = ground_.sdk,
+            .log_disk = log_disk_,
+            .logs = in_state(ground_, "lanes"),
+            .environment = own_environment(),
+            .open_files = ground_.files.before,
+            .random = random_bits,
+            .crashed = [this](CrashReport report) { keep_report(std::move(report)); }};
+}
+
+std::optional<std::string> House::open() {
+    if (auto objection = objection_to_listening(config_.gate, keys_)) return objection;
+    const auto bound = listener_.bind(config_.gate.listen);
+    if (!bound) return bound.error();
+    if (const auto done = listener_.bind_unix(ground_.folder.path_of("socket")); !done)
+        return done.error();
+    if (!ground_.state.empty()) crashes_.load(in_state(ground_, "crashes"));
+    gate_.emplace(gate_surroundings(), *bound);
+    supervisor_.emplace(WorkerSurroundings{.loop = loop_,
+                                           .store = store_,
+                                           .exchanges = exchanges_,
+                                           .background = background_,
+                                           .clock = clock_,
+                                           .lanes = lanes_,
+                                           .deliver = deliver()},
+                        site());
+    driver_.set_hands([this](const Action& action) { carry_out(action); });
+    news_.opened(*bound, keys_.is_required());
+    return std::nullopt;
+}
+
+void House::carry_out(const Action& action) {
+    std::visit(
+        [this]<class Kind>(const Kind& what) {
+            if constexpr (requires { news_.tell(what); }) news_.tell(what);
+            if constexpr (requires { gate_->note(what); }) gate_->note(what);
+            if constexpr (requires { supervisor_->note(what); }) supervisor_->note(what);
+            if constexpr (std::is_same_v<Kind, ReportReload>) news_.tell_reloads();
+            if constexpr (requires { gate_->carry_out(what); })
+                gate_->carry_out(what);
+            else if constexpr (requires { supervisor_->carry_out(what); })
+                supervisor_->carry_out(what);
+            else if constexpr (std::is_same_v<Kind, Leave>)
+                is_leaving_ = true;
+        },
+        action);
+}
+
+/// A worker of a generation that never served: the reload that brought it tells of it.
+bool House::is_never_good(const CrashReport& report) {
+    const std::size_t pool = ground_.checked.lanes[report.lane].pool;
+    return engine_.view(clock_.now()).pools[pool].good.value < report.generation;
+}
+
+void House::keep_report(CrashReport report) {
+    News::Crash crash{.lane = report.lane, .trouble = report.trouble, .report = {}};
+    const bool is_new_code = is_never_good(report);
+    if (config_.crashes.keep == 0) return is_new_code ? void() : news_.tell(crash);
+    log_disk_.run(
+        [folder = in_state(ground_, "crashes"), keep = config_.crashes.keep,
+         report = std::move(report)]() mutable {
+            report.oom_line = oom_line_about(report.pid, report.lived);
+            for (CrashInput& input : report.inputs)
+                if (input.fetch_body) input.body = input.fetch_body();
+            return CrashShelf::store(folder, report, keep);
+        },
+        [this, is_new_code, crash = std::move(crash)](CrashShelf::Stored stored) mutable {
+            crash.report = stored.crash.id;
+            crash_problem_ = std::move(stored.problem);
+            if (!is_new_code) news_.tell(crash);
+            crashes_.add(std::move(stored.crash));
+        });
+}
+
+void House::watch_signals() {
+    signals_.async_wait([this](boost::system::error_code error, int) {
+        if (error) return;
+        const bool is_first = ++signals_seen_ == 1;
+        leave_by_ = later(clock_.now(), is_first ? config_.gate.shutdown_patience : last_patience);
+        listener_.stop_tcp();
+        news_.stopping(is_first, config_.gate.shutdown_patience, engine_.view(clock_.now()));
+        gate_->shut_down();
+        driver_.deliver(
+            ShutdownAsked{is_first ? config_.gate.shutdown_patience : Duration::zero()});
+        watch_signals();
+    });
+}
+
+void House::look_now_and_then() {
+    look_timer_.expires_after(look_every);
+    look_timer_.async_wait([this](boost::system::error_code error) {
+        if (error) return;
+        gate_->look();
+        if (clock_.now() - touched_at_ > touch_every) {
+            touched_at_ = clock_.now();
+            ground_.folder.touch();
+            if (!ground_.sdk.empty()) touch_sdk(ground_.sdk);
+            touch_generations(ground_.folder.path());
+        }
+        const std::string log_problem = supervisor_->log_problem();
+        news_.look({.job_log = ground_.log->problem(),
+                    .lane_logs = log_problem.empty() ? crash_problem_ : log_problem,
+                    .keys = keys_.problem(),
+                    .watch = supervisor_->reloads().watch_problem()});
+        supervisor_->reloads().look();
+        news_.remark(supervisor_->reloads().watch_news());
+        news_.remark(supervisor_->warm_news());
+        look_now_and_then();
+    });
+}
+
+void House::serve() {
+    watch_signals();
+    look_now_and_then();
+    listener_.start(*gate_);
+    driver_.deliver(GateOpened{});
+    while (!is_leaving_) {
+        clock_.forget();
+        loop_.run_one();
+        for (int i = 1; i < steps_per_turn && loop_.poll_one() > 0; ++i) {
+        }
+    }
+    // Answers that are on their way still leave, as long as the patience lasts.
+    while (gate_->connections() > 0 && clock_.now() < leave_by_) {
+        clock_.forget();
+        loop_.run_one_for(look_every);
+        clock_.forget();
+    }
+    ground_.log->flush();
+    const Instant give_up_at = later(clock_.now(), disk_patience);
+    while (hangs() && clock_.now() < give_up_at) {
+        loop_.run_one_for(look_every);
+        clock_.forget();
+    }
+    news_.stopped();
+}
+
+}  // namespace turnpike

@@ -1,0 +1,32 @@
+// A worker that somebody else started: an HTTP server at a URL. It can't be started or killed, only
+// watched: it is up when its health path answers, and gone when we let go of it.
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "supervisor/http/http_worker.h"
+
+namespace turnpike {
+
+class AttachedWorker final : public HttpWorker {
+public:
+    AttachedWorker(WorkerSurroundings& surroundings, const StartWorker& start,
+                   const PoolConfig& pool, const WorkerUrl& url,
+                   std::shared_ptr<CommonProof> proof);
+
+    void start() override;
+    void stop(Reason) override { let_go(); }
+    void kill(Reason) override { let_go(); }
+
+private:
+    void come_up() override;
+    void proof_broke(std::uint32_t number) override;
+    void let_go();
+
+    const WorkerUrl& url_;
+    boost::asio::ip::tcp::resolver resolver_;
+};
+
+}  // namespace turnpike

@@ -1,0 +1,68 @@
+// One request of our own to a worker (a health check, a proof): sent on a connection of its own,
+// its answer collected, within a time. Calls back exactly once, unless it is stopped before.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/time.h"
+#include "supervisor/http/link.h"
+
+namespace turnpike {
+
+struct Fetched {
+    int status = 0;
+    std::string content_type;
+    std::string body;
+};
+
+enum class FetchFailure : std::uint8_t {
+    refused,  // nobody listens there
+    broke,    // no connection, or no whole answer
+    late,     // no answer in time
+    too_large,
+};
+
+class Fetch final : private LinkUser, public std::enable_shared_from_this<Fetch> {
+public:
+    using Result = std::expected<Fetched, FetchFailure>;
+    using Then = std::move_only_function<void(Result)>;
+
+    Fetch(boost::asio::io_context& loop, Destination& destination, const Store& store,
+          Clock& clock);
+    ~Fetch();
+    Fetch(const Fetch&) = delete;
+    Fetch& operator=(const Fetch&) = delete;
+
+    /// Fill head() and body() first.
+    std::string& head() { return link_->head(); }
+    Body& body() { return body_; }
+    void start(http::Method method, Duration timeout, Then then);
+    [[nodiscard]] bool is_under_way() const { return then_ != nullptr; }
+    /// `then` is not called.
+    void stop();
+
+private:
+    void answer_head(const http::ResponseHead& head) override;
+    Room answer_data(std::string_view bytes) override;
+    void answer_ended() override;
+    void answer_broke(Break why, http::Fault fault) override;
+    void end(Result result);
+
+    static constexpr std::size_t answer_max = 1024 * 1024;
+
+    std::shared_ptr<Link> link_;
+    boost::asio::steady_timer timer_;
+    Body body_;
+    Fetched fetched_;
+    Then then_;
+    std::uint64_t run_ = 0;  // of start(): an old timer says nothing about a new run
+};
+
+}  // namespace turnpike

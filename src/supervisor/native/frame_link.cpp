@@ -1,0 +1,158 @@
+#include "supervisor/native/frame_link.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "os/send.h"
+
+namespace turnpike {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+ssize_t send_piece(int socket, std::string_view bytes, std::string_view more, int descriptor) {
+    if (descriptor < 0) return send_some(socket, bytes, more);
+    return send_with(socket, bytes, std::span(&descriptor, 1));
+}
+
+void take_rights(msghdr& message, std::deque<UniqueFd>& into) {
+    for (cmsghdr* rights = CMSG_FIRSTHDR(&message); rights != nullptr;
+         rights = CMSG_NXTHDR(&message, rights)) {
+        if (rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t count = (rights->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int descriptor = -1;
+            std::memcpy(&descriptor, CMSG_DATA(rights) + i * sizeof(int), sizeof descriptor);
+            into.emplace_back(descriptor);
+        }
+    }
+}
+
+}  // namespace
+
+FrameLink::FrameLink(asio::io_context& loop, FrameLinkUser& user) : user_(user), socket_(loop) {}
+
+void FrameLink::open(UniqueFd socket) {
+    socket_.assign(asio::local::stream_protocol(), socket.release());
+    listen();
+}
+
+void FrameLink::close() {
+    error_code ignored;
+    socket_.close(ignored);
+    kept_.clear();
+    for (UniqueFd& descriptor : descriptors_) close_elsewhere(std::move(descriptor));
+    descriptors_.clear();
+}
+
+// ── out ──────────────────────────────────────────────────────────────────────────────────────────
+
+void FrameLink::send(std::string_view bytes, std::string_view more, int descriptor) {
+    if (!socket_.is_open()) return;
+    if (!kept_.empty()) return keep(bytes, more, 0, descriptor);
+    const ssize_t sent = send_piece(socket_.native_handle(), bytes, more, descriptor);
+    if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
+    if (sent == static_cast<ssize_t>(bytes.size() + more.size())) return;
+    keep(bytes, more, sent < 0 ? 0 : static_cast<std::size_t>(sent), sent > 0 ? -1 : descriptor);
+    wait_to_send();
+}
+
+/// A worker that is gone may have said something before: the reading side finds out. Whatever else it
+/// is, the frame is lost, and so is the link.
+void FrameLink::could_not_send(int error) {
+    kept_.clear();
+    if (error != EPIPE && error != ECONNRESET) break_off(wire::Breach::none);
+}
+
+void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t sent,
+                     int descriptor) {
+    Piece& piece = kept_.emplace_back();
+    piece.bytes.reserve(bytes.size() + more.size());
+    piece.bytes.append(bytes).append(more);
+    piece.sent = sent;
+    if (descriptor < 0) return;
+    piece.descriptor = UniqueFd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!piece.descriptor) break_off(wire::Breach::none);  // we have too many: the worker goes
+}
+
+void FrameLink::wait_to_send() {
+    socket_.async_wait(asio::socket_base::wait_write,
+                       [self = shared_from_this()](error_code error) {
+                           if (!error && self->socket_.is_open()) self->send_kept();
+                       });
+}
+
+void FrameLink::send_kept() {
+    while (!kept_.empty()) {
+        Piece& piece = kept_.front();
+        const ssize_t sent =
+            send_piece(socket_.native_handle(), std::string_view(piece.bytes).substr(piece.sent),
+                       {}, piece.descriptor.get());
+        if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
+        if (sent < 0) return wait_to_send();
+        piece.descriptor.reset();
+        piece.sent += static_cast<std::size_t>(sent);
+        if (piece.sent == piece.bytes.size()) kept_.pop_front();
+    }
+}
+
+// ── in ───────────────────────────────────────────────────────────────────────────────────────────
+
+void FrameLink::listen() {
+    socket_.async_wait(asio::socket_base::wait_read, [self = shared_from_this()](error_code error) {
+        if (!error && self->socket_.is_open()) self->receive();
+    });
+}
+
+/// Once per turn of the loop: others want theirs, too.
+void FrameLink::receive() {
+    iovec part{bytes_.data(), bytes_.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * descriptors_max)> control;
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t got =
+        ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return listen();
+    if (got <= 0) return break_off(wire::Breach::none);
+    take_rights(message, descriptors_);
+    if ((message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > descriptors_max)
+        return break_off(wire::Breach::descriptor_unannounced);
+    if (take_in(static_cast<std::size_t>(got))) listen();
+}
+
+/// False: the link is closed.
+bool FrameLink::take_in(std::size_t size) {
+    wire::Breach breach = decoder_.push(
+        {bytes_.data(), size},
+        [this](const wire::WorkerFrame& frame) { return user_.heard(frame) && socket_.is_open(); });
+    if (!socket_.is_open()) return false;
+    const bool is_one_left = !descriptors_.empty() && decoder_.pending() == 0;
+    if (breach == wire::Breach::none && is_one_left) breach = wire::Breach::descriptor_unannounced;
+    if (breach == wire::Breach::none) return true;
+    break_off(breach);
+    return false;
+}
+
+UniqueFd FrameLink::take_descriptor() {
+    if (descriptors_.empty()) return {};
+    UniqueFd descriptor = std::move(descriptors_.front());
+    descriptors_.pop_front();
+    return descriptor;
+}
+
+void FrameLink::break_off(wire::Breach breach) {
+    close();
+    user_.link_broke(breach, decoder_.kind());
+}
+
+}  // namespace turnpike

@@ -1,0 +1,263 @@
+#include "supervisor/native/native_worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "supervisor/reload/generations.h"
+#include "wire/encode.h"
+
+namespace turnpike {
+
+namespace {
+
+constexpr Duration hello_expected = 10s;  // then people are told that there is none
+constexpr Duration exit_delay = 250ms;    // how long news of an exit may take after the link ended
+constexpr Duration stacks_patience = 2s;  // then somebody else looks
+
+std::uint16_t narrow(std::size_t value) {
+    return static_cast<std::uint16_t>(std::min<std::size_t>(value, UINT16_MAX));
+}
+
+std::optional<std::uint16_t> told_permille(std::uint16_t permille) {
+    return permille == wire::permille_unknown ? std::nullopt : std::optional(permille);
+}
+
+}  // namespace
+
+NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
+                           const StartWorker& start, const StartedLane& lane)
+    : around_(surroundings),
+      premises_(premises),
+      worker_(start.worker),
+      lane_(start.lane),
+      generation_(start.generation),
+      lane_of_(lane),
+      process_(surroundings, premises, start, lane, *this),
+      hello_timer_(surroundings.loop),
+      link_(std::make_shared<FrameLink>(surroundings.loop, static_cast<FrameLinkUser&>(*this))),
+      rides_({.around = surroundings,
+              .worker = worker_,
+              .link = *link_,
+              .conversation = conversation_,
+              .stays = [this] { return shared_from_this(); },
+              .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
+      proof_({.around = surroundings,
+              .process = process_,
+              .lane = lane_of_,
+              .number = lane_,
+              .generation = generation_,
+              .link = *link_,
+              .conversation = conversation_,
+              .stays = [this] { return shared_from_this(); }}) {}
+
+// ── coming up ────────────────────────────────────────────────────────────────────────────────────
+
+void NativeWorker::start() {
+    process_.begin();
+    const WorkerConfig& worker = lane_of_.pool.worker;
+    const bool is_python = worker.model.kind == ModelChoice::Kind::python;
+    WorkerProcess::Launch launch{
+        .command = is_python ? python_command(worker, premises_.sdk)
+                             : program_command(lane_of_.kept->program.path()),
+        .link = Guarded::Link::socket,
+        .variables = {{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}}};
+    if (is_python) {
+        launch.model = model_argument(worker.model);
+        for (auto& variable : python_variables(worker, premises_.environment, premises_.sdk))
+            launch.variables.push_back(std::move(variable));
+        launch.variables.emplace_back("TURNPIKE_GENERATION", lane_of_.kept->folder);
+    }
+    process_.start(std::move(launch));
+}
+
+/// Nothing is heard of a worker before it is known to run.
+void NativeWorker::process_started() {
+    if (state_ == State::starting) link_->open(process_.take_link());
+    hello_timer_.expires_after(hello_expected);
+    hello_timer_.async_wait([self = self()](boost::system::error_code error) {
+        if (!error && self->state_ == State::starting)
+            self->process_.note(
+                "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
+                "An HTTP server is started with --worker");
+    });
+}
+
+void NativeWorker::printed() {
+    if (state_ != State::starting && state_ != State::loading) return;
+    facts().last_line = process_.output().log().last_line();
+    process_.progressed();
+}
+
+void NativeWorker::hear(const wire::Hello& frame) {
+    state_ = State::loading;
+    hello_timer_.cancel();
+    facts().sdk = frame.sdk;
+    process_.note("");
+    const WorkerConfig& worker = lane_of_.pool.worker;
+    tell(wire::Welcome{.version = wire::version,
+                       .lane = narrow(lane_.value),
+                       .gpus = narrow(lane_of_.plan.gpus.size()),
+                       .slots = worker.slots_said,
+                       .batch = worker.batch_said,
+                       .pool = lane_of_.pool.name});
+}
+
+void NativeWorker::hear(const wire::Loading& frame) {
+    if (frame.phase == wire::LoadPhase::loading && imported_at_ == never) {
+        imported_at_ = around_.clock.now();
+        facts().start.import = imported_at_ - process_.started_at();
+    }
+    facts().loading = {.permille = told_permille(frame.permille), .text = std::string(frame.text)};
+    process_.progressed();
+}
+
+void NativeWorker::hear(const wire::Ready& frame) {
+    state_ = State::up;
+    WorkerFacts& own = facts();
+    own.loading.reset();
+    own.model_facts = frame.facts;
+    own.start.load =
+        around_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
+    proof_.learn(frame);
+    process_.note("");
+    process_.came_up();
+    lane_of_.kept->came_up = true;
+    if (lane_of_.warm != nullptr) lane_of_.warm->learn();
+    around_.deliver(WorkerReady{.worker = worker_,
+                                .slots = frame.slots,
+                                .batch = frame.batch,
+                                .has_example = frame.has_example});
+}
+
+// ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
+
+void NativeWorker::send(const SendJob& action) {
+    ExchangePtr exchange = around_.exchanges.find(action.job);
+    CHECK(exchange != nullptr);
+    exchange->generation = generation_;
+    rides_.send(action, std::move(exchange));
+}
+
+template <OfJob Frame>
+void NativeWorker::hear(const Frame& frame) {
+    if (proof_.is_of(frame.id)) return proof_.hear(frame);
+    if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>) {
+        const wire::Breach breach = rides_.hear(frame);
+        if (breach != wire::Breach::none) link_->break_off(breach);
+    } else {
+        rides_.hear(frame);
+    }
+}
+
+bool NativeWorker::heard(const wire::WorkerFrame& frame) {
+    if (state_ == State::over) return false;
+    around_.clock.forget();  // an answer may come in the turn of the loop that sent its job
+    const wire::Breach breach = conversation_.heard(frame);
+    if (breach != wire::Breach::none) {
+        link_->break_off(breach);
+        return false;
+    }
+    const auto stays = self();
+    std::visit([this](const auto& one) { hear(one); }, frame);
+    return state_ != State::over;
+}
+
+// ── health ───────────────────────────────────────────────────────────────────────────────────────
+
+void NativeWorker::probe(std::uint32_t number) {
+    if (state_ != State::up) return;
+    conversation_.pinged(std::uint64_t{number} + 1);
+    tell(wire::Ping{std::uint64_t{number} + 1});
+}
+
+void NativeWorker::hear(const wire::Pong& frame) {
+    around_.deliver(ProbeEnded{worker_, static_cast<std::uint32_t>(frame.id - 1)});
+}
+
+void NativeWorker::hear(const wire::Log& frame) {
+    const bool is_bad = frame.level >= wire::LogLevel::warning;
+    process_.output().remark(frame.text, is_bad ? LogStream::err : LogStream::out);
+}
+
+bool NativeWorker::ask_stacks(AttemptId attempt) {
+    if (state_ != State::up && state_ != State::loading) return false;
+    stacks_.attempts.push_back(attempt);
+    if (stacks_.number != 0) return true;  // they come soon
+    stacks_.number = ++stacks_asked_;
+    conversation_.asked_stacks(stacks_.number);
+    tell(wire::AskStacks{stacks_.number});
+    process_.after(stacks_patience, [this, number = stacks_.number] {
+        if (state_ == State::over || stacks_.number != number) return;
+        stacks_ = {};
+        premises_.look_from_outside(process_);
+    });
+    return true;
+}
+
+void NativeWorker::hear(const wire::Stacks& frame) {
+    if (stacks_.number != frame.id) return;  // somebody else looked meanwhile
+    rides_.add_stacks(stacks_.attempts, frame.text);
+    stacks_ = {};
+    process_.output().remark(frame.text, LogStream::stacks);
+}
+
+// ── proofs ───────────────────────────────────────────────────────────────────────────────────────
+
+void NativeWorker::prove(std::uint32_t number) {
+    if (state_ == State::up) proof_.begin(number);
+}
+
+// ── the end ──────────────────────────────────────────────────────────────────────────────────────
+
+void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
+    if (state_ == State::over) return;
+    if (breach != wire::Breach::none)
+        return misbehaved(
+            fmt::format("it broke the protocol: {} (frame {:#04x})", sentence_of(breach), kind));
+    process_.after(exit_delay, [this] {  // mostly it is the first sign of a death
+        if (state_ != State::over) misbehaved("it closed its socket");
+    });
+}
+
+void NativeWorker::misbehaved(const std::string& how) {
+    process_.note(how);
+    process_.output().remark(how);
+    around_.deliver(WorkerMisbehaved{worker_});
+}
+
+void NativeWorker::stop(Reason why) {
+    process_.order(why);
+    if (state_ == State::starting) return process_.terminate(why);  // it knows no frames yet
+    tell(wire::Stop{});
+}
+
+void NativeWorker::process_ended(const Farewell& farewell) {
+    state_ = State::over;
+    hello_timer_.cancel();
+    link_->close();
+    rides_.close(farewell);
+    proof_.close();
+}
+
+/// A typo at the first start is mended by mending the file: what never came up is not kept.
+void NativeWorker::process_gone() {
+    constexpr Generation first{1};
+    if (lane_of_.kept->came_up || generation_ != first) return;
+    around_.background.run(
+        [folder = lane_of_.kept->folder] {
+            forget_sources(folder);
+            return 0;
+        },
+        [](int) {});
+}
+
+void NativeWorker::tell(const wire::GateFrame& frame) {
+    out_.clear();
+    append_frame(out_, frame);
+    link_->send(out_);
+}
+
+}  // namespace turnpike

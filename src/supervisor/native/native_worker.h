@@ -1,0 +1,99 @@
+// A worker that speaks frames over a socket that it inherited (docs/worker-protocol.md): a model in
+// Python or C++, in a process of its own under a guard.
+//
+//   starting ─hello─▶ loading ─ready─▶ up ─▶ over
+//
+// Whatever breaks the protocol retires the worker, with the reason; the gate is never harmed.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "supervisor/native/frame_link.h"
+#include "supervisor/native/native_proof.h"
+#include "supervisor/native/native_rides.h"
+#include "supervisor/process/worker_process.h"
+#include "supervisor/worker/lane_worker.h"
+#include "wire/conversation.h"
+
+namespace turnpike {
+
+/// Frames that are of a job, or of the proof.
+template <class Frame>
+concept OfJob = std::same_as<Frame, wire::Progress> || std::same_as<Frame, wire::Begin> ||
+                std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done> ||
+                std::same_as<Frame, wire::Failed>;
+
+class NativeWorker final : public LaneWorker, private ProcessUser, private FrameLinkUser {
+public:
+    NativeWorker(WorkerSurroundings& surroundings, Premises& premises, const StartWorker& start,
+                 const StartedLane& lane);
+
+    void start() override;
+    void send(const SendJob& action) override;
+    void cancel(AttemptId attempt) override { rides_.cancel(attempt); }
+    void probe(std::uint32_t number) override;
+    void prove(std::uint32_t number) override;
+    void stop(Reason why) override;
+    void kill(Reason why) override { process_.kill(why); }
+    void printed() override;
+    bool ask_stacks(AttemptId attempt) override;
+    [[nodiscard]] WorkerProcess* process() override { return &process_; }
+
+private:
+    enum class State : std::uint8_t { starting, loading, up, over };
+
+    /// The one answer that is awaited, and for whom.
+    struct StacksAsked {
+        std::uint64_t number = 0;  // 0: none is
+        std::vector<AttemptId> attempts;
+    };
+
+    void process_started() override;
+    [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return rides_.aboard(); }
+    void process_ended(const Farewell& farewell) override;
+    void process_gone() override;
+    [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
+
+    bool heard(const wire::WorkerFrame& frame) override;
+    void link_broke(wire::Breach breach, std::uint8_t kind) override;
+
+    void hear(const wire::Hello& frame);
+    void hear(const wire::Loading& frame);
+    void hear(const wire::Ready& frame);
+    void hear(const wire::Pong& frame);
+    void hear(const wire::Log& frame);
+    void hear(const wire::Stacks& frame);
+    template <OfJob Frame>
+    void hear(const Frame& frame);
+
+    void misbehaved(const std::string& how);
+    void tell(const wire::GateFrame& frame);
+    [[nodiscard]] auto self() { return std::static_pointer_cast<NativeWorker>(shared_from_this()); }
+    [[nodiscard]] WorkerFacts& facts() { return process_.facts(); }
+
+    WorkerSurroundings& around_;
+    Premises& premises_;
+    const WorkerId worker_;
+    const LaneId lane_;
+    const Generation generation_;
+    const StartedLane lane_of_;
+    State state_ = State::starting;
+    WorkerProcess process_;
+    boost::asio::steady_timer hello_timer_;
+    std::shared_ptr<FrameLink> link_;
+    wire::Conversation conversation_;
+    NativeRides rides_;
+    NativeProof proof_;
+    Instant imported_at_ = never;
+    StacksAsked stacks_;
+    std::uint64_t stacks_asked_ = 0;  // so far
+    std::string out_;
+};
+
+}  // namespace turnpike

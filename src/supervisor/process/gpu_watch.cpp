@@ -1,0 +1,129 @@
+#include "supervisor/process/gpu_watch.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "os/process.h"
+
+namespace turnpike {
+namespace {
+
+constexpr Duration look_every = 2s;
+constexpr Duration memory_look_every = 100ms;
+constexpr Duration answer_patience = 1s;
+
+bool holds(const GpuSight& sight, const std::vector<pid_t>& pids) {
+    return std::ranges::any_of(sight.processes, [&](const GpuProcess& process) {
+        return std::ranges::find(pids, process.pid) != pids.end() &&
+               !read_process(static_cast<pid_t>(process.pid));
+    });
+}
+
+}  // namespace
+
+/// To all GPUs of a lane: do these processes hold memory?
+struct GpuWatch::Question {
+    std::vector<pid_t> pids;
+    std::function<void(Memory)> then;
+    std::size_t answers_missing = 0;
+    bool is_held = false;
+};
+
+GpuWatch::GpuWatch(Surroundings surroundings) : around_(std::move(surroundings)) {
+    if (!around_.driver || !around_.driver->can_look()) return;
+    for (const LanePlan& lane : around_.plan)
+        for (const Gpu& gpu : lane.gpus)
+            if (gpu.index && !gpus_.contains(gpu.uuid))
+                gpus_[gpu.uuid].thread = std::make_unique<Background>(around_.loop, "tp-gpu");
+}
+
+GpuWatch::~GpuWatch() {
+    for (auto& [uuid, gpu] : gpus_)
+        if (gpu.looks_under_way > 0) std::ignore = gpu.thread.release();  // ends with the process
+}
+
+bool GpuWatch::hangs() const {
+    return std::ranges::any_of(gpus_,
+                               [](const auto& gpu) { return gpu.second.looks_under_way > 0; });
+}
+
+void GpuWatch::start() {
+    for (const auto& [uuid, gpu] : gpus_) look_now_and_then(uuid);
+}
+
+void GpuWatch::look(const std::string& uuid, std::function<void(const Sight&)> then) {
+    Watched& gpu = gpus_.at(uuid);
+    ++gpu.looks_under_way;
+    gpu.thread->run([driver = *around_.driver, uuid] { return driver.look(uuid); },
+                    [&gpu, lives = std::weak_ptr(lives_), then = std::move(then)](Sight sight) {
+                        if (lives.expired()) return;
+                        --gpu.looks_under_way;
+                        then(sight);
+                    });
+}
+
+void GpuWatch::look_now_and_then(const std::string& uuid) {
+    look(uuid, [this, uuid](const Sight& sight) {
+        seen(uuid, sight);
+        after(look_every, [this, uuid] { look_now_and_then(uuid); });
+    });
+}
+
+void GpuWatch::seen(const std::string& uuid, const Sight& sight) {
+    Watched& watched = gpus_.at(uuid);
+    const bool is_lost = !sight && sight.error() == GpuFailure::lost;
+    const bool is_news = is_lost && !watched.is_lost;
+    if (is_lost || sight) watched.is_lost = is_lost;
+    for (std::size_t lane = 0; lane < around_.lanes.size(); ++lane)
+        for (GpuFacts& gpu : around_.lanes[lane].gpus) {
+            if (gpu.uuid != uuid) continue;
+            gpu.memory_used = sight ? std::optional(sight->memory_used) : std::nullopt;
+            if (is_news) around_.deliver(GpuLost{LaneId{lane}});
+        }
+}
+
+std::vector<std::string> GpuWatch::uuids_of(LaneId lane) const {
+    std::vector<std::string> uuids;
+    for (const Gpu& gpu : around_.plan[lane.value].gpus)
+        if (gpus_.contains(gpu.uuid)) uuids.push_back(gpu.uuid);
+    return uuids;
+}
+
+void GpuWatch::ask_memory(LaneId lane, std::vector<pid_t> pids, std::function<void(Memory)> then) {
+    const std::vector<std::string> uuids = uuids_of(lane);
+    if (uuids.empty()) return then(Memory::freed);
+    const auto question = std::make_shared<Question>(Question{
+        .pids = std::move(pids), .then = std::move(then), .answers_missing = uuids.size()});
+    for (const std::string& uuid : uuids)
+        look(uuid, [question](const Sight& sight) {
+            if (sight && holds(*sight, question->pids)) question->is_held = true;
+            if (--question->answers_missing > 0) return;
+            question->then(question->is_held ? Memory::held : Memory::freed);
+        });
+    after(answer_patience, [this, lane, question] {
+        if (question->answers_missing > 0)
+            around_.lanes[lane.value].now.trouble = "the driver of its GPU does not answer";
+    });
+}
+
+void GpuWatch::tell_when_freed(LaneId lane, std::vector<pid_t> pids) {
+    after(memory_look_every, [this, lane, pids = std::move(pids)] {
+        ask_memory(lane, pids, [this, lane, pids](Memory memory) {
+            if (memory == Memory::held) return tell_when_freed(lane, pids);
+            around_.deliver(MemoryFreed{lane});
+        });
+    });
+}
+
+void GpuWatch::after(Duration wait, std::function<void()> then) {
+    const auto timer = std::make_shared<boost::asio::steady_timer>(around_.loop, wait);
+    timer->async_wait([timer, then = std::move(then),
+                       lives = std::weak_ptr(lives_)](boost::system::error_code error) {
+        if (!error && !lives.expired()) then();
+    });
+}
+
+}  // namespace turnpike

@@ -1,0 +1,269 @@
+#include "supervisor/process/warm.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/buffer.hpp>
+#include <boost/json.hpp>
+
+#include "config/units.h"
+#include "os/send.h"
+#include "os/spawn.h"
+
+namespace turnpike {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t message_max = 16 * std::size_t{1024};  // of what it says
+constexpr std::uint32_t failures_max = 5;                    // in a row; then it stays off
+constexpr Duration import_usual_max = 1min;                  // then people are told
+
+struct Ends {
+    UniqueFd ours, theirs;
+};
+
+bool make_ends(Ends& sockets, Ends& output) {
+    int pair[2] = {-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return false;
+    sockets = {UniqueFd(pair[0]), UniqueFd(pair[1])};
+    if (::pipe2(pair, O_CLOEXEC) != 0) return false;
+    output = {UniqueFd(pair[0]), UniqueFd(pair[1])};
+    return true;
+}
+
+std::string text_in(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The lines NAME=VALUE, which are set before the imports, whoever named those.
+std::string settings_in(const std::string& imports) {
+    std::istringstream lines(imports);
+    std::string settings;
+    for (std::string line; std::getline(lines, line);)
+        if (line.contains('=')) settings += '\n' + line;
+    return settings;
+}
+
+}  // namespace
+
+WarmProcess::Life::~Life() {
+    if (pid != 0 && children.has(pid)) ::kill(pid, SIGKILL);
+}
+
+WarmProcess::WarmProcess(asio::io_context& loop, Children& children, LaneOutput& output,
+                         WarmSpec spec)
+    : loop_(loop), children_(children), output_(output), spec_(std::move(spec)), timer_(loop) {}
+
+WarmProcess::~WarmProcess() = default;
+
+void WarmProcess::close() {
+    is_closed_ = true;
+    timer_.cancel();
+    ready_ = coming_ = nullptr;
+}
+
+void WarmProcess::learn() {
+    if (is_closed_) return;
+    std::string imports = text_in(spec_.imports);
+    if (!spec_.preload.empty()) imports = "named" + settings_in(imports);
+    if (imports.empty() || imports == built_of_) return;
+    built_of_ = std::move(imports);
+    failures_ = 0;
+    build();
+}
+
+void WarmProcess::say(const std::string& trouble) {
+    trouble_ = trouble;
+    output_.remark("warm process: " + trouble_);
+}
+
+// ── coming ───────────────────────────────────────────────────────────────────────────────────────
+
+void WarmProcess::build() {
+    auto made = make();
+    coming_ = made ? *made : nullptr;
+    if (coming_ != nullptr) {
+        after(usual_max(), coming_, &WarmProcess::is_slow);
+        return listen(coming_);
+    }
+    say(made.error());
+    build_later();
+}
+
+Duration WarmProcess::usual_max() const { return std::min(import_usual_max, spec_.import_max / 2); }
+
+/// If it is still coming then.
+void WarmProcess::after(Duration time, const LifePtr& life,
+                        void (WarmProcess::*then)(const LifePtr&)) {
+    life->patience.expires_after(time);
+    life->patience.async_wait([weak = weak_from_this(), which = std::weak_ptr(life),
+                               then](boost::system::error_code error) {
+        const auto self = weak.lock();
+        const auto late = which.lock();
+        if (self != nullptr && late != nullptr && !error && self->coming_ == late)
+            (self.get()->*then)(late);
+    });
+}
+
+/// The workers import the same, and came up: what does it wait for?
+void WarmProcess::is_slow(const LifePtr& life) {
+    say(fmt::format("it still imports{} after {}", life->importing, text_of(usual_max())));
+    news_ = fmt::format(
+        "its warm process still imports{} after {}; {} (or preload = [...], warm = "
+        "false: docs/reload.md)",
+        life->importing, text_of(usual_max()),
+        ready_ == nullptr ? "starts are cold until it is there"
+                          : "until it is there, the one before it serves");
+    after(spec_.import_max - usual_max(), life, &WarmProcess::hangs);
+}
+
+void WarmProcess::hangs(const LifePtr& life) {
+    say(fmt::format("it was ended: it still imported{} after {}", life->importing,
+                    text_of(spec_.import_max)));
+    forget(life);
+}
+
+std::expected<WarmProcess::LifePtr, std::string> WarmProcess::make() {
+    Ends sockets;
+    Ends output;
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const UniqueFd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    if (!make_ends(sockets, output) || !nothing || !program)
+        return std::unexpected(fmt::format("no pipe could be made: {}", std::strerror(errno)));
+    std::vector<std::string> arguments{spec_.python, spec_.script, "--warm", spec_.imports};
+    arguments.insert(arguments.end(), spec_.preload.begin(), spec_.preload.end());
+    const auto pid = spawn({.program = spec_.python,
+                            .arguments = std::move(arguments),
+                            .environment = spec_.environment,
+                            .descriptors = {nothing.get(), output.theirs.get(), output.theirs.get(),
+                                            sockets.theirs.get(), program.get()}});
+    if (!pid)
+        return std::unexpected(fmt::format("it can't be started: {}", std::strerror(pid.error())));
+    auto life = std::make_shared<Life>(loop_, children_);
+    life->pid = *pid;
+    life->socket.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), sockets.ours.release());
+    output_.attach(std::move(output.ours), LogStream::err);
+    children_.watch(life->pid,
+                    [weak = weak_from_this(), which = std::weak_ptr(life)](const ExitStatus& exit) {
+                        const auto self = weak.lock();
+                        const auto ended = which.lock();
+                        if (self != nullptr && ended != nullptr) self->ended(ended, exit);
+                    });
+    return life;
+}
+
+void WarmProcess::build_later() {
+    if (++failures_ >= failures_max || is_closed_) return;
+    timer_.expires_after(spec_.build_delay_min * (1U << (failures_ - 1)));
+    timer_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+        const auto self = weak.lock();
+        if (self != nullptr && !error && self->coming_ == nullptr) self->build();
+    });
+}
+
+// ── what it says ─────────────────────────────────────────────────────────────────────────────────
+
+void WarmProcess::listen(const LifePtr& life) {
+    life->message.resize(message_max);
+    life->socket.async_receive(asio::buffer(life->message), life->flags,
+                               [weak = weak_from_this(), which = std::weak_ptr(life)](
+                                   boost::system::error_code error, std::size_t size) {
+                                   const auto self = weak.lock();
+                                   const auto speaker = which.lock();
+                                   if (self == nullptr || speaker == nullptr || error || size == 0)
+                                       return;
+                                   self->hear(speaker,
+                                              std::string_view(speaker->message).substr(0, size));
+                                   if (speaker == self->ready_ || speaker == self->coming_)
+                                       self->listen(speaker);
+                               });
+}
+
+/// `{"importing": "torch"}`, `{"ready": 1834}` with how many modules, or `{"refused": why, "rebuild":
+/// bool}`.
+void WarmProcess::hear(const LifePtr& life, std::string_view message) {
+    boost::system::error_code error;
+    const json::value value = json::parse(json::string_view(message.data(), message.size()), error);
+    const json::object* said = error ? nullptr : value.if_object();
+    const json::value* modules = said == nullptr ? nullptr : said->if_contains("ready");
+    if (modules != nullptr && life == coming_) {
+        ready_ = std::exchange(coming_, nullptr);
+        failures_ = 0;
+        trouble_.clear();
+        return output_.remark(fmt::format("warm process {}: {} modules imported", life->pid,
+                                          json::serialize(*modules)));
+    }
+    const json::value* name = said == nullptr ? nullptr : said->if_contains("importing");
+    if (name != nullptr && name->is_string() && life == coming_) {
+        life->importing = " " + std::string(name->get_string());
+        return;
+    }
+    const json::value* why = said == nullptr ? nullptr : said->if_contains("refused");
+    forget(life);
+    if (why == nullptr || !why->is_string()) {
+        say("it says what nobody understands");
+        return build_later();
+    }
+    say(std::string(why->get_string()));
+    const json::value* again = said->if_contains("rebuild");
+    if (again != nullptr && again->is_bool() && again->get_bool() && coming_ == nullptr) build();
+}
+
+void WarmProcess::forget(const LifePtr& life) {
+    if (life == ready_) ready_ = nullptr;
+    if (life == coming_) coming_ = nullptr;
+}
+
+void WarmProcess::ended(const LifePtr& life, const ExitStatus& exit) {
+    if (life != ready_ && life != coming_) return;
+    forget(life);
+    say("it died: " + words_for(exit));
+    if (coming_ == nullptr) build_later();
+}
+
+void WarmProcess::give_up(const std::string& why) {
+    if (ready_ == nullptr) return;
+    ready_ = nullptr;
+    say(why);
+    if (coming_ == nullptr) build_later();
+}
+
+// ── a start ──────────────────────────────────────────────────────────────────────────────────────
+
+std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
+                                                   const std::string& model,
+                                                   const std::vector<std::string>& environment,
+                                                   Guarded::Offer offer) {
+    if (ready_ == nullptr) return std::unexpected("there is none");
+    json::array variables;
+    for (const std::string& variable : environment) variables.emplace_back(variable);
+    const std::string request = json::serialize(json::object{{"label", orders.label},
+                                                             {"open_files", orders.open_files},
+                                                             {"cgroup", orders.cgroup},
+                                                             {"folder", orders.folder},
+                                                             {"model", model},
+                                                             {"environment", variables}});
+    const int descriptors[] = {offer.out.get(), offer.err.get(), offer.control.get(),
+                               offer.link.get()};
+    if (send_with(ready_->socket.native_handle(), request, descriptors) >= 0) return {};
+    const int error = errno;
+    if (error == EMSGSIZE) return std::unexpected("the environment is too large for a warm start");
+    return std::unexpected(std::string("it can't be asked: ") + std::strerror(error));
+}
+
+}  // namespace turnpike

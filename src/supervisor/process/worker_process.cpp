@@ -1,0 +1,302 @@
+#include "supervisor/process/worker_process.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/steady_timer.hpp>
+
+#include "os/cgroup.h"
+#include "os/leftovers.h"
+#include "os/spawn.h"
+#include "supervisor/process/start_text.h"
+
+namespace turnpike {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration warm_patience = 5s;      // about a cold start of what is worth to be warm
+constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
+
+/// In the log of a lane, "it" would be the worker.
+std::string cold_text(std::string_view why) {
+    const bool is_of_the_process = why.starts_with("it ");
+    return fmt::format("a cold start: {}{}", is_of_the_process ? "the warm process " : "",
+                       why.substr(is_of_the_process ? 3 : 0));
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(WorkerSurroundings& surroundings, Premises& premises,
+                             const StartWorker& start, const StartedLane& lane, ProcessUser& user)
+    : around_(surroundings),
+      premises_(premises),
+      worker_(start.worker),
+      lane_(start.lane),
+      generation_(start.generation),
+      lane_of_(lane),
+      user_(user) {}
+
+WorkerProcess::~WorkerProcess() {
+    if (guarded_ != nullptr) guarded_->abandon();
+}
+
+// ── coming up ────────────────────────────────────────────────────────────────────────────────────
+
+void WorkerProcess::begin() {
+    asked_at_ = around_.clock.now();
+    facts().started_at = asked_at_;
+    output().forget_last_line();
+    log_began_ = output().log().newest();
+    ++premises_.starts;
+}
+
+void WorkerProcess::start(Launch launch) {
+    launch_ = std::move(launch);
+    if (premises_.cgroup_home)
+        group_ = make_cgroup(
+            *premises_.cgroup_home,
+            fmt::format("turnpike-{}-{}", premises_.mark.substr(premises_.mark.rfind(':') + 1),
+                        premises_.starts));
+    WarmProcess* const warm = lane_of_.warm.get();
+    if (launch_.model.empty() || warm == nullptr) return start_cold();
+    if (!warm->is_ready()) {
+        if (!warm->trouble().empty()) output().remark(cold_text(warm->trouble()));
+        return start_cold();
+    }
+    if (const auto asked = start_warm(); !asked) warm_failed(asked.error());
+}
+
+GuardOrders WorkerProcess::orders() const {
+    return {.label = fmt::format("lane {}", lane_.value),
+            .open_files = premises_.open_files,
+            .cgroup = group_,
+            .folder = lane_of_.pool.worker.folder,
+            .command = launch_.command};
+}
+
+void WorkerProcess::attach(Guarded::Ends ends) {
+    output().attach(std::move(ends.out), LogStream::out, worker_.value);
+    output().attach(std::move(ends.err), LogStream::err, worker_.value);
+    link_ = std::move(ends.link);
+}
+
+void WorkerProcess::start_cold() {
+    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    auto ends = guarded_->start(orders(), environment(launch_.variables), launch_.link);
+    if (!ends) return could_not_start(ends.error());
+    attach(*std::move(ends));
+}
+
+std::expected<void, std::string> WorkerProcess::start_warm() {
+    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    auto offered = guarded_->offer();
+    if (!offered) return std::unexpected(offered.error());
+    const auto asked = lane_of_.warm->fork(orders(), launch_.model, environment(launch_.variables),
+                                           std::move(offered->theirs));
+    if (!asked) return asked;
+    facts().start.is_warm = true;
+    attach(std::move(offered->ends));
+    after(warm_patience, [this, asked_of = guarded_] {
+        if (guarded_ != asked_of || guarded_->guard() != 0 || has_ended_) return;
+        lane_of_.warm->give_up("it did not fork in time");
+        warm_failed(lane_of_.warm->trouble());
+    });
+    return {};
+}
+
+/// Nobody is there yet: from the beginning, in the usual way.
+void WorkerProcess::warm_failed(const std::string& why) {
+    output().detach(worker_.value);
+    output().remark(cold_text(why.empty() ? "it did not fork" : why));
+    facts().start.is_warm = false;
+    guarded_->abandon();
+    if (ordered_ != Reason::none) return could_not_start("it was not wanted any more");
+    start_cold();
+}
+
+std::vector<std::string> WorkerProcess::environment(const Variables& variables) const {
+    std::vector<std::string> environment = premises_.environment;
+    for (const auto& [name, value] :
+         lane_environment(lane_of_.pool, lane_of_.plan, lane_.value, premises_.machine))
+        set_variable(environment, name, value);
+    for (const auto& [name, value] : variables) set_variable(environment, name, value);
+    set_variable(environment, run_variable, premises_.mark);
+    return environment;
+}
+
+GuardedUser WorkerProcess::guarded_user() {
+    const auto with = [this, weak = std::weak_ptr(user_.owner())](auto what) {
+        return [this, weak, what](const auto& news) {
+            if (const auto stays = weak.lock()) (this->*what)(news);
+        };
+    };
+    return {.started = with(&WorkerProcess::started),
+            .exited = with(&WorkerProcess::exited),
+            .stuck = with(&WorkerProcess::stuck),
+            .gone = with(&WorkerProcess::gone),
+            .unborn = [this, weak = std::weak_ptr(user_.owner())] {
+                if (const auto stays = weak.lock()) warm_failed(lane_of_.warm->trouble());
+            }};
+}
+
+void WorkerProcess::could_not_start(const std::string& why) {
+    exited({.how = "it could not be started: " + why});
+    gone({});
+}
+
+void WorkerProcess::started(const ProcessId& process) {
+    process_ = process;
+    started_at_ = around_.clock.now();
+    facts().pid = process.pid;
+    facts().start.spawn = started_at_ - asked_at_;
+    if (ordered_ == Reason::none) note("");  // of the one before
+    output().remark(fmt::format("started{}, pid {}: {}", facts().start.is_warm ? " warm" : "",
+                                process.pid, launch_.command));
+    known_ = {process};
+    if (const auto guard = read_process(guarded_->guard())) known_.push_back(guard->id);
+    premises_.processes_changed();
+    around_.deliver(WorkerStarted{worker_});
+    user_.process_started();
+}
+
+void WorkerProcess::came_up() {
+    premises_.process_table.run(
+        [guard = guard()] { return descendants_of(guard, list_processes()); },
+        [this, stays = user_.owner()](const std::vector<ProcessFacts>& tree) {
+            if (has_ended_) return;
+            for (const ProcessFacts& process : tree)
+                if (process.id != process_) known_.push_back(process.id);
+            premises_.processes_changed();
+        });
+}
+
+void WorkerProcess::first_job_took(Duration time) {
+    facts().start.first_job = time;
+    output().remark(first_job_text(time));
+}
+
+void WorkerProcess::progressed() {
+    const Instant now = around_.clock.now();
+    const Duration pause = std::min(progress_every, lane_of_.pool.settings.load_timeout / 4);
+    if (now - progressed_at_ < pause) return;
+    progressed_at_ = now;
+    around_.deliver(LoadProgressed{worker_});
+}
+
+// ── the end ──────────────────────────────────────────────────────────────────────────────────────
+
+void WorkerProcess::stuck(const std::string& who) {
+    note(fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who));
+    output().remark(fmt::format("{} survives SIGKILL", who));
+}
+
+void WorkerProcess::terminate(Reason why) {
+    order(why);
+    if (guarded_ != nullptr) guarded_->terminate();
+}
+
+void WorkerProcess::kill(Reason why) {
+    order(why);
+    if (guarded_ != nullptr) guarded_->kill();
+}
+
+void WorkerProcess::order(Reason why) {
+    if (ordered_ != Reason::none || has_ended_) return;
+    ordered_ = why;
+    trouble_before_ = facts().trouble;
+}
+
+void WorkerProcess::exited(const WorkerEnd& end) {
+    has_ended_ = true;
+    end_ = end;
+    ended_at_ = around_.clock.now();
+    keep_inputs();
+    facts().pid = 0;
+    facts().last_exit = end.how;
+    facts().loading.reset();
+    output().read_now();  // what it said last
+    if (!was_wanted(ordered_)) note(trouble_of(ending()));
+    user_.process_ended({.trouble = farewell(), .last_words = last_words(ending())});
+    around_.deliver(WorkerExited{worker_});
+}
+
+/// How it ended is no news to the jobs aboard where we ended it for what it did.
+std::string WorkerProcess::farewell() const {
+    const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
+    return "its worker " + (is_known ? "was ended: " + trouble_before_ : "died: " + end_.how);
+}
+
+WorkerEnding WorkerProcess::ending() const {
+    return {.end = end_,
+            .ordered = ordered_,
+            .load_timeout = lane_of_.pool.settings.load_timeout,
+            .trouble_before = trouble_before_,
+            .log = lane_of_.output.log(),
+            .log_began = log_began_,
+            .writer = worker_.value};
+}
+
+void WorkerProcess::gone(const std::vector<pid_t>& pids) {
+    output().detach(worker_.value);
+    if (!was_wanted(ordered_)) note(trouble_of(ending()));
+    output().remark("ended: " + end_.how);
+    if (!group_.empty()) remove_cgroup(std::exchange(group_, {}));
+    user_.process_gone();
+    known_.clear();
+    premises_.processes_changed();
+    if (!was_wanted(ordered_)) premises_.crashed(crash_report());
+    if (ordered_ == Reason::shutting_down) return over(Memory::freed, pids);
+    premises_.gpus.ask_memory(
+        lane_, pids, [this, stays = user_.owner(), pids](Memory memory) { over(memory, pids); });
+}
+
+void WorkerProcess::over(Memory memory, const std::vector<pid_t>& pids) {
+    guarded_ = nullptr;
+    if (memory == Memory::held) premises_.gpus.tell_when_freed(lane_, pids);
+    around_.deliver(WorkerGone{worker_, memory});
+}
+
+void WorkerProcess::keep_inputs() {
+    const CrashConfig& rules = premises_.crashes;
+    if (!rules.inputs || rules.keep == 0 || was_wanted(ordered_)) return;
+    std::uint64_t room = rules.input_max.count;  // for all of them
+    for (const ExchangePtr& exchange : user_.aboard()) {
+        inputs_.push_back(input_of(*exchange, room));
+        room -= std::min(room, exchange->body.size());
+    }
+}
+
+CrashReport WorkerProcess::crash_report() {
+    CrashReport report{
+        .unix_ns = around_.clock.unix_ns(ended_at_),
+        .lane = lane_.value,
+        .pool = lane_of_.pool.name,
+        .generation = generation_.value,
+        .pid = process_.pid,
+        .command = launch_.command,
+        .why = std::string(name_of(ordered_ == Reason::none ? Reason::exited : ordered_)),
+        .how = end_.how,
+        .trouble = facts().trouble,
+        .exit_code = exit_code_of(end_),
+        .signal = signal_of(end_),
+        .lived = ended_at_ - asked_at_,
+        .log = last_lines(ending()),
+        .inputs = inputs_};
+    if (end_.memory_peak_kib > 0)
+        report.memory_peak = Bytes{static_cast<std::uint64_t>(end_.memory_peak_kib) * 1024};
+    add_gpus(report, around_.lanes[lane_.value]);
+    return report;
+}
+
+void WorkerProcess::after(Duration wait, std::function<void()> then) {
+    const auto timer = std::make_shared<asio::steady_timer>(around_.loop, wait);
+    timer->async_wait(
+        [timer, then = std::move(then), stays = user_.owner()](boost::system::error_code error) {
+            if (!error) then();
+        });
+}
+
+}  // namespace turnpike

@@ -1,0 +1,184 @@
+#include "supervisor/reload/reloads.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "supervisor/reload/traceback.h"
+
+namespace turnpike {
+namespace {
+
+/// Whether all that is taken there would fit once more into what is free, with a tenth to spare. More
+/// than the pool's own part may be taken: then the answer is too careful, never too bold.
+bool has_room(const GpuFacts& gpu) {
+    if (!gpu.memory_used || *gpu.memory_used > gpu.memory_total) return false;
+    const std::uint64_t used = gpu.memory_used->count;
+    const std::uint64_t free = gpu.memory_total.count - used;
+    return used <= free - free / 10;
+}
+
+}  // namespace
+
+ReloadKind reload_kind(const PoolConfig& pool, const std::vector<const LaneFacts*>& lanes) {
+    if (pool.worker.reload == ReloadChoice::beside) return ReloadKind::beside;
+    if (pool.worker.reload == ReloadChoice::in_place || !pool.is_native())
+        return ReloadKind::in_place;
+    const bool fits = std::ranges::all_of(
+        lanes, [](const LaneFacts* lane) { return std::ranges::all_of(lane->gpus, has_room); });
+    return fits ? ReloadKind::beside : ReloadKind::in_place;
+}
+
+Reloads::Reloads(Surroundings surroundings)
+    : around_(std::move(surroundings)), standings_(around_.lanes.size()) {
+    for (std::size_t i = 0; i < around_.config.size(); ++i) {
+        Pool& pool = pools_.emplace_back();
+        if (!around_.config[i].worker.watch) continue;
+        pool.watch = std::make_unique<SourceWatch>(
+            SourceWatch::Surroundings{.loop = around_.loop,
+                                      .disk = around_.disk,
+                                      .model = around_.config[i].worker.model,
+                                      .changed = [this, i](std::vector<std::string> files) {
+                                          std::ignore = ask(i, {.files = std::move(files)});
+                                      }});
+        pool.watch->follow({.good = around_.generations.folder(i, pool.good), .newest = {}});
+    }
+}
+
+std::vector<const LaneFacts*> Reloads::lanes_of(std::size_t pool) const {
+    std::vector<const LaneFacts*> lanes;
+    for (std::size_t lane = 0; lane < around_.lanes.size(); ++lane)
+        if (around_.pool_of[lane] == pool) lanes.push_back(&around_.lanes[lane]);
+    return lanes;
+}
+
+std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrder order) {
+    const PoolConfig& config = around_.config[pool];
+    if (!config.is_started())
+        return std::unexpected(
+            fmt::format("The workers of the pool {} were started by somebody else: nothing of "
+                        "theirs is ours to "
+                        "reload.",
+                        config.name));
+    const ReloadBegun begun{.generation = around_.generations.next(pool),
+                            .kind = reload_kind(config, lanes_of(pool))};
+    around_.pools[pool].reload = {.generation = begun.generation,
+                                  .kind = begun.kind,
+                                  .order = std::move(order),
+                                  .began = around_.clock.now(),
+                                  .trouble = {}};
+    Pool& own = pools_[pool];
+    own.tried.clear();
+    own.is_spread = false;
+    if (own.watch)
+        own.watch->follow({.good = around_.generations.folder(pool, own.good),
+                           .newest = around_.generations.folder(pool, begun.generation)});
+    if (around_.pools[pool].reload->order.accept) around_.accepted(PoolId{pool}, begun.generation);
+    around_.deliver(
+        ReloadAsked{.pool = PoolId{pool}, .generation = begun.generation, .kind = begun.kind});
+    for (const LaneId lane : unjustly_off(pool)) around_.deliver(RestartAsked{lane});
+    return begun;
+}
+
+std::vector<LaneId> Reloads::unjustly_off(std::size_t pool) const {
+    std::vector<LaneId> lanes;
+    for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
+        if (around_.pool_of[lane] != pool) continue;
+        const auto [state, reason] = standings_[lane];
+        if (state != LaneState::quarantined && state != LaneState::drained) return {};
+        if (reason == Reason::proof_failed || reason == Reason::disagrees)
+            lanes.push_back(LaneId{lane});
+    }
+    return lanes;
+}
+
+void Reloads::note(const StartWorker& start) {
+    const std::size_t pool = around_.pool_of[start.lane.value];
+    const auto& reload = around_.pools[pool].reload;
+    if (reload && reload->generation == start.generation)
+        pools_[pool].tried.push_back({.lane = start.lane.value, .worker = start.worker});
+}
+
+/// Of the first worker that has one: its neighbours mostly say the same.
+std::string Reloads::trouble_of(std::size_t pool) const {
+    for (const auto& [lane, worker] : pools_[pool].tried) {
+        const WorkerFacts& facts = around_.lanes[lane].of(worker);
+        if (facts.id != worker || facts.trouble.empty()) continue;
+        if (facts.proof.by == ProofBy::recording && !facts.proof.is_passed)
+            return facts.trouble + "\nif this answer is right: turnpike reload --accept";
+        const LaneLog* log = around_.log_of(lane);
+        const std::string error = log == nullptr ? "" : last_error(*log, worker.value);
+        const std::string_view last = std::string_view(error).substr(error.find_last_of('\n') + 1);
+        if (error.empty()) return facts.trouble;
+        return facts.trouble.ends_with(last) ? error : facts.trouble + '\n' + error;
+    }
+    return "no lane could try it";
+}
+
+bool Reloads::is_up(std::size_t pool) const {
+    for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
+        const LaneState state = standings_[lane].state;
+        const bool is_off = state == LaneState::drained || state == LaneState::failed ||
+                            state == LaneState::quarantined;
+        if (around_.pool_of[lane] == pool && !is_off && !serves(state)) return false;
+    }
+    return true;
+}
+
+void Reloads::note(const ReportLane& report) {
+    standings_[report.lane.value] = {.state = report.state, .reason = report.reason};
+    const std::size_t pool = around_.pool_of[report.lane.value];
+    if (pools_[pool].is_spread && is_up(pool)) finish(pool, ReloadEnd::spread);
+}
+
+/// In place, the last lanes come up after the engine has nothing left to decide.
+void Reloads::note(const ReportReload& report) {
+    const std::size_t pool = report.pool.value;
+    if (report.end == ReloadEnd::spread) pools_[pool].good = report.generation;
+    const auto& reload = around_.pools[pool].reload;
+    if (!reload || reload->generation != report.generation) return;
+    pools_[pool].is_spread = report.end == ReloadEnd::spread;
+    if (report.end != ReloadEnd::spread || is_up(pool)) finish(pool, report.end);
+}
+
+void Reloads::finish(std::size_t number, ReloadEnd end) {
+    Pool& pool = pools_[number];
+    pool.is_spread = false;
+    ReloadFacts& reload = *around_.pools[number].reload;
+    reload.ended = around_.clock.now();
+    reload.end = end;
+    const bool is_bad = end == ReloadEnd::abandoned;
+    if (is_bad) reload.trouble = trouble_of(number);
+    if (!pool.watch) return;
+    pool.watch->follow({.good = around_.generations.folder(number, pool.good),
+                        .newest = {},
+                        .suspects = files_in_traceback(reload.trouble),
+                        .is_bad = is_bad});
+}
+
+void Reloads::look() {
+    for (std::size_t i = 0; i < pools_.size(); ++i)
+        if (pools_[i].watch) pools_[i].watch->look();
+}
+
+std::string Reloads::watch_news() {
+    std::string text;
+    for (std::size_t i = 0; i < pools_.size(); ++i) {
+        if (!pools_[i].watch || !is_up(i)) continue;  // it is still importing
+        const std::size_t count = pools_[i].watch->news();
+        if (count == 0) continue;
+        text +=
+            fmt::format("{}pool {}: watches {} file{}: a save reloads it", text.empty() ? "" : "; ",
+                        around_.config[i].name, count, count == 1 ? "" : "s");
+    }
+    return text;
+}
+
+std::string Reloads::watch_problem() const {
+    for (const Pool& pool : pools_)
+        if (pool.watch && !pool.watch->problem().empty()) return pool.watch->problem();
+    return {};
+}
+
+}  // namespace turnpike

@@ -1,0 +1,127 @@
+#include "supervisor/reload/source_watch.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace turnpike {
+namespace {
+
+std::map<std::string, std::string> kept_in(const std::string& folder) {
+    std::map<std::string, std::string> kept;
+    if (folder.empty()) return kept;
+    for (KeptSource& source : sources_in(folder))
+        kept.insert_or_assign(std::move(source.path), std::move(source.bytes));
+    return kept;
+}
+
+/// Changes when a source was added to the folder, or it was emptied.
+std::string stamp_of(const std::string& folder) {
+    struct stat facts{};
+    if (folder.empty() || ::stat((folder + "/sources").c_str(), &facts) != 0) return folder;
+    return fmt::format("{} {}.{}", folder, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+}
+
+bool has_bytes(const std::string& path, const std::string& bytes) {
+    std::ifstream file(path, std::ios::binary);
+    return file && std::string{std::istreambuf_iterator<char>(file), {}} == bytes;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/')); }
+
+}  // namespace
+
+SourceWatch::SourceWatch(Surroundings surroundings)
+    : around_(std::move(surroundings)),
+      watch_(around_.loop, [this](const std::vector<std::string>& files) { saved(files); }) {}
+
+void SourceWatch::follow(Followed followed) {
+    followed_ = std::move(followed);
+    if (followed_.is_bad) {  // whoever sees that it failed may mend it before all is read
+        files_.insert(followed_.suspects.begin(), followed_.suspects.end());
+        watch(NewFiles::count);
+    }
+    read();
+}
+
+void SourceWatch::look() {
+    if (!reads_ && stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest)) read();
+}
+
+void SourceWatch::read() {
+    if (std::exchange(reads_, true)) {
+        stamp_.clear();  // once more, when this is done
+        return;
+    }
+    stamp_ = stamp_of(followed_.good) + stamp_of(followed_.newest);
+    around_.disk.run(
+        [followed = followed_] {
+            Sources sources{.good = kept_in(followed.good), .newest = kept_in(followed.newest)};
+            for (const auto& [path, bytes] : sources.newest.empty() ? sources.good : sources.newest)
+                if (!has_bytes(path, bytes)) sources.outdated.push_back(path);
+            return sources;
+        },
+        [this, lives = std::weak_ptr(lives_)](const Sources& sources) {
+            if (lives.expired()) return;
+            reads_ = false;
+            want(sources);
+            look();
+        });
+}
+
+void SourceWatch::want(const Sources& sources) {
+    std::set<std::string> files{around_.model.path};
+    for (const auto& [path, bytes] : sources.good) files.insert(path);
+    for (const auto& [path, bytes] : sources.newest) files.insert(path);
+    files.insert(followed_.suspects.begin(), followed_.suspects.end());
+    // Before anything works, and after a failure, a module that was missing may be what mends it.
+    const bool takes_new = followed_.is_bad || sources.good.empty();
+    knows_imports_ = !sources.good.empty() || around_.model.kind == ModelChoice::Kind::program;
+    // Saved after a worker read it and before it was watched.
+    std::vector<std::string> missed;
+    std::ranges::copy_if(sources.outdated, std::back_inserter(missed),
+                         [this](const std::string& file) { return !files_.contains(file); });
+    files_ = std::move(files);
+    watch(takes_new ? NewFiles::count : NewFiles::do_not_count);
+    if (!missed.empty() && !followed_.is_bad) around_.changed(std::move(missed));
+}
+
+void SourceWatch::watch(NewFiles new_files) {
+    FileWatch::Wanted wanted{.files = {files_.begin(), files_.end()}};
+    if (new_files == NewFiles::count && around_.model.kind == ModelChoice::Kind::python)
+        wanted.folders.push_back(folder_of(around_.model.path));
+    std::ignore = watch_.want(std::move(wanted));
+}
+
+/// A save that brings what runs already (or is tried now) is no news, unless the latest try failed.
+void SourceWatch::saved(const std::vector<std::string>& files) {
+    const std::string folder = followed_.newest.empty() ? followed_.good : followed_.newest;
+    around_.disk.run(
+        [files, folder = followed_.is_bad ? std::string() : folder] {
+            const auto kept = kept_in(folder);
+            std::vector<std::string> changed;
+            for (const std::string& file : files) {
+                const auto known = kept.find(file);
+                if (known == kept.end() || !has_bytes(file, known->second)) changed.push_back(file);
+            }
+            return changed;
+        },
+        [this, lives = std::weak_ptr(lives_)](std::vector<std::string> changed) {
+            if (!lives.expired() && !changed.empty()) around_.changed(std::move(changed));
+        });
+}
+
+std::size_t SourceWatch::news() {
+    const bool is_behind =
+        reads_ || stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest);
+    if (!knows_imports_ || is_behind || std::exchange(is_told_, true)) return 0;
+    return files_.size();
+}
+
+}  // namespace turnpike

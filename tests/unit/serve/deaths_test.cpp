@@ -1,0 +1,74 @@
+#include "serve/deaths.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace turnpike {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+struct Wake {
+    std::vector<std::string> said() {
+        std::vector<std::string> lines;
+        for (const Deaths::Told& told : deaths.take()) lines.push_back(told.text);
+        return lines;
+    }
+    void die(std::initializer_list<std::size_t> lanes, const std::string& why) {
+        for (const std::size_t lane : lanes) deaths.add({.lane = lane, .why = why, .report = "id"});
+    }
+    Deaths deaths{8};
+};
+
+TEST(Deaths, OfOneReasonAreOneLine) {
+    Wake wake;
+    wake.die({3, 0, 1, 1}, "exit code 1");
+    wake.die({2}, "exit code 2");
+    EXPECT_THAT(wake.said(), ElementsAre("lanes 0-1, 3: their workers died: exit code 1",
+                                         "lane 2: its worker died: exit code 2"));
+    EXPECT_THAT(wake.said(), IsEmpty());
+    wake.die({4}, "");
+    EXPECT_THAT(wake.said(), ElementsAre("lane 4: its worker died"));
+}
+
+TEST(Deaths, OfAReasonThatWasToldAreShort) {
+    Wake wake;
+    wake.die({1}, "exit code 1");
+    EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
+    wake.die({1, 2, 3}, "exit code 1");
+    EXPECT_THAT(wake.said(), ElementsAre("lanes 2-3: their workers died as that of lane 1"));
+    wake.die({1, 2, 3}, "exit code 1");
+    EXPECT_THAT(wake.said(), IsEmpty()) << "as before";
+    wake.die({2}, "exit code 2");
+    EXPECT_THAT(wake.said(), ElementsAre("lane 2: its worker died: exit code 2"));
+}
+
+TEST(Deaths, OfALaneThatServedInBetweenAreNew) {
+    Wake wake;
+    wake.die({1}, "exit code 1");
+    EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
+    wake.deaths.served(1);
+    wake.die({1}, "exit code 1");
+    wake.deaths.served(1);  // before anybody looked
+    EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
+    wake.die({1}, "exit code 1");
+    EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
+}
+
+TEST(Deaths, HaveACauseIfAllLanesDiedOfIt) {
+    Deaths deaths(2);
+    EXPECT_EQ(deaths.cause_of_all(), "");
+    deaths.add({.lane = 0, .why = "exit code 1", .report = ""});
+    EXPECT_EQ(deaths.take().size(), 1U);
+    EXPECT_EQ(deaths.cause_of_all(), "");
+    deaths.add({.lane = 1, .why = "exit code 1", .report = ""});
+    EXPECT_EQ(deaths.take().size(), 1U);
+    EXPECT_EQ(deaths.cause_of_all(), "exit code 1");
+    deaths.served(0);
+    EXPECT_EQ(deaths.cause_of_all(), "");
+    EXPECT_EQ(Deaths(0).cause_of_all(), "");
+}
+
+}  // namespace
+}  // namespace turnpike

@@ -1,0 +1,113 @@
+// What `up` tells of reloads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "serve/news.h"
+
+namespace turnpike {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+PoolConfig pool_of(std::uint32_t lanes) {
+    PoolConfig pool{.name = "chat"};
+    pool.worker.model.kind = ModelChoice::Kind::python;
+    pool.settings.lanes = lanes;
+    return pool;
+}
+
+/// News of a pool of two lanes that serve, on stderr, which is no terminal here.
+struct Desk {
+    Desk() : news(config, lanes, clock) {
+        news.follow(pools);
+        for (const std::uint64_t lane : {0U, 1U}) report(lane, LaneState::ready);
+        said();
+    }
+    void report(std::uint64_t lane, LaneState state) {
+        news.tell(ReportLane{.lane = LaneId{lane}, .state = state, .reason = Reason::none});
+    }
+    std::string said() {
+        testing::internal::CaptureStderr();
+        news.look({});
+        return testing::internal::GetCapturedStderr();
+    }
+    void begin(Generation generation) {
+        pools[0].reload = {.generation = generation,
+                           .kind = ReloadKind::beside,
+                           .order = {.files = {"/a/model.py"}},
+                           .began = clock.now(),
+                           .trouble = {}};
+    }
+    void end(ReloadEnd how, const std::string& trouble = {}) {
+        pools[0].reload->ended = pools[0].reload->began + 900ms;
+        pools[0].reload->end = how;
+        pools[0].reload->trouble = trouble;
+    }
+
+    Config config{.pools = {pool_of(2)}};
+    std::vector<LaneFacts> lanes{2};
+    std::vector<PoolFacts> pools{1};
+    Clock clock;
+    News news;
+};
+
+TEST(ReloadNews, TellWhyOneBeginsAndHowLongItTook) {
+    Desk desk;
+    desk.begin({4});
+    EXPECT_EQ(desk.said(),
+              "turnpike: pool chat: reload 4 (model.py changed), beside the old code\n");
+    EXPECT_THAT(desk.said(), IsEmpty()) << "told once";
+    desk.lanes[1].now.start = {.import = 40ms, .load = 200ms};
+    desk.lanes[0].now.started_at = desk.lanes[1].now.started_at = desk.clock.now();
+    EXPECT_THAT(desk.said(), IsEmpty()) << "what the lanes go through is a part of it";
+    desk.end(ReloadEnd::spread);
+    EXPECT_EQ(desk.said(),
+              "turnpike: pool chat: reload 4: lanes 0-1 on the new code after 900 ms (import 40 ms "
+              "+ load 200 ms)\n");
+    EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+TEST(ReloadNews, ShowTheErrorInFullAndWhatToDo) {
+    Desk desk;
+    desk.begin({4});
+    desk.end(ReloadEnd::abandoned, "Traceback\n  File\nOops: \x1b[31mx");
+    EXPECT_THAT(desk.said(), HasSubstr("turnpike: pool chat: reload 4 failed after 900 ms:\n"
+                                       "    Traceback\n      File\n    Oops: ?[31mx\n"
+                                       "turnpike: the old code keeps serving: mend it, then: "
+                                       "turnpike reload\n"));
+    EXPECT_THAT(desk.said(), IsEmpty());
+}
+
+TEST(ReloadNews, SayToSaveAgainWhereSavesAreWatched) {
+    Desk desk;
+    desk.config.pools[0].worker.watch = true;
+    desk.begin({4});
+    desk.end(ReloadEnd::abandoned, "Oops");
+    EXPECT_THAT(desk.said(), HasSubstr("mend the file and save again"));
+}
+
+TEST(ReloadNews, DoNotClaimThatTheOldCodeServesWhenNoneDoes) {
+    Desk desk;
+    for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, LaneState::failed);
+    desk.begin({4});
+    desk.end(ReloadEnd::abandoned, "Oops");
+    EXPECT_THAT(desk.said(), HasSubstr("no lane serves: mend it"));
+}
+
+TEST(ReloadNews, NameOnlyLanesThatServeAndLetAFailedOneHaveItsOwn) {
+    Desk desk;
+    desk.begin({4});
+    desk.said();
+    desk.report(1, LaneState::failed);
+    desk.end(ReloadEnd::spread);
+    const std::string said = desk.said();
+    EXPECT_THAT(said, HasSubstr("reload 4: lane 0 on the new code"));
+    EXPECT_THAT(said + desk.said(), HasSubstr("lane 1 has failed"));
+}
+
+}  // namespace
+}  // namespace turnpike
