@@ -3,6 +3,10 @@ import json
 import socket
 
 
+def bearer(key):
+    return [("Authorization", f"Bearer {key}")]
+
+
 class Truncated(Exception):
     """The connection ended within an answer; `so_far` is what came of its body."""
 

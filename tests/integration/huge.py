@@ -6,9 +6,9 @@ import shutil
 import sys
 
 from harness import HERE
+from memory import GROWTH_MIB, memory_of
 from native import NativeCase, wait_until
 from pattern import MIB, pieces
-from test_bodies import GROWTH_MIB, memory_of
 
 # By hand, with 16 GiB of memory to spare: TURNPIKE_TEST_HUGE_MIB=4096.
 SIZE = int(os.environ.get("TURNPIKE_TEST_HUGE_MIB", 256)) * MIB + 7

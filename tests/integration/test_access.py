@@ -1,12 +1,9 @@
 """Keys, hosts and origins: who may come in, and what of it a worker gets to see."""
 import unittest
 
+from client import bearer
 from harness import Case, wait_until
 from scripted_worker import echo
-
-
-def bearer(key):
-    return [("Authorization", f"Bearer {key}")]
 
 
 class Keys(Case):

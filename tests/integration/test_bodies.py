@@ -1,7 +1,6 @@
 """Uploads: too large ones are refused before they cost anything, large ones go through the disk and
 not through memory, and a disk that does not take them is said so."""
 import os
-import re
 import select
 import subprocess
 import tempfile
@@ -9,19 +8,11 @@ import unittest
 from pathlib import Path
 
 from harness import Case, wait_until
+from memory import GROWTH_MIB, MIB, memory_of
 from scripted_worker import echo
 
-MIB = 1 << 20
 # The whole of it takes half a minute on a small machine: TURNPIKE_TEST_UPLOAD_MIB=2048.
 UPLOAD_MIB = int(os.environ.get("TURNPIKE_TEST_UPLOAD_MIB", 512))
-GROWTH_MIB = int(os.environ.get("TURNPIKE_TEST_GROWTH_MIB", 64))
-
-
-def memory_of(pid):
-    """Bytes of its own and shared memory at this moment, and the most there ever were."""
-    text = Path(f"/proc/{pid}/status").read_text()
-    kib = {key: int(value) for key, value in re.findall(r"(\w+):\s+(\d+) kB", text)}
-    return kib["VmRSS"] * 1024, kib["VmHWM"] * 1024
 
 
 class TooLarge(Case):

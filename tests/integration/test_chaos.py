@@ -1,17 +1,12 @@
 """Everything at once: clients that stay, leave, are slow, send much or cancel, and workers that die
-and come back. Whoever stayed has one right answer, and nothing is left over. The seed is printed
-with a failure: TURNPIKE_TEST_SEED=N repeats its choices, if not its timing."""
-import json
+and come back. Whoever stayed has one right answer, and nothing is left over."""
 import os
 import random
 import threading
-import time
 import unittest
 
-from client import Truncated
-from harness import Case, wait_until
+from chaos import SEED, ChaosCase
 
-SEED = int(os.environ.get("TURNPIKE_TEST_SEED", time.time_ns() % 1_000_000))
 SECONDS = float(os.environ.get("TURNPIKE_TEST_CHAOS_S", 5))
 
 
@@ -29,56 +24,7 @@ def serve(request):
         request.reply(request.body)
 
 
-class Chaos(Case):
-    KINDS = ["plain", "plain", "plain", "stream", "large", "die-once", "leave", "leave-upload",
-             "cancel", "chunked", "timeout"]
-
-    def client(self, gate, number, is_over):
-        """Goes on until it is over; what was wrong, and what died with a worker."""
-        choice = random.Random(SEED * 1000 + number)
-        wrong, died, answered = [], [], 0
-        while not is_over.is_set():
-            kind = choice.choice(self.KINDS)
-            size = choice.randrange(2 << 20, 4 << 20) if kind == "large" else choice.randrange(9000)
-            body = choice.randbytes(size)
-            try:
-                problem = self.one(gate, kind, body, f"/{kind}/{number}-{answered}")
-            except (Truncated, ConnectionResetError) as error:
-                (died if kind in ("stream", "large") else wrong).append(f"{kind}: {error!r}")
-                problem = None
-            if problem:
-                (died if "<502" in problem else wrong).append(problem)
-            answered += 1
-        return wrong, died
-
-    def one(self, gate, kind, body, target):
-        with gate.connect() as client:
-            if kind == "leave-upload":
-                client.send(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\nx"
-                            % (target.encode(), len(body) + 2))
-                return None
-            if kind == "chunked":
-                client.request("POST", target, None, [("Transfer-Encoding", "chunked")])
-                client.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n")
-            else:
-                extra = [("Turnpike-Timeout", "20ms")] if kind == "timeout" else []
-                client.request("POST", target, body, extra)
-            if kind == "leave":
-                return None
-            if kind == "cancel":
-                for job in gate.live_jobs():
-                    if job["path"] == target:
-                        gate.ask("DELETE", f"/-/jobs/{job['id']}")
-            return self.judge(kind, client.answer(), body)
-
-    def judge(self, kind, answer, body):
-        allowed = {"cancel": (200, 409), "timeout": (200, 504)}.get(kind, (200,))
-        if answer.status not in allowed:
-            return f"{kind}: {answer}"
-        if answer.status == 200 and answer.body != body:
-            return f"{kind}: the answer of another: {answer}"
-        return None
-
+class Chaos(ChaosCase):
     def trouble(self, workers, is_over):
         """Workers die, come back, and are out of sorts; how many deaths there were."""
         choice = random.Random(SEED)
@@ -114,20 +60,6 @@ class Chaos(Case):
         self.assert_nothing_left(gate, fds)
         self.assertEqual(self.stop(gate), 0)
         self.assert_one_line_per_job(log)
-
-    def assert_nothing_left(self, gate, fds):
-        wait_until(lambda: gate.live_jobs() == [], "no job is left")
-        self.assertEqual(gate.status()["bytes_held"], 0)
-        gate.wait_ready()
-        wait_until(lambda: len(os.listdir(f"/proc/{gate.process.pid}/fd")) <= fds + 8,
-                   "no descriptor is left")
-        counts = gate.pool()["jobs"]
-        self.assertGreater(counts["finished"], 100, counts)
-
-    def assert_one_line_per_job(self, log):
-        records = [json.loads(line) for line in log.read_text().splitlines()]
-        ids = [record["id"] for record in records if record["id"]]
-        self.assertEqual(len(ids), len(set(ids)), f"TURNPIKE_TEST_SEED={SEED}")
 
 
 if __name__ == "__main__":

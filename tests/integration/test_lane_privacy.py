@@ -4,9 +4,9 @@ import socket
 import threading
 import unittest
 
+from client import bearer
 from harness import wait_until
 from started import StartedCase
-from test_access import bearer
 
 
 class Stranger:

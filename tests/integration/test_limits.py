@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness import TURNPIKE, Case, Gate, wait_until
 from scripted_worker import echo
-from test_bodies import GROWTH_MIB, MIB, memory_of
+from memory import GROWTH_MIB, MIB, memory_of
 
 
 class Memory(Case):

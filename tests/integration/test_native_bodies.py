@@ -9,9 +9,9 @@ import unittest
 
 from harness import POOL, PYTHON, toml
 from huge import LARGE, SIZE, HugeCase, memfds_of
+from memory import memory_of
 from native import wait_until
 from pattern import BLOCK, MIB, digest, pieces
-from test_bodies import memory_of
 
 
 class BothWays(HugeCase):

@@ -5,7 +5,7 @@ import socket
 import unittest
 
 from harness import TURNPIKE
-from test_warm import WarmCase
+from warm import WarmCase
 
 MODEL = '''
 import os
