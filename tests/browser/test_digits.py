@@ -5,7 +5,7 @@ import unittest
 
 from browser import POINTER_TOUCH, Browser
 from harness import HERE, wait_until
-from started import StartedCase
+from started_case import StartedCase
 
 MODEL = HERE.parents[1] / "examples" / "digits" / "model.py"
 MILLISECONDS = re.compile(r"\d+(\.\d)? ms")

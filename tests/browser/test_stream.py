@@ -5,7 +5,7 @@ import unittest
 
 from browser import Browser
 from harness import HERE, PYTHON, wait_until
-from started import StartedCase
+from started_case import StartedCase
 
 EXAMPLE = HERE.parents[1] / "examples" / "stream"
 

@@ -8,7 +8,7 @@ import unittest
 import digits_data
 from client import Client
 from harness import wait_until
-from started import StartedCase
+from started_case import StartedCase
 from test_digits_model import BAD
 
 MODEL = digits_data.EXAMPLE / "model.py"

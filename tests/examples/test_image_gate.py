@@ -3,7 +3,7 @@ import json
 import unittest
 
 from harness import PYTHON, wait_until
-from native import SharedGate
+from native_case import SharedGate
 from png_reader import read_png
 from torch_data import IMAGE
 

@@ -4,7 +4,7 @@ import unittest
 
 import stream_data
 from harness import PYTHON, wait_until
-from started import StartedCase
+from started_case import StartedCase
 from stream_data import BAD, chat, events, text_of
 
 ENDLESS = {"max_tokens": 1_000_000, "ignore_eos": True}  # minutes of it

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import stream_data
 from harness import PYTHON, wait_until
-from started import StartedCase
+from started_case import StartedCase
 
 SKIPPED = 77  # what ctest calls skipped
 SOURCE = Path(__file__).resolve().parent / "openai"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import digits_data
 from client import Client
 from harness import PYTHON, wait_until
-from started import StartedCase
+from started_case import StartedCase
 from torch_data import SEVEN, TORCH
 
 EXAMPLE = json.loads(SEVEN.read_text())

@@ -4,7 +4,7 @@ import unittest
 
 from client import Client
 from harness import wait_until
-from native import NativeCase, SharedGate
+from native_case import NativeCase, SharedGate
 from transformers_fake import BAD, BROKEN, ENDLESS, EXAMPLE, FAKE, HELLO
 
 

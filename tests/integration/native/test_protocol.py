@@ -1,0 +1,312 @@
+"""Native workers that break the protocol: each is retired with the reason, and the gate lives."""
+import os
+import signal
+import unittest
+
+from client import Truncated
+from harness import HERE, MEMORY_GROWTH_MAX, toml
+from native_case import POOL, PYTHON, NativeCase, body_of, wait_until
+
+KIT = HERE.parents[1] / "sdk/conformance"
+HOSTILE = HERE / "workers/hostile_native.py"
+LARGE = {"size": 2_000_000}
+STREAM = {"stream": 3, "size": 4}
+
+# Of broken.py: the job that shows the fault (None: it shows before, or in the proof), and what the
+# gate says of it.
+UNTIL_READY = {
+    "wrong_magic": (None, "What came first is not the greeting"),
+    "log_before_hello": (None, "The first frame is not hello"),
+    "version_too_new": (None, "knows no version of the protocol that we know"),
+    "second_hello": (None, "There is a second hello"),
+    "loading_after_ready": (None, "loading again after it was ready"),
+    "second_ready": (None, "There is a second ready"),
+    "no_slots": (None, "out of its bounds"),
+    "facts_not_utf8": (None, "not UTF-8"),
+    "lies_about_the_example": (None, "shorter or longer than its parts"),
+    "permille_too_large": (None, "out of its bounds"),
+}
+FRAMES = {
+    "unknown_kind": (None, "unknown kind"),
+    "kind_of_the_gate": (None, "unknown kind"),
+    "size_too_large": (None, "larger than its kind may be"),
+    "payload_too_short": (None, "shorter or longer than its parts"),
+    "payload_too_long": (None, "shorter or longer than its parts"),
+    "reserved_not_zero": (None, "must be 0"),
+    "unknown_flags": (None, "unknown flags"),
+    "flag_on_a_log": (None, "announces a descriptor"),
+    "log_too_long": (None, "than it"),
+    "status_too_small": (None, "out of its bounds"),
+    "frames_its_answer": (None, "The header lines are malformed, or one of them frames the answer"),
+    "malformed_fields": (None, "The header lines are malformed"),
+    "dies_within_a_frame": (None, "exit code 0"),
+    "answers_an_unknown_job": (None, "not aboard, or has ended"),
+    "two_ends": (None, "not aboard, or has ended"),
+    "crashes": (None, "SIGSEGV"),
+    "exits": (None, "exit code 3"),
+    "pong_unasked": (None, "a pong without a ping"),
+    "stacks_unasked": (None, "stacks that nobody asked for"),
+    "pong_of_another_number": (None, "a pong without a ping"),
+}
+JOBS = {
+    "progress_beyond_all": ({"progress": [[0.5, "half"]]}, "out of its bounds"),
+    "fails_for_no_known_reason": ({"fail": "bad_input"}, "out of its bounds"),
+    "message_too_long": ({"fail": "bad_input", "message": "x" * 70_000}, "than it"),
+    "message_not_utf8": ({"fail": "bad_input", "message": "ü"}, "not UTF-8"),
+    "chunk_without_begin": (STREAM, "a chunk of an answer that has not begun"),
+    "second_begin": (STREAM, "begins twice"),
+    "empty_chunk": (STREAM, "shorter or longer than its parts"),
+    "chunk_too_large": ({"stream": 1, "size": 2 << 20}, "larger than its kind may be"),
+    "answers_after_its_stream": (STREAM, "done with a second status"),
+    "ends_with_an_exception": ({"fail": "exception", "message": "the end"}, "exit code 1: the end"),
+    "memfd_without_seals": (LARGE, "no memfd with all seals"),
+    "memfd_that_can_be_written": (LARGE, "no memfd with all seals"),
+    "file_in_place_of_a_memfd": (LARGE, "no memfd with all seals"),
+    "memfd_longer_than_it_says": (LARGE, "not as long as announced"),
+    "memfd_shorter_than_it_says": (LARGE, "not as long as announced"),
+    "flag_without_descriptor": (LARGE, "announces a descriptor that did not come"),
+    "descriptor_without_flag": (LARGE, "A descriptor came that no frame announces"),
+    "large_answer_inline": ({"size": 1_048_577}, "longer than it may be"),
+}
+
+
+class ProtocolCase(NativeCase):
+    """A good pool, and one lane for each bad worker: one death, and it has failed."""
+
+    def serve_beside(self, workers, **keys):
+        """`workers`: the words of each pool's command."""
+        folder = self.folder_for("workers")
+        common = {"gpus": "none", "lanes": 1, "stop_grace": "200ms",
+                  **{key: value for key, value in POOL.items() if not key.startswith("health.")}}
+        good = folder / "good.py"
+        good.write_text("def predict(x): return x\n")
+        sections = {"": {"load_parallel": 8},
+                    "gate": {"spool": str(self.folder), "answer_buffer": "1MiB"},
+                    "pool.good": {"model": str(good), "python": PYTHON, **common}}
+        for name, words in workers.items():
+            path = folder / name
+            path.write_text(f"#!/bin/sh\nexec {PYTHON} -SEB {' '.join(words)}\n")
+            path.chmod(0o755)
+            sections[f"pool.{name.lower()}"] = {"model": str(path), "crash_limit": 1,
+                                                **common, **keys}
+        gate = self.start(str(self.write_config(toml(sections))))
+        gate.wait_lane(0, "ready")
+        return gate
+
+    def broken(self, *faults, **keys):
+        return self.serve_beside({fault: [str(KIT / "broken.py"), fault] for fault in faults},
+                                 **keys)
+
+    def hostile(self, *manners, **keys):
+        return self.serve_beside({manner: [str(HOSTILE), str(KIT), manner] for manner in manners},
+                                 **keys)
+
+    def number_of(self, gate, pool):
+        [lane] = [lane for lane in gate.status()["lanes"] if lane["pool"] == pool.lower()]
+        return lane["lane"]
+
+    def assert_good_serves(self, gate):
+        self.assertEqual(gate.post({"well": 1}, "/-/to/good/predict").json(), {"well": 1})
+        self.assertEqual(gate.lane(0)["restarts"], 0)
+
+
+class Breaches(ProtocolCase):
+    def retires(self, faults):
+        gate = self.broken(*faults)
+        before = self.descriptors(gate)
+        for fault, (task, words) in faults.items():
+            with self.subTest(fault):
+                self.retires_one(gate, fault, task, words)
+        self.assert_good_serves(gate)
+        self.assertLessEqual(self.descriptors(gate), before + 2, "nothing of theirs is kept")
+
+    def retires_one(self, gate, fault, task, words):
+        lane = self.number_of(gate, fault)
+        if task is not None:
+            gate.wait_lane(lane, "ready", "failed")
+            self.answer_of(gate, f"/-/to/{fault}/predict", task)
+        found = self.wait_trouble(gate, words, lane, ["failed"])
+        self.wait_log(gate, words.rpartition(": ")[2], lane)
+        if found["pid"]:
+            self.assert_gone(found["pid"])
+
+    def answer_of(self, gate, target, task):
+        """A problem, or a stream that is cut. What came before the breach is an answer."""
+        try:
+            answer = gate.post(task, target)
+        except Truncated:
+            return
+        if "descriptor_without_flag" not in target:
+            self.assertGreaterEqual(answer.status, 500, answer)
+
+    def test_until_it_is_ready(self):
+        self.retires(UNTIL_READY)
+
+    def test_frames(self):
+        self.retires(FRAMES)
+
+    def test_jobs_streams_and_descriptors(self):
+        self.retires(JOBS)
+
+
+class Silence(ProtocolCase):
+    def test_who_is_never_ready_is_ended_in_time(self):
+        gate = self.broken("never_ready", "no_hello", load_timeout="2s")
+        for fault in ("never_ready", "no_hello"):
+            self.wait_trouble(gate, "load_timeout", self.number_of(gate, fault), ["failed"])
+        self.assert_good_serves(gate)
+
+    def test_who_does_not_answer_pings_is_replaced(self):
+        gate = self.broken("never_answers_a_ping")
+        gate.wait_lane(lane := self.number_of(gate, "never_answers_a_ping"), "ready")
+        stopped = gate.lane(0)["pid"]
+        os.kill(stopped, signal.SIGSTOP)
+        self.wait_trouble(gate, "not answering", lane, ["failed"])
+        self.wait_back(gate, 0)
+        self.assert_gone(stopped)
+        self.assertEqual(gate.post({"well": 1}, "/-/to/good/predict").json(), {"well": 1})
+
+    def test_who_does_not_end_when_it_is_told_is_killed(self):
+        gate = self.broken("ignores_stop")
+        lane = gate.wait_lane(self.number_of(gate, "ignores_stop"), "ready")
+        self.order(gate, "drain", str(lane["lane"]))
+        self.assert_gone(lane["pid"])
+        self.assertEqual(self.crashes(gate), [])
+
+    def test_who_outlives_the_gate_does_not(self):
+        gate = self.broken("outlives_the_gate")
+        lane = gate.wait_lane(self.number_of(gate, "outlives_the_gate"), "ready")
+        gate.process.kill()
+        self.assert_gone(lane["pid"])
+
+    def test_a_job_without_an_end_runs_out_of_time(self):
+        gate = self.broken("ignores_cancel", job_timeout="300ms", cancel_grace="50ms")
+        lane = self.number_of(gate, "ignores_cancel")
+        gate.wait_lane(lane, "ready")
+        answer = gate.post({"sleep": 600}, "/-/to/ignores_cancel/predict")
+        self.assert_problem(answer, 504, "ran-too-long")
+        self.wait_back(gate, lane)
+        self.assert_good_serves(gate)
+
+    def test_who_keeps_its_stacks_is_looked_at_from_outside(self):
+        gate = self.broken("keeps_its_stacks")
+        lane = self.number_of(gate, "keeps_its_stacks")
+        gate.wait_lane(lane, "ready")
+        self.assertEqual(gate.ask("POST", f"/-/lanes/{lane}/stacks").status, 202)
+        self.assert_good_serves(gate)
+        self.assertEqual(gate.lane(lane)["state"], "ready")
+
+
+class Floods(ProtocolCase):
+    def test_garbage_is_not_waited_for(self):
+        gate = self.hostile("Garbage", "GarbageLater")
+        for manner in ("Garbage", "GarbageLater"):
+            lane = self.number_of(gate, manner)
+            self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
+        self.assert_good_serves(gate)
+
+    def test_an_endless_load_and_endless_logs_leave_room_for_others(self):
+        gate = self.hostile("EndlessLoading", "EndlessLogs")
+        logs = gate.wait_lane(self.number_of(gate, "EndlessLogs"), "ready")
+        memory = self.memory_of(gate)
+        for number in range(20):
+            self.assert_good_serves(gate)
+            answer = gate.post({"echo": number}, "/-/to/endlesslogs/predict")
+            self.assertEqual(answer.json(), {"echo": number})
+        self.assertEqual(gate.lane(self.number_of(gate, "EndlessLoading"))["state"], "loading")
+        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertEqual(gate.lane(logs["lane"])["restarts"], 0)
+        self.assertEqual(self.stop(gate), 0)
+
+    def test_who_is_deaf_to_pause_is_retired(self):
+        gate = self.hostile("EndlessChunks", "EndlessPieces")
+        memory = self.memory_of(gate)
+        for manner in ("EndlessChunks", "EndlessPieces"):
+            lane = self.number_of(gate, manner)
+            gate.wait_lane(lane, "ready")
+            client = gate.connect()
+            client.request("POST", f"/-/to/{manner.lower()}/predict", body_of({"echo": "go"}))
+            client.head()
+            self.wait_trouble(gate, "goes on sending chunks after pause", lane, ["failed"])
+            client.close()
+        self.assert_good_serves(gate)
+        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+
+    def test_a_stream_without_end_goes_on_while_it_is_read_and_ends_with_its_reader(self):
+        gate = self.hostile("EndlessChunks")
+        lane = gate.wait_lane(self.number_of(gate, "EndlessChunks"), "ready")
+        client = gate.connect()
+        client.request("POST", "/-/to/endlesschunks/predict", body_of({"echo": "go"}))
+        client.head()
+        for _ in range(500):
+            client.chunk()
+        self.assert_good_serves(gate)
+        self.assertEqual(gate.lane(lane["lane"])["pid"], lane["pid"])
+
+    def test_progress_without_end_does_no_harm(self):
+        gate = self.hostile("EndlessProgress")
+        gate.wait_lane(self.number_of(gate, "EndlessProgress"), "ready")
+        client = gate.connect()
+        client.request("POST", "/-/to/endlessprogress/predict", body_of({"echo": "go"}))
+        wait_until(lambda: [job for job in gate.live_jobs() if job.get("progress")], "it is told")
+        for _ in range(20):
+            self.assert_good_serves(gate)
+        [job] = gate.live_jobs()
+        self.assertEqual(gate.ask("DELETE", f"/-/jobs/{job['id']}").status, 202)
+        self.assert_problem(client.answer(), 409, "cancelled")
+
+    def test_half_a_frame_costs_no_more_than_its_time(self):
+        gate = self.hostile("HalfAFrame", job_timeout="300ms", cancel_grace="50ms")
+        lane = self.number_of(gate, "HalfAFrame")
+        gate.wait_lane(lane, "ready")
+        answer = gate.post({"echo": "go"}, "/-/to/halfaframe/predict")
+        self.assert_problem(answer, 504, "ran-too-long")
+        self.wait_back(gate, lane)
+        self.assert_good_serves(gate)
+
+    def test_who_never_reads_is_no_burden(self):
+        gate = self.hostile("NeverReads", job_timeout="500ms", cancel_grace="50ms")
+        self.assert_good_serves(gate)
+        self.assertEqual(self.stop(gate), 0)
+
+
+class Descriptors(ProtocolCase):
+    def test_a_thousand_of_them_are_not_kept(self):
+        gate = self.hostile("ManyDescriptors", "DescriptorsWithoutNeed")
+        for manner in ("ManyDescriptors", "DescriptorsWithoutNeed"):
+            lane = self.number_of(gate, manner)
+            self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
+        self.assert_good_serves(gate)
+        wait_until(lambda: self.descriptors(gate) < 60, "they are closed")
+
+    def test_large_answers_over_and_over_keep_none_open(self):
+        gate = self.hostile("HugeMemfd")
+        lane = self.number_of(gate, "HugeMemfd")
+        gate.wait_lane(lane, "ready")
+        before, memory = self.descriptors(gate), self.memory_of(gate)
+        for _ in range(3):
+            client = gate.connect()
+            client.request("POST", "/-/to/hugememfd/predict", body_of({"echo": "go"}))
+            self.assertEqual(client.head().header("content-length"), str(1 << 40))
+            client.exactly(1 << 20)
+            client.close()
+        self.assert_good_serves(gate)
+        wait_until(lambda: self.descriptors(gate) <= before, "the memfds are closed")
+        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertEqual(gate.lane(lane)["state"], "ready")
+
+    def test_good_ones_are_closed_too(self):
+        gate = self.broken("keeps_descriptors")
+        target = "/-/to/keeps_descriptors/predict"
+        gate.wait_lane(self.number_of(gate, "keeps_descriptors"), "ready")
+        self.assertEqual(len(gate.post(LARGE, target).body), LARGE["size"])
+        before = self.descriptors(gate)
+        for _ in range(20):
+            self.assertEqual(len(gate.post(LARGE, target).body), LARGE["size"])
+            body = os.urandom(1_100_000)
+            self.assertEqual(gate.ask("POST", target.replace("predict", "bytes"), body).body, body)
+        wait_until(lambda: self.descriptors(gate) <= before, "no more than before")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,250 @@
+"""Workers that are sick but alive, lanes that fail everything, models that must prove themselves."""
+import unittest
+
+from native_case import NativeCase, wait_until
+
+MODEL = '''
+class OutOfMemoryError(RuntimeError):
+    """As PyTorch's is called."""
+
+
+class Sick(turnpike.Model):
+    example = {"do": "example"}
+    proofs = 0
+
+    def predict(self, task):
+        return getattr(self, "do_" + task["do"])(task)
+
+    def do_example(self, task):
+        self.proofs += 1
+        wrong = os.environ.get("WRONG_AFTER")
+        if wrong and self.proofs > int(wrong):
+            raise ValueError("the weights have changed")
+        return {"proofs": self.proofs}
+
+    def do_echo(self, task):
+        return {"proofs": self.proofs, "pid": os.getpid(), "attempt": turnpike.job().attempt}
+
+    def do_wait(self, task):
+        return wait(task)
+
+    def do_unhealthy(self, task):
+        """The first time."""
+        if turnpike.job().attempt == 1:
+            raise turnpike.Unhealthy("the device is lost")
+        return self.do_echo(task)
+
+    def do_poisoned(self, task):
+        if turnpike.job().attempt == 1:
+            try:
+                raise RuntimeError("CUDA error: an illegal memory access was encountered")
+            except RuntimeError as error:
+                raise ValueError("layer 3") from error
+        return self.do_echo(task)
+
+    def do_always_unhealthy(self, task):
+        raise turnpike.Unhealthy("again")
+
+    def do_out_of_memory(self, task):
+        raise OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+'''
+BROKEN_LANE = '''
+class Broken(turnpike.Model):
+    """Lane 1 fails at once, whatever comes."""
+
+    def predict(self, task):
+        if os.environ["TURNPIKE_LANE"] == "1":
+            raise ValueError("this lane is broken")
+        time.sleep(0.005)
+        return {}
+'''
+
+
+class Unhealthy(NativeCase):
+    def restarts_and_retries(self, what, words):
+        gate = self.serve(self.model(MODEL), pool={"lanes": 2})
+        pids = {str(lane["lane"]): lane["pid"] for lane in gate.status()["lanes"]}
+        answer = gate.post({"do": what})
+        self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"), answer)
+        lane = "1" if answer.header("turnpike-lane") == "0" else "0"  # where it was at first
+        found = self.wait_lane_where(gate, int(lane), lambda lane: lane["restarts"] == 1 and
+                                     lane["state"] == "ready", "it is back")
+        self.assertNotEqual(found["pid"], pids[lane])
+        self.assertEqual(answer.json()["pid"], pids[answer.header("turnpike-lane")])
+        self.wait_log(gate, words, int(lane))
+        self.assert_gone(pids[lane])
+        self.assertEqual(gate.pool()["jobs"]["failed"], 0)
+
+    def test_a_worker_that_says_so_is_restarted_and_the_job_is_run_elsewhere(self):
+        self.restarts_and_retries("unhealthy", "Unhealthy: the device is lost")
+
+    def test_a_poisoned_cuda_context_is_recognised(self):
+        self.restarts_and_retries("poisoned", "an illegal memory access was encountered")
+
+    def test_a_job_that_makes_every_worker_sick_is_poison(self):
+        gate = self.serve(self.model(MODEL), pool={"lanes": 2})
+        self.assert_problem(gate.post({"do": "always_unhealthy"}), 502, "poison")
+        gate.wait_ready()
+        self.assertEqual(gate.post({"do": "echo"}).status, 200)
+
+    def test_neighbours_in_other_slots_are_run_again(self):
+        gate = self.serve(self.model(MODEL), pool={"slots": 3})
+        neighbour, go = self.begin_job(gate)
+        sick = self.later(gate.post, {"do": "unhealthy"})
+        go.touch()
+        self.assertEqual(sick.result().status, 200, sick.result())
+        self.assertEqual(neighbour.result().status, 200, neighbour.result())
+
+
+class OutOfMemory(NativeCase):
+    def test_the_job_fails_and_a_proof_comes_before_the_next(self):
+        gate = self.serve(self.model(MODEL))
+        self.assertEqual(gate.post({"do": "echo"}).json()["proofs"], 1)
+        pid = gate.lane(0)["pid"]
+        answer = gate.post({"do": "out_of_memory"})
+        self.assert_problem(answer, 500, "out-of-memory")
+        self.assertIn("Tried to allocate", answer.json()["detail"])
+        found = gate.post({"do": "echo"}).json()
+        self.assertEqual(found, {"proofs": 2, "pid": pid, "attempt": 1})
+        self.assertEqual(gate.lane(0)["restarts"], 0)
+
+    def test_jobs_that_wait_wait_for_the_proof(self):
+        gate = self.serve(self.model(MODEL))
+        held, go = self.begin_job(gate)
+        bad = self.later(gate.post, {"do": "out_of_memory"})
+        gate.wait_queued(1)
+        good = self.later(gate.post, {"do": "echo"})
+        gate.wait_queued(2)
+        go.touch()
+        self.assertEqual(bad.result().status, 500)
+        self.assertEqual(good.result().json()["proofs"], 2)
+        self.assertEqual(held.result().status, 200)
+
+    def test_who_does_not_pass_it_is_started_anew(self):
+        gate = self.serve(self.model(MODEL), sections={"pool.default.env": {"WRONG_AFTER": "1"}})
+        pid = gate.lane(0)["pid"]
+        self.assertEqual(gate.post({"do": "out_of_memory"}).status, 500)
+        found = gate.post({"do": "echo"}).json()
+        self.assertNotEqual(found["pid"], pid)
+        self.assertEqual((found["proofs"], found["attempt"]), (1, 1))
+
+    def test_without_an_example_it_serves_on(self):
+        gate = self.serve(self.model(MODEL.replace('example = {"do": "example"}', "")))
+        self.assertEqual(gate.post({"do": "out_of_memory"}).status, 500)
+        self.assertEqual(gate.post({"do": "echo"}).json()["attempt"], 1)
+
+
+class BrokenLanes(NativeCase):
+    def flood(self, gate, count=200):
+        """How many of them failed; four clients at once."""
+        def client():
+            return sum(gate.post({}).status != 200 for _ in range(count // 4))
+        return sum(future.result() for future in [self.later(client) for _ in range(4)])
+
+    def test_a_lane_that_fails_everything_at_once_does_not_swallow_the_queue(self):
+        gate = self.serve(self.model(BROKEN_LANE),
+                          pool={"lanes": 2, "restart_delay_min": "20s", "restart_delay_max": "20s"})
+        self.assertEqual(gate.post({}, headers=[("Turnpike-Lane", "0")]).status, 200)
+        self.assertLessEqual(self.flood(gate), 3)
+        self.assertEqual(gate.lane(1)["state"], "backoff")
+        self.assertEqual(gate.lane(0)["state"], "ready")
+
+    def test_if_it_is_the_model_all_lanes_serve_on(self):
+        gate = self.serve(self.model("def predict(x): raise ValueError('every time')\n"),
+                          pool={"lanes": 2, "restart_delay_min": "20s", "restart_delay_max": "20s"})
+        for _ in range(20):
+            self.assert_problem(gate.post({}), 500, "model-failed")
+        self.assertEqual({lane["state"] for lane in gate.status()["lanes"]}, {"ready"})
+
+    def test_bad_input_is_nothing_against_a_lane(self):
+        gate = self.serve(self.model("def predict(x): raise turnpike.BadInput('no')\n"),
+                          pool={"lanes": 2})
+        for _ in range(12):
+            self.assertEqual(gate.post({}).status, 400)
+        for lane in gate.status()["lanes"]:
+            self.assertEqual((lane["state"], lane["reason"]), ("ready", None))
+
+
+class Proofs(NativeCase):
+    def test_an_example_that_can_t_be_answered_keeps_the_lane_out(self):
+        text = '''
+class Doubtful(turnpike.Model):
+    example = {"x": 1}
+
+    def predict(self, task):
+        if os.environ["TURNPIKE_LANE"] == "1":
+            raise ValueError("wrong weights here")
+        return {}
+'''
+        gate = self.serve(self.model(text), is_ready=False, pool={"lanes": 2})
+        self.wait_trouble(gate, "failed: ValueError: wrong weights here", 1, ["quarantined"])
+        gate.wait_lane(0, "ready")
+        self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(6)}, {"0"})
+        self.assertIn("wrong weights here", self.whole_log(gate, 1))
+
+    def test_the_model_s_own_check_counts(self):
+        text = '''
+class Checked(turnpike.Model):
+    example = {"x": 2}
+
+    def predict(self, task):
+        return {"y": task["x"] * int(os.environ.get("FACTOR", 2))}
+
+    def check(self, answer):
+        return answer["y"] == 4
+'''
+        path = self.model(text)
+        gate = self.serve(path)
+        self.assertEqual(gate.pool()["proof"], "passed")
+        self.assertEqual(gate.post({"x": 5}).json(), {"y": 10}, "jobs are not checked")
+        gate = self.serve(path, is_ready=False, sections={"pool.default.env": {"FACTOR": "3"}})
+        self.wait_trouble(gate, "check", states=["quarantined"])
+        self.assert_problem(gate.post({"x": 5}), 503, "no-lane")
+
+    def test_a_configured_proof_with_tolerances(self):
+        text = "def predict(task): return {'y': task['x'] + float(os.environ.get('OFF', '0'))}\n"
+        path = self.model(text)
+        proof = {"request": "POST /predict", "body": '{"x": 1.0}', "expect_json": '{"y": 1.0}',
+                 "tolerance_absolute": 0.01}
+
+        def serve(off, is_ready):
+            return self.serve(path, is_ready=is_ready, sections={
+                "pool.default.proof": proof, "pool.default.env": {"OFF": off}})
+        gate = serve("0.005", True)
+        self.assertEqual(gate.pool()["proof"], "passed")
+        self.assertGreaterEqual(gate.lane(0)["start"]["proof_ms"], 0)
+        self.order(gate, "prove")
+        self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "ready", "it passed again")
+        self.assertEqual(gate.lane(0)["restarts"], 0)
+        gate = serve("0.5", False)
+        self.wait_trouble(gate, "wrong answer to the proof", states=["quarantined"])
+
+    def test_streams_and_large_answers_can_be_proofs(self):
+        text = '''
+class Streams(turnpike.Model):
+    example = {"x": 1}
+
+    def predict(self, task):
+        if os.environ["TURNPIKE_LANE"] == "1":
+            return bytes(3_000_000)
+        return (str(number) for number in range(1000))
+'''
+        gate = self.serve(self.model(text), pool={"lanes": 2})
+        self.assertEqual(gate.pool()["proof"], "passed")
+
+    def test_without_an_example_nothing_is_proved(self):
+        gate = self.serve(self.model("def predict(x): return x\n"))
+        self.assertEqual((gate.pool()["proof"], gate.lane(0)["start"]["proof_ms"]), ("none", None))
+        self.assert_problem(gate.ask("POST", "/-/pools/default/prove"), 409, "no-proof")
+
+    def test_a_proof_that_is_asked_for_is_run_between_jobs(self):
+        gate = self.serve(self.model(MODEL))
+        held, go = self.begin_job(gate)
+        self.assertEqual(gate.ask("POST", "/-/pools/default/prove").status, 202)
+        go.touch()
+        self.assertEqual(held.result().status, 200)
+        wait_until(lambda: gate.post({"do": "echo"}).json()["proofs"] == 2, "it was asked")
+
+
+if __name__ == "__main__":
+    unittest.main()

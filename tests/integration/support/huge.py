@@ -1,0 +1,180 @@
+"""Huge bodies and answers of native workers: what the tests of those have in common."""
+import hashlib
+import json
+import os
+import shutil
+import sys
+
+from harness import HERE
+from memory import GROWTH_MIB, memory_of
+from native_case import NativeCase, wait_until
+from pattern import MIB, pieces
+
+# By hand, with 16 GiB of memory to spare: TURNPIKE_TEST_HUGE_MIB=4096.
+SIZE = int(os.environ.get("TURNPIKE_TEST_HUGE_MIB", 256)) * MIB + 7
+LARGE = SIZE // 4  # where size is not the point
+PATIENCE_S = 900 if "TURNPIKE_TEST_HUGE_MIB" in os.environ else 60
+
+MODEL = '''
+import hashlib, json
+from pattern import pieces
+from turnpike import Response
+
+
+class Huge(turnpike.Model):
+    """What to do is the path; `X-Task` has the rest."""
+
+    def request(self, req):
+        return getattr(self, "do_" + req.path[1:])(req, json.loads(req.headers.get("x-task", "{}")))
+
+    def predict(self, task):
+        """For those that are routed by their JSON."""
+        text = task["text"].encode()
+        return {"size": len(text), "digest": hashlib.sha256(text).hexdigest()}
+
+    def do_small(self, req, task):
+        return {"small": True}
+
+    def do_digest(self, req, task):
+        return {"size": len(req.body), "digest": hashlib.sha256(req.body).hexdigest(),
+                "attempt": turnpike.job().attempt, "pid": os.getpid()}
+
+    def do_hold(self, req, task):
+        say(task["started"])
+        wait_for(task["wait_for"])
+        return self.do_digest(req, task)
+
+    def do_leave(self, req, task):
+        say(task["started"])
+        while not turnpike.job().cancelled:
+            time.sleep(0.002)
+        say(task["cancelled"], len(req.body))
+
+    def do_die_once(self, req, task):
+        if turnpike.job().attempt == 1:
+            say(task["died"], hashlib.sha256(req.body).hexdigest())
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.do_digest(req, task)
+
+    def do_make(self, req, task):
+        return Response(b"".join(pieces(task["size"])), headers={"X-Made": "whole"})
+
+    def do_echo(self, req, task):
+        return req.body
+'''
+
+
+def memfds_of(pid):
+    """The bytes of memory behind each of a process's descriptors of memfds, by its inode."""
+    found = {}
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        path = f"/proc/{pid}/fd/{name}"
+        try:
+            if os.readlink(path).startswith("/memfd:turnpike-"):
+                facts = os.stat(path)
+                found[facts.st_ino] = facts.st_blocks * 512
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return found
+
+
+class HugeCase(NativeCase):
+    def setUp(self):
+        super().setUp()
+        self.clients = []
+
+    def open(self, pool=None, sections=None, **keys):
+        """One lane; a body of SIZE is just allowed, and so is one more byte in all."""
+        gate = {"spool": str(self.folder), "body_max": f"{SIZE}B"}
+        queue = {"bytes_max": f"{SIZE + 1}B"}
+        opened = self.serve(self.model_path(), pool=pool, sections={
+            "gate": {**gate, **keys.get("gate", {})}, "queue": {**queue, **keys.get("queue", {})},
+            **(sections or {})})
+        self.small(opened)
+        self.before = memory_of(opened.process.pid)[0]
+        self.descriptors_before = self.descriptors(opened)
+        return opened
+
+    def model_path(self):
+        path = self.model(MODEL)
+        shutil.copy(HERE / "support" / "pattern.py", path.parent)
+        return path
+
+    def marks(self, *names):
+        folder = self.folder_for("marks")
+        return {name: str(folder / name) for name in names}
+
+    def small(self, gate):
+        answer = gate.ask("GET", "/small")
+        self.assertEqual((answer.status, answer.json()), (200, {"small": True}))
+
+    def connect(self, gate):
+        client = gate.connect()
+        client.socket.settimeout(PATIENCE_S)
+        self.clients.append(client)
+        return client
+
+    def head(self, target, length, *fields, **task):
+        lines = [f"POST {target} HTTP/1.1", "Host: localhost", f"X-Task: {json.dumps(task)}",
+                 *([f"Content-Length: {length}"] if length is not None else []), *fields, "", ""]
+        return "\r\n".join(lines).encode()
+
+    def upload(self, gate, target, size, **task):
+        """All of it was sent when this returns."""
+        client = self.connect(gate)
+        client.send(self.head(target, size, **task))
+        for piece in pieces(size):
+            client.send(piece)
+        return client
+
+    def begin_make(self, gate, size, method="POST"):
+        """The client that asked for an answer of this size, and the head of that."""
+        client = self.connect(gate)
+        client.request(method, "/make", None, [("X-Task", json.dumps({"size": size}))])
+        head = client.head()
+        self.assertEqual((head.status, head.header("content-length")), (200, str(size)))
+        return client, head
+
+    def digest_of_rest(self, client, size):
+        """Reads a body without keeping it."""
+        found = hashlib.sha256(client.unread)
+        left = size - len(client.unread)
+        client.unread.clear()
+        room = bytearray(MIB)
+        while left > 0:
+            count = client.socket.recv_into(room, min(left, MIB))
+            self.assertGreater(count, 0, f"the answer ended {left} bytes too early")
+            found.update(memoryview(room)[:count])
+            left -= count
+        return found.hexdigest()
+
+    def held(self, gate):
+        return gate.status()["bytes_held"]
+
+    def memory_in(self, gate):
+        """Of all memfds that the gate and its workers hold, each counted once."""
+        pids = [gate.process.pid, *(lane["pid"] for lane in gate.status()["lanes"] if lane["pid"])]
+        found = {}
+        for pid in pids:
+            found.update(memfds_of(pid))
+        return sum(found.values())
+
+    def assert_all_is_back(self, gate):
+        """Nobody holds a byte any more, and when its clients are gone no descriptor; and the gate
+        never had them in its own memory."""
+        wait_until(lambda: self.held(gate) == 0, "its bytes are given back")
+        wait_until(lambda: self.memory_in(gate) == 0, "no memfd is left")
+        for client in self.clients:
+            client.close()
+        most = self.descriptors_before + 1  # a client of ours may just be gone
+        wait_until(lambda: self.descriptors(gate) <= most, "no descriptor more than before")
+        self.assertEqual(gate.live_jobs(), [])
+        self.assert_flat(gate)
+        self.small(gate)
+
+    def assert_flat(self, gate):
+        most = memory_of(gate.process.pid)[1]
+        if "TURNPIKE_TEST_HUGE_MIB" in os.environ:
+            print(f"{self.id().rpartition('.')[2]}: {self.before / MIB:.1f} MiB resident before, "
+                  f"at most {most / MIB:.1f}", file=sys.stderr)
+        self.assertLess((most - self.before) / MIB, GROWTH_MIB)

@@ -1,0 +1,146 @@
+"""Gates with native workers: what their tests have in common. A model is a text in its test."""
+import json
+import os
+import pathlib
+
+from harness import POOL, PYTHON, wait_until
+from started_case import StartedCase, is_alive
+
+# Before each model's own text.
+TOOLS = '''import os, signal, sys, time
+import turnpike
+
+
+def say(path, text=""):
+    """The file is there only with all of its text."""
+    with open(path + ".part", "w") as file:
+        file.write(str(text))
+    os.rename(path + ".part", path)
+
+
+def wait_for(path):
+    while not os.path.exists(path):
+        time.sleep(0.002)
+
+
+def wait(task):
+    """Says that it is aboard, then waits until it may go on."""
+    say(task["started"], turnpike.job().id)
+    wait_for(task["wait_for"])
+    return {"pid": os.getpid(), "lane": os.environ["TURNPIKE_LANE"],
+            "attempt": turnpike.job().attempt}
+
+
+'''
+
+
+def children_of(pid):
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and parent_of(int(entry)) == pid:
+            found.append(int(entry))
+    return found
+
+
+def parent_of(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, IndexError):
+        return None
+
+
+def command_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+class NativeCase(StartedCase):
+    """One CPU lane with Debian's Python, unless `pool` says otherwise."""
+
+    def model(self, text, name="model.py"):
+        """Writes it into a folder of its own; its path."""
+        path = self.folder_for("model") / name
+        path.write_text(TOOLS + text)
+        return path
+
+    def serve(self, model, *flags, is_ready=True, pool=None, **parts):
+        """`model`: a path, perhaps with a name."""
+        no_health = {key: None for key in POOL if key.startswith("health.")}  # it is pinged
+        pool = {"model": str(model), "python": PYTHON, **no_health, **(pool or {})}
+        return self.up(None, *flags, is_ready=is_ready, pool=pool, **parts)
+
+    def begin_job(self, gate, target="/predict", headers=(), **task):
+        """A job that is aboard when this returns: its future answer, and how to let it end."""
+        folder = self.folder_for("job")
+        started, go = folder / "started", folder / "go"
+        task = {"do": "wait", "started": str(started), "wait_for": str(go), **task}
+        future = self.later(gate.post, task, target, list(headers))
+        wait_until(lambda: started.exists() or future.done(), "the job is aboard")
+        return future, go
+
+    def busy_lane(self, gate):
+        [lane] = [lane for lane in gate.status()["lanes"] if lane["state"] == "busy"]
+        return lane
+
+    def job(self, gate, name):
+        answer = gate.ask("GET", f"/-/jobs/{name}")
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json()
+
+    def whole_log(self, gate, lane=0):
+        return "\n".join(line["text"] for line in self.log(gate, lane))
+
+    def wait_log(self, gate, words, lane=0):
+        """Whoever said it: the worker, or we about it."""
+        wait_until(lambda: words in self.whole_log(gate, lane), f"lane {lane}'s log has {words!r}")
+
+    def assert_gone(self, *pids):
+        for pid in pids:
+            wait_until(lambda: not is_alive(pid), f"process {pid} is gone")
+
+    def descriptors(self, gate):
+        """Of the gate, without the two for each warm process and its log, which come when they come."""
+        warm = [pid for pid in children_of(gate.process.pid) if b"--warm" in command_of(pid)]
+        has_log = (self.state_folder(gate) / "lanes" / "warm.log").exists()
+        return len(os.listdir(f"/proc/{gate.process.pid}/fd")) - 2 * len(warm) - has_log
+
+
+class SharedGate(NativeCase):
+    """One gate for all tests of a class: `open` starts it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.host = cls("open")
+        NativeCase.setUp(cls.host)
+        cls.addClassCleanup(cls._close)
+        try:
+            cls.gate = cls.host.open()
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{cls._outputs()}") from None
+
+    @classmethod
+    def _outputs(cls):
+        return "\n".join(process.output() for process in cls.host.processes)
+
+    @classmethod
+    def _close(cls):
+        outputs = cls._outputs()
+        assert cls.host.doCleanups(), f"the gate did not end well:\n{outputs}"
+
+    def open(self):
+        raise NotImplementedError
+
+    def ask_model(self, target="/predict", headers=(), status=200, **task):
+        answer = self.gate.post(task, target, headers)
+        self.assertEqual(answer.status, status, answer)
+        return answer
+
+
+def body_of(value):
+    return json.dumps(value).encode()
+
+
+__all__ = ["POOL", "PYTHON", "NativeCase", "SharedGate", "body_of", "is_alive", "wait_until"]

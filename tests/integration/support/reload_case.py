@@ -1,0 +1,99 @@
+"""Gates whose code is edited while they serve: what the tests of reloads have in common."""
+import os
+import threading
+
+from native_case import NativeCase, wait_until
+
+# The version is a name of its own so that an edit changes one line.
+MODEL = '''import turnpike
+import parts
+
+VERSION = {version!r}
+
+
+class Model(turnpike.Model):
+    example = {{"n": 1}}
+
+    def load(self, lane):
+        {load}
+
+    def predict(self, task):
+        {predict}
+        return {{"version": VERSION, "parts": parts.VERSION, "n": task["n"]}}
+'''
+
+
+class Load:
+    """Clients that ask all the time, and what they got."""
+
+    def __init__(self, gate, clients=4):
+        self.gate = gate
+        self.bad = []
+        self.versions = []
+        self._ends = threading.Event()
+        self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
+        for thread in self._threads:
+            thread.start()
+
+    def _ask(self):
+        with self.gate.connect() as client:
+            number = 0
+            while not self._ends.is_set():
+                number += 1
+                client.request("POST", "/predict", b'{"n": %d}' % number,
+                               [("Content-Type", "application/json")])
+                answer = client.answer("POST")
+                if answer.status != 200 or answer.json()["n"] != number:
+                    self.bad.append(answer)
+                else:
+                    self.versions.append(answer.json()["version"])
+
+    def end(self):
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+
+class ReloadCase(NativeCase):
+    def project(self, version="one", parts="one"):
+        """A folder with model.py, which imports parts.py."""
+        self.source = self.folder_for("project")
+        self.save_parts(parts)
+        self.save(version)
+        return self.source / "model.py"
+
+    def save(self, version, load="pass", predict="pass", by_rename=True):
+        text = MODEL.format(version=version, load=load, predict=predict)
+        self.write("model.py", text, by_rename)
+
+    def save_parts(self, version):
+        self.write("parts.py", f"VERSION = {version!r}\n")
+
+    def write(self, name, text, by_rename=True):
+        path = self.source / name
+        if not by_rename:
+            path.write_text(text)
+            return
+        new = self.source / f".{name}.new"
+        new.write_text(text)
+        os.rename(new, path)
+
+    def versions(self, gate):
+        """What each lane answers."""
+        answers = []
+        for lane in range(len(gate.status()["lanes"])):
+            answer = gate.post({"n": 1}, headers=[("Turnpike-Lane", str(lane))])
+            self.assertEqual(answer.status, 200, answer)
+            answers.append((answer.json()["version"], answer.json()["parts"]))
+        return answers
+
+    def reload_of(self, gate):
+        return gate.pool()["reload"]
+
+    def wait_reload(self, gate, generation, *states):
+        """The facts of this reload, or of a later one, when it is in one of these states."""
+        def there():
+            reload = self.reload_of(gate)
+            return reload if reload and reload["generation"] >= generation \
+                and reload["state"] in states else None
+        return wait_until(there, f"reload {generation} is {' or '.join(states)}")

@@ -1,0 +1,126 @@
+"""Gates that start their workers themselves: what the tests of those have in common."""
+import shlex
+import subprocess
+
+from harness import HERE, POOL, PYTHON, TURNPIKE, Case, numbers, toml, wait_until
+
+SCRIPT = HERE / "workers" / "http_server.py"
+WORKER = f"{PYTHON} -SE {shlex.quote(str(SCRIPT))} {{port}}"
+SOCKET_WORKER = WORKER.replace("{port}", "{socket}")
+
+
+def is_alive(pid):
+    """Not as a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class StartedCase(Case):
+    """CPU lanes, unless `pool` says otherwise."""
+
+    def folder_for(self, name):
+        path = self.folder / f"{name}-{next(numbers)}"
+        path.mkdir()
+        return path
+
+    def manner(self, *words, worker=WORKER):
+        return " ".join([worker, *(shlex.quote(word) for word in words)])
+
+    def config(self, worker=WORKER, pool=None, top=None, sections=None):
+        keys = {"worker": worker, "gpus": "none", "lanes": 1, **POOL, "stop_grace": "10s",
+                **(pool or {})}
+        return toml({"": top or {}, "gate": {"spool": str(self.folder)},
+                     "pool.default": {key: value for key, value in keys.items()
+                                      if value is not None},
+                     **(sections or {})})
+
+    def up(self, worker=WORKER, *flags, is_ready=True, **parts):
+        """A gate with one pool, `top` before it and `sections` after it."""
+        path = self.write_config(self.config(worker, **parts))
+        gate = self.start(str(path), *flags)
+        return gate.wait_ready() if is_ready else gate
+
+    def start(self, *arguments):
+        gate = self.start_gate(list(arguments))
+        words = gate.process.popen.args
+        gate.name = words[words.index("--name") + 1]
+        return gate
+
+    def order(self, gate, *arguments, code=0):
+        done = self.command(*arguments, "--name", gate.name)
+        self.assertEqual(done.returncode, code, done)
+        return done.stdout if code == 0 else done.stderr
+
+    def facts(self, gate, lane=None):
+        """What a worker sees of the world."""
+        headers = [] if lane is None else [("Turnpike-Lane", str(lane))]
+        answer = gate.post({}, "/facts", headers)
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json()
+
+    def begin_job(self, gate, **task):
+        """A job that is aboard when this returns: its future answer, and how to let it end."""
+        folder = self.folder_for("job")
+        started, go = folder / "started", folder / "go"
+        task = {"started": str(started), "wait_for": str(go), **task}
+        headers = task.pop("headers", [])
+        future = self.later(gate.post, task, "/wait", headers)
+        wait_until(lambda: started.exists() or future.done(), "the job is aboard")
+        return future, go
+
+    def wait_lane_where(self, gate, number, holds, what):
+        return wait_until(lambda: (lane := gate.lane(number)) and holds(lane) and lane, what)
+
+    def wait_trouble(self, gate, words, lane=0, states=None):
+        """Until `status` says so of a lane."""
+        def holds(found):
+            return words in (found["trouble"] or "") and (not states or found["state"] in states)
+        return self.wait_lane_where(gate, lane, holds, f"lane {lane} says {words!r}")
+
+    def assert_told(self, gate, words, lane=0):
+        """On the terminal of `up`, and in the table of `status`."""
+        wait_until(lambda: any(words in line and f"lane {lane}" in line
+                               for line in gate.process.output().splitlines()),
+                   f"up says of lane {lane}: {words}")
+        table = self.order(gate, "status")
+        self.assertIn(words[:40], table)
+
+    def log(self, gate, lane=0, after=0, lines=2000):
+        return gate.ask("GET", f"/-/lanes/{lane}/log?after={after}&lines={lines}").json()["lines"]
+
+    def wait_line(self, gate, words, lane=0):
+        """The first line with these words that its worker printed."""
+        def printed():
+            lines = [line["text"] for line in self.log(gate, lane)
+                     if line["stream"] in ("out", "err") and words in line["text"]]
+            return lines[0] if lines else None
+        return wait_until(printed, f"lane {lane} prints {words!r}")
+
+    def wait_back(self, gate, lane=0):
+        """It was started once more, and serves."""
+        return self.wait_lane_where(gate, lane, lambda found: found["restarts"] == 1 and
+                                    found["state"] == "ready", f"lane {lane} is back")
+
+    def crashes(self, gate):
+        return gate.ask("GET", "/-/crashes").json()["crashes"]
+
+    def state_folder(self, gate):
+        return self.folder / "xdg_state_home" / "turnpike" / gate.name
+
+    def popen(self, *arguments):
+        """A command that goes on; its output is for reading."""
+        process = subprocess.Popen([TURNPIKE, *arguments], env=self.env, cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def memory_of(self, gate):
+        with open(f"/proc/{gate.process.pid}/status") as file:
+            [line] = [line for line in file if line.startswith("VmHWM:")]
+        return int(line.split()[1]) * 1024
+
