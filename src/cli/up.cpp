@@ -185,21 +185,21 @@ int run(const UpCommand& command) {
     std::signal(SIGPIPE, SIG_IGN);
     const OpenFiles files = raise_open_files();
     fit_connections(checked->config.gate, files);
-    House house(Ground{.checked = *std::move(checked),
-                       .driver = std::move(driver),
-                       .log = *std::move(log),
-                       .folder = *std::move(folder),
-                       .run = own,
-                       .sdk = *sdk,
-                       .name = command.name,
-                       .version = std::string(version()),
-                       .state = kept.folder,
-                       .keys = keys.value_or(""),
-                       .files = files});
-    if (const auto problem = house.open()) return complain(*problem);
-    tell_starter(std::move(starter), house.url());
-    house.serve();
-    if (house.hangs()) std::_Exit(exit_done);  // a driver call that never comes back
+    Server server(UpInputs{.checked = *std::move(checked),
+                           .driver = std::move(driver),
+                           .log = *std::move(log),
+                           .folder = *std::move(folder),
+                           .run = own,
+                           .sdk = *sdk,
+                           .name = command.name,
+                           .version = std::string(version()),
+                           .state = kept.folder,
+                           .keys = keys.value_or(""),
+                           .files = files});
+    if (const auto problem = server.open()) return complain(*problem);
+    tell_starter(std::move(starter), server.url());
+    server.serve();
+    if (server.hangs()) std::_Exit(exit_done);  // a driver call that never comes back
     return exit_done;
 }
 

@@ -44,8 +44,8 @@ void Driver::carry_out_ends() {
     ends_.clear();
 }
 
-/// An alarm that turns out too early only looks at the clock again; so it is set anew only for
-/// something earlier, and costs nothing while deadlines move away.
+/// Sets the alarm again only if the deadline is earlier. An alarm that rings too early just looks at
+/// the clock, so deadlines that move away cost nothing.
 void Driver::set_alarm() {
     const Instant due = engine_.next_deadline();
     if (due >= alarm_at_) return;

@@ -1,8 +1,8 @@
-// The turn of the wheel: hands events to the engine, and what it wants to whoever does it.
+// One turn of the wheel: passes each event to the engine, and each of the engine's actions to CarryOut.
 //
-// Whoever carries out an action may have news at once; these wait until the actions of the event
-// before are done, so that each is carried out in the order in which the engine wanted it. Only the
-// jobs that are sent overtake those that end: a lane shall not wait while its last client is answered.
+// Carrying out an action may deliver further events. These wait until all actions of the current event
+// are done, so actions are carried out in the order in which the engine asked for them. There is one
+// exception: jobs are sent before answers end, so that no lane waits while its last client is answered.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ public:
 
     Driver(boost::asio::io_context& loop, Engine& engine, Clock& clock);
 
-    /// Before the first event.
-    void set_hands(CarryOut carry_out) { carry_out_ = std::move(carry_out); }
+    /// Must be called before the first event.
+    void set_carry_out(CarryOut carry_out) { carry_out_ = std::move(carry_out); }
     void deliver(const Event& event);
 
 private:
@@ -42,7 +42,7 @@ private:
     std::vector<Event> waiting_;
     std::size_t waiting_done_ = 0;
     Actions actions_;
-    std::vector<const EndJob*> ends_;  // of actions_, not carried out yet
+    std::vector<const EndJob*> ends_;  // point into actions_; not carried out yet
 };
 
 }  // namespace turnpike

@@ -9,6 +9,7 @@
 
 #include "os/random_bits.h"
 #include "os/spawn.h"
+#include "serve/action_router.h"
 #include "setup/sdk.h"
 #include "telemetry/oom.h"
 
@@ -21,9 +22,9 @@ constexpr Duration touch_every = 1h;       // the runtime folder
 constexpr Duration disk_patience = 2s;     // at the end, with what waits to be written
 constexpr Duration last_patience = 200ms;  // after the second signal
 
-std::vector<LaneFacts> facts_of(const Ground& ground) {
+std::vector<LaneFacts> facts_of(const UpInputs& inputs) {
     std::vector<LaneFacts> facts;
-    for (const LanePlan& lane : ground.checked.lanes) {
+    for (const LanePlan& lane : inputs.checked.lanes) {
         LaneFacts& fact = facts.emplace_back();
         if (lane.url != nullptr) fact.worker = lane.url->text;
         for (const Gpu& gpu : lane.gpus) {
@@ -45,23 +46,23 @@ bool is_heeded(int signal) {
     return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
 }
 
-std::string in_state(const Ground& ground, const char* folder) {
-    return ground.state.empty() ? "" : ground.state + '/' + folder;
+std::string in_state(const UpInputs& inputs, const char* folder) {
+    return inputs.state.empty() ? "" : inputs.state + '/' + folder;
 }
 
 }  // namespace
 
-House::House(Ground ground)
-    : ground_(std::move(ground)),
-      keys_(ground_.keys, key_need(config_.gate)),
+Server::Server(UpInputs inputs)
+    : inputs_(std::move(inputs)),
+      keys_(inputs_.keys, key_need(config_.gate)),
       listener_(loop_),
-      lanes_(facts_of(ground_)),
+      lanes_(facts_of(inputs_)),
       pools_(config_.pools.size()),
       crashes_(config_.crashes.keep),
       engine_(engine_settings(config_, random_bits())),
       driver_(loop_, engine_, clock_),
-      news_(config_, lanes_, clock_, ground_.name),
-      store_{.disk = background_,
+      news_(config_, lanes_, clock_, inputs_.name),
+      store_{.disk = backinputs_,
              .folder = config_.gate.spool,
              .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},
       signals_(loop_, SIGINT, SIGTERM),
@@ -72,13 +73,13 @@ House::House(Ground ground)
 
 /// Whoever asks once more while the last things are written gets what was promised: at once, and no
 /// death by a signal.
-House::~House() {
+Server::~Server() {
     signals_.clear();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         if (is_heeded(signal)) std::signal(signal, [](int) { ::_exit(EXIT_SUCCESS); });
 }
 
-Gate::Surroundings House::gate_surroundings() {
+Gate::Surroundings Server::gate_surroundings() {
     return {.loop = loop_,
             .config = config_,
             .engine = engine_,
@@ -86,7 +87,7 @@ Gate::Surroundings House::gate_surroundings() {
             .store = store_,
             .clock = clock_,
             .keys = keys_,
-            .log = *ground_.log,
+            .log = *inputs_.log,
             .lanes = lanes_,
             .crashes = crashes_,
             .log_of = [this](std::size_t lane) { return supervisor_->log_of(lane); },
@@ -104,74 +105,59 @@ Gate::Surroundings House::gate_surroundings() {
                 }};
 }
 
-Supervisor::Site House::site() {
+Supervisor::Site Server::site() {
     return {.config = config_,
-            .machine = ground_.checked.machine,
-            .plan = ground_.checked.lanes,
+            .machine = inputs_.checked.machine,
+            .plan = inputs_.checked.lanes,
             .pools = pools_,
-            .driver = ground_.driver,
-            .folder = ground_.run.folder,
-            .mark = mark_of(ground_.run),
-            .version = ground_.version,
-            .sdk = ground_.sdk,
+            .driver = inputs_.driver,
+            .folder = inputs_.run.folder,
+            .mark = mark_of(inputs_.run),
+            .version = inputs_.version,
+            .sdk = inputs_.sdk,
             .log_disk = log_disk_,
-            .logs = in_state(ground_, "lanes"),
+            .logs = in_state(inputs_, "lanes"),
             .environment = own_environment(),
-            .open_files = ground_.files.before,
+            .open_files = inputs_.files.before,
             .random = random_bits,
             .crashed = [this](CrashReport report) { keep_report(std::move(report)); }};
 }
 
-std::optional<std::string> House::open() {
+std::optional<std::string> Server::open() {
     if (auto objection = objection_to_listening(config_.gate, keys_)) return objection;
     const auto bound = listener_.bind(config_.gate.listen);
     if (!bound) return bound.error();
-    if (const auto done = listener_.bind_unix(ground_.folder.path_of("socket")); !done)
+    if (const auto done = listener_.bind_unix(inputs_.folder.path_of("socket")); !done)
         return done.error();
-    if (!ground_.state.empty()) crashes_.load(in_state(ground_, "crashes"));
+    if (!inputs_.state.empty()) crashes_.load(in_state(inputs_, "crashes"));
     gate_.emplace(gate_surroundings(), *bound);
     supervisor_.emplace(WorkerSurroundings{.loop = loop_,
                                            .store = store_,
                                            .exchanges = exchanges_,
-                                           .background = background_,
+                                           .background = backinputs_,
                                            .clock = clock_,
                                            .lanes = lanes_,
                                            .deliver = deliver()},
                         site());
-    driver_.set_hands([this](const Action& action) { carry_out(action); });
+    driver_.set_carry_out([router = ActionRouter(*gate_, *supervisor_, news_, [this] {
+                               is_leaving_ = true;
+                           })](const Action& action) mutable { router.carry_out(action); });
     news_.opened(*bound, keys_.is_required());
     return std::nullopt;
 }
 
-void House::carry_out(const Action& action) {
-    std::visit(
-        [this]<class Kind>(const Kind& what) {
-            if constexpr (requires { news_.tell(what); }) news_.tell(what);
-            if constexpr (requires { gate_->note(what); }) gate_->note(what);
-            if constexpr (requires { supervisor_->note(what); }) supervisor_->note(what);
-            if constexpr (std::is_same_v<Kind, ReportReload>) news_.tell_reloads();
-            if constexpr (requires { gate_->carry_out(what); })
-                gate_->carry_out(what);
-            else if constexpr (requires { supervisor_->carry_out(what); })
-                supervisor_->carry_out(what);
-            else if constexpr (std::is_same_v<Kind, Leave>)
-                is_leaving_ = true;
-        },
-        action);
-}
-
 /// A worker of a generation that never served: the reload that brought it tells of it.
-bool House::is_never_good(const CrashReport& report) {
-    const std::size_t pool = ground_.checked.lanes[report.lane].pool;
+bool Server::is_never_good(const CrashReport& report) {
+    const std::size_t pool = inputs_.checked.lanes[report.lane].pool;
     return engine_.view(clock_.now()).pools[pool].good.value < report.generation;
 }
 
-void House::keep_report(CrashReport report) {
+void Server::keep_report(CrashReport report) {
     News::Crash crash{.lane = report.lane, .trouble = report.trouble, .report = {}};
     const bool is_new_code = is_never_good(report);
     if (config_.crashes.keep == 0) return is_new_code ? void() : news_.tell(crash);
     log_disk_.run(
-        [folder = in_state(ground_, "crashes"), keep = config_.crashes.keep,
+        [folder = in_state(inputs_, "crashes"), keep = config_.crashes.keep,
          report = std::move(report)]() mutable {
             report.oom_line = oom_line_about(report.pid, report.lived);
             for (CrashInput& input : report.inputs)
@@ -186,7 +172,7 @@ void House::keep_report(CrashReport report) {
         });
 }
 
-void House::watch_signals() {
+void Server::watch_signals() {
     signals_.async_wait([this](boost::system::error_code error, int) {
         if (error) return;
         const bool is_first = ++signals_seen_ == 1;
@@ -200,19 +186,19 @@ void House::watch_signals() {
     });
 }
 
-void House::look_now_and_then() {
+void Server::look_now_and_then() {
     look_timer_.expires_after(look_every);
     look_timer_.async_wait([this](boost::system::error_code error) {
         if (error) return;
         gate_->look();
         if (clock_.now() - touched_at_ > touch_every) {
             touched_at_ = clock_.now();
-            ground_.folder.touch();
-            if (!ground_.sdk.empty()) touch_sdk(ground_.sdk);
-            touch_generations(ground_.folder.path());
+            inputs_.folder.touch();
+            if (!inputs_.sdk.empty()) touch_sdk(inputs_.sdk);
+            touch_generations(inputs_.folder.path());
         }
         const std::string log_problem = supervisor_->log_problem();
-        news_.look({.job_log = ground_.log->problem(),
+        news_.look({.job_log = inputs_.log->problem(),
                     .lane_logs = log_problem.empty() ? crash_problem_ : log_problem,
                     .keys = keys_.problem(),
                     .watch = supervisor_->reloads().watch_problem()});
@@ -223,7 +209,7 @@ void House::look_now_and_then() {
     });
 }
 
-void House::serve() {
+void Server::serve() {
     watch_signals();
     look_now_and_then();
     listener_.start(*gate_);
@@ -240,7 +226,7 @@ void House::serve() {
         loop_.run_one_for(look_every);
         clock_.forget();
     }
-    ground_.log->flush();
+    inputs_.log->flush();
     const Instant give_up_at = later(clock_.now(), disk_patience);
     while (hangs() && clock_.now() < give_up_at) {
         loop_.run_one_for(look_every);

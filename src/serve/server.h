@@ -25,8 +25,8 @@
 
 namespace turnpike {
 
-/// What a house stands on, found before anything starts.
-struct Ground {
+/// What `up` has found and opened before anything starts.
+struct UpInputs {
     CheckedConfig checked;
     std::optional<GpuDriver> driver;
     std::unique_ptr<LogSink> log;
@@ -35,30 +35,29 @@ struct Ground {
     std::string sdk;   // the folder of the Python SDK; empty: nobody needs it
     std::string name;  // of the gate
     std::string version;
-    std::string state;  // the folder of logs and crash reports; empty: there is none
+    std::string state;  // the folder of logs and crash reports; empty if none are kept
     std::string keys;   // the file of API keys
     OpenFiles files;
 };
 
-class House {
+class Server {
 public:
-    explicit House(Ground ground);
-    ~House();
-    House(const House&) = delete;
-    House& operator=(const House&) = delete;
+    explicit Server(UpInputs inputs);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
 
-    /// Nothing: it listens. Else why it can't.
+    /// Opens the listeners. Returns an error message, or nullopt once the gate is listening.
     std::optional<std::string> open();
-    /// Until it is told to stop.
+    /// Runs the loop until a signal has asked the server to stop and everything has ended.
     void serve();
     [[nodiscard]] const std::string& url() const { return news_.url(); }
-    /// Some thread will not come back, and nothing can be done about it.
+    /// True if a background thread is still busy, for example inside a driver call that never returns.
     [[nodiscard]] bool hangs() const {
-        return background_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
+        return backinputs_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
     }
 
 private:
-    void carry_out(const Action& action);
     void watch_signals();
     void look_now_and_then();
     void keep_report(CrashReport report);
@@ -69,8 +68,8 @@ private:
         return [this](const Event& event) { driver_.deliver(event); };
     }
 
-    const Ground ground_;
-    const Config& config_ = ground_.checked.config;
+    const UpInputs inputs_;
+    const Config& config_ = inputs_.checked.config;
     boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
     Clock clock_;
     KeyFile keys_;
@@ -82,7 +81,7 @@ private:
     Driver driver_;
     News news_;
     Exchanges exchanges_;
-    Background background_{loop_, "tp-disk"};
+    Background backinputs_{loop_, "tp-disk"};
     Background log_disk_{loop_, "tp-lanes"};  // a folder of logs that hangs holds nobody else up
     const Store store_;
     std::optional<Gate> gate_;

@@ -22,7 +22,7 @@ std::string name_of(const Action& action) {
 struct Wheel {
     explicit Wheel(PoolSettings pool = {})
         : engine(Settings{.pools = {pool}, .seed = 1}), driver(loop.context(), engine, clock) {
-        driver.set_hands([this](const Action& action) {
+        driver.set_carry_out([this](const Action& action) {
             done.push_back(name_of(action));
             carried_out.push_back(action);
             act(action);

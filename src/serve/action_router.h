@@ -1,0 +1,69 @@
+// Who carries out which action, and who else hears of it.
+//
+// There is one overload for each kind of action and none for all the others, so a new action without
+// a handler here does not compile.
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <variant>
+
+#include "core/action.h"
+#include "gate/gate.h"
+#include "serve/news.h"
+#include "supervisor/supervisor.h"
+
+namespace turnpike {
+
+class ActionRouter {
+public:
+    /// `leave` is called when the engine has nothing more to do and the server may end.
+    ActionRouter(Gate& gate, Supervisor& supervisor, News& news, std::function<void()> leave)
+        : gate_(gate), supervisor_(supervisor), news_(news), leave_(std::move(leave)) {}
+
+    void carry_out(const Action& action) { std::visit(*this, action); }
+
+    // To clients.
+    void operator()(const AdmitJob& action) { gate_.carry_out(action); }
+    void operator()(const RefuseJob& action) { gate_.carry_out(action); }
+    void operator()(const EndJob& action) { gate_.carry_out(action); }
+
+    // To workers. The gate notes in the job's record where the job went.
+    void operator()(const SendJob& action) {
+        gate_.note(action);
+        supervisor_.carry_out(action);
+    }
+    void operator()(const StartWorker& action) { supervisor_.carry_out(action); }
+    void operator()(const StopWorker& action) { supervisor_.carry_out(action); }
+    void operator()(const KillWorker& action) { supervisor_.carry_out(action); }
+    void operator()(const CancelAttempt& action) { supervisor_.carry_out(action); }
+    void operator()(const ProbeWorker& action) { supervisor_.carry_out(action); }
+    void operator()(const ProveWorker& action) { supervisor_.carry_out(action); }
+
+    // To people, and to the supervisor, which keeps facts, logs and stacks up to date.
+    void operator()(const ReportLane& action) {
+        news_.tell(action);
+        supervisor_.note(action);
+    }
+    void operator()(const ReportSlowJob& action) {
+        news_.tell(action);
+        supervisor_.note(action);
+    }
+    void operator()(const ReportSwitch& action) { supervisor_.note(action); }
+    void operator()(const ReportReload& action) {
+        supervisor_.note(action);
+        news_.tell_reloads();
+    }
+    void operator()(const ReportModelFailing& action) { news_.tell(action); }
+    void operator()(const ReportNoMajority& action) { news_.tell(action); }
+
+    void operator()(const Leave&) { leave_(); }
+
+private:
+    Gate& gate_;
+    Supervisor& supervisor_;
+    News& news_;
+    std::function<void()> leave_;
+};
+
+}  // namespace turnpike
