@@ -44,12 +44,13 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	tools/fuzz $(FUZZ_SECONDS)
 
 bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one, reloads beside cold restarts
-	@tools/install-deps haproxy wrk python3-torch python3-uvloop python3-httptools
+	@tools/install-deps haproxy wrk valgrind python3-torch python3-uvloop python3-httptools
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
 	@bench/native_against_fastapi.py
 	@bench/asgi_against_uvicorn.py
 	@bench/native_latency.py
+	@bench/instructions.py
 	@bench/parallel_load.py
 	@bench/reload_against_restart.py
 

@@ -108,10 +108,10 @@ class Stage:
         wait_for(port)
         return proxy, port
 
-    def start_gate(self, binary, *words, **environment):
-        """(process, port); every job is logged."""
+    def start_gate(self, binary, *words, under=(), **environment):
+        """Returns (process, port). The gate logs every job. `under` is the command of a tool that runs the gate."""
         port = free_port()
-        gate = self.start(binary, "up", *words, "--port", str(port), "--log-jobs", self.folder / "jobs.log",
+        gate = self.start(*under, binary, "up", *words, "--port", str(port), "--log-jobs", self.folder / "jobs.log",
                           env=self.environment | environment, stderr=open(self.folder / "up.log", "wb"))
         wait_for(port)
         return gate, port
@@ -121,7 +121,7 @@ class Stage:
 def stage(needs=("haproxy", "wrk")):
     for needed in needs:
         if not (shutil.which(needed) or os.path.exists(f"/usr/sbin/{needed}")):
-            sys.exit(f"{Path(sys.argv[0]).stem}: needs {needed}: apt-get install haproxy wrk")
+            sys.exit(f"{Path(sys.argv[0]).stem}: needs {needed}: apt-get install haproxy wrk valgrind")
     os.environ["PATH"] += ":/usr/sbin"
     made = Stage(Path(tempfile.mkdtemp(prefix="turnpike-bench-")))
     try:

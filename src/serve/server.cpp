@@ -139,9 +139,8 @@ std::optional<std::string> Server::open() {
                                            .lanes = lanes_,
                                            .deliver = deliver()},
                         site());
-    driver_.set_carry_out([router = ActionRouter(*gate_, *supervisor_, news_, [this] {
-                               is_leaving_ = true;
-                           })](const Action& action) mutable { router.carry_out(action); });
+    ActionRouter router(*gate_, *supervisor_, news_, [this] { is_leaving_ = true; });
+    driver_.set_carry_out([router](const Action& action) mutable { router.carry_out(action); });
     news_.opened(*bound, keys_.is_required());
     return std::nullopt;
 }
