@@ -1,4 +1,4 @@
-// Counts every allocation of a program. Only one source file of the program may include this header.
+// Counts every allocation of a program. Only one source file of a program may include this.
 #pragma once
 
 #include <cstdint>

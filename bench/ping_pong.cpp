@@ -1,7 +1,7 @@
-// The client of bench/native_latency.py, which sends one job at a time, and the smallest programs that
-// could replace the gate. They use blocking sockets and nothing else.
+// The client of bench/native_latency.py, which sends one job at a time, and the smallest programs
+// that could replace the gate. They use blocking sockets and nothing else.
 //
-//   ping_pong client PORT COUNT    one request after the other; times from first byte sent to last received
+//   ping_pong client PORT COUNT    one request after the other; times from request to answer
 //   ping_pong relay PORT           client ─TCP─▶ relay ─socketpair─▶ worker, and back; without HTTP
 //   ping_pong direct PORT          client ─TCP─▶ worker, and back
 //   ping_pong gap COUNT WORK_US    a worker on a socketpair; times from its answer to its next job
@@ -138,8 +138,8 @@ int one_client(int port) {
     }
 }
 
-/// Forks a child that runs `work` with one end of a socketpair, and returns the other end. The child
-/// ends with its parent.
+/// Forks a child that runs `work` with one end of a socketpair, and returns the other end. The
+/// child ends with its parent.
 template <class Work>
 int fork_peer(Work work) {
     std::array<int, 2> ends{};

@@ -1,5 +1,5 @@
-// A gate in steady state: every lane serves, a number of jobs wait, and for each job that arrives the
-// job that has run longest is answered.
+// A gate in steady state: every lane serves, a number of jobs wait, and for each job that arrives
+// the job that has run longest is answered.
 #pragma once
 
 #include <cstddef>
