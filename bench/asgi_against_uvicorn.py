@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Jobs per second of the seed's FastAPI worker, unmodified: four native lanes against HAProxy before four uvicorns.
+"""Compares jobs per second of a FastAPI app: four native lanes against HAProxy in front of four uvicorns.
 
     bench/asgi_against_uvicorn.py [--build build/release] [--seconds 5] [--rounds 3] [--python /usr/bin/python3]
 
-The same app (examples/fastapi, and then one whose route is a plain `def`), the same requests from wrk, one job per worker at a time,
-every job logged. All workers of both sides are up all the time, each in a session of its own (the kernel shares a busy machine out
-among sessions); rounds alternate, so that what else the machine does meets both. Needs haproxy, wrk, and a Python with FastAPI and
-uvicorn (Debian's; with uvloop and httptools, which uvicorn takes where they are).
+Both sides run the same app (examples/fastapi unmodified, then one whose route is a plain `def`) and get the same requests from wrk.
+Each worker takes one job at a time, and every job is logged. All workers of both sides run all the time, each in its own session,
+because the kernel divides a busy machine among sessions. Rounds alternate, so that other work on the machine affects both sides.
+Needs haproxy, wrk, and a Python with FastAPI and uvicorn (Debian's packages; uvicorn uses uvloop and httptools if they are installed).
 """
 import argparse
 import os
@@ -34,7 +34,7 @@ def main():
     options.add_argument("--python", default="/usr/bin/python3")
     options = options.parse_args()
     print(f"{CLIENTS} clients, {WORKERS} workers, {os.cpu_count()} cores, {options.seconds} s a round")
-    print(f"{'':20} {'haproxy + uvicorn':>18} {'CPU a job':>11} {'turnpike, native':>18} {'CPU a job':>11} {'jobs/s':>7} {'CPU':>6}")
+    print(f"{'':20} {'haproxy + uvicorn':>18} {'CPU per job':>11} {'turnpike, native':>18} {'CPU per job':>11} {'jobs/s':>7} {'CPU':>6}")
     for name, app in APPS.items():
         with stage() as on:
             compare(on, name, app, options)
@@ -53,7 +53,7 @@ def compare(on, name, app, options):
         wait_for(port)
     proxy, proxy_port = on.start_haproxy(ports)
     for port in (proxy_port, gate_port):
-        jobs_of(port, on.script, 2)  # warm; the seed's app takes 2 s to load
+        jobs_of(port, on.script, 2)  # warms up; the app takes 2 s to load
     sides = ((proxy_port, [proxy.pid, *(worker.pid for worker in there)]), (gate_port, [gate.pid]))
     speeds, costs = [], []
     for number in range(1, options.rounds + 1):
@@ -67,7 +67,7 @@ def compare(on, name, app, options):
 
 
 def measured(port, pids, script, seconds):
-    """Jobs a second, and microseconds of CPU that each cost these processes and their children."""
+    """Returns jobs per second, and the CPU microseconds per job of these processes and their children."""
     before = family_cpu_seconds(*pids)
     jobs = jobs_of(port, script, seconds)
     return jobs / seconds, (family_cpu_seconds(*pids) - before) / jobs * 1e6

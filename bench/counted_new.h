@@ -1,4 +1,4 @@
-// Counts every allocation of the program that includes this, once.
+// Counts every allocation of a program. Only one source file of a program may include this.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 inline std::uint64_t allocations = 0;
 
-// Out of line: inlined, g++ takes malloc and delete for a mismatch.
+// Not inlined, because g++ would warn that malloc and delete do not match.
 [[gnu::noinline]] void* operator new(std::size_t size) {
     ++allocations;
     if (void* memory = std::malloc(size)) return memory;

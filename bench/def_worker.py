@@ -1,4 +1,4 @@
-"""The app of examples/fastapi with a plain `def`, which FastAPI runs in a thread: for asgi_against_uvicorn.py."""
+"""The app of examples/fastapi with a plain `def`, which FastAPI runs in a thread. asgi_against_uvicorn.py uses it."""
 from fastapi import FastAPI
 from pydantic import BaseModel
 

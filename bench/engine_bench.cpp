@@ -1,5 +1,5 @@
-// What one job costs in the engine, from arrival to answer, against the number of lanes and of
-// queued jobs. A job's cost must not depend on either: every step is constant or logarithmic.
+// Measures what one job costs in the engine, from arrival to answer, for several numbers of lanes
+// and of queued jobs. The cost must hardly depend on either: every step is constant or logarithmic.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

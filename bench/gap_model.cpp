@@ -1,6 +1,6 @@
-// A model that does nothing, or computes for WORK_US microseconds, and knows how long it was idle between two
-// jobs: from the end of predict() to the beginning of the next. GET /gaps: "p50 p99" in microseconds since
-// the last time it was asked.
+// A model that does nothing, or computes for WORK_US microseconds. It measures how long it was idle
+// between two jobs: from the end of predict() to the beginning of the next. GET /gaps answers
+// "p50 p99" in microseconds, for the gaps since the last GET /gaps.
 #include <turnpike/worker.h>
 
 #include <algorithm>

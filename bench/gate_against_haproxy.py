@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""CPU time per job and jobs per second of the gate, side by side with HAProxy, in one run.
+"""Compares the gate with HAProxy, in one run: CPU time per job and jobs per second.
 
     bench/gate_against_haproxy.py [--build build/release] [--seconds 5] [--rounds 3]
 
-Both stand before the same four plain workers, take one job per worker at a time, log every job to a file, and get the
-same requests from wrk. Rounds alternate, so that what else the machine does meets both. Needs haproxy and wrk.
+Both stand in front of the same four plain workers, send one job at a time to each worker, log every job to a file, and get
+the same requests from wrk. Rounds alternate, so that other work on the machine affects both. Needs haproxy and wrk.
 """
 import argparse
 import statistics
@@ -13,7 +13,7 @@ from side_by_side import CLIENTS, WORKERS, cpu_seconds, free_port, jobs_of, stag
 
 
 def round_of(pid, port, script, seconds):
-    """(jobs per second, CPU microseconds per job)"""
+    """Returns (jobs per second, CPU microseconds per job)."""
     before = cpu_seconds(pid)
     jobs = jobs_of(port, script, seconds)
     return jobs / seconds, (cpu_seconds(pid) - before) / jobs * 1e6
@@ -34,7 +34,7 @@ def main():
         proxy, proxy_port = on.start_haproxy(ports)
         gate, gate_port = on.start_gate(f"{options.build}/turnpike", *attach)
         for pid, port in ((proxy.pid, proxy_port), (gate.pid, gate_port)):
-            round_of(pid, port, on.script, 1)  # warm
+            round_of(pid, port, on.script, 1)  # warms up
 
         print(f"{CLIENTS} clients, {WORKERS} workers, one job at a time each, {options.seconds} s a round")
         print(f"{'':10} {'haproxy':>24} {'turnpike':>24} {'ratio':>14}")

@@ -1,4 +1,5 @@
-// What it costs to read the head of a usual request, of a usual answer, and a chunked body.
+// Measures what it costs to read the head of a typical request, the head of a typical answer, and a
+// chunked body.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker that loads as one with large weights does: mostly it waits for bytes, and a little it computes.
+"""A worker that loads like one with large weights: it mostly waits for bytes, and computes a little.
 
     loading_worker.py PORT WAIT_SECONDS CPU_SECONDS
 """
@@ -21,7 +21,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
 
 def compute(seconds):
-    """Of CPU time, so that a crowded machine makes it last longer, as it does real work."""
+    """Uses CPU time, not wall time, so that a busy machine slows it down as it would slow down real work."""
     until = time.process_time() + seconds
     while time.process_time() < until:
         sum(range(1000))

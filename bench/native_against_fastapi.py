@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Jobs per second of a do-nothing Python model: four native lanes against HAProxy before four uvicorn/FastAPI workers.
+"""Compares jobs per second of a Python model that does nothing: four native lanes against HAProxy in front of four FastAPI workers.
 
     bench/native_against_fastapi.py [--build build/release] [--seconds 5] [--rounds 3] [--python /usr/bin/python3]
 
-Both do the same: read JSON, do nothing, write JSON; one job per worker at a time, every job logged, the same requests from wrk.
-All workers of both sides are up all the time; rounds alternate, so that what else the machine does meets both. Needs haproxy, wrk,
-and a Python with FastAPI and uvicorn (Debian's).
+Both read JSON, do nothing, and write JSON. Each worker takes one job at a time, every job is logged, and wrk sends both the same
+requests. All workers of both sides run all the time. Rounds alternate, so that other work on the machine affects both sides.
+Needs haproxy, wrk, and a Python with FastAPI and uvicorn (Debian's packages).
 """
 import argparse
 import os
@@ -50,7 +50,7 @@ def main():
         _, gate_port = on.start_gate(Path(options.build, "turnpike").resolve(), on.folder / "model.py",
                                      "--python", options.python, "--gpus", "none", "--lanes", str(WORKERS))
         for port in (proxy_port, gate_port):
-            jobs_of(port, on.script, 1)  # warm
+            jobs_of(port, on.script, 1)  # warms up
 
         print(f"{CLIENTS} clients, {WORKERS} workers, {os.cpu_count()} cores, {options.seconds} s a round")
         print(f"{'':10} {'haproxy + fastapi':>20} {'turnpike, native':>20} {'ratio':>8}")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What a native lane costs a single job, and how long it is idle while jobs wait, each against bare sockets in one run.
+"""Compares a native lane with bare sockets: the latency of a single job, and how long the lane is idle while jobs wait.
 
     bench/native_latency.py [--build build/release] [--jobs 20000] [--rounds 5]
 
-Latency: one client, one job at a time, a C++ model that does nothing. Against the same client and the same bytes through
-one relay process (client ─TCP─▶ relay ─socketpair─▶ worker) that knows neither HTTP nor queues and just blocks. `added` is what
-each adds to a worker that the client talks to directly.
+Latency: one client sends one job at a time to a C++ model that does nothing. This is compared with the same client and the same
+bytes through one relay process (client ─TCP─▶ relay ─socketpair─▶ worker), which has neither HTTP nor queues and uses blocking
+sockets. `added` compares what each adds to a worker that the client talks to directly.
 
-Idle gap: the model computes for --work microseconds while four clients wait for it; from the end of a predict() to the
-beginning of the next. Against two processes on a socketpair with the same work and as many bytes. Rounds alternate.
+Idle gap: the model computes for --work microseconds while four clients wait for it. The gap is the time from the end of a
+predict() to the beginning of the next. This is compared with two processes on a socketpair, with the same work and as many
+bytes. Everything runs in one run, and rounds alternate.
 """
 import argparse
 import os
@@ -31,26 +32,26 @@ class Bench:
     def gate(self, work_us):
         _, port = self.on.start_gate(self.build / "turnpike", self.build / "bench" / "gap_model", "--gpus", "none",
                                      "--lanes", "1", "--name", f"bench-{os.getpid()}-{work_us}", WORK_US=str(work_us))
-        self.round_trip(port, 500)  # waits for the lane, and warms it
+        self.round_trip(port, 500)  # waits for the lane, and warms it up
         return port
 
     def start_client(self, port, jobs):
         return subprocess.Popen([self.tool, "client", str(port), str(jobs)], stdout=subprocess.PIPE, text=True)
 
     def round_trip(self, port, jobs):
-        """p50 and p99 of one client, in microseconds."""
+        """Returns p50 and p99 of one client, in microseconds."""
         with self.start_client(port, jobs) as client:
             return times_of(client.stdout.read())
 
     def bare(self, kind):
-        """The same without a gate: `relay` or `direct`."""
+        """Returns the same without a gate; `kind` is `relay` or `direct`."""
         port = free_port()
         self.on.start(self.tool, kind, str(port))
         wait_for(port)
         return self.round_trip(port, self.options.jobs)
 
     def gap(self, port):
-        ask(port, "/gaps")  # forgets what was
+        ask(port, "/gaps")  # discards the gaps so far
         jobs = str(self.options.jobs // 2 // WAITING)
         clients = [self.start_client(port, jobs) for _ in range(WAITING)]
         for client in clients:

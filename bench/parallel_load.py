@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How long four lanes take until all are ready, against one lane alone, in one run.
+"""Compares how long four lanes take to become ready with how long one lane takes, in one run.
 
     bench/parallel_load.py [--build build/release] [--rounds 5] [--lanes 4] [--wait 3] [--cpu 0.1]
 
 Each worker (bench/loading_worker.py) waits --wait seconds, as for a disk or a bus, and computes for --cpu seconds, before
-it listens. The clock runs from the start of `turnpike up` until /-/status calls every lane ready. Rounds alternate, so
-that what else the machine does meets both.
+it listens. The clock runs from the start of `turnpike up` until /-/status reports every lane as ready. Rounds alternate, so
+that other work on the machine affects both.
 """
 import argparse
 import json
@@ -26,11 +26,11 @@ AIM = 1.15
 
 
 def address_of(gate):
-    """From its "serving on http://…"; other remarks may come before."""
+    """Returns the address in "serving on http://…"; other remarks may come before that line."""
     for line in gate.stderr:
         if "http://" in line:
             return next(word for word in line.split() if word.startswith("http://"))
-    sys.exit("parallel_load: the gate ended without a word")
+    sys.exit("parallel_load: the gate ended before it was serving")
 
 
 def lanes_of(address):
@@ -39,7 +39,7 @@ def lanes_of(address):
 
 
 def start(options, lanes, folder):
-    """(seconds until every lane is ready, how they came up)"""
+    """Returns (seconds until every lane is ready, the lanes of /-/status)."""
     worker = Path(__file__).with_name("loading_worker.py").resolve()
     environment = os.environ | {name: str(folder) for name in ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
     began = time.monotonic()

@@ -1,12 +1,12 @@
-// What bench/native_latency.py measures with: a client that asks for one job at a time, and the least
-// that could stand in the gate's place. Blocking sockets and nothing else.
+// The client of bench/native_latency.py, which sends one job at a time, and the smallest programs
+// that could replace the gate. They use blocking sockets and nothing else.
 //
-//   ping_pong client PORT COUNT    one request after the other; from its first byte to the answer's last
-//   ping_pong relay PORT           client ─TCP─▶ relay ─socketpair─▶ worker, and back; knows no HTTP
+//   ping_pong client PORT COUNT    one request after the other; times from request to answer
+//   ping_pong relay PORT           client ─TCP─▶ relay ─socketpair─▶ worker, and back; without HTTP
 //   ping_pong direct PORT          client ─TCP─▶ worker, and back
-//   ping_pong gap COUNT WORK_US    a worker on a socketpair: from its answer to its next job
+//   ping_pong gap COUNT WORK_US    a worker on a socketpair; times from its answer to its next job
 //
-// client and gap print "p50 p99" in microseconds.
+// `client` and `gap` print "p50 p99" in microseconds.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/prctl.h>
@@ -32,13 +32,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view request =
     "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     "Content-Length: 53\r\n\r\n{\"prompt\": \"What is the answer?\", \"temperature\": 0.7}";
-// As long as the gate's.
+// Has the length of the gate's answer.
 constexpr std::string_view answer =
     "HTTP/1.1 200 OK\r\nDate: Sun, 15 Nov 2026 18:30:00 GMT\r\nContent-Type: application/json\r\n"
     "Turnpike-Job: 0123456789abcdef\r\nTurnpike-Lane: 0\r\nTurnpike-Attempt: 1\r\n"
     "Turnpike-Generation: 1\r\nServer-Timing: queue;dur=0.010, run;dur=0.040\r\n"
     "Content-Length: 14\r\n\r\n{\"answer\": 42}";
-constexpr std::size_t done_size = 80;  // a job's frames on the worker's socket, about
+constexpr std::size_t done_size = 80;  // about the size of a job's frames on the worker's socket
 constexpr std::size_t job_size = 260;
 
 [[noreturn]] void fail(const char* what) {
@@ -49,12 +49,12 @@ constexpr std::size_t job_size = 260;
 void write_all(int socket, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t done = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (done <= 0) std::exit(0);  // the other side has enough
+        if (done <= 0) std::exit(0);  // the other side has closed
         bytes.remove_prefix(static_cast<std::size_t>(done));
     }
 }
 
-/// At least one byte. Ends the program with the other side.
+/// Returns at least one byte. Ends the program if the other side has closed.
 std::string_view read_some(int socket, std::array<char, 4096>& room) {
     const ssize_t got = ::recv(socket, room.data(), room.size(), 0);
     if (got <= 0) std::exit(0);
@@ -66,7 +66,7 @@ void read_exactly(int socket, std::size_t size) {
     while (size > 0) size -= std::min(size, read_some(socket, room).size());
 }
 
-/// The size of the whole answer at the front of `bytes`; 0: its head has not come yet.
+/// Returns the size of the whole answer at the front of `bytes`, or 0 if its head is not complete.
 std::size_t answer_size(std::string_view bytes) {
     const std::size_t head = bytes.find("\r\n\r\n");
     if (head == std::string_view::npos) return 0;
@@ -134,11 +134,12 @@ int one_client(int port) {
         std::array<char, 1> first{};
         be_prompt(client);
         if (::recv(client, first.data(), 1, MSG_PEEK) == 1) return client;
-        ::close(client);  // it only looked whether somebody is there
+        ::close(client);  // this client only checked that the port is open
     }
 }
 
-/// The child's end, and in the child `work` with its own; it ends with its parent.
+/// Forks a child that runs `work` with one end of a socketpair, and returns the other end. The
+/// child ends with its parent.
 template <class Work>
 int fork_peer(Work work) {
     std::array<int, 2> ends{};
@@ -164,7 +165,7 @@ void be_relay(int port) {
     const int worker = fork_peer(answer_for_ever);
     const int client = one_client(port);
     std::array<char, 4096> room{};
-    while (true) {  // one job at a time: nobody speaks out of turn
+    while (true) {  // one job at a time, so the two sides take turns
         write_all(worker, read_some(client, room));
         write_all(client, read_some(worker, room));
     }
@@ -205,7 +206,7 @@ int main(int argc, char** argv) {
     } else if (what == "gap" && first > 0) {
         be_gap(static_cast<std::size_t>(first), std::chrono::microseconds(second));
     } else {
-        std::fputs("ping_pong: see bench/ping_pong.cpp for its words\n", stderr);
+        std::fputs("ping_pong: wrong arguments; bench/ping_pong.cpp lists them\n", stderr);
         return 2;
     }
 }

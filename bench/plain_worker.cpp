@@ -1,5 +1,5 @@
-// The fastest worker there is, so that a benchmark shows what stands before it: an HTTP server that
-// answers every request at once with the same few bytes. A thread per connection, blocking.
+// An HTTP server that answers every request at once with the same few bytes, so that a benchmark
+// measures what stands in front of it. It has a thread per connection and blocking sockets.
 //
 //   plain_worker PORT
 #include <netinet/in.h>
@@ -19,7 +19,7 @@ constexpr std::string_view answer =
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n"
     "{\"answer\": 42}\n";
 
-/// The size of the first whole request in `bytes`; 0: there is none yet.
+/// Returns the size of the first whole request in `bytes`, or 0 if there is none yet.
 std::size_t request_size(std::string_view bytes) {
     const std::size_t head = bytes.find("\r\n\r\n");
     if (head == std::string_view::npos) return 0;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Seconds from a save until every lane answers with the new code: `turnpike reload` against a cold restart of all lanes.
+"""Compares `turnpike reload` with a cold restart of all lanes: seconds from a save until every lane answers with the new code.
 
     bench/reload_against_restart.py [--build build/release] [--rounds 5] [--lanes 4] [--python /usr/bin/python3]
 
-Two gates serve the same small PyTorch model on CPU lanes: one as it comes, one with `warm = false`, which is told to reload too, so
-that each of its lanes starts cold. A client asks every lane until it answers anew. Rounds alternate, so that what else the machine
-does meets both. Then one lane alone is restarted in each. Needs a Python with PyTorch (Debian's python3-torch).
+Two gates serve the same small PyTorch model on CPU lanes. One has the default settings. The other has `warm = false`; it reloads
+too, but each of its lanes starts cold. A client asks every lane until it answers with the new code. Rounds alternate, so that
+other work on the machine affects both. Then one lane of each gate is restarted. Needs a Python with PyTorch (Debian's python3-torch).
 """
 import argparse
 import http.client
@@ -45,7 +45,7 @@ class Net(turnpike.Model):
 
 
 class Gate:
-    """With a model of its own, whose version counts."""
+    """A gate with its own model file. Each save has a new version number."""
 
     def __init__(self, on, options, name, warm):
         self.binary, self.name, self.lanes = Path(options.build, "turnpike").resolve(), name, options.lanes
@@ -71,7 +71,7 @@ class Gate:
         draft.rename(self.folder / "model.py")
 
     def ask(self, method, path, value=None, lane=None):
-        """(status, answer); none while nobody listens."""
+        """Returns (status, answer), or (0, None) while the gate is not listening."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
         headers = {"Content-Type": "application/json"} | ({} if lane is None else {"Turnpike-Lane": str(lane)})
         try:
@@ -84,13 +84,13 @@ class Gate:
             connection.close()
 
     def wait_for(self, lane, holds, begin):
-        """Until its answer is such; the seconds since `begin`."""
+        """Waits until `holds(answer)` is true. Returns the seconds since `begin`."""
         while time.monotonic() < begin + DEADLINE_S:
             status, answer = self.ask("POST", "/predict", {"n": 1}, lane)
             if status == 200 and holds(answer):
                 return time.monotonic() - begin
             time.sleep(0.01)
-        sys.exit(f"lane {lane} of the gate {self.name} does not come: {(self.folder / 'up.log').read_text()}")
+        sys.exit(f"lane {lane} of the gate {self.name} does not come up: {(self.folder / 'up.log').read_text()}")
 
     def wait_for_all(self, begin):
         with ThreadPoolExecutor(self.lanes) as threads:
@@ -98,7 +98,7 @@ class Gate:
                                    range(self.lanes)))
 
     def reload(self):
-        """Seconds from the save to the answer of the last lane."""
+        """Returns the seconds from the save until the last lane answers with the new code."""
         begin = time.monotonic()
         self.save()
         asked = subprocess.Popen([self.binary, "reload", "--name", self.name], env=self.environment, stdout=subprocess.DEVNULL)
@@ -108,7 +108,7 @@ class Gate:
         return took
 
     def restart_one(self):
-        """Seconds until lane 0 answers from another process."""
+        """Returns the seconds until lane 0 answers from a new process."""
         pid = self.ask("POST", "/predict", {"n": 1}, 0)[1]["pid"]
         begin = time.monotonic()
         self.ask("POST", "/-/lanes/0/restart")
@@ -122,17 +122,17 @@ class Gate:
         end = time.monotonic() + DEADLINE_S
         while not (log.exists() and "modules imported" in log.read_text()):
             if time.monotonic() > end:
-                sys.exit("there is no warm process")
+                sys.exit("the warm process did not get ready in time")
             time.sleep(0.05)
 
 
 def parts_of(starts):
-    """Of the lanes of the last round, the slowest in each."""
+    """Returns each part of a start, for the lane that was slowest in it."""
     return " + ".join(f"{part} {max(start[part + '_ms'] for start in starts):.0f} ms" for part in PARTS)
 
 
 def compare(title, cold, warm, act, rounds, aim=None):
-    """Prints a table, and the median of its ratios."""
+    """Prints a table and the median of its ratios."""
     print(f"\n{title}\n{'':10} {'cold':>10} {'warm':>10} {'ratio':>8}")
     ratios = []
     for number in range(1, rounds + 1):
@@ -150,7 +150,7 @@ def main():
     options.add_argument("--python", default="/usr/bin/python3")
     options = options.parse_args()
     if subprocess.run([options.python, "-c", "import torch"], capture_output=True).returncode != 0:
-        print(f"reload_against_restart: left out: {options.python} has no PyTorch: apt-get install python3-torch")
+        print(f"reload_against_restart: skipped: {options.python} has no PyTorch: apt-get install python3-torch")
         return
     with stage(needs=()) as on:
         cold, warm = Gate(on, options, "cold", False), Gate(on, options, "warm", True)
@@ -161,8 +161,8 @@ def main():
         slow, quick = cold.starts(), warm.starts()
         print(f"cold: {parts_of(slow)}\nwarm: {parts_of(quick)}")
         if any(start["warm"] for start in slow) or not all(start["warm"] for start in quick):
-            sys.exit("not all starts were what they should be: see the logs of the lanes")
-        compare("restart of one lane, by its last job and its new first one", cold, warm, Gate.restart_one, options.rounds)
+            sys.exit("a lane of the cold gate started warm, or one of the warm gate cold: see the logs of the lanes")
+        compare("restart of one lane, from its last job to its first new one", cold, warm, Gate.restart_one, options.rounds)
 
 
 main()

@@ -1,4 +1,4 @@
-"""What the benchmarks side by side share: the proxy, the load, and processes that end with the run."""
+"""Shared by the benchmarks that compare two programs: the proxy, the load, and processes that end with the run."""
 import contextlib
 import os
 import shutil
@@ -57,13 +57,13 @@ def wait_for(port):
 
 
 def cpu_seconds(pid):
-    """Of all its threads, user and system."""
+    """Returns the CPU time of all threads of the process, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def family_cpu_seconds(*pids):
-    """Of these processes and all that descend from them."""
+    """Returns the CPU time of these processes and all their descendants."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -75,7 +75,7 @@ def family_cpu_seconds(*pids):
 
 
 def jobs_of(port, script, seconds):
-    """How many jobs wrk got done."""
+    """Returns how many jobs wrk completed."""
     done = subprocess.run(["wrk", "-t1", f"-c{CLIENTS}", f"-d{seconds}s", "-s", script, f"http://127.0.0.1:{port}"],
                           capture_output=True, text=True, check=True)
     if "Non-2xx" in done.stdout:
@@ -85,7 +85,7 @@ def jobs_of(port, script, seconds):
 
 
 class Stage:
-    """A folder and processes, all of which are gone with it."""
+    """A temporary folder and processes. `stage()` removes all of them at its end."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -99,7 +99,7 @@ class Stage:
         return self.processes[-1]
 
     def start_haproxy(self, worker_ports):
-        """(process, port)"""
+        """Returns (process, port)."""
         port = free_port()
         servers = "\n".join(f"    server w{p} 127.0.0.1:{p} maxconn 1" for p in worker_ports)
         (self.folder / "haproxy.cfg").write_text(HAPROXY.format(port=port, servers=servers))

@@ -1,5 +1,5 @@
-// A gate in steady state: every lane serves, a number of jobs wait, and for each job that comes the
-// one that has run longest is answered.
+// A gate in steady state: every lane serves, a number of jobs wait, and for each job that arrives
+// the job that has run longest is answered.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ private:
     Actions actions_;
     Instant now_{};
     std::vector<SendJob> running_;
-    std::size_t oldest_ = 0;  // roughly
+    std::size_t oldest_ = 0;  // index in running_, roughly of the oldest job
 };
 
 }  // namespace turnpike

@@ -1,5 +1,5 @@
-# Makes OUTPUT, a source that carries FILES (relative to ROOT) inside the binary: turnpike_embed() fills
-# cmake/sdk_files.cpp.in. The assembler reads the files, so that a change of one compiles that one source.
+# turnpike_embed(OUTPUT ROOT FILES…) generates OUTPUT from cmake/sdk_files.cpp.in: a source that puts FILES
+# (relative to ROOT) into the binary. The assembler reads the files, so a change of a file recompiles only OUTPUT.
 function(turnpike_embed output root)
     set(sections "")
     set(names "")

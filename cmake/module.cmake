@@ -1,10 +1,11 @@
-# A module is a folder: one static library, whose only way to link another module is USES.
+# A module is a folder and one static library. USES is its only way to link another module.
 #
 #   turnpike_module(NAME core USES base)
 #   turnpike_module(NAME sim TARGET turnpike_sim_world USES base core LIBS fmt::fmt)
 #
 # The library is turnpike_<NAME>, or TARGET. Without SOURCES it takes every .cpp of the folder and of
-# the folders in it, except main.cpp, which belongs to an executable. PRECOMPILED names its precompiled headers, if not the standard ones. USES is checked against tools/layers.txt; LIBS are
+# the folders in it, except main.cpp, which belongs to an executable. PRECOMPILED names its precompiled
+# headers, if they are not the standard ones. USES is checked against tools/layers.txt; LIBS are
 # third-party. A module without a .cpp is header-only.
 
 set(TURNPIKE_LAYERS ${PROJECT_SOURCE_DIR}/tools/layers.txt)
@@ -50,14 +51,14 @@ function(turnpike_module)
         set(scope INTERFACE)
         add_library(${arg_TARGET} INTERFACE)
     endif()
-    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH root)  # so that includes name the folder
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH root)  # so that includes begin with the module's folder
     target_include_directories(${arg_TARGET} ${scope} ${root})
     list(TRANSFORM arg_USES PREPEND turnpike_)
     target_link_libraries(${arg_TARGET} ${scope} ${arg_USES} ${arg_LIBS})
 endfunction()
 
-# The standard headers cost over a second in every file, so they are compiled once per build folder.
-# Sources still include what they use: headers_alone and the preset `clang` build without this.
+# Compiling the standard headers takes over a second per source, so they are compiled once per build folder.
+# Sources must still include what they use: headers_alone and the preset `clang` build without this.
 function(turnpike_precompiled_headers target)
     if(TURNPIKE_PCH)
         file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp CONTENT "")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Turnpike on a machine with a real GPU: run by hand, its output is kept under docs/gpu/.
+"""Checks Turnpike on a machine with a real GPU. You run it by hand; its output is kept under docs/gpu/.
 
     tests/gpu/check.py PATH-TO-TURNPIKE [ROUNDS]
 
-Four lanes on GPU 0 stand in for four GPUs. Each check prints what it saw; the first that fails ends the run with 1.
+Four lanes on GPU 0 stand in for four GPUs. Each check prints what it saw. The first check that fails ends the run with exit code 1.
 """
 import os
 import random
@@ -28,7 +28,7 @@ def main():
     before = memory_mib()
     uuid = smi("--query-gpu=uuid", "-i", "0")
 
-    # all lanes at once, against one alone
+    # all lanes at once, compared with one alone
     alone, together = [], []
     for round in range(3):
         for lanes, times in ((1, alone), (4, together)):
@@ -91,7 +91,7 @@ def main():
         if round % 2 == 0:
             wait_ready(gate, 4)
         else:
-            time.sleep(random.uniform(0.1, 6))  # somewhere while loading
+            time.sleep(random.uniform(0.1, 6))  # at a random moment of the load
         gate.kill()
         begin = time.monotonic()
         took = wait_for(lambda: not ours(), 10)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""examples/torch and examples/image on four lanes of a real GPU: run by hand, its output is kept under docs/gpu/.
+"""Checks examples/torch and examples/image on four lanes of a real GPU. You run it by hand; its output is kept under docs/gpu/.
 
     tests/gpu/examples.py PATH-TO-TURNPIKE [cpu]
 
-Without a GPU (or with the word cpu) the same checks run on four CPU lanes, and the log says so. What the lanes answer
-is compared with what the same model answers here, in this process, on the CPU. The first check that fails ends the run
-with 1.
+Without a GPU (or with the word cpu) the same checks run on four CPU lanes, and the log says so. The answers of
+the lanes are compared with those of the same model in this process, on the CPU. The first check that fails ends the run with
+exit code 1.
 """
 import http.client
 import json
@@ -27,9 +27,9 @@ from machine import (HOME, PORT, URL, ask, check, command, memory_mib, say, smi,
 from png_reader import read_png  # noqa: E402
 
 ON_GPU = torch.cuda.is_available() and "cpu" not in sys.argv[2:]
-SECONDS = 4.0 if ON_GPU else 2.0  # of each measurement
-READ_CLOSE = 1e-4  # between scores of the CPU and of the GPU
-DRAW_CLOSE = 0.1  # between pixels, which go from 0 to 16, after many steps
+SECONDS = 4.0 if ON_GPU else 2.0  # length of each measurement
+READ_CLOSE = 1e-4  # allowed difference between scores of the CPU and of the GPU
+DRAW_CLOSE = 0.1  # allowed difference between pixels (0 to 16) after many steps
 LONG = {"digit": 8, "count": 64, "steps": 1000}
 
 
@@ -63,7 +63,7 @@ def finish(gate):
 
 
 def pictures_of(count):
-    """Pictures of 8 x 8 that need no file: random ink, the same in every run."""
+    """Returns pictures of 8 x 8 with random ink, the same in every run. Needs no file."""
     source = torch.Generator().manual_seed(5)
     return (16 * torch.rand(count, 64, generator=source) ** 3).tolist()
 
@@ -73,7 +73,7 @@ def largest_difference(one, other):
 
 
 def rate(bodies, clients):
-    """Jobs per second over connections that stay open, and the mean number of inputs in a forward pass."""
+    """Returns jobs per second over connections that stay open, and the mean number of inputs in a forward pass."""
     end = time.monotonic() + SECONDS
 
     def client(number):
@@ -92,7 +92,7 @@ def rate(bodies, clients):
 
 
 def reading():
-    """examples/torch: right on every lane, together, and faster for it."""
+    """Checks that examples/torch is right on every lane, and that batches make it faster."""
     say("── examples/torch ──")
     pictures = pictures_of(64)
     with turnpike.testing.serve(str(ROOT / "examples/torch/model.py")) as here:
@@ -125,7 +125,7 @@ def reading():
 
 
 def drawing():
-    """examples/image: the CPU's pictures, progress, and loops that stop."""
+    """Checks that examples/image draws the same pictures as the CPU, reports progress, and stops when told to."""
     say("── examples/image ──")
     wish = {"count": 10, "steps": 50, "seed": 4, "as": "numbers"}
     with turnpike.testing.serve(str(ROOT / "examples/image/model.py")) as here:
@@ -156,7 +156,7 @@ def drawing():
 
 
 def stopped(how):
-    """A long job begins, tells how far it is, and is told to stop."""
+    """Starts a long job, checks its progress, and tells it to stop."""
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=120)
     begin = time.monotonic()
     connection.request("POST", "/predict", json.dumps(LONG))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""examples/transformers on a real GPU, with real PyTorch and transformers: run by hand, its output is kept under docs/gpu/.
+"""Checks examples/transformers on a real GPU, with real PyTorch and transformers. You run it by hand; its output is kept under docs/gpu/.
 
     tests/gpu/hf.py PATH-TO-TURNPIKE [--fake]
 
-Four lanes on GPU 0 stand in for four GPUs; on each 0.7 billion random weights in bfloat16, made from a config. Each check
-prints what it saw. One that fails does not end the run (time on such a machine is short), but the run then ends with 1.
---fake: on CPU lanes, with tests/examples/fake_transformers, to find mistakes of this script.
+Four lanes on GPU 0 stand in for four GPUs. Each has 0.7 billion random weights in bfloat16, made from a config. Each check
+prints what it saw. A check that fails does not end the run, because time on such a machine is short, but the exit code is then 1.
+--fake runs on CPU lanes with tests/examples/fake_transformers, to find mistakes in this script.
 """
 import json
 import os
@@ -42,7 +42,7 @@ def lanes():
 
 
 def ready(gate, count):
-    """The status, once so many lanes serve; an end of all if that can't be."""
+    """Waits until `count` lanes serve and returns the status. Ends the run if that is not possible."""
     def is_decided():
         try:
             states = [lane["state"] for lane in lanes()]
@@ -65,13 +65,13 @@ def pids():
 
 
 def together(*calls):
-    """Their results; all begin at once."""
+    """Runs all calls at once and returns their results."""
     with ThreadPoolExecutor(len(calls)) as threads:
         return [future.result() for future in [threads.submit(*call) for call in calls]]
 
 
 def told(lane):
-    """What a worker knows of itself."""
+    """Returns what the lane's worker reports about itself."""
     return json.loads(opened({"do": "tell"}, lane)[1].read())
 
 
@@ -90,7 +90,7 @@ def config(name, model, count, env):
 
 
 def loads():
-    """All lanes at once."""
+    """Loads all lanes at once."""
     before = gpu_mib()
     begin = time.monotonic()
     gate = up(config("random", HERE / "hf_model.py", LANES, {"SIZE": "0.7b"}))
@@ -106,7 +106,7 @@ def loads():
 
 
 def streams():
-    """Alone, then all four together; the text that all of them give."""
+    """Streams on one lane alone, then on all four together. Returns the text that all of them give."""
     alone = whole(LONG, 0)
     check(alone.is_done() and alone.tokens == LONG["max_new_tokens"], f"alone, {alone}")
     four = together(*[(whole, LONG, lane) for lane in range(LANES)])
@@ -121,7 +121,7 @@ def streams():
 
 
 def out_of_memory(text):
-    """In generate(), in its thread: the job fails, its worker goes on."""
+    """Checks that an out-of-memory error in the thread of generate() fails the job, and its worker goes on."""
     known, used = pids(), gpu_mib()
     (code, problem), *others = together((status_of, "/predict", {**GREEDY, "do": "out of memory"}),
                                         *[(whole, LONG, None) for _ in range(LANES - 1)])
@@ -136,7 +136,7 @@ def out_of_memory(text):
 
 
 def device_assert(text):
-    """A token beyond the vocabulary poisons the CUDA context: the worker is restarted, nobody else hears of it."""
+    """Checks that the worker is restarted if a token beyond the vocabulary poisons its CUDA context, and no other lane is affected."""
     known = pids()
     (code, problem), *others = together((status_of, "/predict", {**GREEDY, "do": "device assert"}),
                                         *[(whole, {**LONG, "max_new_tokens": 1024}, None) for _ in range(LANES - 1)])
@@ -156,7 +156,7 @@ def device_assert(text):
 
 
 def cancel():
-    """A client that leaves, and an order to cancel: generate() stops after the token at hand."""
+    """Checks that generate() stops after the current token if its client leaves or the job is cancelled."""
     connection, answer, stream, begin = opened(ENDLESS, 1)
     read(answer, stream, begin, tokens_max=20)
     answer.close()
@@ -180,7 +180,7 @@ def cancel():
 
 
 def tell(lane, job):
-    """What the worker says about a job that it stopped."""
+    """Checks what the worker prints about a job that it stopped."""
     def lines():
         return [line for line in command("logs", str(lane)).splitlines() if f"job {job}: nobody waits" in line]
     wait_for(lines, 10)
@@ -190,7 +190,7 @@ def tell(lane, job):
 
 
 def kill(text):
-    """kill -9 of a worker in mid-stream: that client is told, the others are not touched."""
+    """Checks that after kill -9 of a worker in mid-stream its client gets an error, and other streams go on."""
     pid = next(lane["pid"] for lane in lanes() if lane["lane"] == 3)
     connection, answer, stream, begin = opened(ENDLESS, 3)
     with ThreadPoolExecutor(1) as threads:
@@ -217,7 +217,7 @@ def ends(gate):
 
 
 def from_folder():
-    """MODEL = a folder, by from_pretrained: a small model and its tokenizer, saved by transformers itself."""
+    """Checks MODEL=FOLDER, which uses from_pretrained, with a small model and tokenizer that transformers itself saved."""
     folder = HOME / "saved"
     env = {**ENV, "PYTHONPATH": str(ROOT / "tests/examples/fake_transformers")} if FAKE else ENV
     python = "/usr/bin/python3" if FAKE else sys.executable
@@ -237,7 +237,7 @@ def from_folder():
 
 
 def part(run, *arguments):
-    """A part that breaks costs itself alone."""
+    """Runs one part of the checks. If it raises, only this part has failed."""
     say(f"── {run.__name__.replace('_', ' ')} ──")
     try:
         return run(*arguments)

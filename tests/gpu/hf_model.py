@@ -1,5 +1,5 @@
-"""examples/transformers with prompts that break: what "do" asks for goes through its own generate(), in its own thread, and
-happens to the real CUDA context."""
+"""examples/transformers with requests that break it. What "do" asks for runs in the example's own generate(), in its own thread,
+and affects the real CUDA context."""
 import os
 import sys
 import threading
@@ -23,7 +23,7 @@ class Broken(model.Text):
 
     def encode(self, wish):
         ids = super().encode(wish)
-        if self.do == "out of memory":  # a batch of prompts that no GPU holds
+        if self.do == "out of memory":  # a batch of prompts that fits on no GPU
             return ids.repeat(1 << 15, 512) if self.model.device.type == "cuda" else ids.repeat(2048, 1)
         if self.do == "device assert":  # a token that is not in the vocabulary
             return ids + self.model.config.vocab_size

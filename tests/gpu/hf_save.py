@@ -1,4 +1,4 @@
-"""Saves a small model with random weights, and a tokenizer for it, as the hub would have them.
+"""Saves a small model with random weights, and a tokenizer for it, in the format of the Hugging Face hub.
 
     hf_save.py FOLDER
 """

@@ -1,4 +1,4 @@
-"""Clients of a stream of events: what each got, when, and how it ended."""
+"""Clients of a stream of events. They record what they got, when, and how the stream ended."""
 import http.client
 import json
 import time
@@ -16,11 +16,11 @@ class Stream:
     tokens: int = 0
     first_s: float = 0.0  # from the request to the first token
     last_s: float = 0.0  # … and to the last
-    events: list = field(default_factory=list)  # all but tokens
-    broken: str = ""  # how the connection ended, if not well
+    events: list = field(default_factory=list)  # all except tokens
+    broken: str = ""  # the error that ended the connection, if any
 
     def rate(self):
-        """Tokens per second, after the first."""
+        """Returns the tokens per second after the first token."""
         return (self.tokens - 1) / (self.last_s - self.first_s) if self.last_s > self.first_s else 0.0
 
     def is_done(self):
@@ -31,7 +31,7 @@ class Stream:
 
 
 def opened(value, lane=None):
-    """The connection, and what came of the stream so far: its head."""
+    """Sends the request. Returns the connection, the answer, its Stream (only the head has been read) and the start time."""
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=120)
     headers = {"Content-Type": "application/json", **({} if lane is None else {"Turnpike-Lane": str(lane)})}
     begin = time.monotonic()
@@ -44,7 +44,7 @@ def opened(value, lane=None):
 
 
 def read(answer, stream, begin, tokens_max=None):
-    """To its end, or until so many tokens have come."""
+    """Reads the stream to its end, or until `tokens_max` tokens have come."""
     try:
         while tokens_max is None or stream.tokens < tokens_max:
             line = answer.readline()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How long generate() of examples/transformers takes for a token in the main thread, in a new thread, and in that thread
-once more. By hand, on a machine with a GPU, PyTorch and transformers; without a GPU it runs on the CPU.
+"""Measures how long generate() of examples/transformers takes per token in the main thread, in a new thread, and in that
+thread a second time. You run it by hand, on a machine with a GPU, PyTorch and transformers. Without a GPU it runs on the CPU.
 
     tests/gpu/hf_threads.py
 """

@@ -1,4 +1,4 @@
-"""What the checks on a machine with a real GPU share: a gate, what it is asked, and what nvidia-smi says."""
+"""Shared by the checks on a machine with a real GPU: starting a gate, asking it, and asking nvidia-smi."""
 import json
 import os
 import signal
@@ -15,7 +15,7 @@ HOME = Path(tempfile.mkdtemp(prefix="turnpike-gpu-"))
 ENV = {**os.environ, "HOME": str(HOME), "XDG_RUNTIME_DIR": str(HOME)}
 PORT = 8123
 URL = f"http://127.0.0.1:{PORT}"
-gates = []  # that were started
+gates = []  # every gate that was started
 
 
 def say(text):
@@ -37,7 +37,7 @@ def ask(path, value=None):
 
 
 def status_of(path, value):
-    """(status, problem or answer)"""
+    """Returns (status, problem or answer)."""
     try:
         return 200, ask(path, value)[0]
     except urllib.error.HTTPError as error:
@@ -82,7 +82,7 @@ def wait_ready(process, lanes, deadline=180):
 
 
 def ours():
-    """Every worker and guard, whoever its parent is now."""
+    """Returns the pids of all workers and guards, whatever their parents are now."""
     return subprocess.run(["pgrep", "-f", "torch_server.py|turnpike_worker.py|turnpike guard"], capture_output=True,
                           text=True).stdout.split()
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Native lanes with real PyTorch on a real GPU: run by hand, its output is kept under docs/gpu/.
+"""Checks native lanes with real PyTorch on a real GPU. You run it by hand; its output is kept under docs/gpu/.
 
     tests/gpu/native.py PATH-TO-TURNPIKE
 
-Four lanes on GPU 0 stand in for four GPUs. Each check prints what it saw; the first that fails ends the run with 1.
+Four lanes on GPU 0 stand in for four GPUs. Each check prints what it saw. The first check that fails ends the run with exit code 1.
 """
 import http.client
 import json
@@ -25,7 +25,7 @@ def lanes():
 
 
 def rate(jobs, clients):
-    """Jobs per second over connections that stay open."""
+    """Returns jobs per second over connections that stay open."""
     def client(_):
         connection = http.client.HTTPConnection("127.0.0.1", PORT)
         for _ in range(jobs // clients):
@@ -67,7 +67,7 @@ def main():
     code, problem = status_of("/predict", {"do": "not a number"})
     check(code == 500 and problem["type"].endswith("non-finite"), f"NaN: {code} {problem}")
 
-    # a poisoned context: the worker is restarted; the job, which does it to every worker, ends as poison
+    # a poisoned CUDA context: the worker is restarted. The job does this to every worker, so it ends as poison
     with ThreadPoolExecutor(9) as threads:
         others = threads.map(lambda _: status_of("/predict", {"n": 500}), range(60))
         code, problem = status_of("/predict", {"do": "device assert"})

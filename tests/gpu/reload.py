@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Reloads and warm starts with real PyTorch and transformers on a real GPU: run by hand, its output is kept under docs/gpu/.
+"""Checks reloads and warm starts with real PyTorch and transformers on a real GPU. You run it by hand; its output is kept under docs/gpu/.
 
     tests/gpu/reload.py PATH-TO-TURNPIKE [--cpu]
 
-Four lanes on GPU 0 stand in for four GPUs; first with a small PyTorch model, then with examples/transformers and random weights.
-Each check prints what it saw. One that fails does not end the run (time on such a machine is short), but the run then ends with 1.
---cpu: on CPU lanes, with tests/examples/fake_transformers, to find mistakes of this script.
+Four lanes on GPU 0 stand in for four GPUs. They run a small PyTorch model first, then examples/transformers with random weights.
+Each check prints what it saw. A check that fails does not end the run, because time on such a machine is short, but the exit code
+is then 1. --cpu runs on CPU lanes with tests/examples/fake_transformers, to find mistakes in this script.
 """
 import os
 import re
@@ -54,7 +54,7 @@ def reload_facts():
 
 
 def note(project, what, seconds, starts):
-    """A line of the table. Of the parts, the slowest lane's each."""
+    """Adds a line to the table. Each part of a start is that of the lane that was slowest in it."""
     parts = ", ".join(f"{key} {max(start[f'{key}_ms'] or 0 for start in starts) / 1000:.2f}"
                       for key in ("spawn", "import", "load", "proof"))
     times = [seconds] if isinstance(seconds, float) else seconds
@@ -65,7 +65,7 @@ def note(project, what, seconds, starts):
 # ── the warm process ──
 
 def warm_pid():
-    """Of the one that can fork now, as the gate's log says; None: there is none."""
+    """Returns the pid of the warm process that can fork now, according to warm.log, or None."""
     logs = sorted(HOME.glob(".local/state/turnpike/*/lanes/warm.log"))
     found = re.findall(r"warm process (\d+): \d+ modules", logs[0].read_text()) if logs else []
     alive = found and Path(f"/proc/{found[-1]}/fd").exists() and Path(f"/proc/{found[-1]}/cmdline").read_bytes()
@@ -90,7 +90,7 @@ def is_without_cuda(pid):
 # ── the parts ──
 
 def cold_start(project):
-    """(gate, GPU memory before it)"""
+    """Returns (gate, GPU memory in use before it started)."""
     before, begin = gpu_mib(), time.monotonic()
     gate = up(f"{project.path}", "--gpus", "none" if CPU else "0", "--lanes", str(LANES), "--python", PYTHON)
     status = machine.wait_ready(gate, LANES)
@@ -101,7 +101,7 @@ def cold_start(project):
 
 
 def restart(lane):
-    """Seconds until the lane's new worker serves."""
+    """Returns the seconds until the lane's new worker serves."""
     known, begin = lanes()[lane]["pid"], time.monotonic()
     ask(f"/-/lanes/{lane}/restart", {})
     is_new = wait_for(lambda: lanes()[lane]["pid"] not in (None, known) and lanes()[lane]["state"] in ("ready", "busy"), 60)
@@ -120,7 +120,7 @@ def warm_restarts(project):
 
 
 def reload():
-    """`turnpike reload`, to its end: (exit code, what it said)"""
+    """Runs `turnpike reload` to its end. Returns (exit code, output)."""
     done = subprocess.run([TURNPIKE, "reload"], env=ENV, capture_output=True, text=True, timeout=120)
     return done.returncode, (done.stdout + done.stderr).strip()
 
@@ -170,7 +170,7 @@ def bad_saves(project):
 
 
 def warm_killed(project):
-    """While a load goes on, too: it costs one cold start, and nobody else anything."""
+    """Checks that kill -9 of the warm process costs one cold start, and no other lane notices."""
     warm, known = wait_warm(), pids()
     os.kill(warm, signal.SIGKILL)
     took = restart(2)
@@ -194,7 +194,7 @@ def ends(gate, before):
 
 
 def part(run, *arguments):
-    """A part that breaks costs itself alone."""
+    """Runs one part of the checks. If it raises, only this part has failed."""
     say(f"── {run.__name__.replace('_', ' ')} ──")
     try:
         return run(*arguments)
@@ -222,7 +222,7 @@ def whole(name):
 def main():
     what = "on the CPU" if CPU else smi("--query-gpu=name,uuid,driver_version,memory.total", "-i", "0")
     versions = "import torch, transformers, sys; print(sys.version.split()[0], 'torch', torch.__version__, 'transformers', transformers.__version__)"
-    begin = time.monotonic()  # this also brings their files from the disk into memory: later starts are compared without that
+    begin = time.monotonic()  # this import also brings the files from disk into memory, so that it does not distort later starts
     said = subprocess.run([PYTHON, "-c", versions], env=ENV, capture_output=True, text=True).stdout.strip()
     say(f"{time.strftime('%Y-%m-%d')}; {what}; {os.cpu_count()} cores; {command('version').strip()}; Python {said} "
         f"(first import of both: {time.monotonic() - begin:.1f} s)")

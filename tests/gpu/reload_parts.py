@@ -1,4 +1,4 @@
-"""What the check of reloads stands on: a project whose version changes, clients that never stop, and when each lane answered anew."""
+"""Parts of the check of reloads: a project whose version changes, clients that never stop, and when each lane gave a new answer."""
 import http.client
 import json
 import shutil
@@ -80,14 +80,14 @@ class Project:
         draft.rename(self.path)
 
     def edit(self):
-        """A new version is saved; its name."""
+        """Saves a new version and returns its name."""
         self.number += 1
         version = f"version {self.number}"
         self.save(self.good.replace('"one"', f'"{version}"'))
         return version
 
     def spoil(self, what):
-        """A bad version is saved; what the developer must be told."""
+        """Saves a bad version and returns what the developer must be told."""
         old, new, word = BAD[what]
         assert old in self.good
         self.save(self.good.replace(old, new).replace('"one"', '"bad"'))
@@ -95,7 +95,7 @@ class Project:
 
 
 def post(connection, value, lane=None):
-    """(status, answer)"""
+    """Returns (status, answer)."""
     headers = {"Content-Type": "application/json", **({} if lane is None else {"Turnpike-Lane": str(lane)})}
     connection.request("POST", "/predict", json.dumps(value), headers)
     answer = connection.getresponse()
@@ -107,12 +107,12 @@ def connect():
 
 
 def answers():
-    """What each lane answers now."""
+    """Returns what each lane answers now."""
     return [post(connect(), {"n": 1}, lane)[1] for lane in range(LANES)]
 
 
 def seconds_until(version, begin):
-    """For each lane, from `begin` to its first answer with this version; None: never."""
+    """Returns for each lane the seconds from `begin` to its first answer with this version, or None."""
     def wait(lane):
         connection = connect()
         while time.monotonic() < begin + DEADLINE_S:
@@ -126,7 +126,7 @@ def seconds_until(version, begin):
 
 
 class Steady:
-    """Clients that ask all the time; whatever is not the right answer is kept."""
+    """Clients that ask all the time. Every wrong answer is kept."""
 
     def __init__(self, clients=LANES, pause_s=0.01):
         self.count, self.bad, self.longest_s = 0, [], 0.0

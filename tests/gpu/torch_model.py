@@ -1,4 +1,4 @@
-"""A PyTorch model for native lanes on a GPU machine. What a job asks for, good or bad, happens to the real CUDA context."""
+"""A PyTorch model for native lanes on a GPU machine. What a job asks for, good or bad, affects the real CUDA context."""
 import os
 import time
 

@@ -1,4 +1,4 @@
-"""A small PyTorch model behind the standard library's HTTP server: what Turnpike starts once per lane on a GPU machine.
+"""A small PyTorch model behind the standard library's HTTP server. Turnpike starts it once per lane on a GPU machine.
 
     torch_server.py PORT [GIB]
 
