@@ -1,7 +1,7 @@
 # The verbs of the project. `make` lists them; the words after ## are the list.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run build test sim mutants asan tsan fuzz bench gpu coverage format lint install-deps clean
+.PHONY: help run build test test-build test-long test-current check-format sim mutants asan tsan fuzz bench gpu coverage format lint install-deps clean
 
 SEEDS ?= 1..20000
 FUZZ_SECONDS ?= 60
@@ -19,12 +19,20 @@ run: install-deps ## serve the bundled example, a model that reads handwritten d
 build: install-deps ## the release binaries, in build/release/
 	$(call built,release)
 
-test: install-deps ## everything that must be true before a commit; installs what is missing
+test: test-build ## everything that must be true before a commit; installs what is missing
+	ctest --preset dev
+
+test-build: install-deps
 	@tools/install-deps $(TESTED_WITH)
 	$(call built,dev)
 	$(call built,release,turnpike-sim)
 	$(call built,clang,turnpike-sim)
-	ctest --preset dev
+
+test-long: test-build ## the slow tests: storms, chaos, many reloads, pages in a browser (at most 25 minutes)
+	ctest --preset dev-long
+
+test-current: ## tests against today's packages from PyPI and npm (at most 15 minutes); there are none yet
+	@echo "test-current: there are no tests against today's packages yet"
 
 sim: build ## simulate SEEDS (1..20000) over all scenarios
 	build/release/turnpike-sim --seeds $(SEEDS)
@@ -71,8 +79,10 @@ coverage: install-deps ## line coverage per folder; src/core must reach COVERAGE
 format: install-deps ## rewrite the sources in the project's format
 	clang-format-19 -i $(SOURCES)
 
-lint: install-deps ## format and clang-tidy, without changing anything
-	clang-format-19 --dry-run -Werror $(SOURCES)
+check-format: install-deps ## fail if a source is not in the project's format
+	@clang-format-19 --dry-run -Werror $(SOURCES) && echo "format: $(words $(SOURCES)) files as they should be"
+
+lint: check-format ## the format and clang-tidy, without changing anything
 	cmake --preset clang --log-level=WARNING >/dev/null
 	run-clang-tidy-19 -quiet -p build/clang '^$(CURDIR)/(src|sim)/'
 
