@@ -29,7 +29,7 @@ public:
         Place& place = at(index);
         place.thing = Thing{};
         place.thing.id = ThingId{(std::uint64_t{place.uses} << 32) | index};
-        place.taken = true;
+        place.is_taken = true;
         ++count_;
         return place.thing;
     }
@@ -37,8 +37,8 @@ public:
     void remove(Thing& thing) {
         const auto index = static_cast<std::uint32_t>(thing.id.value);
         Place& place = at(index);
-        CHECK(place.taken && &place.thing == &thing);
-        place.taken = false;
+        CHECK(place.is_taken && &place.thing == &thing);
+        place.is_taken = false;
         ++place.uses;
         free_.push_back(index);
         --count_;
@@ -48,7 +48,7 @@ public:
         const std::uint64_t index = id.value & 0xFFFF'FFFF;
         if (index >= chunks_.size() * chunk_size) return nullptr;
         Place& place = at(static_cast<std::uint32_t>(index));
-        return place.taken && place.thing.id == id ? &place.thing : nullptr;
+        return place.is_taken && place.thing.id == id ? &place.thing : nullptr;
     }
 
     [[nodiscard]] const Thing* find(ThingId id) const { return const_cast<Slab*>(this)->find(id); }
@@ -60,7 +60,7 @@ public:
     void each(Visit visit) {
         for (std::size_t index = 0; index < chunks_.size() * chunk_size; ++index) {
             Place& place = at(static_cast<std::uint32_t>(index));
-            if (place.taken) visit(place.thing);
+            if (place.is_taken) visit(place.thing);
         }
     }
 
@@ -68,7 +68,7 @@ private:
     struct Place {
         Thing thing;
         std::uint32_t uses = 0;
-        bool taken = false;
+        bool is_taken = false;
     };
     static constexpr std::size_t chunk_size = 64;
 

@@ -38,13 +38,13 @@ struct Attempt {
     JobId job;  // none once abandoned
     Worker* worker = nullptr;
     AttemptState state = AttemptState::running;
-    bool told = false;          // CancelAttempt was sent
-    bool shared_break = false;  // was aboard when a neighbour's link broke
+    bool was_cancel_sent = false;      // CancelAttempt was sent
+    bool was_in_shared_break = false;  // was aboard when a neighbour's link broke
     std::uint32_t slot = no_slot;
     std::uint32_t batch_size = 1;
     Instant sent;
-    Instant renewed;          // job_timeout counts from here
-    Instant look_at = never;  // whether it is slow; never: it was reported
+    Instant renewed;                // job_timeout counts from here
+    Instant slow_check_at = never;  // whether it is slow; never: it was reported
     Links<Attempt> links;
     Timer timer;
 

@@ -21,7 +21,7 @@ void expire(State& s, Attempt& attempt);
 void grace_is_over(State& s, Attempt& attempt);
 
 /// An overdue attempt is over after all: the last one sets its worker free.
-void unstuck(State& s, Worker& worker);
+void overdue_ended(State& s, Worker& worker);
 
 }  // namespace cancel
 }  // namespace turnpike

@@ -11,13 +11,14 @@ namespace {
 /// force.
 void end_for_restart(State& s, Worker& worker) {
     if (worker.state == WorkerState::stopping) {
-        if (worker.undead) worker::insist(s, worker, Reason::restart_asked);
+        if (worker.has_survived_kill) worker::kill_again(s, worker, Reason::restart_asked);
         return;
     }
     if (worker.role == Role::next)
         return worker::bring_down(s, worker, Reason::restart_asked, Stop::ask);
-    const bool asked_before = worker.hold == Hold::retire && worker.why == Reason::restart_asked;
-    if (asked_before) return worker::bring_down(s, worker, Reason::restart_asked, Stop::kill);
+    const bool was_asked_before =
+        worker.hold == Hold::retire && worker.why == Reason::restart_asked;
+    if (was_asked_before) return worker::bring_down(s, worker, Reason::restart_asked, Stop::kill);
     lane::retire(s, worker, Reason::restart_asked);
     if (worker.hold == Hold::retire) worker.why = Reason::restart_asked;
 }
@@ -44,7 +45,7 @@ void resume_asked(State& s, LaneId id) {
 void restart_asked(State& s, LaneId id) {
     Lane* lane = s.find_lane(id);
     if (lane == nullptr) return;
-    restart::forget(s, *lane);
+    restart::clear_history(s, *lane);
     lane->revived = false;
     lane::turn_on(s, *lane);
     for (Worker* worker : {lane->current, lane->other})

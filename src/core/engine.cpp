@@ -72,7 +72,7 @@ void fire(State& s, const Timer& timer) {
             return health::probe_is_due(s, *s.workers.find(WorkerId{timer.owner}));
         case TimerKind::lane: return s.touch(s.lanes[timer.owner]);
         case TimerKind::proof:
-            s.pools[timer.owner].proofs_unsettled = true;
+            s.pools[timer.owner].needs_proof_schedule = true;
             return s.touch(s.pools[timer.owner]);
         case TimerKind::shutdown: return shutdown::time_is_up(s);
     }
@@ -90,14 +90,14 @@ void settle(State& s) {
     while (!is_settled()) {
         if (lanes_done < s.touched_lanes.size()) {
             Lane& lane = s.lanes[s.touched_lanes[lanes_done++].value];
-            lane.touched = false;
+            lane.is_touched = false;
             lane::step(s, lane);
         } else if (pools_done < s.touched_pools.size()) {
             Pool& pool = s.pools[s.touched_pools[pools_done++].value];
-            pool.touched = false;
+            pool.is_touched = false;
             loading::start_next(s);
             reload::step(s, pool);
-            if (pool.proofs_unsettled) proof::schedule(s, pool);
+            if (pool.needs_proof_schedule) proof::schedule(s, pool);
         } else {
             placement::dispatch(s, s.pools[s.touched_pools[pools_served++].value]);
             shutdown::step(s);

@@ -23,13 +23,13 @@ struct JobArrived {
     Priority priority;
     Duration timeout = Duration::max();  // Turnpike-Timeout; counts from arrival
     LaneId lane_wanted;                  // Turnpike-Lane; none: any
-    bool aside = false;
+    bool is_aside = false;
 
     static constexpr const char* name = "JobArrived";
     void fields(auto&& f) const {
         f("ticket", ticket), f("pool", pool), f("declared", declared),
             f("priority", priority.level);
-        f("timeout", timeout), f("lane_wanted", lane_wanted), f("aside", aside);
+        f("timeout", timeout), f("lane_wanted", lane_wanted), f("aside", is_aside);
     }
 };
 

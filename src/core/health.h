@@ -27,7 +27,7 @@ void doubt(State& s, Worker& worker);
 void job_sent(Worker& worker);
 
 /// It answered a job or a proof: it lives.
-void gave_a_sign(Worker& worker);
+void worker_answered(Worker& worker);
 
 }  // namespace health
 }  // namespace turnpike

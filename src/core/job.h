@@ -26,10 +26,10 @@ struct Job {
     LaneId wanted;  // none: any lane
     JobState state = JobState::arriving;
     Priority priority;
-    bool aside = false;
-    bool begun = false;    // part of its answer has left: no retry
-    bool retried = false;  // waits before all others
-    bool alone = false;    // must ride alone
+    bool is_aside = false;
+    bool has_answer_begun = false;  // part of its answer has left: no retry
+    bool is_retry = false;          // waits before all others
+    bool must_ride_alone = false;   // must ride alone
     std::uint8_t lone_deaths = 0;
     std::uint32_t attempts = 0;
     Bytes bytes;

@@ -23,9 +23,9 @@ LaneStatus status_off(const Lane& lane) {
 
 LaneStatus status_without_worker(const State& s, const Lane& lane) {
     if (s.shutdown.is_stopping) return {LaneState::drained, Reason::shutting_down};
-    if (lane.memory_held) return {LaneState::backoff, Reason::memory_held};
+    if (lane.is_memory_held) return {LaneState::backoff, Reason::memory_held};
     if (s.now < lane.restart.not_before) return {LaneState::backoff, lane.restart.why};
-    if (lane.waits_for_turn) return {LaneState::starting, Reason::turn_to_load};
+    if (lane.is_in_load_line) return {LaneState::starting, Reason::turn_to_load};
     return {LaneState::starting, Reason::none};
 }
 
@@ -156,8 +156,8 @@ void worker_down(State& s, Lane& lane, Worker& worker, Reason why) {
 
 void memory_freed(State& s, LaneId id) {
     Lane* lane = s.find_lane(id);
-    if (lane == nullptr || !lane->memory_held) return;
-    lane->memory_held = false;
+    if (lane == nullptr || !lane->is_memory_held) return;
+    lane->is_memory_held = false;
     s.touch(*lane);
 }
 

@@ -28,8 +28,8 @@ struct Lane {
     Worker* current = nullptr;
     Worker* other = nullptr;
     Restart restart;
-    bool memory_held = false;
-    bool waits_for_turn = false;      // in the line of lanes that want to load
+    bool is_memory_held = false;
+    bool is_in_load_line = false;     // in the line of lanes that want to load
     std::uint32_t proofs_failed = 0;  // in a row, over restarts
     Instant last_job = Instant::min();
     Queue queue;  // jobs that want this lane
@@ -44,7 +44,7 @@ struct Lane {
     std::uint64_t failed = 0;
     std::uint64_t starts = 0;  // of current workers
 
-    bool touched = false;
+    bool is_touched = false;
     LaneState reported_state = LaneState::starting;
     Reason reported_reason = Reason::none;
 };

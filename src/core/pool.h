@@ -22,12 +22,12 @@ struct LoneRide {
 
 /// What placement compares, kept dense: with all lanes free, each arrival looks at every one of
 /// them.
-struct Berth {
+struct PlacementKey {
     Instant last_job = Instant::min();
     std::uint32_t slots_free = 0;
 };
 
-struct ReloadWish {
+struct ReloadRequest {
     Generation generation;  // none: nothing is wanted
     ReloadKind kind = ReloadKind::beside;
 };
@@ -36,7 +36,7 @@ struct Reload {
     Generation generation;  // under way; none: no reload
     bool is_good = false;   // one lane serves it; the others follow
     LaneId trial;           // in_place: the lane that goes first
-    bool trial_ended = false;
+    bool has_trial_ended = false;
 };
 
 struct Pool {
@@ -45,7 +45,7 @@ struct Pool {
     std::uint64_t first_lane = 0;  // its lanes are neighbours in State::lanes
     std::uint32_t lanes_on = 0;
     std::uint64_t open_lanes = 0;  // bit n: its n-th lane takes jobs
-    std::array<Berth, lanes_max> berths;
+    std::array<PlacementKey, lanes_max> placement_keys;
 
     Queue queue;
     Queue lone_riders;
@@ -61,15 +61,15 @@ struct Pool {
     Generation good{1};    // what every start uses
     Generation newest{1};  // that was ever asked for
     Reload reload;
-    ReloadWish reload_waits;  // asked for, not begun
+    ReloadRequest reload_waiting;  // asked for, not begun
 
     Timer proof_timer;
     WorkerId periodic_proof;  // one lane of a pool at a time
-    bool proofs_unsettled = false;
-    bool majority_missing = false;
-    bool latest_has_example = false;  // so said the worker that became ready last
+    bool needs_proof_schedule = false;
+    bool is_majority_missing = false;
+    bool did_latest_have_example = false;  // so said the worker that became ready last
 
-    bool touched = false;
+    bool is_touched = false;
 
     [[nodiscard]] bool has_proof() const { return settings.proof != ProofKind::none; }
 };

@@ -24,7 +24,7 @@ void asked(State& s, PoolId id);
 void schedule(State& s, Pool& pool);
 
 /// The worker is going down.
-void forget(State& s, const Worker& worker);
+void worker_down(State& s, const Worker& worker);
 
 }  // namespace proof
 }  // namespace turnpike

@@ -41,6 +41,6 @@ private:
 };
 
 /// Whether `a` leaves the queue before `b`, wherever each of them waits.
-[[nodiscard]] bool goes_before(const Job& a, const Job& b, Duration age_step);
+[[nodiscard]] bool is_before(const Job& a, const Job& b, Duration age_step);
 
 }  // namespace turnpike

@@ -13,16 +13,16 @@ bool is_candidate(const Lane& lane) {
     return lane.mode == LaneMode::on || lane.mode == LaneMode::failed;
 }
 
-bool serves(const Worker* worker, Generation generation) {
+bool is_in_service(const Worker* worker, Generation generation) {
     return worker != nullptr && worker->is_serving() && worker->hold == Hold::none &&
            worker->generation == generation;
 }
 
-bool is_tried(const Reload& reload) { return !reload.generation.is_none() && !reload.is_good; }
+bool is_trying(const Reload& reload) { return !reload.generation.is_none() && !reload.is_good; }
 
 void revive(State& s, Lane& lane) {
     if (lane.mode != LaneMode::failed) return;
-    restart::forget(s, lane);
+    restart::clear_history(s, lane);
     lane::turn_on(s, lane);
     lane.revived = true;
 }
@@ -37,12 +37,14 @@ void begin_beside(State& s, Pool& pool) {
     });
 }
 
+bool has_serving_worker(const Lane& lane) {
+    return lane.current != nullptr && lane.current->is_serving();
+}
+
 /// Rather a lane that serves nothing now, then one with little aboard.
 bool is_better_trial(const Lane& a, const Lane& b) {
     if ((a.mode == LaneMode::on) != (b.mode == LaneMode::on)) return a.mode == LaneMode::on;
-    const bool a_serves = a.current != nullptr && a.current->is_serving();
-    const bool b_serves = b.current != nullptr && b.current->is_serving();
-    if (a_serves != b_serves) return b_serves;
+    if (has_serving_worker(a) != has_serving_worker(b)) return has_serving_worker(b);
     return lane::aboard(a) < lane::aboard(b);
 }
 
@@ -65,9 +67,9 @@ void begin(State& s, Pool& pool) {
     s.each_lane(pool,
                 [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
     if (!has_candidate || s.shutdown.is_asked) return;
-    const ReloadWish wish = std::exchange(pool.reload_waits, {});
-    pool.reload = {.generation = wish.generation, .is_good = false, .trial = {}};
-    wish.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
+    const ReloadRequest request = std::exchange(pool.reload_waiting, {});
+    pool.reload = {.generation = request.generation, .is_good = false, .trial = {}};
+    request.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
 }
 
 void finish(State& s, Pool& pool, ReloadEnd end) {
@@ -107,7 +109,7 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
     s.each_lane(pool, [&](Lane& lane) {
-        restart::forget(s, lane);
+        restart::clear_history(s, lane);
         if (lane.mode == LaneMode::failed) lane::turn_on(s, lane);
         s.touch(lane);
     });
@@ -117,14 +119,15 @@ void try_out(State& s, Pool& pool) {
     Reload& reload = pool.reload;
     bool may_succeed = false;
     s.each_lane(pool, [&](const Lane& lane) {
-        if (serves(lane.current, reload.generation) || serves(lane.other, reload.generation))
+        if (is_in_service(lane.current, reload.generation) ||
+            is_in_service(lane.other, reload.generation))
             reload.is_good = true;
         may_succeed =
             may_succeed || (lane.mode == LaneMode::on && lane.next_wanted && !lane.next_ended);
     });
     if (reload.is_good) return became_good(s, pool);
     if (!reload.trial.is_none())
-        may_succeed = !reload.trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
+        may_succeed = !reload.has_trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
     if (!may_succeed || s.shutdown.is_asked) give_up(s, pool, ReloadEnd::abandoned);
 }
 
@@ -144,12 +147,12 @@ void switch_over(State& s, Lane& lane) {
 }
 
 void move_on(State& s, const Pool& pool, Lane& lane) {
-    const bool next_may_come = lane.next_wanted && !lane.next_ended;
-    if (next_may_come && lane.other != nullptr && lane.other->role == Role::next) {
-        if (serves(lane.other, pool.good)) switch_over(s, lane);
+    const bool may_next_come = lane.next_wanted && !lane.next_ended;
+    if (may_next_come && lane.other != nullptr && lane.other->role == Role::next) {
+        if (is_in_service(lane.other, pool.good)) switch_over(s, lane);
         return;
     }
-    if (next_may_come) return;
+    if (may_next_come) return;
     if (std::exchange(lane.revived, false)) s.touch(lane);
     Worker* worker = lane.current;
     if (worker != nullptr && worker->generation != pool.good)
@@ -181,17 +184,17 @@ void asked(State& s, const ReloadAsked& event) {
     Pool* pool = s.find_pool(event.pool);
     if (pool == nullptr || event.generation.is_none() || event.generation <= pool->newest) return;
     pool->newest = event.generation;
-    pool->reload_waits = {.generation = event.generation, .kind = event.kind};
+    pool->reload_waiting = {.generation = event.generation, .kind = event.kind};
     s.touch(*pool);
 }
 
 void step(State& s, Pool& pool) {
     const Reload& reload = pool.reload;
-    if (!pool.reload_waits.generation.is_none()) {
-        if (is_tried(reload)) give_up(s, pool, ReloadEnd::superseded);
+    if (!pool.reload_waiting.generation.is_none()) {
+        if (is_trying(reload)) give_up(s, pool, ReloadEnd::superseded);
         if (reload.generation.is_none()) begin(s, pool);
     }
-    if (is_tried(reload)) try_out(s, pool);
+    if (is_trying(reload)) try_out(s, pool);
     if (reload.is_good) spread(s, pool);
 }
 
@@ -206,14 +209,14 @@ bool is_trial(const State& s, const Lane& lane, const Worker& worker) {
 }
 
 void trial_ended(State& s, Lane& lane) {
-    s.pool_of(lane).reload.trial_ended = true;
+    s.pool_of(lane).reload.has_trial_ended = true;
     lane.restart.not_before = s.now;
 }
 
 Generation generation_for(const State& s, const Lane& lane) {
     const Pool& pool = s.pool_of(lane);
-    const bool tries = pool.reload.trial == lane.id && !pool.reload.trial_ended;
-    return tries ? pool.reload.generation : pool.good;
+    const bool is_trial_lane = pool.reload.trial == lane.id && !pool.reload.has_trial_ended;
+    return is_trial_lane ? pool.reload.generation : pool.good;
 }
 
 }  // namespace turnpike::reload

@@ -26,15 +26,18 @@ void postpone(State& s, Lane& lane, const Worker& worker) {
     lane.restart.not_before = later(s.now, delay(s, settings, lane.restart.delay_level));
 }
 
-/// Remembers a crash; true if it is one too many within the window.
-bool is_too_often(State& s, Lane& lane) {
-    Restart& memory = lane.restart;
+void note_crash(const State& s, Lane& lane) {
+    lane.restart.crashes[lane.restart.crash_count++ % crash_limit_max] = s.now;
+}
+
+/// True if the latest crash was one too many within the window.
+bool has_crashed_too_often(const State& s, const Lane& lane) {
+    const Restart& history = lane.restart;
     const PoolSettings& settings = s.pool_of(lane).settings;
-    memory.crashes[memory.crash_count++ % crash_limit_max] = s.now;
-    if (settings.ownership == Ownership::attached || memory.crash_count < settings.crash_limit)
+    if (settings.ownership == Ownership::attached || history.crash_count < settings.crash_limit)
         return false;
     const Instant first =
-        memory.crashes[(memory.crash_count - settings.crash_limit) % crash_limit_max];
+        history.crashes[(history.crash_count - settings.crash_limit) % crash_limit_max];
     return s.now - first <= settings.crash_window;
 }
 
@@ -51,16 +54,17 @@ void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     lane.restart.not_before = s.now;
     lane.restart.why = why;
     if (worker.generation != s.pool_of(lane).good) return;  // new code comes in its place
-    const bool answered_wrong = why == Reason::proof_failed || why == Reason::disagrees;
+    const bool was_answer_wrong = why == Reason::proof_failed || why == Reason::disagrees;
     const bool is_owned = s.pool_of(lane).settings.ownership == Ownership::owned;
     if (lane.proofs_failed >= proofs_failed_max && is_owned)
         return lane::turn_off(s, lane, LaneMode::quarantined,
-                              answered_wrong ? why : Reason::disagrees);
-    if (answered_wrong) {
+                              was_answer_wrong ? why : Reason::disagrees);
+    if (was_answer_wrong) {
         postpone(s, lane, worker);
     } else if (is_crash(why)) {
-        const bool newer_code_may_help = !s.pool_of(lane).reload.generation.is_none();
-        if (is_too_often(s, lane) && !newer_code_may_help)
+        const bool may_newer_code_help = !s.pool_of(lane).reload.generation.is_none();
+        note_crash(s, lane);
+        if (has_crashed_too_often(s, lane) && !may_newer_code_help)
             return lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
         postpone(s, lane, worker);
     }
@@ -70,7 +74,7 @@ Duration rest(State& s, Lane& lane) {
     return delay(s, s.pool_of(lane).settings, lane.restart.rest_level);
 }
 
-void forget(State& s, Lane& lane) {
+void clear_history(State& s, Lane& lane) {
     lane.restart = {};
     lane.restart.not_before = s.now;
     lane.proofs_failed = 0;

@@ -35,7 +35,7 @@ void after(State& s, Lane& lane, const Worker& worker, Reason why);
 [[nodiscard]] Duration rest(State& s, Lane& lane);
 
 /// A person asked for the lane, or new code is good: no grudge.
-void forget(State& s, Lane& lane);
+void clear_history(State& s, Lane& lane);
 
 }  // namespace restart
 }  // namespace turnpike

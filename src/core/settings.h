@@ -30,7 +30,7 @@ struct PoolSettings {
     Duration job_timeout = 300s;
     CancelPolicy cancel = CancelPolicy::finish;
     Duration cancel_grace = 5s;
-    bool retry = true;
+    bool may_retry = true;
     std::uint32_t aside_max = 8;  // per lane
 
     Duration load_timeout = 30min;

@@ -15,10 +15,11 @@ void end_workers(State& s, Stop how) {
         [&](Worker& worker) { worker::bring_down(s, worker, Reason::shutting_down, how); });
 }
 
-bool all_workers_ended(State& s) {
-    bool ended = true;
-    s.workers.each([&](const Worker& worker) { ended = ended && worker.undead; });
-    return ended;
+bool have_all_workers_ended(State& s) {
+    bool have_ended = true;
+    s.workers.each(
+        [&](const Worker& worker) { have_ended = have_ended && worker.has_survived_kill; });
+    return have_ended;
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ void time_is_up(State& s) {
 void step(State& s) {
     if (!s.shutdown.is_asked || s.shutdown.is_over) return;
     if (!s.shutdown.is_stopping && s.jobs.size() == 0) end_workers(s, Stop::ask);
-    if (!s.shutdown.is_stopping || !all_workers_ended(s)) return;
+    if (!s.shutdown.is_stopping || !have_all_workers_ended(s)) return;
     s.shutdown.is_over = true;
     s.timers.disarm(s.shutdown.timer);
     s.act(Leave{});

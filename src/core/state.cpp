@@ -51,14 +51,14 @@ State::State(Settings given) : settings(std::move(given)), random(settings.seed)
 
 void State::touch(Lane& lane) {
     touch(pool_of(lane));
-    if (lane.touched) return;
-    lane.touched = true;
+    if (lane.is_touched) return;
+    lane.is_touched = true;
     touched_lanes.push_back(lane.id);
 }
 
 void State::touch(Pool& pool) {
-    if (pool.touched) return;
-    pool.touched = true;
+    if (pool.is_touched) return;
+    pool.is_touched = true;
     touched_pools.push_back(pool.id);
 }
 

@@ -47,9 +47,9 @@ struct State {
     bool is_open = false;
     Bytes bytes_held;
     std::uint32_t arriving = 0;
-    std::uint64_t queueings = 0;
-    std::uint32_t loading = 0;          // workers starting or loading
-    std::deque<LaneId> waits_for_turn;  // to load
+    std::uint64_t latest_order = 0;
+    std::uint32_t loading = 0;     // workers starting or loading
+    std::deque<LaneId> load_line;  // to load
     Shutdown shutdown;
 
     std::vector<LaneId> touched_lanes;

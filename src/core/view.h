@@ -42,9 +42,9 @@ struct LaneView {
     std::uint32_t asides = 0;
     std::uint32_t slots = 1;  // of its current worker; without one: as the pool says
     std::uint32_t slots_free = 0;
-    std::uint32_t batch = 1;  // likewise
-    bool takes_jobs = false;  // would take a job of the queue now
-    bool reserved = false;    // kept for a job that must ride alone
+    std::uint32_t batch = 1;     // likewise
+    bool can_take_jobs = false;  // would take a job of the queue now
+    bool is_reserved = false;    // kept for a job that must ride alone
     std::uint64_t finished = 0;
     std::uint64_t failed = 0;
     std::uint64_t restarts = 0;
@@ -62,7 +62,7 @@ struct PoolView {
     Generation good;         // what every start uses
     Generation reloading;    // none: no reload
     bool has_proof = false;  // of the pool, or by an example of its workers
-    bool majority_missing = false;
+    bool is_majority_missing = false;
     Counts counts;
 };
 
@@ -73,7 +73,7 @@ struct View {
     std::uint64_t jobs = 0;      // live
     std::uint64_t attempts = 0;  // live, and those nobody waits for any more
     std::uint64_t workers = 0;
-    bool shutting_down = false;
+    bool is_shutting_down = false;
 };
 
 enum class JobState : std::uint8_t { arriving, queued, running };

@@ -63,17 +63,17 @@ struct Worker {
     std::uint32_t batch = 1;  // jobs that may share a slot
     Timer timer;              // of its state
     Instant serving_since = never;
-    bool killed = false;
-    bool undead = false;  // survived kill_patience
+    bool was_killed = false;
+    bool has_survived_kill = false;  // survived kill_patience
 
     // health
     Timer probe_timer;
     std::uint32_t probe = 0;  // number of the latest
     Instant probe_sent = never;
     std::uint32_t probe_failures = 0;
-    bool probe_pending = false;
-    bool probe_counts = false;  // nothing has been aboard since it was sent
-    bool is_doubted = false;    // a link broke, and no probe was answered since
+    bool is_probe_pending = false;
+    bool does_probe_count = false;  // nothing has been aboard since it was sent
+    bool is_doubted = false;        // a link broke, and no probe was answered since
 
     // proof
     bool has_proof = false;   // its pool has one, or it brought an example
@@ -83,10 +83,10 @@ struct Worker {
 
     // trust
     std::uint32_t fail_streak = 0;
-    bool on_probation = false;
+    bool is_on_probation = false;
     Instant rests_until = Instant::min();
     Instant distrusted_at = Instant::min();
-    bool latest_failed = false;
+    bool did_latest_job_fail = false;
 
     [[nodiscard]] std::uint32_t jobs_aboard() const {
         return static_cast<std::uint32_t>(aboard.size()) - asides;
@@ -97,7 +97,7 @@ struct Worker {
     [[nodiscard]] std::uint32_t slots_taken() const {
         return static_cast<std::uint32_t>(slot_loads.size() - slots_idle.size());
     }
-    [[nodiscard]] bool takes_one_job() const { return slots() == 1 && batch == 1; }
+    [[nodiscard]] bool is_limited_to_one_job() const { return slots() == 1 && batch == 1; }
     [[nodiscard]] bool is_serving() const { return state == WorkerState::serving; }
     [[nodiscard]] bool is_loaded() const {
         return state == WorkerState::proving || state == WorkerState::serving;
@@ -135,7 +135,7 @@ void lift_hold(State& s, Worker& worker);
 void bring_down(State& s, Worker& worker, Reason why, Stop how);
 
 /// Kills a worker that survived a kill once more.
-void insist(State& s, Worker& worker, Reason why);
+void kill_again(State& s, Worker& worker, Reason why);
 
 /// Takes the step that its state allows now: prove when empty, stop when retired and empty, kill
 /// when stuck.

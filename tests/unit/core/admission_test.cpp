@@ -74,10 +74,10 @@ TEST(Admission, CountsNeitherRunningJobsNorAsidesAgainstTheQueue) {
     Gate gate({.lanes = 1, .queue_jobs_max = 1});
     gate.open();
     gate.queue_job();  // runs
-    gate.arrive({.aside = true});
+    gate.arrive({.is_aside = true});
     gate.arrive();
     EXPECT_EQ(gate.refusal(), std::nullopt);
-    gate.arrive({.aside = true});
+    gate.arrive({.is_aside = true});
     EXPECT_EQ(gate.refusal(), std::nullopt) << "an aside does not queue";
 }
 
@@ -86,7 +86,7 @@ TEST(Admission, RefusesMoreUploadsThanTheGateTakesAtOnce) {
     settings.arriving_max = 2;
     Gate gate(settings);
     const JobId first = gate.arrive();
-    gate.arrive({.pool = 1, .aside = true});
+    gate.arrive({.pool = 1, .is_aside = true});
     gate.arrive();
     EXPECT_EQ(gate.refusal(), EndReason::arrivals_full) << "asides and other pools count";
     gate.tell(BodyCompleted{first, Bytes{10}});
@@ -130,7 +130,7 @@ TEST(Admission, NamesTheFirstReasonInItsOrder) {
     gate.arrive();  // now the queue, the uploads and the bytes are full
     gate.arrive();
     EXPECT_EQ(gate.refusal(), EndReason::queue_full);
-    gate.arrive({.aside = true});
+    gate.arrive({.is_aside = true});
     EXPECT_EQ(gate.refusal(), EndReason::arrivals_full);
     gate.drain(0);
     gate.arrive();

@@ -67,7 +67,7 @@ TEST(Blame, EndsABegunAnswerInsteadOfRepeatingIt) {
 }
 
 TEST(Blame, EndsAJobThatMayNotBeRetried) {
-    Gate gate({.lanes = 2, .retry = false});
+    Gate gate({.lanes = 2, .may_retry = false});
     gate.open();
     gate.queue_job();
     gate.exits(gate.current(0));
@@ -77,7 +77,7 @@ TEST(Blame, EndsAJobThatMayNotBeRetried) {
 TEST(Blame, NeverRetriesAnAside) {
     Gate gate({.lanes = 2});
     gate.open();
-    gate.queue_job({.aside = true});
+    gate.queue_job({.is_aside = true});
     gate.exits(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 worker_died", "kill w0 exited"));
 }
@@ -96,7 +96,7 @@ TEST(Blame, ReservesNoLaneWhereEveryRideIsAlone) {
     gate.open();
     gate.queue_job();
     gate.exits(gate.current(0));
-    EXPECT_FALSE(gate.lane(1).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
 }
 
 TEST(Blame, CallsADeathSharedWithAnAsideNobodysFault) {
@@ -104,7 +104,7 @@ TEST(Blame, CallsADeathSharedWithAnAsideNobodysFault) {
     gate.open();
     const JobId job = gate.queue_job();
     for (int i = 0; i < 3; ++i) {
-        gate.queue_job({.aside = true});
+        gate.queue_job({.is_aside = true});
         worker_is_replaced(gate, 0);
         ASSERT_TRUE(gate.is_running(job)) << "after " << i + 1 << " shared deaths";
     }

@@ -115,7 +115,7 @@ JobId Gate::arrive(const Request& request) {
                          .priority = {request.priority},
                          .timeout = request.timeout,
                          .lane_wanted = request.lane ? LaneId{*request.lane} : LaneId{},
-                         .aside = request.aside});
+                         .is_aside = request.is_aside});
     const auto admitted = acts<AdmitJob>();
     return admitted.empty() ? JobId{} : admitted.front().job;
 }

@@ -53,7 +53,7 @@ struct Request {
     std::uint8_t priority = 5;
     Duration timeout = Duration::max();
     std::optional<std::uint64_t> lane = {};
-    bool aside = false;
+    bool is_aside = false;
 };
 
 class Gate {

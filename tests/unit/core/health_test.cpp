@@ -180,7 +180,7 @@ TEST_F(HealthOfOneLane, JudgesNoProbeThatAJobCameInto) {
 TEST_F(HealthOfOneLane, DoesNotCountAnUnansweredProbeThatAJobCameInto) {
     for (int i = 0; i < 10; ++i) {
         gate.pass(2s);
-        gate.ends(gate.queue_job({.aside = true}), Verdict::model_failed);
+        gate.ends(gate.queue_job({.is_aside = true}), Verdict::model_failed);
     }
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
@@ -302,7 +302,7 @@ TEST_F(HealthOfOneLane, BlamesNobodyForWhatWasNeverDelivered) {
 }
 
 TEST(Blame, SendsWhatWasNotDeliveredElsewhereThoughRetriesAreOff) {
-    Gate gate({.lanes = 2, .retry = false});
+    Gate gate({.lanes = 2, .may_retry = false});
     gate.open();
     const JobId job = gate.queue_job();
     gate.ends(job, Verdict::undelivered);

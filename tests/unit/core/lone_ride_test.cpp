@@ -49,16 +49,17 @@ TEST(LoneRide, SendsJobsThatSharedADeathAloneOneAfterTheOther) {
     SharedDeathOfAnyLane scene;
     Gate& gate = scene.gate;
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 exited", "send j0 to w1"));
-    EXPECT_TRUE(gate.lane(1).reserved);
-    EXPECT_FALSE(gate.lane(1).takes_jobs);
+    EXPECT_TRUE(gate.lane(1).is_reserved);
+    EXPECT_FALSE(gate.lane(1).can_take_jobs);
     const JobId other = gate.queue_job();
     EXPECT_TRUE(gate.is_queued(other)) << "though a slot is free";
-    EXPECT_EQ(gate.ended(gate.queue_job({.aside = true})), EndReason::aside_full) << "nor asides";
+    EXPECT_EQ(gate.ended(gate.queue_job({.is_aside = true})), EndReason::aside_full)
+        << "nor asides";
     gate.ends(scene.a);
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered", "send j1 to w1"));
     gate.ends(scene.b);
     EXPECT_THAT(gate.deeds(), ElementsAre("end j1 answered", "send j2 to w1"));
-    EXPECT_FALSE(gate.lane(1).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
 }
 
 TEST(LoneRide, UsesNothingUpInASharedDeath) {
@@ -81,7 +82,7 @@ TEST(LoneRide, RidesAloneAfterALoneDeathToo) {
     const JobId job = gate.queue_job();
     gate.exits(gate.current(0));
     EXPECT_EQ(gate.lane_of(job), LaneId{1});
-    EXPECT_TRUE(gate.lane(1).reserved);
+    EXPECT_TRUE(gate.lane(1).is_reserved);
     EXPECT_TRUE(gate.is_queued(gate.queue_job()));
 }
 
@@ -115,8 +116,8 @@ TEST(LoneRide, ReservesTheLaneWithTheFewestAboardAndWaitsUntilItIsEmpty) {
     const JobId any = gate.queue_job();
     ASSERT_EQ(gate.lane_of(any), LaneId{0});
     gate.dies(0);
-    EXPECT_FALSE(gate.lane(1).reserved);
-    EXPECT_TRUE(gate.lane(2).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
+    EXPECT_TRUE(gate.lane(2).is_reserved);
     EXPECT_TRUE(gate.is_queued(any)) << "lane 2 is not empty yet";
     gate.ends(last);
     EXPECT_EQ(gate.lane_of(any), LaneId{2});
@@ -127,7 +128,7 @@ TEST(LoneRide, KeepsTheLaneReservedUntilTheLoneAttemptIsOver) {
     SharedDeathOfAnyLane scene;
     Gate& gate = scene.gate;
     gate.tell(ClientLeft{scene.a});
-    EXPECT_TRUE(gate.lane(1).reserved) << "nobody waits for it, but it is aboard";
+    EXPECT_TRUE(gate.lane(1).is_reserved) << "nobody waits for it, but it is aboard";
     EXPECT_TRUE(gate.is_queued(scene.b));
     gate.ends(scene.a);
     EXPECT_TRUE(gate.is_running(scene.b));
@@ -139,9 +140,9 @@ TEST(LoneRide, ReleasesTheLaneWhenTheWaitingJobLeaves) {
     const JobId neighbour = gate.queue_job({.lane = 1});
     const JobId suspect = gate.queue_job();
     gate.exits(gate.current(0));
-    ASSERT_TRUE(gate.lane(1).reserved);
+    ASSERT_TRUE(gate.lane(1).is_reserved);
     gate.tell(ClientLeft{suspect});
-    EXPECT_FALSE(gate.lane(1).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
     EXPECT_TRUE(gate.is_running(gate.queue_job()));
     EXPECT_TRUE(gate.is_running(neighbour));
 }
@@ -153,10 +154,10 @@ TEST(LoneRide, ReservesAnotherLaneWhenTheFirstCanNotTakeTheJob) {
     gate.queue_job({.lane = 1});
     gate.queue_job({.lane = 2}), gate.queue_job({.lane = 2});
     gate.exits(gate.current(0));
-    ASSERT_TRUE(gate.lane(1).reserved);
+    ASSERT_TRUE(gate.lane(1).is_reserved);
     gate.drain(1);
-    EXPECT_FALSE(gate.lane(1).reserved);
-    EXPECT_TRUE(gate.lane(2).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
+    EXPECT_TRUE(gate.lane(2).is_reserved);
     EXPECT_TRUE(gate.is_queued(suspect));
 }
 

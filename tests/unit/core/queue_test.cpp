@@ -41,7 +41,7 @@ private:
         Job& job = jobs_.emplace_back();
         job.since = Instant{} + 1000s + since;
         job.priority = {priority};
-        job.retried = retried;
+        job.is_retry = retried;
         job.order = jobs_.size();
         queue_.push(job);
         return job;

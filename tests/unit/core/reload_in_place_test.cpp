@@ -57,7 +57,7 @@ TEST(ReloadInPlace, PrefersTheLaneWithTheFewestAboard) {
     gate.open();
     gate.queue_job({.lane = 0}), gate.queue_job({.lane = 0});
     gate.queue_job({.lane = 1});
-    gate.queue_job({.lane = 2}), gate.queue_job({.lane = 2, .aside = true});
+    gate.queue_job({.lane = 2}), gate.queue_job({.lane = 2, .is_aside = true});
     gate.reload_in_place(2);
     EXPECT_EQ(gate.reason(1), Reason::replaced);
     EXPECT_EQ(gate.state(0), LaneState::busy);

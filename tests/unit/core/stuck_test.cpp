@@ -64,7 +64,7 @@ TEST(StuckAttempt, WaitsForAnAsideBesideAStuckAttemptToo) {
     gate.open();
     gate.queue_job();
     gate.pass(12s);
-    const JobId aside = gate.queue_job({.aside = true});
+    const JobId aside = gate.queue_job({.is_aside = true});
     gate.pass(3s);
     EXPECT_THAT(gate.acts<KillWorker>(), IsEmpty());
     gate.ends(aside);

@@ -90,10 +90,10 @@ TEST(Trust, DoesNotJudgeByAsides) {
     Gate gate(two_lanes());
     gate.open();
     for (int i = 0; i < 6; ++i)
-        gate.ends(gate.queue_job({.lane = 0, .aside = true}), Verdict::model_failed);
+        gate.ends(gate.queue_job({.lane = 0, .is_aside = true}), Verdict::model_failed);
     EXPECT_EQ(gate.state(0), LaneState::ready);
     gate.run_jobs(0, 2, Verdict::model_failed);
-    gate.ends(gate.queue_job({.lane = 0, .aside = true}), Verdict::answered);
+    gate.ends(gate.queue_job({.lane = 0, .is_aside = true}), Verdict::answered);
     gate.run_jobs(0, 1, Verdict::model_failed);
     EXPECT_EQ(gate.reason(0), Reason::failing_jobs) << "an aside clears nothing either";
 }
