@@ -23,7 +23,7 @@ std::optional<EndReason> objection_of(const State& s, const Pool& pool, LaneId w
 }
 
 std::optional<EndReason> objection(const State& s, const Pool& pool, const JobArrived& event) {
-    if (s.shutdown.is_asked) return EndReason::shutting_down;
+    if (s.shutdown.is_asked()) return EndReason::shutting_down;
     if (const auto reason = objection_of(s, pool, event.lane_wanted, event.is_aside)) return reason;
     if (s.arriving >= s.settings.arriving_max) return EndReason::arrivals_full;
     if (s.bytes_held + event.declared > s.settings.bytes_max) return EndReason::bytes_full;

@@ -46,7 +46,7 @@ void restart_asked(State& s, LaneId id) {
     Lane* lane = s.find_lane(id);
     if (lane == nullptr) return;
     restart::clear_history(s, *lane);
-    lane->revived = false;
+    lane::forget_revival(*lane);
     lane::turn_on(s, *lane);
     for (Worker* worker : {lane->current, lane->other})
         if (worker != nullptr) end_for_restart(s, *worker);

@@ -19,6 +19,22 @@ struct Pool;
 
 enum class LaneMode : std::uint8_t { on, drained, failed, quarantined };
 
+/// Where a lane stands in a reload `beside`, which starts a next worker on it.
+///
+///   none ─▶ awaited ───▶ ended                          a lane that was on
+///              ▲           ▲
+///   none ─▶ reviving ─▶ revival_ended                   a lane that had failed
+///
+/// `awaited` and `reviving` return to `none` when the next worker takes over. Every step returns to
+/// `none` when the reload is over.
+enum class NextStep : std::uint8_t {
+    none,
+    awaited,        // a next worker is to start, or runs
+    ended,          // the next worker ended; the lane goes on without one
+    reviving,       // as `awaited`; the lane is on only for this worker and starts no other
+    revival_ended,  // as `ended`, but the lane still starts nothing
+};
+
 struct Lane {
     LaneId id;
     PoolId pool;
@@ -34,11 +50,7 @@ struct Lane {
     Instant last_job = Instant::min();
     Queue queue;  // jobs that want this lane
     Timer timer;  // the next start
-
-    // of a reload
-    bool next_wanted = false;  // it starts a next worker
-    bool next_ended = false;   // which ended
-    bool revived = false;      // was failed before
+    NextStep next_step = NextStep::none;
 
     std::uint64_t finished = 0;
     std::uint64_t failed = 0;
@@ -47,6 +59,13 @@ struct Lane {
     bool is_touched = false;
     LaneState reported_state = LaneState::starting;
     Reason reported_reason = Reason::none;
+
+    [[nodiscard]] bool is_next_awaited() const {
+        return next_step == NextStep::awaited || next_step == NextStep::reviving;
+    }
+    [[nodiscard]] bool is_revived() const {
+        return next_step == NextStep::reviving || next_step == NextStep::revival_ended;
+    }
 };
 
 struct LaneStatus {
@@ -79,6 +98,9 @@ void step(State& s, Lane& lane);
 
 /// A worker of this lane is on its way down.
 void worker_down(State& s, Lane& lane, Worker& worker, Reason why);
+
+/// The lane had failed before the reload; from now on that no longer matters.
+void forget_revival(Lane& lane);
 
 void memory_freed(State& s, LaneId id);
 void gpu_lost(State& s, LaneId id);

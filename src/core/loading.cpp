@@ -17,19 +17,19 @@ bool is_clear(const Lane& lane) {
 }
 
 bool may_start(const State& s, const Lane& lane) {
-    return s.is_open && !s.shutdown.is_stopping && lane.mode == LaneMode::on &&
+    return s.is_open && !s.shutdown.is_stopping() && lane.mode == LaneMode::on &&
            !lane.is_memory_held && is_clear(lane);
 }
 
 bool needs_current(const State& s, const Lane& lane) {
     const bool will_next_take_over =
-        lane.revived || (lane.next_wanted && !lane.next_ended && s.pool_of(lane).reload.is_good);
+        lane.is_revived() || (lane.is_next_awaited() && s.pool_of(lane).reload.is_good);
     return may_start(s, lane) && lane.current == nullptr && !will_next_take_over &&
            s.now >= lane.restart.not_before;
 }
 
 bool needs_next(const State& s, const Lane& lane) {
-    return may_start(s, lane) && lane.next_wanted && !lane.next_ended && lane.other == nullptr;
+    return may_start(s, lane) && lane.is_next_awaited() && lane.other == nullptr;
 }
 
 bool needs_turn(const State& s, const Lane& lane) {

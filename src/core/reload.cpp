@@ -24,15 +24,13 @@ void revive(State& s, Lane& lane) {
     if (lane.mode != LaneMode::failed) return;
     restart::clear_history(s, lane);
     lane::turn_on(s, lane);
-    lane.revived = true;
 }
 
 void begin_beside(State& s, Pool& pool) {
     s.each_lane(pool, [&](Lane& lane) {
         if (!is_candidate(lane)) return;
+        lane.next_step = lane.mode == LaneMode::failed ? NextStep::reviving : NextStep::awaited;
         revive(s, lane);
-        lane.next_wanted = true;
-        lane.next_ended = false;
         s.touch(lane);
     });
 }
@@ -55,7 +53,6 @@ void begin_in_place(State& s, Pool& pool) {
             trial = &lane;
     });
     revive(s, *trial);
-    trial->revived = false;
     trial->restart.not_before = s.now;
     pool.reload.trial = trial->id;
     if (trial->current != nullptr) lane::retire(s, *trial->current, Reason::replaced);
@@ -66,7 +63,7 @@ void begin(State& s, Pool& pool) {
     bool has_candidate = false;
     s.each_lane(pool,
                 [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
-    if (!has_candidate || s.shutdown.is_asked) return;
+    if (!has_candidate || s.shutdown.is_asked()) return;
     const ReloadRequest request = std::exchange(pool.reload_waiting, {});
     pool.reload = {.generation = request.generation, .is_good = false, .trial = {}};
     request.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
@@ -74,8 +71,7 @@ void begin(State& s, Pool& pool) {
 
 void finish(State& s, Pool& pool, ReloadEnd end) {
     s.act(ReportReload{pool.id, pool.reload.generation, end});
-    s.each_lane(pool,
-                [](Lane& lane) { lane.next_wanted = lane.next_ended = lane.revived = false; });
+    s.each_lane(pool, [](Lane& lane) { lane.next_step = NextStep::none; });
     pool.reload = {};
     s.touch(pool);
 }
@@ -97,7 +93,7 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
         for (Worker* worker : {lane.current, lane.other})
             if (worker != nullptr && worker->generation == tried)
                 worker::bring_down(s, *worker, why, how);
-        if (lane.revived) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
+        if (lane.is_revived()) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
         if (is_making_room(pool, lane)) worker::lift_hold(s, *lane.current);
         s.touch(lane);
     });
@@ -122,13 +118,12 @@ void try_out(State& s, Pool& pool) {
         if (is_in_service(lane.current, reload.generation) ||
             is_in_service(lane.other, reload.generation))
             reload.is_good = true;
-        may_succeed =
-            may_succeed || (lane.mode == LaneMode::on && lane.next_wanted && !lane.next_ended);
+        may_succeed = may_succeed || (lane.mode == LaneMode::on && lane.is_next_awaited());
     });
     if (reload.is_good) return became_good(s, pool);
     if (!reload.trial.is_none())
         may_succeed = !reload.has_trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
-    if (!may_succeed || s.shutdown.is_asked) give_up(s, pool, ReloadEnd::abandoned);
+    if (!may_succeed || s.shutdown.is_asked()) give_up(s, pool, ReloadEnd::abandoned);
 }
 
 /// The next worker takes the new jobs; the old one finishes its own.
@@ -138,7 +133,7 @@ void switch_over(State& s, Lane& lane) {
     lane.other = old;
     lane.current->role = Role::current;
     lane.restart.not_before = s.now;
-    lane.next_wanted = lane.revived = false;
+    lane.next_step = NextStep::none;
     s.act(ReportSwitch{lane.id, lane.current->id});
     s.touch(lane);
     if (old == nullptr) return;
@@ -147,13 +142,15 @@ void switch_over(State& s, Lane& lane) {
 }
 
 void move_on(State& s, const Pool& pool, Lane& lane) {
-    const bool may_next_come = lane.next_wanted && !lane.next_ended;
-    if (may_next_come && lane.other != nullptr && lane.other->role == Role::next) {
+    if (lane.is_next_awaited() && lane.other != nullptr && lane.other->role == Role::next) {
         if (is_in_service(lane.other, pool.good)) switch_over(s, lane);
         return;
     }
-    if (may_next_come) return;
-    if (std::exchange(lane.revived, false)) s.touch(lane);
+    if (lane.is_next_awaited()) return;
+    if (lane.is_revived()) {
+        lane::forget_revival(lane);
+        s.touch(lane);
+    }
     Worker* worker = lane.current;
     if (worker != nullptr && worker->generation != pool.good)
         lane::retire(s, *worker, Reason::replaced);
@@ -162,7 +159,7 @@ void move_on(State& s, const Pool& pool, Lane& lane) {
 bool is_through(const Pool& pool, const Lane& lane) {
     return lane.mode != LaneMode::on ||
            ((lane.current == nullptr || lane.current->generation == pool.good) &&
-            lane.other == nullptr && !lane.revived);
+            lane.other == nullptr && !lane.is_revived());
 }
 
 void spread(State& s, Pool& pool) {

@@ -18,18 +18,11 @@
 #include "core/lane.h"
 #include "core/pool.h"
 #include "core/settings.h"
+#include "core/shutdown.h"
 #include "core/timers.h"
 #include "core/worker.h"
 
 namespace turnpike {
-
-struct Shutdown {
-    bool is_asked = false;
-    bool is_stopping = false;  // no job lives, or patience is over: workers end
-    bool is_over = false;
-    Instant deadline = never;
-    Timer timer;
-};
 
 struct State {
     explicit State(Settings settings);

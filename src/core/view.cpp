@@ -89,7 +89,7 @@ void Engine::view(Instant now, View& out) const {
     out.jobs = s.jobs.size();
     out.attempts = s.attempts.size();
     out.workers = s.workers.size();
-    out.is_shutting_down = s.shutdown.is_asked;
+    out.is_shutting_down = s.shutdown.is_asked();
 }
 
 View Engine::view(Instant now) const {
