@@ -5,25 +5,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
 using test::Gate;
+using test::prove_all;
+using test::proving;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-PoolSettings proving(std::uint32_t lanes, ProofKind kind = ProofKind::fixed) {
-    return {.lanes = lanes,
-            .crash_limit = 2,
-            .proof = kind,
-            .proof_every = 10min,
-            .proof_timeout = 1min};
-}
-
-void prove_all(Gate& gate) { gate.tell(ProveAsked{PoolId{0}}); }
 
 /// Lanes whose workers have voted, each for its group, in the order of lanes.
 struct Assembly {

@@ -2,20 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
 using test::Gate;
+using test::replace_worker;
 using testing::ElementsAre;
-
-/// The lane's worker dies, and the next one comes up.
-void worker_is_replaced(Gate& gate, std::uint64_t lane) {
-    gate.dies(lane);
-    gate.pass(1s);
-    gate.comes_up(lane);
-}
 
 /// Two lanes with two slots. Lane 0's worker died under `a` and `b`, which want that lane.
 struct SharedDeath {
@@ -91,7 +86,7 @@ TEST(LoneRide, RidesAloneInAPoolWithBatchesToo) {
     gate.tell(GateOpened{});
     gate.queue_jobs(3);
     gate.comes_up(0);
-    worker_is_replaced(gate, 0);
+    replace_worker(gate, 0);
     EXPECT_THAT(gate.deeds(), ElementsAre("send j0 to w1")) << "a batch of one";
 }
 
@@ -100,10 +95,10 @@ TEST(LoneRide, CountsAnAbandonedNeighbourAsAboard) {
     gate.open();
     const JobId job = gate.queue_job();
     gate.tell(ClientLeft{gate.queue_job()});
-    worker_is_replaced(gate, 0);
-    worker_is_replaced(gate, 0);
+    replace_worker(gate, 0);
+    replace_worker(gate, 0);
     EXPECT_TRUE(gate.is_running(job)) << "one shared death, one lone death";
-    worker_is_replaced(gate, 0);
+    replace_worker(gate, 0);
     EXPECT_EQ(gate.ended(job), EndReason::poison);
 }
 
@@ -167,7 +162,7 @@ TEST(LoneRide, LetsAnotherLoneRiderGoWhileOneWaitsForItsLane) {
     const JobId c = gate.queue_job();
     const JobId d = gate.queue_job();
     ASSERT_EQ(gate.lane_of(c), LaneId{1});
-    worker_is_replaced(gate, 1);
+    replace_worker(gate, 1);
     EXPECT_TRUE(gate.is_running(c)) << "lane 0 is away, so c goes first";
     EXPECT_TRUE(gate.is_queued(d)) << "one at a time per pool";
     gate.comes_up(0);
