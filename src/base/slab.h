@@ -1,6 +1,6 @@
-// A slab: things at stable addresses, found by id in constant time, their places used again. An id
-// holds the place and how often it was used before; a stale id finds nothing. Grows by chunks and
-// never shrinks, so a steady state allocates nothing.
+// A slab: objects at stable addresses, found by id in constant time. The places of removed objects
+// are reused. An id holds the place and how often it was used before, so a stale id finds nothing.
+// A slab grows by chunks and never shrinks, so a steady state allocates nothing.
 //
 //   Slab<Job, JobId> jobs;
 //   Job& job = jobs.add();            // job.id is set
@@ -21,7 +21,7 @@ namespace turnpike {
 template <class Thing, class ThingId>
 class Slab {
 public:
-    /// A fresh Thing with only its `id` set.
+    /// Returns a new Thing with only its `id` set.
     Thing& add() {
         if (free_.empty()) grow();
         const std::uint32_t index = free_.back();
@@ -55,7 +55,7 @@ public:
 
     [[nodiscard]] std::size_t size() const { return count_; }
 
-    /// Visits everything in the order of places; `visit` may remove the thing it is given.
+    /// Visits every Thing in the order of places. `visit` may remove the Thing that it gets.
     template <class Visit>
     void each(Visit visit) {
         for (std::size_t index = 0; index < chunks_.size() * chunk_size; ++index) {

@@ -9,15 +9,15 @@ namespace {
 
 using std::chrono::days;
 using std::chrono::floor;
-using UnixTime = std::chrono::sys_time<std::chrono::nanoseconds>;  // a type, not a clock's reading
+using UnixTime = std::chrono::sys_time<std::chrono::nanoseconds>;  // only a type; no clock is read
 
-/// Overwrites `digits` places.
+/// Overwrites `digits` characters, with leading zeros.
 void put(char* place, unsigned value, std::size_t digits) {
     for (; digits > 0; --digits, value /= 10)
         place[digits - 1] = static_cast<char>('0' + value % 10);
 }
 
-/// Into the places of "00:00:00.000".
+/// Overwrites "00:00:00.000".
 void put_time(char* place, std::chrono::nanoseconds since_midnight) {
     const auto ms = static_cast<unsigned>(since_midnight / std::chrono::milliseconds{1});
     put(place, ms / 3'600'000, 2);

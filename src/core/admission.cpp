@@ -10,7 +10,7 @@ namespace turnpike::admission {
 
 namespace {
 
-/// Why this pool (or the lane wanted of it) does not take one more job.
+/// Returns why this pool, or the wanted lane, does not take one more job.
 std::optional<EndReason> objection_of(const State& s, const Pool& pool, LaneId wanted,
                                       bool is_aside) {
     if (!wanted.is_none() &&
@@ -51,7 +51,7 @@ Job& admit(State& s, Pool& pool, const JobArrived& event) {
     return job;
 }
 
-/// Takes the job's new size into account; false if it does not fit, and the job has ended.
+/// Counts the job's new size. Returns false if it does not fit; then the job has ended.
 bool resize(State& s, Job& job, Bytes total) {
     total = std::max(total, job.bytes);
     if (s.bytes_held - job.bytes + total > s.settings.bytes_max) {

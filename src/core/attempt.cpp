@@ -46,7 +46,7 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     return attempt;
 }
 
-/// The better of the pool's first job and the lane's own.
+/// Returns the job that goes first: of the pool's queue or of the lane's own.
 Job* next_for(State& s, Lane& lane) {
     const Pool& pool = s.pool_of(lane);
     Job* shared = pool.queue.first(pool.settings.age_step);
@@ -70,7 +70,7 @@ EndReason reason_for(Verdict verdict) {
     return EndReason::model_failed;
 }
 
-/// Is it far over what is usual now? If not, look again when it has run twice as long.
+/// Reports the attempt if it is slow. Otherwise checks again when it has run twice as long.
 void check_pace(State& s, Attempt& attempt) {
     const Pool& pool = s.pool_of(attempt);
     const Duration run = s.now - attempt.sent;
@@ -81,8 +81,8 @@ void check_pace(State& s, Attempt& attempt) {
         s.act(ReportSlowJob{attempt.job, attempt.id, attempt.worker->id, pool.pace.usual()});
 }
 
-/// The live attempt that this worker holds; nullptr if it is late. A worker that speaks of
-/// another's attempt misbehaves.
+/// Returns the attempt if it is alive on this worker, or nullptr if the message came too late. A
+/// worker that names the attempt of another worker misbehaves and is killed.
 Attempt* find(State& s, WorkerId worker_id, AttemptId id) {
     Worker* worker = s.workers.find(worker_id);
     Attempt* attempt = s.attempts.find(id);
@@ -101,7 +101,7 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
     const bool was_aside = attempt.is_aside();
     const Instant sent = attempt.sent;
     if (verdict == Verdict::cancelled && job != nullptr)
-        verdict = Verdict::model_failed;  // unasked
+        verdict = Verdict::model_failed;  // nobody asked it to cancel
     if (verdict == Verdict::answered && !was_aside)
         pool.pace.add(s.now - attempt.sent, attempt.batch_size);
     release(s, attempt);

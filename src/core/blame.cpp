@@ -9,10 +9,10 @@ namespace turnpike::blame {
 namespace {
 
 enum class Death : std::uint8_t {
-    lone,         // it was alone aboard
+    lone,         // the job was alone aboard
     shared,       // others were aboard, too
     ordered,      // we ended the worker; nobody is to blame
-    undelivered,  // it never got there; nobody is to blame
+    undelivered,  // the attempt never reached the worker; nobody is to blame
 };
 
 constexpr std::uint8_t lone_deaths_max = 2;
@@ -22,8 +22,8 @@ void fail(State& s, Job& job, EndReason reason) {
     job::end(s, job, reason);
 }
 
-/// Whether no lane of the pool carries more than one job at once: its workers say so, also the one
-/// that is dying; where there is none, the pool does.
+/// True if no lane of the pool carries more than one job at once. Asks all workers, the dying one
+/// included; for a lane without a worker the settings of the pool count.
 bool are_all_rides_lone(State& s, const Pool& pool) {
     bool are_lone = true;
     s.each_lane(pool, [&](const Lane& lane) {

@@ -7,8 +7,8 @@ namespace turnpike::drain {
 
 namespace {
 
-/// Gentle at first; asked again while it still finishes its jobs, or while it does not die: by
-/// force.
+/// Ends the worker gently at the first request. A second request kills it if it still finishes its
+/// jobs, or kills it again if it survived a kill.
 void end_for_restart(State& s, Worker& worker) {
     if (worker.state == WorkerState::stopping) {
         if (worker.has_survived_kill) worker::kill_again(s, worker, Reason::restart_asked);
@@ -39,7 +39,7 @@ void resume_asked(State& s, LaneId id) {
     if (worker == nullptr || worker->hold != Hold::retire) return;
     if (worker->why != Reason::drain_asked && worker->why != Reason::replaced) return;
     if (worker->generation == s.pool_of(*lane).good) return worker::lift_hold(s, *worker);
-    worker->why = Reason::replaced;  // while the lane was off
+    worker->why = Reason::replaced;  // newer code became good while the lane was off
 }
 
 void restart_asked(State& s, LaneId id) {

@@ -26,7 +26,7 @@ void open(State& s) {
     for (Lane& lane : s.lanes) s.touch(lane);
 }
 
-/// Every event and its owner.
+/// Routes every event to its owner.
 struct Router {
     State& s;
 
@@ -60,7 +60,7 @@ struct Router {
     void operator()(const TimePassed&) const {}
 };
 
-/// Every timer and its owner. An owner outlives its armed timer.
+/// Routes every timer to its owner. The owner always exists, because it outlives its armed timer.
 void fire(State& s, const Timer& timer) {
     switch (timer.kind) {
         case TimerKind::job: return job::time_is_up(s, *s.jobs.find(JobId{timer.owner}));
@@ -78,8 +78,8 @@ void fire(State& s, const Timer& timer) {
     }
 }
 
-/// Takes every step that the facts of the touched lanes and pools allow, until none is left.
-/// Sending comes last: it changes nothing that another step waits for.
+/// Takes every step that the facts of the touched lanes and pools allow, until no step is left.
+/// Sending jobs comes last, because no other step waits for it.
 void settle(State& s) {
     std::size_t lanes_done = 0;
     std::size_t pools_done = 0;

@@ -22,7 +22,7 @@ void note_silence(State& s, Worker& worker) {
     worker::bring_down(s, worker, Reason::not_answering, Stop::kill);
 }
 
-/// When a probe that is not answered counts as a failure.
+/// Returns when the pending probe becomes a failure if it is not answered.
 Instant silent_at(State& s, const Worker& worker) {
     return later(worker.probe_sent, s.pool_of(worker).settings.probe_timeout);
 }
@@ -31,7 +31,8 @@ void wait(State& s, Worker& worker) {
     s.timers.arm(worker.probe_timer, later(s.now, s.pool_of(worker).settings.probe_every));
 }
 
-/// If the next probe was put off, since the last could still be answered, it is soon.
+/// The next probe may have been postponed because the last one could still be answered. Then this
+/// moves the next probe to an earlier time.
 void bring_forward(State& s, Worker& worker) {
     const Duration every = s.pool_of(worker).settings.probe_every;
     const Instant silent = silent_at(s, worker);

@@ -58,7 +58,7 @@ void next_ended(Lane& lane) {
     }
 }
 
-/// `ready` and `busy` alternate with every job: telemetry sees that from the jobs.
+/// `ready` and `busy` alternate with every job; telemetry learns that from the jobs.
 LaneState without_jobs(LaneState state) {
     return state == LaneState::busy ? LaneState::ready : state;
 }

@@ -9,7 +9,7 @@ namespace turnpike::loading {
 
 namespace {
 
-/// Whether nothing of an earlier worker is left that may still hold the lane's memory.
+/// True if no earlier worker is still stopping, which might hold the lane's memory.
 bool is_clear(const Lane& lane) {
     for (const Worker* worker : {lane.current, lane.other})
         if (worker != nullptr && worker->state == WorkerState::stopping) return false;
@@ -41,7 +41,7 @@ bool has_turn(const State& s, const Lane& lane) {
            s.loading < s.settings.load_parallel_max;
 }
 
-/// The first in line that may start now; nullptr: none.
+/// Removes and returns the first lane in line that may start now, or nullptr if there is none.
 Lane* take_next(State& s) {
     const auto next = std::ranges::find_if(
         s.load_line, [&](LaneId id) { return has_turn(s, s.lanes[id.value]); });

@@ -10,7 +10,7 @@ namespace turnpike::placement {
 
 namespace {
 
-/// Whether its worker would work: on, serving, nothing against it.
+/// True if the lane is on and its current worker serves without a hold.
 bool is_available(const Lane& lane) {
     return lane.mode == LaneMode::on && lane.current != nullptr && lane.current->is_serving() &&
            lane.current->hold == Hold::none;
@@ -26,7 +26,8 @@ bool is_better(const PlacementKey& a, const PlacementKey& b) {
     return a.slots_free != b.slots_free ? a.slots_free > b.slots_free : a.last_job < b.last_job;
 }
 
-/// Most free slots, then longest since its last job, then the lowest number.
+/// Returns the lane with most free slots, then the longest time since its last job, then the lowest
+/// number. Returns nullptr if no lane takes jobs.
 Lane* choose(State& s, const Pool& pool) {
     if (pool.open_lanes == 0) return nullptr;
     auto best = static_cast<unsigned>(std::countr_zero(pool.open_lanes));
@@ -46,7 +47,7 @@ void end_all(State& s, Queue& queue) {
     while (Job* job = queue.first(Duration::zero())) job::end(s, *job, EndReason::no_lane);
 }
 
-/// Jobs that want one lane: sends them, or ends them where it is off.
+/// Sends the jobs that want a certain lane, or ends them if that lane is off.
 void dispatch_wanted(State& s, Pool& pool) {
     Job* next = nullptr;
     for (Job* job = pool.lone_riders.first(Duration::zero()); job != nullptr; job = next) {
@@ -74,7 +75,7 @@ void release_lane(State& s, Pool& pool) {
     refresh(s, lane);
 }
 
-/// Whether the reservation still makes sense: its attempt runs, or its job waits and the lane would
+/// True if the reservation still makes sense: its attempt runs, or its job waits and the lane can
 /// take it.
 bool is_still_valid(State& s, const LoneRide& ride) {
     if (!ride.attempt.is_none()) return s.attempts.find(ride.attempt) != nullptr;
@@ -92,8 +93,8 @@ void board_if_empty(State& s, Pool& pool) {
     ride.attempt = job.attempt;
 }
 
-/// Keeps a lane for the first lone rider that has one. If there is none for a job that takes any
-/// lane, there is none.
+/// Reserves a lane for the first job in line that can have one. Stops at the first job that accepts
+/// any lane: if there is no lane for that job, there is none for the others.
 void reserve_lane(State& s, Pool& pool) {
     for (Job* job = pool.lone_riders.first(Duration::zero()); job != nullptr;
          job = job->links.after) {
@@ -105,8 +106,8 @@ void reserve_lane(State& s, Pool& pool) {
     }
 }
 
-/// Jobs that must ride alone go one at a time: reserve a lane, wait until it is empty, send, wait
-/// for the end.
+/// Sends the jobs that must ride alone, one at a time: reserves a lane, waits until the lane is
+/// empty, sends the job, and waits for its end.
 void dispatch_lone_riders(State& s, Pool& pool) {
     if (!pool.lone_ride.lane.is_none() && !is_still_valid(s, pool.lone_ride)) release_lane(s, pool);
     if (pool.lone_ride.lane.is_none()) reserve_lane(s, pool);

@@ -41,7 +41,8 @@ Tally count(State& s, const Pool& pool, Generation generation) {
     return tally;
 }
 
-/// Held against the lane, unless it is the code of a reload that is on trial.
+/// Counts a wrong answer against the lane, unless the worker runs code that a reload is still
+/// trying.
 void answered_wrong(State& s, const Worker& worker) {
     Lane& lane = s.lane_of(worker);
     if (worker.role == Role::current && !reload::is_trial(s, lane, worker)) ++lane.proofs_failed;

@@ -39,7 +39,7 @@ bool has_serving_worker(const Lane& lane) {
     return lane.current != nullptr && lane.current->is_serving();
 }
 
-/// Rather a lane that serves nothing now, then one with little aboard.
+/// Prefers a lane that is on, then a lane that does not serve now, then the one with less aboard.
 bool is_better_trial(const Lane& a, const Lane& b) {
     if ((a.mode == LaneMode::on) != (b.mode == LaneMode::on)) return a.mode == LaneMode::on;
     if (has_serving_worker(a) != has_serving_worker(b)) return has_serving_worker(b);
@@ -76,19 +76,21 @@ void finish(State& s, Pool& pool, ReloadEnd end) {
     s.touch(pool);
 }
 
-/// The trial lane's good worker, as long as it has not stopped yet.
+/// True if the lane's good worker makes room for the trial and has not stopped yet.
 bool is_making_room(const Pool& pool, const Lane& lane) {
     const Worker* worker = lane.current;
     return lane.mode == LaneMode::on && worker != nullptr && worker->generation == pool.good &&
            worker->hold == Hold::retire && worker->why == Reason::replaced;
 }
 
-/// Its workers go, and the lanes are as they were before.
+/// Ends the workers of the new generation and puts the lanes back as they were before.
 void give_up(State& s, Pool& pool, ReloadEnd end) {
     const Generation tried = pool.reload.generation;
     const bool is_outdated = end == ReloadEnd::superseded;
     const Reason why = is_outdated ? Reason::replaced : Reason::reload_abandoned;
-    const Stop how = is_outdated ? Stop::kill : Stop::ask;  // newer code waits for its place
+    const Stop how =
+        is_outdated ? Stop::kill
+                    : Stop::ask;  // outdated workers go at once: newer code waits for their place
     s.each_lane(pool, [&](Lane& lane) {
         for (Worker* worker : {lane.current, lane.other})
             if (worker != nullptr && worker->generation == tried)
@@ -100,8 +102,8 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
     finish(s, pool, end);
 }
 
-/// What the old code did is not held against the new one; lanes that had failed with it get the new
-/// one, too.
+/// Clears the history of every lane: what the old code did does not count against the new code.
+/// Lanes that had failed with the old code get the new code, too.
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
     s.each_lane(pool, [&](Lane& lane) {
@@ -126,7 +128,7 @@ void try_out(State& s, Pool& pool) {
     if (!may_succeed || s.shutdown.is_asked()) give_up(s, pool, ReloadEnd::abandoned);
 }
 
-/// The next worker takes the new jobs; the old one finishes its own.
+/// From now on the next worker takes the jobs; the old one finishes those aboard.
 void switch_over(State& s, Lane& lane) {
     Worker* old = lane.current;
     lane.current = lane.other;
@@ -170,7 +172,8 @@ void spread(State& s, Pool& pool) {
         move_on(s, pool, lane);
     });
     if (!is_over) return;
-    // Who hears of the end knows which lanes still come up: those that were revived in this turn, too.
+    // The lanes are reported before the end of the reload. So the shell knows which lanes still
+    // come up, those that were revived in this turn included.
     s.each_lane(pool, [&](Lane& lane) { lane::report(s, lane); });
     finish(s, pool, ReloadEnd::spread);
 }

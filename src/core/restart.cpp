@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t proofs_failed_max = 2;
 
-/// Doubles with each level, ±25 %.
+/// Returns a delay that doubles with each level, ±25 %, and raises the level.
 Duration delay(State& s, const PoolSettings& settings, std::uint32_t& level) {
     Duration plain = settings.restart_delay_min;
     for (std::uint32_t i = 0; i < level && plain < settings.restart_delay_max; ++i) plain *= 2;
@@ -53,7 +53,7 @@ bool is_crash(Reason why) {
 void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     lane.restart.not_before = s.now;
     lane.restart.why = why;
-    if (worker.generation != s.pool_of(lane).good) return;  // new code comes in its place
+    if (worker.generation != s.pool_of(lane).good) return;  // the good generation replaces it
     const bool was_answer_wrong = why == Reason::proof_failed || why == Reason::disagrees;
     const bool is_owned = s.pool_of(lane).settings.ownership == Ownership::owned;
     if (lane.proofs_failed >= proofs_failed_max && is_owned)

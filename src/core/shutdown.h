@@ -1,5 +1,5 @@
-// Shutdown: nothing new comes in, what was admitted may finish, then the workers end, then the gate
-// may leave.
+// Shutdown: the engine admits nothing more, lets admitted jobs finish, ends the workers, then lets
+// the program end.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ namespace shutdown {
 
 void asked(State& s, Duration patience);
 
-/// The end of patience.
+/// Ends all jobs and kills all workers, because the deadline has come.
 void time_is_up(State& s);
 
 /// Takes every step that the facts allow now.

@@ -27,7 +27,7 @@ State::State(Settings given) : settings(std::move(given)), random(settings.seed)
         check(pool);
         lane_count += pool.lanes;
     }
-    lanes.resize(lane_count);  // once: timers and queues stay where they are
+    lanes.resize(lane_count);  // only here: timers and queues must not move in memory
     pools.resize(settings.pools.size());
     shutdown.timer.kind = TimerKind::shutdown;
 

@@ -45,7 +45,8 @@ void failed(State& s, Worker& worker, Instant sent) {
     worker.did_latest_job_fail = true;
     ++worker.fail_streak;
     if (worker.role != Role::current) return;
-    if (worker.is_on_probation && sent <= worker.distrusted_at) return;  // it was aboard before
+    if (worker.is_on_probation && sent <= worker.distrusted_at)
+        return;  // the job was sent before the lane was distrusted
     if (!worker.is_on_probation && worker.fail_streak < pool.settings.fail_streak) return;
     if (is_another_lane_better(s, lane)) return distrust(s, worker);
     if (worker.is_on_probation || worker.fail_streak == pool.settings.fail_streak)
@@ -53,7 +54,7 @@ void failed(State& s, Worker& worker, Instant sent) {
     worker.is_on_probation = false;
 }
 
-/// Whatever else is held against it, and whatever clears that: it proves itself first.
+/// Requires a proof before the next job, whatever other hold there is and whatever clears it.
 void require_proof(State& s, Worker& worker) {
     if (!worker.has_proof) return;
     worker::hold(s, worker, Hold::prove, Reason::proof_due);

@@ -1,4 +1,4 @@
-// Engine::view and Engine::find: copies of the facts, for people and for the invariants.
+// Engine::view and Engine::find: they copy the facts, for people and for the invariants.
 #include "core/view.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ Instant oldest_since(const State& s, const Pool& pool, Instant now) {
     return oldest;
 }
 
-/// Whether its lanes prove themselves. While none is loaded: as it was last.
+/// True if the workers of the pool have a proof. While no worker is loaded, the latest one counts.
 bool has_proof(const State& s, const Pool& pool) {
     bool is_loaded = false;
     for (std::uint32_t i = 0; i < pool.settings.lanes; ++i) {

@@ -17,7 +17,7 @@ bool is_loading(const Worker& worker) {
     return worker.state == WorkerState::starting || worker.state == WorkerState::loading;
 }
 
-/// Attached workers were loaded by somebody else, and may stay away for ever: they need no turn.
+/// Attached workers do not count: somebody else loads them, and they may stay away for ever.
 bool is_counted_as_loading(State& s, const Worker& worker) {
     return is_loading(worker) &&
            s.pool_of(s.lane_of(worker)).settings.ownership == Ownership::owned;
@@ -47,12 +47,13 @@ void kill(State& s, Worker& worker) {
     s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.kill_patience));
 }
 
-/// What it says of itself counts; where it says nothing, what its pool says.
+/// Takes over what the worker announces. For what it leaves out, the pool's numbers stay.
 void apply_announcement(State& s, Worker& worker, const WorkerReady& said) {
     Pool& pool = s.pool_of(worker);
     pool.did_latest_have_example = said.has_example;
     worker.has_proof = pool.has_proof() || said.has_example;
-    if (pool.settings.cancel == CancelPolicy::kill) return;  // one job: it dies without neighbours
+    if (pool.settings.cancel == CancelPolicy::kill)
+        return;  // stays at one job, so that a kill hits no neighbour
     const auto bounded = [](std::uint32_t word, std::uint32_t unsaid, std::uint32_t max) {
         return word == 0 ? unsaid : std::min(word, max);
     };
@@ -60,7 +61,7 @@ void apply_announcement(State& s, Worker& worker, const WorkerReady& said) {
               bounded(said.batch, pool.settings.batch, batch_max));
 }
 
-/// stop_grace, or kill_patience, is over.
+/// Kills the worker after stop_grace. Gives up on its lane after kill_patience.
 void stop_takes_long(State& s, Worker& worker) {
     if (!worker.was_killed) return kill(s, worker);
     worker.has_survived_kill = true;
@@ -145,7 +146,7 @@ void serve(State& s, Worker& worker) {
 }
 
 void hold(State& s, Worker& worker, Hold hold, Reason why) {
-    // A stuck job may end after all; every other reason to retire is for good.
+    // A worker that retires for a stuck job may come back; every other reason is for good.
     const bool is_for_good = hold == Hold::retire && worker.why == Reason::job_stuck;
     if (!worker.is_serving() || (hold <= worker.hold && !is_for_good)) return;
     worker.hold = hold;

@@ -243,7 +243,7 @@ TEST(Admission, ExpectsNoWaitWhileALaneIsFree) {
     EXPECT_EQ(gate.pool().expected_wait, 0s);
 }
 
-/// What a refused client hears when three jobs of 8 s wait for the one lane.
+/// Returns the advice to a refused client when three jobs of 8 s wait for the only lane.
 Duration advice_with(const Settings& settings) {
     Gate gate(settings);
     after_a_job_of_8s(gate).queue_jobs(4);
@@ -285,7 +285,7 @@ TEST(Admission, EndsAJobWhoseBodyCanNotBeTaken) {
     EXPECT_TRUE(gate.is_running(running)) << "its body was complete";
 }
 
-// ── another pool after all ───────────────────────────────────────────────────────────────────────
+// ── a body that names another pool ───────────────────────────────────────────────────────────────
 
 TEST(Admission, RoutesAnArrivingJobToThePoolThatItsBodyNames) {
     Gate gate(settings_with({{.lanes = 1}, {.lanes = 1}}));

@@ -18,7 +18,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Lanes whose workers have voted, each for its group, in the order of lanes.
+/// Lanes whose workers have voted: lane n for `groups[n]`.
 struct Assembly {
     explicit Assembly(const std::vector<std::uint32_t>& groups)
         : gate(proving(static_cast<std::uint32_t>(groups.size()), ProofKind::agree)) {

@@ -12,7 +12,7 @@ using test::Gate;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// One lane, jobs may run for 10 s, and have 5 s to heed a cancel.
+/// One lane. Jobs may run for 10 s, then have 5 s to obey a cancel.
 PoolSettings pool_with(CancelPolicy policy, std::uint32_t slots = 1) {
     return {.slots = slots, .job_timeout = 10s, .cancel = policy, .cancel_grace = 5s};
 }

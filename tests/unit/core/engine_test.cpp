@@ -152,7 +152,7 @@ TEST(Engine, ServesManyLanesAndPools) {
     EXPECT_TRUE(gate.lane(lanes_max).can_take_jobs);
 }
 
-// ── settings that it could not live with ─────────────────────────────────────────────────────────
+// ── settings that the engine does not accept ─────────────────────────────────────────────────────
 
 TEST(EngineDeathTest, NeedsAPool) {
     EXPECT_DEATH(Engine{Settings{}}, "CHECK failed: !settings.pools.empty");

@@ -12,7 +12,7 @@ using test::Gate;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// One lane that serves; its probes are the test's business.
+/// One lane that serves. The test answers the probes itself.
 class HealthOfOneLane : public testing::Test {
 protected:
     HealthOfOneLane()
@@ -312,7 +312,7 @@ TEST(Blame, SendsWhatWasNotDeliveredElsewhereThoughRetriesAreOff) {
 TEST_F(HealthOfOneLane, BlamesNobodyForABreakThatWasShared) {
     const auto jobs = gate.queue_jobs(2);
     gate.ends(jobs[0], Verdict::broken);
-    gate.ends(jobs[1], Verdict::broken);  // alone aboard by now, but it shared the first break
+    gate.ends(jobs[1], Verdict::broken);  // alone aboard now, but it was aboard at the first break
     probe_ends(ProbeVerdict::answered);
     ASSERT_TRUE(gate.is_running(jobs[0]));
     gate.ends(jobs[0]);
@@ -325,7 +325,7 @@ TEST_F(HealthOfOneLane, CountsADeathAfterASharedBreakAsShared) {
     const auto jobs = gate.queue_jobs(2);
     gate.ends(jobs[0], Verdict::broken);
     gate.tell(ClientLeft{jobs[0]});
-    gate.exits(worker);  // jobs[1] is alone aboard, but shared a break
+    gate.exits(worker);  // jobs[1] is alone aboard, but was aboard at the break
     gate.is_gone(worker);
     for (int lone_deaths = 0; lone_deaths < 2; ++lone_deaths) {
         gate.pass(1s);

@@ -1,4 +1,4 @@
-// Jobs that must ride alone, and the lane that is kept for them (blame.cpp, placement.cpp).
+// Jobs that must ride alone, and the lane that is reserved for them (blame.cpp, placement.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,8 @@ using test::Gate;
 using test::replace_worker;
 using testing::ElementsAre;
 
-/// Two lanes with two slots. Lane 0's worker died under `a` and `b`, which want that lane.
+/// Two lanes with two slots. The worker of lane 0 died with `a` and `b` aboard; both want that
+/// lane.
 struct SharedDeath {
     SharedDeath() : gate({.lanes = 2, .slots = 2}) {
         gate.open();

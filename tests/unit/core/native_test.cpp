@@ -1,4 +1,4 @@
-// What a worker says of itself when it is ready: how much it takes at once, and whether it brought
+// What a worker announces when it is ready: how many jobs it takes at once, and whether it brought
 // an example (worker.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -144,7 +144,7 @@ TEST(Placement, FailsOneJobOfABatchByItself) {
     EXPECT_THAT(gate.deeds(), ElementsAre("end j1 answered"));
 }
 
-// ── who takes nothing ────────────────────────────────────────────────────────────────────────────
+// ── lanes that take nothing ──────────────────────────────────────────────────────────────────────
 
 TEST(Placement, SendsNothingToAWorkerThatStillLoadsOrProves) {
     Gate gate({.lanes = 1, .proof = ProofKind::fixed});

@@ -109,7 +109,7 @@ TEST(Proof, IgnoresTheVerdictOfAnotherProof) {
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
-// ── now and then ─────────────────────────────────────────────────────────────────────────────────
+// ── periodic proofs ──────────────────────────────────────────────────────────────────────────────
 
 TEST(Proof, IsRepeatedNowAndThen) {
     Gate gate(proving(1));

@@ -1,4 +1,5 @@
-// Reloads and lanes that are off: failed, drained, resumed meanwhile (reload.cpp).
+// Reloads of pools with lanes that are off: failed, drained, or resumed during the reload
+// (reload.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
