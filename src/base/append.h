@@ -46,8 +46,8 @@ template <class... Pieces>
 void append_all(std::string& out, const Pieces&... pieces) {
     const std::size_t before = out.size();
     const std::size_t size = (before + ... + piece(pieces).size());
-    out.resize_and_overwrite(
-        size, [&](char* bytes, std::size_t) {  // libstdc++ 12 passes the capacity
+    // The lambda ignores its second argument: libstdc++ 12 passes the capacity, not the size.
+    out.resize_and_overwrite(size, [&](char* bytes, std::size_t) {
             char* end = bytes + before;
             ((std::char_traits<char>::copy(end, piece(pieces).data(), piece(pieces).size()),
               end += piece(pieces).size()),

@@ -130,7 +130,8 @@ struct ProveWorker {
     void fields(auto&& f) const { f("worker", worker), f("proof", proof); }
 };
 
-/// End the program. Shutdown is complete: no job lives, and no worker that can be ended.
+/// End the program. Shutdown is complete: no job lives, and every worker has ended, except workers
+/// that survived a kill.
 struct Leave {
     static constexpr const char* name = "Leave";
     void fields(auto&&) const {}

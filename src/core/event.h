@@ -211,7 +211,7 @@ struct GpuLost {
 
 // ── from the operator ────────────────────────────────────────────────────────────────────────────
 
-/// Must be the first event. Every lane starts.
+/// Always the first event. Every lane starts.
 struct GateOpened {
     static constexpr const char* name = "GateOpened";
     void fields(auto&&) const {}

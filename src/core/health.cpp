@@ -31,8 +31,8 @@ void wait(State& s, Worker& worker) {
     s.timers.arm(worker.probe_timer, later(s.now, s.pool_of(worker).settings.probe_every));
 }
 
-/// The next probe may have been postponed because the last one could still be answered. Then this
-/// moves the next probe to an earlier time.
+/// Moves the next probe to an earlier time if it was postponed only because the last probe could
+/// still be answered.
 void bring_forward(State& s, Worker& worker) {
     const Duration every = s.pool_of(worker).settings.probe_every;
     const Instant silent = silent_at(s, worker);

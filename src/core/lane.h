@@ -25,6 +25,8 @@ enum class LaneMode : std::uint8_t { on, drained, failed, quarantined };
 ///              ▲           ▲
 ///   none ─▶ reviving ─▶ revival_ended                   a lane that had failed
 ///
+/// ▲: the lane no longer counts as revived, because a person restarted it, because it was turned
+/// off, or because the new generation is good and the lane's own next worker ended.
 /// `awaited` and `reviving` return to `none` when the next worker takes over. Every step returns to
 /// `none` when the reload is over.
 enum class NextStep : std::uint8_t {
@@ -99,7 +101,7 @@ void step(State& s, Lane& lane);
 /// Must be called when a worker of this lane begins to stop. Decides what the lane does next.
 void worker_down(State& s, Lane& lane, Worker& worker, Reason why);
 
-/// The lane no longer counts as revived: it stays on if the reload is given up.
+/// Ends the special case of a revived lane: giving up the reload no longer turns the lane off.
 void forget_revival(Lane& lane);
 
 void memory_freed(State& s, LaneId id);

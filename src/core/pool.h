@@ -58,7 +58,7 @@ struct Pool {
     Pace pace;
     Counts counts;
 
-    Generation good{1};    // what every start uses
+    Generation good{1};    // the generation that new workers run
     Generation newest{1};  // that was ever requested
     Reload reload;
     ReloadRequest reload_waiting;  // requested, not begun

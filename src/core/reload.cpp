@@ -88,9 +88,7 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
     const Generation tried = pool.reload.generation;
     const bool is_outdated = end == ReloadEnd::superseded;
     const Reason why = is_outdated ? Reason::replaced : Reason::reload_abandoned;
-    const Stop how =
-        is_outdated ? Stop::kill
-                    : Stop::ask;  // outdated workers go at once: newer code waits for their place
+    const Stop how = is_outdated ? Stop::kill : Stop::ask;  // newer code waits for their place
     s.each_lane(pool, [&](Lane& lane) {
         for (Worker* worker : {lane.current, lane.other})
             if (worker != nullptr && worker->generation == tried)

@@ -41,7 +41,7 @@ bool has_crashed_too_often(const State& s, const Lane& lane) {
     return s.now - first <= settings.crash_window;
 }
 
-/// Whether this end of a worker counts as a crash.
+/// True if this end of a worker counts as a crash.
 bool is_crash(Reason why) {
     return why == Reason::exited || why == Reason::unhealthy || why == Reason::misbehaved ||
            why == Reason::load_silent || why == Reason::not_answering ||

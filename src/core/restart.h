@@ -31,7 +31,7 @@ namespace restart {
 /// lane that is on goes down.
 void after(State& s, Lane& lane, const Worker& worker, Reason why);
 
-/// Returns how long a distrusted lane rests. Each rest is longer than the one before.
+/// Returns how long a distrusted lane rests. Rests grow up to restart_delay_max.
 [[nodiscard]] Duration rest(State& s, Lane& lane);
 
 /// Forgets all crashes, delays and failed proofs of the lane. Called when a person restarts the

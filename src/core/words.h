@@ -15,8 +15,7 @@ using LaneId = Id<struct LaneTag>;        // counts from 0 over all pools
 using PoolId = Id<struct PoolTag>;        // counts from 0
 using Ticket =
     Id<struct TicketTag>;  // the gate's own name for an arrival; the decision carries it back
-using Generation =
-    Id<struct GenerationTag>;  // a version of a pool's code and config; newer is larger
+using Generation = Id<struct GenerationTag>;  // a version of a pool's code and config; it increases
 
 /// A level from 0 to 9. Jobs of level 9 go first.
 struct Priority {

@@ -52,8 +52,7 @@ void apply_announcement(State& s, Worker& worker, const WorkerReady& said) {
     Pool& pool = s.pool_of(worker);
     pool.did_latest_have_example = said.has_example;
     worker.has_proof = pool.has_proof() || said.has_example;
-    if (pool.settings.cancel == CancelPolicy::kill)
-        return;  // stays at one job, so that a kill hits no neighbour
+    if (pool.settings.cancel == CancelPolicy::kill) return;  // one job, so a kill hits no other
     const auto bounded = [](std::uint32_t word, std::uint32_t unsaid, std::uint32_t max) {
         return word == 0 ? unsaid : std::min(word, max);
     };
