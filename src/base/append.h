@@ -48,12 +48,12 @@ void append_all(std::string& out, const Pieces&... pieces) {
     const std::size_t size = (before + ... + piece(pieces).size());
     // The lambda ignores its second argument: libstdc++ 12 passes the capacity, not the size.
     out.resize_and_overwrite(size, [&](char* bytes, std::size_t) {
-            char* end = bytes + before;
-            ((std::char_traits<char>::copy(end, piece(pieces).data(), piece(pieces).size()),
-              end += piece(pieces).size()),
-             ...);
-            return size;
-        });
+        char* end = bytes + before;
+        ((std::char_traits<char>::copy(end, piece(pieces).data(), piece(pieces).size()),
+          end += piece(pieces).size()),
+         ...);
+        return size;
+    });
 }
 
 inline void append_number(std::string& out, std::uint64_t value) {
