@@ -36,7 +36,7 @@ private:
                         .priority = {},
                         .timeout = 10h,
                         .lane_wanted = {},
-                        .aside = false});
+                        .is_aside = false});
         tell(BodyCompleted{std::get<AdmitJob>(actions_.front()).job, Bytes{1000}});
         note_sent();
     }

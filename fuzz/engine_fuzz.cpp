@@ -50,7 +50,7 @@ PoolSettings make_pool(Bytestream& in) {
     pool.cancel = in.one_of(CancelPolicy::kill);
     if (pool.cancel == CancelPolicy::kill) pool.slots = pool.batch = 1;
     pool.cancel_grace = in.duration();
-    pool.retry = in.flip();
+    pool.may_retry = in.flip();
     pool.aside_max = 1 + in.below(3);
     pool.load_timeout = in.duration();
     pool.stop_grace = in.duration();
@@ -119,7 +119,7 @@ private:
         event.priority.level = static_cast<std::uint8_t>(in_.below(Priority::levels));
         if (in_.below(4) == 0) event.timeout = in_.duration();
         if (in_.below(6) == 0) event.lane_wanted = LaneId{in_.below(lanes_ + 1)};
-        event.aside = in_.below(8) == 0;
+        event.is_aside = in_.below(8) == 0;
         return event;
     }
 

@@ -13,7 +13,7 @@ void Clients::arrive(std::uint64_t key, const JobScript& script) {
                            .priority = script.priority,
                            .timeout = script.timeout,
                            .lane_wanted = script.lane_wanted,
-                           .aside = script.aside});
+                           .is_aside = script.aside});
     if (undecided_.erase(Ticket{key}) > 0)
         stage_.complain("every arrival is decided at once", fmt::format("ticket {} is not", key));
 }

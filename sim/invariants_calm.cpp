@@ -21,7 +21,7 @@ void check_lane(Ledger& ledger, const KnownLane& lane, Healed healed) {
     if (seen.state != LaneState::ready && !proves)
         return broken(ledger, invariant::calm, "lane {} is {} ({})", show(lane.id),
                       name_of(seen.state), name_of(seen.reason));
-    if (!seen.takes_jobs && !proves)
+    if (!seen.can_take_jobs && !proves)
         return broken(ledger, invariant::calm, "lane {} is ready, but takes no jobs",
                       show(lane.id));
     if (seen.generation != pool.good)

@@ -94,7 +94,7 @@ void check_lane(Ledger& ledger, const KnownLane& lane) {
     compare(ledger, "free slots of lane", id, seen.slots_free, ledger.free_slots(lane));
     compare(ledger, "batch of lane", id, seen.batch,
             current != nullptr ? current->batch : ledger.pools[lane.pool.value].settings->batch);
-    if (seen.takes_jobs && seen.reserved)
+    if (seen.can_take_jobs && seen.is_reserved)
         broken(ledger, invariant::alone, "lane {} is reserved, and takes jobs", show(lane.id));
     if (seen.state == LaneState::ready && lane.riders > 0)
         broken(ledger, invariant::counts, "lane {} is ready with {} attempts aboard", show(lane.id),
@@ -119,7 +119,7 @@ void check_counts(Ledger& ledger) {
                ledger.bytes_hi);
     if (ledger.bytes_lo > ledger.settings.bytes_max.count)
         broken(ledger, invariant::bounds, "{} bytes are held", ledger.bytes_lo);
-    if (ledger.seen.shutting_down != ledger.shutting_down)
+    if (ledger.seen.is_shutting_down != ledger.shutting_down)
         broken(ledger, invariant::counts, "shutting down or not: it does not know");
 }
 

@@ -66,7 +66,7 @@ void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
             const bool quiet = worker->ready && !worker->is_ending() && worker->aboard.empty() &&
                                !worker->proof.out && !is_after_trouble(*worker) &&
                                !worker->perhaps_held && !worker->perhaps_retired && !lane.drained &&
-                               !ledger.seen_lane(lane.id).reserved;
+                               !ledger.seen_lane(lane.id).is_reserved;
             if (!quiet) return;
             if (is_due(ledger, *worker, *pool.settings)) due = worker;
         }
@@ -170,7 +170,7 @@ void judge(Ledger& ledger, const ReportNoMajority& report) {
 void check_health(Ledger& ledger) {
     for (const KnownPool& pool : ledger.pools) {
         if (pool.majority_missing &&
-            *pool.majority_missing != ledger.seen_pool(pool.id).majority_missing)
+            *pool.majority_missing != ledger.seen_pool(pool.id).is_majority_missing)
             broken(ledger, invariant::agreement, "pool {} {} a majority, and says otherwise",
                    show(pool.id), *pool.majority_missing ? "lacks" : "has");
         for (const KnownLane& lane : pool.lanes) {

@@ -45,7 +45,7 @@ std::array<Ground, 6> grounds_of(Ledger& ledger, const JobArrived& arrived) {
          {EndReason::lane_unknown, unknown, unknown},
          {EndReason::no_lane, !unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
           !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted)},
-         {EndReason::queue_full, full && !arrived.aside, full},
+         {EndReason::queue_full, full && !arrived.is_aside, full},
          {EndReason::arrivals_full, ledger.arriving - ledger.arriving_asides >= uploads_max,
           ledger.arriving >= uploads_max},
          {EndReason::bytes_full, ledger.bytes_lo + arrived.declared.count > bytes_max,
@@ -67,8 +67,8 @@ bool is_allowed_wait(const Ledger& ledger, Duration retry_after) {
 bool a_lane_takes_this_aside(Ledger& ledger, const KnownJob& job) {
     return !all_lanes(ledger, job.pool, job.wanted, [&](const KnownLane& lane) {
         const KnownWorker* worker = ledger.plain_worker(lane);
-        return worker == nullptr || ledger.seen_lane(lane.id).reserved ||
-               ledger.lane_before(lane.id).reserved || lane.lone_ride != nullptr ||
+        return worker == nullptr || ledger.seen_lane(lane.id).is_reserved ||
+               ledger.lane_before(lane.id).is_reserved || lane.lone_ride != nullptr ||
                lane.asides >= ledger.pools[job.pool.value].settings->aside_max;
     });
 }
@@ -112,7 +112,7 @@ std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
         case EndReason::body_failed:
         case EndReason::cancel_asked: return "nobody said so";
         case EndReason::worker_died:
-            return dies && (job.aside || !rules.retry) ? "" : "it was to be retried";
+            return dies && (job.aside || !rules.may_retry) ? "" : "it was to be retried";
         case EndReason::stream_broken: return dies && job.ride->begun ? "" : "no answer broke off";
         case EndReason::poison: return "two workers did not die under it while it was alone aboard";
         case EndReason::deadline_passed:

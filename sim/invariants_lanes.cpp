@@ -176,7 +176,7 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
     check_trial(ledger, pool, seen.reloading);
     const bool settled = seen.reloading.is_none() && then.reloading.is_none();
     for (const KnownLane& lane : pool.lanes)
-        if (settled && ledger.seen_lane(lane.id).takes_jobs &&
+        if (settled && ledger.seen_lane(lane.id).can_take_jobs &&
             ledger.seen_lane(lane.id).generation != seen.good)
             return broken(ledger, invariant::reload, "lane {} serves generation {}, good is {}",
                           show(lane.id), show(ledger.seen_lane(lane.id).generation),

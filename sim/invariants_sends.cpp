@@ -55,7 +55,8 @@ Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownW
     if (lane.lone_ride != nullptr)
         return {invariant::alone, "its lane carries a job that rides alone"};
     const bool alone = job.alone == Sure::yes;
-    const bool kept = ledger.seen_lane(lane.id).reserved && ledger.lane_before(lane.id).reserved;
+    const bool kept =
+        ledger.seen_lane(lane.id).is_reserved && ledger.lane_before(lane.id).is_reserved;
     if (kept && job.alone == Sure::no && pool.lone_change != ledger.turn)
         return {invariant::alone, "its lane is reserved for another"};
     if (!alone) return {};
@@ -101,8 +102,8 @@ Objection objection_to_batch(Ledger& ledger, const KnownWorker& worker, const Se
 }
 
 bool is_open(Ledger& ledger, const KnownLane& lane) {
-    return ledger.plain_worker(lane) != nullptr && !ledger.seen_lane(lane.id).reserved &&
-           !ledger.lane_before(lane.id).reserved && lane.lone_ride == nullptr;
+    return ledger.plain_worker(lane) != nullptr && !ledger.seen_lane(lane.id).is_reserved &&
+           !ledger.lane_before(lane.id).is_reserved && lane.lone_ride == nullptr;
 }
 
 /// Nobody before it in the queue could have gone instead, and no other lane had more room.

@@ -14,10 +14,10 @@ bool a_job_waits_for(const KnownPool& pool, const KnownLane& lane) {
 void check_lane(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
     const LaneView& seen = ledger.seen_lane(lane.id);
     if (!a_job_waits_for(pool, lane)) return;
-    if (seen.takes_jobs && seen.slots_free > 0)
+    if (seen.can_take_jobs && seen.slots_free > 0)
         return broken(ledger, invariant::no_idle, "lane {} says that it takes jobs, and jobs wait",
                       show(lane.id));
-    if (seen.reserved || lane.lone_ride != nullptr || ledger.free_slots(lane) == 0) return;
+    if (seen.is_reserved || lane.lone_ride != nullptr || ledger.free_slots(lane) == 0) return;
     if (ledger.plain_worker(lane) != nullptr)
         broken(ledger, invariant::no_idle, "lane {} serves and has a free slot, and jobs wait",
                show(lane.id));
@@ -45,7 +45,7 @@ bool is_fit(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
 
 /// The lane that was reserved in this turn had fewest aboard; others can only have got more since.
 void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserved) {
-    if (ledger.lane_before(reserved.id).reserved || reserved.lone_ride != nullptr) return;
+    if (ledger.lane_before(reserved.id).is_reserved || reserved.lone_ride != nullptr) return;
     const bool free = std::ranges::all_of(
         pool.alone, [&](const QueueKey& key) { return ledger.find(key.job)->wanted.is_none(); });
     for (const KnownLane& other : pool.lanes)
@@ -60,7 +60,7 @@ void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserv
 void check_pool(Ledger& ledger, const KnownPool& pool) {
     const KnownLane* reserved = nullptr;
     for (const KnownLane& lane : pool.lanes) {
-        if (!ledger.seen_lane(lane.id).reserved) continue;
+        if (!ledger.seen_lane(lane.id).is_reserved) continue;
         if (reserved != nullptr)
             return broken(ledger, invariant::alone, "two lanes of pool {} are reserved",
                           show(pool.id));

@@ -62,7 +62,7 @@ KnownJob& Ledger::admit(const JobArrived& arrived, JobId id) {
     job.pool = arrived.pool;
     job.wanted = arrived.lane_wanted;
     job.priority = arrived.priority;
-    job.aside = arrived.aside;
+    job.aside = arrived.is_aside;
     job.deadline = later(now, arrived.timeout);
     jobs_due = std::min(jobs_due, job.deadline);
     KnownPool& pool = pools[job.pool.value];

@@ -29,7 +29,7 @@ void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
     touched_jobs.push_back(job->id);
     job->any_end = job->any_end || death == Death::unclear;
     if (begun) return expect_end(*job, EndReason::stream_broken);
-    if (job->aside || (!rules.retry && death != Death::undelivered))
+    if (job->aside || (!rules.may_retry && death != Death::undelivered))
         return expect_end(*job, EndReason::worker_died);
     if (death == Death::ordered || death == Death::undelivered) {
         if (job->alone == Sure::yes) job->alone = Sure::maybe;

@@ -42,7 +42,7 @@ void draw_waits(Random& random, PoolSettings& pool) {
 ReloadKind draw_rules(const Scenario& scenario, Random& random, PoolSettings& pool) {
     pool.cancel = random.chance(50) ? CancelPolicy::finish : CancelPolicy::close;
     if (random.chance(40) && pool.slots == 1 && pool.batch == 1) pool.cancel = CancelPolicy::kill;
-    pool.retry = random.chance(88);
+    pool.may_retry = random.chance(88);
     pool.crash_limit = count(random, 2, 5);
     pool.probe_failures_max = count(random, 1, 4);
     pool.fail_streak = count(random, 1, 4);

@@ -9,7 +9,7 @@ namespace turnpike {
 
 [[nodiscard]] std::string base64_of(std::string_view bytes);
 
-/// Nothing: it is no base64, or not padded.
+/// Returns the decoded bytes, or nullopt if the text is not base64 with its padding.
 [[nodiscard]] std::optional<std::string> bytes_of_base64(std::string_view text);
 
 }  // namespace turnpike

@@ -1,5 +1,5 @@
-// A number of bytes, so that it can't be mistaken for a count of anything else. Sums stop at the
-// maximum.
+// A number of bytes, as a type of its own, so that it can't be mixed up with other counts. Sums
+// stop at the maximum, differences at zero.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// CHECK: the program's own promises, kept on in release builds. A failed CHECK is a bug of ours: it
-// prints where and what, then aborts. Never reachable from input; untrusted bytes and late events
+// CHECK: an assertion that stays on in release builds. A failed CHECK is our own bug: it prints the
+// condition and its place, then aborts. Input must never reach one: untrusted bytes and late events
 // are handled, not checked.
 #pragma once
 

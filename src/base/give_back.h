@@ -1,5 +1,5 @@
-// Emptying a string that is used again. `text = {}` and `text = std::string()` keep the memory, so a
-// buffer that was large once stays so for ever.
+// Empties a string that is reused. `text = {}` and `text = std::string()` keep the memory, so a
+// buffer that was large once would stay large for ever.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace turnpike {
 
-/// Empty, with room for at most `kept` bytes.
+/// Empties the text. Gives its memory back if it has room for more than `kept` bytes.
 inline void empty_and_keep(std::string& text, std::size_t kept) {
     text.clear();
     if (text.capacity() > kept) std::string().swap(text);

@@ -1,7 +1,7 @@
-// Strong ids. An Id<Tag> names one thing of one kind; ids of different kinds do not mix. Dense ids
-// (lanes, pools) are plain indices. Slab ids (jobs, attempts, workers) pair an index with the
-// number of times that place was used, so an id of something that is gone never finds its
-// successor.
+// Strong ids. An Id<Tag> names one object of one kind; ids of different kinds do not mix. Ids of
+// lanes and pools are plain indices. Ids of jobs, attempts and workers (objects in a slab) pair an
+// index with the number of times that place was used, so the id of a removed object never finds the
+// object that took its place.
 #pragma once
 
 #include <compare>

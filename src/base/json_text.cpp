@@ -10,8 +10,8 @@
 namespace turnpike {
 namespace {
 
-/// What stands for an ASCII byte: 0 itself, 'u' \u00XX, any other letter \ and that letter.
-/// DEL needs no escape, but terminals act on it.
+/// How to write an ASCII byte: 0 means as it is, 'u' means \u00XX, any other letter means a
+/// backslash and that letter. JSON allows DEL unescaped, but terminals act on it, so it is escaped.
 constexpr std::array<char, 128> escapes = [] {
     std::array<char, 128> table{};
     for (std::size_t control = 0; control < 0x20; ++control) table[control] = 'u';
@@ -30,7 +30,7 @@ std::uint8_t byte_at(std::string_view text, std::size_t index) {
     return static_cast<std::uint8_t>(text[index]);
 }
 
-/// Bytes at the start of `text` that stand for themselves.
+/// Returns how many bytes at the start of `text` need no escape.
 std::size_t plain_size(std::string_view text) {
     std::size_t size = 0;
     while (size < text.size() && byte_at(text, size) < 0x80 && escapes[byte_at(text, size)] == 0)

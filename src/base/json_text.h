@@ -1,5 +1,5 @@
-// Text as a JSON string (RFC 8259). What comes out is always valid UTF-8, whatever went in: each
-// byte that belongs to no well-formed sequence becomes U+FFFD.
+// Writes text as a JSON string (RFC 8259). The output is always valid UTF-8: each input byte that
+// is not part of a well-formed sequence becomes U+FFFD.
 #pragma once
 
 #include <string>

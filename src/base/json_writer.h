@@ -1,4 +1,4 @@
-// Writes JSON into a string, with commas where they belong. Numbers read as people write them.
+// Writes JSON into a string and puts the commas in. Durations are decimal seconds.
 //
 //   JsonWriter json(out);
 //   json.open_object();
@@ -43,7 +43,7 @@ public:
         std::array<char, 24> digits{};
         raw({digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr});
     }
-    /// In seconds, with as many decimals as microseconds need: 1.25
+    /// Writes seconds, with no more decimals than the microseconds need: 1.25
     void value(Duration duration) {
         std::array<char, 40> digits{};
         const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
@@ -51,7 +51,7 @@ public:
         append_fraction(end, us % 1'000'000);
         raw({digits.data(), end});
     }
-    /// JSON that is whole already.
+    /// Writes a complete JSON value as it is.
     void raw(std::string_view json) { separate(), out_.append(json); }
 
     void member(std::string_view name, const auto& what) { key(name), value(what); }

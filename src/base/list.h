@@ -1,5 +1,5 @@
-// An intrusive list: a thing carries its own links, so joining and leaving cost no allocation and
-// no search. A thing with one Links<Thing> member is in at most one list of that member at a time.
+// An intrusive list: an object carries its own links, so adding and removing it needs no allocation
+// and no search. With one Links member an object can be in one list at a time.
 //
 //   struct Job { Links<Job> links; };
 //   List<Job, &Job::links> waiting;

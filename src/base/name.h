@@ -1,4 +1,4 @@
-// The rule for names of pools and of running gates: they end up in URLs, metrics and file names.
+// The rule for names of pools and of running gates. They appear in URLs, metrics and file names.
 #pragma once
 
 #include <algorithm>

@@ -19,21 +19,22 @@ std::size_t plain_size(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
 }
 
-/// Of `ESC [ parameters final`.
+/// Returns the size of `ESC [ parameters final`.
 std::size_t control_sequence_size(std::string_view text) {
     std::size_t size = 2;
     while (size < text.size() && is_between(text[size], ' ', '?')) ++size;
     return size < text.size() && is_between(text[size], '@', '~') ? size + 1 : size;
 }
 
-/// Of a window's title and the like: up to BEL or `ESC \`.
+/// Returns the size of a sequence with a string, such as a window title: up to BEL or `ESC \`.
 std::size_t string_sequence_size(std::string_view text) {
     const std::size_t end = text.find_first_of("\a\x1b", 2);
     if (end == std::string_view::npos) return text.size();
     return text.substr(end).starts_with("\x1b\\") ? end + 2 : end + (text[end] == '\a' ? 1 : 0);
 }
 
-/// Bytes of the escape sequence at the start of `text` (ECMA-48), as far as it is there.
+/// Returns the size of the escape sequence (ECMA-48) at the start of `text`, or of its part that is
+/// there.
 std::size_t escape_size(std::string_view text) {
     if (text.size() == 1) return 1;
     if (text[1] == '[') return control_sequence_size(text);
@@ -43,12 +44,12 @@ std::size_t escape_size(std::string_view text) {
     return size < text.size() && is_between(text[size], '0', '~') ? size + 1 : size;
 }
 
-/// U+0080 … U+009F: some terminals take U+009B for `ESC [`.
+/// True for U+0080 … U+009F. Some terminals treat U+009B like `ESC [`.
 bool is_control(std::string_view character) {
     return character[0] == '\xC2' && static_cast<std::uint8_t>(character[1]) < 0xA0;
 }
 
-/// Takes what stands at the start of `text` and is not plain.
+/// Removes the special character or sequence at the start of `text`; appends what may be shown.
 void take_special(std::string& out, std::string_view& text) {
     std::size_t taken = 1;
     if (text[0] == escape) {

@@ -1,6 +1,6 @@
-// Text of strangers for people's terminals and files: one line of valid UTF-8 that no terminal
-// obeys. Escape sequences (colours, cursor moves, window titles) and control characters are left
-// out, tabs stay, each byte that is no UTF-8 becomes U+FFFD.
+// Makes untrusted text safe for terminals and files: one line of valid UTF-8 without anything that
+// a terminal acts on. Drops escape sequences (colours, cursor moves, window titles) and control
+// characters, keeps tabs, and replaces each byte that is not UTF-8 by U+FFFD.
 #pragma once
 
 #include <string>

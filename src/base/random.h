@@ -1,4 +1,4 @@
-// A seeded generator (SplitMix64): the same seed gives the same draws with every compiler.
+// A seeded random generator (SplitMix64). The same seed gives the same draws with every compiler.
 // Never draw twice in one argument list: compilers evaluate arguments in different orders.
 #pragma once
 
@@ -20,13 +20,14 @@ public:
         return mixed ^ (mixed >> 31);
     }
 
-    /// Uniform in [0, bound); the bias of the multiply is below bound / 2^32.
+    /// Returns a uniform number in [0, bound). The bias of the multiplication is below bound /
+    /// 2^32.
     constexpr std::uint64_t below(std::uint64_t bound) {
         CHECK(bound > 0 && bound <= (std::uint64_t{1} << 32));
         return ((next() >> 32) * bound) >> 32;
     }
 
-    /// Uniform in [low, high].
+    /// Returns a uniform number in [low, high].
     constexpr std::int64_t between(std::int64_t low, std::int64_t high) {
         CHECK(low <= high);
         const std::uint64_t span =
@@ -34,7 +35,7 @@ public:
         return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + up_to(span));
     }
 
-    /// True in `percent` of a hundred draws.
+    /// Returns true in `percent` of 100 draws, on average.
     constexpr bool chance(unsigned percent) { return below(100) < percent; }
 
 private:

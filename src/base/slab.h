@@ -1,6 +1,6 @@
-// A slab: things at stable addresses, found by id in constant time, their places used again. An id
-// holds the place and how often it was used before; a stale id finds nothing. Grows by chunks and
-// never shrinks, so a steady state allocates nothing.
+// A slab: objects at stable addresses, found by id in constant time. The places of removed objects
+// are reused. An id holds the place and how often it was used before, so a stale id finds nothing.
+// A slab grows by chunks and never shrinks, so a steady state allocates nothing.
 //
 //   Slab<Job, JobId> jobs;
 //   Job& job = jobs.add();            // job.id is set
@@ -21,7 +21,7 @@ namespace turnpike {
 template <class Thing, class ThingId>
 class Slab {
 public:
-    /// A fresh Thing with only its `id` set.
+    /// Returns a new Thing with only its `id` set.
     Thing& add() {
         if (free_.empty()) grow();
         const std::uint32_t index = free_.back();
@@ -29,7 +29,7 @@ public:
         Place& place = at(index);
         place.thing = Thing{};
         place.thing.id = ThingId{(std::uint64_t{place.uses} << 32) | index};
-        place.taken = true;
+        place.is_taken = true;
         ++count_;
         return place.thing;
     }
@@ -37,8 +37,8 @@ public:
     void remove(Thing& thing) {
         const auto index = static_cast<std::uint32_t>(thing.id.value);
         Place& place = at(index);
-        CHECK(place.taken && &place.thing == &thing);
-        place.taken = false;
+        CHECK(place.is_taken && &place.thing == &thing);
+        place.is_taken = false;
         ++place.uses;
         free_.push_back(index);
         --count_;
@@ -48,19 +48,19 @@ public:
         const std::uint64_t index = id.value & 0xFFFF'FFFF;
         if (index >= chunks_.size() * chunk_size) return nullptr;
         Place& place = at(static_cast<std::uint32_t>(index));
-        return place.taken && place.thing.id == id ? &place.thing : nullptr;
+        return place.is_taken && place.thing.id == id ? &place.thing : nullptr;
     }
 
     [[nodiscard]] const Thing* find(ThingId id) const { return const_cast<Slab*>(this)->find(id); }
 
     [[nodiscard]] std::size_t size() const { return count_; }
 
-    /// Visits everything in the order of places; `visit` may remove the thing it is given.
+    /// Visits every Thing in the order of places. `visit` may remove the Thing that it gets.
     template <class Visit>
     void each(Visit visit) {
         for (std::size_t index = 0; index < chunks_.size() * chunk_size; ++index) {
             Place& place = at(static_cast<std::uint32_t>(index));
-            if (place.taken) visit(place.thing);
+            if (place.is_taken) visit(place.thing);
         }
     }
 
@@ -68,7 +68,7 @@ private:
     struct Place {
         Thing thing;
         std::uint32_t uses = 0;
-        bool taken = false;
+        bool is_taken = false;
     };
     static constexpr std::size_t chunk_size = 64;
 

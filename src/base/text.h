@@ -1,5 +1,5 @@
-// A short string that lives inside its owner: no allocation, copied like a number. Made for records
-// that outlive the request they describe. What is too long is cut, never in the middle of a UTF-8
+// A short string inside its owner: it allocates nothing and is copied like a number. It is made for
+// records that outlive the request that they describe. Longer text is cut, but never inside a UTF-8
 // character.
 //
 //   Text<8> method{"POST"};
@@ -35,7 +35,7 @@ public:
     friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
 
 private:
-    /// How much of the text is kept. Bytes that are no UTF-8 at all are cut at N.
+    /// Returns how many bytes are kept. Text that is not UTF-8 is cut at N.
     static constexpr std::size_t fitting(std::string_view text) {
         if (text.size() <= N) return text.size();
         constexpr std::size_t back_max = N < 3 ? N : 3;  // continuation bytes of one character

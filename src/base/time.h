@@ -1,5 +1,5 @@
-// Time as a value. An Instant is a point on a timeline that only the caller reads; nothing here
-// knows a clock.
+// Time as a value. An Instant is a point on a timeline; only the caller reads a clock, nothing here
+// does.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace turnpike {
 
 using Duration = std::chrono::duration<std::int64_t, std::nano>;
 
-struct Timeline {};  // deliberately without now()
+struct Timeline {};  // has no now() on purpose
 using Instant = std::chrono::time_point<Timeline, Duration>;
 
 inline constexpr Instant never = Instant::max();
@@ -21,7 +21,7 @@ using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""min;
 using std::chrono_literals::operator""h;
 
-/// `from + by`, except that nothing comes after `never`.
+/// Returns `from + by`, but at most `never`.
 [[nodiscard]] constexpr Instant later(Instant from, Duration by) {
     return by >= never - from ? never : from + by;
 }

@@ -9,15 +9,15 @@ namespace {
 
 using std::chrono::days;
 using std::chrono::floor;
-using Clockless = std::chrono::sys_time<std::chrono::nanoseconds>;  // a type, not a clock's reading
+using UnixTime = std::chrono::sys_time<std::chrono::nanoseconds>;  // only a type; no clock is read
 
-/// Overwrites `digits` places.
+/// Overwrites `digits` characters, with leading zeros.
 void put(char* place, unsigned value, std::size_t digits) {
     for (; digits > 0; --digits, value /= 10)
         place[digits - 1] = static_cast<char>('0' + value % 10);
 }
 
-/// Into the places of "00:00:00.000".
+/// Overwrites "00:00:00.000".
 void put_time(char* place, std::chrono::nanoseconds since_midnight) {
     const auto ms = static_cast<unsigned>(since_midnight / std::chrono::milliseconds{1});
     put(place, ms / 3'600'000, 2);
@@ -29,7 +29,7 @@ void put_time(char* place, std::chrono::nanoseconds since_midnight) {
 }  // namespace
 
 void append_utc(std::string& out, std::int64_t unix_ns) {
-    const Clockless when{std::chrono::nanoseconds{unix_ns}};
+    const UnixTime when{std::chrono::nanoseconds{unix_ns}};
     const auto midnight = floor<days>(when);
     const std::chrono::year_month_day date{midnight};
     auto text = std::to_array("0000-00-00T00:00:00.000Z");
@@ -41,7 +41,7 @@ void append_utc(std::string& out, std::int64_t unix_ns) {
 }
 
 void append_time_of_day(std::string& out, std::int64_t unix_ns) {
-    const Clockless when{std::chrono::nanoseconds{unix_ns}};
+    const UnixTime when{std::chrono::nanoseconds{unix_ns}};
     auto text = std::to_array("00:00:00.000");
     put_time(text.data(), when - floor<days>(when));
     out.append(text.data(), text.size() - 1);  // without the NUL

@@ -1,6 +1,5 @@
-// Points of the calendar as text, from nanoseconds since 1970 in UTC (1677-09-22 is the first day
-// they reach, 2262-04-11 the last). No locale, no time zone database, no allocation beyond the
-// string's own.
+// Writes dates and times as text, from nanoseconds since 1970 in UTC. The range is 1677-09-22 to
+// 2262-04-11. Uses no locale and no time zone database, and allocates nothing but the string.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +7,10 @@
 
 namespace turnpike {
 
-/// 2026-11-15T10:00:00.123Z
+/// Appends a time like 2026-11-15T10:00:00.123Z.
 void append_utc(std::string& out, std::int64_t unix_ns);
 
-/// 10:00:00.123
+/// Appends a time like 10:00:00.123.
 void append_time_of_day(std::string& out, std::int64_t unix_ns);
 
 }  // namespace turnpike

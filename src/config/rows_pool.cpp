@@ -148,7 +148,7 @@ constexpr std::array pool{
         "close with more. A model is told (close, its default) and may go on or not."},
     Key{"cancel_grace", TimeKey{of_settings<&PoolSettings::cancel_grace>, 1ms, long_time},
         "How long a cancelled job may go on before its lane is given up."},
-    Key{"retry", FlagKey{of_settings<&PoolSettings::retry>},
+    Key{"retry", FlagKey{of_settings<&PoolSettings::may_retry>},
         "A job whose worker died is run once more."},
     Key{"fail_streak", CountKey{of_settings<&PoolSettings::fail_streak>, 1, 1000},
         "A lane with this many failures in a row must show that it is well."},

@@ -1,4 +1,5 @@
-// Everything the engine can want, as values in the imperative. The shell carries them out in order.
+// Everything the engine can order, as values in the imperative. The shell carries them out in
+// order.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct RefuseJob {
     Ticket ticket;
     PoolId pool;
     EndReason reason = EndReason::queue_full;
-    Duration retry_after = Duration::zero();  // zero: don't say
+    Duration retry_after = Duration::zero();  // zero means no advice
 
     static constexpr const char* name = "RefuseJob";
     void fields(auto&& f) const {
@@ -33,14 +34,14 @@ struct RefuseJob {
     }
 };
 
-/// The one answer of an admitted job. With `answered` and `bad_input`, and when the model failed in
-/// its own words, the bytes are those of `attempt`; else the gate writes a problem.
+/// The one answer of an admitted job. With `answered` and `bad_input`, and when the model wrote its
+/// own error, the client gets the bytes of `attempt`. Otherwise the gate writes a problem.
 struct EndJob {
     JobId job;
     EndReason reason = EndReason::answered;
-    AttemptId attempt;  // the last one; none: it never ran
+    AttemptId attempt;  // the last one; none if the job never ran
     std::uint32_t attempts = 0;
-    LaneId lane;  // of the last attempt
+    LaneId lane;  // where the last attempt ran
     Duration retry_after = Duration::zero();
 
     static constexpr const char* name = "EndJob";
@@ -56,7 +57,7 @@ struct StartWorker {
     WorkerId worker;
     LaneId lane;
     Generation generation;
-    bool is_next = false;  // of a reload, beside the lane's current one
+    bool is_next = false;  // the next worker of a reload, beside the current one
 
     static constexpr const char* name = "StartWorker";
     void fields(auto&& f) const {
@@ -64,7 +65,7 @@ struct StartWorker {
     }
 };
 
-/// Ask it to end. Nothing is aboard that anybody waits for.
+/// Ask the worker to end. No client waits for anything aboard.
 struct StopWorker {
     WorkerId worker;
     Reason reason = Reason::none;
@@ -73,7 +74,7 @@ struct StopWorker {
     void fields(auto&& f) const { f("worker", worker), f("reason", reason); }
 };
 
-/// End its whole process tree now (attached: close every link to it).
+/// Kill the worker's whole process tree now. For an attached worker: close every link to it.
 struct KillWorker {
     WorkerId worker;
     Reason reason = Reason::none;
@@ -82,14 +83,14 @@ struct KillWorker {
     void fields(auto&& f) const { f("worker", worker), f("reason", reason); }
 };
 
-/// One attempt of one job. The members of a batch follow each other: batch_index 0 … batch_size -
-/// 1.
+/// Send one attempt of one job. The members of a batch follow each other, with batch_index from 0
+/// to batch_size - 1.
 struct SendJob {
     WorkerId worker;
     LaneId lane;
     JobId job;
     AttemptId attempt;
-    std::uint32_t number = 1;  // of the attempt
+    std::uint32_t number = 1;  // counts the attempts of the job
     std::uint32_t batch_index = 0;
     std::uint32_t batch_size = 1;
 
@@ -101,7 +102,7 @@ struct SendJob {
     }
 };
 
-/// Nobody wants the answer: send the cancel frame, or close the connection. AttemptEnded still
+/// Send the cancel frame, or close the connection: nobody wants the answer. AttemptEnded still
 /// follows.
 struct CancelAttempt {
     WorkerId worker;
@@ -111,7 +112,7 @@ struct CancelAttempt {
     void fields(auto&& f) const { f("worker", worker), f("attempt", attempt); }
 };
 
-/// Ping it, or ask its health path. ProbeEnded follows.
+/// Ping the worker, or request its health path. ProbeEnded follows.
 struct ProbeWorker {
     WorkerId worker;
     std::uint32_t probe = 0;
@@ -120,7 +121,7 @@ struct ProbeWorker {
     void fields(auto&& f) const { f("worker", worker), f("probe", probe); }
 };
 
-/// Send it the proof. ProofEnded follows.
+/// Send the worker its proof. ProofEnded follows.
 struct ProveWorker {
     WorkerId worker;
     std::uint32_t proof = 0;
@@ -129,7 +130,8 @@ struct ProveWorker {
     void fields(auto&& f) const { f("worker", worker), f("proof", proof); }
 };
 
-/// Shutdown is complete: no job, no worker.
+/// End the program. Shutdown is complete: no job lives, and every worker has ended, except workers
+/// that survived a kill.
 struct Leave {
     static constexpr const char* name = "Leave";
     void fields(auto&&) const {}
@@ -137,7 +139,7 @@ struct Leave {
 
 // ── to telemetry ─────────────────────────────────────────────────────────────────────────────────
 
-/// A lane changed; `ready` and `busy` alternate without a report.
+/// A lane changed its state. Changes between `ready` and `busy` are not reported.
 struct ReportLane {
     LaneId lane;
     LaneState state = LaneState::starting;
@@ -147,7 +149,7 @@ struct ReportLane {
     void fields(auto&& f) const { f("lane", lane), f("state", state), f("reason", reason); }
 };
 
-/// The job runs far over the usual time of its pool: dump stacks.
+/// The job runs far longer than the usual time of its pool. The shell dumps stacks.
 struct ReportSlowJob {
     JobId job;
     AttemptId attempt;
@@ -160,7 +162,7 @@ struct ReportSlowJob {
     }
 };
 
-/// The next worker of a lane took over: it is the current one now.
+/// The next worker of a lane became its current one.
 struct ReportSwitch {
     LaneId lane;
     WorkerId worker;
@@ -178,7 +180,8 @@ struct ReportReload {
     void fields(auto&& f) const { f("pool", pool), f("generation", generation), f("end", end); }
 };
 
-/// This lane fails job after job, and so does every other: it is the model. It keeps serving.
+/// This lane fails job after job, and so does every other lane: the model is the cause. The lane
+/// keeps serving.
 struct ReportModelFailing {
     PoolId pool;
     LaneId lane;
@@ -187,7 +190,8 @@ struct ReportModelFailing {
     void fields(auto&& f) const { f("pool", pool), f("lane", lane); }
 };
 
-/// The lanes of one generation give different answers and none has the majority. All serve.
+/// The lanes of one generation give different answers, and no answer has the majority. All lanes
+/// keep serving.
 struct ReportNoMajority {
     PoolId pool;
     Generation generation;

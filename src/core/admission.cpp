@@ -10,20 +10,21 @@ namespace turnpike::admission {
 
 namespace {
 
-/// Why this pool (or the lane wanted of it) does not take one more job.
-std::optional<EndReason> objection_of(const State& s, const Pool& pool, LaneId wanted, bool aside) {
+/// Returns why this pool, or the wanted lane, does not take one more job.
+std::optional<EndReason> objection_of(const State& s, const Pool& pool, LaneId wanted,
+                                      bool is_aside) {
     if (!wanted.is_none() &&
         (wanted.value >= s.lanes.size() || s.lanes[wanted.value].pool != pool.id))
         return EndReason::lane_unknown;
     if (!can_ever_serve(s, pool, wanted)) return EndReason::no_lane;
-    if (!aside && pool.arriving + pool.queued >= pool.settings.queue_jobs_max)
+    if (!is_aside && pool.arriving + pool.queued >= pool.settings.queue_jobs_max)
         return EndReason::queue_full;
     return std::nullopt;
 }
 
 std::optional<EndReason> objection(const State& s, const Pool& pool, const JobArrived& event) {
-    if (s.shutdown.is_asked) return EndReason::shutting_down;
-    if (const auto reason = objection_of(s, pool, event.lane_wanted, event.aside)) return reason;
+    if (s.shutdown.is_asked()) return EndReason::shutting_down;
+    if (const auto reason = objection_of(s, pool, event.lane_wanted, event.is_aside)) return reason;
     if (s.arriving >= s.settings.arriving_max) return EndReason::arrivals_full;
     if (s.bytes_held + event.declared > s.settings.bytes_max) return EndReason::bytes_full;
     return std::nullopt;
@@ -38,7 +39,7 @@ Job& admit(State& s, Pool& pool, const JobArrived& event) {
     job.pool = pool.id;
     job.wanted = event.lane_wanted;
     job.priority.level = std::min<std::uint8_t>(event.priority.level, Priority::levels - 1);
-    job.aside = event.aside;
+    job.is_aside = event.is_aside;
     job.bytes = event.declared;
     job.arrived = job.since = s.now;
     job.deadline = later(s.now, std::max(event.timeout, Duration::zero()));
@@ -46,11 +47,11 @@ Job& admit(State& s, Pool& pool, const JobArrived& event) {
     s.timers.arm(job.timer, job.deadline);
     s.bytes_held = s.bytes_held + job.bytes;
     ++s.arriving;
-    if (!job.aside) ++pool.arriving;
+    if (!job.is_aside) ++pool.arriving;
     return job;
 }
 
-/// Takes the job's new size into account; false if it does not fit, and the job has ended.
+/// Counts the job's new size. Returns false if it does not fit; then the job has ended.
 bool resize(State& s, Job& job, Bytes total) {
     total = std::max(total, job.bytes);
     if (s.bytes_held - job.bytes + total > s.settings.bytes_max) {
@@ -96,8 +97,8 @@ void routed(State& s, const JobRouted& event) {
     Job* job = find_arriving(s, event.job);
     Pool* pool = s.find_pool(event.pool);
     if (job == nullptr || pool == nullptr || pool->id == job->pool) return;
-    const auto reason = objection_of(s, *pool, job->wanted, job->aside);
-    if (!job->aside) --s.pool_of(*job).arriving, ++pool->arriving;
+    const auto reason = objection_of(s, *pool, job->wanted, job->is_aside);
+    if (!job->is_aside) --s.pool_of(*job).arriving, ++pool->arriving;
     job->pool = pool->id;
     if (reason) job::end(s, *job, *reason);
 }
@@ -105,7 +106,7 @@ void routed(State& s, const JobRouted& event) {
 void body_completed(State& s, const BodyCompleted& event) {
     Job* job = find_arriving(s, event.job);
     if (job == nullptr || !resize(s, *job, event.total)) return;
-    if (job->aside) return placement::send_aside(s, *job);
+    if (job->is_aside) return placement::send_aside(s, *job);
     --s.arriving;
     --s.pool_of(*job).arriving;
     job::enqueue(s, *job);

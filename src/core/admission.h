@@ -1,5 +1,5 @@
-// Admission: who may come in, and while a body arrives, whether it may grow. Every limit is checked
-// before the bytes are taken.
+// Admission: which jobs may come in, and whether an arriving body may grow. Every limit is checked
+// before the gate takes the bytes.
 #pragma once
 
 #include "core/event.h"
@@ -17,13 +17,14 @@ void body_failed(State& s, const BodyFailed& event);
 void routed(State& s, const JobRouted& event);
 void body_completed(State& s, const BodyCompleted& event);
 
-/// How long a job that came now would wait: (jobs ahead + 1) × slot time ÷ serving slots.
+/// Returns how long a job that arrives now would wait: (jobs ahead + 1) × slot time ÷ serving
+/// slots.
 [[nodiscard]] Duration expected_wait(const State& s, const Pool& pool);
 
-/// The same, as advice to a client that was turned away.
+/// Returns the expected wait within its configured bounds, as advice to a client that was refused.
 [[nodiscard]] Duration retry_after(const State& s, const Pool& pool);
 
-/// Whether any lane, or the wanted one, may still serve.
+/// True if the wanted lane may still serve; if `wanted` is none, true if any lane of the pool may.
 [[nodiscard]] bool can_ever_serve(const State& s, const Pool& pool, LaneId wanted);
 
 }  // namespace admission

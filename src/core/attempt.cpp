@@ -22,7 +22,7 @@ bool is_slow(const Pool& pool, Duration run) {
 
 void arm(State& s, Attempt& attempt) {
     const Duration timeout = s.pool_of(attempt).settings.job_timeout;
-    s.timers.arm(attempt.timer, std::min(later(attempt.renewed, timeout), attempt.look_at));
+    s.timers.arm(attempt.timer, std::min(later(attempt.renewed, timeout), attempt.slow_check_at));
 }
 
 Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
@@ -32,7 +32,7 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     attempt.worker = &worker;
     attempt.slot = slot;
     attempt.sent = attempt.renewed = s.now;
-    attempt.look_at = later(s.now, pool.settings.slow_min);
+    attempt.slow_check_at = later(s.now, pool.settings.slow_min);
     attempt.timer = {.kind = TimerKind::attempt, .owner = attempt.id.value};
     arm(s, attempt);
     worker.aboard.push_back(attempt);
@@ -46,13 +46,13 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     return attempt;
 }
 
-/// The better of the pool's first job and the lane's own.
+/// Returns the job that goes first: of the pool's queue or of the lane's own.
 Job* next_for(State& s, Lane& lane) {
     const Pool& pool = s.pool_of(lane);
     Job* shared = pool.queue.first(pool.settings.age_step);
     Job* own = lane.queue.empty() ? nullptr : lane.queue.first(pool.settings.age_step);
     if (shared == nullptr || own == nullptr) return shared != nullptr ? shared : own;
-    return goes_before(*own, *shared, pool.settings.age_step) ? own : shared;
+    return is_before(*own, *shared, pool.settings.age_step) ? own : shared;
 }
 
 EndReason reason_for(Verdict verdict) {
@@ -70,19 +70,19 @@ EndReason reason_for(Verdict verdict) {
     return EndReason::model_failed;
 }
 
-/// Is it far over what is usual now? If not, look again when it has run twice as long.
-void look_at_pace(State& s, Attempt& attempt) {
+/// Reports the attempt if it is slow. Otherwise checks again when it has run twice as long.
+void check_pace(State& s, Attempt& attempt) {
     const Pool& pool = s.pool_of(attempt);
     const Duration run = s.now - attempt.sent;
-    attempt.look_at = later(s.now, std::max<Duration>(run, 1ms));
+    attempt.slow_check_at = later(s.now, std::max<Duration>(run, 1ms));
     if (!is_slow(pool, run)) return;
-    attempt.look_at = never;
+    attempt.slow_check_at = never;
     if (s.jobs.find(attempt.job) != nullptr)
         s.act(ReportSlowJob{attempt.job, attempt.id, attempt.worker->id, pool.pace.usual()});
 }
 
-/// The live attempt that this worker holds; nullptr if it is late. A worker that speaks of
-/// another's attempt misbehaves.
+/// Returns the attempt if it is alive on this worker, or nullptr if the message came too late. A
+/// worker that names the attempt of another worker misbehaves and is killed.
 Attempt* find(State& s, WorkerId worker_id, AttemptId id) {
     Worker* worker = s.workers.find(worker_id);
     Attempt* attempt = s.attempts.find(id);
@@ -101,11 +101,11 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
     const bool was_aside = attempt.is_aside();
     const Instant sent = attempt.sent;
     if (verdict == Verdict::cancelled && job != nullptr)
-        verdict = Verdict::model_failed;  // unasked
+        verdict = Verdict::model_failed;  // nobody asked it to cancel
     if (verdict == Verdict::answered && !was_aside)
         pool.pace.add(s.now - attempt.sent, attempt.batch_size);
     release(s, attempt);
-    if (verdict != Verdict::cancelled) health::gave_a_sign(worker);
+    if (verdict != Verdict::cancelled) health::worker_answered(worker);
     if (job != nullptr) {
         const EndReason reason = reason_for(verdict);
         ++(outcome_of(reason) == Outcome::finished ? lane.finished : lane.failed);
@@ -118,7 +118,7 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
 
 void send_next(State& s, Lane& lane) {
     Worker& worker = *lane.current;
-    const std::size_t most = worker.on_probation ? 1 : worker.batch;
+    const std::size_t most = worker.is_on_probation ? 1 : worker.batch;
     s.batch.clear();
     while (s.batch.size() < most) {
         Job* job = next_for(s, lane);
@@ -144,7 +144,7 @@ void send_next(State& s, Lane& lane) {
 void send_alone(State& s, Lane& lane, Job& job) {
     Worker& worker = *lane.current;
     std::uint32_t slot = Attempt::no_slot;
-    if (job.aside) {
+    if (job.is_aside) {
         ++worker.asides;
     } else {
         job::dequeue(s, job);
@@ -163,7 +163,7 @@ void begun(State& s, const AnswerBegun& event) {
     Attempt* attempt = find(s, event.worker, event.attempt);
     if (attempt == nullptr || attempt->state != AttemptState::running) return;
     attempt->renewed = s.now;
-    s.jobs.find(attempt->job)->begun = true;
+    s.jobs.find(attempt->job)->has_answer_begun = true;
 }
 
 void moved(State& s, const AnswerMoved& event) {
@@ -193,7 +193,7 @@ void ended(State& s, const AttemptEnded& event) {
 
 void time_is_up(State& s, Attempt& attempt) {
     const Pool& pool = s.pool_of(attempt);
-    if (s.now >= attempt.look_at) look_at_pace(s, attempt);
+    if (s.now >= attempt.slow_check_at) check_pace(s, attempt);
     if (attempt.state == AttemptState::expired) return cancel::grace_is_over(s, attempt);
     if (s.now >= later(attempt.renewed, pool.settings.job_timeout))
         return cancel::expire(s, attempt);
@@ -204,7 +204,7 @@ void release(State& s, Attempt& attempt) {
     Worker& worker = *attempt.worker;
     Lane& lane = s.lane_of(worker);
     worker.aboard.remove(attempt);
-    if (attempt.state == AttemptState::overdue) cancel::unstuck(s, worker);
+    if (attempt.state == AttemptState::overdue) cancel::overdue_ended(s, worker);
     if (attempt.is_aside()) {
         --worker.asides;
     } else {

@@ -1,10 +1,10 @@
-// An attempt: one try of one job on one worker. It takes its place aboard until the worker is
-// really done with it, also when nobody waits for the answer any more.
+// An attempt: one try of one job on one worker. It stays *aboard* the worker until the worker is
+// really done with it, even if nobody waits for the answer any more.
 //
 //   running ─▶ abandoned ─▶ expired ─▶ overdue
 //       └──────────────────────▲
 //
-// Each may end at any time: by AttemptEnded, or by the worker's death.
+// An attempt may end in every state, by AttemptEnded or by the worker's death.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +26,25 @@ struct AttemptEnded;
 
 enum class AttemptState : std::uint8_t {
     running,    // its job waits for the answer
-    abandoned,  // nobody does
-    expired,    // past job_timeout; cancel_grace runs
-    overdue,    // past that, too: its worker is stuck
+    abandoned,  // no job waits for it
+    expired,    // job_timeout is over, cancel_grace has begun
+    overdue,    // cancel_grace is over, too: its worker is stuck
 };
 
 struct Attempt {
-    static constexpr std::uint32_t no_slot = ~std::uint32_t{0};  // asides
+    static constexpr std::uint32_t no_slot = ~std::uint32_t{0};  // for asides
 
     AttemptId id;
     JobId job;  // none once abandoned
     Worker* worker = nullptr;
     AttemptState state = AttemptState::running;
-    bool told = false;          // CancelAttempt was sent
-    bool shared_break = false;  // was aboard when a neighbour's link broke
+    bool was_cancel_sent = false;      // CancelAttempt was sent
+    bool was_in_shared_break = false;  // was aboard when the link of another attempt broke
     std::uint32_t slot = no_slot;
     std::uint32_t batch_size = 1;
     Instant sent;
-    Instant renewed;          // job_timeout counts from here
-    Instant look_at = never;  // whether it is slow; never: it was reported
+    Instant renewed;                // job_timeout counts from here
+    Instant slow_check_at = never;  // the next check for slowness; never once it is reported
     Links<Attempt> links;
     Timer timer;
 
@@ -53,21 +53,21 @@ struct Attempt {
 
 namespace attempt {
 
-/// Fills one slot of the lane's current worker with up to a batch of its next jobs. The lane takes
-/// jobs.
+/// Fills one slot of the lane's current worker with a batch of the next jobs. The lane must be able
+/// to take jobs.
 void send_next(State& s, Lane& lane);
 
-/// Sends one job by itself: a lone rider, or an aside (no slot).
+/// Sends a single job: one that must ride alone, or an aside, which takes no slot.
 void send_alone(State& s, Lane& lane, Job& job);
 
 void begun(State& s, const AnswerBegun& event);
 void moved(State& s, const AnswerMoved& event);
 void ended(State& s, const AttemptEnded& event);
 
-/// Slow, job_timeout or cancel_grace.
+/// Checks what is due: slowness, job_timeout or cancel_grace.
 void time_is_up(State& s, Attempt& attempt);
 
-/// Takes it off its worker. Its job, if any, is the caller's business.
+/// Takes the attempt off its worker. The caller must deal with its job, if it still lives.
 void release(State& s, Attempt& attempt);
 
 }  // namespace attempt

@@ -1,6 +1,6 @@
-// Blame: what becomes of the jobs whose worker died under them. A job that was alone aboard is
-// suspect and gets one more try; two such deaths make it poison. Jobs that shared the worker may be
-// innocent: nothing is held against them, but each rides alone until it is known.
+// Blame: what becomes of the jobs whose worker died. A job that was alone aboard is suspect and
+// gets one more try; a second such death makes it poison. If several jobs were aboard, nobody knows
+// which one is guilty: nothing is counted against them, but each must ride alone from then on.
 #pragma once
 
 #include "core/words.h"
@@ -13,13 +13,13 @@ struct Worker;
 
 namespace blame {
 
-/// The worker is going down: takes everything off it.
+/// Takes all attempts off a worker that is going down.
 void worker_lost(State& s, Worker& worker, Reason why);
 
-/// The attempt never reached its worker: nobody is to blame, and nothing was tried yet.
+/// Queues the job again. The attempt never reached its worker, so nobody is to blame.
 void not_delivered(State& s, Attempt& attempt);
 
-/// One attempt's link broke while the worker seems to live.
+/// Treats the broken link of one attempt like a death. The worker still seems to live.
 void attempt_broke(State& s, Attempt& attempt);
 
 }  // namespace blame

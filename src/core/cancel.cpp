@@ -6,17 +6,17 @@ namespace turnpike::cancel {
 
 namespace {
 
-void tell(State& s, Attempt& attempt) {
-    if (attempt.told) return;
-    attempt.told = true;
+void send_cancel(State& s, Attempt& attempt) {
+    if (attempt.was_cancel_sent) return;
+    attempt.was_cancel_sent = true;
     s.act(CancelAttempt{attempt.worker->id, attempt.id});
 }
 
 void apply_policy(State& s, Attempt& attempt) {
-    if (attempt.is_aside()) return tell(s, attempt);
+    if (attempt.is_aside()) return send_cancel(s, attempt);
     switch (s.pool_of(attempt).settings.cancel) {
         case CancelPolicy::finish: return;
-        case CancelPolicy::close: return tell(s, attempt);
+        case CancelPolicy::close: return send_cancel(s, attempt);
         case CancelPolicy::kill:
             return worker::bring_down(s, *attempt.worker, Reason::job_cancelled, Stop::kill);
     }
@@ -45,7 +45,7 @@ void grace_is_over(State& s, Attempt& attempt) {
     s.touch(s.lane_of(*attempt.worker));
 }
 
-void unstuck(State& s, Worker& worker) {
+void overdue_ended(State& s, Worker& worker) {
     if (--worker.overdue > 0 || !worker.is_serving()) return;
     if (worker.hold == Hold::retire && worker.why == Reason::job_stuck)
         worker::lift_hold(s, worker);

@@ -1,4 +1,4 @@
-// Cancelling: what becomes of an attempt that nobody waits for, or that has run out of time.
+// Cancelling: what becomes of an attempt that nobody waits for, or that has run for too long.
 #pragma once
 
 namespace turnpike {
@@ -9,19 +9,20 @@ struct Worker;
 
 namespace cancel {
 
-/// Its job has ended: the lane's policy decides whether the worker is told, killed, or left to
-/// finish.
+/// Must be called when the job of a running attempt ends. The pool's cancel policy decides whether
+/// the worker is told, killed, or left to finish.
 void abandon(State& s, Attempt& attempt);
 
-/// job_timeout: its job ends, the worker is told, cancel_grace begins.
+/// Applies job_timeout: ends the job, applies the cancel policy, and starts cancel_grace.
 void expire(State& s, Attempt& attempt);
 
-/// cancel_grace is over: the worker is stuck. It is killed when nothing else is aboard that may
-/// still finish.
+/// Marks the attempt as overdue after cancel_grace: the worker is stuck. The worker is killed when
+/// no attempt aboard can still finish.
 void grace_is_over(State& s, Attempt& attempt);
 
-/// An overdue attempt is over after all: the last one sets its worker free.
-void unstuck(State& s, Worker& worker);
+/// Must be called when an overdue attempt ends after all. After the last one the worker
+/// may serve again.
+void overdue_ended(State& s, Worker& worker);
 
 }  // namespace cancel
 }  // namespace turnpike

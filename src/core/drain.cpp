@@ -7,17 +7,18 @@ namespace turnpike::drain {
 
 namespace {
 
-/// Gentle at first; asked again while it still finishes its jobs, or while it does not die: by
-/// force.
+/// Ends the worker gently at the first request. A second request kills it if it still finishes its
+/// jobs, or kills it again if it survived a kill.
 void end_for_restart(State& s, Worker& worker) {
     if (worker.state == WorkerState::stopping) {
-        if (worker.undead) worker::insist(s, worker, Reason::restart_asked);
+        if (worker.has_survived_kill) worker::kill_again(s, worker, Reason::restart_asked);
         return;
     }
     if (worker.role == Role::next)
         return worker::bring_down(s, worker, Reason::restart_asked, Stop::ask);
-    const bool asked_before = worker.hold == Hold::retire && worker.why == Reason::restart_asked;
-    if (asked_before) return worker::bring_down(s, worker, Reason::restart_asked, Stop::kill);
+    const bool was_asked_before =
+        worker.hold == Hold::retire && worker.why == Reason::restart_asked;
+    if (was_asked_before) return worker::bring_down(s, worker, Reason::restart_asked, Stop::kill);
     lane::retire(s, worker, Reason::restart_asked);
     if (worker.hold == Hold::retire) worker.why = Reason::restart_asked;
 }
@@ -38,14 +39,14 @@ void resume_asked(State& s, LaneId id) {
     if (worker == nullptr || worker->hold != Hold::retire) return;
     if (worker->why != Reason::drain_asked && worker->why != Reason::replaced) return;
     if (worker->generation == s.pool_of(*lane).good) return worker::lift_hold(s, *worker);
-    worker->why = Reason::replaced;  // while the lane was off
+    worker->why = Reason::replaced;  // newer code became good while the lane was off
 }
 
 void restart_asked(State& s, LaneId id) {
     Lane* lane = s.find_lane(id);
     if (lane == nullptr) return;
-    restart::forget(s, *lane);
-    lane->revived = false;
+    restart::clear_history(s, *lane);
+    lane::forget_revival(*lane);
     lane::turn_on(s, *lane);
     for (Worker* worker : {lane->current, lane->other})
         if (worker != nullptr) end_for_restart(s, *worker);

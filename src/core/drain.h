@@ -1,4 +1,4 @@
-// What a person may ask of a lane: drain, resume, restart.
+// The orders of people to a lane: drain, resume, restart.
 #pragma once
 
 #include "core/words.h"

@@ -26,7 +26,7 @@ void open(State& s) {
     for (Lane& lane : s.lanes) s.touch(lane);
 }
 
-/// Every event and its owner.
+/// Routes every event to its owner.
 struct Router {
     State& s;
 
@@ -60,7 +60,7 @@ struct Router {
     void operator()(const TimePassed&) const {}
 };
 
-/// Every timer and its owner. An owner outlives its armed timer.
+/// Routes every timer to its owner. The owner always exists, because it outlives its armed timer.
 void fire(State& s, const Timer& timer) {
     switch (timer.kind) {
         case TimerKind::job: return job::time_is_up(s, *s.jobs.find(JobId{timer.owner}));
@@ -72,14 +72,14 @@ void fire(State& s, const Timer& timer) {
             return health::probe_is_due(s, *s.workers.find(WorkerId{timer.owner}));
         case TimerKind::lane: return s.touch(s.lanes[timer.owner]);
         case TimerKind::proof:
-            s.pools[timer.owner].proofs_unsettled = true;
+            s.pools[timer.owner].needs_proof_schedule = true;
             return s.touch(s.pools[timer.owner]);
         case TimerKind::shutdown: return shutdown::time_is_up(s);
     }
 }
 
-/// Takes every step that the facts of the touched lanes and pools allow, until none is left.
-/// Sending comes last: it changes nothing that another step waits for.
+/// Takes every step that the facts of the touched lanes and pools allow, until no step is left.
+/// Sending jobs comes last, because no other step waits for it.
 void settle(State& s) {
     std::size_t lanes_done = 0;
     std::size_t pools_done = 0;
@@ -90,14 +90,14 @@ void settle(State& s) {
     while (!is_settled()) {
         if (lanes_done < s.touched_lanes.size()) {
             Lane& lane = s.lanes[s.touched_lanes[lanes_done++].value];
-            lane.touched = false;
+            lane.is_touched = false;
             lane::step(s, lane);
         } else if (pools_done < s.touched_pools.size()) {
             Pool& pool = s.pools[s.touched_pools[pools_done++].value];
-            pool.touched = false;
+            pool.is_touched = false;
             loading::start_next(s);
             reload::step(s, pool);
-            if (pool.proofs_unsettled) proof::schedule(s, pool);
+            if (pool.needs_proof_schedule) proof::schedule(s, pool);
         } else {
             placement::dispatch(s, s.pools[s.touched_pools[pools_served++].value]);
             shutdown::step(s);

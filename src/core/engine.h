@@ -2,13 +2,13 @@
 //
 //   Engine engine(settings);
 //   Actions actions;
-//   engine.handle(GateOpened{}, now, actions);     // append what to do
+//   engine.handle(GateOpened{}, now, actions);     // appends what to do
 //   carry_out(actions), actions.clear();
 //   sleep until engine.next_deadline(), then handle(TimePassed{}, …)
 //
-// It owns every job, queue, lane and worker state. It knows ids, sizes and verdicts, never bytes.
-// No I/O, clock, environment, thread or outside randomness: the same events at the same instants
-// give the same actions. docs/engine.md has the rules; each of them lives in the file of its owner.
+// The engine owns every job, queue, lane and worker state. It knows ids, sizes and verdicts, never
+// bytes. It uses no I/O, clock, environment, thread or outside randomness: the same events at the
+// same instants give the same actions. docs/engine.md lists the rules by file.
 #pragma once
 
 #include <memory>
@@ -31,10 +31,10 @@ public:
     Engine(Engine&&) noexcept;
     Engine& operator=(Engine&&) noexcept;
 
-    /// Takes one event and appends what follows from it. `now` never goes back.
+    /// Takes one event and appends the actions that follow. `now` must not go back.
     void handle(const Event& event, Instant now, Actions& actions);
 
-    /// When TimePassed is due; `never` if nothing waits for time.
+    /// Returns when TimePassed is due, or `never` if nothing waits for time.
     [[nodiscard]] Instant next_deadline() const;
 
     /// Overwrites `out`, reusing its memory.

@@ -1,7 +1,7 @@
 // Everything that can happen to the engine, as values in the past tense.
 //
-// The shell may deliver an event late, twice, or about something that is gone: such an event
-// changes nothing. Each event lists its fields once, for traces, hashes and logs.
+// The shell may deliver an event late, twice, or about something that no longer exists; then the
+// event changes nothing. Each event lists its fields once, for traces, hashes and logs.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,28 @@
 
 namespace turnpike {
 
-// ── of clients ───────────────────────────────────────────────────────────────────────────────────
+// ── from clients ─────────────────────────────────────────────────────────────────────────────────
 
-/// A head was read. Answered in the same turn by AdmitJob or RefuseJob with the same ticket.
+/// The gate read the head of a request. The engine answers in the same turn with AdmitJob or
+/// RefuseJob, which carry the same ticket.
 struct JobArrived {
     Ticket ticket;
     PoolId pool;
-    Bytes declared;  // Content-Length; chunked: what is known so far
+    Bytes declared;  // Content-Length; of a chunked body, the bytes so far
     Priority priority;
     Duration timeout = Duration::max();  // Turnpike-Timeout; counts from arrival
-    LaneId lane_wanted;                  // Turnpike-Lane; none: any
-    bool aside = false;
+    LaneId lane_wanted;                  // Turnpike-Lane; none means any lane
+    bool is_aside = false;
 
     static constexpr const char* name = "JobArrived";
     void fields(auto&& f) const {
         f("ticket", ticket), f("pool", pool), f("declared", declared),
             f("priority", priority.level);
-        f("timeout", timeout), f("lane_wanted", lane_wanted), f("aside", aside);
+        f("timeout", timeout), f("lane_wanted", lane_wanted), f("aside", is_aside);
     }
 };
 
-/// A chunked body reached another MiB. Totals only grow.
+/// A chunked body grew by another MiB. The total never shrinks.
 struct BodyGrew {
     JobId job;
     Bytes total;
@@ -50,7 +51,7 @@ struct BodyCompleted {
     void fields(auto&& f) const { f("job", job), f("total", total); }
 };
 
-/// The body can't be taken: it is malformed, too large or too slow, or there is no room on disk.
+/// The gate can't take the body: it is malformed, too large or too slow, or the disk is full.
 struct BodyFailed {
     JobId job;
 
@@ -58,8 +59,8 @@ struct BodyFailed {
     void fields(auto&& f) const { f("job", job); }
 };
 
-/// What came of the body tells that the job is for another pool (its `model` names it). Only while
-/// it arrives; that pool may refuse it.
+/// The body so far shows that the job is for another pool: its `model` field names that pool. Valid
+/// only while the job is arriving. The other pool may refuse the job.
 struct JobRouted {
     JobId job;
     PoolId pool;
@@ -82,9 +83,9 @@ struct CancelAsked {
     void fields(auto&& f) const { f("job", job); }
 };
 
-// ── of workers ───────────────────────────────────────────────────────────────────────────────────
+// ── from workers ─────────────────────────────────────────────────────────────────────────────────
 
-/// The process exists (attached: probing began).
+/// The process exists. For an attached worker: probing has begun.
 struct WorkerStarted {
     WorkerId worker;
 
@@ -92,7 +93,7 @@ struct WorkerStarted {
     void fields(auto&& f) const { f("worker", worker); }
 };
 
-/// A log line or a progress report while loading.
+/// The worker wrote a log line or reported progress while loading.
 struct LoadProgressed {
     WorkerId worker;
 
@@ -100,13 +101,14 @@ struct LoadProgressed {
     void fields(auto&& f) const { f("worker", worker); }
 };
 
-/// Loaded. Not yet proved. What it says of itself counts from now on, within `slots_max` and
-/// `batch_max`; with the cancel policy `kill` a worker takes one job, whatever it says.
+/// The worker has loaded but is not proved yet. The numbers that it announces count from now on, up
+/// to `slots_max` and `batch_max`. Under the cancel policy `kill` a worker takes one job at a time,
+/// whatever it announces.
 struct WorkerReady {
     WorkerId worker;
-    std::uint32_t slots = 0;   // what it takes at once; 0: as its pool says
-    std::uint32_t batch = 0;   // jobs that may share a slot; 0: as its pool says
-    bool has_example = false;  // it can be proved although its pool has no proof
+    std::uint32_t slots = 0;   // jobs (or batches) at once; 0 means the pool's number
+    std::uint32_t batch = 0;   // jobs that may share a slot; 0 means the pool's number
+    bool has_example = false;  // it can be proved even if its pool has no proof
 
     static constexpr const char* name = "WorkerReady";
     void fields(auto&& f) const {
@@ -114,8 +116,8 @@ struct WorkerReady {
     }
 };
 
-/// The worker's main process ended, or could not be started; an attached worker's links are closed.
-/// WorkerGone follows when nothing of its process tree is left.
+/// The worker's main process ended, or could not be started. For an attached worker: its links are
+/// closed. WorkerGone follows when nothing of the process tree is left.
 struct WorkerExited {
     WorkerId worker;
 
@@ -131,7 +133,7 @@ struct WorkerGone {
     void fields(auto&& f) const { f("worker", worker), f("memory", memory); }
 };
 
-/// The worker broke the protocol of its link.
+/// The worker violated the protocol of its link.
 struct WorkerMisbehaved {
     WorkerId worker;
 
@@ -139,7 +141,7 @@ struct WorkerMisbehaved {
     void fields(auto&& f) const { f("worker", worker); }
 };
 
-/// The first byte of the answer went to the client: from now on the attempt can't be repeated.
+/// The first byte of the answer went to the client. From now on the job can't be retried.
 struct AnswerBegun {
     WorkerId worker;
     AttemptId attempt;
@@ -148,8 +150,8 @@ struct AnswerBegun {
     void fields(auto&& f) const { f("worker", worker), f("attempt", attempt); }
 };
 
-/// More of the answer came, or word of its progress, also before AnswerBegun: renews job_timeout.
-/// The shell sends it now and then, not for each byte.
+/// More of the answer came, or a progress report, which may also come before AnswerBegun. Restarts
+/// job_timeout. The shell sends this event now and then, not for each byte.
 struct AnswerMoved {
     WorkerId worker;
     AttemptId attempt;
@@ -171,7 +173,7 @@ struct AttemptEnded {
 
 struct ProbeEnded {
     WorkerId worker;
-    std::uint32_t probe = 0;  // the number in ProbeWorker
+    std::uint32_t probe = 0;  // the number that ProbeWorker carried
     ProbeVerdict verdict = ProbeVerdict::answered;
 
     static constexpr const char* name = "ProbeEnded";
@@ -180,9 +182,9 @@ struct ProbeEnded {
 
 struct ProofEnded {
     WorkerId worker;
-    std::uint32_t proof = 0;  // the number in ProveWorker
+    std::uint32_t proof = 0;  // the number that ProveWorker carried
     ProofVerdict verdict = ProofVerdict::passed;
-    std::uint32_t group = 0;  // with `grouped`: which of the generation's answers this one equals
+    std::uint32_t group = 0;  // with `grouped`: the number of the group of equal answers
 
     static constexpr const char* name = "ProofEnded";
     void fields(auto&& f) const {
@@ -190,9 +192,9 @@ struct ProofEnded {
     }
 };
 
-// ── of the machine ───────────────────────────────────────────────────────────────────────────────
+// ── from the machine ─────────────────────────────────────────────────────────────────────────────
 
-/// What a lane's dead worker held on the GPU is free now.
+/// The GPU memory that a lane's dead worker still held is free now.
 struct MemoryFreed {
     LaneId lane;
 
@@ -207,9 +209,9 @@ struct GpuLost {
     void fields(auto&& f) const { f("lane", lane); }
 };
 
-// ── of the operator ──────────────────────────────────────────────────────────────────────────────
+// ── from the operator ────────────────────────────────────────────────────────────────────────────
 
-/// The first event: every lane starts.
+/// Always the first event. Every lane starts.
 struct GateOpened {
     static constexpr const char* name = "GateOpened";
     void fields(auto&&) const {}
@@ -222,7 +224,7 @@ struct DrainAsked {
     void fields(auto&& f) const { f("lane", lane); }
 };
 
-/// Revives a drained lane.
+/// Turns a drained lane on again.
 struct ResumeAsked {
     LaneId lane;
 
@@ -230,8 +232,8 @@ struct ResumeAsked {
     void fields(auto&& f) const { f("lane", lane); }
 };
 
-/// Lets the lane's jobs finish, then starts it anew; asked again meanwhile: at once. Revives every
-/// lane that is off.
+/// Lets the lane's jobs finish, then starts a new worker. A second request meanwhile restarts the
+/// lane at once. Also turns on a lane that is off, whatever the cause.
 struct RestartAsked {
     LaneId lane;
 
@@ -239,9 +241,9 @@ struct RestartAsked {
     void fields(auto&& f) const { f("lane", lane); }
 };
 
-/// The shell holds a newer generation; the kind says whether there is memory for it beside the old
-/// one. Asked again before any worker serves it: it starts over with the newest; later: the newest
-/// follows when this one is through.
+/// The shell has a newer generation. The kind says whether there is memory for it beside the old
+/// one. A newer request replaces this one if no worker serves this generation yet; otherwise it
+/// waits until this reload is over.
 struct ReloadAsked {
     PoolId pool;
     Generation generation;
@@ -251,7 +253,7 @@ struct ReloadAsked {
     void fields(auto&& f) const { f("pool", pool), f("generation", generation), f("kind", kind); }
 };
 
-/// Every lane of the pool proves itself anew, one at a time.
+/// Every lane of the pool must pass its proof again, one lane at a time.
 struct ProveAsked {
     PoolId pool;
 
@@ -259,8 +261,8 @@ struct ProveAsked {
     void fields(auto&& f) const { f("pool", pool); }
 };
 
-/// Nothing new is admitted; what was admitted has `patience` to finish; asked again, only the
-/// shorter one counts.
+/// The engine admits nothing more. Admitted jobs have `patience` to finish. A second request counts
+/// only if its deadline is earlier.
 struct ShutdownAsked {
     Duration patience = Duration::zero();
 
@@ -268,7 +270,7 @@ struct ShutdownAsked {
     void fields(auto&& f) const { f("patience", patience); }
 };
 
-/// next_deadline() has come.
+/// The time of next_deadline() has come.
 struct TimePassed {
     static constexpr const char* name = "TimePassed";
     void fields(auto&&) const {}

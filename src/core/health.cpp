@@ -10,20 +10,19 @@ namespace turnpike::health {
 namespace {
 
 void send_probe(State& s, Worker& worker) {
-    worker.probe_pending = true;
-    worker.probe_counts = worker.aboard.empty();
+    worker.is_probe_pending = true;
+    worker.does_probe_count = worker.aboard.empty();
     worker.probe_sent = s.now;
     s.act(ProbeWorker{worker.id, ++worker.probe});
 }
 
-/// False if that was one too many, and the worker is going down.
-bool survives_silence(State& s, Worker& worker) {
-    if (++worker.probe_failures < s.pool_of(worker).settings.probe_failures_max) return true;
+/// Counts a probe without an answer. Kills the worker if it was one too many.
+void note_silence(State& s, Worker& worker) {
+    if (++worker.probe_failures < s.pool_of(worker).settings.probe_failures_max) return;
     worker::bring_down(s, worker, Reason::not_answering, Stop::kill);
-    return false;
 }
 
-/// When a probe that is not answered counts as a failure.
+/// Returns when the pending probe becomes a failure if it is not answered.
 Instant silent_at(State& s, const Worker& worker) {
     return later(worker.probe_sent, s.pool_of(worker).settings.probe_timeout);
 }
@@ -32,7 +31,8 @@ void wait(State& s, Worker& worker) {
     s.timers.arm(worker.probe_timer, later(s.now, s.pool_of(worker).settings.probe_every));
 }
 
-/// If the next probe was put off, since the last could still be answered, it is soon.
+/// Moves the next probe to an earlier time if it was postponed only because the last probe could
+/// still be answered.
 void bring_forward(State& s, Worker& worker) {
     const Duration every = s.pool_of(worker).settings.probe_every;
     const Instant silent = silent_at(s, worker);
@@ -47,37 +47,37 @@ void begin(State& s, Worker& worker) { wait(s, worker); }
 void probe_is_due(State& s, Worker& worker) {
     wait(s, worker);
     if (!worker.is_serving()) return;
-    if (worker.probe_pending && s.now < silent_at(s, worker))
+    if (worker.is_probe_pending && s.now < silent_at(s, worker))
         return s.timers.arm(worker.probe_timer, silent_at(s, worker));
     if (!worker.aboard.empty() && !worker.is_doubted) return;
-    const bool went_unanswered = worker.probe_pending && worker.probe_counts;
-    if (went_unanswered && !survives_silence(s, worker)) return;
-    send_probe(s, worker);
+    const bool is_unanswered = worker.is_probe_pending && worker.does_probe_count;
+    if (is_unanswered) note_silence(s, worker);
+    if (worker.is_serving()) send_probe(s, worker);
 }
 
 void probe_ended(State& s, const ProbeEnded& event) {
     Worker* worker = s.workers.find(event.worker);
     if (worker == nullptr || !worker->is_serving()) return;
-    if (!worker->probe_pending || event.probe != worker->probe) return;
+    if (!worker->is_probe_pending || event.probe != worker->probe) return;
     forget_probe(s, *worker);
     switch (event.verdict) {
         case ProbeVerdict::answered:
-            gave_a_sign(*worker);
+            worker_answered(*worker);
             worker->is_doubted = false;
             if (worker->hold == Hold::probe) worker::lift_hold(s, *worker);
             return;
         case ProbeVerdict::silent:
-            if (worker->probe_counts) survives_silence(s, *worker);
+            if (worker->does_probe_count) note_silence(s, *worker);
             return;
         case ProbeVerdict::refused:
-            if (worker->probe_counts)
+            if (worker->does_probe_count)
                 worker::bring_down(s, *worker, Reason::not_answering, Stop::kill);
             return;
     }
 }
 
 void forget_probe(State& s, Worker& worker) {
-    if (std::exchange(worker.probe_pending, false)) bring_forward(s, worker);
+    if (std::exchange(worker.is_probe_pending, false)) bring_forward(s, worker);
 }
 
 void doubt(State& s, Worker& worker) {
@@ -87,8 +87,8 @@ void doubt(State& s, Worker& worker) {
     send_probe(s, worker);
 }
 
-void job_sent(Worker& worker) { worker.probe_counts = false; }
+void job_sent(Worker& worker) { worker.does_probe_count = false; }
 
-void gave_a_sign(Worker& worker) { worker.probe_failures = 0; }
+void worker_answered(Worker& worker) { worker.probe_failures = 0; }
 
 }  // namespace turnpike::health

@@ -1,5 +1,5 @@
-// Health: idle workers are probed. A busy one may be too busy to answer, so only silence while idle
-// counts.
+// Health: idle workers are probed. A busy worker may be too busy to answer, so only the silence of
+// an idle worker counts.
 #pragma once
 
 #include "core/event.h"
@@ -11,23 +11,23 @@ struct Worker;
 
 namespace health {
 
-/// It serves from now on: probe it now and then.
+/// Starts the periodic probes. Must be called when the worker begins to serve.
 void begin(State& s, Worker& worker);
 
 void probe_is_due(State& s, Worker& worker);
 void probe_ended(State& s, const ProbeEnded& event);
 
-/// Whatever becomes of a probe that is under way is no matter: a proof begins.
+/// Ignores the result of a pending probe, because a proof begins.
 void forget_probe(State& s, Worker& worker);
 
-/// A link to it broke: nothing more is sent until it answers a probe.
+/// Holds the worker until it answers a probe, because a link to it broke.
 void doubt(State& s, Worker& worker);
 
-/// It is busy now: a probe under way says nothing any more.
+/// Must be called when a job is sent. A pending probe no longer counts, because the worker is busy.
 void job_sent(Worker& worker);
 
-/// It answered a job or a proof: it lives.
-void gave_a_sign(Worker& worker);
+/// Must be called when the worker answered a job, a probe or a proof. Clears its failed probes.
+void worker_answered(Worker& worker);
 
 }  // namespace health
 }  // namespace turnpike

@@ -11,11 +11,11 @@ namespace turnpike::job {
 namespace {
 
 Queue& queue_for(State& s, const Job& job) {
-    if (job.alone) return s.pool_of(job).lone_riders;
+    if (job.must_ride_alone) return s.pool_of(job).lone_riders;
     return job.wanted.is_none() ? s.pool_of(job).queue : s.lanes[job.wanted.value].queue;
 }
 
-bool deserves_advice(EndReason reason) {
+bool needs_advice(EndReason reason) {
     return reason == EndReason::bytes_full || reason == EndReason::queue_full ||
            reason == EndReason::waited_too_long || reason == EndReason::no_lane ||
            reason == EndReason::aside_full || reason == EndReason::shutting_down;
@@ -27,7 +27,7 @@ void enqueue(State& s, Job& job) {
     Pool& pool = s.pool_of(job);
     job.state = JobState::queued;
     job.since = s.now;
-    job.order = ++s.queueings;
+    job.order = ++s.latest_order;
     Queue& queue = queue_for(s, job);
     queue.push(job);
     ++pool.queued;
@@ -50,7 +50,7 @@ void end(State& s, Job& job, EndReason reason) {
     switch (job.state) {
         case JobState::arriving:
             --s.arriving;
-            if (!job.aside) --pool.arriving;
+            if (!job.is_aside) --pool.arriving;
             break;
         case JobState::queued: dequeue(s, job); break;
         case JobState::running:
@@ -59,7 +59,7 @@ void end(State& s, Job& job, EndReason reason) {
             break;
     }
     const Duration advice =
-        deserves_advice(reason) ? admission::retry_after(s, pool) : Duration::zero();
+        needs_advice(reason) ? admission::retry_after(s, pool) : Duration::zero();
     s.act(EndJob{job.id, reason, job.attempt, job.attempts, job.lane, advice});
     ++pool.counts.of(outcome_of(reason));
     s.bytes_held = s.bytes_held - job.bytes;

@@ -23,22 +23,22 @@ class Queue;
 struct Job {
     JobId id;
     PoolId pool;
-    LaneId wanted;  // none: any lane
+    LaneId wanted;  // none means any lane
     JobState state = JobState::arriving;
     Priority priority;
-    bool aside = false;
-    bool begun = false;    // part of its answer has left: no retry
-    bool retried = false;  // waits before all others
-    bool alone = false;    // must ride alone
+    bool is_aside = false;
+    bool has_answer_begun = false;  // part of it went to the client: no retry
+    bool is_retry = false;          // waits before all jobs that are not retries
+    bool must_ride_alone = false;   // runs only when nothing else is aboard
     std::uint8_t lone_deaths = 0;
     std::uint32_t attempts = 0;
     Bytes bytes;
     Instant arrived;
     Instant deadline = never;
     Instant since;            // in this state
-    std::uint64_t order = 0;  // of queueing, over all queues
+    std::uint64_t order = 0;  // counts over all queues; set when the job is queued
     AttemptId attempt;        // the latest
-    LaneId lane;              // of the latest attempt
+    LaneId lane;              // where the latest attempt ran
     Queue* queue = nullptr;   // where it waits
     Links<Job> links;
     Timer timer;
@@ -46,17 +46,17 @@ struct Job {
 
 namespace job {
 
-/// Queues a job whose body is complete, or again after its attempt was lost (`retried`).
+/// Queues a job whose body is complete, or queues it again after its attempt was lost (`is_retry`).
 void enqueue(State& s, Job& job);
 
-/// Takes a queued job out, to be sent.
+/// Takes a job out of its queue, so that it can be sent or ended.
 void dequeue(State& s, Job& job);
 
-/// The one answer. Frees whatever the job holds; a running attempt is abandoned to its lane's
-/// cancel policy.
+/// Gives the job its one answer and frees whatever it holds. A running attempt is abandoned: the
+/// pool's cancel policy decides what becomes of it.
 void end(State& s, Job& job, EndReason reason);
 
-/// Its deadline or its longest wait has come.
+/// Ends the job: its deadline or its longest wait has come.
 void time_is_up(State& s, Job& job);
 
 }  // namespace job

@@ -22,10 +22,10 @@ LaneStatus status_off(const Lane& lane) {
 }
 
 LaneStatus status_without_worker(const State& s, const Lane& lane) {
-    if (s.shutdown.is_stopping) return {LaneState::drained, Reason::shutting_down};
-    if (lane.memory_held) return {LaneState::backoff, Reason::memory_held};
+    if (s.shutdown.is_stopping()) return {LaneState::drained, Reason::shutting_down};
+    if (lane.is_memory_held) return {LaneState::backoff, Reason::memory_held};
     if (s.now < lane.restart.not_before) return {LaneState::backoff, lane.restart.why};
-    if (lane.waits_for_turn) return {LaneState::starting, Reason::turn_to_load};
+    if (lane.is_in_load_line) return {LaneState::starting, Reason::turn_to_load};
     return {LaneState::starting, Reason::none};
 }
 
@@ -48,7 +48,17 @@ LaneStatus status_serving(const Lane& lane, const Worker& worker) {
     return {aboard(lane) > 0 ? LaneState::busy : LaneState::ready, Reason::none};
 }
 
-/// `ready` and `busy` alternate with every job: telemetry sees that from the jobs.
+void next_ended(Lane& lane) {
+    switch (lane.next_step) {
+        case NextStep::awaited: lane.next_step = NextStep::ended; return;
+        case NextStep::reviving: lane.next_step = NextStep::revival_ended; return;
+        case NextStep::none:
+        case NextStep::ended:
+        case NextStep::revival_ended: return;
+    }
+}
+
+/// `ready` and `busy` alternate with every job; telemetry learns that from the jobs.
 LaneState without_jobs(LaneState state) {
     return state == LaneState::busy ? LaneState::ready : state;
 }
@@ -123,7 +133,7 @@ void turn_off(State& s, Lane& lane, LaneMode mode, Reason why) {
     if (lane.mode == LaneMode::on) --s.pool_of(lane).lanes_on;
     lane.mode = mode;
     lane.off_reason = why;
-    lane.revived = false;
+    forget_revival(lane);
     s.timers.disarm(lane.timer);
     s.touch(lane);
     if (lane.current != nullptr) retire(s, *lane.current, why);
@@ -144,7 +154,7 @@ void worker_down(State& s, Lane& lane, Worker& worker, Reason why) {
     s.touch(lane);
     switch (worker.role) {
         case Role::leaving: return;
-        case Role::next: lane.next_ended = true; return;
+        case Role::next: return next_ended(lane);
         case Role::current:
             if (reload::is_trial(s, lane, worker)) {
                 reload::trial_ended(s, lane);
@@ -154,10 +164,20 @@ void worker_down(State& s, Lane& lane, Worker& worker, Reason why) {
     }
 }
 
+void forget_revival(Lane& lane) {
+    switch (lane.next_step) {
+        case NextStep::reviving: lane.next_step = NextStep::awaited; return;
+        case NextStep::revival_ended: lane.next_step = NextStep::ended; return;
+        case NextStep::none:
+        case NextStep::awaited:
+        case NextStep::ended: return;
+    }
+}
+
 void memory_freed(State& s, LaneId id) {
     Lane* lane = s.find_lane(id);
-    if (lane == nullptr || !lane->memory_held) return;
-    lane->memory_held = false;
+    if (lane == nullptr || !lane->is_memory_held) return;
+    lane->is_memory_held = false;
     s.touch(*lane);
 }
 

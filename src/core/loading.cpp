@@ -9,7 +9,7 @@ namespace turnpike::loading {
 
 namespace {
 
-/// Whether nothing of an earlier worker is left that may still hold the lane's memory.
+/// True if no earlier worker is still stopping, which might hold the lane's memory.
 bool is_clear(const Lane& lane) {
     for (const Worker* worker : {lane.current, lane.other})
         if (worker != nullptr && worker->state == WorkerState::stopping) return false;
@@ -17,19 +17,19 @@ bool is_clear(const Lane& lane) {
 }
 
 bool may_start(const State& s, const Lane& lane) {
-    return s.is_open && !s.shutdown.is_stopping && lane.mode == LaneMode::on && !lane.memory_held &&
-           is_clear(lane);
+    return s.is_open && !s.shutdown.is_stopping() && lane.mode == LaneMode::on &&
+           !lane.is_memory_held && is_clear(lane);
 }
 
-bool wants_current(const State& s, const Lane& lane) {
-    const bool next_takes_over =
-        lane.revived || (lane.next_wanted && !lane.next_ended && s.pool_of(lane).reload.is_good);
-    return may_start(s, lane) && lane.current == nullptr && !next_takes_over &&
+bool needs_current(const State& s, const Lane& lane) {
+    const bool will_next_take_over =
+        lane.is_revived() || (lane.is_next_awaited() && s.pool_of(lane).reload.is_good);
+    return may_start(s, lane) && lane.current == nullptr && !will_next_take_over &&
            s.now >= lane.restart.not_before;
 }
 
-bool wants_next(const State& s, const Lane& lane) {
-    return may_start(s, lane) && lane.next_wanted && !lane.next_ended && lane.other == nullptr;
+bool needs_next(const State& s, const Lane& lane) {
+    return may_start(s, lane) && lane.is_next_awaited() && lane.other == nullptr;
 }
 
 bool needs_turn(const State& s, const Lane& lane) {
@@ -41,14 +41,14 @@ bool has_turn(const State& s, const Lane& lane) {
            s.loading < s.settings.load_parallel_max;
 }
 
-/// The first in line that may start now; nullptr: none.
+/// Removes and returns the first lane in line that may start now, or nullptr if there is none.
 Lane* take_next(State& s) {
     const auto next = std::ranges::find_if(
-        s.waits_for_turn, [&](LaneId id) { return has_turn(s, s.lanes[id.value]); });
-    if (next == s.waits_for_turn.end()) return nullptr;
+        s.load_line, [&](LaneId id) { return has_turn(s, s.lanes[id.value]); });
+    if (next == s.load_line.end()) return nullptr;
     Lane& lane = s.lanes[next->value];
-    s.waits_for_turn.erase(next);
-    lane.waits_for_turn = false;
+    s.load_line.erase(next);
+    lane.is_in_load_line = false;
     return &lane;
 }
 
@@ -74,17 +74,17 @@ void start(State& s, Lane& lane, Role role, Generation generation) {
 }  // namespace
 
 void line_up(State& s, Lane& lane) {
-    if (lane.waits_for_turn || (!wants_current(s, lane) && !wants_next(s, lane))) return;
-    lane.waits_for_turn = true;
-    s.waits_for_turn.push_back(lane.id);
+    if (lane.is_in_load_line || (!needs_current(s, lane) && !needs_next(s, lane))) return;
+    lane.is_in_load_line = true;
+    s.load_line.push_back(lane.id);
 }
 
 void start_next(State& s) {
     while (Lane* const next = take_next(s)) {
         Lane& lane = *next;
-        if (wants_current(s, lane)) {
+        if (needs_current(s, lane)) {
             start(s, lane, Role::current, reload::generation_for(s, lane));
-        } else if (wants_next(s, lane)) {
+        } else if (needs_next(s, lane)) {
             start(s, lane, Role::next, s.pool_of(lane).reload.generation);
         }
         line_up(s, lane);

@@ -1,5 +1,5 @@
-// Loading: lanes that want to start a worker stand in one line, and load_parallel_max of them load
-// at a time.
+// Loading: lanes that want to start a worker wait in one line. At most load_parallel_max workers
+// load at once.
 #pragma once
 
 namespace turnpike {
@@ -9,10 +9,10 @@ struct Lane;
 
 namespace loading {
 
-/// Puts the lane into the line if it wants to start something.
+/// Puts the lane into the line if it needs a worker and may start one.
 void line_up(State& s, Lane& lane);
 
-/// Starts as many as may load now.
+/// Starts as many workers as may load now.
 void start_next(State& s);
 
 }  // namespace loading

@@ -11,8 +11,8 @@ void Pace::add(Duration run, std::uint32_t batch_size) {
         slot_time_ = share;
         return;
     }
-    // A step towards each sample, of a size that depends on the estimate only, ends up where as
-    // many samples lie above as below.
+    // The estimate takes a step towards each sample. The size of the step depends only on the
+    // estimate, so the estimate settles where as many samples lie above as below: at the median.
     const Duration step = std::max<Duration>(usual_ / 16, 1us);
     usual_ += std::clamp(run - usual_, -step, step);
     slot_time_ += (share - slot_time_) / 8;

@@ -1,5 +1,5 @@
-// The pace of a pool: how long its jobs usually run (a median, so that one odd job changes nothing)
-// and how much slot time each takes (a mean, so that waits add up). In whole nanoseconds.
+// The pace of a pool: how long its jobs usually run (a median, so that one odd job changes little)
+// and how much slot time a job takes (a mean, so that waits add up). Both in whole nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace turnpike {
 
 class Pace {
 public:
-    /// An answered attempt ran this long, sharing its slot with `batch_size - 1` others.
+    /// Adds an answered attempt that ran this long and shared its slot with `batch_size - 1`
+    /// others.
     void add(Duration run, std::uint32_t batch_size);
 
     [[nodiscard]] Duration usual() const { return usual_; }

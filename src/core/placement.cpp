@@ -10,30 +10,31 @@ namespace turnpike::placement {
 
 namespace {
 
-/// Whether its worker would work: on, serving, nothing against it.
-bool is_willing(const Lane& lane) {
+/// True if the lane is on and its current worker serves without a hold.
+bool is_available(const Lane& lane) {
     return lane.mode == LaneMode::on && lane.current != nullptr && lane.current->is_serving() &&
            lane.current->hold == Hold::none;
 }
 
-bool takes_jobs(const State& s, const Lane& lane) {
-    if (!is_willing(lane) || s.pool_of(lane).lone_ride.lane == lane.id) return false;
-    if (lane.current->on_probation) return lane::aboard(lane) == 0;
+bool can_take_jobs(const State& s, const Lane& lane) {
+    if (!is_available(lane) || s.pool_of(lane).lone_ride.lane == lane.id) return false;
+    if (lane.current->is_on_probation) return lane::aboard(lane) == 0;
     return lane::slots_free(s, lane) > 0;
 }
 
-bool is_better(const Berth& a, const Berth& b) {
+bool is_better(const PlacementKey& a, const PlacementKey& b) {
     return a.slots_free != b.slots_free ? a.slots_free > b.slots_free : a.last_job < b.last_job;
 }
 
-/// Most free slots, then longest since its last job, then the lowest number.
+/// Returns the lane with most free slots, then the longest time since its last job, then the lowest
+/// number. Returns nullptr if no lane takes jobs.
 Lane* choose(State& s, const Pool& pool) {
     if (pool.open_lanes == 0) return nullptr;
     auto best = static_cast<unsigned>(std::countr_zero(pool.open_lanes));
     for (std::uint64_t left = pool.open_lanes & (pool.open_lanes - 1); left != 0;
          left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
-        if (is_better(pool.berths[lane], pool.berths[best])) best = lane;
+        if (is_better(pool.placement_keys[lane], pool.placement_keys[best])) best = lane;
     }
     return &s.lanes[pool.first_lane + best];
 }
@@ -46,7 +47,7 @@ void end_all(State& s, Queue& queue) {
     while (Job* job = queue.first(Duration::zero())) job::end(s, *job, EndReason::no_lane);
 }
 
-/// Jobs that want one lane: sends them, or ends them where it is off.
+/// Sends the jobs that want a certain lane, or ends them if that lane is off.
 void dispatch_wanted(State& s, Pool& pool) {
     Job* next = nullptr;
     for (Job* job = pool.lone_riders.first(Duration::zero()); job != nullptr; job = next) {
@@ -62,7 +63,7 @@ void dispatch_wanted(State& s, Pool& pool) {
 Lane* lane_for_lone_ride(State& s, const Pool& pool, const Job& job) {
     Lane* best = nullptr;
     s.each_lane(pool, [&](Lane& lane) {
-        if (!is_willing(lane) || (!job.wanted.is_none() && job.wanted != lane.id)) return;
+        if (!is_available(lane) || (!job.wanted.is_none() && job.wanted != lane.id)) return;
         if (best == nullptr || lane::aboard(lane) < lane::aboard(*best)) best = &lane;
     });
     return best;
@@ -74,12 +75,13 @@ void release_lane(State& s, Pool& pool) {
     refresh(s, lane);
 }
 
-/// Whether the reservation still makes sense: its attempt runs, or its job waits and the lane would
+/// True if the reservation still makes sense: its attempt runs, or its job waits and the lane can
 /// take it.
-bool stands(State& s, const LoneRide& ride) {
+bool is_still_valid(State& s, const LoneRide& ride) {
     if (!ride.attempt.is_none()) return s.attempts.find(ride.attempt) != nullptr;
     const Job* job = s.jobs.find(ride.job);
-    return job != nullptr && job->state == JobState::queued && is_willing(s.lanes[ride.lane.value]);
+    return job != nullptr && job->state == JobState::queued &&
+           is_available(s.lanes[ride.lane.value]);
 }
 
 void board_if_empty(State& s, Pool& pool) {
@@ -91,8 +93,8 @@ void board_if_empty(State& s, Pool& pool) {
     ride.attempt = job.attempt;
 }
 
-/// Keeps a lane for the first lone rider that has one. If there is none for a job that takes any
-/// lane, there is none.
+/// Reserves a lane for the first job in line that can have one. Stops at the first job that accepts
+/// any lane: if there is no lane for that job, there is none for the others.
 void reserve_lane(State& s, Pool& pool) {
     for (Job* job = pool.lone_riders.first(Duration::zero()); job != nullptr;
          job = job->links.after) {
@@ -104,10 +106,10 @@ void reserve_lane(State& s, Pool& pool) {
     }
 }
 
-/// Jobs that must ride alone go one at a time: reserve a lane, wait until it is empty, send, wait
-/// for the end.
+/// Sends the jobs that must ride alone, one at a time: reserves a lane, waits until the lane is
+/// empty, sends the job, and waits for its end.
 void dispatch_lone_riders(State& s, Pool& pool) {
-    if (!pool.lone_ride.lane.is_none() && !stands(s, pool.lone_ride)) release_lane(s, pool);
+    if (!pool.lone_ride.lane.is_none() && !is_still_valid(s, pool.lone_ride)) release_lane(s, pool);
     if (pool.lone_ride.lane.is_none()) reserve_lane(s, pool);
     if (!pool.lone_ride.lane.is_none()) board_if_empty(s, pool);
 }
@@ -117,9 +119,9 @@ void dispatch_lone_riders(State& s, Pool& pool) {
 void refresh(State& s, Lane& lane) {
     Pool& pool = s.pool_of(lane);
     const std::uint64_t bit = std::uint64_t{1} << lane.number_in_pool;
-    if (takes_jobs(s, lane)) {
+    if (can_take_jobs(s, lane)) {
         pool.open_lanes |= bit;
-        pool.berths[lane.number_in_pool] = {lane.last_job, lane::slots_free(s, lane)};
+        pool.placement_keys[lane.number_in_pool] = {lane.last_job, lane::slots_free(s, lane)};
     } else {
         pool.open_lanes &= ~bit;
     }
@@ -144,7 +146,7 @@ void send_aside(State& s, Job& job) {
     const Pool& pool = s.pool_of(job);
     Lane* best = nullptr;
     s.each_lane(pool, [&](Lane& lane) {
-        if (!is_willing(lane) || pool.lone_ride.lane == lane.id) return;
+        if (!is_available(lane) || pool.lone_ride.lane == lane.id) return;
         if (!job.wanted.is_none() && job.wanted != lane.id) return;
         if (lane::asides(lane) >= pool.settings.aside_max) return;
         if (best == nullptr || lane::asides(lane) < lane::asides(*best)) best = &lane;

@@ -1,4 +1,4 @@
-// Placement: which lane takes the next job, and the one lane that is kept for a job that must ride
+// Placement: which lane takes the next job, and which lane is reserved for a job that must ride
 // alone.
 #pragma once
 
@@ -11,13 +11,13 @@ struct Pool;
 
 namespace placement {
 
-/// Notes whether the lane takes jobs now. To be called after every change of its facts.
+/// Updates whether the lane takes jobs. Must be called after every change of its facts.
 void refresh(State& s, Lane& lane);
 
-/// Sends whatever can be sent, and ends what can never be.
+/// Sends every job that can be sent, and ends every job that can never be sent.
 void dispatch(State& s, Pool& pool);
 
-/// Sends an aside to the serving lane with the fewest, or ends it.
+/// Sends an aside to the serving lane with the fewest asides, or ends it if all lanes are full.
 void send_aside(State& s, Job& job);
 
 }  // namespace placement

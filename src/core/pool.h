@@ -1,4 +1,4 @@
-// A pool: the lanes that serve the same model, and the queue before them.
+// A pool: the lanes that serve the same model, and the queue in front of them.
 #pragma once
 
 #include <array>
@@ -13,63 +13,63 @@
 
 namespace turnpike {
 
-/// The job that must ride alone, and the lane kept for it.
+/// A job that must ride alone, and the lane that is reserved for it.
 struct LoneRide {
-    LaneId lane;  // none: no lane is reserved
+    LaneId lane;  // none if no lane is reserved
     JobId job;
-    AttemptId attempt;  // none: it still waits for the lane to empty
+    AttemptId attempt;  // none while the job waits for the lane to become empty
 };
 
-/// What placement compares, kept dense: with all lanes free, each arrival looks at every one of
-/// them.
-struct Berth {
+/// What placement compares between lanes. The keys lie side by side in memory, because each arrival
+/// looks at every free lane.
+struct PlacementKey {
     Instant last_job = Instant::min();
     std::uint32_t slots_free = 0;
 };
 
-struct ReloadWish {
-    Generation generation;  // none: nothing is wanted
+struct ReloadRequest {
+    Generation generation;  // none if nothing is requested
     ReloadKind kind = ReloadKind::beside;
 };
 
 struct Reload {
-    Generation generation;  // under way; none: no reload
-    bool is_good = false;   // one lane serves it; the others follow
-    LaneId trial;           // in_place: the lane that goes first
-    bool trial_ended = false;
+    Generation generation;  // none if no reload is in progress
+    bool is_good = false;   // one lane serves the generation; the others follow
+    LaneId trial;           // with in_place: the lane that goes first
+    bool has_trial_ended = false;
 };
 
 struct Pool {
     PoolId id;
     PoolSettings settings;
-    std::uint64_t first_lane = 0;  // its lanes are neighbours in State::lanes
+    std::uint64_t first_lane = 0;  // the lanes of a pool are neighbours in State::lanes
     std::uint32_t lanes_on = 0;
-    std::uint64_t open_lanes = 0;  // bit n: its n-th lane takes jobs
-    std::array<Berth, lanes_max> berths;
+    std::uint64_t open_lanes = 0;  // bit n is set if the n-th lane takes jobs
+    std::array<PlacementKey, lanes_max> placement_keys;
 
     Queue queue;
     Queue lone_riders;
-    std::uint64_t queued = 0;  // in these and in its lanes' queues
+    std::uint64_t queued = 0;  // in both queues and in the queues of its lanes
     std::uint64_t queued_for_lanes = 0;
-    std::uint64_t arriving = 0;  // without asides
+    std::uint64_t arriving = 0;  // asides not counted
     std::uint64_t running = 0;
     LoneRide lone_ride;
 
     Pace pace;
     Counts counts;
 
-    Generation good{1};    // what every start uses
-    Generation newest{1};  // that was ever asked for
+    Generation good{1};    // the generation that new workers run
+    Generation newest{1};  // that was ever requested
     Reload reload;
-    ReloadWish reload_waits;  // asked for, not begun
+    ReloadRequest reload_waiting;  // requested, not begun
 
     Timer proof_timer;
-    WorkerId periodic_proof;  // one lane of a pool at a time
-    bool proofs_unsettled = false;
-    bool majority_missing = false;
-    bool latest_has_example = false;  // so said the worker that became ready last
+    WorkerId periodic_proof;  // the worker whose turn it is; one lane of a pool at a time
+    bool needs_proof_schedule = false;
+    bool is_majority_missing = false;
+    bool did_latest_have_example = false;  // of the worker that became ready last
 
-    bool touched = false;
+    bool is_touched = false;
 
     [[nodiscard]] bool has_proof() const { return settings.proof != ProofKind::none; }
 };

@@ -41,7 +41,8 @@ Tally count(State& s, const Pool& pool, Generation generation) {
     return tally;
 }
 
-/// Held against the lane, unless it is the code of a reload that is on trial.
+/// Counts a wrong answer against the lane, unless the worker runs code that a reload is still
+/// trying.
 void answered_wrong(State& s, const Worker& worker) {
     Lane& lane = s.lane_of(worker);
     if (worker.role == Role::current && !reload::is_trial(s, lane, worker)) ++lane.proofs_failed;
@@ -51,7 +52,7 @@ void vote(State& s, Worker& worker, std::uint32_t group) {
     Pool& pool = s.pool_of(worker);
     worker.vote = group;
     const Tally tally = count(s, pool, worker.generation);
-    pool.majority_missing = !tally.majority;
+    pool.is_majority_missing = !tally.majority;
     if (!tally.majority) {
         s.act(ReportNoMajority{pool.id, worker.generation});
         return;
@@ -67,10 +68,10 @@ void vote(State& s, Worker& worker, std::uint32_t group) {
 }
 
 void passed(State& s, Worker& worker) {
-    health::gave_a_sign(worker);
+    health::worker_answered(worker);
     worker::serve(s, worker);
     worker.proof_due = later(s.now, s.pool_of(worker).settings.proof_every);
-    s.pool_of(worker).proofs_unsettled = true;
+    s.pool_of(worker).needs_proof_schedule = true;
 }
 
 void failed(State& s, Worker& worker) {
@@ -113,12 +114,12 @@ void asked(State& s, PoolId id) {
     s.each_lane(*pool, [&](Lane& lane) {
         if (lane.current != nullptr && lane.current->has_proof) lane.current->proof_due = s.now;
     });
-    pool->proofs_unsettled = true;
+    pool->needs_proof_schedule = true;
     s.touch(*pool);
 }
 
 void schedule(State& s, Pool& pool) {
-    pool.proofs_unsettled = false;
+    pool.needs_proof_schedule = false;
     if (is_under_way(s.workers.find(pool.periodic_proof))) return;
     Worker* first = nullptr;
     s.each_lane(pool, [&](const Lane& lane) {
@@ -132,8 +133,8 @@ void schedule(State& s, Pool& pool) {
     worker::hold(s, *first, Hold::prove, Reason::proof_due);
 }
 
-void forget(State& s, const Worker& worker) {
-    if (worker.has_proof) s.pool_of(worker).proofs_unsettled = true;
+void worker_down(State& s, const Worker& worker) {
+    if (worker.has_proof) s.pool_of(worker).needs_proof_schedule = true;
 }
 
 }  // namespace turnpike::proof

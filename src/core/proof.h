@@ -1,4 +1,5 @@
-// Proofs: a real request whose right answer is known, or on which the lanes of a generation agree.
+// Proofs: a real request whose right answer is known, or whose answer the lanes of a generation
+// must agree on.
 #pragma once
 
 #include "core/event.h"
@@ -11,20 +12,20 @@ struct Worker;
 
 namespace proof {
 
-/// Sends the proof. Nothing is aboard.
+/// Sends the proof. Nothing may be aboard.
 void begin(State& s, Worker& worker);
 
 void ended(State& s, const ProofEnded& event);
 
-/// A person asks: every lane, one at a time.
+/// Makes every lane of the pool due for its proof, one lane at a time.
 void asked(State& s, PoolId id);
 
-/// Sends one lane of the pool to its periodic proof if one is due and none is under way; else waits
-/// for the next.
+/// Starts the periodic proof of one lane if one is due and none is in progress. Otherwise waits for
+/// the next one that will be due.
 void schedule(State& s, Pool& pool);
 
-/// The worker is going down.
-void forget(State& s, const Worker& worker);
+/// Must be called when a worker is going down: another lane may be due for its proof.
+void worker_down(State& s, const Worker& worker);
 
 }  // namespace proof
 }  // namespace turnpike

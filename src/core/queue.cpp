@@ -4,9 +4,9 @@
 
 namespace turnpike {
 
-bool goes_before(const Job& a, const Job& b, Duration age_step) {
-    if (a.retried != b.retried) return a.retried;
-    if (a.retried) return a.order < b.order;
+bool is_before(const Job& a, const Job& b, Duration age_step) {
+    if (a.is_retry != b.is_retry) return a.is_retry;
+    if (a.is_retry) return a.order < b.order;
     const Instant a_rank = a.since - age_step * a.priority.level;
     const Instant b_rank = b.since - age_step * b.priority.level;
     if (a_rank != b_rank) return a_rank < b_rank;
@@ -15,12 +15,12 @@ bool goes_before(const Job& a, const Job& b, Duration age_step) {
 }
 
 Queue::JobList& Queue::list_of(const Job& job) {
-    return job.retried ? retries_ : levels_[job.priority.level];
+    return job.is_retry ? retries_ : levels_[job.priority.level];
 }
 
 void Queue::push(Job& job) {
     list_of(job).push_back(job);
-    if (!job.retried) levels_taken_ |= 1U << job.priority.level;
+    if (!job.is_retry) levels_taken_ |= 1U << job.priority.level;
     job.queue = this;
     ++size_;
 }
@@ -29,7 +29,7 @@ void Queue::remove(Job& job) {
     CHECK(job.queue == this);
     JobList& list = list_of(job);
     list.remove(job);
-    if (!job.retried && list.empty()) levels_taken_ &= ~(1U << job.priority.level);
+    if (!job.is_retry && list.empty()) levels_taken_ &= ~(1U << job.priority.level);
     job.queue = nullptr;
     --size_;
 }
@@ -39,7 +39,7 @@ Job* Queue::first(Duration age_step) const {
     Job* best = nullptr;
     for (std::uint32_t left = levels_taken_; left != 0; left &= left - 1) {
         Job* head = levels_[static_cast<std::size_t>(std::countr_zero(left))].front();
-        if (best == nullptr || goes_before(*head, *best, age_step)) best = head;
+        if (best == nullptr || is_before(*head, *best, age_step)) best = head;
     }
     return best;
 }

@@ -1,6 +1,7 @@
-// A queue: the jobs that wait for a lane. Retries first, then by `since − priority × age_step`:
-// FIFO within a priority, higher priorities first, and whoever has waited age_step longer makes up
-// for one level, so nobody starves. Every operation takes constant time.
+// A queue: the jobs that wait for a lane. Retries go first, then jobs by `since − priority ×
+// age_step`, smallest first: FIFO within a priority, higher priorities first. A job that has waited
+// age_step longer makes up for one level, so no job starves. Every operation takes constant time,
+// except retries_wanting().
 #pragma once
 
 #include <array>
@@ -17,13 +18,14 @@ public:
     void push(Job& job);
     void remove(Job& job);
 
-    /// Who goes next; nullptr if nobody waits.
+    /// Returns the job that goes next, or nullptr if the queue is empty.
     [[nodiscard]] Job* first(Duration age_step) const;
 
-    /// Who has waited longest since it was queued, or queued again; nullptr if nobody waits.
+    /// Returns the job that was queued (or queued again) longest ago, or nullptr if the queue is
+    /// empty.
     [[nodiscard]] const Job* oldest() const;
 
-    /// Looks at every retried job: for people, not for the job path.
+    /// Counts the retries that ask for this lane. Visits every retry: not for the job path.
     [[nodiscard]] std::size_t retries_wanting(LaneId lane) const;
 
     [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -36,11 +38,11 @@ private:
 
     JobList retries_;
     std::array<JobList, Priority::levels> levels_;
-    std::uint32_t levels_taken_ = 0;  // bit n: levels_[n] is not empty
+    std::uint32_t levels_taken_ = 0;  // bit n is set if levels_[n] is not empty
     std::size_t size_ = 0;
 };
 
-/// Whether `a` leaves the queue before `b`, wherever each of them waits.
-[[nodiscard]] bool goes_before(const Job& a, const Job& b, Duration age_step);
+/// True if `a` goes before `b`, even if they wait in different queues.
+[[nodiscard]] bool is_before(const Job& a, const Job& b, Duration age_step);
 
 }  // namespace turnpike

@@ -13,36 +13,36 @@ bool is_candidate(const Lane& lane) {
     return lane.mode == LaneMode::on || lane.mode == LaneMode::failed;
 }
 
-bool serves(const Worker* worker, Generation generation) {
+bool is_in_service(const Worker* worker, Generation generation) {
     return worker != nullptr && worker->is_serving() && worker->hold == Hold::none &&
            worker->generation == generation;
 }
 
-bool is_tried(const Reload& reload) { return !reload.generation.is_none() && !reload.is_good; }
+bool is_trying(const Reload& reload) { return !reload.generation.is_none() && !reload.is_good; }
 
 void revive(State& s, Lane& lane) {
     if (lane.mode != LaneMode::failed) return;
-    restart::forget(s, lane);
+    restart::clear_history(s, lane);
     lane::turn_on(s, lane);
-    lane.revived = true;
 }
 
 void begin_beside(State& s, Pool& pool) {
     s.each_lane(pool, [&](Lane& lane) {
         if (!is_candidate(lane)) return;
+        lane.next_step = lane.mode == LaneMode::failed ? NextStep::reviving : NextStep::awaited;
         revive(s, lane);
-        lane.next_wanted = true;
-        lane.next_ended = false;
         s.touch(lane);
     });
 }
 
-/// Rather a lane that serves nothing now, then one with little aboard.
+bool has_serving_worker(const Lane& lane) {
+    return lane.current != nullptr && lane.current->is_serving();
+}
+
+/// Prefers a lane that is on, then a lane that does not serve now, then the one with less aboard.
 bool is_better_trial(const Lane& a, const Lane& b) {
     if ((a.mode == LaneMode::on) != (b.mode == LaneMode::on)) return a.mode == LaneMode::on;
-    const bool a_serves = a.current != nullptr && a.current->is_serving();
-    const bool b_serves = b.current != nullptr && b.current->is_serving();
-    if (a_serves != b_serves) return b_serves;
+    if (has_serving_worker(a) != has_serving_worker(b)) return has_serving_worker(b);
     return lane::aboard(a) < lane::aboard(b);
 }
 
@@ -53,7 +53,6 @@ void begin_in_place(State& s, Pool& pool) {
             trial = &lane;
     });
     revive(s, *trial);
-    trial->revived = false;
     trial->restart.not_before = s.now;
     pool.reload.trial = trial->id;
     if (trial->current != nullptr) lane::retire(s, *trial->current, Reason::replaced);
@@ -64,50 +63,49 @@ void begin(State& s, Pool& pool) {
     bool has_candidate = false;
     s.each_lane(pool,
                 [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
-    if (!has_candidate || s.shutdown.is_asked) return;
-    const ReloadWish wish = std::exchange(pool.reload_waits, {});
-    pool.reload = {.generation = wish.generation, .is_good = false, .trial = {}};
-    wish.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
+    if (!has_candidate || s.shutdown.is_asked()) return;
+    const ReloadRequest request = std::exchange(pool.reload_waiting, {});
+    pool.reload = {.generation = request.generation, .is_good = false, .trial = {}};
+    request.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
 }
 
 void finish(State& s, Pool& pool, ReloadEnd end) {
     s.act(ReportReload{pool.id, pool.reload.generation, end});
-    s.each_lane(pool,
-                [](Lane& lane) { lane.next_wanted = lane.next_ended = lane.revived = false; });
+    s.each_lane(pool, [](Lane& lane) { lane.next_step = NextStep::none; });
     pool.reload = {};
     s.touch(pool);
 }
 
-/// The trial lane's good worker, as long as it has not stopped yet.
+/// True if the lane's good worker makes room for the trial and has not stopped yet.
 bool is_making_room(const Pool& pool, const Lane& lane) {
     const Worker* worker = lane.current;
     return lane.mode == LaneMode::on && worker != nullptr && worker->generation == pool.good &&
            worker->hold == Hold::retire && worker->why == Reason::replaced;
 }
 
-/// Its workers go, and the lanes are as they were before.
+/// Ends the workers of the new generation and puts the lanes back as they were before.
 void give_up(State& s, Pool& pool, ReloadEnd end) {
     const Generation tried = pool.reload.generation;
     const bool is_outdated = end == ReloadEnd::superseded;
     const Reason why = is_outdated ? Reason::replaced : Reason::reload_abandoned;
-    const Stop how = is_outdated ? Stop::kill : Stop::ask;  // newer code waits for its place
+    const Stop how = is_outdated ? Stop::kill : Stop::ask;  // newer code waits for their place
     s.each_lane(pool, [&](Lane& lane) {
         for (Worker* worker : {lane.current, lane.other})
             if (worker != nullptr && worker->generation == tried)
                 worker::bring_down(s, *worker, why, how);
-        if (lane.revived) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
+        if (lane.is_revived()) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
         if (is_making_room(pool, lane)) worker::lift_hold(s, *lane.current);
         s.touch(lane);
     });
     finish(s, pool, end);
 }
 
-/// What the old code did is not held against the new one; lanes that had failed with it get the new
-/// one, too.
+/// Clears the history of every lane: what the old code did does not count against the new code.
+/// Lanes that had failed with the old code get the new code, too.
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
     s.each_lane(pool, [&](Lane& lane) {
-        restart::forget(s, lane);
+        restart::clear_history(s, lane);
         if (lane.mode == LaneMode::failed) lane::turn_on(s, lane);
         s.touch(lane);
     });
@@ -117,25 +115,25 @@ void try_out(State& s, Pool& pool) {
     Reload& reload = pool.reload;
     bool may_succeed = false;
     s.each_lane(pool, [&](const Lane& lane) {
-        if (serves(lane.current, reload.generation) || serves(lane.other, reload.generation))
+        if (is_in_service(lane.current, reload.generation) ||
+            is_in_service(lane.other, reload.generation))
             reload.is_good = true;
-        may_succeed =
-            may_succeed || (lane.mode == LaneMode::on && lane.next_wanted && !lane.next_ended);
+        may_succeed = may_succeed || (lane.mode == LaneMode::on && lane.is_next_awaited());
     });
     if (reload.is_good) return became_good(s, pool);
     if (!reload.trial.is_none())
-        may_succeed = !reload.trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
-    if (!may_succeed || s.shutdown.is_asked) give_up(s, pool, ReloadEnd::abandoned);
+        may_succeed = !reload.has_trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
+    if (!may_succeed || s.shutdown.is_asked()) give_up(s, pool, ReloadEnd::abandoned);
 }
 
-/// The next worker takes the new jobs; the old one finishes its own.
+/// From now on the next worker takes the jobs; the old one finishes those aboard.
 void switch_over(State& s, Lane& lane) {
     Worker* old = lane.current;
     lane.current = lane.other;
     lane.other = old;
     lane.current->role = Role::current;
     lane.restart.not_before = s.now;
-    lane.next_wanted = lane.revived = false;
+    lane.next_step = NextStep::none;
     s.act(ReportSwitch{lane.id, lane.current->id});
     s.touch(lane);
     if (old == nullptr) return;
@@ -144,13 +142,15 @@ void switch_over(State& s, Lane& lane) {
 }
 
 void move_on(State& s, const Pool& pool, Lane& lane) {
-    const bool next_may_come = lane.next_wanted && !lane.next_ended;
-    if (next_may_come && lane.other != nullptr && lane.other->role == Role::next) {
-        if (serves(lane.other, pool.good)) switch_over(s, lane);
+    if (lane.is_next_awaited() && lane.other != nullptr && lane.other->role == Role::next) {
+        if (is_in_service(lane.other, pool.good)) switch_over(s, lane);
         return;
     }
-    if (next_may_come) return;
-    if (std::exchange(lane.revived, false)) s.touch(lane);
+    if (lane.is_next_awaited()) return;
+    if (lane.is_revived()) {
+        lane::forget_revival(lane);
+        s.touch(lane);
+    }
     Worker* worker = lane.current;
     if (worker != nullptr && worker->generation != pool.good)
         lane::retire(s, *worker, Reason::replaced);
@@ -159,7 +159,7 @@ void move_on(State& s, const Pool& pool, Lane& lane) {
 bool is_through(const Pool& pool, const Lane& lane) {
     return lane.mode != LaneMode::on ||
            ((lane.current == nullptr || lane.current->generation == pool.good) &&
-            lane.other == nullptr && !lane.revived);
+            lane.other == nullptr && !lane.is_revived());
 }
 
 void spread(State& s, Pool& pool) {
@@ -170,7 +170,8 @@ void spread(State& s, Pool& pool) {
         move_on(s, pool, lane);
     });
     if (!is_over) return;
-    // Who hears of the end knows which lanes still come up: those that were revived in this turn, too.
+    // The lanes are reported before the end of the reload. So the shell knows which lanes still
+    // come up, those that were revived in this turn included.
     s.each_lane(pool, [&](Lane& lane) { lane::report(s, lane); });
     finish(s, pool, ReloadEnd::spread);
 }
@@ -181,17 +182,17 @@ void asked(State& s, const ReloadAsked& event) {
     Pool* pool = s.find_pool(event.pool);
     if (pool == nullptr || event.generation.is_none() || event.generation <= pool->newest) return;
     pool->newest = event.generation;
-    pool->reload_waits = {.generation = event.generation, .kind = event.kind};
+    pool->reload_waiting = {.generation = event.generation, .kind = event.kind};
     s.touch(*pool);
 }
 
 void step(State& s, Pool& pool) {
     const Reload& reload = pool.reload;
-    if (!pool.reload_waits.generation.is_none()) {
-        if (is_tried(reload)) give_up(s, pool, ReloadEnd::superseded);
+    if (!pool.reload_waiting.generation.is_none()) {
+        if (is_trying(reload)) give_up(s, pool, ReloadEnd::superseded);
         if (reload.generation.is_none()) begin(s, pool);
     }
-    if (is_tried(reload)) try_out(s, pool);
+    if (is_trying(reload)) try_out(s, pool);
     if (reload.is_good) spread(s, pool);
 }
 
@@ -206,14 +207,14 @@ bool is_trial(const State& s, const Lane& lane, const Worker& worker) {
 }
 
 void trial_ended(State& s, Lane& lane) {
-    s.pool_of(lane).reload.trial_ended = true;
+    s.pool_of(lane).reload.has_trial_ended = true;
     lane.restart.not_before = s.now;
 }
 
 Generation generation_for(const State& s, const Lane& lane) {
     const Pool& pool = s.pool_of(lane);
-    const bool tries = pool.reload.trial == lane.id && !pool.reload.trial_ended;
-    return tries ? pool.reload.generation : pool.good;
+    const bool is_trial_lane = pool.reload.trial == lane.id && !pool.reload.has_trial_ended;
+    return is_trial_lane ? pool.reload.generation : pool.good;
 }
 
 }  // namespace turnpike::reload

@@ -1,11 +1,11 @@
-// Reload: from the generation that serves to a newer one, without a lane that serves code which has
-// not proved itself.
+// Reload: replaces the generation that serves by a newer one. No lane serves code that has not
+// passed its proof.
 //
 //   idle ─▶ trying ─▶ spreading ─▶ idle
 //              └─▶ given up (abandoned; superseded by newer code) ─▶ idle
 //
-// Trying: no worker of the new generation serves yet. Spreading: one does; it is the good one now,
-// and every lane goes over to it. What is asked for meanwhile waits until it is through.
+// Trying: no worker of the new generation serves yet. Spreading: one serves; now it is the good
+// generation, and every lane changes to it. A newer request waits until spreading is over.
 #pragma once
 
 #include "core/event.h"
@@ -24,14 +24,14 @@ void asked(State& s, const ReloadAsked& event);
 /// Takes every step that the facts allow now.
 void step(State& s, Pool& pool);
 
-/// A worker of this generation gave a wrong answer.
+/// Gives up the reload if it is trying this generation, of which a worker gave a wrong answer.
 void proof_failed(State& s, Pool& pool, Generation generation);
 
-/// Whether this is the worker that tries the new generation, in place.
+/// True if this is the worker that tries the new generation in place.
 [[nodiscard]] bool is_trial(const State& s, const Lane& lane, const Worker& worker);
 void trial_ended(State& s, Lane& lane);
 
-/// What the lane's next current worker runs.
+/// Returns the generation that the lane's next current worker must run.
 [[nodiscard]] Generation generation_for(const State& s, const Lane& lane);
 
 }  // namespace reload

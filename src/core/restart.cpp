@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t proofs_failed_max = 2;
 
-/// Doubles with each level, ±25 %.
+/// Returns a delay that doubles with each level, ±25 %, and raises the level.
 Duration delay(State& s, const PoolSettings& settings, std::uint32_t& level) {
     Duration plain = settings.restart_delay_min;
     for (std::uint32_t i = 0; i < level && plain < settings.restart_delay_max; ++i) plain *= 2;
@@ -26,19 +26,22 @@ void postpone(State& s, Lane& lane, const Worker& worker) {
     lane.restart.not_before = later(s.now, delay(s, settings, lane.restart.delay_level));
 }
 
-/// Remembers a crash; true if it is one too many within the window.
-bool is_too_often(State& s, Lane& lane) {
-    Restart& memory = lane.restart;
+void note_crash(const State& s, Lane& lane) {
+    lane.restart.crashes[lane.restart.crash_count++ % crash_limit_max] = s.now;
+}
+
+/// True if the latest crash was one too many within the window.
+bool has_crashed_too_often(const State& s, const Lane& lane) {
+    const Restart& history = lane.restart;
     const PoolSettings& settings = s.pool_of(lane).settings;
-    memory.crashes[memory.crash_count++ % crash_limit_max] = s.now;
-    if (settings.ownership == Ownership::attached || memory.crash_count < settings.crash_limit)
+    if (settings.ownership == Ownership::attached || history.crash_count < settings.crash_limit)
         return false;
     const Instant first =
-        memory.crashes[(memory.crash_count - settings.crash_limit) % crash_limit_max];
+        history.crashes[(history.crash_count - settings.crash_limit) % crash_limit_max];
     return s.now - first <= settings.crash_window;
 }
 
-/// Whether this end of a worker counts as a crash.
+/// True if this end of a worker counts as a crash.
 bool is_crash(Reason why) {
     return why == Reason::exited || why == Reason::unhealthy || why == Reason::misbehaved ||
            why == Reason::load_silent || why == Reason::not_answering ||
@@ -50,17 +53,18 @@ bool is_crash(Reason why) {
 void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     lane.restart.not_before = s.now;
     lane.restart.why = why;
-    if (worker.generation != s.pool_of(lane).good) return;  // new code comes in its place
-    const bool answered_wrong = why == Reason::proof_failed || why == Reason::disagrees;
+    if (worker.generation != s.pool_of(lane).good) return;  // the good generation replaces it
+    const bool was_answer_wrong = why == Reason::proof_failed || why == Reason::disagrees;
     const bool is_owned = s.pool_of(lane).settings.ownership == Ownership::owned;
     if (lane.proofs_failed >= proofs_failed_max && is_owned)
         return lane::turn_off(s, lane, LaneMode::quarantined,
-                              answered_wrong ? why : Reason::disagrees);
-    if (answered_wrong) {
+                              was_answer_wrong ? why : Reason::disagrees);
+    if (was_answer_wrong) {
         postpone(s, lane, worker);
     } else if (is_crash(why)) {
-        const bool newer_code_may_help = !s.pool_of(lane).reload.generation.is_none();
-        if (is_too_often(s, lane) && !newer_code_may_help)
+        const bool may_newer_code_help = !s.pool_of(lane).reload.generation.is_none();
+        note_crash(s, lane);
+        if (has_crashed_too_often(s, lane) && !may_newer_code_help)
             return lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
         postpone(s, lane, worker);
     }
@@ -70,7 +74,7 @@ Duration rest(State& s, Lane& lane) {
     return delay(s, s.pool_of(lane).settings, lane.restart.rest_level);
 }
 
-void forget(State& s, Lane& lane) {
+void clear_history(State& s, Lane& lane) {
     lane.restart = {};
     lane.restart.not_before = s.now;
     lane.proofs_failed = 0;

@@ -1,5 +1,5 @@
-// Restarts: paced by growing, jittered delays, given up after crash_limit crashes within
-// crash_window.
+// Restarts: growing, jittered delays between the workers of a lane. After crash_limit crashes
+// within crash_window the lane fails.
 #pragma once
 
 #include <array>
@@ -15,27 +15,28 @@ struct State;
 struct Lane;
 struct Worker;
 
-/// A lane's memory of its crashes and rests.
+/// The history of a lane's crashes and rests.
 struct Restart {
     std::uint32_t delay_level = 0;  // how often the delay has doubled
     std::uint32_t rest_level = 0;
     Instant not_before = Instant::min();
-    Reason why = Reason::none;                       // of the wait
-    std::array<Instant, crash_limit_max> crashes{};  // a ring of the latest
+    Reason why = Reason::none;                       // why the lane waits
+    std::array<Instant, crash_limit_max> crashes{};  // ring buffer of the latest crashes
     std::uint64_t crash_count = 0;
 };
 
 namespace restart {
 
-/// The current worker of a lane that is on went down: decides when, and whether, the next one
-/// starts.
+/// Decides whether and when the next worker starts. Must be called when the current worker of a
+/// lane that is on goes down.
 void after(State& s, Lane& lane, const Worker& worker, Reason why);
 
-/// How long a lane that fails everything rests; longer each time.
+/// Returns how long a distrusted lane rests. Rests grow up to restart_delay_max.
 [[nodiscard]] Duration rest(State& s, Lane& lane);
 
-/// A person asked for the lane, or new code is good: no grudge.
-void forget(State& s, Lane& lane);
+/// Forgets all crashes, delays and failed proofs of the lane. Called when a person restarts the
+/// lane, and when new code is good.
+void clear_history(State& s, Lane& lane);
 
 }  // namespace restart
 }  // namespace turnpike

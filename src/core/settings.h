@@ -1,5 +1,5 @@
-// What the engine is told once, when it is made. Every limit and every wait has its name here, with
-// its default. The config module checks the bounds; the engine CHECKs only what it would break on.
+// The settings that the engine gets at its construction: every limit and every wait, by name, with
+// its default. The config module checks the bounds; the engine CHECKs only those it depends on.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ inline constexpr std::uint32_t crash_limit_max = 16;
 
 struct PoolSettings {
     std::uint32_t lanes = 1;
-    // What a worker takes that says nothing of it in WorkerReady:
-    std::uint32_t slots = 1;  // jobs (or batches) at once on a lane
+    // Used for a worker that does not announce its own numbers in WorkerReady:
+    std::uint32_t slots = 1;  // jobs (or batches) that run on a lane at once
     std::uint32_t batch = 1;  // jobs that may share a slot
     Ownership ownership = Ownership::owned;
 
-    std::uint32_t queue_jobs_max = 1000;  // arriving and queued
+    std::uint32_t queue_jobs_max = 1000;  // counts arriving and queued jobs
     Duration queue_wait_max = 1h;
-    Duration age_step = 10s;  // a job that has waited this much longer beats one priority level
+    Duration age_step = 10s;  // waiting this much longer makes up for one priority level
 
     Duration job_timeout = 300s;
     CancelPolicy cancel = CancelPolicy::finish;
     Duration cancel_grace = 5s;
-    bool retry = true;
+    bool may_retry = true;
     std::uint32_t aside_max = 8;  // per lane
 
     Duration load_timeout = 30min;
@@ -40,11 +40,11 @@ struct PoolSettings {
     Duration restart_delay_min = 200ms;
     Duration restart_delay_max = 30s;
     Duration restart_good_run = 60s;  // serving this long resets the delay
-    std::uint32_t crash_limit = 5;    // within crash_window; attached workers are never given up
+    std::uint32_t crash_limit = 5;    // within crash_window; attached lanes never fail
     Duration crash_window = 10min;
 
     Duration probe_every = 2s;
-    Duration probe_timeout = 2s;  // an answer that takes longer is none
+    Duration probe_timeout = 2s;  // a later answer does not count
     std::uint32_t probe_failures_max = 3;
     std::uint32_t fail_streak = 3;
 
@@ -52,7 +52,7 @@ struct PoolSettings {
     Duration proof_every = 10min;
     Duration proof_timeout = 300s;
 
-    std::uint32_t slow_factor = 8;  // "far over its usual time": this many times the usual …
+    std::uint32_t slow_factor = 8;  // a job is slow if it runs this many times its usual time …
     Duration slow_min = 1s;         // … and at least this long
     std::uint32_t slow_samples_min = 8;
 };
@@ -60,11 +60,11 @@ struct PoolSettings {
 struct Settings {
     std::vector<PoolSettings> pools;
     Bytes bytes_max = gibibyte;           // bodies of all live jobs
-    std::uint32_t arriving_max = 256;     // uploads under way
-    std::uint32_t load_parallel_max = 0;  // workers loading at once; 0: no limit
+    std::uint32_t arriving_max = 256;     // uploads in progress
+    std::uint32_t load_parallel_max = 0;  // workers that may load at once; 0 means no limit
     Duration retry_after_min = 1s;
     Duration retry_after_max = 10min;
-    std::uint64_t seed = 1;  // of the restart jitter
+    std::uint64_t seed = 1;  // for the jitter of restart delays
 };
 
 }  // namespace turnpike

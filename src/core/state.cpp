@@ -27,7 +27,7 @@ State::State(Settings given) : settings(std::move(given)), random(settings.seed)
         check(pool);
         lane_count += pool.lanes;
     }
-    lanes.resize(lane_count);  // once: timers and queues stay where they are
+    lanes.resize(lane_count);  // only here: timers and queues must not move in memory
     pools.resize(settings.pools.size());
     shutdown.timer.kind = TimerKind::shutdown;
 
@@ -51,14 +51,14 @@ State::State(Settings given) : settings(std::move(given)), random(settings.seed)
 
 void State::touch(Lane& lane) {
     touch(pool_of(lane));
-    if (lane.touched) return;
-    lane.touched = true;
+    if (lane.is_touched) return;
+    lane.is_touched = true;
     touched_lanes.push_back(lane.id);
 }
 
 void State::touch(Pool& pool) {
-    if (pool.touched) return;
-    pool.touched = true;
+    if (pool.is_touched) return;
+    pool.is_touched = true;
     touched_pools.push_back(pool.id);
 }
 

@@ -1,7 +1,7 @@
-// All that the engine knows. The owners (job, attempt, worker, lane, …) are functions over it.
+// The whole state of the engine. The owners (job, attempt, worker, lane, …) are functions over it.
 //
-// Events change facts and *touch* the lanes and pools whose facts they changed; settle() then takes
-// every step that the facts allow. Nobody decides in the middle of somebody else's change.
+// An event changes facts and *touches* the lanes and pools whose facts it changed. Then settle()
+// takes every step that the facts allow. So no decision is made while the facts are half changed.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,11 @@
 #include "core/lane.h"
 #include "core/pool.h"
 #include "core/settings.h"
+#include "core/shutdown.h"
 #include "core/timers.h"
 #include "core/worker.h"
 
 namespace turnpike {
-
-struct Shutdown {
-    bool is_asked = false;
-    bool is_stopping = false;  // no job lives, or patience is over: workers end
-    bool is_over = false;
-    Instant deadline = never;
-    Timer timer;
-};
 
 struct State {
     explicit State(Settings settings);
@@ -47,14 +40,14 @@ struct State {
     bool is_open = false;
     Bytes bytes_held;
     std::uint32_t arriving = 0;
-    std::uint64_t queueings = 0;
-    std::uint32_t loading = 0;          // workers starting or loading
-    std::deque<LaneId> waits_for_turn;  // to load
+    std::uint64_t latest_order = 0;
+    std::uint32_t loading = 0;     // owned workers that are starting or loading
+    std::deque<LaneId> load_line;  // lanes that wait for their turn to load
     Shutdown shutdown;
 
     std::vector<LaneId> touched_lanes;
     std::vector<PoolId> touched_pools;
-    std::vector<Job*> batch;  // being put together
+    std::vector<Job*> batch;  // the batch that is being put together
     Actions* actions = nullptr;
 
     [[nodiscard]] Pool& pool_of(const auto& thing) { return pools[thing.pool.value]; }

@@ -16,7 +16,7 @@ void Timers::put(std::size_t place, Entry entry) {
     entry.timer->place = static_cast<std::uint32_t>(place);
 }
 
-/// Moves a hole at `place` up or down to where `entry` belongs, and fills it.
+/// Moves the hole at `place` up or down to where `entry` belongs, and puts `entry` there.
 void Timers::settle(std::size_t place, Entry entry) {
     while (place > 0) {
         const std::size_t parent = (place - 1) / arity;

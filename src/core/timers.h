@@ -1,6 +1,6 @@
-// Every wait of the engine, in one heap. A Timer lives inside the thing that waits and knows its
-// place in the heap, so arming, moving and disarming cost O(log n) and the next deadline is always
-// at hand.
+// All waits of the engine, in one heap. A Timer is a member of the object that waits and knows its
+// place in the heap. So arming, moving and disarming cost O(log n), and reading the next deadline
+// costs O(1).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace turnpike {
 
 enum class TimerKind : std::uint8_t {
-    job,       // its deadline, or the longest wait in the queue
-    attempt,   // slow, job_timeout, cancel_grace
-    worker,    // load, proof, rest, stop: what its state waits for
-    probe,     // of an idle worker
+    job,       // the deadline, or the longest wait in the queue
+    attempt,   // the next check for slowness, job_timeout, cancel_grace
+    worker,    // the longest time of its state: load, proof, rest, stop
+    probe,     // the next probe of an idle worker
     lane,      // the next start
-    proof,     // of a pool: the next periodic proof
-    shutdown,  // the end of patience
+    proof,     // the next periodic proof of a pool
+    shutdown,  // the deadline of the shutdown
 };
 
 struct Timer {
@@ -25,7 +25,7 @@ struct Timer {
 
     TimerKind kind = TimerKind::job;
     std::uint32_t place = unarmed;
-    std::uint64_t owner = 0;  // the id of the thing that holds it
+    std::uint64_t owner = 0;  // the id of the object that the timer is a member of
 
     [[nodiscard]] bool is_armed() const { return place != unarmed; }
 };
@@ -33,7 +33,8 @@ struct Timer {
 /// A 4-ary heap: shallow, and a node's children share a cache line.
 class Timers {
 public:
-    /// Arms, or moves, the timer; `never` disarms it. It must not move in memory while armed.
+    /// Arms the timer, or moves it to another time; `never` disarms it. An armed timer must not
+    /// move in memory.
     void arm(Timer& timer, Instant at);
     void disarm(Timer& timer);
 

@@ -7,20 +7,20 @@ namespace turnpike::trust {
 
 namespace {
 
-bool another_lane_fares_better(State& s, const Lane& lane) {
-    bool found = false;
+bool is_another_lane_better(State& s, const Lane& lane) {
+    bool is_found = false;
     s.each_lane(s.pool_of(lane), [&](const Lane& other) {
         if (other.id == lane.id || other.mode != LaneMode::on || other.current == nullptr) return;
-        found = found || (other.current->is_serving() && !other.current->latest_failed);
+        is_found = is_found || (other.current->is_serving() && !other.current->did_latest_job_fail);
     });
-    return found;
+    return is_found;
 }
 
 void succeeded(State& s, Worker& worker) {
-    worker.latest_failed = false;
+    worker.did_latest_job_fail = false;
     worker.fail_streak = 0;
-    if (!worker.on_probation) return;
-    worker.on_probation = false;
+    if (!worker.is_on_probation) return;
+    worker.is_on_probation = false;
     worker.rests_until = s.now;
     s.lane_of(worker).restart.rest_level = 0;
     if (worker.why == Reason::failing_jobs) worker::release_hold(s, worker);
@@ -32,28 +32,29 @@ void rest(State& s, Worker& worker) {
 }
 
 void distrust(State& s, Worker& worker) {
-    const bool relapsed = worker.on_probation;
-    worker.on_probation = true;
+    const bool is_relapse = worker.is_on_probation;
+    worker.is_on_probation = true;
     worker.distrusted_at = s.now;
-    if (relapsed || !worker.has_proof) return rest(s, worker);
+    if (is_relapse || !worker.has_proof) return rest(s, worker);
     worker::hold(s, worker, Hold::prove, Reason::failing_jobs);
 }
 
 void failed(State& s, Worker& worker, Instant sent) {
     const Lane& lane = s.lane_of(worker);
     const Pool& pool = s.pool_of(lane);
-    worker.latest_failed = true;
+    worker.did_latest_job_fail = true;
     ++worker.fail_streak;
     if (worker.role != Role::current) return;
-    if (worker.on_probation && sent <= worker.distrusted_at) return;  // it was aboard before
-    if (!worker.on_probation && worker.fail_streak < pool.settings.fail_streak) return;
-    if (another_lane_fares_better(s, lane)) return distrust(s, worker);
-    if (worker.on_probation || worker.fail_streak == pool.settings.fail_streak)
+    if (worker.is_on_probation && sent <= worker.distrusted_at)
+        return;  // the job was sent before the lane was distrusted
+    if (!worker.is_on_probation && worker.fail_streak < pool.settings.fail_streak) return;
+    if (is_another_lane_better(s, lane)) return distrust(s, worker);
+    if (worker.is_on_probation || worker.fail_streak == pool.settings.fail_streak)
         s.act(ReportModelFailing{pool.id, lane.id});
-    worker.on_probation = false;
+    worker.is_on_probation = false;
 }
 
-/// Whatever else is held against it, and whatever clears that: it proves itself first.
+/// Requires a proof before the next job, whatever other hold there is and whatever clears it.
 void require_proof(State& s, Worker& worker) {
     if (!worker.has_proof) return;
     worker::hold(s, worker, Hold::prove, Reason::proof_due);

@@ -1,5 +1,5 @@
-// Trust: a lane that fails everything in 5 ms would swallow the whole queue. After fail_streak
-// failures in a row it is distrusted, unless the other lanes fail, too: then it is the model.
+// Trust: a lane that fails every job in 5 ms would take the whole queue. After fail_streak failures
+// in a row the lane is distrusted, unless the other lanes fail, too: then the model is the cause.
 #pragma once
 
 #include "base/time.h"
@@ -12,7 +12,7 @@ struct Worker;
 
 namespace trust {
 
-/// A job (not an aside) that was sent then ended on this worker.
+/// Counts the end of a job on this worker. `sent` is when the job was sent. Asides do not count.
 void attempt_ended(State& s, Worker& worker, Verdict verdict, Instant sent);
 
 }  // namespace trust

@@ -1,4 +1,4 @@
-// Engine::view and Engine::find: copies of the facts, for people and for the invariants.
+// Engine::view and Engine::find: they copy the facts, for people and for the invariants.
 #include "core/view.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ LaneView view_of(const State& s, const Lane& lane) {
     view.slots = lane::slots(s, lane);
     view.slots_free = lane::slots_free(s, lane);
     view.batch = lane.current != nullptr ? lane.current->batch : pool.settings.batch;
-    view.takes_jobs = ((pool.open_lanes >> lane.number_in_pool) & 1U) != 0;
-    view.reserved = pool.lone_ride.lane == lane.id;
+    view.can_take_jobs = ((pool.open_lanes >> lane.number_in_pool) & 1U) != 0;
+    view.is_reserved = pool.lone_ride.lane == lane.id;
     view.finished = lane.finished;
     view.failed = lane.failed;
     view.restarts = lane.starts > 0 ? lane.starts - 1 : 0;
@@ -50,7 +50,7 @@ Instant oldest_since(const State& s, const Pool& pool, Instant now) {
     return oldest;
 }
 
-/// Whether its lanes prove themselves. While none is loaded: as it was last.
+/// True if the workers of the pool have a proof. While no worker is loaded, the latest one counts.
 bool has_proof(const State& s, const Pool& pool) {
     bool is_loaded = false;
     for (std::uint32_t i = 0; i < pool.settings.lanes; ++i) {
@@ -59,7 +59,7 @@ bool has_proof(const State& s, const Pool& pool) {
         if (worker->has_proof) return true;
         is_loaded = true;
     }
-    return pool.has_proof() || (!is_loaded && pool.latest_has_example);
+    return pool.has_proof() || (!is_loaded && pool.did_latest_have_example);
 }
 
 PoolView view_of(const State& s, const Pool& pool, Instant now) {
@@ -73,7 +73,7 @@ PoolView view_of(const State& s, const Pool& pool, Instant now) {
             .good = pool.good,
             .reloading = pool.reload.generation,
             .has_proof = has_proof(s, pool),
-            .majority_missing = pool.majority_missing,
+            .is_majority_missing = pool.is_majority_missing,
             .counts = pool.counts};
 }
 
@@ -89,7 +89,7 @@ void Engine::view(Instant now, View& out) const {
     out.jobs = s.jobs.size();
     out.attempts = s.attempts.size();
     out.workers = s.workers.size();
-    out.shutting_down = s.shutdown.is_asked;
+    out.is_shutting_down = s.shutdown.is_asked();
 }
 
 View Engine::view(Instant now) const {

@@ -1,4 +1,4 @@
-// What can be seen of the engine: states and counts, copied out on request.
+// The view of the engine: states and counts, copied on request.
 #pragma once
 
 #include <cstdint>
@@ -35,20 +35,20 @@ struct LaneView {
     PoolId pool;
     LaneState state = LaneState::starting;
     Reason reason = Reason::none;
-    WorkerId current;          // none: no worker
-    WorkerId other;            // the next worker of a reload, or the last one finishing its jobs
-    Generation generation;     // of `current`
+    WorkerId current;  // none if there is no worker
+    WorkerId other;    // the next worker of a reload, or the previous one that finishes its jobs
+    Generation generation;     // the generation of `current`
     std::uint32_t aboard = 0;  // attempts on both workers, asides not counted
     std::uint32_t asides = 0;
-    std::uint32_t slots = 1;  // of its current worker; without one: as the pool says
+    std::uint32_t slots = 1;  // of its current worker, or the pool's number if there is none
     std::uint32_t slots_free = 0;
-    std::uint32_t batch = 1;  // likewise
-    bool takes_jobs = false;  // would take a job of the queue now
-    bool reserved = false;    // kept for a job that must ride alone
+    std::uint32_t batch = 1;     // of its current worker, or the pool's number
+    bool can_take_jobs = false;  // would take a job from the queue now
+    bool is_reserved = false;    // for a job that must ride alone
     std::uint64_t finished = 0;
     std::uint64_t failed = 0;
     std::uint64_t restarts = 0;
-    std::uint64_t queued_for_it = 0;  // jobs that asked for this lane
+    std::uint64_t queued_for_it = 0;  // jobs that ask for this lane
 };
 
 struct PoolView {
@@ -57,12 +57,12 @@ struct PoolView {
     std::uint64_t queued = 0;
     std::uint64_t running = 0;
     Duration oldest_wait = Duration::zero();
-    Duration expected_wait = Duration::zero();  // of a job that came now
+    Duration expected_wait = Duration::zero();  // of a job that arrives now
     Duration usual_run = Duration::zero();
-    Generation good;         // what every start uses
-    Generation reloading;    // none: no reload
-    bool has_proof = false;  // of the pool, or by an example of its workers
-    bool majority_missing = false;
+    Generation good;         // the generation that new workers run
+    Generation reloading;    // none if there is no reload
+    bool has_proof = false;  // the pool has one, or its workers brought an example
+    bool is_majority_missing = false;
     Counts counts;
 };
 
@@ -70,10 +70,10 @@ struct View {
     std::vector<PoolView> pools;
     std::vector<LaneView> lanes;
     Bytes bytes_held;
-    std::uint64_t jobs = 0;      // live
-    std::uint64_t attempts = 0;  // live, and those nobody waits for any more
+    std::uint64_t jobs = 0;      // alive
+    std::uint64_t attempts = 0;  // running, including those that nobody waits for
     std::uint64_t workers = 0;
-    bool shutting_down = false;
+    bool is_shutting_down = false;
 };
 
 enum class JobState : std::uint8_t { arriving, queued, running };
@@ -81,7 +81,7 @@ enum class JobState : std::uint8_t { arriving, queued, running };
 struct JobView {
     JobState state = JobState::arriving;
     PoolId pool;
-    LaneId lane;  // where it runs
+    LaneId lane;  // none unless it runs
     std::uint32_t attempts = 0;
     Duration since = Duration::zero();  // in this state
 };

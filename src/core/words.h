@@ -1,5 +1,4 @@
-// The words that events, actions and states share: ids and closed lists. Every value says what it
-// means.
+// The words that events, actions and states share: ids and enums, with the meaning of every value.
 #pragma once
 
 #include <cstdint>
@@ -12,52 +11,52 @@ namespace turnpike {
 using JobId = Id<struct JobTag>;          // one request, from admission to its one answer
 using AttemptId = Id<struct AttemptTag>;  // one try of one job on one worker
 using WorkerId = Id<struct WorkerTag>;    // one start of one process
-using LaneId = Id<struct LaneTag>;        // dense, over all pools
-using PoolId = Id<struct PoolTag>;        // dense
+using LaneId = Id<struct LaneTag>;        // counts from 0 over all pools
+using PoolId = Id<struct PoolTag>;        // counts from 0
 using Ticket =
-    Id<struct TicketTag>;  // the gate's own name for an arrival, handed back with the decision
-using Generation = Id<struct GenerationTag>;  // a version of a pool's code and config; grows
+    Id<struct TicketTag>;  // the gate's own name for an arrival; the decision carries it back
+using Generation = Id<struct GenerationTag>;  // a version of a pool's code and config; it increases
 
-/// 0 … 9; 9 goes first.
+/// A level from 0 to 9. Jobs of level 9 go first.
 struct Priority {
     std::uint8_t level = 5;
     static constexpr std::uint8_t levels = 10;
     friend constexpr auto operator<=>(Priority, Priority) = default;
 };
 
-/// How an attempt ended, as its worker (or the link to it) tells.
+/// How an attempt ended, as reported by its worker or by the link to the worker.
 enum class Verdict : std::uint8_t {
     answered,       // 1xx–3xx, or a native answer
     bad_input,      // the client's fault: 4xx, BadInput
     model_failed,   // 5xx, an exception
     non_finite,     // NaN or infinity in the answer
-    out_of_memory,  // of the GPU; the worker lives and freed what it could
+    out_of_memory,  // on the GPU; the worker lives and has freed what it could
     unhealthy,    // the worker says that it can't go on (poisoned CUDA context, turnpike.Unhealthy)
-    broken,       // the link broke, or what came was no answer
-    undelivered,  // no link could be made: the worker never saw the job
+    broken,       // the link broke, or the bytes on it were not an answer
+    undelivered,  // no link could be opened; the worker never saw the job
     cancelled,    // ended because we asked
 };
 
-/// Why a job ended (or was never admitted). Each belongs to one Outcome.
+/// Why a job ended, or why it was not admitted. Each reason belongs to one Outcome.
 enum class EndReason : std::uint8_t {
     answered,
     bad_input,
     model_failed,
     non_finite,
     out_of_memory,
-    worker_died,      // retries are off, or it was an aside
-    poison,           // two workers died under it while it was alone aboard
-    stream_broken,    // the worker died after part of the answer had left
+    worker_died,      // and the job may not be retried: retries are off, or it was an aside
+    poison,           // two workers died while the job was alone on them
+    stream_broken,    // the worker died after part of the answer had gone to the client
     deadline_passed,  // Turnpike-Timeout
     ran_too_long,     // job_timeout
     waited_too_long,  // queue.wait_max
-    no_lane,          // no lane of the pool (or not the one asked for) can ever serve
-    lane_unknown,     // the lane asked for is not one of the pool
+    no_lane,          // no lane that the job may use can ever serve again
+    lane_unknown,     // the lane that the job asks for does not belong to the pool
     queue_full,       // queue.jobs_max
     bytes_full,       // queue.bytes_max
     arrivals_full,    // arriving_max
-    body_failed,      // malformed, too large, too slow, or no room on disk
-    aside_full,       // every serving lane has aside_max asides, or none serves now
+    body_failed,      // the body was malformed, too large or too slow, or the disk was full
+    aside_full,       // every serving lane has aside_max asides, or no lane serves now
     shutting_down,
     client_left,
     cancel_asked,
@@ -65,7 +64,7 @@ enum class EndReason : std::uint8_t {
 
 enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refused };
 
-/// The outcome of an admitted job. What is never admitted is refused, whatever the reason.
+/// Returns the outcome of an admitted job. A job that was not admitted is always `refused`.
 [[nodiscard]] constexpr Outcome outcome_of(EndReason reason) {
     switch (reason) {
         case EndReason::answered:
@@ -93,7 +92,7 @@ enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refu
     return Outcome::failed;
 }
 
-/// What people see of a lane; derived, never stored.
+/// What people see of a lane. The engine derives it on demand and never stores it.
 enum class LaneState : std::uint8_t {
     starting,
     loading,
@@ -110,70 +109,70 @@ enum class LaneState : std::uint8_t {
 /// Why a lane or a worker is where it is.
 enum class Reason : std::uint8_t {
     none,
-    // of a worker's end
+    // why a worker ended
     exited,         // the process ended by itself
     load_silent,    // no progress for load_timeout
     misbehaved,     // broke the protocol
-    unhealthy,      // said so
+    unhealthy,      // the worker reported it
     not_answering,  // failed its probes
     proof_failed,   // a wrong answer
-    proof_silent,   // no answer to its proof
-    disagrees,      // outside the majority of its pool
+    proof_silent,   // no answer to the proof within proof_timeout
+    disagrees,      // its answer differs from the majority of its pool
     job_stuck,      // a job outlived job_timeout and cancel_grace
     job_cancelled,  // the cancel policy `kill`
     gpu_lost,
     will_not_die,  // survived the kill
-    // of an order
+    // what somebody ordered
     restart_asked,
     drain_asked,
     replaced,          // a newer generation took over
-    reload_abandoned,  // its generation failed elsewhere
+    reload_abandoned,  // its generation failed on another lane
     shutting_down,
-    // of a wait
+    // why a lane waits
     crashed_too_often,  // crash_limit
-    worker_away,        // attached, and its health path does not answer
-    memory_held,        // the old worker's memory is still taken
+    worker_away,        // an attached worker whose health path does not answer
+    memory_held,        // the old worker's GPU memory is not free yet
     turn_to_load,       // load_parallel
     failing_jobs,       // fail_streak
-    link_doubted,       // a link broke; a probe decides
+    link_doubted,       // a link broke; a probe will show whether the worker lives
     proof_due,
 };
 
-/// What a proof showed. `grouped` is for pools that agree: the shell compares bytes, the engine
-/// counts.
+/// The result of a proof. `grouped` is for pools with ProofKind::agree: the shell groups equal
+/// answers, the engine counts the votes.
 enum class ProofVerdict : std::uint8_t { passed, failed, grouped };
 
 enum class ProbeVerdict : std::uint8_t { answered, silent, refused };
 
-/// What a worker left on its GPU when its last process was gone.
+/// Whether a worker's GPU memory was free when its last process was gone.
 enum class Memory : std::uint8_t { freed, held };
 
-/// What to do with a running attempt whose client no longer wants it.
+/// What to do with a running attempt when its client no longer wants the answer.
 enum class CancelPolicy : std::uint8_t {
-    finish,  // let it run to its end, drop the answer
-    close,   // tell the worker: a cancel frame, or closing the connection
-    kill,    // end the worker; it takes one job at once, whatever it says
+    finish,  // let it run to its end and drop the answer
+    close,   // tell the worker, by a cancel frame or by closing the connection
+    kill,    // kill the worker; such a worker takes one job at a time, whatever it announces
 };
 
 enum class ProofKind : std::uint8_t {
     none,
     fixed,  // the shell knows the right answer
-    agree,  // the lanes of one generation vote
+    agree,  // the lanes of one generation vote on the right answer
 };
 
-/// How a newer generation comes.
+/// How a newer generation replaces the old one.
 enum class ReloadKind : std::uint8_t {
     beside,    // every lane starts its next worker while the old one serves
-    in_place,  // a lane's old worker makes room first; one lane tries, then the rest
+    in_place,  // a lane's old worker stops first; one lane tries, then the others follow
 };
 
-/// A pool's workers are started by us, or by somebody else.
+/// Who starts the workers of a pool: we (`owned`) or somebody else (`attached`).
 enum class Ownership : std::uint8_t { owned, attached };
 
 enum class ReloadEnd : std::uint8_t {
-    spread,      // every lane that is on runs it
-    abandoned,   // it did not load, or failed its proof: the old code serves on
-    superseded,  // newer code was asked for before any worker served it
+    spread,      // every lane that is on runs the new generation
+    abandoned,   // it did not load or failed its proof; the old code keeps serving
+    superseded,  // newer code was requested before any worker served this one
 };
 
 std::string_view name_of(Verdict);

@@ -17,16 +17,16 @@ bool is_loading(const Worker& worker) {
     return worker.state == WorkerState::starting || worker.state == WorkerState::loading;
 }
 
-/// Attached workers were loaded by somebody else, and may stay away for ever: they need no turn.
-bool takes_a_turn(State& s, const Worker& worker) {
+/// Attached workers do not count: somebody else loads them, and they may stay away for ever.
+bool is_counted_as_loading(State& s, const Worker& worker) {
     return is_loading(worker) &&
            s.pool_of(s.lane_of(worker)).settings.ownership == Ownership::owned;
 }
 
 void set_state(State& s, Worker& worker, WorkerState state) {
-    if (takes_a_turn(s, worker)) --s.loading;
+    if (is_counted_as_loading(s, worker)) --s.loading;
     worker.state = state;
-    if (takes_a_turn(s, worker)) ++s.loading;
+    if (is_counted_as_loading(s, worker)) ++s.loading;
     s.touch(s.lane_of(worker));
 }
 
@@ -42,17 +42,17 @@ void ask(State& s, Worker& worker) {
 }
 
 void kill(State& s, Worker& worker) {
-    worker.killed = true;
+    worker.was_killed = true;
     s.act(KillWorker{worker.id, worker.why});
     s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.kill_patience));
 }
 
-/// What it says of itself counts; where it says nothing, what its pool says.
-void take_its_word(State& s, Worker& worker, const WorkerReady& said) {
+/// Takes over what the worker announces. For what it leaves out, the pool's numbers stay.
+void apply_announcement(State& s, Worker& worker, const WorkerReady& said) {
     Pool& pool = s.pool_of(worker);
-    pool.latest_has_example = said.has_example;
+    pool.did_latest_have_example = said.has_example;
     worker.has_proof = pool.has_proof() || said.has_example;
-    if (pool.settings.cancel == CancelPolicy::kill) return;  // one job: it dies without neighbours
+    if (pool.settings.cancel == CancelPolicy::kill) return;  // one job, so a kill hits no other
     const auto bounded = [](std::uint32_t word, std::uint32_t unsaid, std::uint32_t max) {
         return word == 0 ? unsaid : std::min(word, max);
     };
@@ -60,10 +60,10 @@ void take_its_word(State& s, Worker& worker, const WorkerReady& said) {
               bounded(said.batch, pool.settings.batch, batch_max));
 }
 
-/// stop_grace, or kill_patience, is over.
+/// Kills the worker after stop_grace. Gives up on its lane after kill_patience.
 void stop_takes_long(State& s, Worker& worker) {
-    if (!worker.killed) return kill(s, worker);
-    worker.undead = true;
+    if (!worker.was_killed) return kill(s, worker);
+    worker.has_survived_kill = true;
     lane::turn_off(s, s.lane_of(worker), LaneMode::quarantined, Reason::will_not_die);
 }
 
@@ -92,7 +92,7 @@ void ready(State& s, const WorkerReady& event) {
     Worker* worker = s.workers.find(event.worker);
     if (worker == nullptr || !is_loading(*worker)) return;
     s.timers.disarm(worker->timer);
-    take_its_word(s, *worker, event);
+    apply_announcement(s, *worker, event);
     if (!worker->has_proof) return serve(s, *worker);
     set_state(s, *worker, WorkerState::serving);
     hold(s, *worker, Hold::prove, Reason::proof_due);
@@ -109,7 +109,7 @@ void gone(State& s, WorkerId id, Memory memory) {
     Lane& lane = s.lane_of(*worker);
     if (lane.current == worker) lane.current = nullptr;
     if (lane.other == worker) lane.other = nullptr;
-    if (memory == Memory::held) lane.memory_held = true;
+    if (memory == Memory::held) lane.is_memory_held = true;
     s.timers.disarm(worker->timer);
     s.workers.remove(*worker);
     s.touch(lane);
@@ -145,7 +145,7 @@ void serve(State& s, Worker& worker) {
 }
 
 void hold(State& s, Worker& worker, Hold hold, Reason why) {
-    // A stuck job may end after all; every other reason to retire is for good.
+    // A worker that retires for a stuck job may come back; every other reason is for good.
     const bool is_for_good = hold == Hold::retire && worker.why == Reason::job_stuck;
     if (!worker.is_serving() || (hold <= worker.hold && !is_for_good)) return;
     worker.hold = hold;
@@ -202,9 +202,9 @@ bool was_ordered(Reason why) {
 
 void bring_down(State& s, Worker& worker, Reason why, Stop how) {
     if (worker.state == WorkerState::stopping) {
-        const bool leaves_a_tree = how == Stop::kill || how == Stop::exited;
+        const bool may_leave_processes = how == Stop::kill || how == Stop::exited;
         if (how == Stop::kill) worker.why = why;
-        if (leaves_a_tree && !worker.killed) kill(s, worker);
+        if (may_leave_processes && !worker.was_killed) kill(s, worker);
         return;
     }
     blame::worker_lost(s, worker, why);
@@ -213,7 +213,7 @@ void bring_down(State& s, Worker& worker, Reason why, Stop how) {
     worker.why = why;
     worker.vote.reset();
     s.timers.disarm(worker.probe_timer);
-    proof::forget(s, worker);
+    proof::worker_down(s, worker);
     s.timers.disarm(worker.timer);
     switch (how) {
         case Stop::ask: ask(s, worker); break;
@@ -224,8 +224,8 @@ void bring_down(State& s, Worker& worker, Reason why, Stop how) {
     lane::worker_down(s, s.lane_of(worker), worker, why);
 }
 
-void insist(State& s, Worker& worker, Reason why) {
-    worker.undead = false;
+void kill_again(State& s, Worker& worker, Reason why) {
+    worker.has_survived_kill = false;
     worker.why = why;
     kill(s, worker);
 }

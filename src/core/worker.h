@@ -4,7 +4,7 @@
 //                              ▲         │           ▲
 //                              └─────────┘           │ from every state
 //
-// A serving worker may be held: there is a reason why it takes no jobs for now.
+// A serving worker may be on hold: then it takes no jobs for now.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,26 @@ struct WorkerReady;
 
 enum class WorkerState : std::uint8_t { starting, loading, proving, serving, stopping };
 
-/// Why a serving worker takes no jobs; a later one outranks an earlier one.
+/// Why a serving worker takes no jobs. A later value outranks an earlier one.
 enum class Hold : std::uint8_t {
     none,
-    prove,   // a proof comes first, when nothing is aboard
-    rest,    // it fails everything; a while of nothing, then the proof, then probation
-    probe,   // a link broke; an answered probe lifts it, then the proof
-    retire,  // it finishes what is aboard, then stops
+    prove,   // it must pass a proof, which starts when nothing is aboard
+    rest,    // it failed too many jobs in a row; after a pause come proof and probation
+    probe,   // a link broke; it must answer a probe, then pass the proof
+    retire,  // it finishes the attempts aboard, then stops
 };
 
 enum class Role : std::uint8_t {
     current,  // takes the lane's jobs
-    next,     // of a reload, not yet switched to
-    leaving,  // was current; finishes its jobs
+    next,     // of a reload; has not taken over yet
+    leaving,  // was current before; finishes its jobs
 };
 
 enum class Stop : std::uint8_t {
-    ask,     // StopWorker, KillWorker after stop_grace
+    ask,     // StopWorker, then KillWorker after stop_grace
     kill,    // KillWorker
-    exited,  // it is dead already; KillWorker for what it left behind
-    gone,    // and it left nothing
+    exited,  // its main process is dead; KillWorker for what is left of its tree
+    gone,    // it is dead, and nothing of its tree is left
 };
 
 struct Worker {
@@ -53,7 +53,7 @@ struct Worker {
     Role role = Role::current;
     WorkerState state = WorkerState::starting;
     Hold hold = Hold::none;
-    Reason why = Reason::none;  // of the hold, or of stopping
+    Reason why = Reason::none;  // the reason for the hold, or for stopping
 
     List<Attempt, &Attempt::links> aboard;
     std::uint32_t asides = 0;
@@ -61,32 +61,32 @@ struct Worker {
     std::vector<std::uint32_t> slot_loads;  // attempts in each slot
     std::vector<std::uint32_t> slots_idle;
     std::uint32_t batch = 1;  // jobs that may share a slot
-    Timer timer;              // of its state
+    Timer timer;              // for what its state waits for
     Instant serving_since = never;
-    bool killed = false;
-    bool undead = false;  // survived kill_patience
+    bool was_killed = false;
+    bool has_survived_kill = false;  // still there after kill_patience
 
     // health
     Timer probe_timer;
-    std::uint32_t probe = 0;  // number of the latest
+    std::uint32_t probe = 0;  // number of the latest probe
     Instant probe_sent = never;
     std::uint32_t probe_failures = 0;
-    bool probe_pending = false;
-    bool probe_counts = false;  // nothing has been aboard since it was sent
-    bool is_doubted = false;    // a link broke, and no probe was answered since
+    bool is_probe_pending = false;
+    bool does_probe_count = false;  // nothing was aboard since it was sent, so silence is a failure
+    bool is_doubted = false;        // a link broke, and no probe has been answered since
 
     // proof
-    bool has_proof = false;   // its pool has one, or it brought an example
-    std::uint32_t proof = 0;  // number of the latest
+    bool has_proof = false;   // its pool has one, or the worker brought an example
+    std::uint32_t proof = 0;  // number of the latest proof
     Instant proof_due = never;
     std::optional<std::uint32_t> vote;
 
     // trust
     std::uint32_t fail_streak = 0;
-    bool on_probation = false;
+    bool is_on_probation = false;
     Instant rests_until = Instant::min();
     Instant distrusted_at = Instant::min();
-    bool latest_failed = false;
+    bool did_latest_job_fail = false;
 
     [[nodiscard]] std::uint32_t jobs_aboard() const {
         return static_cast<std::uint32_t>(aboard.size()) - asides;
@@ -97,7 +97,7 @@ struct Worker {
     [[nodiscard]] std::uint32_t slots_taken() const {
         return static_cast<std::uint32_t>(slot_loads.size() - slots_idle.size());
     }
-    [[nodiscard]] bool takes_one_job() const { return slots() == 1 && batch == 1; }
+    [[nodiscard]] bool is_limited_to_one_job() const { return slots() == 1 && batch == 1; }
     [[nodiscard]] bool is_serving() const { return state == WorkerState::serving; }
     [[nodiscard]] bool is_loaded() const {
         return state == WorkerState::proving || state == WorkerState::serving;
@@ -114,34 +114,34 @@ void gone(State& s, WorkerId id, Memory memory);
 void misbehaved(State& s, WorkerId id);
 void time_is_up(State& s, Worker& worker);
 
-/// What it takes at once. Nothing is aboard yet.
+/// Sets the number of slots and the batch size. Nothing may be aboard yet.
 void make_room(Worker& worker, std::uint32_t slots, std::uint32_t batch);
 
-/// Loaded and, where there is a proof, proved.
+/// Lets the worker serve. It must be loaded and, if it has a proof, proved.
 void serve(State& s, Worker& worker);
 
-/// Holds it, unless it is held for a stronger reason.
+/// Puts the worker on hold, unless a stronger hold is in place.
 void hold(State& s, Worker& worker, Hold hold, Reason why);
 
-/// Back to work at once.
+/// Ends the hold: the worker takes jobs again at once.
 void release_hold(State& s, Worker& worker);
 
-/// What held it is over: on to whatever else holds it (a stuck job, a doubt, a rest), then to its
-/// proof if it has one, then to work.
+/// Ends the hold, and puts the worker on the next hold that applies: a stuck job, a doubted link, a
+/// rest, or its proof. If none applies, the worker takes jobs again.
 void lift_hold(State& s, Worker& worker);
 
-/// Ends it: what is aboard is lost (blame decides what becomes of it), its lane hears of it.
-/// On a worker that is stopping already, `kill` and `exited` only hasten.
+/// Ends the worker and tells its lane. The attempts aboard are lost; blame decides what becomes of
+/// their jobs. If the worker is stopping already, `kill` and `exited` only make it faster.
 void bring_down(State& s, Worker& worker, Reason why, Stop how);
 
-/// Kills a worker that survived a kill once more.
-void insist(State& s, Worker& worker, Reason why);
+/// Sends another kill to a worker that survived the first one.
+void kill_again(State& s, Worker& worker, Reason why);
 
-/// Takes the step that its state allows now: prove when empty, stop when retired and empty, kill
-/// when stuck.
+/// Takes the step that the worker's state allows now: proves it if nothing is aboard, stops it if
+/// it is retired and nothing is aboard, kills it if everything aboard is stuck.
 void step(State& s, Worker& worker);
 
-/// Whether nobody is to blame for this end: we wanted it.
+/// True if we ended the worker on purpose, so that no job is to blame.
 [[nodiscard]] bool was_ordered(Reason why);
 
 }  // namespace worker

@@ -284,7 +284,7 @@ void Connection::take_job(const http::RequestHead& head) {
                                      .priority = arrival_.priority,
                                      .timeout = arrival_.timeout,
                                      .lane_wanted = arrival_.lane_wanted,
-                                     .aside = arrival_.is_aside});
+                                     .is_aside = arrival_.is_aside});
 }
 
 void Connection::admitted(JobId job) {

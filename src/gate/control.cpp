@@ -33,7 +33,7 @@ std::expected<LaneId, Objection> lane_of(const OwnRequest& request) {
     const View view = view_of(request);
     const auto number = turnpike::lane_of(request.name, view.lanes.size());
     if (!number) return refuse(Problem::no_lane_of_that_name, lanes_there_are(view.lanes.size()));
-    if (view.shutting_down) return refuse(Problem::shutting_down);
+    if (view.is_shutting_down) return refuse(Problem::shutting_down);
     return view.lanes[*number].lane;
 }
 
@@ -48,7 +48,7 @@ std::expected<PoolFound, Objection> pool_of(const OwnRequest& request) {
     const auto found = std::ranges::find(pools, request.name, &PoolConfig::name);
     if (found == pools.end()) return refuse(Problem::no_pool, pools_there_are(pools));
     const View view = view_of(request);
-    if (view.shutting_down) return refuse(Problem::shutting_down);
+    if (view.is_shutting_down) return refuse(Problem::shutting_down);
     const auto number = static_cast<std::size_t>(found - pools.begin());
     PoolFound pool{.pool = PoolId{number}, .has_proof = view.pools[number].has_proof, .lanes = {}};
     for (const LaneView& lane : view.lanes)
@@ -151,7 +151,7 @@ OwnAnswered reload_pool(const OwnRequest& request) {
 }
 
 OwnAnswered reload_all(const OwnRequest& request) {
-    if (view_of(request).shutting_down) return refuse(Problem::shutting_down);
+    if (view_of(request).is_shutting_down) return refuse(Problem::shutting_down);
     const auto accept = wants_accept(request.query);
     if (!accept) return Refused(accept.error());
     const std::vector<PoolConfig>& pools = request.sights.config.pools;

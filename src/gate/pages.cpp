@@ -23,7 +23,7 @@ bool is_ready(const View& view, PoolId pool) {
 
 std::string_view proof_state(const PoolView& view, bool ready) {
     if (!view.has_proof) return "none";
-    if (view.majority_missing) return "no majority";
+    if (view.is_majority_missing) return "no majority";
     return ready ? "passed" : "pending";
 }
 
@@ -269,7 +269,7 @@ std::string status_page(const Sights& sights, const Caller& caller) {
     json.member("address", sights.address);
     json.member("uptime_s", now - sights.started);
     json.member("ready", pools_not_ready(sights).empty());
-    json.member("shutting_down", view.shutting_down);
+    json.member("shutting_down", view.is_shutting_down);
     json.member("bytes_held", view.bytes_held.count);
     json.key("pools"), json.open_array();
     for (const PoolView& pool : view.pools) append_pool(json, {sights, view, caller}, pool);
@@ -285,7 +285,7 @@ std::string status_page(const Sights& sights, const Caller& caller) {
 
 std::string pools_not_ready(const Sights& sights) {
     const View view = sights.engine.view(sights.clock.now());
-    if (view.shutting_down) return "shutting down\n";
+    if (view.is_shutting_down) return "shutting down\n";
     std::string lacking;
     for (const PoolView& pool : view.pools)
         if (!is_ready(view, pool.pool))

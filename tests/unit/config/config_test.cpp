@@ -174,7 +174,7 @@ slow_min = "4s"
     EXPECT_EQ(settings.job_timeout, 1min);
     EXPECT_EQ(settings.cancel, CancelPolicy::finish);
     EXPECT_EQ(settings.cancel_grace, 1s);
-    EXPECT_FALSE(settings.retry);
+    EXPECT_FALSE(settings.may_retry);
     EXPECT_EQ(settings.fail_streak, 5U);
     EXPECT_EQ(pool.health_path, "/healthz?deep=1");
     EXPECT_EQ(settings.probe_every, 3s);

@@ -74,10 +74,10 @@ TEST(Admission, CountsNeitherRunningJobsNorAsidesAgainstTheQueue) {
     Gate gate({.lanes = 1, .queue_jobs_max = 1});
     gate.open();
     gate.queue_job();  // runs
-    gate.arrive({.aside = true});
+    gate.arrive({.is_aside = true});
     gate.arrive();
     EXPECT_EQ(gate.refusal(), std::nullopt);
-    gate.arrive({.aside = true});
+    gate.arrive({.is_aside = true});
     EXPECT_EQ(gate.refusal(), std::nullopt) << "an aside does not queue";
 }
 
@@ -86,7 +86,7 @@ TEST(Admission, RefusesMoreUploadsThanTheGateTakesAtOnce) {
     settings.arriving_max = 2;
     Gate gate(settings);
     const JobId first = gate.arrive();
-    gate.arrive({.pool = 1, .aside = true});
+    gate.arrive({.pool = 1, .is_aside = true});
     gate.arrive();
     EXPECT_EQ(gate.refusal(), EndReason::arrivals_full) << "asides and other pools count";
     gate.tell(BodyCompleted{first, Bytes{10}});
@@ -130,7 +130,7 @@ TEST(Admission, NamesTheFirstReasonInItsOrder) {
     gate.arrive();  // now the queue, the uploads and the bytes are full
     gate.arrive();
     EXPECT_EQ(gate.refusal(), EndReason::queue_full);
-    gate.arrive({.aside = true});
+    gate.arrive({.is_aside = true});
     EXPECT_EQ(gate.refusal(), EndReason::arrivals_full);
     gate.drain(0);
     gate.arrive();
@@ -243,7 +243,7 @@ TEST(Admission, ExpectsNoWaitWhileALaneIsFree) {
     EXPECT_EQ(gate.pool().expected_wait, 0s);
 }
 
-/// What a refused client hears when three jobs of 8 s wait for the one lane.
+/// Returns the advice to a refused client when three jobs of 8 s wait for the only lane.
 Duration advice_with(const Settings& settings) {
     Gate gate(settings);
     after_a_job_of_8s(gate).queue_jobs(4);
@@ -285,7 +285,7 @@ TEST(Admission, EndsAJobWhoseBodyCanNotBeTaken) {
     EXPECT_TRUE(gate.is_running(running)) << "its body was complete";
 }
 
-// ── another pool after all ───────────────────────────────────────────────────────────────────────
+// ── a body that names another pool ───────────────────────────────────────────────────────────────
 
 TEST(Admission, RoutesAnArrivingJobToThePoolThatItsBodyNames) {
     Gate gate(settings_with({{.lanes = 1}, {.lanes = 1}}));

@@ -5,27 +5,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
 using test::Gate;
+using test::prove_all;
+using test::proving;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-PoolSettings proving(std::uint32_t lanes, ProofKind kind = ProofKind::fixed) {
-    return {.lanes = lanes,
-            .crash_limit = 2,
-            .proof = kind,
-            .proof_every = 10min,
-            .proof_timeout = 1min};
-}
-
-void prove_all(Gate& gate) { gate.tell(ProveAsked{PoolId{0}}); }
-
-/// Lanes whose workers have voted, each for its group, in the order of lanes.
+/// Lanes whose workers have voted: lane n for `groups[n]`.
 struct Assembly {
     explicit Assembly(const std::vector<std::uint32_t>& groups)
         : gate(proving(static_cast<std::uint32_t>(groups.size()), ProofKind::agree)) {
@@ -54,7 +47,7 @@ TEST(Agreement, LetsLanesThatAgreeServe) {
     Assembly three({0, 0, 0});
     for (std::uint64_t lane = 0; lane < 3; ++lane)
         EXPECT_EQ(three.gate.state(lane), LaneState::ready);
-    EXPECT_FALSE(three.gate.pool().majority_missing);
+    EXPECT_FALSE(three.gate.pool().is_majority_missing);
 }
 
 TEST(Agreement, LetsAllServeAndSaysSoWithoutAMajority) {
@@ -62,7 +55,7 @@ TEST(Agreement, LetsAllServeAndSaysSoWithoutAMajority) {
     EXPECT_THAT(two.gate.deeds(), ElementsAre("no majority in g1"));
     EXPECT_EQ(two.gate.state(0), LaneState::ready);
     EXPECT_EQ(two.gate.state(1), LaneState::ready);
-    EXPECT_TRUE(two.gate.pool().majority_missing);
+    EXPECT_TRUE(two.gate.pool().is_majority_missing);
 }
 
 TEST(Agreement, TakesHalfForNoMajority) {
@@ -76,7 +69,7 @@ TEST(Agreement, RetiresWhoIsOutsideTheMajorityAndQuarantinesItTheSecondTime) {
     Assembly three({0, 0, 1});
     Gate& gate = three.gate;
     EXPECT_THAT(gate.turn(), ElementsAre("stop w2 disagrees", "lane 2 draining disagrees"));
-    EXPECT_FALSE(gate.pool().majority_missing);
+    EXPECT_FALSE(gate.pool().is_majority_missing);
     three.comes_back(2, 1);
     EXPECT_THAT(gate.turn(), ElementsAre("stop w3 disagrees", "lane 2 quarantined disagrees"));
 }
@@ -127,7 +120,7 @@ TEST(Agreement, LetsLanesChangeTheirVotesTogether) {
     gate.votes(gate.current(0), 1);
     EXPECT_THAT(gate.deeds(), Contains("no majority in g1"));
     gate.votes(gate.current(1), 1);
-    EXPECT_FALSE(gate.pool().majority_missing);
+    EXPECT_FALSE(gate.pool().is_majority_missing);
     EXPECT_EQ(gate.state(0), LaneState::ready);
     EXPECT_EQ(gate.state(1), LaneState::ready);
 }
@@ -155,7 +148,7 @@ TEST(Agreement, ComparesOnlyWorkersOfOneGeneration) {
     gate.votes(gate.other(0), 5);
     EXPECT_EQ(gate.lane(0).generation, Generation{2});
     EXPECT_EQ(gate.state(1), LaneState::ready);
-    EXPECT_FALSE(gate.pool().majority_missing);
+    EXPECT_FALSE(gate.pool().is_majority_missing);
     gate.tell(WorkerReady{gate.other(1)});
     gate.votes(gate.other(1), 6);
     EXPECT_THAT(gate.deeds(), Contains("no majority in g2"));

@@ -264,7 +264,7 @@ TEST(Attempt, TeachesTheUsualTimeOnlyByAnswers) {
         gate.ends(gate.queue_job(), verdict);
         EXPECT_EQ(gate.pool().usual_run, 2s) << name_of(verdict);
     }
-    gate.ends(gate.queue_job({.aside = true}));
+    gate.ends(gate.queue_job({.is_aside = true}));
     EXPECT_EQ(gate.pool().usual_run, 2s) << "an aside is no job";
     gate.ends(gate.queue_job());
     EXPECT_LT(gate.pool().usual_run, 2s);

@@ -13,7 +13,8 @@ using test::Gate;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// One lane of one slot. `blocker` made `members` wait, so that they left together; `next` waits.
+/// One lane with one slot. `members` waited for `blocker` and were sent together; `next` still
+/// waits.
 struct BatchOfThree {
     explicit BatchOfThree(PoolSettings settings = {}) : gate(settings) {
         gate.open({.batch = 3});

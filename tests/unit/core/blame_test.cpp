@@ -3,20 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
 using test::Gate;
+using test::replace_worker;
 using testing::ElementsAre;
-
-/// The lane's worker dies, and the next one comes up.
-void worker_is_replaced(Gate& gate, std::uint64_t lane) {
-    gate.dies(lane);
-    gate.pass(1s);
-    gate.comes_up(lane);
-}
 
 // ── one job per lane ─────────────────────────────────────────────────────────────────────────────
 
@@ -50,9 +45,7 @@ TEST(Blame, CountsEveryKindOfDeath) {
     const JobId reports = gate.queue_job();
     gate.ends(reports, Verdict::unhealthy);
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 unhealthy"));
-    gate.dies(0);
-    gate.pass(1s);
-    gate.comes_up(0);
+    replace_worker(gate, 0);
     gate.tell(WorkerMisbehaved{gate.current(0)});
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 poison", "kill w1 misbehaved"));
 }
@@ -67,7 +60,7 @@ TEST(Blame, EndsABegunAnswerInsteadOfRepeatingIt) {
 }
 
 TEST(Blame, EndsAJobThatMayNotBeRetried) {
-    Gate gate({.lanes = 2, .retry = false});
+    Gate gate({.lanes = 2, .may_retry = false});
     gate.open();
     gate.queue_job();
     gate.exits(gate.current(0));
@@ -77,7 +70,7 @@ TEST(Blame, EndsAJobThatMayNotBeRetried) {
 TEST(Blame, NeverRetriesAnAside) {
     Gate gate({.lanes = 2});
     gate.open();
-    gate.queue_job({.aside = true});
+    gate.queue_job({.is_aside = true});
     gate.exits(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 worker_died", "kill w0 exited"));
 }
@@ -96,7 +89,7 @@ TEST(Blame, ReservesNoLaneWhereEveryRideIsAlone) {
     gate.open();
     gate.queue_job();
     gate.exits(gate.current(0));
-    EXPECT_FALSE(gate.lane(1).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
 }
 
 TEST(Blame, CallsADeathSharedWithAnAsideNobodysFault) {
@@ -104,8 +97,8 @@ TEST(Blame, CallsADeathSharedWithAnAsideNobodysFault) {
     gate.open();
     const JobId job = gate.queue_job();
     for (int i = 0; i < 3; ++i) {
-        gate.queue_job({.aside = true});
-        worker_is_replaced(gate, 0);
+        gate.queue_job({.is_aside = true});
+        replace_worker(gate, 0);
         ASSERT_TRUE(gate.is_running(job)) << "after " << i + 1 << " shared deaths";
     }
 }
@@ -140,7 +133,7 @@ TEST(Blame, AsksForNoLoneRideAfterAnOrderedDeath) {
     gate.dies(0);
     gate.comes_up(0);
     EXPECT_THAT(gate.deeds(), ElementsAre("send j0 to w2", "send j1 to w2")) << "together";
-    worker_is_replaced(gate, 1);
+    replace_worker(gate, 1);
     EXPECT_TRUE(gate.is_running(a) && gate.is_running(b));
 }
 

@@ -12,7 +12,7 @@ using test::Gate;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// One lane, jobs may run for 10 s, and have 5 s to heed a cancel.
+/// One lane. Jobs may run for 10 s, then have 5 s to obey a cancel.
 PoolSettings pool_with(CancelPolicy policy, std::uint32_t slots = 1) {
     return {.slots = slots, .job_timeout = 10s, .cancel = policy, .cancel_grace = 5s};
 }
@@ -79,7 +79,7 @@ TEST(Cancel, AlwaysClosesAsides) {
          {CancelPolicy::finish, CancelPolicy::close, CancelPolicy::kill}) {
         Gate gate(pool_with(policy));
         gate.open();
-        const JobId aside = gate.queue_job({.aside = true});
+        const JobId aside = gate.queue_job({.is_aside = true});
         gate.tell(ClientLeft{aside});
         EXPECT_THAT(gate.turn(), ElementsAre("end j0 client_left", "cancel j0 on w0"))
             << name_of(policy);
@@ -127,7 +127,7 @@ TEST(Cancel, KillsAtOnceAtJobTimeoutWhenThePolicyIsToKill) {
 TEST(Cancel, CallsAnAsideThatRanTooLongStuckLikeAnyOther) {
     Gate gate(pool_with(CancelPolicy::finish));
     gate.open();
-    gate.queue_job({.aside = true});
+    gate.queue_job({.is_aside = true});
     gate.pass(10s);
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 ran_too_long", "cancel j0 on w0"));
     gate.pass(5s);

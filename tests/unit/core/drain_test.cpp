@@ -173,7 +173,7 @@ TEST(Drain, DoesNotResumeCodeThatWasReplacedMeanwhile) {
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered", "stop w1 replaced"));
 }
 
-/// A hold that a drain replaced must not be forgotten when the drain is called off.
+/// A drain replaces an earlier hold. That hold must come back when the lane is resumed.
 TEST(Drain, DoesNotResumeADoubtedWorkerWithoutItsProbe) {
     Gate gate({.lanes = 1, .slots = 3});
     gate.open();

@@ -148,11 +148,11 @@ TEST(Engine, ServesManyLanesAndPools) {
     gate.queue_jobs(2 * lanes_max + 1);
     EXPECT_THAT(gate.acts<SendJob>(), SizeIs(2 * lanes_max));
     EXPECT_EQ(gate.pool(0).queued, 1U);
-    EXPECT_FALSE(gate.lane(lanes_max - 1).takes_jobs);
-    EXPECT_TRUE(gate.lane(lanes_max).takes_jobs);
+    EXPECT_FALSE(gate.lane(lanes_max - 1).can_take_jobs);
+    EXPECT_TRUE(gate.lane(lanes_max).can_take_jobs);
 }
 
-// ── settings that it could not live with ─────────────────────────────────────────────────────────
+// ── settings that the engine does not accept ─────────────────────────────────────────────────────
 
 TEST(EngineDeathTest, NeedsAPool) {
     EXPECT_DEATH(Engine{Settings{}}, "CHECK failed: !settings.pools.empty");

@@ -11,7 +11,7 @@ namespace turnpike::test {
 
 namespace {
 
-/// A deadline that never moves on would let time stand still.
+/// Stops a test whose next deadline never moves on, so that time would stand still.
 constexpr int turns_max = 100'000;
 
 std::string with_reason(std::string sentence, Reason reason) {
@@ -39,7 +39,7 @@ Gate::~Gate() {
         ADD_FAILURE() << violation->invariant << ": " << violation->detail;
 }
 
-// ── moving it ────────────────────────────────────────────────────────────────────────────────────
+// ── moving the gate ──────────────────────────────────────────────────────────────────────────────
 
 void Gate::hand_over(const Event& event) {
     const std::size_t before = turn_.size();
@@ -115,7 +115,7 @@ JobId Gate::arrive(const Request& request) {
                          .priority = {request.priority},
                          .timeout = request.timeout,
                          .lane_wanted = request.lane ? LaneId{*request.lane} : LaneId{},
-                         .aside = request.aside});
+                         .is_aside = request.is_aside});
     const auto admitted = acts<AdmitJob>();
     return admitted.empty() ? JobId{} : admitted.front().job;
 }
@@ -182,7 +182,7 @@ void Gate::dies(WorkerId worker) {
     hand_over(WorkerGone{worker});
 }
 
-// ── looking at it ────────────────────────────────────────────────────────────────────────────────
+// ── looking at the gate ──────────────────────────────────────────────────────────────────────────
 
 std::vector<std::string> Gate::turn() const {
     std::vector<std::string> sentences;

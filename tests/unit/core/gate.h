@@ -1,5 +1,5 @@
-// A gate for tests: the real engine, a clock that only moves when told, and workers that do what
-// the test says. Every event passes the invariants of the simulation, too.
+// A gate for tests: the real engine, a clock that moves only when the test moves it, and workers
+// that do what the test says. The invariants of the simulation check every event, too.
 //
 //   Gate gate({.lanes = 2});
 //   gate.open();                                   // every lane serves
@@ -8,9 +8,9 @@
 //   EXPECT_EQ(gate.ended(a), EndReason::answered);
 //   EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered"));
 //
-// A *turn* is all that the engine did during the latest call that moves the gate. Its actions read
-// as sentences, with workers w0, w1, … in the order of their starts and jobs j0, j1, … in the order
-// of their admission.
+// A *turn* is everything the engine did during the latest call that moves the gate. Its actions
+// read as sentences, with workers w0, w1, … in the order of their starts and jobs j0, j1, … in the
+// order of their admission.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@
 
 namespace turnpike {
 
-/// How googletest prints words and ids.
+/// Print words and ids for googletest.
 template <class Word>
     requires requires(Word word) { name_of(word); }
 void PrintTo(const Word& word, std::ostream* out) {
@@ -53,7 +53,7 @@ struct Request {
     std::uint8_t priority = 5;
     Duration timeout = Duration::max();
     std::optional<std::uint64_t> lane = {};
-    bool aside = false;
+    bool is_aside = false;
 };
 
 class Gate {
@@ -64,31 +64,31 @@ public:
     Gate(const Gate&) = delete;
     Gate& operator=(const Gate&) = delete;
 
-    // ── what moves it ────────────────────────────────────────────────────────────────────────────
+    // ── moving the gate ──────────────────────────────────────────────────────────────────────────
     void tell(const Event& event);
-    /// The event comes after this time, before any deadline on the way.
+    /// Delivers the event after this time, without TimePassed at the deadlines in between.
     void tell_after(Duration time, const Event& event);
-    /// TimePassed at every deadline on the way.
+    /// Lets time pass, with TimePassed at every deadline in between.
     void pass(Duration time);
-    /// Opens, and brings up every lane; its workers say this of themselves.
+    /// Opens the gate and brings up every lane. Its workers announce `word`.
     void open(const WorkerReady& word = {});
-    /// From now on probes are answered only by answers_probe(). Until then every one is, at once.
+    /// From now on only answers_probe() answers probes. Before, the gate answers each one at once.
     void leave_probes_to_me() { answers_probes_ = false; }
-    /// For arrivals that no shell would send: the engine bears them, the invariants don't know
-    /// them.
+    /// Turns the invariants off, for events that no shell would send: the engine must tolerate
+    /// them, but the invariants don't expect them.
     void forgo_invariants() { observes_ = false; }
 
-    /// None if it was refused.
+    /// Returns no id if the job was refused.
     JobId arrive(const Request& request = {});
     JobId queue_job(const Request& request = {});
     std::vector<JobId> queue_jobs(std::size_t count);
     void ends(JobId job, Verdict verdict = Verdict::answered);
     void begins(JobId job);
     void moves(JobId job);
-    /// As many jobs, one after another, that end on this lane.
+    /// Runs `count` jobs on this lane, one after another.
     void run_jobs(std::uint64_t lane, std::size_t count, Verdict verdict);
 
-    /// Started, loaded and proved, as far as it needs to.
+    /// The worker starts, loads and passes its proof, as far as it has not yet.
     void comes_up(WorkerId worker, WorkerReady word = {});
     void comes_up(std::uint64_t lane, const WorkerReady& word = {}) {
         comes_up(current(lane), word);
@@ -99,7 +99,7 @@ public:
     void answers_probe(WorkerId worker, ProbeVerdict verdict = ProbeVerdict::answered);
     void exits(WorkerId worker);
     void is_gone(WorkerId worker, Memory memory = Memory::freed);
-    /// Exits and leaves nothing behind.
+    /// The worker exits and leaves nothing behind.
     void dies(WorkerId worker);
     void dies(std::uint64_t lane) { dies(current(lane)); }
 
@@ -114,8 +114,8 @@ public:
 
     // ── what the latest turn did ─────────────────────────────────────────────────────────────────
     [[nodiscard]] std::vector<std::string> turn() const;
-    /// The same without what goes on all the time: reports of lanes, and probes that are answered
-    /// by themselves.
+    /// Returns the turn without what happens all the time: reports of lanes, and probes that the
+    /// gate answers itself.
     [[nodiscard]] std::vector<std::string> deeds() const;
     template <class Kind>
     [[nodiscard]] std::vector<Kind> acts() const {
@@ -124,10 +124,10 @@ public:
             if (const Kind* it = std::get_if<Kind>(&action)) found.push_back(*it);
         return found;
     }
-    /// Why the latest arrival was refused, in this turn.
+    /// Returns why the latest arrival was refused in this turn, or nullopt if it was not.
     [[nodiscard]] std::optional<EndReason> refusal() const;
 
-    // ── how things are ───────────────────────────────────────────────────────────────────────────
+    // ── the state of things ──────────────────────────────────────────────────────────────────────
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] Instant next_deadline() const { return engine_.next_deadline(); }
     [[nodiscard]] const Engine& engine() const { return engine_; }
@@ -147,11 +147,11 @@ public:
         return lane(lane_number).other;
     }
 
-    /// Why it ended; nothing if it lives.
+    /// Returns why the job ended, or nullopt if it lives.
     [[nodiscard]] std::optional<EndReason> ended(JobId job) const;
     [[nodiscard]] bool is_queued(JobId job) const;
     [[nodiscard]] bool is_running(JobId job) const;
-    /// Of the latest attempt.
+    /// Returns how the latest attempt was sent.
     [[nodiscard]] const SendJob& sent(JobId job) const { return sends_.at(job); }
     [[nodiscard]] LaneId lane_of(JobId job) const { return sent(job).lane; }
     [[nodiscard]] std::string name(WorkerId worker) const;
@@ -179,7 +179,7 @@ private:
     bool observes_ = true;
 };
 
-/// Settings with these pools, for tests that care about the whole gate.
+/// Returns settings with these pools, for tests of the whole gate.
 [[nodiscard]] Settings settings_with(std::vector<PoolSettings> pools);
 
 }  // namespace turnpike::test

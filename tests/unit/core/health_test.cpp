@@ -12,7 +12,7 @@ using test::Gate;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// One lane that serves; its probes are the test's business.
+/// One lane that serves. The test answers the probes itself.
 class HealthOfOneLane : public testing::Test {
 protected:
     HealthOfOneLane()
@@ -180,7 +180,7 @@ TEST_F(HealthOfOneLane, JudgesNoProbeThatAJobCameInto) {
 TEST_F(HealthOfOneLane, DoesNotCountAnUnansweredProbeThatAJobCameInto) {
     for (int i = 0; i < 10; ++i) {
         gate.pass(2s);
-        gate.ends(gate.queue_job({.aside = true}), Verdict::model_failed);
+        gate.ends(gate.queue_job({.is_aside = true}), Verdict::model_failed);
     }
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
@@ -302,7 +302,7 @@ TEST_F(HealthOfOneLane, BlamesNobodyForWhatWasNeverDelivered) {
 }
 
 TEST(Blame, SendsWhatWasNotDeliveredElsewhereThoughRetriesAreOff) {
-    Gate gate({.lanes = 2, .retry = false});
+    Gate gate({.lanes = 2, .may_retry = false});
     gate.open();
     const JobId job = gate.queue_job();
     gate.ends(job, Verdict::undelivered);
@@ -312,7 +312,7 @@ TEST(Blame, SendsWhatWasNotDeliveredElsewhereThoughRetriesAreOff) {
 TEST_F(HealthOfOneLane, BlamesNobodyForABreakThatWasShared) {
     const auto jobs = gate.queue_jobs(2);
     gate.ends(jobs[0], Verdict::broken);
-    gate.ends(jobs[1], Verdict::broken);  // alone aboard by now, but it shared the first break
+    gate.ends(jobs[1], Verdict::broken);  // alone aboard now, but it was aboard at the first break
     probe_ends(ProbeVerdict::answered);
     ASSERT_TRUE(gate.is_running(jobs[0]));
     gate.ends(jobs[0]);
@@ -325,7 +325,7 @@ TEST_F(HealthOfOneLane, CountsADeathAfterASharedBreakAsShared) {
     const auto jobs = gate.queue_jobs(2);
     gate.ends(jobs[0], Verdict::broken);
     gate.tell(ClientLeft{jobs[0]});
-    gate.exits(worker);  // jobs[1] is alone aboard, but shared a break
+    gate.exits(worker);  // jobs[1] is alone aboard, but was aboard at the break
     gate.is_gone(worker);
     for (int lone_deaths = 0; lone_deaths < 2; ++lone_deaths) {
         gate.pass(1s);

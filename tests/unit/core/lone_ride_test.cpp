@@ -1,23 +1,19 @@
-// Jobs that must ride alone, and the lane that is kept for them (blame.cpp, placement.cpp).
+// Jobs that must ride alone, and the lane that is reserved for them (blame.cpp, placement.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
 using test::Gate;
+using test::replace_worker;
 using testing::ElementsAre;
 
-/// The lane's worker dies, and the next one comes up.
-void worker_is_replaced(Gate& gate, std::uint64_t lane) {
-    gate.dies(lane);
-    gate.pass(1s);
-    gate.comes_up(lane);
-}
-
-/// Two lanes with two slots. Lane 0's worker died under `a` and `b`, which want that lane.
+/// Two lanes with two slots. The worker of lane 0 died with `a` and `b` aboard; both want that
+/// lane.
 struct SharedDeath {
     SharedDeath() : gate({.lanes = 2, .slots = 2}) {
         gate.open();
@@ -49,16 +45,17 @@ TEST(LoneRide, SendsJobsThatSharedADeathAloneOneAfterTheOther) {
     SharedDeathOfAnyLane scene;
     Gate& gate = scene.gate;
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 exited", "send j0 to w1"));
-    EXPECT_TRUE(gate.lane(1).reserved);
-    EXPECT_FALSE(gate.lane(1).takes_jobs);
+    EXPECT_TRUE(gate.lane(1).is_reserved);
+    EXPECT_FALSE(gate.lane(1).can_take_jobs);
     const JobId other = gate.queue_job();
     EXPECT_TRUE(gate.is_queued(other)) << "though a slot is free";
-    EXPECT_EQ(gate.ended(gate.queue_job({.aside = true})), EndReason::aside_full) << "nor asides";
+    EXPECT_EQ(gate.ended(gate.queue_job({.is_aside = true})), EndReason::aside_full)
+        << "nor asides";
     gate.ends(scene.a);
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered", "send j1 to w1"));
     gate.ends(scene.b);
     EXPECT_THAT(gate.deeds(), ElementsAre("end j1 answered", "send j2 to w1"));
-    EXPECT_FALSE(gate.lane(1).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
 }
 
 TEST(LoneRide, UsesNothingUpInASharedDeath) {
@@ -81,7 +78,7 @@ TEST(LoneRide, RidesAloneAfterALoneDeathToo) {
     const JobId job = gate.queue_job();
     gate.exits(gate.current(0));
     EXPECT_EQ(gate.lane_of(job), LaneId{1});
-    EXPECT_TRUE(gate.lane(1).reserved);
+    EXPECT_TRUE(gate.lane(1).is_reserved);
     EXPECT_TRUE(gate.is_queued(gate.queue_job()));
 }
 
@@ -90,7 +87,7 @@ TEST(LoneRide, RidesAloneInAPoolWithBatchesToo) {
     gate.tell(GateOpened{});
     gate.queue_jobs(3);
     gate.comes_up(0);
-    worker_is_replaced(gate, 0);
+    replace_worker(gate, 0);
     EXPECT_THAT(gate.deeds(), ElementsAre("send j0 to w1")) << "a batch of one";
 }
 
@@ -99,10 +96,10 @@ TEST(LoneRide, CountsAnAbandonedNeighbourAsAboard) {
     gate.open();
     const JobId job = gate.queue_job();
     gate.tell(ClientLeft{gate.queue_job()});
-    worker_is_replaced(gate, 0);
-    worker_is_replaced(gate, 0);
+    replace_worker(gate, 0);
+    replace_worker(gate, 0);
     EXPECT_TRUE(gate.is_running(job)) << "one shared death, one lone death";
-    worker_is_replaced(gate, 0);
+    replace_worker(gate, 0);
     EXPECT_EQ(gate.ended(job), EndReason::poison);
 }
 
@@ -115,8 +112,8 @@ TEST(LoneRide, ReservesTheLaneWithTheFewestAboardAndWaitsUntilItIsEmpty) {
     const JobId any = gate.queue_job();
     ASSERT_EQ(gate.lane_of(any), LaneId{0});
     gate.dies(0);
-    EXPECT_FALSE(gate.lane(1).reserved);
-    EXPECT_TRUE(gate.lane(2).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
+    EXPECT_TRUE(gate.lane(2).is_reserved);
     EXPECT_TRUE(gate.is_queued(any)) << "lane 2 is not empty yet";
     gate.ends(last);
     EXPECT_EQ(gate.lane_of(any), LaneId{2});
@@ -127,7 +124,7 @@ TEST(LoneRide, KeepsTheLaneReservedUntilTheLoneAttemptIsOver) {
     SharedDeathOfAnyLane scene;
     Gate& gate = scene.gate;
     gate.tell(ClientLeft{scene.a});
-    EXPECT_TRUE(gate.lane(1).reserved) << "nobody waits for it, but it is aboard";
+    EXPECT_TRUE(gate.lane(1).is_reserved) << "nobody waits for it, but it is aboard";
     EXPECT_TRUE(gate.is_queued(scene.b));
     gate.ends(scene.a);
     EXPECT_TRUE(gate.is_running(scene.b));
@@ -139,9 +136,9 @@ TEST(LoneRide, ReleasesTheLaneWhenTheWaitingJobLeaves) {
     const JobId neighbour = gate.queue_job({.lane = 1});
     const JobId suspect = gate.queue_job();
     gate.exits(gate.current(0));
-    ASSERT_TRUE(gate.lane(1).reserved);
+    ASSERT_TRUE(gate.lane(1).is_reserved);
     gate.tell(ClientLeft{suspect});
-    EXPECT_FALSE(gate.lane(1).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
     EXPECT_TRUE(gate.is_running(gate.queue_job()));
     EXPECT_TRUE(gate.is_running(neighbour));
 }
@@ -153,10 +150,10 @@ TEST(LoneRide, ReservesAnotherLaneWhenTheFirstCanNotTakeTheJob) {
     gate.queue_job({.lane = 1});
     gate.queue_job({.lane = 2}), gate.queue_job({.lane = 2});
     gate.exits(gate.current(0));
-    ASSERT_TRUE(gate.lane(1).reserved);
+    ASSERT_TRUE(gate.lane(1).is_reserved);
     gate.drain(1);
-    EXPECT_FALSE(gate.lane(1).reserved);
-    EXPECT_TRUE(gate.lane(2).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
+    EXPECT_TRUE(gate.lane(2).is_reserved);
     EXPECT_TRUE(gate.is_queued(suspect));
 }
 
@@ -166,7 +163,7 @@ TEST(LoneRide, LetsAnotherLoneRiderGoWhileOneWaitsForItsLane) {
     const JobId c = gate.queue_job();
     const JobId d = gate.queue_job();
     ASSERT_EQ(gate.lane_of(c), LaneId{1});
-    worker_is_replaced(gate, 1);
+    replace_worker(gate, 1);
     EXPECT_TRUE(gate.is_running(c)) << "lane 0 is away, so c goes first";
     EXPECT_TRUE(gate.is_queued(d)) << "one at a time per pool";
     gate.comes_up(0);

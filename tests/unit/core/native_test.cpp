@@ -1,4 +1,4 @@
-// What a worker says of itself when it is ready: how much it takes at once, and whether it brought
+// What a worker announces when it is ready: how many jobs it takes at once, and whether it brought
 // an example (worker.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST(NativeWorker, ThatSharesMakesSuspectsRideAlone) {
     gate.comes_up(1);
     gate.dies(0);
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 exited", "send j0 to w1"));
-    EXPECT_TRUE(gate.lane(1).reserved);
+    EXPECT_TRUE(gate.lane(1).is_reserved);
     EXPECT_TRUE(gate.is_queued(jobs[1]));
 }
 
@@ -128,7 +128,7 @@ TEST(NativeWorker, ThatTakesOneJobNeedsNoReservedLane) {
     const JobId job = gate.queue_job();
     gate.exits(gate.sent(job).worker);
     EXPECT_EQ(gate.lane_of(job), LaneId{1});
-    EXPECT_FALSE(gate.lane(1).reserved);
+    EXPECT_FALSE(gate.lane(1).is_reserved);
 }
 
 // ── an example ───────────────────────────────────────────────────────────────────────────────────
@@ -237,7 +237,7 @@ TEST(Example, ChangesNothingWhereThePoolHasAProof) {
     gate.tell(ProveAsked{PoolId{0}});
     gate.votes(gate.current(0), 1);
     gate.votes(gate.current(1), 2);
-    EXPECT_TRUE(gate.pool().majority_missing) << "they still vote";
+    EXPECT_TRUE(gate.pool().is_majority_missing) << "they still vote";
 }
 
 // ── progress ─────────────────────────────────────────────────────────────────────────────────────

@@ -144,7 +144,7 @@ TEST(Placement, FailsOneJobOfABatchByItself) {
     EXPECT_THAT(gate.deeds(), ElementsAre("end j1 answered"));
 }
 
-// ── who takes nothing ────────────────────────────────────────────────────────────────────────────
+// ── lanes that take nothing ──────────────────────────────────────────────────────────────────────
 
 TEST(Placement, SendsNothingToAWorkerThatStillLoadsOrProves) {
     Gate gate({.lanes = 1, .proof = ProofKind::fixed});
@@ -179,54 +179,54 @@ TEST(Placement, CountsTheSlotsOfALeavingWorkerTogetherWithTheNewOne) {
 TEST(Placement, SendsAnAsideAtOnceWithoutTakingASlot) {
     Gate gate({.lanes = 1});
     gate.open();
-    gate.queue_job({.aside = true});
+    gate.queue_job({.is_aside = true});
     EXPECT_THAT(gate.deeds(), ElementsAre("admit j0", "send j0 to w0"));
     EXPECT_EQ(gate.lane(0).asides, 1U);
     EXPECT_EQ(gate.lane(0).aboard, 0U);
     EXPECT_TRUE(gate.is_running(gate.queue_job())) << "the slot is free";
-    EXPECT_TRUE(gate.is_running(gate.queue_job({.aside = true}))) << "also beside a job";
+    EXPECT_TRUE(gate.is_running(gate.queue_job({.is_aside = true}))) << "also beside a job";
 }
 
 TEST(Placement, SendsAnAsideToTheLaneWithTheFewest) {
     Gate gate({.lanes = 2});
     gate.open();
     gate.queue_job({.lane = 0});
-    for (int i = 0; i < 4; ++i) gate.queue_job({.aside = true});
+    for (int i = 0; i < 4; ++i) gate.queue_job({.is_aside = true});
     EXPECT_EQ(gate.lane(0).asides, 2U);
     EXPECT_EQ(gate.lane(1).asides, 2U);
-    gate.queue_job({.lane = 1, .aside = true});
+    gate.queue_job({.lane = 1, .is_aside = true});
     EXPECT_EQ(gate.lane(1).asides, 3U) << "or to the one it wants";
 }
 
 TEST(Placement, EndsAnAsideWhenEveryLaneHasItsMost) {
     Gate gate({.lanes = 1, .aside_max = 2});
     gate.open();
-    const JobId first = gate.queue_job({.aside = true});
-    gate.queue_job({.aside = true});
-    const JobId third = gate.queue_job({.aside = true});
+    const JobId first = gate.queue_job({.is_aside = true});
+    gate.queue_job({.is_aside = true});
+    const JobId third = gate.queue_job({.is_aside = true});
     EXPECT_EQ(gate.ended(third), EndReason::aside_full);
     EXPECT_EQ(gate.pool().counts.refused, 1U);
     gate.ends(first);
-    EXPECT_TRUE(gate.is_running(gate.queue_job({.aside = true})));
+    EXPECT_TRUE(gate.is_running(gate.queue_job({.is_aside = true})));
     EXPECT_EQ(gate.view().jobs, 2U);
 }
 
 TEST(Placement, CountsTheAsidesOfALeavingWorkerToo) {
     Gate gate({.lanes = 1, .aside_max = 1});
     gate.open();
-    gate.queue_job({.aside = true});
+    gate.queue_job({.is_aside = true});
     gate.reload(2);
     gate.comes_up(gate.other(0));
-    EXPECT_EQ(gate.ended(gate.queue_job({.aside = true})), EndReason::aside_full);
+    EXPECT_EQ(gate.ended(gate.queue_job({.is_aside = true})), EndReason::aside_full);
 }
 
 TEST(Placement, EndsAnAsideWhenNoLaneServesNow) {
     Gate gate({.lanes = 1, .proof = ProofKind::fixed});
     gate.open();
     gate.tell(ProveAsked{PoolId{0}});
-    EXPECT_EQ(gate.ended(gate.queue_job({.aside = true})), EndReason::aside_full);
+    EXPECT_EQ(gate.ended(gate.queue_job({.is_aside = true})), EndReason::aside_full);
     gate.passes_proof(gate.current(0));
-    EXPECT_TRUE(gate.is_running(gate.queue_job({.aside = true})));
+    EXPECT_TRUE(gate.is_running(gate.queue_job({.is_aside = true})));
 }
 
 TEST(Placement, KeepsAsidesAwayFromAHeldWorker) {
@@ -234,7 +234,7 @@ TEST(Placement, KeepsAsidesAwayFromAHeldWorker) {
     gate.open();
     gate.queue_job();
     gate.restart(0);
-    EXPECT_EQ(gate.ended(gate.queue_job({.aside = true})), EndReason::aside_full);
+    EXPECT_EQ(gate.ended(gate.queue_job({.is_aside = true})), EndReason::aside_full);
 }
 
 }  // namespace

@@ -5,28 +5,21 @@
 #include <algorithm>
 #include <vector>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
+using test::distrusting;
 using test::Gate;
 using testing::ElementsAre;
-
-/// Two lanes, three failures in a row are too many, rests of about 10 s, 20 s, 40 s.
-PoolSettings two_lanes(ProofKind proof = ProofKind::none) {
-    return {.lanes = 2,
-            .restart_delay_min = 10s,
-            .restart_delay_max = 40s,
-            .fail_streak = 3,
-            .proof = proof};
-}
 
 /// Two lanes with two slots; lane 0 failed three times and has rested.
 struct OnProbation {
     OnProbation()
         : gate([] {
-              PoolSettings settings = two_lanes();
+              PoolSettings settings = distrusting();
               settings.slots = settings.batch = 2;
               return settings;
           }()) {
@@ -52,7 +45,7 @@ TEST(Probation, TakesOneJobAtATimeOnProbation) {
 }
 
 TEST(Probation, SendsNoBatchOnProbation) {
-    PoolSettings settings = two_lanes();
+    PoolSettings settings = distrusting();
     settings.batch = 4;
     Gate gate(settings);
     gate.open();
@@ -70,7 +63,7 @@ TEST(Probation, TakesNothingOnProbationWhileAnAbandonedAttemptIsAboard) {
 }
 
 TEST(Probation, RestsLongerAfterEachRelapse) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     gate.run_jobs(0, 3, Verdict::model_failed);
     for (const Duration plain : {10s, 20s, 40s, 40s}) {
@@ -109,7 +102,7 @@ TEST(Probation, EndsProbationWhenEveryOtherLaneFailsToo) {
 }
 
 TEST(Probation, DoesNotPunishTwiceForJobsThatWereSentBefore) {
-    PoolSettings settings = two_lanes();
+    PoolSettings settings = distrusting();
     settings.slots = 5;
     Gate gate(settings);
     gate.open();
@@ -122,7 +115,7 @@ TEST(Probation, DoesNotPunishTwiceForJobsThatWereSentBefore) {
 }
 
 TEST(Probation, IsRestoredByASuccessOfAJobThatWasSentBefore) {
-    PoolSettings settings = two_lanes();
+    PoolSettings settings = distrusting();
     settings.slots = 4;
     Gate gate(settings);
     gate.open();
@@ -137,7 +130,7 @@ TEST(Probation, IsRestoredByASuccessOfAJobThatWasSentBefore) {
 }
 
 TEST(Probation, LetsABrokenLaneSwallowOnlyOneJobPerRest) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     int swallowed = 0;
     JobId good = gate.queue_job({.lane = 1});
@@ -165,7 +158,7 @@ TEST(Probation, LetsABrokenLaneSwallowOnlyOneJobPerRest) {
 }
 
 TEST(Probation, KeepsARestThatADrainInterrupted) {
-    PoolSettings settings = two_lanes();
+    PoolSettings settings = distrusting();
     settings.slots = 4;
     Gate gate(settings);
     gate.open();

@@ -5,24 +5,17 @@
 
 #include <vector>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
 using test::Gate;
+using test::prove_all;
+using test::proving;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-PoolSettings proving(std::uint32_t lanes, ProofKind kind = ProofKind::fixed) {
-    return {.lanes = lanes,
-            .crash_limit = 2,
-            .proof = kind,
-            .proof_every = 10min,
-            .proof_timeout = 1min};
-}
-
-void prove_all(Gate& gate) { gate.tell(ProveAsked{PoolId{0}}); }
 
 // ── a fixed answer ───────────────────────────────────────────────────────────────────────────────
 
@@ -116,7 +109,7 @@ TEST(Proof, IgnoresTheVerdictOfAnotherProof) {
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
-// ── now and then ─────────────────────────────────────────────────────────────────────────────────
+// ── periodic proofs ──────────────────────────────────────────────────────────────────────────────
 
 TEST(Proof, IsRepeatedNowAndThen) {
     Gate gate(proving(1));

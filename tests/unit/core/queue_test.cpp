@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 constexpr Duration age_step = 10s;
 
-/// A queue and the jobs in it; each is named by the order in which it was queued: 1, 2, …
+/// A queue and its jobs. Jobs are numbered in the order in which they were queued: 1, 2, …
 class QueueOfJobs : public testing::Test {
 protected:
     Job& queue(Duration since, std::uint8_t priority = 5) { return push(since, priority, false); }
@@ -41,7 +41,7 @@ private:
         Job& job = jobs_.emplace_back();
         job.since = Instant{} + 1000s + since;
         job.priority = {priority};
-        job.retried = retried;
+        job.is_retry = retried;
         job.order = jobs_.size();
         queue_.push(job);
         return job;

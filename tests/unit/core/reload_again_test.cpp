@@ -1,4 +1,4 @@
-// Newer code while a reload is under way (reload.cpp).
+// Newer code while a reload is in progress (reload.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// ── while it is tried ────────────────────────────────────────────────────────────────────────────
+// ── while the reload is trying ───────────────────────────────────────────────────────────────────
 
 TEST(ReloadAgain, StartsOverWithTheNewestWhileNoWorkerServesYet) {
     Gate gate({.lanes = 1});
@@ -142,7 +142,7 @@ TEST(ReloadAgain, MakesRoomWhenThereIsNoMemoryForTwoAnyMore) {
     EXPECT_THAT(gate.deeds(), Contains("start w2 on 0 with g3"));
 }
 
-// ── while it spreads ─────────────────────────────────────────────────────────────────────────────
+// ── while the reload is spreading ────────────────────────────────────────────────────────────────
 
 TEST(ReloadAgain, WaitsForTheOneThatSpreadsAndThenTakesTheNewest) {
     Gate gate({.lanes = 2});

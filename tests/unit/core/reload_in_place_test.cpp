@@ -5,11 +5,13 @@
 #include <cstdint>
 
 #include "core/reload.h"
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
+using test::fail_lane_1;
 using test::Gate;
 using testing::Contains;
 using testing::ElementsAre;
@@ -57,7 +59,7 @@ TEST(ReloadInPlace, PrefersTheLaneWithTheFewestAboard) {
     gate.open();
     gate.queue_job({.lane = 0}), gate.queue_job({.lane = 0});
     gate.queue_job({.lane = 1});
-    gate.queue_job({.lane = 2}), gate.queue_job({.lane = 2, .aside = true});
+    gate.queue_job({.lane = 2}), gate.queue_job({.lane = 2, .is_aside = true});
     gate.reload_in_place(2);
     EXPECT_EQ(gate.reason(1), Reason::replaced);
     EXPECT_EQ(gate.state(0), LaneState::busy);
@@ -202,15 +204,6 @@ TEST(ReloadInPlace, StartsTheGoodCodeAtOnceOnALaneThatRestsFromACrash) {
 }
 
 // ── failed lanes ─────────────────────────────────────────────────────────────────────────────────
-
-/// Lane 1 of two has failed.
-void fail_lane_1(Gate& gate) {
-    gate.open();
-    gate.dies(1);
-    gate.pass(1s);
-    gate.dies(1);
-    ASSERT_EQ(gate.state(1), LaneState::failed);
-}
 
 TEST(ReloadInPlace, DoesNotTryAFailedLaneWhileAnotherIsOn) {
     Gate gate(pool_of(2));

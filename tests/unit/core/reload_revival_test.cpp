@@ -1,13 +1,17 @@
-// Reloads and lanes that are off: failed, drained, resumed meanwhile (reload.cpp).
+// Reloads of pools with lanes that are off: failed, drained, or resumed during the reload
+// (reload.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
+using test::fail_lane_1;
 using test::Gate;
+using test::replace_worker;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -15,15 +19,6 @@ using testing::SizeIs;
 
 PoolSettings two_lanes(ProofKind proof = ProofKind::none) {
     return {.lanes = 2, .crash_limit = 2, .proof = proof};
-}
-
-/// Lane 1 has failed.
-void fail_lane_1(Gate& gate) {
-    gate.open();
-    gate.dies(1);
-    gate.pass(1s);
-    gate.dies(1);
-    ASSERT_EQ(gate.state(1), LaneState::failed);
 }
 
 TEST(ReloadRevival, RevivesAFailedLane) {
@@ -92,9 +87,7 @@ TEST(ReloadRevival, FailsNoLaneWhileNewerCodeMayHelp) {
 TEST(ReloadRevival, CountsNoCrashOfTheOldCodeAgainstTheNew) {
     Gate gate(two_lanes());
     gate.open();
-    gate.dies(0);
-    gate.pass(1s);
-    gate.comes_up(0);
+    replace_worker(gate, 0);
     gate.reload(2);
     gate.comes_up(gate.other(0)), gate.comes_up(gate.other(1));
     gate.dies(gate.other(0)), gate.dies(gate.other(1));
@@ -110,9 +103,7 @@ TEST(ReloadRevival, CountsNoCrashOfTheOldCodeAgainstTheNew) {
 TEST(ReloadRevival, RemembersTheCrashesOfTheOldCodeWhenItIsAbandoned) {
     Gate gate(two_lanes());
     gate.open();
-    gate.dies(0);
-    gate.pass(1s);
-    gate.comes_up(0);
+    replace_worker(gate, 0);
     gate.reload(2);
     gate.dies(gate.other(0)), gate.dies(gate.other(1));
     ASSERT_THAT(gate.deeds(), Contains("reload g2 abandoned"));

@@ -80,7 +80,7 @@ TEST(Reload, LetsNoUnprovedWorkerServe) {
     EXPECT_EQ(gate.lane(0).generation, Generation{2});
 }
 
-// ── beside, when it does not ─────────────────────────────────────────────────────────────────────
+// ── beside, when something fails ─────────────────────────────────────────────────────────────────
 
 TEST(Reload, IsAbandonedWhenAProofFailsBeforeAnyPassed) {
     Gate gate(two_lanes(ProofKind::fixed));

@@ -16,8 +16,7 @@ using test::settings_with;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Kills the worker of the only lane, and says how long the lane then waits. The next worker comes
-/// up.
+/// Kills the worker of the only lane and brings up the next one. Returns how long the lane waited.
 Duration crash(Gate& gate) {
     gate.dies(0);
     const Duration delay = gate.next_deadline() - gate.now();

@@ -19,7 +19,7 @@ TEST(Shutdown, StopsIdleWorkersAtOnceAndLeavesWhenTheyAreGone) {
     gate.open();
     gate.shut_down(1min);
     EXPECT_THAT(gate.deeds(), ElementsAre("stop w0 shutting_down", "stop w1 shutting_down"));
-    EXPECT_TRUE(gate.view().shutting_down);
+    EXPECT_TRUE(gate.view().is_shutting_down);
     gate.is_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), IsEmpty());
     gate.is_gone(gate.current(1));
@@ -79,7 +79,7 @@ TEST(Shutdown, EndsEverythingWhenThePatienceIsOver) {
     const JobId running = gate.queue_job();
     const JobId queued = gate.queue_job();
     const JobId arriving = gate.arrive();
-    const JobId aside = gate.queue_job({.aside = true});
+    const JobId aside = gate.queue_job({.is_aside = true});
     gate.shut_down(1min);
     gate.pass(1min - 1ns);
     EXPECT_EQ(gate.view().jobs, 4U);

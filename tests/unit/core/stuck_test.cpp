@@ -15,12 +15,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// One lane, jobs may run for 10 s, and have 5 s to heed a cancel.
+/// One lane. Jobs may run for 10 s, then have 5 s to obey a cancel.
 PoolSettings pool_with(CancelPolicy policy, std::uint32_t slots = 1) {
     return {.slots = slots, .job_timeout = 10s, .cancel = policy, .cancel_grace = 5s};
 }
 
-/// Two slots: `stuck` is overdue, `neighbour` was sent 12 s later, and a third waits.
+/// Two slots. `stuck` is overdue, `neighbour` was sent 12 s later, and a third job waits.
 struct StuckBesideANeighbour {
     StuckBesideANeighbour() : gate(pool_with(CancelPolicy::close, 2)) {
         gate.open();
@@ -64,7 +64,7 @@ TEST(StuckAttempt, WaitsForAnAsideBesideAStuckAttemptToo) {
     gate.open();
     gate.queue_job();
     gate.pass(12s);
-    const JobId aside = gate.queue_job({.aside = true});
+    const JobId aside = gate.queue_job({.is_aside = true});
     gate.pass(3s);
     EXPECT_THAT(gate.acts<KillWorker>(), IsEmpty());
     gate.ends(aside);

@@ -20,7 +20,7 @@ constexpr Instant start = Instant{} + 100s;
 
 Timer timer(std::uint64_t owner) { return {.kind = TimerKind::job, .owner = owner}; }
 
-/// The owners of all that is due, in the order in which they come.
+/// Returns the owners of all timers that are due, in order.
 std::vector<std::uint64_t> take_all(Timers& timers, Instant now) {
     std::vector<std::uint64_t> owners;
     while (const Timer* due = timers.take_due(now)) owners.push_back(due->owner);
@@ -82,7 +82,7 @@ TEST(Timers, ForgetADisarmedTimer) {
     timers.disarm(a);
     EXPECT_FALSE(a.is_armed());
     EXPECT_EQ(timers.next(), start + 1s);
-    timers.disarm(a);  // twice is once
+    timers.disarm(a);  // a second call does nothing
     EXPECT_THAT(take_all(timers, start + 1s), ElementsAre(2));
 }
 
@@ -107,7 +107,7 @@ TEST(TimersDeathTest, NoticeATimerThatMovedInMemoryWhileArmed) {
     EXPECT_DEATH(timers.disarm(moved), "CHECK failed: heap_\\[hole\\].timer == &timer");
 }
 
-/// Thousands of arms, moves and disarms against a plain list.
+/// Compares thousands of arms, moves and disarms with a plain list.
 TEST(Timers, StayInOrderThroughAnyHistory) {
     struct Waiting {
         Timer timer;

@@ -6,29 +6,22 @@
 #include <algorithm>
 #include <vector>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
+using test::distrusting;
 using test::Gate;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Two lanes, three failures in a row are too many, rests of about 10 s, 20 s, 40 s.
-PoolSettings two_lanes(ProofKind proof = ProofKind::none) {
-    return {.lanes = 2,
-            .restart_delay_min = 10s,
-            .restart_delay_max = 40s,
-            .fail_streak = 3,
-            .proof = proof};
-}
-
 // ── the streak ───────────────────────────────────────────────────────────────────────────────────
 
 TEST(Trust, LetsALaneRestAfterAStreakOfFailures) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     gate.run_jobs(0, 2, Verdict::model_failed);
     EXPECT_EQ(gate.state(0), LaneState::ready);
@@ -43,7 +36,7 @@ TEST(Trust, LetsALaneRestAfterAStreakOfFailures) {
 }
 
 TEST(Trust, CountsEveryKindOfFailure) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     gate.run_jobs(0, 1, Verdict::model_failed);
     gate.run_jobs(0, 1, Verdict::non_finite);
@@ -52,7 +45,7 @@ TEST(Trust, CountsEveryKindOfFailure) {
 }
 
 TEST(Trust, CountsWhatTheClientDidWrongAsSuccess) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     for (int i = 0; i < 5; ++i) {
         gate.run_jobs(0, 2, Verdict::model_failed);
@@ -62,7 +55,7 @@ TEST(Trust, CountsWhatTheClientDidWrongAsSuccess) {
 }
 
 TEST(Trust, NeitherCountsNorClearsForOtherEnds) {
-    PoolSettings settings = two_lanes();
+    PoolSettings settings = distrusting();
     settings.cancel = CancelPolicy::close;
     Gate gate(settings);
     gate.open();
@@ -76,7 +69,7 @@ TEST(Trust, NeitherCountsNorClearsForOtherEnds) {
 }
 
 TEST(Trust, CountsFailuresThatNobodyWaitedFor) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     for (int i = 0; i < 3; ++i) {
         const JobId job = gate.queue_job({.lane = 0});
@@ -87,13 +80,13 @@ TEST(Trust, CountsFailuresThatNobodyWaitedFor) {
 }
 
 TEST(Trust, DoesNotJudgeByAsides) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     for (int i = 0; i < 6; ++i)
-        gate.ends(gate.queue_job({.lane = 0, .aside = true}), Verdict::model_failed);
+        gate.ends(gate.queue_job({.lane = 0, .is_aside = true}), Verdict::model_failed);
     EXPECT_EQ(gate.state(0), LaneState::ready);
     gate.run_jobs(0, 2, Verdict::model_failed);
-    gate.ends(gate.queue_job({.lane = 0, .aside = true}), Verdict::answered);
+    gate.ends(gate.queue_job({.lane = 0, .is_aside = true}), Verdict::answered);
     gate.run_jobs(0, 1, Verdict::model_failed);
     EXPECT_EQ(gate.reason(0), Reason::failing_jobs) << "an aside clears nothing either";
 }
@@ -111,7 +104,7 @@ TEST(Trust, BlamesTheModelWhenThereIsNoOtherLane) {
 }
 
 TEST(Trust, BlamesTheModelWhenTheLatestOfEveryOtherLaneFailedToo) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     gate.run_jobs(1, 1, Verdict::model_failed);
     gate.run_jobs(0, 3, Verdict::model_failed);
@@ -120,7 +113,7 @@ TEST(Trust, BlamesTheModelWhenTheLatestOfEveryOtherLaneFailedToo) {
 }
 
 TEST(Trust, BlamesTheModelWhenNoOtherLaneServes) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     gate.dies(1);
     gate.run_jobs(0, 3, Verdict::model_failed);
@@ -128,7 +121,7 @@ TEST(Trust, BlamesTheModelWhenNoOtherLaneServes) {
 }
 
 TEST(Trust, ChangesItsMindWhenAnotherLaneFaresBetter) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     gate.run_jobs(1, 1, Verdict::model_failed);
     gate.run_jobs(0, 4, Verdict::model_failed);
@@ -146,7 +139,7 @@ TEST(Trust, TakesALaneOfAnotherPoolForNoComparison) {
 }
 
 TEST(Trust, TakesALaneThatDrainsForNoComparison) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     gate.queue_job({.lane = 1});
     gate.drain(1);
@@ -169,7 +162,7 @@ TEST(Trust, DoesNotJudgeAWorkerThatIsLeavingAnyway) {
 // ── with a proof ─────────────────────────────────────────────────────────────────────────────────
 
 TEST(Trust, AsksForAProofInsteadOfARest) {
-    Gate gate(two_lanes(ProofKind::fixed));
+    Gate gate(distrusting(ProofKind::fixed));
     gate.open();
     gate.run_jobs(0, 3, Verdict::model_failed);
     EXPECT_THAT(gate.turn(),
@@ -188,7 +181,7 @@ TEST(Trust, AsksForAProofInsteadOfARest) {
 }
 
 TEST(Trust, AsksForAProofWhenMemoryRanOut) {
-    Gate gate(two_lanes(ProofKind::fixed));
+    Gate gate(distrusting(ProofKind::fixed));
     gate.open();
     gate.run_jobs(0, 1, Verdict::out_of_memory);
     EXPECT_THAT(gate.turn(),
@@ -198,14 +191,14 @@ TEST(Trust, AsksForAProofWhenMemoryRanOut) {
 }
 
 TEST(Trust, GoesOnWhenMemoryRanOutWithoutAProof) {
-    Gate gate(two_lanes());
+    Gate gate(distrusting());
     gate.open();
     gate.run_jobs(0, 1, Verdict::out_of_memory);
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
 TEST(Trust, RestsWhenMemoryRunsOutOnProbation) {
-    Gate gate(two_lanes(ProofKind::fixed));
+    Gate gate(distrusting(ProofKind::fixed));
     gate.open();
     for (int i = 0; i < 3; ++i) {
         gate.run_jobs(0, 1, Verdict::out_of_memory);
@@ -218,7 +211,7 @@ TEST(Trust, RestsWhenMemoryRunsOutOnProbation) {
 }
 
 TEST(Trust, StillWantsTheProofWhenANeighbourSucceedsAfterMemoryRanOut) {
-    PoolSettings settings = two_lanes(ProofKind::fixed);
+    PoolSettings settings = distrusting(ProofKind::fixed);
     settings.slots = 2;
     Gate gate(settings);
     gate.open();

@@ -25,7 +25,7 @@ TEST(View, ShowsAQuietGate) {
     EXPECT_EQ(view.pools[0].good, Generation{1});
     EXPECT_TRUE(view.pools[0].reloading.is_none());
     EXPECT_EQ(view.jobs + view.attempts + view.workers, 0U);
-    EXPECT_FALSE(view.shutting_down);
+    EXPECT_FALSE(view.is_shutting_down);
 }
 
 TEST(View, CountsJobsInEveryState) {
@@ -68,7 +68,7 @@ TEST(View, ShowsALaneAtWork) {
     Gate gate({.lanes = 1, .slots = 3});
     gate.open();
     gate.queue_jobs(2);
-    gate.queue_job({.aside = true});
+    gate.queue_job({.is_aside = true});
     gate.queue_job({.lane = 0}), gate.queue_job({.lane = 0}), gate.queue_job({.lane = 0});
     const LaneView lane = gate.lane(0);
     EXPECT_EQ(lane.state, LaneState::busy);
@@ -76,7 +76,7 @@ TEST(View, ShowsALaneAtWork) {
     EXPECT_EQ(lane.asides, 1U);
     EXPECT_EQ(lane.slots_free, 0U);
     EXPECT_EQ(lane.queued_for_it, 2U);
-    EXPECT_FALSE(lane.takes_jobs);
+    EXPECT_FALSE(lane.can_take_jobs);
     EXPECT_EQ(lane.generation, Generation{1});
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using testing::MatchesRegex;
 
-/// Every value up to the last has a name of its own.
+/// Checks that every value up to `last` has a name of its own.
 template <class Word>
 void expect_names_up_to(Word last) {
     std::set<std::string_view> seen;

@@ -256,7 +256,7 @@ TEST(Worker, WaitsForAbandonedAttemptsAndAsidesBeforeItIsRetired) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId abandoned = gate.queue_job();
-    const JobId aside = gate.queue_job({.aside = true});
+    const JobId aside = gate.queue_job({.is_aside = true});
     gate.tell(ClientLeft{abandoned});
     gate.restart(0);
     gate.ends(abandoned);

@@ -142,7 +142,7 @@ TEST(Invariants, NoticeCompanyOnALoneRide) {
 TEST(Invariants, NoticeALaneThatIsReservedForNobody) {
     Stand stand({.slots = 2});
     stand.open();
-    stand.lie(stand.arrival(), [](Turn& turn) { turn.view.lanes[0].reserved = true; });
+    stand.lie(stand.arrival(), [](Turn& turn) { turn.view.lanes[0].is_reserved = true; });
     EXPECT_EQ(stand.broken(), invariant::alone);
 }
 
