@@ -32,7 +32,7 @@ bool has_proof(const Ledger& ledger, const KnownPool& pool) {
     bool is_loaded = false;
     for (const KnownLane& lane : pool.lanes) {
         const KnownWorker* worker = ledger.current_of(lane);
-        if (worker == nullptr || !worker->ready || worker->is_ending()) continue;
+        if (worker == nullptr || !worker->has_loaded() || worker->is_ending()) continue;
         if (worker->proves) return true;
         is_loaded = true;
     }
@@ -76,7 +76,7 @@ void check_lane(Ledger& ledger, const KnownLane& lane) {
         return broken(ledger, invariant::counts, "lane {} has {} workers, but shows {} and {}",
                       show(lane.id), lane.workers.size(), show(seen.current), show(seen.other));
     for (KnownWorker* worker : lane.workers) {
-        if (worker->id == seen.current) worker->ever_current = true;
+        if (worker->id == seen.current) worker->past.was_current = true;
         if (worker->id == seen.current && worker->generation != seen.generation)
             broken(ledger, invariant::counts, "lane {} shows generation {}, but runs {}",
                    show(lane.id), show(seen.generation), show(worker->generation));

@@ -16,8 +16,9 @@ bool has_riders(const KnownWorker& worker) {
 
 bool is_after_trouble(const KnownWorker& worker) {
     const KnownProof& proof = worker.proof;
-    return (worker.proves && !proof.ever_passed) || proof.needed || proof.needed_for_trust ||
-           proof.perhaps_needed || worker.trust.perhaps_probation || worker.doubtful;
+    return (worker.proves && !proof.has_ever_passed()) || proof.needed != Sure::no ||
+           worker.trust.needs_proof || worker.trust.probation != Sure::no ||
+           worker.past.is_unsettled;
 }
 
 bool is_due(const Ledger& ledger, const KnownWorker& worker, const PoolSettings& rules) {
@@ -28,7 +29,7 @@ bool is_due(const Ledger& ledger, const KnownWorker& worker, const PoolSettings&
 const KnownWorker* other_routine_proof(const Ledger& ledger, const KnownWorker& worker) {
     for (const KnownLane& lane : ledger.pools[worker.pool.value].lanes)
         for (const KnownWorker* other : lane.workers)
-            if (other != &worker && other->proof.out && other->proof.routine && !other->is_ending())
+            if (other != &worker && other->proof.run == ProofRun::routine && !other->is_ending())
                 return other;
     return nullptr;
 }
@@ -37,10 +38,10 @@ const KnownWorker* other_routine_proof(const Ledger& ledger, const KnownWorker& 
 void check_needed_proof(Ledger& ledger, const KnownWorker& worker) {
     const KnownLane& lane = ledger.lane_of(worker);
     const KnownProof& proof = worker.proof;
-    const bool hindered = worker.is_ending() || !worker.aboard.empty() || worker.perhaps_held ||
-                          worker.perhaps_retired || worker.doubtful ||
-                          worker.trust.perhaps_probation || lane.drained || lane.gpu_lost;
-    if (proof.needed && !proof.out && !hindered)
+    const bool hindered = worker.is_ending() || !worker.aboard.empty() || worker.held != Sure::no ||
+                          worker.retired != Sure::no || worker.past.is_unsettled ||
+                          worker.trust.probation != Sure::no || lane.is_taken_out();
+    if (proof.needed == Sure::yes && !proof.is_running() && !hindered)
         broken(ledger, invariant::health, "worker {} has to prove itself, and is not asked to",
                show(worker.id));
 }
@@ -63,9 +64,10 @@ void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
     const KnownWorker* due = nullptr;
     for (const KnownLane& lane : pool.lanes) {
         for (const KnownWorker* worker : lane.workers) {
-            const bool quiet = worker->ready && !worker->is_ending() && worker->aboard.empty() &&
-                               !worker->proof.out && !is_after_trouble(*worker) &&
-                               !worker->perhaps_held && !worker->perhaps_retired && !lane.drained &&
+            const bool quiet = worker->has_loaded() && !worker->is_ending() &&
+                               worker->aboard.empty() && !worker->proof.is_running() &&
+                               !is_after_trouble(*worker) && worker->held == Sure::no &&
+                               worker->retired == Sure::no && !lane.outage.drained &&
                                !ledger.seen_lane(lane.id).reserved;
             if (!quiet) return;
             if (is_due(ledger, *worker, *pool.settings)) due = worker;
@@ -83,31 +85,33 @@ void judge(Ledger& ledger, const ProbeWorker& ask) {
     if (worker == nullptr || worker->is_ending())
         return broken(ledger, invariant::ending, "worker {} is probed, but ending or gone",
                       show(ask.worker));
-    if (!worker->ready)
+    if (!worker->has_loaded())
         return broken(ledger, invariant::health, "worker {} is probed while it loads",
                       show(ask.worker));
-    if (has_riders(*worker) && !worker->perhaps_held)
+    if (has_riders(*worker) && worker->held == Sure::no)
         return broken(ledger, invariant::health, "worker {} is probed while it works",
                       show(ask.worker));
     KnownProbe& probe = worker->probe;
-    if (!worker->perhaps_held &&
+    if (worker->held == Sure::no &&
         later(probe.last_sent, ledger.pool_of(*worker).settings->probe_every) > ledger.now &&
         probe.last_sent != Instant{})
         return broken(ledger, invariant::health, "worker {} is probed again too soon",
                       show(ask.worker));
-    if (probe.out && probe.clean && !worker->perhaps_held &&
+    if (probe.out && probe.clean == Sure::yes && worker->held == Sure::no &&
         later(probe.last_sent, ledger.pool_of(*worker).settings->probe_timeout) > ledger.now)
         return broken(ledger, invariant::health, "worker {} is probed again, but may still answer",
                       show(ask.worker));
-    if (probe.out)
-        probe.failures_hi += probe.perhaps_clean ? 1 : 0, probe.failures_lo += probe.clean ? 1 : 0;
+    if (probe.out) {
+        probe.failures_hi += probe.clean != Sure::no ? 1 : 0;
+        probe.failures_lo += probe.clean == Sure::yes ? 1 : 0;
+    }
     if (probe.failures_lo >= ledger.pool_of(*worker).settings->probe_failures_max)
         return broken(ledger, invariant::health,
                       "worker {} is probed again, but has failed often enough", show(ask.worker));
-    probe.number = ask.probe;
-    probe.out = true;
-    probe.clean = worker->aboard.empty() && !worker->proof.out;
-    probe.perhaps_clean = !has_riders(*worker) && !worker->proof.out;
+    probe.out = ask.probe;
+    probe.clean = worker->proof.is_running() || has_riders(*worker) ? Sure::no
+                  : worker->aboard.empty()                          ? Sure::yes
+                                                                    : Sure::maybe;
     probe.last_sent = ledger.now;
 }
 
@@ -117,29 +121,29 @@ void judge(Ledger& ledger, const ProveWorker& ask) {
         return broken(ledger, invariant::ending, "worker {} is to prove itself, but ending or gone",
                       show(ask.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
-    if (!worker->ready || !worker->proves)
+    if (!worker->has_loaded() || !worker->proves)
         return broken(ledger, invariant::health, "worker {} is to prove itself, but can't",
                       show(ask.worker));
     if (has_riders(*worker))
         return broken(ledger, invariant::health, "worker {} is to prove itself while it works",
                       show(ask.worker));
     KnownProof& proof = worker->proof;
-    if (proof.out)
+    if (proof.is_running())
         return broken(ledger, invariant::health, "worker {} is to prove itself while it does",
                       show(ask.worker));
-    proof.routine = !is_after_trouble(*worker);
-    if (proof.routine && !is_due(ledger, *worker, rules))
+    const bool is_routine = !is_after_trouble(*worker);
+    if (is_routine && !is_due(ledger, *worker, rules))
         return broken(ledger, invariant::health, "the proof of worker {} is not due",
                       show(ask.worker));
-    const KnownWorker* other = proof.routine ? other_routine_proof(ledger, *worker) : nullptr;
+    const KnownWorker* other = is_routine ? other_routine_proof(ledger, *worker) : nullptr;
     if (other != nullptr)
         return broken(ledger, invariant::health, "workers {} and {} prove themselves at once",
                       show(ask.worker), show(other->id));
     KnownProbe& probe = worker->probe;
-    probe.clean = probe.perhaps_clean = false;
-    if (std::exchange(probe.out, false)) probe.last_ended = ledger.now;
+    probe.clean = Sure::no;
+    if (std::exchange(probe.out, std::nullopt)) probe.last_ended = ledger.now;
     proof.number = ask.proof;
-    proof.out = true;
+    proof.run = is_routine ? ProofRun::routine : ProofRun::after_trouble;
     proof.sent = ledger.now;
 }
 
@@ -169,17 +173,19 @@ void judge(Ledger& ledger, const ReportNoMajority& report) {
 
 void check_health(Ledger& ledger) {
     for (const KnownPool& pool : ledger.pools) {
-        if (pool.majority_missing &&
-            *pool.majority_missing != ledger.seen_pool(pool.id).majority_missing)
+        const bool is_missing = pool.majority == Majority::missing;
+        if (pool.majority != Majority::unclear &&
+            is_missing != ledger.seen_pool(pool.id).majority_missing)
             broken(ledger, invariant::agreement, "pool {} {} a majority, and says otherwise",
-                   show(pool.id), *pool.majority_missing ? "lacks" : "has");
+                   show(pool.id), is_missing ? "lacks" : "has");
         for (const KnownLane& lane : pool.lanes) {
             for (const KnownWorker* worker : lane.workers) check_needed_proof(ledger, *worker);
             if (!ledger.timed) continue;
             const KnownWorker* plain = ledger.plain_worker(lane);
             if (plain != nullptr) check_probe(ledger, *plain);
             for (const KnownWorker* worker : lane.workers)
-                if (worker->held && !worker->is_ending() && !worker->perhaps_retired)
+                if (worker->held == Sure::yes && !worker->is_ending() &&
+                    worker->retired == Sure::no)
                     check_probe(ledger, *worker);
         }
         if (ledger.timed) check_routine_proofs(ledger, pool);

@@ -9,12 +9,14 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Whether a reason to refuse certainly holds, or may hold.
-struct Ground {
+struct Refusal {
     EndReason reason;
-    bool lo = false;
-    bool hi = false;
+    Sure is_true = Sure::no;
 };
+
+Sure sure_if(bool certain, bool possible) {
+    return certain ? Sure::yes : possible ? Sure::maybe : Sure::no;
+}
 
 template <class Predicate>
 bool all_lanes(Ledger& ledger, PoolId pool, LaneId wanted, Predicate predicate) {
@@ -31,7 +33,8 @@ bool none_can_serve_hi(Ledger& ledger, PoolId pool, LaneId wanted) {
                      [&](const KnownLane& lane) { return ledger.is_off_hi(lane); });
 }
 
-std::array<Ground, 6> grounds_of(Ledger& ledger, const JobArrived& arrived) {
+/// Every reason to refuse an arrival, in the order in which the engine must check them.
+std::array<Refusal, 6> refusals_of(Ledger& ledger, const JobArrived& arrived) {
     const KnownPool& pool = ledger.pools[arrived.pool.value];
     const KnownLane* wanted = ledger.find(arrived.lane_wanted);
     const bool unknown =
@@ -41,15 +44,16 @@ std::array<Ground, 6> grounds_of(Ledger& ledger, const JobArrived& arrived) {
     const std::uint64_t uploads_max = ledger.settings.arriving_max;
     const std::uint64_t bytes_max = ledger.settings.bytes_max.count;
     return {
-        {{EndReason::shutting_down, ledger.shutting_down, ledger.shutting_down},
-         {EndReason::lane_unknown, unknown, unknown},
-         {EndReason::no_lane, !unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
-          !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted)},
-         {EndReason::queue_full, full && !arrived.aside, full},
-         {EndReason::arrivals_full, ledger.arriving - ledger.arriving_asides >= uploads_max,
-          ledger.arriving >= uploads_max},
-         {EndReason::bytes_full, ledger.bytes_lo + arrived.declared.count > bytes_max,
-          ledger.bytes_hi + arrived.declared.count > bytes_max}}};
+        {{EndReason::shutting_down, sure_if(ledger.shutting_down, ledger.shutting_down)},
+         {EndReason::lane_unknown, sure_if(unknown, unknown)},
+         {EndReason::no_lane,
+          sure_if(!unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
+                  !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted))},
+         {EndReason::queue_full, sure_if(full && !arrived.aside, full)},
+         {EndReason::arrivals_full, sure_if(ledger.arriving - ledger.arriving_asides >= uploads_max,
+                                            ledger.arriving >= uploads_max)},
+         {EndReason::bytes_full, sure_if(ledger.bytes_lo + arrived.declared.count > bytes_max,
+                                         ledger.bytes_hi + arrived.declared.count > bytes_max)}}};
 }
 
 std::string_view invariant_of_bound(EndReason reason) {
@@ -99,9 +103,9 @@ bool is_full_with(const Ledger& ledger, const KnownJob& job) {
 
 /// Does `reason` tell the truth about this job? Empty if so, else why not.
 std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
-    if (job.any_end || job.expected == reason) return {};
+    if (job.fate.allows(reason)) return {};
     const PoolSettings& rules = *ledger.pools[job.pool.value].settings;
-    const bool dies = job.ride != nullptr && job.ride->worker->killed_now;
+    const bool dies = job.ride != nullptr && job.ride->worker->kill_turn == ledger.turn;
     switch (reason) {
         case EndReason::answered:
         case EndReason::bad_input:
@@ -113,7 +117,8 @@ std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
         case EndReason::cancel_asked: return "nobody said so";
         case EndReason::worker_died:
             return dies && (job.aside || !rules.retry) ? "" : "it was to be retried";
-        case EndReason::stream_broken: return dies && job.ride->begun ? "" : "no answer broke off";
+        case EndReason::stream_broken:
+            return dies && job.ride->stage == AttemptStage::answering ? "" : "no answer broke off";
         case EndReason::poison: return "two workers did not die under it while it was alone aboard";
         case EndReason::deadline_passed:
             return job.deadline <= ledger.now ? "" : "its deadline has not passed";
@@ -188,11 +193,11 @@ void judge(Ledger& ledger, const AdmitJob& admit) {
     if (ledger.find(admit.job) != nullptr || is_among(ledger.recent_jobs, admit.job.value))
         return broken(ledger, invariant::one_answer, "job {} has an id that was used before",
                       show(admit.job));
-    for (const Ground& ground : grounds_of(ledger, *arrived))
-        if (ground.lo)
-            return broken(ledger, invariant_of_bound(ground.reason),
+    for (const Refusal& due : refusals_of(ledger, *arrived))
+        if (due.is_true == Sure::yes)
+            return broken(ledger, invariant_of_bound(due.reason),
                           "job {} is admitted in spite of {}", show(admit.job),
-                          name_of(ground.reason));
+                          name_of(due.reason));
     ledger.arrival = nullptr;
     ledger.admit(*arrived, admit.job);
 }
@@ -203,13 +208,13 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
         return broken(ledger, invariant::one_answer, "ticket {} is refused, but did not arrive",
                       show(refuse.ticket));
     bool is_true = false;
-    for (const Ground& ground : grounds_of(ledger, *arrived)) {
-        is_true = ground.reason == refuse.reason && ground.hi;
+    for (const Refusal& due : refusals_of(ledger, *arrived)) {
+        is_true = due.reason == refuse.reason && due.is_true != Sure::no;
         if (is_true) break;
-        if (ground.lo)
+        if (due.is_true == Sure::yes)
             return broken(ledger, invariant::refusal,
                           "ticket {} is refused with {}, but {} comes first", show(refuse.ticket),
-                          name_of(refuse.reason), name_of(ground.reason));
+                          name_of(refuse.reason), name_of(due.reason));
     }
     if (!is_true)
         return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not so",
@@ -257,10 +262,10 @@ void check_fates(Ledger& ledger) {
     for (const JobId id : ledger.touched_jobs) {
         const KnownJob* job = ledger.find(id);
         if (job == nullptr) continue;
-        if (job->must_end)
-            return broken(ledger, invariant_of_lie(*job->expected),
+        if (job->fate.must_end())
+            return broken(ledger, invariant_of_lie(job->fate.reason),
                           "job {} had to end with {}, and lives", show(id),
-                          name_of(*job->expected));
+                          name_of(job->fate.reason));
         if (is_full_with(ledger, *job) || wants_a_strange_lane(ledger, *job))
             return broken(ledger, invariant::bounds, "job {} was routed where it may not go",
                           show(id));

@@ -16,10 +16,11 @@ LaneState reported_as(LaneState state) {
 void check_report(Ledger& ledger, const KnownLane& lane) {
     const LaneState then = reported_as(ledger.lane_before(lane.id).state);
     const LaneState state = reported_as(ledger.seen_lane(lane.id).state);
-    if (lane.reported_now && reported_as(lane.reported) != state)
+    const bool is_reported = lane.reported_turn == ledger.turn;
+    if (is_reported && reported_as(lane.reported) != state)
         return broken(ledger, invariant::counts, "lane {} is reported {}, but is {}", show(lane.id),
                       name_of(lane.reported), name_of(state));
-    if (then != state && !lane.reported_now)
+    if (then != state && !is_reported)
         broken(ledger, invariant::counts, "lane {} turned from {} to {} without a report",
                show(lane.id), name_of(then), name_of(state));
 }
@@ -34,7 +35,7 @@ void check_failed(Ledger& ledger, const KnownLane& lane) {
         while (crashes[last] - crashes[first] > rules.crash_window) ++first;
         most = std::max(most, last - first + 1);
     }
-    if (most < rules.crash_limit && !lane.ever_failed)
+    if (most < rules.crash_limit && !lane.outage.ever_failed)
         broken(ledger, invariant::restart, "lane {} failed after {} crashes", show(lane.id), most);
 }
 
@@ -53,7 +54,7 @@ void check_quarantined(Ledger& ledger, const KnownLane& lane) {
     const Reason reason = ledger.seen_lane(lane.id).reason;
     const std::uint32_t refuted = lane.proof_failures_hi + lane.disagreements_hi;
     const bool just =
-        (reason == Reason::gpu_lost && lane.gpu_lost) ||
+        (reason == Reason::gpu_lost && lane.outage.gpu_lost) ||
         (reason == Reason::will_not_die && has_survivor(ledger, lane)) ||
         ((reason == Reason::proof_failed || reason == Reason::disagrees) && refuted >= 2);
     if (!just)
@@ -64,7 +65,8 @@ void check_quarantined(Ledger& ledger, const KnownLane& lane) {
 bool a_turn_to_load_is_free(const Ledger& ledger, const KnownLane& lane) {
     if (ledger.settings.pools[lane.pool.value].ownership == Ownership::attached) return true;
     const auto loading = std::ranges::count_if(ledger.workers, [&](const auto& entry) {
-        return ledger.is_owned(entry.second) && !entry.second.ready && !entry.second.gone;
+        return ledger.is_owned(entry.second) && !entry.second.has_loaded() &&
+               !entry.second.is_gone();
     });
     return ledger.settings.load_parallel_max == 0 || loading < ledger.settings.load_parallel_max;
 }
@@ -72,8 +74,8 @@ bool a_turn_to_load_is_free(const Ledger& ledger, const KnownLane& lane) {
 /// A lane that is on and has no worker starts one, after the longest delay at the latest.
 void check_start(Ledger& ledger, const KnownLane& lane) {
     const LaneState state = ledger.seen_lane(lane.id).state;
-    if (!lane.workers.empty() || !ledger.opened || ledger.shutting_down || lane.drained ||
-        lane.gpu_lost || is_off(state))
+    if (!lane.workers.empty() || !ledger.opened || ledger.shutting_down || lane.is_taken_out() ||
+        is_off(state))
         return;
     if (lane.memory_held != Sure::no || !ledger.seen_pool(lane.pool).reloading.is_none() ||
         !a_turn_to_load_is_free(ledger, lane))
@@ -91,12 +93,12 @@ void check_lane(Ledger& ledger, KnownLane& lane) {
     if (seen.state == LaneState::failed && then != LaneState::failed) check_failed(ledger, lane);
     if (seen.state == LaneState::quarantined && then != LaneState::quarantined)
         check_quarantined(ledger, lane);
-    if (seen.state == LaneState::failed) lane.ever_failed = true;
-    if (lane.expects_start)
+    if (seen.state == LaneState::failed) lane.outage.ever_failed = true;
+    if (lane.must_start)
         broken(ledger, invariant::restart,
                "the end of lane {}'s worker was ordered, but none is started at once",
                show(lane.id));
-    if (lane.must_stay_down && lane.workers.empty() && !is_off(seen.state) &&
+    if (lane.outage.must_stay_down && lane.workers.empty() && !is_off(seen.state) &&
         ledger.seen_pool(lane.pool).reloading.is_none())
         broken(ledger, invariant::restart, "lane {} had to be given up", show(lane.id));
     if (ledger.timed) check_start(ledger, lane);
@@ -117,7 +119,7 @@ void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
         });
         lanes += tried ? 1 : 0;
     }
-    if (lanes > 1 && pool.comes(reloading, ReloadKind::in_place))
+    if (lanes > 1 && pool.was_asked_as(reloading, ReloadKind::in_place))
         broken(ledger, invariant::reload, "generation {} is tried on {} lanes at once",
                show(reloading), lanes);
 }
@@ -138,8 +140,7 @@ void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) 
         return;
     for (const KnownLane& lane : pool.lanes) {
         const LaneState state = ledger.seen_lane(lane.id).state;
-        if (!lane.drained && !lane.gpu_lost && state != LaneState::drained &&
-            state != LaneState::quarantined)
+        if (!lane.is_taken_out() && state != LaneState::drained && state != LaneState::quarantined)
             return broken(ledger, invariant::reload,
                           "generation {} is waiting, but lane {} could take it", show(pool.newest),
                           show(lane.id));
@@ -153,8 +154,9 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
     if (seen.good != then.good) {
         const bool served = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
             const KnownWorker& worker = entry.second;
-            return worker.pool == pool.id && worker.generation == seen.good && worker.ready &&
-                   !worker.proof.failed && (!worker.proves || worker.proof.ever_passed);
+            return worker.pool == pool.id && worker.generation == seen.good &&
+                   worker.has_loaded() && !worker.proof.failed &&
+                   (!worker.proves || worker.proof.has_ever_passed());
         });
         if (!served || !is_among(pool.asked, seen.good) || is_among(pool.failed, seen.good))
             return broken(ledger, invariant::reload,
@@ -163,7 +165,7 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
         for (KnownLane& lane : pool.lanes) {
             ledger.forgive(lane);
             std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
-            lane.ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
+            lane.outage.ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
             if (lane.disagreements_row < 2 && lane.proof_failures_row < 2)
                 lane.disagreements_row = lane.proof_failures_row = 0;
         }
@@ -184,7 +186,7 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
     for (const KnownLane& lane : pool.lanes) {
         const LaneView& view = ledger.seen_lane(lane.id);
         if (!view.current.is_none() && !is_among(pool.ever_good, view.generation) &&
-            !pool.comes(view.generation, ReloadKind::in_place))
+            !pool.was_asked_as(view.generation, ReloadKind::in_place))
             return broken(ledger, invariant::reload,
                           "lane {} switched to generation {}, which is not good", show(lane.id),
                           show(view.generation));
@@ -198,7 +200,7 @@ void judge(Ledger& ledger, const ReportLane& report) {
     if (lane == nullptr)
         return broken(ledger, invariant::counts, "lane {} is reported, but is not there",
                       show(report.lane));
-    lane->reported_now = true;
+    lane->reported_turn = ledger.turn;
     lane->reported = report.state;
 }
 
@@ -238,7 +240,7 @@ void judge(Ledger& ledger, const ReportReload& report) {
             return broken(ledger, invariant::reload,
                           "generation {} has spread, it says, before it says that lane {} is on",
                           show(report.generation), show(lane.id));
-        const bool is_on = !is_off(seen.state) && !lane.drained && !lane.gpu_lost;
+        const bool is_on = !is_off(seen.state) && !lane.is_taken_out();
         if (spread && !follows && is_on && !seen.current.is_none() &&
             seen.generation != report.generation)
             return broken(ledger, invariant::reload,
@@ -246,13 +248,13 @@ void judge(Ledger& ledger, const ReportReload& report) {
                           show(report.generation), show(lane.id));
     }
     for (KnownLane& lane : pool->lanes) {
-        const bool beside = pool->comes(report.generation, ReloadKind::beside);
-        if (!spread && lane.failed_before_reload && beside && !follows && !pool->odd_reload)
-            lane.must_stay_down = true;
+        const bool beside = pool->was_asked_as(report.generation, ReloadKind::beside);
+        if (!spread && lane.outage.failed_before_reload && beside && !follows && !pool->odd_reload)
+            lane.outage.must_stay_down = true;
         if (spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)
-            lane.must_stay_down = false;
+            lane.outage.must_stay_down = false;
         const bool was_tried = !beside && ledger.lane_before(lane.id).state != LaneState::failed;
-        if (spread || !follows || was_tried) lane.failed_before_reload = false;
+        if (spread || !follows || was_tried) lane.outage.failed_before_reload = false;
         ledger.forgive(lane);
     }
 }
@@ -260,7 +262,7 @@ void judge(Ledger& ledger, const ReportReload& report) {
 void judge(Ledger& ledger, const Leave&) {
     if (ledger.left) return broken(ledger, invariant::shutdown, "it leaves twice");
     const bool alive = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
-        return !entry.second.gone && !will_not_die(ledger, entry.second);
+        return !entry.second.is_gone() && !will_not_die(ledger, entry.second);
     });
     if (!ledger.shutting_down || !ledger.jobs.empty() || alive)
         return broken(ledger, invariant::shutdown, "it leaves with {} jobs and {} workers",
@@ -285,7 +287,7 @@ void check_shutdown(Ledger& ledger) {
     if (!ledger.jobs.empty()) return;
     bool any = false;
     for (const auto& [id, worker] : ledger.workers) {
-        if (worker.gone) continue;
+        if (worker.is_gone()) continue;
         any = true;
         if (!worker.is_ending())
             return broken(ledger, invariant::shutdown, "no job lives, and worker {} is not stopped",

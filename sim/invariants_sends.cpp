@@ -20,25 +20,25 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     const LaneView& seen = ledger.seen_lane(lane.id);
     const KnownProof& proof = worker.proof;
     if (worker.is_ending()) return {invariant::ending, "its worker is ending"};
-    if (!worker.ready) return {invariant::capacity, "its worker is not ready"};
+    if (!worker.has_loaded()) return {invariant::capacity, "its worker is not ready"};
     if (proof.failed) return {invariant::proof, "its worker failed its proof"};
     if (is_among(pool.failed, worker.generation))
         return {invariant::proof, "its generation failed a proof"};
     if (worker.generation != ledger.seen_pool(pool.id).good &&
         !is_among(pool.ever_good, worker.generation))
         return {invariant::reload, "its generation is not good"};
-    if (worker.proves && (!proof.ever_passed || proof.needed || proof.out))
+    if (worker.proves &&
+        (!proof.has_ever_passed() || proof.needed == Sure::yes || proof.is_running()))
         return {invariant::capacity, "its worker has not proved itself"};
-    if (proof.needed_for_trust)
+    if (worker.trust.needs_proof)
         return {invariant::failing_lane,
                 "its worker failed job after job, and has not proved itself"};
-    if (lane.drained || lane.gpu_lost || is_off(seen.state))
-        return {invariant::off, "its lane is off"};
+    if (lane.is_taken_out() || is_off(seen.state)) return {invariant::off, "its lane is off"};
     if (seen.current != worker.id)
         return {invariant::capacity, "its worker is not the lane's current one"};
-    if (worker.held)
+    if (worker.held == Sure::yes)
         return {invariant::capacity, "a link to its worker broke, and no probe has answered since"};
-    if (worker.retired) return {invariant::agreement, "its worker is to leave"};
+    if (worker.retired == Sure::yes) return {invariant::agreement, "its worker is to leave"};
     if (worker.trust.rests_until > ledger.now)
         return {invariant::failing_lane, "its worker must rest"};
     for (const KnownAttempt* attempt : worker.aboard)
@@ -67,7 +67,7 @@ Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownW
 }
 
 Objection objection_to_job(Ledger& ledger, const KnownJob& job, const SendJob& send) {
-    if (job.must_end) return {invariant::blame, "it had to end"};
+    if (job.fate.must_end()) return {invariant::blame, "it had to end"};
     if (job.state == JobState::running) return {invariant::one_owner, "it runs already"};
     if (job.state == JobState::arriving && (!job.aside || !is_among(ledger.touched_jobs, job.id)))
         return {invariant::order, "its body is not complete"};
@@ -95,7 +95,7 @@ Objection objection_to_batch(Ledger& ledger, const KnownWorker& worker, const Se
         return {invariant::capacity, "every slot of its lane is taken"};
     const auto riders = std::ranges::count_if(
         worker.aboard, [](const KnownAttempt* attempt) { return !attempt->aside; });
-    if (worker.trust.probation && (riders > 0 || send.batch_size > 1))
+    if (worker.trust.probation == Sure::yes && (riders > 0 || send.batch_size > 1))
         return {invariant::failing_lane, "its worker is on probation, and takes one job at a time"};
     return {};
 }
@@ -123,7 +123,7 @@ Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWork
             return {invariant::placement, "another lane has more free slots"};
         if (other.last_job_hi < lane.last_job_lo)
             return {invariant::placement, "another lane has been idle for longer"};
-        if (!other.had_job && !lane.had_job && other.id < lane.id &&
+        if (!other.last_job_lo && !lane.last_job_lo && other.id < lane.id &&
             other.last_job_hi == lane.last_job_hi)
             return {invariant::placement, "a lane with a lower number is as good"};
     }
@@ -170,7 +170,7 @@ void check_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send)
 
 void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownWorker& worker = *attempt.worker;
-    if (attempt.over || worker.is_ending()) return;
+    if (attempt.is_over() || worker.is_ending()) return;
     const CancelPolicy policy =
         attempt.aside ? CancelPolicy::close : ledger.pool_of(worker).settings->cancel;
     switch (policy) {
@@ -224,10 +224,10 @@ void judge(Ledger& ledger, const SendJob& send) {
 void judge(Ledger& ledger, const CancelAttempt& cancel) {
     KnownAttempt* attempt = ledger.find(cancel.attempt);
     if (attempt == nullptr || attempt->worker->id != cancel.worker ||
-        (attempt->over && !ledger.late))
+        (attempt->is_over() && !ledger.late))
         return broken(ledger, invariant::ending, "attempt {} is cancelled, but not aboard",
                       show(cancel.attempt));
-    if (attempt->over) return;
+    if (attempt->is_over()) return;
     if (attempt->worker->is_ending())
         return broken(ledger, invariant::ending,
                       "attempt {} is cancelled, but its worker is ending", show(cancel.attempt));
@@ -266,12 +266,12 @@ void check_attempt_times(Ledger& ledger) {
     if (ledger.open_batch.next != 0) broken(ledger, invariant::capacity, "a batch is not complete");
     for (const KnownAttempt* attempt : ledger.abandoned_now) check_abandoned(ledger, *attempt);
     for (const KnownAttempt* attempt : ledger.cancelled_now)
-        if (attempt->job != nullptr && !attempt->over)
+        if (attempt->job != nullptr && !attempt->is_over())
             broken(ledger, invariant::cancel, "attempt {} is cancelled, but its job lives",
                    show(attempt->id));
     if (!ledger.timed) return;
     for (auto& [id, attempt] : ledger.attempts) {
-        if (attempt.over) continue;
+        if (attempt.is_over()) continue;
         const PoolSettings& rules = *ledger.pool_of(*attempt.worker).settings;
         if (later(attempt.moved, rules.job_timeout) <= ledger.now && attempt.timed_out_at == never)
             attempt.timed_out_at = ledger.now;

@@ -11,7 +11,8 @@ namespace {
 /// Workers that certainly have a turn to load. Attached ones need none.
 std::uint64_t loading(const Ledger& ledger) {
     return static_cast<std::uint64_t>(std::ranges::count_if(ledger.workers, [&](const auto& entry) {
-        return ledger.is_owned(entry.second) && !entry.second.ready && !entry.second.is_ending();
+        return ledger.is_owned(entry.second) && !entry.second.has_loaded() &&
+               !entry.second.is_ending();
     }));
 }
 
@@ -51,13 +52,14 @@ Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
 }
 
 Objection objection_to_lane(Ledger& ledger, const KnownLane& lane, const StartWorker& start) {
-    if (lane.drained || lane.gpu_lost || is_off(ledger.seen_lane(lane.id).state))
+    if (lane.is_taken_out() || is_off(ledger.seen_lane(lane.id).state))
         return {invariant::off, "the lane is off"};
     if (!lane.workers.empty()) return {};
     if (lane.memory_held == Sure::yes)
         return {invariant::restart, "the memory of its predecessor is not free"};
     const bool ordinary = start.generation == ledger.pool_before(lane.pool).good;
-    if (ordinary && lane.must_stay_down) return {invariant::off, "the lane had to stay down"};
+    if (ordinary && lane.outage.must_stay_down)
+        return {invariant::off, "the lane had to stay down"};
     if (ordinary && ledger.now < lane.not_before)
         return {invariant::restart, "its delay is not over"};
     return {};
@@ -84,7 +86,7 @@ bool some_rider_is_unwanted(const Ledger& ledger, const KnownWorker& worker,
                             const PoolSettings& rules) {
     return std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
         if (attempt->aside) return false;
-        return attempt->job == nullptr || attempt->job->must_end ||
+        return attempt->job == nullptr || attempt->job->fate.must_end() ||
                attempt->job->deadline <= ledger.now ||
                ledger.now - attempt->moved >= rules.job_timeout;
     });
@@ -110,27 +112,28 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     switch (reason) {
         case Reason::exited: return worker.exited_at != never;
         case Reason::load_silent:
-            return rules.ownership == Ownership::owned && !worker.ready &&
+            return rules.ownership == Ownership::owned && !worker.has_loaded() &&
                    ledger.now - worker.progressed_lo >= rules.load_timeout;
         case Reason::misbehaved:
-        case Reason::unhealthy: return worker.crashed && worker.killed_at == never;
+        case Reason::unhealthy: return worker.past.crashed && worker.killed_at == never;
         case Reason::not_answering: {
             const KnownProbe& probe = worker.probe;
-            const bool is_silent = probe.out && probe.perhaps_clean &&
+            const bool is_silent = probe.out && probe.clean != Sure::no &&
                                    later(probe.last_sent, rules.probe_timeout) <= ledger.now;
             return probe.refused ||
                    probe.failures_hi + (is_silent ? 1 : 0) >= rules.probe_failures_max;
         }
         case Reason::proof_silent:
-            return worker.proof.out && ledger.now - worker.proof.sent >= rules.proof_timeout;
+            return worker.proof.is_running() &&
+                   ledger.now - worker.proof.sent >= rules.proof_timeout;
         case Reason::job_stuck: return all_are_overdue(ledger, worker, rules);
         case Reason::job_cancelled:
             return rules.cancel == CancelPolicy::kill &&
                    some_rider_is_unwanted(ledger, worker, rules);
-        case Reason::gpu_lost: return lane.gpu_lost;
+        case Reason::gpu_lost: return lane.outage.gpu_lost;
         case Reason::restart_asked:
-            return worker.restarts_asked >= 2 ||
-                   (worker.restarts_asked == 1 && worker.killed_at != never);
+            return worker.past.restarts_asked >= 2 ||
+                   (worker.past.restarts_asked == 1 && worker.killed_at != never);
         case Reason::shutting_down: return ledger.shutting_down && ledger.shutdown_by <= ledger.now;
         case Reason::proof_failed: return worker.proof.failed;
         case Reason::reload_abandoned:
@@ -154,10 +157,11 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
 /// In place, one lane goes first.
 bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
     return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
-        return !lane.drained && lane.id != worker.lane &&
+        return !lane.outage.drained && lane.id != worker.lane &&
                std::ranges::any_of(lane.workers, [&](const KnownWorker* other) {
                    const bool made_room = other->end_reason == Reason::replaced &&
-                                          other->stopped_turn >= pool.reload_turn && !other->gone;
+                                          other->stopped_turn >= pool.reload_turn &&
+                                          !other->is_gone();
                    return made_room || (other->generation == pool.tried && !other->is_ending());
                });
     });
@@ -168,12 +172,12 @@ bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const PoolView& seen = ledger.seen_pool(pool.id);
     if (worker.generation != seen.good || pool.odd_reload) return !pool.asked.empty();
-    if (ledger.lane_of(worker).drained) return !pool.asked.empty();
+    if (ledger.lane_of(worker).outage.drained) return !pool.asked.empty();
     const bool reloads =
         !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
     const bool one_after_another =
         pool.asked.size() > 1;  // perhaps in one turn: hard to tell apart
-    return pool.comes(pool.tried, ReloadKind::in_place) && reloads &&
+    return pool.was_asked_as(pool.tried, ReloadKind::in_place) && reloads &&
            (one_after_another || !is_tried_elsewhere(pool, worker));
 }
 
@@ -181,10 +185,11 @@ bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     const KnownPool& pool = ledger.pool_of(worker);
     switch (reason) {
         case Reason::drain_asked:
-            return ledger.lane_of(worker).drained || (worker.drain_asked && !pool.asked.empty());
-        case Reason::restart_asked: return worker.restarts_asked > 0;
+            return ledger.lane_of(worker).outage.drained ||
+                   (worker.past.was_drained && !pool.asked.empty());
+        case Reason::restart_asked: return worker.past.restarts_asked > 0;
         case Reason::proof_failed: return worker.proof.failed;
-        case Reason::disagrees: return worker.disagreed_hi;
+        case Reason::disagrees: return worker.past.perhaps_disagreed;
         case Reason::replaced: return is_replaced(ledger, worker);
         case Reason::reload_abandoned: return !pool.asked.empty();
         case Reason::shutting_down: return ledger.shutting_down;
@@ -226,11 +231,11 @@ void check_waits(Ledger& ledger, const KnownWorker& worker) {
         return broken(ledger, invariant::clock, "worker {} should have stopped, and is not killed",
                       show(worker.id));
     if (worker.is_ending()) return;
-    if (!worker.ready && rules.ownership == Ownership::owned &&
+    if (!worker.has_loaded() && rules.ownership == Ownership::owned &&
         is_over(worker.progressed_hi, rules.load_timeout))
         return broken(ledger, invariant::clock, "worker {} loads in silence, and is not killed",
                       show(worker.id));
-    if (worker.proof.out && is_over(worker.proof.sent, rules.proof_timeout))
+    if (worker.proof.is_running() && is_over(worker.proof.sent, rules.proof_timeout))
         return broken(ledger, invariant::clock,
                       "worker {} does not answer its proof, and is not killed", show(worker.id));
     const bool stuck = !worker.aboard.empty() &&
@@ -244,10 +249,10 @@ void check_waits(Ledger& ledger, const KnownWorker& worker) {
 
 /// A worker that survives the kill costs its lane.
 void check_survivor(Ledger& ledger, KnownWorker& worker) {
-    if (worker.killed_at == never || worker.given_up) return;
+    if (worker.killed_at == never || worker.past.was_given_up) return;
     if (later(worker.killed_at, ledger.pool_of(worker).settings->kill_patience) > ledger.now)
         return;
-    worker.given_up = true;
+    worker.past.was_given_up = true;
     if (ledger.seen_lane(worker.lane).state != LaneState::quarantined)
         broken(ledger, invariant::clock, "worker {} will not die, and lane {} is not quarantined",
                show(worker.id), show(worker.lane));
@@ -278,7 +283,7 @@ void judge(Ledger& ledger, const StartWorker& start) {
     worker.trust.rests_until = ledger.now;
     lane->workers.push_back(&worker);
     ++lane->starts;
-    lane->expects_start = lane->must_stay_down = false;
+    lane->must_start = lane->outage.must_stay_down = false;
 }
 
 void judge(Ledger& ledger, const StopWorker& stop) {
@@ -306,7 +311,7 @@ void judge(Ledger& ledger, const StopWorker& stop) {
 
 void judge(Ledger& ledger, const KillWorker& kill) {
     KnownWorker* worker = ledger.find(kill.worker);
-    if (worker == nullptr || (worker->gone && !ledger.late))
+    if (worker == nullptr || (worker->is_gone() && !ledger.late))
         return broken(ledger, invariant::ending, "worker {} is killed, but gone",
                       show(kill.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
@@ -321,27 +326,29 @@ void judge(Ledger& ledger, const KillWorker& kill) {
         kill.reason == Reason::proof_silent)
         ledger.crash(*worker, Sure::yes);
     if (worker->end_reason == Reason::none) worker->end_reason = kill.reason;
-    if (!worker->dead) ledger.die(*worker, Ledger::Death::ordered);
+    if (!worker->is_ending()) ledger.die(*worker, Ledger::Death::ordered);
     if (worker->killed_at == never ||
         kill.reason == Reason::restart_asked) {  // one that would not die is killed once more
         worker->killed_at = ledger.now;
-        worker->given_up = false;
+        worker->past.was_given_up = false;
     }
 }
 
 void check_workers(Ledger& ledger) {
     for (const KnownWorker* worker : ledger.touched_workers) {
-        if (worker->must_kill && worker->killed_at == never)
+        if (worker->demand == WorkerDemand::kill && worker->killed_at == never)
             return broken(ledger, invariant::ending, "worker {} had to be killed",
                           show(worker->id));
-        if (worker->must_end && worker->killed_at == never && worker->stopped_at == never)
+        if (worker->demand == WorkerDemand::stop_or_kill && worker->killed_at == never &&
+            worker->stopped_at == never)
             return broken(ledger, worker->proof.failed ? invariant::proof : invariant::ending,
                           "worker {} had to be stopped", show(worker->id));
     }
     for (KnownLane& lane : ledger.lanes) {
         for (KnownWorker* worker : lane.workers) {
-            const bool leaves = worker->retired || lane.drained || lane.gpu_lost;
-            if (leaves && worker->aboard.empty() && !worker->is_ending() && !worker->proof.out)
+            const bool leaves = worker->retired == Sure::yes || lane.is_taken_out();
+            if (leaves && worker->aboard.empty() && !worker->is_ending() &&
+                !worker->proof.is_running())
                 return broken(ledger, invariant::ending,
                               "worker {} has to leave and has nothing aboard, but is not stopped",
                               show(worker->id));

@@ -91,14 +91,14 @@ struct Ledger {
     [[nodiscard]] const KnownWorker* current_of(const KnownLane& lane) const;
     [[nodiscard]] std::uint32_t slots_of(const KnownLane& lane) const;
     [[nodiscard]] std::uint32_t free_slots(const KnownLane& lane) const;
-    /// May two jobs be aboard one of its lanes at once?
-    [[nodiscard]] bool shares(const KnownPool& pool) const;
+    /// True if two jobs can be aboard one of its lanes at once.
+    [[nodiscard]] bool can_share(const KnownPool& pool) const;
 
     // the life of jobs (ledger.cpp)
     void move(KnownJob& job, PoolId to);
     KnownJob& admit(const JobArrived& arrived, JobId id);
     void grow(KnownJob& job, Bytes total);
-    void enqueue(KnownJob& job, bool fresh);
+    void enqueue(KnownJob& job, Entry entry);
     void leave_queue(KnownJob& job);
     void ride(KnownJob& job, KnownWorker& worker, const SendJob& send);
     void leave_worker(KnownAttempt& attempt);
@@ -112,7 +112,9 @@ struct Ledger {
     void break_off(KnownAttempt& attempt);
     void miss(KnownAttempt& attempt);
     void crash(KnownWorker& worker, Sure sure);
+    /// In this turn the engine must kill the worker / must at least stop it.
     void must_kill(KnownWorker& worker);
+    void must_end(KnownWorker& worker);
     [[nodiscard]] bool has_served_well(const KnownWorker& worker) const;
     /// The end of a worker that may ask for a delay.
     void trouble(KnownWorker& worker);

@@ -7,7 +7,7 @@ namespace turnpike::sim {
 
 /// Everything aboard dies with it, at once.
 void Ledger::die(KnownWorker& worker, Death death) {
-    worker.dead = true;
+    worker.life = std::max(worker.life, WorkerLife::ending);
     const std::size_t count = worker.aboard.size();
     while (!worker.aboard.empty()) {
         KnownAttempt& attempt = *worker.aboard.back();
@@ -22,26 +22,29 @@ void Ledger::die(KnownWorker& worker, Death death) {
 void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
     KnownJob* const job = attempt.job;
     const PoolSettings& rules = *pool_of(*attempt.worker).settings;
-    const bool begun = attempt.begun;
+    const bool answering = attempt.stage == AttemptStage::answering;
     leave_worker(attempt);
     attempt.job = nullptr;
     if (job == nullptr) return;
     touched_jobs.push_back(job->id);
-    job->any_end = job->any_end || death == Death::unclear;
-    if (begun) return expect_end(*job, EndReason::stream_broken);
+    job->fate.any_reason = job->fate.any_reason || death == Death::unclear;
+    if (answering) return expect_end(*job, EndReason::stream_broken);
     if (job->aside || (!rules.retry && death != Death::undelivered))
         return expect_end(*job, EndReason::worker_died);
     if (death == Death::ordered || death == Death::undelivered) {
-        if (job->alone == Sure::yes) job->alone = Sure::maybe;
-        return enqueue(*job, false);
+        lower_to(job->alone, Sure::maybe);
+        return enqueue(*job, Entry::retry);
     }
     const bool unclear = death == Death::unclear;
     if (alone == Sure::yes && !unclear) ++job->lone_deaths_lo;
     if (alone != Sure::no) ++job->lone_deaths_hi;
     if (job->lone_deaths_lo >= 2) return expect_end(*job, EndReason::poison);
-    if (job->lone_deaths_hi >= 2) job->expected = EndReason::poison;  // it may be
-    if (shares(pools[job->pool.value])) job->alone = unclear ? Sure::maybe : Sure::yes;
-    enqueue(*job, false);
+    if (job->lone_deaths_hi >= 2) {
+        job->fate.end = std::max(job->fate.end, JobFate::End::may_come);
+        job->fate.reason = EndReason::poison;
+    }
+    if (can_share(pools[job->pool.value])) job->alone = unclear ? Sure::maybe : Sure::yes;
+    enqueue(*job, Entry::retry);
 }
 
 /// The link of one attempt broke; those that were aboard with it shared that. Whether it does so if
@@ -54,13 +57,9 @@ void Ledger::break_off(KnownAttempt& attempt) {
     const bool wanted = attempt.job != nullptr;
     perish(attempt, Death::own, alone);
     for (KnownAttempt* other : worker.aboard) {
-        if (wanted)
-            other->shared = Sure::yes;
-        else if (other->shared == Sure::no)
-            other->shared = Sure::maybe;
+        raise_to(other->shared, wanted ? Sure::yes : Sure::maybe);
     }
-    worker.perhaps_held = true;
-    if (wanted) worker.held = true;
+    raise_to(worker.held, wanted ? Sure::yes : Sure::maybe);
     excuse(worker);
 }
 
@@ -69,19 +68,18 @@ void Ledger::miss(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     const bool wanted = attempt.job != nullptr;
     perish(attempt, Death::undelivered, Sure::no);
-    worker.perhaps_held = true;
-    if (wanted) worker.held = true;
+    raise_to(worker.held, wanted ? Sure::yes : Sure::maybe);
     excuse(worker);
 }
 
 /// The end of a worker that asks for a growing delay, and counts towards crash_limit.
 void Ledger::crash(KnownWorker& worker, Sure sure) {
-    if (worker.crashed) return;
-    worker.crashed = true;
+    if (worker.past.crashed) return;
+    worker.past.crashed = true;
     KnownLane& lane = lane_of(worker);
     const PoolSettings& rules = *pool_of(worker).settings;
-    const bool counts = sure == Sure::yes && was_current(worker) && !lane.drained &&
-                        !lane.gpu_lost && !worker.perhaps_retired &&
+    const bool counts = sure == Sure::yes && was_current(worker) && !lane.is_taken_out() &&
+                        worker.retired == Sure::no &&
                         worker.generation == pool_before(worker.pool).good && !shutting_down &&
                         !late;
     if (counts && has_served_well(worker)) lane.trouble_row = 0;
@@ -89,7 +87,7 @@ void Ledger::crash(KnownWorker& worker, Sure sure) {
     lane.crashes_hi.push_back(now);
     if (lane.crashes_hi.size() > 2 * crash_limit_max)
         lane.crashes_hi.erase(lane.crashes_hi.begin());
-    if (worker.ready && now - worker.ready_at >= rules.restart_good_run) lane.crash_row = 0;
+    if (worker.has_loaded() && now - worker.ready_at >= rules.restart_good_run) lane.crash_row = 0;
     if (!counts) return;
     std::erase_if(lane.crashes_lo, [&](Instant at) { return now - at >= rules.crash_window; });
     lane.crashes_lo.push_back(now);
@@ -101,24 +99,24 @@ void Ledger::crash(KnownWorker& worker, Sure sure) {
         return;
     const bool reloads = !pool_before(worker.pool).reloading.is_none() ||
                          !seen_pool(worker.pool).reloading.is_none();
-    if (!reloads) lane.must_stay_down = true;
+    if (!reloads) lane.outage.must_stay_down = true;
 }
 
 void Ledger::begin_reload(KnownPool& pool) {
     pool.tried = seen_pool(pool.id).reloading;
     pool.reload_turn = turn;
-    const bool retires = pool.comes(pool.tried, ReloadKind::in_place);
+    const bool retires = pool.was_asked_as(pool.tried, ReloadKind::in_place);
     for (KnownLane& lane : pool.lanes) {
-        if (lane_before(lane.id).state == LaneState::failed) lane.failed_before_reload = true;
+        if (lane_before(lane.id).state == LaneState::failed)
+            lane.outage.failed_before_reload = true;
         if (lane.disagreements_row < 2 && lane.proof_failures_row < 2) {
-            lane.must_stay_down = false;
+            lane.outage.must_stay_down = false;
             lane.disagreements_row = lane.proof_failures_row = 0;
         }
         forgive(lane);
         // One that is retired for a reload, and then kept, proves itself.
         for (KnownWorker* worker : lane.workers) {
-            worker->proof.perhaps_needed =
-                worker->proof.perhaps_needed || (retires && worker->proves);
+            if (retires && worker->proves) raise_to(worker->proof.needed, Sure::maybe);
             excuse(*worker);
         }
     }
@@ -127,7 +125,8 @@ void Ledger::begin_reload(KnownPool& pool) {
 /// A stronger hold replaces the one of a worker that fails, and then need not lead back to it.
 void Ledger::excuse(KnownWorker& worker) {
     worker.trust.rests_until = now;
-    worker.trust.probation = worker.proof.needed_for_trust = false;
+    lower_to(worker.trust.probation, Sure::maybe);
+    worker.trust.needs_proof = false;
 }
 
 void Ledger::forgive(KnownLane& lane) {
@@ -139,7 +138,7 @@ void Ledger::forgive(KnownLane& lane) {
 /// For restart_good_run, for certain.
 bool Ledger::has_served_well(const KnownWorker& worker) const {
     const PoolSettings& rules = *pools[worker.pool.value].settings;
-    if (!worker.ready || (worker.proves && !worker.proof.ever_passed)) return false;
+    if (!worker.has_loaded() || (worker.proves && !worker.proof.has_ever_passed())) return false;
     return now - (worker.proves ? worker.proof.first_passed_at : worker.ready_at) >=
            rules.restart_good_run;
 }
@@ -155,7 +154,12 @@ void Ledger::trouble(KnownWorker& worker) {
 }
 
 void Ledger::must_kill(KnownWorker& worker) {
-    worker.must_kill = true;
+    worker.demand = WorkerDemand::kill;
+    touched_workers.push_back(&worker);
+}
+
+void Ledger::must_end(KnownWorker& worker) {
+    worker.demand = std::max(worker.demand, WorkerDemand::stop_or_kill);
     touched_workers.push_back(&worker);
 }
 
