@@ -159,7 +159,7 @@ void Workers::carry_out(const CancelAttempt& action) {
     });
 }
 
-void Workers::lie_after_death(const Worker& worker) {
+void Workers::answer_after_death(const Worker& worker) {
     for (const Aboard& aboard : worker.aboard) {
         if (!is_cursed(worker, CurseKind::answers_after_death, aboard.attempt.value)) continue;
         const AttemptEnded ended{

@@ -151,12 +151,12 @@ void judge(Ledger& ledger, const ReportModelFailing& report) {
     KnownLane* lane = ledger.find(report.lane);
     if (lane == nullptr || lane->pool != report.pool)
         return broken(ledger, invariant::failing_lane, "a lane is reported that is not there");
-    if (ledger.another_is_fine(*lane))
+    if (ledger.another_lane_is_fine(*lane))
         return broken(ledger, invariant::failing_lane,
                       "the model is blamed for lane {}, but another is fine", show(lane->id));
     for (KnownWorker* worker : lane->workers) {  // it goes on
         worker->trust.streak_lo = 0;
-        ledger.excuse(*worker);
+        ledger.drop_distrust(*worker);
     }
 }
 
@@ -181,8 +181,8 @@ void check_health(Ledger& ledger) {
         for (const KnownLane& lane : pool.lanes) {
             for (const KnownWorker* worker : lane.workers) check_needed_proof(ledger, *worker);
             if (!ledger.timed) continue;
-            const KnownWorker* plain = ledger.plain_worker(lane);
-            if (plain != nullptr) check_probe(ledger, *plain);
+            const KnownWorker* serving = ledger.serving_worker(lane);
+            if (serving != nullptr) check_probe(ledger, *serving);
             for (const KnownWorker* worker : lane.workers)
                 if (worker->held == Sure::yes && !worker->is_ending() &&
                     worker->retired == Sure::no)

@@ -68,9 +68,9 @@ bool is_allowed_wait(const Ledger& ledger, Duration retry_after) {
                                                retry_after <= ledger.settings.retry_after_max);
 }
 
-bool a_lane_takes_this_aside(Ledger& ledger, const KnownJob& job) {
+bool has_room_for_aside(Ledger& ledger, const KnownJob& job) {
     return !all_lanes(ledger, job.pool, job.wanted, [&](const KnownLane& lane) {
-        const KnownWorker* worker = ledger.plain_worker(lane);
+        const KnownWorker* worker = ledger.serving_worker(lane);
         return worker == nullptr || ledger.seen_lane(lane.id).reserved ||
                ledger.lane_before(lane.id).reserved || lane.lone_ride != nullptr ||
                lane.asides >= ledger.pools[job.pool.value].settings->aside_max;
@@ -89,7 +89,7 @@ bool was_routed(const Ledger& ledger, const KnownJob& job) {
     return routed != nullptr && routed->job == job.id && routed->pool == job.pool;
 }
 
-bool wants_a_strange_lane(Ledger& ledger, const KnownJob& job) {
+bool wants_foreign_lane(Ledger& ledger, const KnownJob& job) {
     const KnownLane* wanted = ledger.find(job.wanted);
     return was_routed(ledger, job) && !job.wanted.is_none() &&
            (wanted == nullptr || wanted->pool != job.pool);
@@ -102,7 +102,7 @@ bool is_full_with(const Ledger& ledger, const KnownJob& job) {
 }
 
 /// Does `reason` tell the truth about this job? Empty if so, else why not.
-std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
+std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reason) {
     if (job.fate.allows(reason)) return {};
     const PoolSettings& rules = *ledger.pools[job.pool.value].settings;
     const bool dies = job.ride != nullptr && job.ride->worker->kill_turn == ledger.turn;
@@ -143,20 +143,20 @@ std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
         case EndReason::aside_full:
             if (!job.aside || !is_event_of_body(ledger, job.id))
                 return "it is not an aside that is ready";
-            return a_lane_takes_this_aside(ledger, job) ? "a lane has room for it" : "";
+            return has_room_for_aside(ledger, job) ? "a lane has room for it" : "";
         case EndReason::shutting_down:
             return ledger.shutting_down && ledger.shutdown_by <= ledger.now
                        ? ""
                        : "the patience is not over";
         case EndReason::lane_unknown:
-            return wants_a_strange_lane(ledger, job) ? "" : "it was admitted";
+            return wants_foreign_lane(ledger, job) ? "" : "it was admitted";
         case EndReason::queue_full: return is_full_with(ledger, job) ? "" : "it was admitted";
         case EndReason::arrivals_full: return "it was admitted";
     }
     return "there is no such reason";
 }
 
-std::string_view invariant_of_lie(EndReason reason) {
+std::string_view invariant_of_end(EndReason reason) {
     switch (reason) {
         case EndReason::worker_died:
         case EndReason::stream_broken:
@@ -231,10 +231,10 @@ void judge(Ledger& ledger, const EndJob& end) {
     if (job == nullptr)
         return broken(ledger, invariant::one_answer, "job {} ends with {}, but does not live",
                       show(end.job), name_of(end.reason));
-    const std::string_view lie = lie_in(ledger, *job, end.reason);
-    if (!lie.empty())
-        return broken(ledger, invariant_of_lie(end.reason), "job {} ends with {}, but {}",
-                      show(end.job), name_of(end.reason), lie);
+    const std::string_view objection = why_untrue(ledger, *job, end.reason);
+    if (!objection.empty())
+        return broken(ledger, invariant_of_end(end.reason), "job {} ends with {}, but {}",
+                      show(end.job), name_of(end.reason), objection);
     if (end.attempts != job->attempts || end.attempt != job->last || end.lane != job->last_lane)
         return broken(
             ledger, invariant::one_owner,
@@ -263,10 +263,10 @@ void check_fates(Ledger& ledger) {
         const KnownJob* job = ledger.find(id);
         if (job == nullptr) continue;
         if (job->fate.must_end())
-            return broken(ledger, invariant_of_lie(job->fate.reason),
+            return broken(ledger, invariant_of_end(job->fate.reason),
                           "job {} had to end with {}, and lives", show(id),
                           name_of(job->fate.reason));
-        if (is_full_with(ledger, *job) || wants_a_strange_lane(ledger, *job))
+        if (is_full_with(ledger, *job) || wants_foreign_lane(ledger, *job))
             return broken(ledger, invariant::bounds, "job {} was routed where it may not go",
                           show(id));
         if (job->aside && job->state == JobState::arriving &&

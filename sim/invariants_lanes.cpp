@@ -62,7 +62,7 @@ void check_quarantined(Ledger& ledger, const KnownLane& lane) {
                show(lane.id), name_of(reason));
 }
 
-bool a_turn_to_load_is_free(const Ledger& ledger, const KnownLane& lane) {
+bool may_load_now(const Ledger& ledger, const KnownLane& lane) {
     if (ledger.settings.pools[lane.pool.value].ownership == Ownership::attached) return true;
     const auto loading = std::ranges::count_if(ledger.workers, [&](const auto& entry) {
         return ledger.is_owned(entry.second) && !entry.second.has_loaded() &&
@@ -78,7 +78,7 @@ void check_start(Ledger& ledger, const KnownLane& lane) {
         is_off(state))
         return;
     if (lane.memory_held != Sure::no || !ledger.seen_pool(lane.pool).reloading.is_none() ||
-        !a_turn_to_load_is_free(ledger, lane))
+        !may_load_now(ledger, lane))
         return;
     if (std::max(lane.not_after, lane.last_gone) <= ledger.now)
         broken(ledger, invariant::restart,
@@ -163,7 +163,7 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
                           "generation {} is good, but no worker of it has served", show(seen.good));
         pool.ever_good.push_back(seen.good);
         for (KnownLane& lane : pool.lanes) {
-            ledger.forgive(lane);
+            ledger.reset_crashes(lane);
             std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
             lane.outage.ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
             if (lane.disagreements_row < 2 && lane.proof_failures_row < 2)
@@ -255,7 +255,7 @@ void judge(Ledger& ledger, const ReportReload& report) {
             lane.outage.must_stay_down = false;
         const bool was_tried = !beside && ledger.lane_before(lane.id).state != LaneState::failed;
         if (spread || !follows || was_tried) lane.outage.failed_before_reload = false;
-        ledger.forgive(lane);
+        ledger.reset_crashes(lane);
     }
 }
 

@@ -101,7 +101,7 @@ Objection objection_to_batch(Ledger& ledger, const KnownWorker& worker, const Se
 }
 
 bool is_open(Ledger& ledger, const KnownLane& lane) {
-    return ledger.plain_worker(lane) != nullptr && !ledger.seen_lane(lane.id).reserved &&
+    return ledger.serving_worker(lane) != nullptr && !ledger.seen_lane(lane.id).reserved &&
            !ledger.lane_before(lane.id).reserved && lane.lone_ride == nullptr;
 }
 

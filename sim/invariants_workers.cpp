@@ -82,8 +82,8 @@ Objection objection_to_start(Ledger& ledger, const KnownPool& pool, const KnownL
     return {};
 }
 
-bool some_rider_is_unwanted(const Ledger& ledger, const KnownWorker& worker,
-                            const PoolSettings& rules) {
+bool has_unwanted_rider(const Ledger& ledger, const KnownWorker& worker,
+                        const PoolSettings& rules) {
     return std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
         if (attempt->aside) return false;
         return attempt->job == nullptr || attempt->job->fate.must_end() ||
@@ -128,8 +128,7 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
                    ledger.now - worker.proof.sent >= rules.proof_timeout;
         case Reason::job_stuck: return all_are_overdue(ledger, worker, rules);
         case Reason::job_cancelled:
-            return rules.cancel == CancelPolicy::kill &&
-                   some_rider_is_unwanted(ledger, worker, rules);
+            return rules.cancel == CancelPolicy::kill && has_unwanted_rider(ledger, worker, rules);
         case Reason::gpu_lost: return lane.outage.gpu_lost;
         case Reason::restart_asked:
             return worker.past.restarts_asked >= 2 ||
@@ -302,7 +301,7 @@ void judge(Ledger& ledger, const StopWorker& stop) {
         return broken(ledger, invariant_of_cause(stop.reason),
                       "worker {} is stopped for {}, which is not so", show(stop.worker),
                       name_of(stop.reason));
-    if (stop.reason == Reason::disagrees) ledger.trouble(*worker);
+    if (stop.reason == Reason::disagrees) ledger.allow_restart_delay(*worker);
     ledger.die(*worker, Ledger::Death::ordered);
     worker->stopped_at = ledger.now;
     worker->stopped_turn = ledger.turn;

@@ -108,40 +108,40 @@ struct Ledger {
     // deaths (ledger_deaths.cpp)
     enum class Death : std::uint8_t { own, ordered, undelivered, unclear };
     void die(KnownWorker& worker, Death death);
-    void perish(KnownAttempt& attempt, Death death, Sure alone);
-    void break_off(KnownAttempt& attempt);
-    void miss(KnownAttempt& attempt);
+    void lose(KnownAttempt& attempt, Death death, Sure alone);
+    void take_broken_link(KnownAttempt& attempt);
+    void take_undelivered(KnownAttempt& attempt);
     void crash(KnownWorker& worker, Sure sure);
     /// In this turn the engine must kill the worker / must at least stop it.
     void must_kill(KnownWorker& worker);
     void must_end(KnownWorker& worker);
     [[nodiscard]] bool has_served_well(const KnownWorker& worker) const;
     /// The end of a worker that may ask for a delay.
-    void trouble(KnownWorker& worker);
+    void allow_restart_delay(KnownWorker& worker);
 
     /// A reload began: it revives failed lanes.
     void begin_reload(KnownPool& pool);
-    void excuse(KnownWorker& worker);
+    void drop_distrust(KnownWorker& worker);
     /// From here on its crashes may count anew.
-    void forgive(KnownLane& lane);
+    void reset_crashes(KnownLane& lane);
 
     // trust (ledger_trust.cpp)
     void take_outcome(KnownAttempt& attempt, Verdict verdict);
     void take_vote(KnownWorker& worker, std::uint32_t group);
     [[nodiscard]] bool may_be_stuck(const KnownWorker& worker) const;
-    [[nodiscard]] bool proves_anew(const KnownWorker& worker) const;
-    void take_ballot(KnownWorker& voter, Sure outside);
+    [[nodiscard]] bool may_prove_again(const KnownWorker& worker) const;
+    void take_vote_result(KnownWorker& voter, Sure outside);
     /// Is there another lane that certainly serves, and whose latest outcome certainly did not
     /// fail?
-    [[nodiscard]] bool another_is_fine(const KnownLane& lane) const;
-    [[nodiscard]] bool another_may_be_fine(const KnownLane& lane) const;
+    [[nodiscard]] bool another_lane_is_fine(const KnownLane& lane) const;
+    [[nodiscard]] bool another_lane_may_be_fine(const KnownLane& lane) const;
     /// Serves for certain, with nothing against it: it must take what it can.
-    [[nodiscard]] bool plainly_serves(const KnownWorker& worker) const;
+    [[nodiscard]] bool certainly_serves(const KnownWorker& worker) const;
     /// Was distrusted perhaps, but then it has rested for as long as it ever can, and takes one
     /// job.
     [[nodiscard]] bool has_rested(const KnownWorker& worker) const;
     /// The worker of the lane that plainly serves, or nullptr.
-    [[nodiscard]] const KnownWorker* plain_worker(const KnownLane& lane) const;
+    [[nodiscard]] const KnownWorker* serving_worker(const KnownLane& lane) const;
     /// Can certainly never serve again by itself / may be so.
     [[nodiscard]] bool is_off_lo(const KnownLane& lane) const;
     [[nodiscard]] bool is_off_hi(const KnownLane& lane) const;

@@ -14,12 +14,12 @@ void Ledger::die(KnownWorker& worker, Death death) {
         Sure alone = Sure::no;
         if (count == 1 && attempt.shared == Sure::no) alone = Sure::yes;
         if (count == 1 && attempt.shared == Sure::maybe) alone = Sure::maybe;
-        perish(attempt, death, alone);
+        lose(attempt, death, alone);
     }
 }
 
 /// One attempt dies. Its job ends, or goes back to the queue.
-void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
+void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     KnownJob* const job = attempt.job;
     const PoolSettings& rules = *pool_of(*attempt.worker).settings;
     const bool answering = attempt.stage == AttemptStage::answering;
@@ -49,27 +49,27 @@ void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
 
 /// The link of one attempt broke; those that were aboard with it shared that. Whether it does so if
 /// nobody waits for it is left open.
-void Ledger::break_off(KnownAttempt& attempt) {
+void Ledger::take_broken_link(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     Sure alone = Sure::no;
     if (worker.aboard.size() == 1 && attempt.shared == Sure::no) alone = Sure::yes;
     if (worker.aboard.size() == 1 && attempt.shared == Sure::maybe) alone = Sure::maybe;
     const bool wanted = attempt.job != nullptr;
-    perish(attempt, Death::own, alone);
+    lose(attempt, Death::own, alone);
     for (KnownAttempt* other : worker.aboard) {
         raise_to(other->shared, wanted ? Sure::yes : Sure::maybe);
     }
     raise_to(worker.held, wanted ? Sure::yes : Sure::maybe);
-    excuse(worker);
+    drop_distrust(worker);
 }
 
 /// The attempt never reached its worker.
-void Ledger::miss(KnownAttempt& attempt) {
+void Ledger::take_undelivered(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     const bool wanted = attempt.job != nullptr;
-    perish(attempt, Death::undelivered, Sure::no);
+    lose(attempt, Death::undelivered, Sure::no);
     raise_to(worker.held, wanted ? Sure::yes : Sure::maybe);
-    excuse(worker);
+    drop_distrust(worker);
 }
 
 /// The end of a worker that asks for a growing delay, and counts towards crash_limit.
@@ -83,7 +83,7 @@ void Ledger::crash(KnownWorker& worker, Sure sure) {
                         worker.generation == pool_before(worker.pool).good && !shutting_down &&
                         !late;
     if (counts && has_served_well(worker)) lane.trouble_row = 0;
-    trouble(worker);
+    allow_restart_delay(worker);
     lane.crashes_hi.push_back(now);
     if (lane.crashes_hi.size() > 2 * crash_limit_max)
         lane.crashes_hi.erase(lane.crashes_hi.begin());
@@ -113,23 +113,23 @@ void Ledger::begin_reload(KnownPool& pool) {
             lane.outage.must_stay_down = false;
             lane.disagreements_row = lane.proof_failures_row = 0;
         }
-        forgive(lane);
+        reset_crashes(lane);
         // One that is retired for a reload, and then kept, proves itself.
         for (KnownWorker* worker : lane.workers) {
             if (retires && worker->proves) raise_to(worker->proof.needed, Sure::maybe);
-            excuse(*worker);
+            drop_distrust(*worker);
         }
     }
 }
 
 /// A stronger hold replaces the one of a worker that fails, and then need not lead back to it.
-void Ledger::excuse(KnownWorker& worker) {
+void Ledger::drop_distrust(KnownWorker& worker) {
     worker.trust.rests_until = now;
     lower_to(worker.trust.probation, Sure::maybe);
     worker.trust.needs_proof = false;
 }
 
-void Ledger::forgive(KnownLane& lane) {
+void Ledger::reset_crashes(KnownLane& lane) {
     lane.not_before = now;
     lane.crash_row = 0;
     lane.crashes_lo.clear();
@@ -143,7 +143,7 @@ bool Ledger::has_served_well(const KnownWorker& worker) const {
            rules.restart_good_run;
 }
 
-void Ledger::trouble(KnownWorker& worker) {
+void Ledger::allow_restart_delay(KnownWorker& worker) {
     KnownLane& lane = lane_of(worker);
     const PoolSettings& rules = *pool_of(worker).settings;
     const Duration doubled =

@@ -228,8 +228,8 @@ public:
         KnownLane* lane = to_.find(e.lane);
         if (lane == nullptr || !lane->outage.drained) return;
         lane->outage.drained = false;
-        to_.forgive(*lane);
-        for (KnownWorker* worker : lane->workers) to_.excuse(*worker);
+        to_.reset_crashes(*lane);
+        for (KnownWorker* worker : lane->workers) to_.drop_distrust(*worker);
         for (KnownWorker* worker : lane->workers) {
             if (!worker->proves) continue;
             const bool served = worker->proof.has_ever_passed() && to_.was_current(*worker);
@@ -296,7 +296,7 @@ private:
 
     void revive(KnownLane& lane) {
         lane.outage = {};
-        to_.forgive(lane);
+        to_.reset_crashes(lane);
         lane.crashes_hi.clear();
         lane.proof_failures_row = lane.proof_failures_hi = 0;
         lane.disagreements_row = lane.disagreements_hi = 0;
@@ -349,8 +349,8 @@ private:
                 to_.crash(worker, Sure::yes);
                 to_.must_kill(worker);
                 return to_.die(worker, Ledger::Death::own);
-            case Verdict::broken: return to_.break_off(attempt);
-            case Verdict::undelivered: return to_.miss(attempt);
+            case Verdict::broken: return to_.take_broken_link(attempt);
+            case Verdict::undelivered: return to_.take_undelivered(attempt);
             case Verdict::cancelled:
                 return attempt.cancelled ? to_.leave_worker(attempt)
                                          : answer(attempt, Verdict::model_failed);
@@ -381,7 +381,7 @@ private:
         worker.proof.failed = true;
         to_.must_end(worker);
         ++lane.proof_failures_hi;
-        to_.trouble(worker);
+        to_.allow_restart_delay(worker);
         lane.crashes_hi.push_back(to_.now);
         const Generation good = to_.pool_before(worker.pool).good;
         if (worker.generation != good) {

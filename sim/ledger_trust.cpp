@@ -50,8 +50,8 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     ++trust.streak_hi;
     const bool was_aboard = trust.probation != Sure::no &&
                             attempt.sent <= trust.suspected_at;  // so it is no failure on probation
-    const bool suspect =
-        trust.streak_hi >= rules.fail_streak && another_may_be_fine(lane);  // else it is the model
+    const bool suspect = trust.streak_hi >= rules.fail_streak &&
+                         another_lane_may_be_fine(lane);  // else it is the model
     if (suspect || trust.probation != Sure::no) {
         raise_to(trust.probation, Sure::maybe);
         trust.suspected_at = now;
@@ -62,8 +62,8 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
         return;
     }
     lane.latest_failed = Sure::yes;
-    const bool fine =
-        another_is_fine(lane) && !late && worker.held == Sure::no;  // that hold is the stronger one
+    const bool fine = another_lane_is_fine(lane) && !late &&
+                      worker.held == Sure::no;  // that hold is the stronger one
     if (was_aboard) return;
     if (trust.probation == Sure::yes) {
         if (fine)
@@ -75,14 +75,14 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     if (++trust.streak_lo >= rules.fail_streak && fine) distrust(worker, rules, now, false);
 }
 
-bool Ledger::another_is_fine(const KnownLane& lane) const {
+bool Ledger::another_lane_is_fine(const KnownLane& lane) const {
     return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
         return other.id != lane.id && other.latest_failed == Sure::no &&
-               plain_worker(other) != nullptr;
+               serving_worker(other) != nullptr;
     });
 }
 
-bool Ledger::another_may_be_fine(const KnownLane& lane) const {
+bool Ledger::another_lane_may_be_fine(const KnownLane& lane) const {
     return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
         if (other.id == lane.id || other.latest_failed == Sure::yes) return false;
         return std::ranges::any_of(other.workers,
@@ -90,7 +90,7 @@ bool Ledger::another_may_be_fine(const KnownLane& lane) const {
     });
 }
 
-bool Ledger::plainly_serves(const KnownWorker& worker) const {
+bool Ledger::certainly_serves(const KnownWorker& worker) const {
     const KnownLane& lane = lanes[worker.lane.value];
     const PoolSettings& rules = *pools[worker.pool.value].settings;
     if (!worker.has_loaded() || worker.is_ending() || worker.kill_turn == turn) return false;
@@ -121,12 +121,12 @@ bool Ledger::has_rested(const KnownWorker& worker) const {
            worker.trust.suspected_at + jittered_max(rules.restart_delay_max) <= now;
 }
 
-const KnownWorker* Ledger::plain_worker(const KnownLane& lane) const {
+const KnownWorker* Ledger::serving_worker(const KnownLane& lane) const {
     const WorkerId current = seen_lane(lane.id).current;
     const PoolView& pool = seen_pool(lane.pool);
     if (!pool.reloading.is_none() || is_off(seen_lane(lane.id).state)) return nullptr;
     for (const KnownWorker* worker : lane.workers)
-        if (worker->id == current && worker->generation == pool.good && plainly_serves(*worker))
+        if (worker->id == current && worker->generation == pool.good && certainly_serves(*worker))
             return worker;
     return nullptr;
 }
@@ -142,7 +142,7 @@ bool Ledger::is_off_hi(const KnownLane& lane) const {
 }
 
 /// May it be on its way to another proof?
-bool Ledger::proves_anew(const KnownWorker& worker) const {
+bool Ledger::may_prove_again(const KnownWorker& worker) const {
     const KnownProof& proof = worker.proof;
     return proof.is_running() || proof.needed != Sure::no || worker.trust.needs_proof ||
            proof.asked || worker.held != Sure::no || worker.trust.probation != Sure::no ||
@@ -172,7 +172,7 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
         const bool leaving = voter.past.was_current && !was_current(voter);
         const bool certain = is_settled && !leaving && !voter.is_ending() &&
                              voter.retired == Sure::no && !lane_of(voter).outage.drained &&
-                             !voter.past.is_unsettled && !proves_anew(voter) &&
+                             !voter.past.is_unsettled && !may_prove_again(voter) &&
                              !may_be_stuck(voter);
         voters.push_back({.worker = &voter, .certain = certain});
         Votes& votes = groups[*voter.proof.vote];
@@ -193,22 +193,22 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
             outside_lo = outside_lo || votes.lo * 2 > all.hi - (votes.hi - votes.lo);
             outside_hi = outside_hi || votes.hi * 2 > all.lo;
         }
-        take_ballot(*voter, outside_lo && certain ? Sure::yes
-                            : outside_hi          ? Sure::maybe
-                                                  : Sure::no);
+        take_vote_result(*voter, outside_lo && certain ? Sure::yes
+                                 : outside_hi          ? Sure::maybe
+                                                       : Sure::no);
     }
     if (worker.retired == Sure::no)
         lane_of(worker).disagreements_row = lane_of(worker).proof_failures_row = 0;
 }
 
 /// Is the worker outside a strict majority?
-void Ledger::take_ballot(KnownWorker& voter, Sure outside) {
+void Ledger::take_vote_result(KnownWorker& voter, Sure outside) {
     if (outside == Sure::no) return;
     KnownLane& lane = lane_of(voter);
     if (!voter.past.perhaps_disagreed) ++lane.disagreements_hi;
     voter.past.perhaps_disagreed = true;
     raise_to(voter.retired, outside);
-    trouble(voter);
+    allow_restart_delay(voter);
     if (outside != Sure::yes) {
         lane.disagreements_row = 0;  // or it was inside, which clears it
         return;

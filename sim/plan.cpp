@@ -85,13 +85,13 @@ bool Plan::is_native(LaneId lane) const {
 
 bool Plan::has_shutdown() const {
     return std::ranges::any_of(stimuli, [](const Stimulus& stimulus) {
-        return std::holds_alternative<Shutdown>(stimulus.deed);
+        return std::holds_alternative<Shutdown>(stimulus.payload);
     });
 }
 
 Quality Plan::quality_of(Generation generation) const {
     for (const Stimulus& stimulus : stimuli) {
-        const auto* reload = std::get_if<Reload>(&stimulus.deed);
+        const auto* reload = std::get_if<Reload>(&stimulus.payload);
         if (reload != nullptr && generation_of(stimulus.id) == generation) return reload->quality;
     }
     return Quality::good;

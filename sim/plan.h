@@ -39,7 +39,7 @@ struct Plan {
 };
 
 /// The last stimulus comes this long before the calm: no grain rounds it into the calm.
-inline constexpr Duration hush = 50ms;
+inline constexpr Duration quiet_before_calm = 50ms;
 
 [[nodiscard]] Plan make_plan(const Scenario& scenario, std::uint64_t seed);
 

@@ -46,16 +46,18 @@ private:
         if (luck < 7 && !plan_.stimuli.empty()) {
             const Duration near = plan_.stimuli[random_.below(plan_.stimuli.size())].at;
             const Duration by = between(random_, 0ms, luck < 4 ? 20ms : 1500ms);
-            return std::min(near + by, plan_.calm_at - hush);
+            return std::min(near + by, plan_.calm_at - quiet_before_calm);
         }
-        return between(random_, 0ms, plan_.calm_at - hush);
+        return between(random_, 0ms, plan_.calm_at - quiet_before_calm);
     }
 
     Duration draw_length() {
         return between(random_, 100ms, random_.chance(30) ? plan_.calm_at : 10s);
     }
 
-    void add_at(Duration at, Deed deed) { plan_.stimuli.push_back({.at = at, .deed = deed}); }
+    void add_at(Duration at, Payload payload) {
+        plan_.stimuli.push_back({.at = at, .payload = payload});
+    }
 
     void add_curse() {
         Curse curse;
@@ -87,7 +89,7 @@ private:
         add_at(at, Order{.lane = lane, .kind = kind});
         if (kind != OrderKind::drain || !random_.chance(70)) return;
         const Duration back = at + between(random_, 0ms, random_.chance(50) ? 500ms : 10s);
-        if (back <= plan_.calm_at - hush)
+        if (back <= plan_.calm_at - quiet_before_calm)
             add_at(back, Order{.lane = lane, .kind = OrderKind::resume});
     }
 
@@ -104,7 +106,7 @@ private:
         Reload reload{.pool = pool, .kind = draw_reload_kind(pool)};
         if (random_.chance(40)) reload.quality = static_cast<Quality>(random_.below(qualities));
         const Duration at = after + between(random_, 0ms, random_.chance(50) ? 100ms : 2s);
-        if (at <= plan_.calm_at - hush) add_at(at, reload);
+        if (at <= plan_.calm_at - quiet_before_calm) add_at(at, reload);
     }
 
     /// Memory is short on this machine, or it is not; now and then that changes.
@@ -127,12 +129,13 @@ private:
 
     void add_shutdown() {
         const Duration patience = random_.chance(20) ? 0ms : between(random_, 1ms, 20s);
-        const Duration at = between(random_, 1ms, plan_.calm_at - hush);
+        const Duration at = between(random_, 1ms, plan_.calm_at - quiet_before_calm);
         add_at(at, Shutdown{.patience = patience});
         if (!random_.chance(40)) return;
         const Duration again = at + between(random_, 0ms, 5s);
-        const Duration haste = random_.chance(50) ? 0ms : between(random_, 1ms, 20s);
-        if (again <= plan_.calm_at - hush) add_at(again, Shutdown{.patience = haste});
+        const Duration second_patience = random_.chance(50) ? 0ms : between(random_, 1ms, 20s);
+        if (again <= plan_.calm_at - quiet_before_calm)
+            add_at(again, Shutdown{.patience = second_patience});
     }
 
     const Scenario& scenario_;

@@ -89,8 +89,9 @@ void add_workload(const Scenario& scenario, Random random, Plan& plan) {
             if (scenario.is_calm) job.aside = false, job.lane_wanted = LaneId{};
             if (plan.settings.pools.size() > 1 && job.total.count % 16 == 0)
                 job.routed_to = PoolId{(pool.value + 1) % plan.settings.pools.size()};
-            const Duration at = std::min(from + between(random, 0ms, window), plan.calm_at - hush);
-            plan.stimuli.push_back({.at = at, .deed = job});
+            const Duration at =
+                std::min(from + between(random, 0ms, window), plan.calm_at - quiet_before_calm);
+            plan.stimuli.push_back({.at = at, .payload = job});
         }
         left -= size;
     }

@@ -42,10 +42,10 @@ Stage::Stage(const Plan& plan, Listener listener)
       now_(opened_),
       curses_(plan, opened_) {
     for (const Stimulus& stimulus : plan.stimuli) {
-        const auto* fault = std::get_if<ShellFault>(&stimulus.deed);
+        const auto* fault = std::get_if<ShellFault>(&stimulus.payload);
         if (fault == nullptr) continue;
         const Instant until = opened_ + std::min(stimulus.at + fault->lasts, plan.calm_at);
-        spells_.push_back({.fault = *fault, .from = opened_ + stimulus.at, .until = until});
+        shell_faults_.push_back({.fault = *fault, .from = opened_ + stimulus.at, .until = until});
     }
 }
 
@@ -101,8 +101,8 @@ void Stage::complain(std::string invariant, std::string detail) {
 }
 
 const ShellFault* Stage::shell_fault() const {
-    for (const Spell& spell : spells_)
-        if (now_ >= spell.from && now_ < spell.until) return &spell.fault;
+    for (const ShellFaultPeriod& period : shell_faults_)
+        if (now_ >= period.from && now_ < period.until) return &period.fault;
     return nullptr;
 }
 

@@ -53,7 +53,7 @@ public:
     [[nodiscard]] const std::optional<Violation>& complaint() const { return complaint_; }
 
 private:
-    struct Spell {
+    struct ShellFaultPeriod {
         ShellFault fault;
         Instant from;
         Instant until;
@@ -67,7 +67,7 @@ private:
     Instant opened_;
     Instant now_;
     Curses curses_;
-    std::vector<Spell> spells_;
+    std::vector<ShellFaultPeriod> shell_faults_;
     Agenda agenda_;
     std::optional<Violation> complaint_;
 };

@@ -125,12 +125,12 @@ struct ShellFault {
     Duration lag_max = Duration::zero();  // of TimePassed
 };
 
-using Deed = std::variant<JobScript, Curse, Blow, Order, Reload, Shutdown, ShellFault>;
+using Payload = std::variant<JobScript, Curse, Blow, Order, Reload, Shutdown, ShellFault>;
 
 struct Stimulus {
     std::uint32_t id = 0;            // its place in the whole plan, also when others are left out
     Duration at = Duration::zero();  // from the opening
-    Deed deed{};
+    Payload payload{};
 };
 
 std::string_view name_of(Ending);

@@ -29,9 +29,9 @@ public:
 
     /// A curse begins that acts by itself: a GPU falls off the bus, an attached worker goes away.
     void begin(const Curse& curse);
-    void suffer(const Blow& blow);
+    void strike(const Blow& blow);
     /// What survived its kill dies at last.
-    void bury_the_undead();
+    void end_kill_survivors();
 
 private:
     //   coming ──▶ up ──▶ exited ──▶ (gone: forgotten)
@@ -51,8 +51,8 @@ private:
         std::uint64_t key = 0;  // (lane, how many were started there before)
         Life life = Life::coming;
         bool is_killed = false;
-        bool is_undead = false;     // killed, and still there
-        bool left_a_child = false;  // exited, but its tree waits for the kill
+        bool has_survived_kill = false;  // killed, and still there
+        bool left_a_child = false;       // exited, but its tree waits for the kill
         std::vector<Aboard> aboard{};
     };
     /// How an attempt will go, decided when it is sent.
@@ -76,11 +76,11 @@ private:
     void load(WorkerId id, std::uint32_t steps_left);
     void await_outside(WorkerId id);
     void become_ready(WorkerId id);
-    [[nodiscard]] WorkerReady word_of(const Worker& worker) const;
+    [[nodiscard]] WorkerReady ready_event_of(const Worker& worker) const;
     void exit(WorkerId id);
-    void be_gone(WorkerId id);
-    void lie_after_death(const Worker& worker);
-    [[nodiscard]] Duration undead_for(const Worker& worker) const;
+    void report_gone(WorkerId id);
+    void answer_after_death(const Worker& worker);
+    [[nodiscard]] Duration survives_kill_for(const Worker& worker) const;
 
     // jobs aboard
     [[nodiscard]] Course course_of(const Worker& worker, const Aboard& aboard,

@@ -77,7 +77,7 @@ TEST(World, LeavesTheJobsOfOnePoolAloneWhenThoseOfAnotherAreLeftOut) {
     const Plan whole = make_plan(calm, seed);
     std::vector<std::uint32_t> ids;
     for (const Stimulus& stimulus : whole.stimuli)
-        if (std::get<JobScript>(stimulus.deed).pool != PoolId{0}) ids.push_back(stimulus.id);
+        if (std::get<JobScript>(stimulus.payload).pool != PoolId{0}) ids.push_back(stimulus.id);
     ASSERT_FALSE(ids.empty());
     const auto before = fates_in(run_plan(whole, Tracing::on).trace);
     const auto after = fates_in(run_plan(with_only(whole, ids), Tracing::on).trace);
