@@ -1,5 +1,5 @@
-// Whether a curse with less than 100 % strikes a thing is the thing's own luck, the same each time
-// it is asked.
+// Whether a curse with less than 100 % strikes a thing depends only on the seed, the curse and the
+// thing, so every call gives the same answer.
 #include "sim/curses.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which curses lie on a lane now. All of them end with the faults of the plan.
+// The curses that are active on each lane. All of them end when the faults of the plan end.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ public:
 
     Curses(const Plan& plan, Instant opened);
 
-    /// The curse of this kind that strikes the thing `key` on this lane now; nullptr: none does.
+    /// Returns the curse of this kind that now strikes the thing `key` on this lane, or nullptr if none
+    /// does.
     [[nodiscard]] const Period* find(LaneId lane, CurseKind kind, Instant now,
                                      std::uint64_t key) const;
     [[nodiscard]] bool strikes(LaneId lane, CurseKind kind, Instant now, std::uint64_t key) const {

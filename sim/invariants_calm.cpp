@@ -1,5 +1,5 @@
-// When nothing has gone wrong for long: everything accepted is answered, everything that can live
-// does.
+// What must hold when nothing has gone wrong for a long time: every accepted job is answered, and
+// every lane that can serve does.
 #include <algorithm>
 
 #include "sim/judge.h"

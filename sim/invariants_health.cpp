@@ -1,4 +1,4 @@
-// Probes, proofs and trust: asked when they are due, and of nobody else.
+// Probes, proofs and trust: a worker is asked when it is due, and only then.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -34,7 +34,7 @@ const KnownWorker* other_routine_proof(const Ledger& ledger, const KnownWorker& 
     return nullptr;
 }
 
-/// Nothing hinders its proof but the proof itself.
+/// A worker that certainly needs a proof, and could give it now, must be asked for it.
 void check_needed_proof(Ledger& ledger, const KnownWorker& worker) {
     const KnownLane& lane = ledger.lane_of(worker);
     const KnownProof& proof = worker.proof;
@@ -42,7 +42,7 @@ void check_needed_proof(Ledger& ledger, const KnownWorker& worker) {
                           worker.retired != Sure::no || worker.past.is_unsettled ||
                           worker.trust.probation != Sure::no || lane.is_taken_out();
     if (proof.needed == Sure::yes && !proof.is_running() && !hindered)
-        broken(ledger, invariant::health, "worker {} has to prove itself, and is not asked to",
+        broken(ledger, invariant::health, "worker {} has to prove itself, but is not asked to",
                show(worker.id));
 }
 
@@ -54,11 +54,11 @@ void check_probe(Ledger& ledger, const KnownWorker& worker) {
     const Duration most =
         probe.out ? std::max(rules.probe_every, rules.probe_timeout) : rules.probe_every;
     if (worker.aboard.empty() && later(since, most) <= ledger.now)
-        broken(ledger, invariant::health, "worker {} has been idle since {} ago, and is not probed",
+        broken(ledger, invariant::health, "worker {} has been idle for {}, but is not probed",
                show(worker.id), show(ledger.now - since));
 }
 
-/// When all workers of a pool are idle and none is being proved, one that is due has no excuse.
+/// While all workers of a pool are idle and none proves itself, no routine proof may be overdue.
 void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
     if (!ledger.seen_pool(pool.id).reloading.is_none()) return;
     const KnownWorker* due = nullptr;
@@ -74,7 +74,8 @@ void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
         }
     }
     if (due != nullptr)
-        broken(ledger, invariant::health, "the proof of worker {} is due, and nothing hinders it",
+        broken(ledger, invariant::health,
+               "the proof of worker {} is due and nothing prevents it, but it is not asked for",
                show(due->id));
 }
 
@@ -83,7 +84,7 @@ void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
 void judge(Ledger& ledger, const ProbeWorker& ask) {
     KnownWorker* worker = ledger.find(ask.worker);
     if (worker == nullptr || worker->is_ending())
-        return broken(ledger, invariant::ending, "worker {} is probed, but ending or gone",
+        return broken(ledger, invariant::ending, "worker {} is probed, but is ending or gone",
                       show(ask.worker));
     if (!worker->has_loaded())
         return broken(ledger, invariant::health, "worker {} is probed while it loads",
@@ -118,23 +119,24 @@ void judge(Ledger& ledger, const ProbeWorker& ask) {
 void judge(Ledger& ledger, const ProveWorker& ask) {
     KnownWorker* worker = ledger.find(ask.worker);
     if (worker == nullptr || worker->is_ending())
-        return broken(ledger, invariant::ending, "worker {} is to prove itself, but ending or gone",
+        return broken(ledger, invariant::ending,
+                      "worker {} is asked to prove itself, but is ending or gone",
                       show(ask.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
     if (!worker->has_loaded() || !worker->proves)
-        return broken(ledger, invariant::health, "worker {} is to prove itself, but can't",
+        return broken(ledger, invariant::health, "worker {} is asked to prove itself, but can't",
                       show(ask.worker));
     if (has_riders(*worker))
-        return broken(ledger, invariant::health, "worker {} is to prove itself while it works",
-                      show(ask.worker));
+        return broken(ledger, invariant::health,
+                      "worker {} is asked to prove itself while it works", show(ask.worker));
     KnownProof& proof = worker->proof;
     if (proof.is_running())
-        return broken(ledger, invariant::health, "worker {} is to prove itself while it does",
-                      show(ask.worker));
+        return broken(ledger, invariant::health,
+                      "worker {} is asked to prove itself while it already does", show(ask.worker));
     const bool is_routine = !is_after_trouble(*worker);
     if (is_routine && !is_due(ledger, *worker, rules))
-        return broken(ledger, invariant::health, "the proof of worker {} is not due",
-                      show(ask.worker));
+        return broken(ledger, invariant::health,
+                      "worker {} is asked to prove itself, but no proof is due", show(ask.worker));
     const KnownWorker* other = is_routine ? other_routine_proof(ledger, *worker) : nullptr;
     if (other != nullptr)
         return broken(ledger, invariant::health, "workers {} and {} prove themselves at once",
@@ -150,11 +152,12 @@ void judge(Ledger& ledger, const ProveWorker& ask) {
 void judge(Ledger& ledger, const ReportModelFailing& report) {
     KnownLane* lane = ledger.find(report.lane);
     if (lane == nullptr || lane->pool != report.pool)
-        return broken(ledger, invariant::failing_lane, "a lane is reported that is not there");
+        return broken(ledger, invariant::failing_lane, "a lane is reported that does not exist");
     if (ledger.another_lane_is_fine(*lane))
         return broken(ledger, invariant::failing_lane,
-                      "the model is blamed for lane {}, but another is fine", show(lane->id));
-    for (KnownWorker* worker : lane->workers) {  // it goes on
+                      "the model is blamed for the failures of lane {}, but another lane is fine",
+                      show(lane->id));
+    for (KnownWorker* worker : lane->workers) {  // they serve on, as if nothing had happened
         worker->trust.streak_lo = 0;
         ledger.drop_distrust(*worker);
     }
@@ -167,7 +170,8 @@ void judge(Ledger& ledger, const ReportNoMajority& report) {
             worker.proof.vote)
             groups.insert(*worker.proof.vote);
     if (groups.size() < 2)
-        broken(ledger, invariant::agreement, "pool {} has no majority, it says, but all agree",
+        broken(ledger, invariant::agreement,
+               "pool {} is reported without a majority, but all its workers agree",
                show(report.pool));
 }
 
@@ -176,8 +180,9 @@ void check_health(Ledger& ledger) {
         const bool is_missing = pool.majority == Majority::missing;
         if (pool.majority != Majority::unclear &&
             is_missing != ledger.seen_pool(pool.id).majority_missing)
-            broken(ledger, invariant::agreement, "pool {} {} a majority, and says otherwise",
-                   show(pool.id), is_missing ? "lacks" : "has");
+            broken(ledger, invariant::agreement,
+                   "pool {} {} a majority, but the view says otherwise", show(pool.id),
+                   is_missing ? "lacks" : "has");
         for (const KnownLane& lane : pool.lanes) {
             for (const KnownWorker* worker : lane.workers) check_needed_proof(ledger, *worker);
             if (!ledger.timed) continue;

@@ -1,4 +1,4 @@
-// Arrivals and answers: who is admitted, why a job ends, and that it does in time.
+// Arrivals and answers: which jobs are admitted, why a job ends, and that it ends in time.
 #include <algorithm>
 #include <array>
 #include <variant>
@@ -33,7 +33,7 @@ bool none_can_serve_hi(Ledger& ledger, PoolId pool, LaneId wanted) {
                      [&](const KnownLane& lane) { return ledger.is_off_hi(lane); });
 }
 
-/// Every reason to refuse an arrival, in the order in which the engine must check them.
+/// Returns every reason to refuse an arrival, in the order in which the engine must check them.
 std::array<Refusal, 6> refusals_of(Ledger& ledger, const JobArrived& arrived) {
     const KnownPool& pool = ledger.pools[arrived.pool.value];
     const KnownLane* wanted = ledger.find(arrived.lane_wanted);
@@ -83,7 +83,7 @@ bool is_event_of_body(const Ledger& ledger, JobId job) {
     return completed != nullptr && completed->job == job;
 }
 
-/// A job that was routed here in this turn may still be refused.
+/// True if the job was routed to its pool in this turn. Such a job may still be refused.
 bool was_routed(const Ledger& ledger, const KnownJob& job) {
     const auto* routed = std::get_if<JobRouted>(ledger.event);
     return routed != nullptr && routed->job == job.id && routed->pool == job.pool;
@@ -101,7 +101,7 @@ bool is_full_with(const Ledger& ledger, const KnownJob& job) {
     return was_routed(ledger, job) && !job.aside && waiting > pool.settings->queue_jobs_max;
 }
 
-/// Does `reason` tell the truth about this job? Empty if so, else why not.
+/// Returns why `reason` is not true of this job. Empty if it is true.
 std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reason) {
     if (job.fate.allows(reason)) return {};
     const PoolSettings& rules = *ledger.pools[job.pool.value].settings;
@@ -114,9 +114,9 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
         case EndReason::out_of_memory: return "its live attempt did not end so";
         case EndReason::client_left:
         case EndReason::body_failed:
-        case EndReason::cancel_asked: return "nobody said so";
+        case EndReason::cancel_asked: return "no event says so";
         case EndReason::worker_died:
-            return dies && (job.aside || !rules.retry) ? "" : "it was to be retried";
+            return dies && (job.aside || !rules.retry) ? "" : "it had to be retried";
         case EndReason::stream_broken:
             return dies && job.ride->stage == AttemptStage::answering ? "" : "no answer broke off";
         case EndReason::poison: return "two workers did not die under it while it was alone aboard";
@@ -142,7 +142,7 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
                        : "its body did not outgrow bytes_max";
         case EndReason::aside_full:
             if (!job.aside || !is_event_of_body(ledger, job.id))
-                return "it is not an aside that is ready";
+                return "it is not an aside that is ready to be sent";
             return has_room_for_aside(ledger, job) ? "a lane has room for it" : "";
         case EndReason::shutting_down:
             return ledger.shutting_down && ledger.shutdown_by <= ledger.now
@@ -217,7 +217,7 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
                           name_of(refuse.reason), name_of(due.reason));
     }
     if (!is_true)
-        return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not so",
+        return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not true",
                       show(refuse.ticket), name_of(refuse.reason));
     if (!is_allowed_wait(ledger, refuse.retry_after))
         return broken(ledger, invariant::refusal, "retry_after {} is out of bounds",
@@ -229,7 +229,7 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
 void judge(Ledger& ledger, const EndJob& end) {
     KnownJob* job = ledger.find(end.job);
     if (job == nullptr)
-        return broken(ledger, invariant::one_answer, "job {} ends with {}, but does not live",
+        return broken(ledger, invariant::one_answer, "job {} ends with {}, but does not exist",
                       show(end.job), name_of(end.reason));
     const std::string_view objection = why_untrue(ledger, *job, end.reason);
     if (!objection.empty())
@@ -254,7 +254,7 @@ void judge(Ledger& ledger, const EndJob& end) {
     ledger.end(*job);
 }
 
-/// What this turn had to decide about jobs, it decided.
+/// Every decision about a job that was due in this turn must have been made.
 void check_fates(Ledger& ledger) {
     if (ledger.arrival != nullptr)
         return broken(ledger, invariant::one_answer, "ticket {} is neither admitted nor refused",
@@ -264,7 +264,7 @@ void check_fates(Ledger& ledger) {
         if (job == nullptr) continue;
         if (job->fate.must_end())
             return broken(ledger, invariant_of_end(job->fate.reason),
-                          "job {} had to end with {}, and lives", show(id),
+                          "job {} had to end with {}, but still lives", show(id),
                           name_of(job->fate.reason));
         if (is_full_with(ledger, *job) || wants_foreign_lane(ledger, *job))
             return broken(ledger, invariant::bounds, "job {} was routed where it may not go",

@@ -1,5 +1,5 @@
-// Lanes and pools: what people see of them is true, restarts keep their pace, generations and
-// shutdown their order.
+// Lanes and pools: what people see of them is true, restarts keep their delays and limits, and
+// reloads and shutdown follow their rules.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -8,7 +8,7 @@ namespace turnpike::sim {
 
 namespace {
 
-/// `ready` and `busy` alternate without a report.
+/// Treats `busy` as `ready`, because the engine does not report changes between the two.
 LaneState reported_as(LaneState state) {
     return state == LaneState::busy ? LaneState::ready : state;
 }
@@ -29,7 +29,7 @@ void check_failed(Ledger& ledger, const KnownLane& lane) {
     const PoolSettings& rules = *ledger.pools[lane.pool.value].settings;
     if (rules.ownership == Ownership::attached)
         return broken(ledger, invariant::restart, "attached lane {} failed", show(lane.id));
-    const auto& crashes = lane.crashes_hi;  // by time
+    const auto& crashes = lane.crashes_hi;  // in order of time
     std::size_t most = 0;
     for (std::size_t first = 0, last = 0; last < crashes.size(); ++last) {
         while (crashes[last] - crashes[first] > rules.crash_window) ++first;
@@ -58,7 +58,7 @@ void check_quarantined(Ledger& ledger, const KnownLane& lane) {
         (reason == Reason::will_not_die && has_survivor(ledger, lane)) ||
         ((reason == Reason::proof_failed || reason == Reason::disagrees) && refuted >= 2);
     if (!just)
-        broken(ledger, invariant::restart, "lane {} is quarantined for {}, which is not so",
+        broken(ledger, invariant::restart, "lane {} is quarantined for {}, which is not true",
                show(lane.id), name_of(reason));
 }
 
@@ -71,7 +71,7 @@ bool may_load_now(const Ledger& ledger, const KnownLane& lane) {
     return ledger.settings.load_parallel_max == 0 || loading < ledger.settings.load_parallel_max;
 }
 
-/// A lane that is on and has no worker starts one, after the longest delay at the latest.
+/// A lane that is on and has no worker must start one once the longest possible delay is over.
 void check_start(Ledger& ledger, const KnownLane& lane) {
     const LaneState state = ledger.seen_lane(lane.id).state;
     if (!lane.workers.empty() || !ledger.opened || ledger.shutting_down || lane.is_taken_out() ||
@@ -82,7 +82,7 @@ void check_start(Ledger& ledger, const KnownLane& lane) {
         return;
     if (std::max(lane.not_after, lane.last_gone) <= ledger.now)
         broken(ledger, invariant::restart,
-               "lane {} has had no worker for {}, and nothing to wait for", show(lane.id),
+               "lane {} has had no worker for {}, though it has nothing to wait for", show(lane.id),
                show(ledger.now - lane.last_gone));
 }
 
@@ -95,17 +95,18 @@ void check_lane(Ledger& ledger, KnownLane& lane) {
         check_quarantined(ledger, lane);
     if (seen.state == LaneState::failed) lane.outage.ever_failed = true;
     if (lane.must_start)
-        broken(ledger, invariant::restart,
-               "the end of lane {}'s worker was ordered, but none is started at once",
-               show(lane.id));
+        broken(
+            ledger, invariant::restart,
+            "the end of lane {}'s worker was ordered, but its next worker is not started at once",
+            show(lane.id));
     if (lane.outage.must_stay_down && lane.workers.empty() && !is_off(seen.state) &&
         ledger.seen_pool(lane.pool).reloading.is_none())
         broken(ledger, invariant::restart, "lane {} had to be given up", show(lane.id));
     if (ledger.timed) check_start(ledger, lane);
 }
 
-/// A generation that is neither good nor being tried has no workers; in place, it is tried on one
-/// lane.
+/// A generation that is neither good nor being tried must have no workers. An in-place reload tries
+/// its generation on one lane only.
 void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
     std::uint32_t lanes = 0;
     for (const KnownLane& lane : pool.lanes) {
@@ -124,7 +125,7 @@ void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
                show(reloading), lanes);
 }
 
-/// The newest generation that was asked for is tried as soon as a lane can take it.
+/// The newest generation that was asked for must be tried as soon as a lane can take it.
 void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) {
     if (!seen.reloading.is_none() && seen.reloading != ledger.pool_before(pool.id).reloading &&
         seen.reloading != pool.newest)
@@ -198,7 +199,7 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
 void judge(Ledger& ledger, const ReportLane& report) {
     KnownLane* lane = ledger.find(report.lane);
     if (lane == nullptr)
-        return broken(ledger, invariant::counts, "lane {} is reported, but is not there",
+        return broken(ledger, invariant::counts, "lane {} is reported, but does not exist",
                       show(report.lane));
     lane->reported_turn = ledger.turn;
     lane->reported = report.state;
@@ -206,13 +207,16 @@ void judge(Ledger& ledger, const ReportLane& report) {
 
 void judge(Ledger& ledger, const ReportSwitch& report) {
     if (ledger.find(report.lane) == nullptr)
-        return broken(ledger, invariant::reload, "lane {} switched, but is not there",
+        return broken(ledger, invariant::reload,
+                      "lane {} is reported to have switched, but does not exist",
                       show(report.lane));
     const LaneView& seen = ledger.seen_lane(report.lane);
     const bool went_since = seen.current.is_none();
     if (!went_since && seen.current != report.worker)
-        return broken(ledger, invariant::reload, "lane {} is said to have switched to worker {}",
-                      show(report.lane), show(report.worker));
+        return broken(
+            ledger, invariant::reload,
+            "lane {} is reported to have switched to worker {}, which is not its current one",
+            show(report.lane), show(report.worker));
 }
 
 void judge(Ledger& ledger, const ReportReload& report) {
@@ -226,25 +230,26 @@ void judge(Ledger& ledger, const ReportReload& report) {
     const bool spread = report.end == ReloadEnd::spread;
     if (spread != is_good && !pool->odd_reload)
         return broken(ledger, invariant::reload,
-                      "the reload of generation {} is reported {}, but that is {}",
+                      "the reload of generation {} is reported {}, but the generation is {}",
                       show(report.generation), name_of(report.end), is_good ? "good" : "not good");
     if (!spread && (report.end == ReloadEnd::superseded) != (report.generation < pool->newest))
         return broken(ledger, invariant::reload,
                       "the reload of generation {} is reported {}, and {} was asked for",
                       show(report.generation), name_of(report.end), show(pool->newest));
     const bool follows =
-        !ledger.seen_pool(pool->id).reloading.is_none();  // another, which revives them again
+        !ledger.seen_pool(pool->id)
+             .reloading.is_none();  // another reload, which revives the lanes again
     for (const KnownLane& lane : pool->lanes) {
         const LaneView& seen = ledger.seen_lane(lane.id);
         if (spread && is_off(lane.reported) && !is_off(seen.state))
             return broken(ledger, invariant::reload,
-                          "generation {} has spread, it says, before it says that lane {} is on",
+                          "generation {} is reported as spread before lane {} is reported as on",
                           show(report.generation), show(lane.id));
         const bool is_on = !is_off(seen.state) && !lane.is_taken_out();
         if (spread && !follows && is_on && !seen.current.is_none() &&
             seen.generation != report.generation)
             return broken(ledger, invariant::reload,
-                          "generation {} has spread, it says, but not to lane {}",
+                          "generation {} is reported as spread, but lane {} does not run it",
                           show(report.generation), show(lane.id));
     }
     for (KnownLane& lane : pool->lanes) {
@@ -260,12 +265,12 @@ void judge(Ledger& ledger, const ReportReload& report) {
 }
 
 void judge(Ledger& ledger, const Leave&) {
-    if (ledger.left) return broken(ledger, invariant::shutdown, "it leaves twice");
+    if (ledger.left) return broken(ledger, invariant::shutdown, "the engine leaves twice");
     const bool alive = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
         return !entry.second.is_gone() && !will_not_die(ledger, entry.second);
     });
     if (!ledger.shutting_down || !ledger.jobs.empty() || alive)
-        return broken(ledger, invariant::shutdown, "it leaves with {} jobs and {} workers",
+        return broken(ledger, invariant::shutdown, "the engine leaves with {} jobs and {} workers",
                       ledger.jobs.size(), ledger.workers.size());
     ledger.left = true;
 }
@@ -282,8 +287,8 @@ void check_shutdown(Ledger& ledger) {
     if (!ledger.shutting_down) return;
     const bool is_over = ledger.timed && ledger.shutdown_by <= ledger.now;
     if (is_over && !ledger.jobs.empty())
-        return broken(ledger, invariant::shutdown, "the patience is over, and {} jobs live",
-                      ledger.jobs.size());
+        return broken(ledger, invariant::shutdown,
+                      "the patience of the shutdown is over, and {} jobs live", ledger.jobs.size());
     if (!ledger.jobs.empty()) return;
     bool any = false;
     for (const auto& [id, worker] : ledger.workers) {
@@ -294,10 +299,12 @@ void check_shutdown(Ledger& ledger) {
                           show(id));
         if (is_over && worker.killed_at == never && worker.exited_at == never)
             return broken(ledger, invariant::shutdown,
-                          "the patience is over, and worker {} is not killed", show(id));
+                          "the patience of the shutdown is over, and worker {} is not killed",
+                          show(id));
     }
     if (!any && !ledger.left)
-        broken(ledger, invariant::shutdown, "no job and no worker is left, and it stays");
+        broken(ledger, invariant::shutdown,
+               "no job and no worker is left, but the engine does not leave");
 }
 
 }  // namespace turnpike::sim

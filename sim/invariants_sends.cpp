@@ -1,5 +1,5 @@
-// Attempts: may this worker get this job now, and what becomes of attempts that nobody wants or
-// that run too long.
+// Attempts: whether this worker may get this job now, and what happens to attempts that nobody waits
+// for or that run too long.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -8,12 +8,12 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Overdue for certain: the engine has seen both its timeout and its grace pass.
+/// True if the attempt is certainly overdue: the engine has seen its timeout and its grace pass.
 bool is_overdue(const KnownAttempt& attempt, const PoolSettings& rules, Instant now) {
     return attempt.timed_out_at != never && later(attempt.timed_out_at, rules.cancel_grace) < now;
 }
 
-/// Why this worker takes nothing at all.
+/// Returns why this worker may take no job at all.
 Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
@@ -38,7 +38,7 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
         return {invariant::capacity, "its worker is not the lane's current one"};
     if (worker.held == Sure::yes)
         return {invariant::capacity, "a link to its worker broke, and no probe has answered since"};
-    if (worker.retired == Sure::yes) return {invariant::agreement, "its worker is to leave"};
+    if (worker.retired == Sure::yes) return {invariant::agreement, "its worker has to leave"};
     if (worker.trust.rests_until > ledger.now)
         return {invariant::failing_lane, "its worker must rest"};
     for (const KnownAttempt* attempt : worker.aboard)
@@ -47,7 +47,7 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     return {};
 }
 
-/// Lone rides: nothing else aboard from beginning to end, one at a time in a pool.
+/// During a lone ride nothing else may be aboard the worker, and a pool may have only one at a time.
 Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                                const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
@@ -59,10 +59,11 @@ Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownW
     if (kept && job.alone == Sure::no && pool.lone_change != ledger.turn)
         return {invariant::alone, "its lane is reserved for another"};
     if (!alone) return {};
-    if (!worker.aboard.empty()) return {invariant::alone, "it must ride alone, and is not"};
+    if (!worker.aboard.empty())
+        return {invariant::alone, "it must ride alone, but others are aboard"};
     if (pool.lone_rides > 0) return {invariant::alone, "another job of its pool rides alone"};
     if (send.batch_size != 1)
-        return {invariant::alone, "it must ride alone, and is sent in a batch"};
+        return {invariant::alone, "it must ride alone, but is sent in a batch"};
     return {};
 }
 
@@ -105,7 +106,7 @@ bool is_open(Ledger& ledger, const KnownLane& lane) {
            !ledger.lane_before(lane.id).reserved && lane.lone_ride == nullptr;
 }
 
-/// Nobody before it in the queue could have gone instead, and no other lane had more room.
+/// No job ahead of it in the queue could have gone instead, and no other lane had more room.
 Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                             const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
@@ -155,7 +156,7 @@ Objection objection_to_send(Ledger& ledger, const KnownJob& job, const KnownWork
     return objection.is_none() ? objection_to_turn(ledger, job, worker, send) : objection;
 }
 
-/// The last of a batch has been taken: was there room for more, and more to take?
+/// After the last job of a batch: if the batch has room, no job may wait that could join it.
 void check_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
@@ -181,14 +182,14 @@ void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
                        show(attempt.id));
             return;
         case CancelPolicy::kill:
-            broken(ledger, invariant::cancel, "attempt {} is abandoned, but its worker not killed",
-                   show(attempt.id));
+            broken(ledger, invariant::cancel,
+                   "attempt {} is abandoned, but its worker is not killed", show(attempt.id));
             return;
     }
 }
 
-/// It is looked at after slow_min, and whenever its run has doubled: so beyond twice the limit it
-/// has been seen.
+/// The engine looks at an attempt after slow_min, and again whenever its run time has doubled. So it
+/// must have reported every attempt that has run for twice the limit.
 void check_slow(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownPool& pool = ledger.pool_of(*attempt.worker);
     const Duration usual = ledger.seen_pool(pool.id).usual_run;
@@ -198,7 +199,8 @@ void check_slow(Ledger& ledger, const KnownAttempt& attempt) {
     const Duration seen_by =
         std::max(pool.settings->slow_min, 2 * usual * pool.settings->slow_factor);
     if (ledger.now - attempt.sent >= seen_by)
-        broken(ledger, invariant::slow, "attempt {} runs for {}, usual are {}, and is not reported",
+        broken(ledger, invariant::slow,
+               "attempt {} has run for {}, the usual run is {}, and it is not reported slow",
                show(attempt.id), show(ledger.now - attempt.sent), show(usual));
 }
 
@@ -208,7 +210,7 @@ void judge(Ledger& ledger, const SendJob& send) {
     KnownJob* job = ledger.find(send.job);
     KnownWorker* worker = ledger.find(send.worker);
     if (job == nullptr)
-        return broken(ledger, invariant::one_owner, "job {} is sent, but does not live",
+        return broken(ledger, invariant::one_owner, "job {} is sent, but does not exist",
                       show(send.job));
     if (worker == nullptr)
         return broken(ledger, invariant::ending, "job {} is sent to {}, which is gone",
@@ -255,10 +257,12 @@ void judge(Ledger& ledger, const ReportSlowJob& report) {
     const bool known = pool.answered_hi >= pool.settings->slow_samples_min &&
                        report.usual >= pool.fastest && report.usual <= pool.slowest;
     if (!known)
-        return broken(ledger, invariant::slow, "{} was never usual in pool {}", show(report.usual),
-                      show(pool.id));
+        return broken(ledger, invariant::slow,
+                      "the report names {} as the usual run, which it never was in pool {}",
+                      show(report.usual), show(pool.id));
     if (run < pool.settings->slow_min || run < report.usual * pool.settings->slow_factor)
-        broken(ledger, invariant::slow, "attempt {} is reported slow after {}, usual are {}",
+        broken(ledger, invariant::slow,
+               "attempt {} is reported slow after {}, but the usual run is {}",
                show(report.attempt), show(run), show(report.usual));
 }
 

@@ -1,4 +1,4 @@
-// Nothing waits that could run: free slots, and lanes reserved for lone rides.
+// No job may wait that could run, neither for a free slot nor for a lane reserved for a lone ride.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -23,7 +23,7 @@ void check_lane(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
                show(lane.id));
 }
 
-/// Nobody waits for a lane that is off for good.
+/// No job may wait for lanes that are all off.
 void check_jobs_without_lane(Ledger& ledger, const KnownPool& pool) {
     bool all_off = true;
     for (const KnownLane& lane : pool.lanes) {
@@ -34,16 +34,17 @@ void check_jobs_without_lane(Ledger& ledger, const KnownPool& pool) {
                           show(lane.id));
     }
     if (all_off)
-        broken(ledger, invariant::in_time, "jobs wait before pool {}, whose lanes are all off",
+        broken(ledger, invariant::in_time, "jobs wait for pool {}, whose lanes are all off",
                show(pool.id));
 }
 
-/// Could this lane be reserved, or get the job that it is reserved for?
+/// True if the lane could be reserved for such a job, or take it.
 bool can_take_lone_job(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
     return (wanted.is_none() || wanted == lane.id) && ledger.serving_worker(lane) != nullptr;
 }
 
-/// The lane that was reserved in this turn had fewest aboard; others can only have got more since.
+/// The engine must reserve the lane with the fewest attempts aboard. In the rest of the turn other
+/// lanes can only have got more.
 void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserved) {
     if (ledger.lane_before(reserved.id).reserved || reserved.lone_ride != nullptr) return;
     const bool free = std::ranges::all_of(
@@ -77,7 +78,7 @@ void check_pool(Ledger& ledger, const KnownPool& pool) {
             for (const KnownLane& lane : pool.lanes)
                 if (can_take_lone_job(ledger, lane, ledger.find(key.job)->wanted))
                     return broken(ledger, invariant::no_idle,
-                                  "job {} must ride alone, and lane {} is not reserved for it",
+                                  "job {} must ride alone, but lane {} is not reserved for it",
                                   show(key.job), show(lane.id));
         return;
     }

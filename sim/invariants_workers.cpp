@@ -1,4 +1,4 @@
-// Workers: who may be started, what ends one, and that whoever has to end does.
+// Workers: which may be started, what may end one, and that every worker that has to end does.
 #include <algorithm>
 #include <variant>
 
@@ -8,7 +8,7 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Workers that certainly have a turn to load. Attached ones need none.
+/// Returns how many workers certainly hold a turn to load. Attached workers need none.
 std::uint64_t loading(const Ledger& ledger) {
     return static_cast<std::uint64_t>(std::ranges::count_if(ledger.workers, [&](const auto& entry) {
         return ledger.is_owned(entry.second) && !entry.second.has_loaded() &&
@@ -29,8 +29,8 @@ Objection objection_to_generation(Ledger& ledger, const KnownPool& pool, const S
     return {};
 }
 
-/// Whether code newer than the older of them was to come beside it. The old one may still finish
-/// its jobs while later code comes in place.
+/// True if a reload beside was asked for with code newer than the older of the two. The old worker
+/// may then still be finishing its jobs while even newer code is loaded in place.
 bool may_live_together(const KnownPool& pool, Generation a, Generation b) {
     const Generation older = std::min(a, b);
     return std::ranges::any_of(pool.kinds, [&](const auto& entry) {
@@ -38,7 +38,7 @@ bool may_live_together(const KnownPool& pool, Generation a, Generation b) {
     });
 }
 
-/// A lane has one worker; while a generation spreads beside the old one, two.
+/// A lane has one worker, or two while a new generation is loaded beside the old one.
 Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
                                  const StartWorker& start) {
     if (lane.workers.empty()) return {};
@@ -47,7 +47,7 @@ Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
     if (other.is_ending()) return {invariant::restart, "its predecessor is not gone"};
     if (!may_live_together(pool, other.generation, start.generation) ||
         (other.generation == start.generation && !pool.odd_reload))
-        return {invariant::restart, "its predecessor lives"};
+        return {invariant::restart, "its predecessor still runs"};
     return {};
 }
 
@@ -78,7 +78,7 @@ Objection objection_to_start(Ledger& ledger, const KnownPool& pool, const KnownL
         loading(ledger) >= loading_max)
         return {invariant::bounds, "load_parallel_max workers are loading"};
     if (ledger.left || (ledger.shutting_down && ledger.jobs.empty() && ledger.before.jobs == 0))
-        return {invariant::shutdown, "nobody needs it any more"};
+        return {invariant::shutdown, "the engine shuts down, and no job needs it"};
     return {};
 }
 
@@ -100,12 +100,12 @@ bool all_are_overdue(const Ledger& ledger, const KnownWorker& worker, const Pool
            });
 }
 
-/// Newer code was asked for before it served.
+/// True if newer code was asked for before this generation served.
 bool is_outdated(const KnownPool& pool, Generation generation) {
     return !is_among(pool.ever_good, generation) && generation < pool.newest;
 }
 
-/// Is there a reason to kill it at once, without asking it to stop first?
+/// True if the engine may kill the worker for this reason without asking it to stop first.
 bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) {
     const PoolSettings& rules = *ledger.pool_of(worker).settings;
     const KnownLane& lane = ledger.lane_of(worker);
@@ -153,7 +153,7 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     return false;
 }
 
-/// In place, one lane goes first.
+/// True if an in-place reload has already begun on another lane. Such a reload tries one lane first.
 bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
     return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
         return !lane.outage.drained && lane.id != worker.lane &&
@@ -166,7 +166,8 @@ bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
     });
 }
 
-/// By a generation that is good, or that is tried in its place.
+/// True if another generation may replace this worker: the good one, or one that is tried in its
+/// place.
 bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const PoolView& seen = ledger.seen_pool(pool.id);
@@ -175,7 +176,8 @@ bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
     const bool reloads =
         !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
     const bool one_after_another =
-        pool.asked.size() > 1;  // perhaps in one turn: hard to tell apart
+        pool.asked.size() >
+        1;  // several may have begun in one turn, which looks the same from outside
     return pool.was_asked_as(pool.tried, ReloadKind::in_place) && reloads &&
            (one_after_another || !is_tried_elsewhere(pool, worker));
 }
@@ -227,34 +229,36 @@ void check_waits(Ledger& ledger, const KnownWorker& worker) {
         return from != never && later(from, wait) <= ledger.now;
     };
     if (is_over(worker.stopped_at, rules.stop_grace) && worker.killed_at == never)
-        return broken(ledger, invariant::clock, "worker {} should have stopped, and is not killed",
+        return broken(ledger, invariant::clock, "worker {} did not stop in time, but is not killed",
                       show(worker.id));
     if (worker.is_ending()) return;
     if (!worker.has_loaded() && rules.ownership == Ownership::owned &&
         is_over(worker.progressed_hi, rules.load_timeout))
-        return broken(ledger, invariant::clock, "worker {} loads in silence, and is not killed",
+        return broken(ledger, invariant::clock,
+                      "worker {} makes no progress with its load, but is not killed",
                       show(worker.id));
     if (worker.proof.is_running() && is_over(worker.proof.sent, rules.proof_timeout))
         return broken(ledger, invariant::clock,
-                      "worker {} does not answer its proof, and is not killed", show(worker.id));
+                      "worker {} does not answer its proof, but is not killed", show(worker.id));
     const bool stuck = !worker.aboard.empty() &&
                        std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
                            return is_over(attempt->timed_out_at, rules.cancel_grace);
                        });
     if (stuck)
         broken(ledger, invariant::cancel,
-               "all attempts of worker {} are overdue, and it is not killed", show(worker.id));
+               "all attempts of worker {} are overdue, but it is not killed", show(worker.id));
 }
 
-/// A worker that survives the kill costs its lane.
+/// The lane of a worker that survives its kill must be quarantined.
 void check_survivor(Ledger& ledger, KnownWorker& worker) {
     if (worker.killed_at == never || worker.past.was_given_up) return;
     if (later(worker.killed_at, ledger.pool_of(worker).settings->kill_patience) > ledger.now)
         return;
     worker.past.was_given_up = true;
     if (ledger.seen_lane(worker.lane).state != LaneState::quarantined)
-        broken(ledger, invariant::clock, "worker {} will not die, and lane {} is not quarantined",
-               show(worker.id), show(worker.lane));
+        broken(ledger, invariant::clock,
+               "worker {} survived its kill, but lane {} is not quarantined", show(worker.id),
+               show(worker.lane));
 }
 
 }  // namespace
@@ -262,8 +266,8 @@ void check_survivor(Ledger& ledger, KnownWorker& worker) {
 void judge(Ledger& ledger, const StartWorker& start) {
     KnownLane* lane = ledger.find(start.lane);
     if (lane == nullptr)
-        return broken(ledger, invariant::one_owner, "worker {} is started on no lane",
-                      show(start.worker));
+        return broken(ledger, invariant::one_owner,
+                      "worker {} is started on a lane that does not exist", show(start.worker));
     const Objection objection =
         objection_to_start(ledger, ledger.pools[lane->pool.value], *lane, start);
     if (!objection.is_none())
@@ -288,10 +292,10 @@ void judge(Ledger& ledger, const StartWorker& start) {
 void judge(Ledger& ledger, const StopWorker& stop) {
     KnownWorker* worker = ledger.find(stop.worker);
     if (worker == nullptr)
-        return broken(ledger, invariant::ending, "worker {} is stopped, but gone",
+        return broken(ledger, invariant::ending, "worker {} is stopped, but is gone",
                       show(stop.worker));
     if (worker->is_ending())
-        return broken(ledger, invariant::ending, "worker {} is stopped, but ending",
+        return broken(ledger, invariant::ending, "worker {} is stopped, but is already ending",
                       show(stop.worker));
     if (std::ranges::any_of(worker->aboard,
                             [](const KnownAttempt* attempt) { return attempt->job != nullptr; }))
@@ -299,7 +303,7 @@ void judge(Ledger& ledger, const StopWorker& stop) {
                       show(stop.worker));
     if (!is_cause_to_stop(ledger, *worker, stop.reason))
         return broken(ledger, invariant_of_cause(stop.reason),
-                      "worker {} is stopped for {}, which is not so", show(stop.worker),
+                      "worker {} is stopped for {}, which is not true", show(stop.worker),
                       name_of(stop.reason));
     if (stop.reason == Reason::disagrees) ledger.allow_restart_delay(*worker);
     ledger.die(*worker, Ledger::Death::ordered);
@@ -311,7 +315,7 @@ void judge(Ledger& ledger, const StopWorker& stop) {
 void judge(Ledger& ledger, const KillWorker& kill) {
     KnownWorker* worker = ledger.find(kill.worker);
     if (worker == nullptr || (worker->is_gone() && !ledger.late))
-        return broken(ledger, invariant::ending, "worker {} is killed, but gone",
+        return broken(ledger, invariant::ending, "worker {} is killed, but is gone",
                       show(kill.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
     const bool asked_in_vain =
@@ -319,7 +323,7 @@ void judge(Ledger& ledger, const KillWorker& kill) {
     if (!asked_in_vain && worker->exited_at == never &&
         !is_cause_to_kill(ledger, *worker, kill.reason))
         return broken(ledger, invariant_of_cause(kill.reason),
-                      "worker {} is killed for {}, which is not so", show(kill.worker),
+                      "worker {} is killed for {}, which is not true", show(kill.worker),
                       name_of(kill.reason));
     if (kill.reason == Reason::load_silent || kill.reason == Reason::not_answering ||
         kill.reason == Reason::proof_silent)
@@ -327,7 +331,7 @@ void judge(Ledger& ledger, const KillWorker& kill) {
     if (worker->end_reason == Reason::none) worker->end_reason = kill.reason;
     if (!worker->is_ending()) ledger.die(*worker, Ledger::Death::ordered);
     if (worker->killed_at == never ||
-        kill.reason == Reason::restart_asked) {  // one that would not die is killed once more
+        kill.reason == Reason::restart_asked) {  // a worker that survived its kill is killed again
         worker->killed_at = ledger.now;
         worker->past.was_given_up = false;
     }
@@ -336,12 +340,12 @@ void judge(Ledger& ledger, const KillWorker& kill) {
 void check_workers(Ledger& ledger) {
     for (const KnownWorker* worker : ledger.touched_workers) {
         if (worker->demand == WorkerDemand::kill && worker->killed_at == never)
-            return broken(ledger, invariant::ending, "worker {} had to be killed",
+            return broken(ledger, invariant::ending, "worker {} had to be killed, but was not",
                           show(worker->id));
         if (worker->demand == WorkerDemand::stop_or_kill && worker->killed_at == never &&
             worker->stopped_at == never)
             return broken(ledger, worker->proof.failed ? invariant::proof : invariant::ending,
-                          "worker {} had to be stopped", show(worker->id));
+                          "worker {} had to be stopped or killed, but was not", show(worker->id));
     }
     for (KnownLane& lane : ledger.lanes) {
         for (KnownWorker* worker : lane.workers) {

@@ -1,4 +1,4 @@
-// The life of jobs and attempts, as the observer writes it down.
+// How the ledger follows jobs and attempts.
 #include "sim/ledger.h"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ std::uint32_t Ledger::slots_of(const KnownLane& lane) const {
     return worker != nullptr ? worker->slots : pools[lane.pool.value].settings->slots;
 }
 
-/// What a leaving worker still holds counts, too, and may be more than its successor has.
+/// Slots that a leaving worker still uses count too. It may use more than its successor has.
 std::uint32_t Ledger::free_slots(const KnownLane& lane) const {
     const std::uint32_t slots = slots_of(lane);
     return lane.batches.size() < slots ? slots - static_cast<std::uint32_t>(lane.batches.size())
@@ -106,7 +106,7 @@ void Ledger::move(KnownJob& job, PoolId to) {
     job.pool = to;
 }
 
-/// Totals should only grow; whether a smaller one counts is left open.
+/// The total should only grow. The rules leave open whether a smaller one counts.
 void Ledger::grow(KnownJob& job, Bytes total) {
     bytes_lo -= job.bytes_lo;
     bytes_hi -= job.bytes_hi;
@@ -268,7 +268,7 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
     ++turn;
     timed = std::holds_alternative<TimePassed>(what);
     late = !timed && deadline <= when;
-    if (const auto* asked = std::get_if<ReloadAsked>(&what))  // it may begin in this turn
+    if (const auto* asked = std::get_if<ReloadAsked>(&what))  // the reload may begin in this turn
         if (KnownPool* pool = find(asked->pool))
             pool->kinds.try_emplace(asked->generation, asked->kind);
     for (KnownPool& pool : pools) {
@@ -309,8 +309,9 @@ void Ledger::end_turn() {
     gone_now.clear();
     for (KnownLane& lane : lanes) {
         lane.must_start = false;
-        const bool replaced = seen_lane(lane.id).current !=
-                              lane_before(lane.id).current;  // whose outcomes count is left open
+        const bool replaced =
+            seen_lane(lane.id).current !=
+            lane_before(lane.id).current;  // the rules leave open whose outcomes count then
         if (replaced) lower_to(lane.latest_failed, Sure::maybe);
     }
     for (KnownPool& pool : pools) pool.majority = Majority::unclear;

@@ -1,11 +1,11 @@
-// Who is to blame when a worker dies, and what its lane owes for it.
+// What happens when a worker dies: which jobs are to blame, and how its lane may start again.
 #include <algorithm>
 
 #include "sim/ledger.h"
 
 namespace turnpike::sim {
 
-/// Everything aboard dies with it, at once.
+/// The worker ends, and everything aboard is lost at once.
 void Ledger::die(KnownWorker& worker, Death death) {
     worker.life = std::max(worker.life, WorkerLife::ending);
     const std::size_t count = worker.aboard.size();
@@ -18,7 +18,7 @@ void Ledger::die(KnownWorker& worker, Death death) {
     }
 }
 
-/// One attempt dies. Its job ends, or goes back to the queue.
+/// One attempt is lost. Its job ends, or goes back to the queue.
 void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     KnownJob* const job = attempt.job;
     const PoolSettings& rules = *pool_of(*attempt.worker).settings;
@@ -47,8 +47,8 @@ void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     enqueue(*job, Entry::retry);
 }
 
-/// The link of one attempt broke; those that were aboard with it shared that. Whether it does so if
-/// nobody waits for it is left open.
+/// The link of one attempt broke. The other attempts aboard shared that break. If nobody waits for
+/// the attempt, the rules leave open whether they did.
 void Ledger::take_broken_link(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     Sure alone = Sure::no;
@@ -72,7 +72,7 @@ void Ledger::take_undelivered(KnownAttempt& attempt) {
     drop_distrust(worker);
 }
 
-/// The end of a worker that asks for a growing delay, and counts towards crash_limit.
+/// The worker crashed: the next start waits for a growing delay, and crash_limit counts this end.
 void Ledger::crash(KnownWorker& worker, Sure sure) {
     if (worker.past.crashed) return;
     worker.past.crashed = true;
@@ -114,7 +114,7 @@ void Ledger::begin_reload(KnownPool& pool) {
             lane.disagreements_row = lane.proof_failures_row = 0;
         }
         reset_crashes(lane);
-        // One that is retired for a reload, and then kept, proves itself.
+        // A worker that is retired for a reload, and then kept, may have to prove itself.
         for (KnownWorker* worker : lane.workers) {
             if (retires && worker->proves) raise_to(worker->proof.needed, Sure::maybe);
             drop_distrust(*worker);
@@ -122,7 +122,8 @@ void Ledger::begin_reload(KnownPool& pool) {
     }
 }
 
-/// A stronger hold replaces the one of a worker that fails, and then need not lead back to it.
+/// A stronger hold replaced the distrust of a failing worker. The engine need not return to the
+/// distrust afterwards.
 void Ledger::drop_distrust(KnownWorker& worker) {
     worker.trust.rests_until = now;
     lower_to(worker.trust.probation, Sure::maybe);
@@ -135,7 +136,7 @@ void Ledger::reset_crashes(KnownLane& lane) {
     lane.crashes_lo.clear();
 }
 
-/// For restart_good_run, for certain.
+/// True if the worker has certainly served for restart_good_run.
 bool Ledger::has_served_well(const KnownWorker& worker) const {
     const PoolSettings& rules = *pools[worker.pool.value].settings;
     if (!worker.has_loaded() || (worker.proves && !worker.proof.has_ever_passed())) return false;

@@ -1,5 +1,5 @@
-// What each event tells the observer. An event about something that is gone, or that makes no
-// sense, tells nothing.
+// How the ledger takes each event. It ignores events that make no sense or are about something that
+// is gone.
 #include <algorithm>
 #include <variant>
 
@@ -28,7 +28,7 @@ class Reader {
 public:
     explicit Reader(Ledger& ledger) : to_(ledger) {}
 
-    // ── of clients ──
+    // ── from clients ──
     void operator()(const JobArrived& e) { to_.arrival = &e; }
 
     void operator()(const BodyGrew& e) {
@@ -72,7 +72,7 @@ public:
         if (KnownJob* job = to_.find(e.job)) to_.expect_end(*job, EndReason::cancel_asked);
     }
 
-    // ── of workers ──
+    // ── from workers ──
     void operator()(const WorkerStarted& e) {
         KnownWorker* worker = to_.find(e.worker);
         if (worker == nullptr || worker->is_ending() || worker->has_loaded()) return;
@@ -134,7 +134,7 @@ public:
         if (KnownWorker* worker = to_.find(e.worker)) misbehave(*worker);
     }
 
-    // ── of attempts ──
+    // ── about attempts ──
     void operator()(const AnswerBegun& e) {
         KnownAttempt* attempt = moved(e.worker, e.attempt);
         if (attempt != nullptr) attempt->stage = AttemptStage::answering;
@@ -199,7 +199,7 @@ public:
         if (e.verdict == ProofVerdict::grouped) to_.take_vote(*worker, e.group);
     }
 
-    // ── of the machine and the operator ──
+    // ── from the machine and the operator ──
     void operator()(const MemoryFreed& e) {
         if (KnownLane* lane = to_.find(e.lane)) lane->memory_held = Sure::no;
     }
@@ -284,7 +284,8 @@ public:
     void operator()(const TimePassed&) {}
 
 private:
-    /// What a worker says of itself counts, within bounds; under `kill` it takes one job at once.
+    /// Takes what a worker says of its slots and its batch, within bounds. With CancelPolicy::kill it
+    /// takes one job at a time.
     void take_word(KnownWorker& worker, const WorkerReady& said) {
         KnownPool& pool = to_.pool_of(worker);
         pool.latest_example = said.has_example;
@@ -302,7 +303,8 @@ private:
         lane.disagreements_row = lane.disagreements_hi = 0;
     }
 
-    /// After an end that we ordered, and that is no crash, its lane starts anew in the same turn.
+    /// True if the lane must start its next worker in this turn: the engine ordered the end of the
+    /// worker, it was no crash, and nothing else delays the start.
     bool starts_at_once(const KnownWorker& worker, const KnownLane& lane, Memory memory) const {
         const Reason reason = worker.end_reason;
         const bool ordered = reason == Reason::job_stuck || reason == Reason::job_cancelled ||
@@ -338,7 +340,7 @@ private:
 
     void end_attempt(KnownWorker& worker, KnownAttempt& attempt, Verdict verdict) {
         if (worker.is_ending()) return to_.leave_worker(attempt);
-        worker.probe.failures_lo = 0;  // which ends count as an answer is left open
+        worker.probe.failures_lo = 0;  // the rules leave open which ends count as an answer
         switch (verdict) {
             case Verdict::answered:
             case Verdict::bad_input:

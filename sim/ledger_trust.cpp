@@ -1,4 +1,4 @@
-// Which lanes are trusted: outcomes, votes, and who plainly serves.
+// Which workers are trusted: outcomes, votes, and which workers certainly serve.
 #include <algorithm>
 #include <map>
 
@@ -16,7 +16,8 @@ bool is_success(Verdict verdict) {
     return verdict == Verdict::answered || verdict == Verdict::bad_input;
 }
 
-/// Certainly distrusted: it must rest, or prove itself, and then takes one job at a time.
+/// The worker is certainly distrusted. It must rest or prove itself, and then takes one job at a
+/// time.
 void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool again) {
     if (worker.proves) worker.trust.needs_proof = true;
     if (!worker.proves || again)
@@ -27,7 +28,8 @@ void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool 
 
 }  // namespace
 
-/// Whether the outcome of an aside, or of an attempt that nobody waits for, counts is left open.
+/// The rules leave open whether the outcome counts if the attempt is an aside, or nobody waits for
+/// it.
 void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     KnownWorker& worker = *attempt.worker;
     KnownLane& lane = lane_of(worker);
@@ -48,10 +50,12 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     }
     if (!is_failure(verdict)) return;
     ++trust.streak_hi;
-    const bool was_aboard = trust.probation != Sure::no &&
-                            attempt.sent <= trust.suspected_at;  // so it is no failure on probation
+    const bool was_aboard =
+        trust.probation != Sure::no &&
+        attempt.sent <=
+            trust.suspected_at;  // sent before the probation, so no failure on probation
     const bool suspect = trust.streak_hi >= rules.fail_streak &&
-                         another_lane_may_be_fine(lane);  // else it is the model
+                         another_lane_may_be_fine(lane);  // otherwise the model is to blame
     if (suspect || trust.probation != Sure::no) {
         raise_to(trust.probation, Sure::maybe);
         trust.suspected_at = now;
@@ -63,7 +67,7 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     }
     lane.latest_failed = Sure::yes;
     const bool fine = another_lane_is_fine(lane) && !late &&
-                      worker.held == Sure::no;  // that hold is the stronger one
+                      worker.held == Sure::no;  // a hold for a probe is stronger
     if (was_aboard) return;
     if (trust.probation == Sure::yes) {
         if (fine)
@@ -141,7 +145,7 @@ bool Ledger::is_off_hi(const KnownLane& lane) const {
     return lane.is_taken_out() || is_off(then) || is_off(state) || state == LaneState::draining;
 }
 
-/// May it be on its way to another proof?
+/// True if the worker may have to prove itself again.
 bool Ledger::may_prove_again(const KnownWorker& worker) const {
     const KnownProof& proof = worker.proof;
     return proof.is_running() || proof.needed != Sure::no || worker.trust.needs_proof ||
@@ -149,7 +153,7 @@ bool Ledger::may_prove_again(const KnownWorker& worker) const {
            now - proof.passed_at >= pools[worker.pool.value].settings->proof_every;
 }
 
-/// A vote among the workers of one generation.
+/// The worker voted. Counts the votes of all workers of its generation.
 void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     struct Voter {
         KnownWorker* worker;
@@ -163,7 +167,7 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     std::vector<Voter> voters;
     std::map<std::uint32_t, Votes> groups;
     Votes all;
-    // During a reload workers may be retiring for reasons that can't be told apart from outside.
+    // During a reload a worker may be retiring for several reasons that look the same from outside.
     const bool is_settled = pool_before(worker.pool).reloading.is_none();
     for (auto& [id, voter] : workers) {
         if (voter.pool != worker.pool || voter.generation != worker.generation ||
@@ -201,7 +205,7 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
         lane_of(worker).disagreements_row = lane_of(worker).proof_failures_row = 0;
 }
 
-/// Is the worker outside a strict majority?
+/// Takes whether the worker is outside a strict majority.
 void Ledger::take_vote_result(KnownWorker& voter, Sure outside) {
     if (outside == Sure::no) return;
     KnownLane& lane = lane_of(voter);
@@ -210,7 +214,7 @@ void Ledger::take_vote_result(KnownWorker& voter, Sure outside) {
     raise_to(voter.retired, outside);
     allow_restart_delay(voter);
     if (outside != Sure::yes) {
-        lane.disagreements_row = 0;  // or it was inside, which clears it
+        lane.disagreements_row = 0;  // the worker may be inside, which clears the count
         return;
     }
     if (!was_current(voter) || voter.generation != pool_before(voter.pool).good) return;

@@ -1,5 +1,5 @@
-// The faults of a run. They gather: near the start, near each other and near the arrival of jobs,
-// because a fault hurts most in the middle of something.
+// The faults of a run. They are drawn close to the start, to each other and to arrivals of jobs,
+// because a fault finds most bugs in the middle of something.
 #include <algorithm>
 
 #include "sim/chance.h"
@@ -67,7 +67,7 @@ private:
         if (random_.chance(30)) curse.percent = static_cast<std::uint32_t>(random_.between(20, 90));
         const Duration at = random_.chance(20) ? 0ms : draw_time();
         add_at(at, curse);
-        if (!random_.chance(15)) return;  // sometimes it befalls all
+        if (!random_.chance(15)) return;  // sometimes it strikes all lanes
         for (std::uint64_t lane = 0; lane < plan_.lanes(); ++lane) {
             if (LaneId{lane} == curse.lane) continue;
             Curse also = curse;
@@ -109,7 +109,7 @@ private:
         if (at <= plan_.calm_at - quiet_before_calm) add_at(at, reload);
     }
 
-    /// Memory is short on this machine, or it is not; now and then that changes.
+    /// A pool mostly has room to load new code beside the old, or mostly not. Sometimes that changes.
     ReloadKind draw_reload_kind(PoolId pool) const {
         const ReloadKind usual = plan_.reload_kinds[pool.value];
         const ReloadKind other =

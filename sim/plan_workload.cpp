@@ -1,4 +1,4 @@
-// The workload of a run: jobs in clusters, each with its whole fate drawn here.
+// The workload of a run: jobs in clusters. Everything that will happen to a job is drawn here.
 #include <algorithm>
 
 #include "sim/chance.h"
@@ -8,7 +8,7 @@ namespace turnpike::sim {
 
 namespace {
 
-/// How long jobs run here; between much less and about as much as the lanes can bear.
+/// Returns how long jobs usually run: from far below to about what the lanes can keep up with.
 Duration draw_usual_run(Random& random) {
     const auto luck = random.below(3);
     if (luck == 0) return between(random, 2ms, 30ms);
@@ -29,7 +29,8 @@ LaneId draw_wanted(const Plan& plan, PoolId pool, Random& random) {
     if (random.chance(6)) return LaneId{plan.lanes() + random.below(3)};  // no such lane
     for (;;) {
         const LaneId lane{random.below(plan.lanes())};
-        if (plan.pool_of(lane) == pool || random.chance(5)) return lane;  // rarely another pool's
+        if (plan.pool_of(lane) == pool || random.chance(5))
+            return lane;  // rarely a lane of another pool
     }
 }
 

@@ -1,4 +1,4 @@
-// Time moves only here.
+// The only place where time moves.
 #include "sim/stage.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace turnpike::sim {
 
 namespace {
 
-constexpr Duration clock_start = 1h;  // so that nothing relies on zero
+constexpr Duration clock_start = 1h;  // so that nothing relies on a clock that starts at zero
 
-/// The shell may repeat what it saw; an arrival or an order it makes only once.
+/// The shell may repeat events that it saw. It never repeats an arrival or an order.
 bool is_repeatable(const Event& event) {
     return !std::holds_alternative<JobArrived>(event) &&
            !std::holds_alternative<GateOpened>(event) &&
@@ -24,7 +24,7 @@ bool is_repeatable(const Event& event) {
            !std::holds_alternative<ProveAsked>(event) && !std::holds_alternative<GpuLost>(event);
 }
 
-/// What nothing else waits for may come late and still be true.
+/// An event may come late if it is still true then, and no other event depends on it.
 bool is_delayable(const Event& event) {
     return std::holds_alternative<AttemptEnded>(event) ||
            std::holds_alternative<AnswerMoved>(event) ||

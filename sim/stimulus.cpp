@@ -1,4 +1,4 @@
-// Stimuli in words, for traces.
+// Describes stimuli in words, for traces.
 #include "sim/stimulus.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Life and death of workers.
+// How workers start, load, stop and die.
 #include "sim/workers.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ Workers::Worker* Workers::find(WorkerId id) {
     return worker == workers_.end() ? nullptr : &worker->second;
 }
 
-/// One that can still speak.
+/// Returns the worker if it can still send events, or nullptr.
 Workers::Worker* Workers::find_living(WorkerId id) {
     Worker* worker = find(id);
     return worker != nullptr && worker->life != Life::exited && !worker->has_survived_kill
@@ -87,7 +87,7 @@ void Workers::load(WorkerId id, std::uint32_t steps_left) {
     stage_.after(std::min(gap, longest), key, [this, id, steps_left] { load(id, steps_left - 1); });
 }
 
-/// An attached worker is ready when there is somebody outside.
+/// An attached worker becomes ready as soon as no curse keeps it away.
 void Workers::await_outside(WorkerId id) {
     Worker* worker = find_living(id);
     if (worker == nullptr || worker->life != Life::coming) return;
@@ -113,22 +113,22 @@ void Workers::become_ready(WorkerId id) {
     stage_.tell(ready_event_of(*worker));
 }
 
-/// What it says of itself when it is ready. A native worker's word is that of its generation,
-/// mostly.
+/// Returns what the worker says of itself when it is ready. Native workers of one generation mostly
+/// say the same.
 WorkerReady Workers::ready_event_of(const Worker& worker) const {
     WorkerReady event{.worker = worker.id};
     if (!stage_.plan().is_native(worker.lane)) return event;
     const std::uint64_t pool = stage_.plan().pool_of(worker.lane).value;
     Random common = stage_.random(Topic::native, pool, worker.generation.value);
     Random own = stage_.random(Topic::native, worker.key, worker.generation.value);
-    // Code that fails its proof must not be good because one of its workers was not asked.
+    // Code that fails its proof must not become good because one of its workers has no example.
     const bool may_differ = stage_.plan().quality_of(worker.generation) != Quality::wrong_proof;
     event.has_example = common.chance(65);
     if (may_differ && own.chance(8)) event.has_example = !event.has_example;
     Random& luck = own.chance(15) ? own : common;
     if (luck.chance(80)) event.slots = static_cast<std::uint32_t>(luck.between(1, 3));
     if (luck.chance(80)) event.batch = static_cast<std::uint32_t>(luck.between(1, 5));
-    if (own.chance(2)) event.slots = 70'000;  // nobody's shell lets that through
+    if (own.chance(2)) event.slots = 70'000;  // a real shell would reject this
     if (own.chance(2)) event.batch = ~std::uint32_t{0};
     return event;
 }
@@ -167,7 +167,8 @@ void Workers::carry_out(const KillWorker& action) {
     if (lasts != Duration::max()) after(lasts, *worker, &Workers::exit);
 }
 
-/// Until the curse ends, or (a process in the kernel's grip) until somebody heals the machine.
+/// Returns how long the worker survives its kill: for some time, until the curse ends, or (like a
+/// process that hangs in the kernel) until the operator heals the machine.
 Duration Workers::survives_kill_for(const Worker& worker) const {
     Random luck = stage_.random(Topic::kill, worker.key, 1);
     if (luck.chance(30)) return between(luck, 20ms, 5s);

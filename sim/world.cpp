@@ -1,5 +1,5 @@
-// The phases of a run, and the road of every event: engine, invariants, trace, then the actions to
-// whom they concern.
+// The phases of a run, and the path of every event: engine, trace, invariants, and then the actions
+// to the clients and workers that carry them out.
 #include "sim/world.h"
 
 #include <algorithm>
@@ -19,11 +19,13 @@ namespace turnpike::sim {
 
 namespace {
 
-constexpr std::uint64_t events_max = 400'000;         // of a run
-constexpr std::uint64_t events_at_once_max = 20'000;  // of an instant
-constexpr std::uint64_t view_every = 8;         // events between two looks at the lanes' states
-constexpr std::uint64_t fresh_key = 1'000'000;  // of the first client of the healed world
-constexpr Duration patience_slack = 100ms;      // by which the end of a patience may come later
+constexpr std::uint64_t events_max = 400'000;         // in a run
+constexpr std::uint64_t events_at_once_max = 20'000;  // in one instant
+constexpr std::uint64_t view_every =
+    8;  // coverage looks at the lanes' states after this many events
+constexpr std::uint64_t fresh_key =
+    1'000'000;  // of the first client after the operator has healed the lanes
+constexpr Duration patience_slack = 100ms;  // shutdown may end this much after its patience
 
 class World {
 public:
@@ -63,7 +65,7 @@ private:
         if (!is_over()) trace_.note(stage_.now() - stage_.opened(), text);
     }
 
-    // ── the road of an event ─────────────────────────────────────────────────────────────────────
+    // ── the path of an event ─────────────────────────────────────────────────────────────────────
 
     void handle(const Event& event) {
         if (is_over()) return;
@@ -102,7 +104,7 @@ private:
 
     // ── what only the world knows ────────────────────────────────────────────────────────────────
 
-    /// After Leave arrivals are refused and lanes reported; nothing else is wanted.
+    /// After Leave the engine may only refuse arrivals and report lanes.
     template <class Kind>
     void check_after_leave(const Kind&) {
         if (leaves_ > 0 && !std::is_same_v<Kind, RefuseJob> && !std::is_same_v<Kind, ReportLane>)
@@ -145,7 +147,7 @@ private:
     void apply(std::uint32_t id, const JobScript& script) { clients_.arrive(id, script); }
     void apply(std::uint32_t, const Curse& curse) { workers_.begin(curse); }
     void apply(std::uint32_t, const Blow& blow) { workers_.strike(blow); }
-    void apply(std::uint32_t, const ShellFault&) {}  // the stage knows
+    void apply(std::uint32_t, const ShellFault&) {}  // Stage applies it
     void apply(std::uint32_t id, const Reload& reload) {
         stage_.tell(
             ReloadAsked{.pool = reload.pool, .generation = generation_of(id), .kind = reload.kind});
@@ -172,7 +174,8 @@ private:
         while (!is_over() && stage_.step(engine_.next_deadline(), until)) check_shutdown();
     }
 
-    /// Stops as soon as the world is at rest, or at the limit: then a check will say what is not.
+    /// Stops as soon as the world is at rest, or at the limit. A later check then says what is not at
+    /// rest.
     void run_until_settled() {
         const Instant limit = stage_.now() + plan_.patience();
         while (!is_over() && !is_settled() && stage_.step(engine_.next_deadline(), limit)) {
@@ -192,7 +195,8 @@ private:
                std::ranges::all_of(view_.pools, pool_rests);
     }
 
-    /// A probe that was lost in the time of faults counts when the next one is due.
+    /// Long enough for the engine to notice a probe that was lost before the calm: it does so when the
+    /// next one is due.
     [[nodiscard]] Duration time_to_notice() const {
         Duration longest = Duration::zero();
         for (const PoolSettings& pool : plan_.settings.pools)
@@ -250,7 +254,8 @@ private:
             stage_.complain("shutdown completes", "the patience is long over");
     }
 
-    /// Killed workers die or are given up on; one that exits meanwhile gets the same time again.
+    /// Long enough for killed workers to die or be given up. A worker that exits meanwhile gets the
+    /// same time again.
     [[nodiscard]] Duration time_to_die() const {
         Duration longest = 0s;
         for (const PoolSettings& pool : plan_.settings.pools)
