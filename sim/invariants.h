@@ -46,7 +46,7 @@ inline constexpr std::string_view failing_lane =
     "a lane that fails everything does not swallow the queue";
 inline constexpr std::string_view bounds = "the bounds of every queue hold";
 inline constexpr std::string_view proof = "nothing that failed its proof ever gets a job";
-inline constexpr std::string_view calm = "after calm all that can live does, and nothing waits";
+inline constexpr std::string_view calm = "after a calm time every lane that can serve does, and nothing waits";
 inline constexpr std::string_view counts = "counters and states agree";
 inline constexpr std::string_view off = "a drained, failed or quarantined lane gets nothing";
 inline constexpr std::string_view restart = "restarts keep their pace and their limit";
@@ -55,7 +55,7 @@ inline constexpr std::string_view ending =
     "nothing is asked of a worker that is ending, and none is ended without cause";
 inline constexpr std::string_view cancel = "cancelling follows the policy of the pool";
 inline constexpr std::string_view agreement = "a lane outside a strict majority leaves";
-inline constexpr std::string_view refusal = "refusals are just";
+inline constexpr std::string_view refusal = "a job is refused only for a true reason";
 inline constexpr std::string_view shutdown =
     "nothing is admitted after shutdown, and the end comes once, when all is over";
 inline constexpr std::string_view slow = "slow jobs are reported once, and only if slow";
