@@ -1,4 +1,4 @@
-// Plans: the same for the same seed, within what the engine takes, and independent piece by piece.
+// Plans are the same for the same seed, are valid for the engine, and have independent stimuli.
 #include "sim/plan.h"
 
 #include <gtest/gtest.h>
