@@ -46,7 +46,8 @@ inline constexpr std::string_view failing_lane =
     "a lane that fails everything does not swallow the queue";
 inline constexpr std::string_view bounds = "the bounds of every queue hold";
 inline constexpr std::string_view proof = "nothing that failed its proof ever gets a job";
-inline constexpr std::string_view calm = "after a calm time every lane that can serve does, and nothing waits";
+inline constexpr std::string_view calm =
+    "after a calm time every lane that can serve does, and nothing waits";
 inline constexpr std::string_view counts = "counters and states agree";
 inline constexpr std::string_view off = "a drained, failed or quarantined lane gets nothing";
 inline constexpr std::string_view restart = "restarts keep their pace and their limit";

@@ -224,8 +224,8 @@ void judge(Ledger& ledger, const ReportReload& report) {
     if (pool == nullptr || !is_among(pool->asked, report.generation))
         return broken(ledger, invariant::reload,
                       "the end of a reload is reported that nobody asked for");
-    pool->tried =
-        std::max(pool->tried, report.generation);  // it may have begun and ended in one turn
+    // The reload may have begun and ended in one turn.
+    pool->tried = std::max(pool->tried, report.generation);
     const bool is_good = ledger.seen_pool(pool->id).good == report.generation;
     const bool spread = report.end == ReloadEnd::spread;
     if (spread != is_good && !pool->odd_reload)
@@ -236,9 +236,8 @@ void judge(Ledger& ledger, const ReportReload& report) {
         return broken(ledger, invariant::reload,
                       "the reload of generation {} is reported {}, and {} was asked for",
                       show(report.generation), name_of(report.end), show(pool->newest));
-    const bool follows =
-        !ledger.seen_pool(pool->id)
-             .reloading.is_none();  // another reload, which revives the lanes again
+    // Another reload revives the lanes again.
+    const bool follows = !ledger.seen_pool(pool->id).reloading.is_none();
     for (const KnownLane& lane : pool->lanes) {
         const LaneView& seen = ledger.seen_lane(lane.id);
         if (spread && is_off(lane.reported) && !is_off(seen.state))

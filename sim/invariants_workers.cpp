@@ -175,9 +175,8 @@ bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
     if (ledger.lane_of(worker).outage.drained) return !pool.asked.empty();
     const bool reloads =
         !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
-    const bool one_after_another =
-        pool.asked.size() >
-        1;  // several may have begun in one turn, which looks the same from outside
+    // Several reloads may have begun in one turn. From outside that looks the same.
+    const bool one_after_another = pool.asked.size() > 1;
     return pool.was_asked_as(pool.tried, ReloadKind::in_place) && reloads &&
            (one_after_another || !is_tried_elsewhere(pool, worker));
 }
@@ -330,8 +329,8 @@ void judge(Ledger& ledger, const KillWorker& kill) {
         ledger.crash(*worker, Sure::yes);
     if (worker->end_reason == Reason::none) worker->end_reason = kill.reason;
     if (!worker->is_ending()) ledger.die(*worker, Ledger::Death::ordered);
-    if (worker->killed_at == never ||
-        kill.reason == Reason::restart_asked) {  // a worker that survived its kill is killed again
+    // A restart kills a worker that survived its kill once more.
+    if (worker->killed_at == never || kill.reason == Reason::restart_asked) {
         worker->killed_at = ledger.now;
         worker->past.was_given_up = false;
     }

@@ -55,7 +55,7 @@ using Queue = std::set<QueueKey>;
 struct KnownAttempt;
 struct KnownWorker;
 
-/// What this turn decides about a job.
+/// What must or may happen to a job in this turn.
 struct JobFate {
     enum class End : std::uint8_t {
         open,      // nothing demands its end
@@ -192,8 +192,8 @@ struct KnownWorker {
     PoolId pool;
     Generation generation;
     WorkerLife life = WorkerLife::starting;
-    Sure held = Sure::no;     // takes nothing until a probe is answered
-    Sure retired = Sure::no;  // takes nothing more
+    Sure held = Sure::no;     // takes no job until a probe is answered
+    Sure retired = Sure::no;  // takes no more jobs
     WorkerPast past;
     WorkerDemand demand = WorkerDemand::none;  // reset after each turn
     KnownProbe probe;

@@ -309,9 +309,8 @@ void Ledger::end_turn() {
     gone_now.clear();
     for (KnownLane& lane : lanes) {
         lane.must_start = false;
-        const bool replaced =
-            seen_lane(lane.id).current !=
-            lane_before(lane.id).current;  // the rules leave open whose outcomes count then
+        // When the worker is replaced, the rules leave open whose outcomes count.
+        const bool replaced = seen_lane(lane.id).current != lane_before(lane.id).current;
         if (replaced) lower_to(lane.latest_failed, Sure::maybe);
     }
     for (KnownPool& pool : pools) pool.majority = Majority::unclear;

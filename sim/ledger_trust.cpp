@@ -50,12 +50,10 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     }
     if (!is_failure(verdict)) return;
     ++trust.streak_hi;
-    const bool was_aboard =
-        trust.probation != Sure::no &&
-        attempt.sent <=
-            trust.suspected_at;  // sent before the probation, so no failure on probation
-    const bool suspect = trust.streak_hi >= rules.fail_streak &&
-                         another_lane_may_be_fine(lane);  // otherwise the model is to blame
+    // An attempt that was sent before the probation is no failure on probation.
+    const bool was_aboard = trust.probation != Sure::no && attempt.sent <= trust.suspected_at;
+    // If no other lane is fine, the model is to blame.
+    const bool suspect = trust.streak_hi >= rules.fail_streak && another_lane_may_be_fine(lane);
     if (suspect || trust.probation != Sure::no) {
         raise_to(trust.probation, Sure::maybe);
         trust.suspected_at = now;
@@ -66,8 +64,8 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
         return;
     }
     lane.latest_failed = Sure::yes;
-    const bool fine = another_lane_is_fine(lane) && !late &&
-                      worker.held == Sure::no;  // a hold for a probe is stronger
+    // A hold for a probe is stronger than distrust.
+    const bool fine = another_lane_is_fine(lane) && !late && worker.held == Sure::no;
     if (was_aboard) return;
     if (trust.probation == Sure::yes) {
         if (fine)

@@ -154,8 +154,8 @@ int run_campaign(const Arguments& arguments, const RunList& list) {
         print_failure(list.at(failure.index), failure.violation);
     if (!result.failures.empty() && !arguments.no_shrink)
         explain(list.at(result.failures.front().index), result.failures.front().violation);
-    std::FILE* const out =
-        arguments.hashes ? stderr : stdout;  // hashes are compared, and times differ
+    // Hashes on stdout are compared, and times differ from run to run.
+    std::FILE* const out = arguments.hashes ? stderr : stdout;
     fmt::print(out, "{} seeds, {} violations, {:.1e} events, {:.0f} s, {:.0f} seeds/s\n",
                result.runs, result.failures.size(), static_cast<double>(result.events), seconds,
                static_cast<double>(result.runs) / seconds);

@@ -21,9 +21,8 @@ struct Plan {
     bool is_calm = false;      // as in Scenario
     std::uint32_t native = 0;  // as in Scenario
     Settings settings{};
-    Duration calm_at =
-        60s;  // from the opening; then faults and arrivals are over; a multiple of `grain`
-    Duration grain = 1ns;                    // everything in the world happens at multiples of this
+    Duration calm_at = 60s;  // end of faults and arrivals, from the opening; a multiple of `grain`
+    Duration grain = 1ns;    // everything in the world happens at multiples of this
     std::vector<ReloadKind> reload_kinds{};  // the usual kind of each pool
     std::vector<Stimulus> stimuli{};         // in order of time
 

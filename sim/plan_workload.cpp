@@ -29,8 +29,8 @@ LaneId draw_wanted(const Plan& plan, PoolId pool, Random& random) {
     if (random.chance(6)) return LaneId{plan.lanes() + random.below(3)};  // no such lane
     for (;;) {
         const LaneId lane{random.below(plan.lanes())};
-        if (plan.pool_of(lane) == pool || random.chance(5))
-            return lane;  // rarely a lane of another pool
+        // Rarely a lane of another pool.
+        if (plan.pool_of(lane) == pool || random.chance(5)) return lane;
     }
 }
 

@@ -52,8 +52,7 @@ struct Scenario {
     std::uint32_t fixed_proofs = 35;
     std::uint32_t agreeing = 15;
     std::uint32_t many_lanes = 8;
-    std::uint32_t native =
-        0;  // pools whose workers say how many jobs they take, and may bring an example
+    std::uint32_t native = 0;  // pools whose workers say their capacity, and may bring an example
 
     // the faults
     Among<CurseKind> curses{};
@@ -67,8 +66,7 @@ struct Scenario {
     std::uint32_t shell_max = 0;
     std::uint32_t shutdowns = 0;
 
-    bool is_calm =
-        false;  // nothing goes wrong and limits are wide, so a worker must answer every job
+    bool is_calm = false;  // no faults and wide limits, so a worker must answer every job
 };
 
 [[nodiscard]] std::span<const Scenario> all_scenarios();

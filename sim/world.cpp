@@ -21,11 +21,9 @@ namespace {
 
 constexpr std::uint64_t events_max = 400'000;         // in a run
 constexpr std::uint64_t events_at_once_max = 20'000;  // in one instant
-constexpr std::uint64_t view_every =
-    8;  // coverage looks at the lanes' states after this many events
-constexpr std::uint64_t fresh_key =
-    1'000'000;  // of the first client after the operator has healed the lanes
-constexpr Duration patience_slack = 100ms;  // shutdown may end this much after its patience
+constexpr std::uint64_t view_every = 8;         // events between two looks at the lanes' states
+constexpr std::uint64_t fresh_key = 1'000'000;  // of the first client after the lanes were healed
+constexpr Duration patience_slack = 100ms;      // shutdown may end this much after its patience
 
 class World {
 public:
