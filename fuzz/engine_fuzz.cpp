@@ -1,6 +1,6 @@
-// Bytes become settings and a sequence of events: mostly about things that live, sometimes about
-// things that are gone or never were, in any order. A shell would not do this; the engine must not
-// care. Every invariant holds after every event, and time moves on.
+// Turns bytes into settings and a sequence of events in any order: mostly about jobs and workers that
+// exist, sometimes about ones that are gone or never existed. No real shell does this, but the engine
+// must cope: every invariant must hold after every event, and time must move on.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace turnpike;
 
-/// Reads small numbers off the input; zeros once it is used up.
+/// Reads small numbers from the input. Returns zeros once the input is used up.
 class Bytestream {
 public:
     Bytestream(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
@@ -77,7 +77,7 @@ Settings make_settings(Bytestream& in) {
     return settings;
 }
 
-/// What the fuzzer knows of the engine: the ids that it was told.
+/// Sends events to the engine. It knows only the ids that the engine gave it.
 class Shell {
 public:
     Shell(Bytestream in, sim::Tracing tracing)
@@ -89,7 +89,7 @@ public:
         for (const PoolSettings& pool : settings_.pools) lanes_ += pool.lanes;
     }
 
-    /// False if an invariant was broken.
+    /// Returns false if an invariant was broken.
     bool run() {
         tell(GateOpened{});
         while (!in_.is_empty() && !invariants_.violation()) tell(next());
@@ -132,14 +132,14 @@ private:
     LaneId lane() { return LaneId{in_.below(lanes_ + 1)}; }
     PoolId pool() { return PoolId{in_.below(3)}; }
     WorkerId worker() { return pick(workers_); }
-    /// What a native worker says of itself.
-    WorkerReady word() {
+    /// Returns the event of a worker that says its own slots and batch.
+    WorkerReady ready_event() {
         return {.worker = worker(),
                 .slots = in_.below(4),
                 .batch = in_.below(4),
                 .has_example = in_.flip()};
     }
-    /// An attempt, with its own worker for the most part.
+    /// Ends an attempt, mostly one of the worker that the event names.
     AttemptEnded end() {
         if (sent_.empty()) return {};
         const SendJob send =
@@ -169,7 +169,7 @@ private:
             case 9: return WorkerStarted{worker()};
             case 10: return LoadProgressed{worker()};
             case 11: return WorkerReady{worker()};
-            case 12: return word();
+            case 12: return ready_event();
             case 13: return WorkerExited{worker()};
             case 14:
             case 15: return WorkerGone{worker(), in_.below(4) == 0 ? Memory::held : Memory::freed};
@@ -227,7 +227,7 @@ private:
         }
     }
 
-    /// Time moves on, and TimePassed comes at every deadline on the way, as a shell would have it.
+    /// Moves time on, and sends TimePassed at every deadline on the way, as a shell does.
     void pass(Duration time) {
         const Instant until = now_ + time;
         for (int i = 0; i < 32 && engine_.next_deadline() <= until; ++i) {

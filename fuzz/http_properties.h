@@ -1,4 +1,4 @@
-// What must be true of any message that the parsers accept, and of any bytes however they are split.
+// What must hold for every message that the parsers accept, and for any bytes, however they are split.
 #pragma once
 
 #include <algorithm>
@@ -32,11 +32,11 @@ inline void require_clean(Fields fields) {
             require(!is_control, "a value has no control byte");
         }
         require(field.value.empty() || (field.value.front() > ' ' || field.value.front() < 0),
-                "a value has no space before it");
+                "a value does not begin with a space");
     }
 }
 
-/// There is never a choice of framings, neither in the fields nor between them and the verdict.
+/// A message has one framing at most: one field names it, and the parser agrees with that field.
 inline void require_one_framing(Fields fields, Framing framing) {
     const auto count = [&](std::string_view name) {
         return std::ranges::count_if(fields,
@@ -60,8 +60,8 @@ inline void append_fields(std::string& out, Fields fields) {
     out += "\r\n";
 }
 
-/// Everything that is told of a stream of messages: equal texts, equal results.
-/// Messages: parse(bytes, told) → Progress; size(); body() → BodyDecoder; fault(); is_last(); reset().
+/// Writes down everything that the parser says about a stream of messages, to compare two parses.
+/// Messages must have parse(bytes, told) → Progress; size(); body() → BodyDecoder; fault(); is_last(); reset().
 template <class Messages>
 class Connection {
 public:
@@ -116,7 +116,7 @@ private:
     bool closed_ = false;
 };
 
-/// Whole, in single bytes and in pieces of many sizes: always the same.
+/// Parses the bytes as a whole, byte by byte and in pieces of many sizes. All results must be equal.
 template <class Messages>
 void require_same_however_split(std::string_view raw, Messages (*make)()) {
     const auto told = [&](std::uint64_t piece_max) {

@@ -1,4 +1,5 @@
-// Bytes of a client: requests in a row. Whatever is accepted can be written anew and means the same.
+// The bytes of a client: requests in a row. A request that is accepted can be written again, and
+// then means the same.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,11 +25,13 @@ void require_well_formed(const RequestHead& head) {
     require(head.framing != Framing::until_close, "a request does not end with the connection");
     const bool is_star = head.target == "*" && head.method == Method::options;
     require(is_star || head.target.starts_with('/'), "a target is a path or the star of OPTIONS");
-    for (const char c : head.target) require(c > ' ' && c < 0x7f && c != '#', "a target is plain");
-    require(!head.target.substr(0, head.target.find('?')).contains('\\'), "a path is plain");
+    for (const char c : head.target)
+        require(c > ' ' && c < 0x7f && c != '#', "a target has no space, control byte or #");
+    require(!head.target.substr(0, head.target.find('?')).contains('\\'),
+            "a path has no backslash");
     if (head.version == Version::http_1_0) return;
     require(!head.host.empty(), "HTTP/1.1 names its host");
-    require(only(head.fields, "host").has_value(), "there is one Host");
+    require(only(head.fields, "host").has_value(), "there is one Host field");
 }
 
 void require_written_is_read(const RequestHead& head) {
@@ -38,13 +41,15 @@ void require_written_is_read(const RequestHead& head) {
     RequestParser parser({});
     require(parser.parse(out) == Progress::done, "what is written parses");
     const RequestHead& again = parser.head();
-    require(parser.size() == out.size(), "all that is written is the head");
-    require(again.method == head.method && again.target == head.target, "the line is the same");
+    require(parser.size() == out.size(), "the head is everything that was written");
+    require(again.method == head.method && again.target == head.target,
+            "method and target are the same");
     require(is_named(again.host, head.host), "the host is the same");
-    require(again.framing == head.framing && again.length == head.length, "so is the framing");
-    require(again.keep_alive == head.keep_alive, "and whether it stays");
-    require(again.expects_continue == head.expects_continue, "and what it expects");
-    require(fuzz::are_equal(again.fields, head.fields), "and the fields");
+    require(again.framing == head.framing && again.length == head.length,
+            "the framing is the same");
+    require(again.keep_alive == head.keep_alive, "keep-alive is the same");
+    require(again.expects_continue == head.expects_continue, "Expect is the same");
+    require(fuzz::are_equal(again.fields, head.fields), "the fields are the same");
 }
 
 struct Requests {

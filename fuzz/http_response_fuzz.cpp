@@ -1,5 +1,5 @@
-// Bytes of a worker: responses in a row, to GET and to HEAD. Whatever is accepted can be written
-// anew and means the same.
+// The bytes of a worker: responses in a row, to GET and to HEAD. A response that is accepted can be
+// written again, and then means the same.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,10 +19,12 @@ constexpr Limits limits{
 void require_well_formed(const ResponseHead& head, Method asked) {
     fuzz::require_clean(head.fields);
     fuzz::require_one_framing(head.fields, head.framing);
-    require(head.status >= 100 && head.status <= 599 && head.status != 101, "a status is known");
+    require(head.status >= 100 && head.status <= 599 && head.status != 101,
+            "a status is from 100 to 599, but not 101");
     const bool has_none =
         asked == Method::head || head.is_interim() || head.status == 204 || head.status == 304;
-    require(has_none == (head.framing == Framing::none), "who has no body has none");
+    require(has_none == (head.framing == Framing::none),
+            "a response that can have no body has no framing");
     if (head.framing == Framing::until_close)
         require(!head.keep_alive, "nothing follows a body that ends with the connection");
 }
@@ -34,11 +36,12 @@ void require_written_is_read(const ResponseHead& head, Method asked) {
     ResponseParser parser({});
     require(parser.parse(out, asked) == Progress::done, "what is written parses");
     const ResponseHead& again = parser.head();
-    require(parser.size() == out.size(), "all that is written is the head");
+    require(parser.size() == out.size(), "the head is everything that was written");
     require(again.status == head.status, "the status is the same");
-    require(again.framing == head.framing && again.length == head.length, "so is the framing");
-    require(again.keep_alive == head.keep_alive, "and whether it stays");
-    require(fuzz::are_equal(again.fields, head.fields), "and the fields");
+    require(again.framing == head.framing && again.length == head.length,
+            "the framing is the same");
+    require(again.keep_alive == head.keep_alive, "keep-alive is the same");
+    require(fuzz::are_equal(again.fields, head.fields), "the fields are the same");
 }
 
 template <Method asked>

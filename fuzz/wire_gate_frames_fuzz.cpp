@@ -1,4 +1,4 @@
-// Bytes of a gate, as a worker reads them.
+// The bytes of a gate, as a worker reads them.
 #include "fuzz/wire_properties.h"
 
 namespace {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the corpora of the wire targets anew, from the vectors and layouts of sdk/conformance.
+"""Writes the corpora of the wire targets again, from the vectors and layouts of sdk/conformance.
 
-One input for each good vector, one for each breach of each kind of frame, and whole conversations, in which `log` says what the
-gate does (wire_worker_frames_fuzz.cpp).
+There is one input for each good vector, one for each breach of each kind of frame, and some whole conversations, in which
+`log` frames say what the gate does (wire_worker_frames_fuzz.cpp).
 """
 import json
 import re

@@ -1,5 +1,5 @@
-// Bytes of a worker, as the gate reads them, and the conversation that they are part of. The gate's
-// own steps come from the same bytes: what a `log` says is what the gate does next.
+// The bytes of a worker, as the gate reads them, and the conversation that they are part of. The
+// gate's own steps come from the same bytes: the text of a `log` frame is what the gate does next.
 #include <map>
 #include <set>
 
@@ -43,7 +43,7 @@ void require_within_bounds(const WorkerFrame& frame) {
     }
 }
 
-/// The gate beside the conversation that is tried: it remembers simply.
+/// A simple model of the gate, to compare with the conversation that is tested.
 class Gate {
 public:
     bool hear(const WorkerFrame& frame) {
@@ -92,7 +92,7 @@ private:
         return aboard_[id];
     }
 
-    /// Pairs of bytes: what, and with which number.
+    /// Does the steps that pairs of bytes name: what to do, and with which number.
     void do_as(std::string_view text) {
         for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
             const std::uint64_t number = static_cast<std::uint8_t>(text[i + 1]);

@@ -1,6 +1,6 @@
-// What the world will do, in order of time. Things of one instant come in the order of their ties
-// (drawn by whoever adds them), so that both orders of a race occur; equal ties in the order of
-// adding. The order is total: no heap can change it.
+// What the world will do, in order of time. Acts of one instant come in the order of their ties,
+// which the caller draws at random, so that both orders of a race occur. Acts with equal ties come in
+// the order in which they were added. The order is total, so it does not depend on the heap.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ public:
         std::ranges::push_heap(items_, comes_later);
     }
 
-    /// `never` when there is nothing.
+    /// Returns the time of the next act, or `never` if there is none.
     [[nodiscard]] Instant next() const { return items_.empty() ? never : items_.front().at; }
     [[nodiscard]] std::uint64_t next_tie() const { return items_.empty() ? 0 : items_.front().tie; }
 

@@ -1,6 +1,5 @@
-// Jobs aboard: each attempt takes the course that its job's script and the curses of the lane give
-// it. An attempt that left its worker (answered, cancelled, or the worker is dead) ends nothing any
-// more.
+// Jobs aboard. The job's script and the curses of the lane decide how each attempt goes. An attempt
+// that has left its worker (answered, cancelled, or the worker is dead) sends no more events.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -72,7 +71,7 @@ Workers::Course Workers::course_of(const Worker& worker, const Aboard& aboard,
     if (is_cursed(worker, CurseKind::runs_out_of_memory, key))
         course.ending = Ending::out_of_memory;
     if (is_cursed(worker, CurseKind::hangs, key)) course.ending = Ending::hangs;
-    Duration run_time = batch_run_;  // a batch runs as one
+    Duration run_time = batch_run_;  // all jobs of a batch run equally long
     if (is_cursed(worker, CurseKind::fails_everything, key))
         course = {.ending = luck.chance(80) ? Ending::fails : Ending::non_finite}, run_time = quick;
     const bool whole = course.ending == Ending::answers || course.ending == Ending::hangs;
@@ -129,7 +128,7 @@ void Workers::answer(WorkerId id, AttemptId attempt, Verdict verdict) {
     stage_.tell(ended);
 }
 
-/// Names an attempt that another worker has aboard.
+/// Sends an answer for an attempt that another worker has aboard.
 void Workers::answer_for_another(const Worker& liar) {
     std::vector<AttemptId> others;
     for (const auto& [id, worker] : workers_)
@@ -144,7 +143,7 @@ void Workers::answer_for_another(const Worker& liar) {
 void Workers::carry_out(const CancelAttempt& action) {
     Worker* worker = find(action.worker);
     Aboard* aboard = worker == nullptr ? nullptr : find_aboard(*worker, action.attempt);
-    if (aboard == nullptr || aboard->is_cancelled) return;  // its end is on its way
+    if (aboard == nullptr || aboard->is_cancelled) return;  // it has ended, or its end will come
     aboard->is_cancelled = true;
     const Clients::Client& client = *clients_.find(aboard->job);
     if (client.script->ignores_cancel) return;
@@ -159,7 +158,7 @@ void Workers::carry_out(const CancelAttempt& action) {
     });
 }
 
-void Workers::lie_after_death(const Worker& worker) {
+void Workers::answer_after_death(const Worker& worker) {
     for (const Aboard& aboard : worker.aboard) {
         if (!is_cursed(worker, CurseKind::answers_after_death, aboard.attempt.value)) continue;
         const AttemptEnded ended{

@@ -1,4 +1,4 @@
-// Threads take the next number of the list; a failure lowers the limit for all.
+// Each thread takes the next run of the list. A failure lowers the limit for all threads.
 #include "sim/campaign.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ extern "C" void name_the_run(int signal) {
     std::raise(signal);
 }
 
-/// A run that ends the whole program names itself; a sanitizer that listens already goes first.
+/// Prints the name of a run that crashes the program. A sanitizer that already handles the signal
+/// keeps it.
 void name_runs_that_die() {
     for (const int signal : {SIGABRT, SIGSEGV})
         if (const auto before = std::signal(signal, name_the_run); before != SIG_DFL)
@@ -73,7 +74,7 @@ private:
                 run.coverage);
             events += run.events;
             if (options_.want_hashes)
-                result_.hashes[index] = run.hash;  // each thread has its own places
+                result_.hashes[index] = run.hash;  // no other thread writes to this index
             if (run.violation) fail(index, std::move(*run.violation));
             ++done_;
         }

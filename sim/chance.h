@@ -1,6 +1,6 @@
-// Randomness that belongs to a thing. Each draw comes from a hash of (seed, topic, who, which),
-// never from a stream that all share: so taking one stimulus out of a run leaves the luck of
-// everything else as it was, and shrinking works.
+// Randomness that belongs to one thing. Each draw comes from a hash of (seed, topic, who, which),
+// never from a stream that all share. So a run without one of its stimuli draws the same numbers for
+// everything else, and shrinking works.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace turnpike::sim {
     return Random(Random(hash).next() ^ value).next();
 }
 
-/// What the luck is about, so that equal numbers of different things have nothing in common.
+/// What a draw is about, so that things of different kinds with equal numbers draw independently.
 enum class Topic : std::uint64_t {
     settings,
     workload,
@@ -46,7 +46,7 @@ enum class Topic : std::uint64_t {
     return Random(mix(mix(mix(seed, static_cast<std::uint64_t>(topic)), who), which));
 }
 
-/// Whole milliseconds, so that moments can meet.
+/// Returns whole milliseconds, so that two events can fall on one instant.
 [[nodiscard]] constexpr Duration between(Random& random, Duration low, Duration high) {
     return Duration(1ms) * random.between(low / 1ms, high / 1ms);
 }

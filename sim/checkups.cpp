@@ -1,4 +1,4 @@
-// Probes and proofs: what a worker shows of its health and of its answers.
+// How workers answer probes and proofs.
 #include <algorithm>
 
 #include "sim/workers.h"
@@ -20,7 +20,7 @@ void Workers::carry_out(const ProbeWorker& action) {
     if (is_cursed(*worker, CurseKind::probe_refused, action.probe)) {
         ended.verdict = ProbeVerdict::refused;
     } else if (is_cursed(*worker, CurseKind::link_silent, action.probe)) {
-        if (luck.chance(50)) return;  // nobody ever says anything
+        if (luck.chance(50)) return;  // the probe never ends
         ended.verdict = ProbeVerdict::silent;
         soon = between(luck, 100ms, 2s);
     } else if (!worker->aboard.empty() && luck.chance(30)) {
@@ -55,7 +55,7 @@ ProofEnded Workers::proof_of(const Worker& worker, std::uint32_t proof) const {
     }
     Random luck = stage_.random(Topic::proof, worker.key, ~std::uint64_t{proof});
     if (is_wrong && luck.chance(50)) {
-        ended.verdict = ProofVerdict::failed;  // no answer to compare
+        ended.verdict = ProofVerdict::failed;  // it gave no answer that could be compared
         return ended;
     }
     ended.verdict = ProofVerdict::grouped;

@@ -1,4 +1,4 @@
-// Clients at work.
+// Clients upload, wait, and leave.
 #include "sim/clients.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ void Clients::carry_out(const EndJob& action) {
         return stage_.complain("actions make sense",
                                fmt::format("EndJob of job {}", action.job.value));
     client->second.has_ended = true;
-    // A client that hangs up at the very moment of its answer.
+    // Some clients hang up just when their answer comes.
     Random luck = stage_.random(Topic::client, client->second.key);
     if (!luck.chance(5)) return;
     const Duration soon = between(luck, 0ms, 10ms);

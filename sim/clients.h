@@ -1,6 +1,6 @@
-// The clients: each follows its script from the first byte of its job to the answer, or leaves
-// before. As the real gate does, a client's connection tells the engine nothing more once its job
-// has ended.
+// The clients. Each follows its script from the first byte of its job to the answer, or leaves
+// earlier. Like the real gate, a client sends the engine no more events once its job has ended; but a
+// few hang up just when their answer comes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Clients {
 public:
     explicit Clients(Stage& stage) : stage_(stage) {}
 
-    /// `key`: the client's number; also its ticket. The script must outlive the run.
+    /// `key` is the client's number and its ticket. The script must outlive the run.
     void arrive(std::uint64_t key, const JobScript& script);
 
     void carry_out(const AdmitJob& action);
@@ -28,7 +28,7 @@ public:
         const JobScript* script = nullptr;
         bool has_ended = false;
     };
-    /// The client whose job this is or was; nullptr: no such job was ever admitted.
+    /// Returns the client whose job this is or was, or nullptr if no such job was ever admitted.
     [[nodiscard]] const Client* find(JobId job) const;
 
 private:

@@ -1,4 +1,4 @@
-// Counting and the table.
+// Counts what happened, and prints the table.
 #include "sim/coverage.h"
 
 #include <algorithm>
@@ -51,7 +51,8 @@ bool can_refuse(EndReason reason) {
            reason == EndReason::arrivals_full || reason == EndReason::bytes_full;
 }
 
-/// What only ever refuses ends no job; what is only a wait ends no worker.
+/// Some reasons only refuse arrivals and never end a job; some only explain a wait and never end a
+/// worker.
 bool can_occur(std::string_view group, std::size_t index) {
     const auto end = static_cast<EndReason>(index);
     const auto reason = static_cast<Reason>(index);

@@ -1,5 +1,5 @@
 // What happened in the runs: how often each event, action, end of a job, state and reason occurred.
-// A value that never occurs shows a fault or a scenario that is missing.
+// A value that never occurs shows that a fault or a scenario is missing.
 #pragma once
 
 #include <array>
@@ -35,8 +35,8 @@ struct Coverage {
     void add(const Coverage& other);
 };
 
-/// A table: each value that can occur, how often it did, and in how many of the scenarios. Ends
-/// with what never did.
+/// Returns a table of each value that can occur, how often it did, and in how many scenarios. At the
+/// end it lists the values that never occurred.
 [[nodiscard]] std::string table_of(std::span<const Coverage> by_scenario);
 
 }  // namespace turnpike::sim

@@ -1,5 +1,5 @@
-// Whether a curse with less than 100 % strikes a thing is the thing's own luck, the same each time
-// it is asked.
+// Whether a curse with less than 100 % strikes a thing depends only on the seed, the curse and the
+// thing, so every call gives the same answer.
 #include "sim/curses.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace turnpike::sim {
 
 Curses::Curses(const Plan& plan, Instant opened) : seed_(plan.seed), of_lane_(plan.lanes()) {
     for (const Stimulus& stimulus : plan.stimuli) {
-        const auto* curse = std::get_if<Curse>(&stimulus.deed);
+        const auto* curse = std::get_if<Curse>(&stimulus.payload);
         if (curse == nullptr) continue;
         of_lane_[curse->lane.value].push_back(
             {.curse = *curse,
@@ -20,12 +20,13 @@ Curses::Curses(const Plan& plan, Instant opened) : seed_(plan.seed), of_lane_(pl
     }
 }
 
-const Curses::Cast* Curses::find(LaneId lane, CurseKind kind, Instant now,
-                                 std::uint64_t key) const {
-    for (const Cast& cast : of_lane_[lane.value]) {
-        if (cast.curse.kind != kind || now < cast.from || now >= cast.until) continue;
-        if (cast.curse.percent >= 100) return &cast;
-        if (random_of(seed_, Topic::curse, cast.id, key).chance(cast.curse.percent)) return &cast;
+const Curses::Period* Curses::find(LaneId lane, CurseKind kind, Instant now,
+                                   std::uint64_t key) const {
+    for (const Period& period : of_lane_[lane.value]) {
+        if (period.curse.kind != kind || now < period.from || now >= period.until) continue;
+        if (period.curse.percent >= 100) return &period;
+        if (random_of(seed_, Topic::curse, period.id, key).chance(period.curse.percent))
+            return &period;
     }
     return nullptr;
 }

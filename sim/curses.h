@@ -1,4 +1,4 @@
-// Which curses lie on a lane now. All of them end with the faults of the plan.
+// The curses that are active on each lane. All of them end when the faults of the plan end.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace turnpike::sim {
 
 class Curses {
 public:
-    struct Cast {
+    struct Period {
         Curse curse;
         std::uint32_t id = 0;  // of the stimulus
         Instant from;
@@ -20,16 +20,17 @@ public:
 
     Curses(const Plan& plan, Instant opened);
 
-    /// The curse of this kind that strikes the thing `key` on this lane now; nullptr: none does.
-    [[nodiscard]] const Cast* find(LaneId lane, CurseKind kind, Instant now,
-                                   std::uint64_t key) const;
+    /// Returns the curse of this kind that now strikes the thing `key` on this lane, or nullptr if none
+    /// does.
+    [[nodiscard]] const Period* find(LaneId lane, CurseKind kind, Instant now,
+                                     std::uint64_t key) const;
     [[nodiscard]] bool strikes(LaneId lane, CurseKind kind, Instant now, std::uint64_t key) const {
         return find(lane, kind, now, key) != nullptr;
     }
 
 private:
     std::uint64_t seed_;
-    std::vector<std::vector<Cast>> of_lane_;
+    std::vector<std::vector<Period>> of_lane_;
 };
 
 }  // namespace turnpike::sim

@@ -1,5 +1,5 @@
-// One turn: the event is written down, each action judged and written down, then what must hold
-// after it.
+// One turn: the ledger takes the event; each action is judged and taken; then everything that must
+// hold after the turn is checked.
 #include "sim/invariants.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace turnpike::sim {
 
 namespace {
 
-/// `ledger.seen` holds what is to be seen of the engine after the turn.
+/// `ledger.seen` must already hold the view of the engine after the turn.
 void judge_turn(Ledger& ledger, const Event& event, Instant now, std::span<const Action> actions,
                 Instant next_deadline) {
     ledger.begin_turn(event, now, actions);

@@ -1,6 +1,6 @@
-// What must always hold, judged from outside. An independent oracle: it keeps its own ledger of
-// events and actions, derives from docs/engine.md what the engine may do and must do, and compares.
-// It never looks into the engine, only at its view.
+// What must always hold, judged from outside. This is an independent oracle: it keeps its own ledger
+// of events and actions, derives from docs/engine.md what the engine may do and must do, and compares
+// that with what the engine did. Of the engine itself it sees only the view.
 //
 //   Invariants invariants(settings);
 //   engine.handle(event, now, actions);
@@ -24,7 +24,7 @@
 
 namespace turnpike::sim {
 
-/// Each with the sentence that a violation shows.
+/// The invariants. Each is the sentence that a violation shows.
 namespace invariant {
 inline constexpr std::string_view one_answer =
     "every accepted job gets exactly one answer, for a true reason";
@@ -46,7 +46,8 @@ inline constexpr std::string_view failing_lane =
     "a lane that fails everything does not swallow the queue";
 inline constexpr std::string_view bounds = "the bounds of every queue hold";
 inline constexpr std::string_view proof = "nothing that failed its proof ever gets a job";
-inline constexpr std::string_view calm = "after calm all that can live does, and nothing waits";
+inline constexpr std::string_view calm =
+    "after a calm time every lane that can serve does, and nothing waits";
 inline constexpr std::string_view counts = "counters and states agree";
 inline constexpr std::string_view off = "a drained, failed or quarantined lane gets nothing";
 inline constexpr std::string_view restart = "restarts keep their pace and their limit";
@@ -55,7 +56,7 @@ inline constexpr std::string_view ending =
     "nothing is asked of a worker that is ending, and none is ended without cause";
 inline constexpr std::string_view cancel = "cancelling follows the policy of the pool";
 inline constexpr std::string_view agreement = "a lane outside a strict majority leaves";
-inline constexpr std::string_view refusal = "refusals are just";
+inline constexpr std::string_view refusal = "a job is refused only for a true reason";
 inline constexpr std::string_view shutdown =
     "nothing is admitted after shutdown, and the end comes once, when all is over";
 inline constexpr std::string_view slow = "slow jobs are reported once, and only if slow";
@@ -75,7 +76,7 @@ struct Violation {
     std::string detail;
 };
 
-/// Whether the operator revived all lanes that were off, so that every lane must be ready.
+/// Whether the operator has revived all lanes that were off. If so, every lane must be ready.
 enum class Healed : bool { no, yes };
 
 struct Ledger;
@@ -87,19 +88,19 @@ public:
     Invariants(Invariants&&) noexcept;
     Invariants& operator=(Invariants&&) noexcept;
 
-    /// After each engine.handle(): the event, the actions that it appended, and the engine as it is
-    /// now.
+    /// Must be called after each engine.handle(), with the event, the actions that it appended, and
+    /// the engine.
     void observe(const Event& event, Instant now, std::span<const Action> appended,
                  const Engine& engine);
-    /// What must hold when the world has been calm for long.
+    /// Checks what must hold when nothing has gone wrong for a long time.
     void check_calm(Instant now, const Engine& engine, Healed healed);
 
-    /// The same, with what is seen of the engine given by hand (tests tamper with it).
+    /// The same, with a view in place of the engine, so that tests can tamper with it.
     void observe(const Event& event, Instant now, std::span<const Action> appended,
                  const View& view, Instant next_deadline);
     void check_calm(Instant now, const View& view, Healed healed);
 
-    /// The first one; later ones are not recorded.
+    /// Returns the first violation. Later ones are not recorded.
     [[nodiscard]] const std::optional<Violation>& violation() const;
 
 private:

@@ -1,5 +1,5 @@
-// When nothing has gone wrong for long: everything accepted is answered, everything that can live
-// does.
+// What must hold when nothing has gone wrong for a long time: every accepted job is answered, and
+// every lane that can serve does.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -16,7 +16,7 @@ void check_lane(Ledger& ledger, const KnownLane& lane, Healed healed) {
         return broken(ledger, invariant::calm, "lane {} has two workers", show(lane.id));
     const bool proves = seen.state == LaneState::proving &&
                         std::ranges::any_of(lane.workers, [](const KnownWorker* worker) {
-                            return worker->proof.ever_passed;
+                            return worker->proof.has_ever_passed();
                         });
     if (seen.state != LaneState::ready && !proves)
         return broken(ledger, invariant::calm, "lane {} is {} ({})", show(lane.id),

@@ -1,4 +1,4 @@
-// What can be seen of the engine agrees with what it did.
+// The engine's view must agree with what the engine did.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -10,11 +10,11 @@ namespace {
 template <class Number>
 void compare(Ledger& ledger, std::string_view what, std::uint64_t of, Number seen, Number known) {
     if (seen != known)
-        broken(ledger, invariant::counts, "{} {}: {} are seen, {} are known", what, of, seen,
-               known);
+        broken(ledger, invariant::counts, "{} {}: the view shows {}, the ledger has {}", what, of,
+               seen, known);
 }
 
-/// Of the jobs that wait, the first to come has waited longest.
+/// Returns how long the job that was queued first has waited.
 Duration oldest_wait(Ledger& ledger, KnownPool& pool) {
     while (!pool.waits.empty()) {
         const KnownJob* job = ledger.find(pool.waits.front().job);
@@ -26,13 +26,13 @@ Duration oldest_wait(Ledger& ledger, KnownPool& pool) {
     return Duration::zero();
 }
 
-/// The word of the workers that are loaded counts; while there is none, the last one that was
-/// said.
+/// True if the pool or one of its loaded workers has a proof. While no worker is loaded, the worker
+/// that became ready last decides.
 bool has_proof(const Ledger& ledger, const KnownPool& pool) {
     bool is_loaded = false;
     for (const KnownLane& lane : pool.lanes) {
         const KnownWorker* worker = ledger.current_of(lane);
-        if (worker == nullptr || !worker->ready || worker->is_ending()) continue;
+        if (worker == nullptr || !worker->has_loaded() || worker->is_ending()) continue;
         if (worker->proves) return true;
         is_loaded = true;
     }
@@ -46,14 +46,16 @@ void check_pool(Ledger& ledger, KnownPool& pool) {
     compare(ledger, "queued in pool", id, seen.queued, pool.queued);
     compare(ledger, "running in pool", id, seen.running, pool.running);
     if (!(seen.counts == pool.counts))
-        broken(ledger, invariant::counts, "the outcomes of pool {} do not add up", show(pool.id));
+        broken(ledger, invariant::counts,
+               "the view counts other outcomes of pool {} than the ledger", show(pool.id));
     const bool usual = seen.usual_run == Duration::zero() ||
                        (seen.usual_run >= pool.fastest && seen.usual_run <= pool.slowest);
     if (!usual)
-        broken(ledger, invariant::counts, "{} was never usual in pool {}", show(seen.usual_run),
-               show(pool.id));
+        broken(ledger, invariant::counts,
+               "the view shows {} as the usual run, which it never was in pool {}",
+               show(seen.usual_run), show(pool.id));
     if (seen.has_proof != has_proof(ledger, pool))
-        broken(ledger, invariant::counts, "pool {} has a proof or not, and says otherwise",
+        broken(ledger, invariant::counts, "the view is wrong about whether pool {} has a proof",
                show(pool.id));
     const Duration wait = oldest_wait(ledger, pool);
     if (seen.oldest_wait != wait)
@@ -76,7 +78,7 @@ void check_lane(Ledger& ledger, const KnownLane& lane) {
         return broken(ledger, invariant::counts, "lane {} has {} workers, but shows {} and {}",
                       show(lane.id), lane.workers.size(), show(seen.current), show(seen.other));
     for (KnownWorker* worker : lane.workers) {
-        if (worker->id == seen.current) worker->ever_current = true;
+        if (worker->id == seen.current) worker->past.was_current = true;
         if (worker->id == seen.current && worker->generation != seen.generation)
             broken(ledger, invariant::counts, "lane {} shows generation {}, but runs {}",
                    show(lane.id), show(seen.generation), show(worker->generation));
@@ -100,7 +102,7 @@ void check_lane(Ledger& ledger, const KnownLane& lane) {
         broken(ledger, invariant::counts, "lane {} is ready with {} attempts aboard", show(lane.id),
                lane.riders);
     if (seen.state == LaneState::busy && lane.riders + lane.asides == 0)
-        broken(ledger, invariant::counts, "lane {} is busy with nothing", show(lane.id));
+        broken(ledger, invariant::counts, "lane {} is busy, but has nothing aboard", show(lane.id));
 }
 
 }  // namespace
@@ -115,12 +117,12 @@ void check_counts(Ledger& ledger) {
     compare(ledger, "workers, in all", 0, ledger.seen.workers, workers);
     const std::uint64_t bytes = ledger.seen.bytes_held.count;
     if (bytes < ledger.bytes_lo || bytes > ledger.bytes_hi)
-        broken(ledger, invariant::counts, "{} bytes are seen, {} are known", bytes,
+        broken(ledger, invariant::counts, "the view shows {} bytes, the ledger has {}", bytes,
                ledger.bytes_hi);
     if (ledger.bytes_lo > ledger.settings.bytes_max.count)
         broken(ledger, invariant::bounds, "{} bytes are held", ledger.bytes_lo);
     if (ledger.seen.is_shutting_down != ledger.shutting_down)
-        broken(ledger, invariant::counts, "shutting down or not: it does not know");
+        broken(ledger, invariant::counts, "the view is wrong about whether the engine shuts down");
 }
 
 }  // namespace turnpike::sim

@@ -1,4 +1,4 @@
-// Probes, proofs and trust: asked when they are due, and of nobody else.
+// Probes, proofs and trust: a worker is asked when it is due, and only then.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -16,8 +16,9 @@ bool has_riders(const KnownWorker& worker) {
 
 bool is_after_trouble(const KnownWorker& worker) {
     const KnownProof& proof = worker.proof;
-    return (worker.proves && !proof.ever_passed) || proof.needed || proof.needed_for_trust ||
-           proof.perhaps_needed || worker.trust.perhaps_probation || worker.doubtful;
+    return (worker.proves && !proof.has_ever_passed()) || proof.needed != Sure::no ||
+           worker.trust.needs_proof || worker.trust.probation != Sure::no ||
+           worker.past.is_unsettled;
 }
 
 bool is_due(const Ledger& ledger, const KnownWorker& worker, const PoolSettings& rules) {
@@ -28,20 +29,20 @@ bool is_due(const Ledger& ledger, const KnownWorker& worker, const PoolSettings&
 const KnownWorker* other_routine_proof(const Ledger& ledger, const KnownWorker& worker) {
     for (const KnownLane& lane : ledger.pools[worker.pool.value].lanes)
         for (const KnownWorker* other : lane.workers)
-            if (other != &worker && other->proof.out && other->proof.routine && !other->is_ending())
+            if (other != &worker && other->proof.run == ProofRun::routine && !other->is_ending())
                 return other;
     return nullptr;
 }
 
-/// Nothing hinders its proof but the proof itself.
+/// A worker that certainly needs a proof, and could give it now, must be asked for it.
 void check_needed_proof(Ledger& ledger, const KnownWorker& worker) {
     const KnownLane& lane = ledger.lane_of(worker);
     const KnownProof& proof = worker.proof;
-    const bool hindered = worker.is_ending() || !worker.aboard.empty() || worker.perhaps_held ||
-                          worker.perhaps_retired || worker.doubtful ||
-                          worker.trust.perhaps_probation || lane.drained || lane.gpu_lost;
-    if (proof.needed && !proof.out && !hindered)
-        broken(ledger, invariant::health, "worker {} has to prove itself, and is not asked to",
+    const bool hindered = worker.is_ending() || !worker.aboard.empty() || worker.held != Sure::no ||
+                          worker.retired != Sure::no || worker.past.is_unsettled ||
+                          worker.trust.probation != Sure::no || lane.is_taken_out();
+    if (proof.needed == Sure::yes && !proof.is_running() && !hindered)
+        broken(ledger, invariant::health, "worker {} has to prove itself, but is not asked to",
                show(worker.id));
 }
 
@@ -53,26 +54,28 @@ void check_probe(Ledger& ledger, const KnownWorker& worker) {
     const Duration most =
         probe.out ? std::max(rules.probe_every, rules.probe_timeout) : rules.probe_every;
     if (worker.aboard.empty() && later(since, most) <= ledger.now)
-        broken(ledger, invariant::health, "worker {} has been idle since {} ago, and is not probed",
+        broken(ledger, invariant::health, "worker {} has been idle for {}, but is not probed",
                show(worker.id), show(ledger.now - since));
 }
 
-/// When all workers of a pool are idle and none is being proved, one that is due has no excuse.
+/// While all workers of a pool are idle and none proves itself, no routine proof may be overdue.
 void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
     if (!ledger.seen_pool(pool.id).reloading.is_none()) return;
     const KnownWorker* due = nullptr;
     for (const KnownLane& lane : pool.lanes) {
         for (const KnownWorker* worker : lane.workers) {
-            const bool quiet = worker->ready && !worker->is_ending() && worker->aboard.empty() &&
-                               !worker->proof.out && !is_after_trouble(*worker) &&
-                               !worker->perhaps_held && !worker->perhaps_retired && !lane.drained &&
+            const bool quiet = worker->has_loaded() && !worker->is_ending() &&
+                               worker->aboard.empty() && !worker->proof.is_running() &&
+                               !is_after_trouble(*worker) && worker->held == Sure::no &&
+                               worker->retired == Sure::no && !lane.outage.drained &&
                                !ledger.seen_lane(lane.id).is_reserved;
             if (!quiet) return;
             if (is_due(ledger, *worker, *pool.settings)) due = worker;
         }
     }
     if (due != nullptr)
-        broken(ledger, invariant::health, "the proof of worker {} is due, and nothing hinders it",
+        broken(ledger, invariant::health,
+               "the proof of worker {} is due and nothing prevents it, but it is not asked for",
                show(due->id));
 }
 
@@ -81,78 +84,82 @@ void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
 void judge(Ledger& ledger, const ProbeWorker& ask) {
     KnownWorker* worker = ledger.find(ask.worker);
     if (worker == nullptr || worker->is_ending())
-        return broken(ledger, invariant::ending, "worker {} is probed, but ending or gone",
+        return broken(ledger, invariant::ending, "worker {} is probed, but is ending or gone",
                       show(ask.worker));
-    if (!worker->ready)
+    if (!worker->has_loaded())
         return broken(ledger, invariant::health, "worker {} is probed while it loads",
                       show(ask.worker));
-    if (has_riders(*worker) && !worker->perhaps_held)
+    if (has_riders(*worker) && worker->held == Sure::no)
         return broken(ledger, invariant::health, "worker {} is probed while it works",
                       show(ask.worker));
     KnownProbe& probe = worker->probe;
-    if (!worker->perhaps_held &&
+    if (worker->held == Sure::no &&
         later(probe.last_sent, ledger.pool_of(*worker).settings->probe_every) > ledger.now &&
         probe.last_sent != Instant{})
         return broken(ledger, invariant::health, "worker {} is probed again too soon",
                       show(ask.worker));
-    if (probe.out && probe.clean && !worker->perhaps_held &&
+    if (probe.out && probe.clean == Sure::yes && worker->held == Sure::no &&
         later(probe.last_sent, ledger.pool_of(*worker).settings->probe_timeout) > ledger.now)
         return broken(ledger, invariant::health, "worker {} is probed again, but may still answer",
                       show(ask.worker));
-    if (probe.out)
-        probe.failures_hi += probe.perhaps_clean ? 1 : 0, probe.failures_lo += probe.clean ? 1 : 0;
+    if (probe.out) {
+        probe.failures_hi += probe.clean != Sure::no ? 1 : 0;
+        probe.failures_lo += probe.clean == Sure::yes ? 1 : 0;
+    }
     if (probe.failures_lo >= ledger.pool_of(*worker).settings->probe_failures_max)
         return broken(ledger, invariant::health,
                       "worker {} is probed again, but has failed often enough", show(ask.worker));
-    probe.number = ask.probe;
-    probe.out = true;
-    probe.clean = worker->aboard.empty() && !worker->proof.out;
-    probe.perhaps_clean = !has_riders(*worker) && !worker->proof.out;
+    probe.out = ask.probe;
+    probe.clean = worker->proof.is_running() || has_riders(*worker) ? Sure::no
+                  : worker->aboard.empty()                          ? Sure::yes
+                                                                    : Sure::maybe;
     probe.last_sent = ledger.now;
 }
 
 void judge(Ledger& ledger, const ProveWorker& ask) {
     KnownWorker* worker = ledger.find(ask.worker);
     if (worker == nullptr || worker->is_ending())
-        return broken(ledger, invariant::ending, "worker {} is to prove itself, but ending or gone",
+        return broken(ledger, invariant::ending,
+                      "worker {} is asked to prove itself, but is ending or gone",
                       show(ask.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
-    if (!worker->ready || !worker->proves)
-        return broken(ledger, invariant::health, "worker {} is to prove itself, but can't",
+    if (!worker->has_loaded() || !worker->proves)
+        return broken(ledger, invariant::health, "worker {} is asked to prove itself, but can't",
                       show(ask.worker));
     if (has_riders(*worker))
-        return broken(ledger, invariant::health, "worker {} is to prove itself while it works",
-                      show(ask.worker));
+        return broken(ledger, invariant::health,
+                      "worker {} is asked to prove itself while it works", show(ask.worker));
     KnownProof& proof = worker->proof;
-    if (proof.out)
-        return broken(ledger, invariant::health, "worker {} is to prove itself while it does",
-                      show(ask.worker));
-    proof.routine = !is_after_trouble(*worker);
-    if (proof.routine && !is_due(ledger, *worker, rules))
-        return broken(ledger, invariant::health, "the proof of worker {} is not due",
-                      show(ask.worker));
-    const KnownWorker* other = proof.routine ? other_routine_proof(ledger, *worker) : nullptr;
+    if (proof.is_running())
+        return broken(ledger, invariant::health,
+                      "worker {} is asked to prove itself while it already does", show(ask.worker));
+    const bool is_routine = !is_after_trouble(*worker);
+    if (is_routine && !is_due(ledger, *worker, rules))
+        return broken(ledger, invariant::health,
+                      "worker {} is asked to prove itself, but no proof is due", show(ask.worker));
+    const KnownWorker* other = is_routine ? other_routine_proof(ledger, *worker) : nullptr;
     if (other != nullptr)
         return broken(ledger, invariant::health, "workers {} and {} prove themselves at once",
                       show(ask.worker), show(other->id));
     KnownProbe& probe = worker->probe;
-    probe.clean = probe.perhaps_clean = false;
-    if (std::exchange(probe.out, false)) probe.last_ended = ledger.now;
+    probe.clean = Sure::no;
+    if (std::exchange(probe.out, std::nullopt)) probe.last_ended = ledger.now;
     proof.number = ask.proof;
-    proof.out = true;
+    proof.run = is_routine ? ProofRun::routine : ProofRun::after_trouble;
     proof.sent = ledger.now;
 }
 
 void judge(Ledger& ledger, const ReportModelFailing& report) {
     KnownLane* lane = ledger.find(report.lane);
     if (lane == nullptr || lane->pool != report.pool)
-        return broken(ledger, invariant::failing_lane, "a lane is reported that is not there");
-    if (ledger.another_is_fine(*lane))
+        return broken(ledger, invariant::failing_lane, "a lane is reported that does not exist");
+    if (ledger.another_lane_is_fine(*lane))
         return broken(ledger, invariant::failing_lane,
-                      "the model is blamed for lane {}, but another is fine", show(lane->id));
-    for (KnownWorker* worker : lane->workers) {  // it goes on
+                      "the model is blamed for the failures of lane {}, but another lane is fine",
+                      show(lane->id));
+    for (KnownWorker* worker : lane->workers) {  // they serve on, as if nothing had happened
         worker->trust.streak_lo = 0;
-        ledger.excuse(*worker);
+        ledger.drop_distrust(*worker);
     }
 }
 
@@ -163,23 +170,27 @@ void judge(Ledger& ledger, const ReportNoMajority& report) {
             worker.proof.vote)
             groups.insert(*worker.proof.vote);
     if (groups.size() < 2)
-        broken(ledger, invariant::agreement, "pool {} has no majority, it says, but all agree",
+        broken(ledger, invariant::agreement,
+               "pool {} is reported without a majority, but all its workers agree",
                show(report.pool));
 }
 
 void check_health(Ledger& ledger) {
     for (const KnownPool& pool : ledger.pools) {
-        if (pool.majority_missing &&
-            *pool.majority_missing != ledger.seen_pool(pool.id).is_majority_missing)
-            broken(ledger, invariant::agreement, "pool {} {} a majority, and says otherwise",
-                   show(pool.id), *pool.majority_missing ? "lacks" : "has");
+        const bool is_missing = pool.majority == Majority::missing;
+        if (pool.majority != Majority::unclear &&
+            is_missing != ledger.seen_pool(pool.id).is_majority_missing)
+            broken(ledger, invariant::agreement,
+                   "pool {} {} a majority, but the view says otherwise", show(pool.id),
+                   is_missing ? "lacks" : "has");
         for (const KnownLane& lane : pool.lanes) {
             for (const KnownWorker* worker : lane.workers) check_needed_proof(ledger, *worker);
             if (!ledger.timed) continue;
-            const KnownWorker* plain = ledger.plain_worker(lane);
-            if (plain != nullptr) check_probe(ledger, *plain);
+            const KnownWorker* serving = ledger.serving_worker(lane);
+            if (serving != nullptr) check_probe(ledger, *serving);
             for (const KnownWorker* worker : lane.workers)
-                if (worker->held && !worker->is_ending() && !worker->perhaps_retired)
+                if (worker->held == Sure::yes && !worker->is_ending() &&
+                    worker->retired == Sure::no)
                     check_probe(ledger, *worker);
         }
         if (ledger.timed) check_routine_proofs(ledger, pool);

@@ -1,4 +1,4 @@
-// Arrivals and answers: who is admitted, why a job ends, and that it does in time.
+// Arrivals and answers: which jobs are admitted, why a job ends, and that it ends in time.
 #include <algorithm>
 #include <array>
 #include <variant>
@@ -9,12 +9,14 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Whether a reason to refuse certainly holds, or may hold.
-struct Ground {
+struct Refusal {
     EndReason reason;
-    bool lo = false;
-    bool hi = false;
+    Sure is_true = Sure::no;
 };
+
+Sure sure_if(bool certain, bool possible) {
+    return certain ? Sure::yes : possible ? Sure::maybe : Sure::no;
+}
 
 template <class Predicate>
 bool all_lanes(Ledger& ledger, PoolId pool, LaneId wanted, Predicate predicate) {
@@ -31,7 +33,8 @@ bool none_can_serve_hi(Ledger& ledger, PoolId pool, LaneId wanted) {
                      [&](const KnownLane& lane) { return ledger.is_off_hi(lane); });
 }
 
-std::array<Ground, 6> grounds_of(Ledger& ledger, const JobArrived& arrived) {
+/// Returns every reason to refuse an arrival, in the order in which the engine must check them.
+std::array<Refusal, 6> refusals_of(Ledger& ledger, const JobArrived& arrived) {
     const KnownPool& pool = ledger.pools[arrived.pool.value];
     const KnownLane* wanted = ledger.find(arrived.lane_wanted);
     const bool unknown =
@@ -41,15 +44,16 @@ std::array<Ground, 6> grounds_of(Ledger& ledger, const JobArrived& arrived) {
     const std::uint64_t uploads_max = ledger.settings.arriving_max;
     const std::uint64_t bytes_max = ledger.settings.bytes_max.count;
     return {
-        {{EndReason::shutting_down, ledger.shutting_down, ledger.shutting_down},
-         {EndReason::lane_unknown, unknown, unknown},
-         {EndReason::no_lane, !unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
-          !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted)},
-         {EndReason::queue_full, full && !arrived.is_aside, full},
-         {EndReason::arrivals_full, ledger.arriving - ledger.arriving_asides >= uploads_max,
-          ledger.arriving >= uploads_max},
-         {EndReason::bytes_full, ledger.bytes_lo + arrived.declared.count > bytes_max,
-          ledger.bytes_hi + arrived.declared.count > bytes_max}}};
+        {{EndReason::shutting_down, sure_if(ledger.shutting_down, ledger.shutting_down)},
+         {EndReason::lane_unknown, sure_if(unknown, unknown)},
+         {EndReason::no_lane,
+          sure_if(!unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
+                  !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted))},
+         {EndReason::queue_full, sure_if(full && !arrived.is_aside, full)},
+         {EndReason::arrivals_full, sure_if(ledger.arriving - ledger.arriving_asides >= uploads_max,
+                                            ledger.arriving >= uploads_max)},
+         {EndReason::bytes_full, sure_if(ledger.bytes_lo + arrived.declared.count > bytes_max,
+                                         ledger.bytes_hi + arrived.declared.count > bytes_max)}}};
 }
 
 std::string_view invariant_of_bound(EndReason reason) {
@@ -64,9 +68,9 @@ bool is_allowed_wait(const Ledger& ledger, Duration retry_after) {
                                                retry_after <= ledger.settings.retry_after_max);
 }
 
-bool a_lane_takes_this_aside(Ledger& ledger, const KnownJob& job) {
+bool has_room_for_aside(Ledger& ledger, const KnownJob& job) {
     return !all_lanes(ledger, job.pool, job.wanted, [&](const KnownLane& lane) {
-        const KnownWorker* worker = ledger.plain_worker(lane);
+        const KnownWorker* worker = ledger.serving_worker(lane);
         return worker == nullptr || ledger.seen_lane(lane.id).is_reserved ||
                ledger.lane_before(lane.id).is_reserved || lane.lone_ride != nullptr ||
                lane.asides >= ledger.pools[job.pool.value].settings->aside_max;
@@ -79,13 +83,13 @@ bool is_event_of_body(const Ledger& ledger, JobId job) {
     return completed != nullptr && completed->job == job;
 }
 
-/// A job that was routed here in this turn may still be refused.
+/// True if the job was routed to its pool in this turn. Such a job may still be refused.
 bool was_routed(const Ledger& ledger, const KnownJob& job) {
     const auto* routed = std::get_if<JobRouted>(ledger.event);
     return routed != nullptr && routed->job == job.id && routed->pool == job.pool;
 }
 
-bool wants_a_strange_lane(Ledger& ledger, const KnownJob& job) {
+bool wants_foreign_lane(Ledger& ledger, const KnownJob& job) {
     const KnownLane* wanted = ledger.find(job.wanted);
     return was_routed(ledger, job) && !job.wanted.is_none() &&
            (wanted == nullptr || wanted->pool != job.pool);
@@ -97,11 +101,11 @@ bool is_full_with(const Ledger& ledger, const KnownJob& job) {
     return was_routed(ledger, job) && !job.aside && waiting > pool.settings->queue_jobs_max;
 }
 
-/// Does `reason` tell the truth about this job? Empty if so, else why not.
-std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
-    if (job.any_end || job.expected == reason) return {};
+/// Returns why `reason` is not true of this job. Empty if it is true.
+std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reason) {
+    if (job.fate.allows(reason)) return {};
     const PoolSettings& rules = *ledger.pools[job.pool.value].settings;
-    const bool dies = job.ride != nullptr && job.ride->worker->killed_now;
+    const bool dies = job.ride != nullptr && job.ride->worker->kill_turn == ledger.turn;
     switch (reason) {
         case EndReason::answered:
         case EndReason::bad_input:
@@ -110,10 +114,11 @@ std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
         case EndReason::out_of_memory: return "its live attempt did not end so";
         case EndReason::client_left:
         case EndReason::body_failed:
-        case EndReason::cancel_asked: return "nobody said so";
+        case EndReason::cancel_asked: return "no event says so";
         case EndReason::worker_died:
-            return dies && (job.aside || !rules.may_retry) ? "" : "it was to be retried";
-        case EndReason::stream_broken: return dies && job.ride->begun ? "" : "no answer broke off";
+            return dies && (job.aside || !rules.may_retry) ? "" : "it had to be retried";
+        case EndReason::stream_broken:
+            return dies && job.ride->stage == AttemptStage::answering ? "" : "no answer broke off";
         case EndReason::poison: return "two workers did not die under it while it was alone aboard";
         case EndReason::deadline_passed:
             return job.deadline <= ledger.now ? "" : "its deadline has not passed";
@@ -137,21 +142,21 @@ std::string_view lie_in(Ledger& ledger, const KnownJob& job, EndReason reason) {
                        : "its body did not outgrow bytes_max";
         case EndReason::aside_full:
             if (!job.aside || !is_event_of_body(ledger, job.id))
-                return "it is not an aside that is ready";
-            return a_lane_takes_this_aside(ledger, job) ? "a lane has room for it" : "";
+                return "it is not an aside that is ready to be sent";
+            return has_room_for_aside(ledger, job) ? "a lane has room for it" : "";
         case EndReason::shutting_down:
             return ledger.shutting_down && ledger.shutdown_by <= ledger.now
                        ? ""
                        : "the patience is not over";
         case EndReason::lane_unknown:
-            return wants_a_strange_lane(ledger, job) ? "" : "it was admitted";
+            return wants_foreign_lane(ledger, job) ? "" : "it was admitted";
         case EndReason::queue_full: return is_full_with(ledger, job) ? "" : "it was admitted";
         case EndReason::arrivals_full: return "it was admitted";
     }
     return "there is no such reason";
 }
 
-std::string_view invariant_of_lie(EndReason reason) {
+std::string_view invariant_of_end(EndReason reason) {
     switch (reason) {
         case EndReason::worker_died:
         case EndReason::stream_broken:
@@ -188,11 +193,11 @@ void judge(Ledger& ledger, const AdmitJob& admit) {
     if (ledger.find(admit.job) != nullptr || is_among(ledger.recent_jobs, admit.job.value))
         return broken(ledger, invariant::one_answer, "job {} has an id that was used before",
                       show(admit.job));
-    for (const Ground& ground : grounds_of(ledger, *arrived))
-        if (ground.lo)
-            return broken(ledger, invariant_of_bound(ground.reason),
+    for (const Refusal& due : refusals_of(ledger, *arrived))
+        if (due.is_true == Sure::yes)
+            return broken(ledger, invariant_of_bound(due.reason),
                           "job {} is admitted in spite of {}", show(admit.job),
-                          name_of(ground.reason));
+                          name_of(due.reason));
     ledger.arrival = nullptr;
     ledger.admit(*arrived, admit.job);
 }
@@ -203,16 +208,16 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
         return broken(ledger, invariant::one_answer, "ticket {} is refused, but did not arrive",
                       show(refuse.ticket));
     bool is_true = false;
-    for (const Ground& ground : grounds_of(ledger, *arrived)) {
-        is_true = ground.reason == refuse.reason && ground.hi;
+    for (const Refusal& due : refusals_of(ledger, *arrived)) {
+        is_true = due.reason == refuse.reason && due.is_true != Sure::no;
         if (is_true) break;
-        if (ground.lo)
+        if (due.is_true == Sure::yes)
             return broken(ledger, invariant::refusal,
                           "ticket {} is refused with {}, but {} comes first", show(refuse.ticket),
-                          name_of(refuse.reason), name_of(ground.reason));
+                          name_of(refuse.reason), name_of(due.reason));
     }
     if (!is_true)
-        return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not so",
+        return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not true",
                       show(refuse.ticket), name_of(refuse.reason));
     if (!is_allowed_wait(ledger, refuse.retry_after))
         return broken(ledger, invariant::refusal, "retry_after {} is out of bounds",
@@ -224,12 +229,12 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
 void judge(Ledger& ledger, const EndJob& end) {
     KnownJob* job = ledger.find(end.job);
     if (job == nullptr)
-        return broken(ledger, invariant::one_answer, "job {} ends with {}, but does not live",
+        return broken(ledger, invariant::one_answer, "job {} ends with {}, but does not exist",
                       show(end.job), name_of(end.reason));
-    const std::string_view lie = lie_in(ledger, *job, end.reason);
-    if (!lie.empty())
-        return broken(ledger, invariant_of_lie(end.reason), "job {} ends with {}, but {}",
-                      show(end.job), name_of(end.reason), lie);
+    const std::string_view objection = why_untrue(ledger, *job, end.reason);
+    if (!objection.empty())
+        return broken(ledger, invariant_of_end(end.reason), "job {} ends with {}, but {}",
+                      show(end.job), name_of(end.reason), objection);
     if (end.attempts != job->attempts || end.attempt != job->last || end.lane != job->last_lane)
         return broken(
             ledger, invariant::one_owner,
@@ -249,7 +254,7 @@ void judge(Ledger& ledger, const EndJob& end) {
     ledger.end(*job);
 }
 
-/// What this turn had to decide about jobs, it decided.
+/// Every decision about a job that was due in this turn must have been made.
 void check_fates(Ledger& ledger) {
     if (ledger.arrival != nullptr)
         return broken(ledger, invariant::one_answer, "ticket {} is neither admitted nor refused",
@@ -257,11 +262,11 @@ void check_fates(Ledger& ledger) {
     for (const JobId id : ledger.touched_jobs) {
         const KnownJob* job = ledger.find(id);
         if (job == nullptr) continue;
-        if (job->must_end)
-            return broken(ledger, invariant_of_lie(*job->expected),
-                          "job {} had to end with {}, and lives", show(id),
-                          name_of(*job->expected));
-        if (is_full_with(ledger, *job) || wants_a_strange_lane(ledger, *job))
+        if (job->fate.must_end())
+            return broken(ledger, invariant_of_end(job->fate.reason),
+                          "job {} had to end with {}, but still lives", show(id),
+                          name_of(job->fate.reason));
+        if (is_full_with(ledger, *job) || wants_foreign_lane(ledger, *job))
             return broken(ledger, invariant::bounds, "job {} was routed where it may not go",
                           show(id));
         if (job->aside && job->state == JobState::arriving &&

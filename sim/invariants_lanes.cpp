@@ -1,5 +1,5 @@
-// Lanes and pools: what people see of them is true, restarts keep their pace, generations and
-// shutdown their order.
+// Lanes and pools: what people see of them is true, restarts keep their delays and limits, and
+// reloads and shutdown follow their rules.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -8,7 +8,7 @@ namespace turnpike::sim {
 
 namespace {
 
-/// `ready` and `busy` alternate without a report.
+/// Treats `busy` as `ready`, because the engine does not report changes between the two.
 LaneState reported_as(LaneState state) {
     return state == LaneState::busy ? LaneState::ready : state;
 }
@@ -16,10 +16,11 @@ LaneState reported_as(LaneState state) {
 void check_report(Ledger& ledger, const KnownLane& lane) {
     const LaneState then = reported_as(ledger.lane_before(lane.id).state);
     const LaneState state = reported_as(ledger.seen_lane(lane.id).state);
-    if (lane.reported_now && reported_as(lane.reported) != state)
+    const bool is_reported = lane.reported_turn == ledger.turn;
+    if (is_reported && reported_as(lane.reported) != state)
         return broken(ledger, invariant::counts, "lane {} is reported {}, but is {}", show(lane.id),
                       name_of(lane.reported), name_of(state));
-    if (then != state && !lane.reported_now)
+    if (then != state && !is_reported)
         broken(ledger, invariant::counts, "lane {} turned from {} to {} without a report",
                show(lane.id), name_of(then), name_of(state));
 }
@@ -28,13 +29,13 @@ void check_failed(Ledger& ledger, const KnownLane& lane) {
     const PoolSettings& rules = *ledger.pools[lane.pool.value].settings;
     if (rules.ownership == Ownership::attached)
         return broken(ledger, invariant::restart, "attached lane {} failed", show(lane.id));
-    const auto& crashes = lane.crashes_hi;  // by time
+    const auto& crashes = lane.crashes_hi;  // in order of time
     std::size_t most = 0;
     for (std::size_t first = 0, last = 0; last < crashes.size(); ++last) {
         while (crashes[last] - crashes[first] > rules.crash_window) ++first;
         most = std::max(most, last - first + 1);
     }
-    if (most < rules.crash_limit && !lane.ever_failed)
+    if (most < rules.crash_limit && !lane.outage.ever_failed)
         broken(ledger, invariant::restart, "lane {} failed after {} crashes", show(lane.id), most);
 }
 
@@ -53,34 +54,35 @@ void check_quarantined(Ledger& ledger, const KnownLane& lane) {
     const Reason reason = ledger.seen_lane(lane.id).reason;
     const std::uint32_t refuted = lane.proof_failures_hi + lane.disagreements_hi;
     const bool just =
-        (reason == Reason::gpu_lost && lane.gpu_lost) ||
+        (reason == Reason::gpu_lost && lane.outage.gpu_lost) ||
         (reason == Reason::will_not_die && has_survivor(ledger, lane)) ||
         ((reason == Reason::proof_failed || reason == Reason::disagrees) && refuted >= 2);
     if (!just)
-        broken(ledger, invariant::restart, "lane {} is quarantined for {}, which is not so",
+        broken(ledger, invariant::restart, "lane {} is quarantined for {}, which is not true",
                show(lane.id), name_of(reason));
 }
 
-bool a_turn_to_load_is_free(const Ledger& ledger, const KnownLane& lane) {
+bool may_load_now(const Ledger& ledger, const KnownLane& lane) {
     if (ledger.settings.pools[lane.pool.value].ownership == Ownership::attached) return true;
     const auto loading = std::ranges::count_if(ledger.workers, [&](const auto& entry) {
-        return ledger.is_owned(entry.second) && !entry.second.ready && !entry.second.gone;
+        return ledger.is_owned(entry.second) && !entry.second.has_loaded() &&
+               !entry.second.is_gone();
     });
     return ledger.settings.load_parallel_max == 0 || loading < ledger.settings.load_parallel_max;
 }
 
-/// A lane that is on and has no worker starts one, after the longest delay at the latest.
+/// A lane that is on and has no worker must start one once the longest possible delay is over.
 void check_start(Ledger& ledger, const KnownLane& lane) {
     const LaneState state = ledger.seen_lane(lane.id).state;
-    if (!lane.workers.empty() || !ledger.opened || ledger.shutting_down || lane.drained ||
-        lane.gpu_lost || is_off(state))
+    if (!lane.workers.empty() || !ledger.opened || ledger.shutting_down || lane.is_taken_out() ||
+        is_off(state))
         return;
     if (lane.memory_held != Sure::no || !ledger.seen_pool(lane.pool).reloading.is_none() ||
-        !a_turn_to_load_is_free(ledger, lane))
+        !may_load_now(ledger, lane))
         return;
     if (std::max(lane.not_after, lane.last_gone) <= ledger.now)
         broken(ledger, invariant::restart,
-               "lane {} has had no worker for {}, and nothing to wait for", show(lane.id),
+               "lane {} has had no worker for {}, though it has nothing to wait for", show(lane.id),
                show(ledger.now - lane.last_gone));
 }
 
@@ -91,19 +93,20 @@ void check_lane(Ledger& ledger, KnownLane& lane) {
     if (seen.state == LaneState::failed && then != LaneState::failed) check_failed(ledger, lane);
     if (seen.state == LaneState::quarantined && then != LaneState::quarantined)
         check_quarantined(ledger, lane);
-    if (seen.state == LaneState::failed) lane.ever_failed = true;
-    if (lane.expects_start)
-        broken(ledger, invariant::restart,
-               "the end of lane {}'s worker was ordered, but none is started at once",
-               show(lane.id));
-    if (lane.must_stay_down && lane.workers.empty() && !is_off(seen.state) &&
+    if (seen.state == LaneState::failed) lane.outage.ever_failed = true;
+    if (lane.must_start)
+        broken(
+            ledger, invariant::restart,
+            "the end of lane {}'s worker was ordered, but its next worker is not started at once",
+            show(lane.id));
+    if (lane.outage.must_stay_down && lane.workers.empty() && !is_off(seen.state) &&
         ledger.seen_pool(lane.pool).reloading.is_none())
         broken(ledger, invariant::restart, "lane {} had to be given up", show(lane.id));
     if (ledger.timed) check_start(ledger, lane);
 }
 
-/// A generation that is neither good nor being tried has no workers; in place, it is tried on one
-/// lane.
+/// A generation that is neither good nor being tried must have no workers. An in-place reload tries
+/// its generation on one lane only.
 void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
     std::uint32_t lanes = 0;
     for (const KnownLane& lane : pool.lanes) {
@@ -117,12 +120,12 @@ void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
         });
         lanes += tried ? 1 : 0;
     }
-    if (lanes > 1 && pool.comes(reloading, ReloadKind::in_place))
+    if (lanes > 1 && pool.was_asked_as(reloading, ReloadKind::in_place))
         broken(ledger, invariant::reload, "generation {} is tried on {} lanes at once",
                show(reloading), lanes);
 }
 
-/// The newest generation that was asked for is tried as soon as a lane can take it.
+/// The newest generation that was asked for must be tried as soon as a lane can take it.
 void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) {
     if (!seen.reloading.is_none() && seen.reloading != ledger.pool_before(pool.id).reloading &&
         seen.reloading != pool.newest)
@@ -138,8 +141,7 @@ void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) 
         return;
     for (const KnownLane& lane : pool.lanes) {
         const LaneState state = ledger.seen_lane(lane.id).state;
-        if (!lane.drained && !lane.gpu_lost && state != LaneState::drained &&
-            state != LaneState::quarantined)
+        if (!lane.is_taken_out() && state != LaneState::drained && state != LaneState::quarantined)
             return broken(ledger, invariant::reload,
                           "generation {} is waiting, but lane {} could take it", show(pool.newest),
                           show(lane.id));
@@ -153,17 +155,18 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
     if (seen.good != then.good) {
         const bool served = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
             const KnownWorker& worker = entry.second;
-            return worker.pool == pool.id && worker.generation == seen.good && worker.ready &&
-                   !worker.proof.failed && (!worker.proves || worker.proof.ever_passed);
+            return worker.pool == pool.id && worker.generation == seen.good &&
+                   worker.has_loaded() && !worker.proof.failed &&
+                   (!worker.proves || worker.proof.has_ever_passed());
         });
         if (!served || !is_among(pool.asked, seen.good) || is_among(pool.failed, seen.good))
             return broken(ledger, invariant::reload,
                           "generation {} is good, but no worker of it has served", show(seen.good));
         pool.ever_good.push_back(seen.good);
         for (KnownLane& lane : pool.lanes) {
-            ledger.forgive(lane);
+            ledger.reset_crashes(lane);
             std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
-            lane.ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
+            lane.outage.ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
             if (lane.disagreements_row < 2 && lane.proof_failures_row < 2)
                 lane.disagreements_row = lane.proof_failures_row = 0;
         }
@@ -184,7 +187,7 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
     for (const KnownLane& lane : pool.lanes) {
         const LaneView& view = ledger.seen_lane(lane.id);
         if (!view.current.is_none() && !is_among(pool.ever_good, view.generation) &&
-            !pool.comes(view.generation, ReloadKind::in_place))
+            !pool.was_asked_as(view.generation, ReloadKind::in_place))
             return broken(ledger, invariant::reload,
                           "lane {} switched to generation {}, which is not good", show(lane.id),
                           show(view.generation));
@@ -196,21 +199,24 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
 void judge(Ledger& ledger, const ReportLane& report) {
     KnownLane* lane = ledger.find(report.lane);
     if (lane == nullptr)
-        return broken(ledger, invariant::counts, "lane {} is reported, but is not there",
+        return broken(ledger, invariant::counts, "lane {} is reported, but does not exist",
                       show(report.lane));
-    lane->reported_now = true;
+    lane->reported_turn = ledger.turn;
     lane->reported = report.state;
 }
 
 void judge(Ledger& ledger, const ReportSwitch& report) {
     if (ledger.find(report.lane) == nullptr)
-        return broken(ledger, invariant::reload, "lane {} switched, but is not there",
+        return broken(ledger, invariant::reload,
+                      "lane {} is reported to have switched, but does not exist",
                       show(report.lane));
     const LaneView& seen = ledger.seen_lane(report.lane);
     const bool went_since = seen.current.is_none();
     if (!went_since && seen.current != report.worker)
-        return broken(ledger, invariant::reload, "lane {} is said to have switched to worker {}",
-                      show(report.lane), show(report.worker));
+        return broken(
+            ledger, invariant::reload,
+            "lane {} is reported to have switched to worker {}, which is not its current one",
+            show(report.lane), show(report.worker));
 }
 
 void judge(Ledger& ledger, const ReportReload& report) {
@@ -218,52 +224,52 @@ void judge(Ledger& ledger, const ReportReload& report) {
     if (pool == nullptr || !is_among(pool->asked, report.generation))
         return broken(ledger, invariant::reload,
                       "the end of a reload is reported that nobody asked for");
-    pool->tried =
-        std::max(pool->tried, report.generation);  // it may have begun and ended in one turn
+    // The reload may have begun and ended in one turn.
+    pool->tried = std::max(pool->tried, report.generation);
     const bool is_good = ledger.seen_pool(pool->id).good == report.generation;
     const bool spread = report.end == ReloadEnd::spread;
     if (spread != is_good && !pool->odd_reload)
         return broken(ledger, invariant::reload,
-                      "the reload of generation {} is reported {}, but that is {}",
+                      "the reload of generation {} is reported {}, but the generation is {}",
                       show(report.generation), name_of(report.end), is_good ? "good" : "not good");
     if (!spread && (report.end == ReloadEnd::superseded) != (report.generation < pool->newest))
         return broken(ledger, invariant::reload,
                       "the reload of generation {} is reported {}, and {} was asked for",
                       show(report.generation), name_of(report.end), show(pool->newest));
-    const bool follows =
-        !ledger.seen_pool(pool->id).reloading.is_none();  // another, which revives them again
+    // Another reload revives the lanes again.
+    const bool follows = !ledger.seen_pool(pool->id).reloading.is_none();
     for (const KnownLane& lane : pool->lanes) {
         const LaneView& seen = ledger.seen_lane(lane.id);
         if (spread && is_off(lane.reported) && !is_off(seen.state))
             return broken(ledger, invariant::reload,
-                          "generation {} has spread, it says, before it says that lane {} is on",
+                          "generation {} is reported as spread before lane {} is reported as on",
                           show(report.generation), show(lane.id));
-        const bool is_on = !is_off(seen.state) && !lane.drained && !lane.gpu_lost;
+        const bool is_on = !is_off(seen.state) && !lane.is_taken_out();
         if (spread && !follows && is_on && !seen.current.is_none() &&
             seen.generation != report.generation)
             return broken(ledger, invariant::reload,
-                          "generation {} has spread, it says, but not to lane {}",
+                          "generation {} is reported as spread, but lane {} does not run it",
                           show(report.generation), show(lane.id));
     }
     for (KnownLane& lane : pool->lanes) {
-        const bool beside = pool->comes(report.generation, ReloadKind::beside);
-        if (!spread && lane.failed_before_reload && beside && !follows && !pool->odd_reload)
-            lane.must_stay_down = true;
+        const bool beside = pool->was_asked_as(report.generation, ReloadKind::beside);
+        if (!spread && lane.outage.failed_before_reload && beside && !follows && !pool->odd_reload)
+            lane.outage.must_stay_down = true;
         if (spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)
-            lane.must_stay_down = false;
+            lane.outage.must_stay_down = false;
         const bool was_tried = !beside && ledger.lane_before(lane.id).state != LaneState::failed;
-        if (spread || !follows || was_tried) lane.failed_before_reload = false;
-        ledger.forgive(lane);
+        if (spread || !follows || was_tried) lane.outage.failed_before_reload = false;
+        ledger.reset_crashes(lane);
     }
 }
 
 void judge(Ledger& ledger, const Leave&) {
-    if (ledger.left) return broken(ledger, invariant::shutdown, "it leaves twice");
+    if (ledger.left) return broken(ledger, invariant::shutdown, "the engine leaves twice");
     const bool alive = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
-        return !entry.second.gone && !will_not_die(ledger, entry.second);
+        return !entry.second.is_gone() && !will_not_die(ledger, entry.second);
     });
     if (!ledger.shutting_down || !ledger.jobs.empty() || alive)
-        return broken(ledger, invariant::shutdown, "it leaves with {} jobs and {} workers",
+        return broken(ledger, invariant::shutdown, "the engine leaves with {} jobs and {} workers",
                       ledger.jobs.size(), ledger.workers.size());
     ledger.left = true;
 }
@@ -280,22 +286,24 @@ void check_shutdown(Ledger& ledger) {
     if (!ledger.shutting_down) return;
     const bool is_over = ledger.timed && ledger.shutdown_by <= ledger.now;
     if (is_over && !ledger.jobs.empty())
-        return broken(ledger, invariant::shutdown, "the patience is over, and {} jobs live",
-                      ledger.jobs.size());
+        return broken(ledger, invariant::shutdown,
+                      "the patience of the shutdown is over, and {} jobs live", ledger.jobs.size());
     if (!ledger.jobs.empty()) return;
     bool any = false;
     for (const auto& [id, worker] : ledger.workers) {
-        if (worker.gone) continue;
+        if (worker.is_gone()) continue;
         any = true;
         if (!worker.is_ending())
             return broken(ledger, invariant::shutdown, "no job lives, and worker {} is not stopped",
                           show(id));
         if (is_over && worker.killed_at == never && worker.exited_at == never)
             return broken(ledger, invariant::shutdown,
-                          "the patience is over, and worker {} is not killed", show(id));
+                          "the patience of the shutdown is over, and worker {} is not killed",
+                          show(id));
     }
     if (!any && !ledger.left)
-        broken(ledger, invariant::shutdown, "no job and no worker is left, and it stays");
+        broken(ledger, invariant::shutdown,
+               "no job and no worker is left, but the engine does not leave");
 }
 
 }  // namespace turnpike::sim

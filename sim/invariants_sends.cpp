@@ -1,5 +1,5 @@
-// Attempts: may this worker get this job now, and what becomes of attempts that nobody wants or
-// that run too long.
+// Attempts: whether this worker may get this job now, and what happens to attempts that nobody waits
+// for or that run too long.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -8,37 +8,37 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Overdue for certain: the engine has seen both its timeout and its grace pass.
+/// True if the attempt is certainly overdue: the engine has seen its timeout and its grace pass.
 bool is_overdue(const KnownAttempt& attempt, const PoolSettings& rules, Instant now) {
     return attempt.timed_out_at != never && later(attempt.timed_out_at, rules.cancel_grace) < now;
 }
 
-/// Why this worker takes nothing at all.
+/// Returns why this worker may take no job at all.
 Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
     const LaneView& seen = ledger.seen_lane(lane.id);
     const KnownProof& proof = worker.proof;
     if (worker.is_ending()) return {invariant::ending, "its worker is ending"};
-    if (!worker.ready) return {invariant::capacity, "its worker is not ready"};
+    if (!worker.has_loaded()) return {invariant::capacity, "its worker is not ready"};
     if (proof.failed) return {invariant::proof, "its worker failed its proof"};
     if (is_among(pool.failed, worker.generation))
         return {invariant::proof, "its generation failed a proof"};
     if (worker.generation != ledger.seen_pool(pool.id).good &&
         !is_among(pool.ever_good, worker.generation))
         return {invariant::reload, "its generation is not good"};
-    if (worker.proves && (!proof.ever_passed || proof.needed || proof.out))
+    if (worker.proves &&
+        (!proof.has_ever_passed() || proof.needed == Sure::yes || proof.is_running()))
         return {invariant::capacity, "its worker has not proved itself"};
-    if (proof.needed_for_trust)
+    if (worker.trust.needs_proof)
         return {invariant::failing_lane,
                 "its worker failed job after job, and has not proved itself"};
-    if (lane.drained || lane.gpu_lost || is_off(seen.state))
-        return {invariant::off, "its lane is off"};
+    if (lane.is_taken_out() || is_off(seen.state)) return {invariant::off, "its lane is off"};
     if (seen.current != worker.id)
         return {invariant::capacity, "its worker is not the lane's current one"};
-    if (worker.held)
+    if (worker.held == Sure::yes)
         return {invariant::capacity, "a link to its worker broke, and no probe has answered since"};
-    if (worker.retired) return {invariant::agreement, "its worker is to leave"};
+    if (worker.retired == Sure::yes) return {invariant::agreement, "its worker has to leave"};
     if (worker.trust.rests_until > ledger.now)
         return {invariant::failing_lane, "its worker must rest"};
     for (const KnownAttempt* attempt : worker.aboard)
@@ -47,7 +47,7 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     return {};
 }
 
-/// Lone rides: nothing else aboard from beginning to end, one at a time in a pool.
+/// During a lone ride nothing else may be aboard the worker, and a pool may have only one at a time.
 Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                                const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
@@ -60,15 +60,16 @@ Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownW
     if (kept && job.alone == Sure::no && pool.lone_change != ledger.turn)
         return {invariant::alone, "its lane is reserved for another"};
     if (!alone) return {};
-    if (!worker.aboard.empty()) return {invariant::alone, "it must ride alone, and is not"};
+    if (!worker.aboard.empty())
+        return {invariant::alone, "it must ride alone, but others are aboard"};
     if (pool.lone_rides > 0) return {invariant::alone, "another job of its pool rides alone"};
     if (send.batch_size != 1)
-        return {invariant::alone, "it must ride alone, and is sent in a batch"};
+        return {invariant::alone, "it must ride alone, but is sent in a batch"};
     return {};
 }
 
 Objection objection_to_job(Ledger& ledger, const KnownJob& job, const SendJob& send) {
-    if (job.must_end) return {invariant::blame, "it had to end"};
+    if (job.fate.must_end()) return {invariant::blame, "it had to end"};
     if (job.state == JobState::running) return {invariant::one_owner, "it runs already"};
     if (job.state == JobState::arriving && (!job.aside || !is_among(ledger.touched_jobs, job.id)))
         return {invariant::order, "its body is not complete"};
@@ -96,17 +97,17 @@ Objection objection_to_batch(Ledger& ledger, const KnownWorker& worker, const Se
         return {invariant::capacity, "every slot of its lane is taken"};
     const auto riders = std::ranges::count_if(
         worker.aboard, [](const KnownAttempt* attempt) { return !attempt->aside; });
-    if (worker.trust.probation && (riders > 0 || send.batch_size > 1))
+    if (worker.trust.probation == Sure::yes && (riders > 0 || send.batch_size > 1))
         return {invariant::failing_lane, "its worker is on probation, and takes one job at a time"};
     return {};
 }
 
 bool is_open(Ledger& ledger, const KnownLane& lane) {
-    return ledger.plain_worker(lane) != nullptr && !ledger.seen_lane(lane.id).is_reserved &&
+    return ledger.serving_worker(lane) != nullptr && !ledger.seen_lane(lane.id).is_reserved &&
            !ledger.lane_before(lane.id).is_reserved && lane.lone_ride == nullptr;
 }
 
-/// Nobody before it in the queue could have gone instead, and no other lane had more room.
+/// No job ahead of it in the queue could have gone instead, and no other lane had more room.
 Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                             const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
@@ -124,7 +125,7 @@ Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWork
             return {invariant::placement, "another lane has more free slots"};
         if (other.last_job_hi < lane.last_job_lo)
             return {invariant::placement, "another lane has been idle for longer"};
-        if (!other.had_job && !lane.had_job && other.id < lane.id &&
+        if (!other.last_job_lo && !lane.last_job_lo && other.id < lane.id &&
             other.last_job_hi == lane.last_job_hi)
             return {invariant::placement, "a lane with a lower number is as good"};
     }
@@ -156,7 +157,7 @@ Objection objection_to_send(Ledger& ledger, const KnownJob& job, const KnownWork
     return objection.is_none() ? objection_to_turn(ledger, job, worker, send) : objection;
 }
 
-/// The last of a batch has been taken: was there room for more, and more to take?
+/// After the last job of a batch: if the batch has room, no job may wait that could join it.
 void check_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
@@ -171,7 +172,7 @@ void check_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send)
 
 void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownWorker& worker = *attempt.worker;
-    if (attempt.over || worker.is_ending()) return;
+    if (attempt.is_over() || worker.is_ending()) return;
     const CancelPolicy policy =
         attempt.aside ? CancelPolicy::close : ledger.pool_of(worker).settings->cancel;
     switch (policy) {
@@ -182,14 +183,14 @@ void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
                        show(attempt.id));
             return;
         case CancelPolicy::kill:
-            broken(ledger, invariant::cancel, "attempt {} is abandoned, but its worker not killed",
-                   show(attempt.id));
+            broken(ledger, invariant::cancel,
+                   "attempt {} is abandoned, but its worker is not killed", show(attempt.id));
             return;
     }
 }
 
-/// It is looked at after slow_min, and whenever its run has doubled: so beyond twice the limit it
-/// has been seen.
+/// The engine looks at an attempt after slow_min, and again whenever its run time has doubled. So it
+/// must have reported every attempt that has run for twice the limit.
 void check_slow(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownPool& pool = ledger.pool_of(*attempt.worker);
     const Duration usual = ledger.seen_pool(pool.id).usual_run;
@@ -199,7 +200,8 @@ void check_slow(Ledger& ledger, const KnownAttempt& attempt) {
     const Duration seen_by =
         std::max(pool.settings->slow_min, 2 * usual * pool.settings->slow_factor);
     if (ledger.now - attempt.sent >= seen_by)
-        broken(ledger, invariant::slow, "attempt {} runs for {}, usual are {}, and is not reported",
+        broken(ledger, invariant::slow,
+               "attempt {} has run for {}, the usual run is {}, and it is not reported slow",
                show(attempt.id), show(ledger.now - attempt.sent), show(usual));
 }
 
@@ -209,7 +211,7 @@ void judge(Ledger& ledger, const SendJob& send) {
     KnownJob* job = ledger.find(send.job);
     KnownWorker* worker = ledger.find(send.worker);
     if (job == nullptr)
-        return broken(ledger, invariant::one_owner, "job {} is sent, but does not live",
+        return broken(ledger, invariant::one_owner, "job {} is sent, but does not exist",
                       show(send.job));
     if (worker == nullptr)
         return broken(ledger, invariant::ending, "job {} is sent to {}, which is gone",
@@ -225,10 +227,10 @@ void judge(Ledger& ledger, const SendJob& send) {
 void judge(Ledger& ledger, const CancelAttempt& cancel) {
     KnownAttempt* attempt = ledger.find(cancel.attempt);
     if (attempt == nullptr || attempt->worker->id != cancel.worker ||
-        (attempt->over && !ledger.late))
+        (attempt->is_over() && !ledger.late))
         return broken(ledger, invariant::ending, "attempt {} is cancelled, but not aboard",
                       show(cancel.attempt));
-    if (attempt->over) return;
+    if (attempt->is_over()) return;
     if (attempt->worker->is_ending())
         return broken(ledger, invariant::ending,
                       "attempt {} is cancelled, but its worker is ending", show(cancel.attempt));
@@ -256,10 +258,12 @@ void judge(Ledger& ledger, const ReportSlowJob& report) {
     const bool known = pool.answered_hi >= pool.settings->slow_samples_min &&
                        report.usual >= pool.fastest && report.usual <= pool.slowest;
     if (!known)
-        return broken(ledger, invariant::slow, "{} was never usual in pool {}", show(report.usual),
-                      show(pool.id));
+        return broken(ledger, invariant::slow,
+                      "the report names {} as the usual run, which it never was in pool {}",
+                      show(report.usual), show(pool.id));
     if (run < pool.settings->slow_min || run < report.usual * pool.settings->slow_factor)
-        broken(ledger, invariant::slow, "attempt {} is reported slow after {}, usual are {}",
+        broken(ledger, invariant::slow,
+               "attempt {} is reported slow after {}, but the usual run is {}",
                show(report.attempt), show(run), show(report.usual));
 }
 
@@ -267,12 +271,12 @@ void check_attempt_times(Ledger& ledger) {
     if (ledger.open_batch.next != 0) broken(ledger, invariant::capacity, "a batch is not complete");
     for (const KnownAttempt* attempt : ledger.abandoned_now) check_abandoned(ledger, *attempt);
     for (const KnownAttempt* attempt : ledger.cancelled_now)
-        if (attempt->job != nullptr && !attempt->over)
+        if (attempt->job != nullptr && !attempt->is_over())
             broken(ledger, invariant::cancel, "attempt {} is cancelled, but its job lives",
                    show(attempt->id));
     if (!ledger.timed) return;
     for (auto& [id, attempt] : ledger.attempts) {
-        if (attempt.over) continue;
+        if (attempt.is_over()) continue;
         const PoolSettings& rules = *ledger.pool_of(*attempt.worker).settings;
         if (later(attempt.moved, rules.job_timeout) <= ledger.now && attempt.timed_out_at == never)
             attempt.timed_out_at = ledger.now;

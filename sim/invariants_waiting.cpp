@@ -1,4 +1,4 @@
-// Nothing waits that could run: free slots, and lanes reserved for lone rides.
+// No job may wait that could run, neither for a free slot nor for a lane reserved for a lone ride.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -7,24 +7,24 @@ namespace turnpike::sim {
 
 namespace {
 
-bool a_job_waits_for(const KnownPool& pool, const KnownLane& lane) {
+bool has_waiting_job(const KnownPool& pool, const KnownLane& lane) {
     return !pool.queue.empty() || !lane.queue.empty();
 }
 
 void check_lane(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
     const LaneView& seen = ledger.seen_lane(lane.id);
-    if (!a_job_waits_for(pool, lane)) return;
+    if (!has_waiting_job(pool, lane)) return;
     if (seen.can_take_jobs && seen.slots_free > 0)
         return broken(ledger, invariant::no_idle, "lane {} says that it takes jobs, and jobs wait",
                       show(lane.id));
     if (seen.is_reserved || lane.lone_ride != nullptr || ledger.free_slots(lane) == 0) return;
-    if (ledger.plain_worker(lane) != nullptr)
+    if (ledger.serving_worker(lane) != nullptr)
         broken(ledger, invariant::no_idle, "lane {} serves and has a free slot, and jobs wait",
                show(lane.id));
 }
 
-/// Nobody waits for a lane that is off for good.
-void check_hopeless(Ledger& ledger, const KnownPool& pool) {
+/// No job may wait for lanes that are all off.
+void check_jobs_without_lane(Ledger& ledger, const KnownPool& pool) {
     bool all_off = true;
     for (const KnownLane& lane : pool.lanes) {
         const bool off = is_off(ledger.seen_lane(lane.id).state);
@@ -34,16 +34,17 @@ void check_hopeless(Ledger& ledger, const KnownPool& pool) {
                           show(lane.id));
     }
     if (all_off)
-        broken(ledger, invariant::in_time, "jobs wait before pool {}, whose lanes are all off",
+        broken(ledger, invariant::in_time, "jobs wait for pool {}, whose lanes are all off",
                show(pool.id));
 }
 
-/// Could this lane be reserved, or get the job that it is reserved for?
-bool is_fit(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
-    return (wanted.is_none() || wanted == lane.id) && ledger.plain_worker(lane) != nullptr;
+/// True if the lane could be reserved for such a job, or take it.
+bool can_take_lone_job(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
+    return (wanted.is_none() || wanted == lane.id) && ledger.serving_worker(lane) != nullptr;
 }
 
-/// The lane that was reserved in this turn had fewest aboard; others can only have got more since.
+/// The engine must reserve the lane with the fewest attempts aboard. In the rest of the turn other
+/// lanes can only have got more.
 void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserved) {
     if (ledger.lane_before(reserved.id).is_reserved || reserved.lone_ride != nullptr) return;
     const bool free = std::ranges::all_of(
@@ -51,7 +52,7 @@ void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserv
     for (const KnownLane& other : pool.lanes)
         if (free && other.riders < reserved.riders &&
             other.riders + other.asides < reserved.riders + reserved.asides &&
-            ledger.plain_worker(other) != nullptr)
+            ledger.serving_worker(other) != nullptr)
             return broken(ledger, invariant::placement,
                           "lane {} is reserved, but lane {} has less aboard", show(reserved.id),
                           show(other.id));
@@ -75,14 +76,14 @@ void check_pool(Ledger& ledger, const KnownPool& pool) {
     if (reserved == nullptr) {
         for (const QueueKey& key : pool.alone)
             for (const KnownLane& lane : pool.lanes)
-                if (is_fit(ledger, lane, ledger.find(key.job)->wanted))
+                if (can_take_lone_job(ledger, lane, ledger.find(key.job)->wanted))
                     return broken(ledger, invariant::no_idle,
-                                  "job {} must ride alone, and lane {} is not reserved for it",
+                                  "job {} must ride alone, but lane {} is not reserved for it",
                                   show(key.job), show(lane.id));
         return;
     }
     check_choice(ledger, pool, *reserved);
-    if (reserved->riders + reserved->asides == 0 && ledger.plain_worker(*reserved) != nullptr)
+    if (reserved->riders + reserved->asides == 0 && ledger.serving_worker(*reserved) != nullptr)
         broken(ledger, invariant::no_idle, "lane {} is reserved and empty, and its job waits",
                show(reserved->id));
 }
@@ -92,7 +93,7 @@ void check_pool(Ledger& ledger, const KnownPool& pool) {
 void check_idle_lanes(Ledger& ledger) {
     for (const KnownPool& pool : ledger.pools) {
         if (pool.queued == 0) continue;
-        check_hopeless(ledger, pool);
+        check_jobs_without_lane(ledger, pool);
         for (const KnownLane& lane : pool.lanes) check_lane(ledger, pool, lane);
     }
 }

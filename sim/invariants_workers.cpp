@@ -1,4 +1,4 @@
-// Workers: who may be started, what ends one, and that whoever has to end does.
+// Workers: which may be started, what may end one, and that every worker that has to end does.
 #include <algorithm>
 #include <variant>
 
@@ -8,10 +8,11 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Workers that certainly have a turn to load. Attached ones need none.
+/// Returns how many workers certainly hold a turn to load. Attached workers need none.
 std::uint64_t loading(const Ledger& ledger) {
     return static_cast<std::uint64_t>(std::ranges::count_if(ledger.workers, [&](const auto& entry) {
-        return ledger.is_owned(entry.second) && !entry.second.ready && !entry.second.is_ending();
+        return ledger.is_owned(entry.second) && !entry.second.has_loaded() &&
+               !entry.second.is_ending();
     }));
 }
 
@@ -28,8 +29,8 @@ Objection objection_to_generation(Ledger& ledger, const KnownPool& pool, const S
     return {};
 }
 
-/// Whether code newer than the older of them was to come beside it. The old one may still finish
-/// its jobs while later code comes in place.
+/// True if a reload beside was asked for with code newer than the older of the two. The old worker
+/// may then still be finishing its jobs while even newer code is loaded in place.
 bool may_live_together(const KnownPool& pool, Generation a, Generation b) {
     const Generation older = std::min(a, b);
     return std::ranges::any_of(pool.kinds, [&](const auto& entry) {
@@ -37,7 +38,7 @@ bool may_live_together(const KnownPool& pool, Generation a, Generation b) {
     });
 }
 
-/// A lane has one worker; while a generation spreads beside the old one, two.
+/// A lane has one worker, or two while a new generation is loaded beside the old one.
 Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
                                  const StartWorker& start) {
     if (lane.workers.empty()) return {};
@@ -46,18 +47,19 @@ Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
     if (other.is_ending()) return {invariant::restart, "its predecessor is not gone"};
     if (!may_live_together(pool, other.generation, start.generation) ||
         (other.generation == start.generation && !pool.odd_reload))
-        return {invariant::restart, "its predecessor lives"};
+        return {invariant::restart, "its predecessor still runs"};
     return {};
 }
 
 Objection objection_to_lane(Ledger& ledger, const KnownLane& lane, const StartWorker& start) {
-    if (lane.drained || lane.gpu_lost || is_off(ledger.seen_lane(lane.id).state))
+    if (lane.is_taken_out() || is_off(ledger.seen_lane(lane.id).state))
         return {invariant::off, "the lane is off"};
     if (!lane.workers.empty()) return {};
     if (lane.memory_held == Sure::yes)
         return {invariant::restart, "the memory of its predecessor is not free"};
     const bool ordinary = start.generation == ledger.pool_before(lane.pool).good;
-    if (ordinary && lane.must_stay_down) return {invariant::off, "the lane had to stay down"};
+    if (ordinary && lane.outage.must_stay_down)
+        return {invariant::off, "the lane had to stay down"};
     if (ordinary && ledger.now < lane.not_before)
         return {invariant::restart, "its delay is not over"};
     return {};
@@ -76,15 +78,15 @@ Objection objection_to_start(Ledger& ledger, const KnownPool& pool, const KnownL
         loading(ledger) >= loading_max)
         return {invariant::bounds, "load_parallel_max workers are loading"};
     if (ledger.left || (ledger.shutting_down && ledger.jobs.empty() && ledger.before.jobs == 0))
-        return {invariant::shutdown, "nobody needs it any more"};
+        return {invariant::shutdown, "the engine shuts down, and no job needs it"};
     return {};
 }
 
-bool some_rider_is_unwanted(const Ledger& ledger, const KnownWorker& worker,
-                            const PoolSettings& rules) {
+bool has_unwanted_rider(const Ledger& ledger, const KnownWorker& worker,
+                        const PoolSettings& rules) {
     return std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
         if (attempt->aside) return false;
-        return attempt->job == nullptr || attempt->job->must_end ||
+        return attempt->job == nullptr || attempt->job->fate.must_end() ||
                attempt->job->deadline <= ledger.now ||
                ledger.now - attempt->moved >= rules.job_timeout;
     });
@@ -98,39 +100,39 @@ bool all_are_overdue(const Ledger& ledger, const KnownWorker& worker, const Pool
            });
 }
 
-/// Newer code was asked for before it served.
+/// True if newer code was asked for before this generation served.
 bool is_outdated(const KnownPool& pool, Generation generation) {
     return !is_among(pool.ever_good, generation) && generation < pool.newest;
 }
 
-/// Is there a reason to kill it at once, without asking it to stop first?
+/// True if the engine may kill the worker for this reason without asking it to stop first.
 bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) {
     const PoolSettings& rules = *ledger.pool_of(worker).settings;
     const KnownLane& lane = ledger.lane_of(worker);
     switch (reason) {
         case Reason::exited: return worker.exited_at != never;
         case Reason::load_silent:
-            return rules.ownership == Ownership::owned && !worker.ready &&
+            return rules.ownership == Ownership::owned && !worker.has_loaded() &&
                    ledger.now - worker.progressed_lo >= rules.load_timeout;
         case Reason::misbehaved:
-        case Reason::unhealthy: return worker.crashed && worker.killed_at == never;
+        case Reason::unhealthy: return worker.past.crashed && worker.killed_at == never;
         case Reason::not_answering: {
             const KnownProbe& probe = worker.probe;
-            const bool is_silent = probe.out && probe.perhaps_clean &&
+            const bool is_silent = probe.out && probe.clean != Sure::no &&
                                    later(probe.last_sent, rules.probe_timeout) <= ledger.now;
             return probe.refused ||
                    probe.failures_hi + (is_silent ? 1 : 0) >= rules.probe_failures_max;
         }
         case Reason::proof_silent:
-            return worker.proof.out && ledger.now - worker.proof.sent >= rules.proof_timeout;
+            return worker.proof.is_running() &&
+                   ledger.now - worker.proof.sent >= rules.proof_timeout;
         case Reason::job_stuck: return all_are_overdue(ledger, worker, rules);
         case Reason::job_cancelled:
-            return rules.cancel == CancelPolicy::kill &&
-                   some_rider_is_unwanted(ledger, worker, rules);
-        case Reason::gpu_lost: return lane.gpu_lost;
+            return rules.cancel == CancelPolicy::kill && has_unwanted_rider(ledger, worker, rules);
+        case Reason::gpu_lost: return lane.outage.gpu_lost;
         case Reason::restart_asked:
-            return worker.restarts_asked >= 2 ||
-                   (worker.restarts_asked == 1 && worker.killed_at != never);
+            return worker.past.restarts_asked >= 2 ||
+                   (worker.past.restarts_asked == 1 && worker.killed_at != never);
         case Reason::shutting_down: return ledger.shutting_down && ledger.shutdown_by <= ledger.now;
         case Reason::proof_failed: return worker.proof.failed;
         case Reason::reload_abandoned:
@@ -151,29 +153,31 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     return false;
 }
 
-/// In place, one lane goes first.
+/// True if an in-place reload has already begun on another lane. Such a reload tries one lane first.
 bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
     return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
-        return !lane.drained && lane.id != worker.lane &&
+        return !lane.outage.drained && lane.id != worker.lane &&
                std::ranges::any_of(lane.workers, [&](const KnownWorker* other) {
                    const bool made_room = other->end_reason == Reason::replaced &&
-                                          other->stopped_turn >= pool.reload_turn && !other->gone;
+                                          other->stopped_turn >= pool.reload_turn &&
+                                          !other->is_gone();
                    return made_room || (other->generation == pool.tried && !other->is_ending());
                });
     });
 }
 
-/// By a generation that is good, or that is tried in its place.
+/// True if another generation may replace this worker: the good one, or one that is tried in its
+/// place.
 bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const PoolView& seen = ledger.seen_pool(pool.id);
     if (worker.generation != seen.good || pool.odd_reload) return !pool.asked.empty();
-    if (ledger.lane_of(worker).drained) return !pool.asked.empty();
+    if (ledger.lane_of(worker).outage.drained) return !pool.asked.empty();
     const bool reloads =
         !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
-    const bool one_after_another =
-        pool.asked.size() > 1;  // perhaps in one turn: hard to tell apart
-    return pool.comes(pool.tried, ReloadKind::in_place) && reloads &&
+    // Several reloads may have begun in one turn. From outside that looks the same.
+    const bool one_after_another = pool.asked.size() > 1;
+    return pool.was_asked_as(pool.tried, ReloadKind::in_place) && reloads &&
            (one_after_another || !is_tried_elsewhere(pool, worker));
 }
 
@@ -181,10 +185,11 @@ bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     const KnownPool& pool = ledger.pool_of(worker);
     switch (reason) {
         case Reason::drain_asked:
-            return ledger.lane_of(worker).drained || (worker.drain_asked && !pool.asked.empty());
-        case Reason::restart_asked: return worker.restarts_asked > 0;
+            return ledger.lane_of(worker).outage.drained ||
+                   (worker.past.was_drained && !pool.asked.empty());
+        case Reason::restart_asked: return worker.past.restarts_asked > 0;
         case Reason::proof_failed: return worker.proof.failed;
-        case Reason::disagrees: return worker.disagreed_hi;
+        case Reason::disagrees: return worker.past.perhaps_disagreed;
         case Reason::replaced: return is_replaced(ledger, worker);
         case Reason::reload_abandoned: return !pool.asked.empty();
         case Reason::shutting_down: return ledger.shutting_down;
@@ -223,34 +228,36 @@ void check_waits(Ledger& ledger, const KnownWorker& worker) {
         return from != never && later(from, wait) <= ledger.now;
     };
     if (is_over(worker.stopped_at, rules.stop_grace) && worker.killed_at == never)
-        return broken(ledger, invariant::clock, "worker {} should have stopped, and is not killed",
+        return broken(ledger, invariant::clock, "worker {} did not stop in time, but is not killed",
                       show(worker.id));
     if (worker.is_ending()) return;
-    if (!worker.ready && rules.ownership == Ownership::owned &&
+    if (!worker.has_loaded() && rules.ownership == Ownership::owned &&
         is_over(worker.progressed_hi, rules.load_timeout))
-        return broken(ledger, invariant::clock, "worker {} loads in silence, and is not killed",
-                      show(worker.id));
-    if (worker.proof.out && is_over(worker.proof.sent, rules.proof_timeout))
         return broken(ledger, invariant::clock,
-                      "worker {} does not answer its proof, and is not killed", show(worker.id));
+                      "worker {} makes no progress with its load, but is not killed",
+                      show(worker.id));
+    if (worker.proof.is_running() && is_over(worker.proof.sent, rules.proof_timeout))
+        return broken(ledger, invariant::clock,
+                      "worker {} does not answer its proof, but is not killed", show(worker.id));
     const bool stuck = !worker.aboard.empty() &&
                        std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
                            return is_over(attempt->timed_out_at, rules.cancel_grace);
                        });
     if (stuck)
         broken(ledger, invariant::cancel,
-               "all attempts of worker {} are overdue, and it is not killed", show(worker.id));
+               "all attempts of worker {} are overdue, but it is not killed", show(worker.id));
 }
 
-/// A worker that survives the kill costs its lane.
+/// The lane of a worker that survives its kill must be quarantined.
 void check_survivor(Ledger& ledger, KnownWorker& worker) {
-    if (worker.killed_at == never || worker.given_up) return;
+    if (worker.killed_at == never || worker.past.was_given_up) return;
     if (later(worker.killed_at, ledger.pool_of(worker).settings->kill_patience) > ledger.now)
         return;
-    worker.given_up = true;
+    worker.past.was_given_up = true;
     if (ledger.seen_lane(worker.lane).state != LaneState::quarantined)
-        broken(ledger, invariant::clock, "worker {} will not die, and lane {} is not quarantined",
-               show(worker.id), show(worker.lane));
+        broken(ledger, invariant::clock,
+               "worker {} survived its kill, but lane {} is not quarantined", show(worker.id),
+               show(worker.lane));
 }
 
 }  // namespace
@@ -258,8 +265,8 @@ void check_survivor(Ledger& ledger, KnownWorker& worker) {
 void judge(Ledger& ledger, const StartWorker& start) {
     KnownLane* lane = ledger.find(start.lane);
     if (lane == nullptr)
-        return broken(ledger, invariant::one_owner, "worker {} is started on no lane",
-                      show(start.worker));
+        return broken(ledger, invariant::one_owner,
+                      "worker {} is started on a lane that does not exist", show(start.worker));
     const Objection objection =
         objection_to_start(ledger, ledger.pools[lane->pool.value], *lane, start);
     if (!objection.is_none())
@@ -278,16 +285,16 @@ void judge(Ledger& ledger, const StartWorker& start) {
     worker.trust.rests_until = ledger.now;
     lane->workers.push_back(&worker);
     ++lane->starts;
-    lane->expects_start = lane->must_stay_down = false;
+    lane->must_start = lane->outage.must_stay_down = false;
 }
 
 void judge(Ledger& ledger, const StopWorker& stop) {
     KnownWorker* worker = ledger.find(stop.worker);
     if (worker == nullptr)
-        return broken(ledger, invariant::ending, "worker {} is stopped, but gone",
+        return broken(ledger, invariant::ending, "worker {} is stopped, but is gone",
                       show(stop.worker));
     if (worker->is_ending())
-        return broken(ledger, invariant::ending, "worker {} is stopped, but ending",
+        return broken(ledger, invariant::ending, "worker {} is stopped, but is already ending",
                       show(stop.worker));
     if (std::ranges::any_of(worker->aboard,
                             [](const KnownAttempt* attempt) { return attempt->job != nullptr; }))
@@ -295,9 +302,9 @@ void judge(Ledger& ledger, const StopWorker& stop) {
                       show(stop.worker));
     if (!is_cause_to_stop(ledger, *worker, stop.reason))
         return broken(ledger, invariant_of_cause(stop.reason),
-                      "worker {} is stopped for {}, which is not so", show(stop.worker),
+                      "worker {} is stopped for {}, which is not true", show(stop.worker),
                       name_of(stop.reason));
-    if (stop.reason == Reason::disagrees) ledger.trouble(*worker);
+    if (stop.reason == Reason::disagrees) ledger.allow_restart_delay(*worker);
     ledger.die(*worker, Ledger::Death::ordered);
     worker->stopped_at = ledger.now;
     worker->stopped_turn = ledger.turn;
@@ -306,8 +313,8 @@ void judge(Ledger& ledger, const StopWorker& stop) {
 
 void judge(Ledger& ledger, const KillWorker& kill) {
     KnownWorker* worker = ledger.find(kill.worker);
-    if (worker == nullptr || (worker->gone && !ledger.late))
-        return broken(ledger, invariant::ending, "worker {} is killed, but gone",
+    if (worker == nullptr || (worker->is_gone() && !ledger.late))
+        return broken(ledger, invariant::ending, "worker {} is killed, but is gone",
                       show(kill.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
     const bool asked_in_vain =
@@ -315,33 +322,35 @@ void judge(Ledger& ledger, const KillWorker& kill) {
     if (!asked_in_vain && worker->exited_at == never &&
         !is_cause_to_kill(ledger, *worker, kill.reason))
         return broken(ledger, invariant_of_cause(kill.reason),
-                      "worker {} is killed for {}, which is not so", show(kill.worker),
+                      "worker {} is killed for {}, which is not true", show(kill.worker),
                       name_of(kill.reason));
     if (kill.reason == Reason::load_silent || kill.reason == Reason::not_answering ||
         kill.reason == Reason::proof_silent)
         ledger.crash(*worker, Sure::yes);
     if (worker->end_reason == Reason::none) worker->end_reason = kill.reason;
-    if (!worker->dead) ledger.die(*worker, Ledger::Death::ordered);
-    if (worker->killed_at == never ||
-        kill.reason == Reason::restart_asked) {  // one that would not die is killed once more
+    if (!worker->is_ending()) ledger.die(*worker, Ledger::Death::ordered);
+    // A restart kills a worker that survived its kill once more.
+    if (worker->killed_at == never || kill.reason == Reason::restart_asked) {
         worker->killed_at = ledger.now;
-        worker->given_up = false;
+        worker->past.was_given_up = false;
     }
 }
 
 void check_workers(Ledger& ledger) {
     for (const KnownWorker* worker : ledger.touched_workers) {
-        if (worker->must_kill && worker->killed_at == never)
-            return broken(ledger, invariant::ending, "worker {} had to be killed",
+        if (worker->demand == WorkerDemand::kill && worker->killed_at == never)
+            return broken(ledger, invariant::ending, "worker {} had to be killed, but was not",
                           show(worker->id));
-        if (worker->must_end && worker->killed_at == never && worker->stopped_at == never)
+        if (worker->demand == WorkerDemand::stop_or_kill && worker->killed_at == never &&
+            worker->stopped_at == never)
             return broken(ledger, worker->proof.failed ? invariant::proof : invariant::ending,
-                          "worker {} had to be stopped", show(worker->id));
+                          "worker {} had to be stopped or killed, but was not", show(worker->id));
     }
     for (KnownLane& lane : ledger.lanes) {
         for (KnownWorker* worker : lane.workers) {
-            const bool leaves = worker->retired || lane.drained || lane.gpu_lost;
-            if (leaves && worker->aboard.empty() && !worker->is_ending() && !worker->proof.out)
+            const bool leaves = worker->retired == Sure::yes || lane.is_taken_out();
+            if (leaves && worker->aboard.empty() && !worker->is_ending() &&
+                !worker->proof.is_running())
                 return broken(ledger, invariant::ending,
                               "worker {} has to leave and has nothing aboard, but is not stopped",
                               show(worker->id));

@@ -1,5 +1,5 @@
-// The judges of one turn. Each action is judged against the ledger and then written into it; what
-// must hold after the turn is checked when all its actions are written.
+// The checks of one turn. judge() checks one action against the ledger and then records it there;
+// the check_ functions run when all actions of the turn are recorded.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace turnpike::sim {
 
-/// The invariant does not hold. Text is made only for the first one.
+/// Records that the invariant does not hold. Formats the text only for the first violation.
 template <class... Parts>
 void broken(Ledger& ledger, std::string_view invariant, fmt::format_string<Parts...> text,
             Parts&&... parts) {
@@ -20,7 +20,7 @@ void broken(Ledger& ledger, std::string_view invariant, fmt::format_string<Parts
         ledger.complain(invariant, fmt::format(text, std::forward<Parts>(parts)...));
 }
 
-/// Why something must not be; none: it may.
+/// Why the engine may not do something.
 struct Objection {
     std::string_view invariant;
     std::string_view why;

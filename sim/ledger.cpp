@@ -1,4 +1,4 @@
-// The life of jobs and attempts, as the observer writes it down.
+// How the ledger follows jobs and attempts.
 #include "sim/ledger.h"
 
 #include <algorithm>
@@ -83,18 +83,18 @@ std::uint32_t Ledger::slots_of(const KnownLane& lane) const {
     return worker != nullptr ? worker->slots : pools[lane.pool.value].settings->slots;
 }
 
-/// What a leaving worker still holds counts, too, and may be more than its successor has.
+/// Slots that a leaving worker still uses count too. It may use more than its successor has.
 std::uint32_t Ledger::free_slots(const KnownLane& lane) const {
     const std::uint32_t slots = slots_of(lane);
     return lane.batches.size() < slots ? slots - static_cast<std::uint32_t>(lane.batches.size())
                                        : 0;
 }
 
-bool Ledger::shares(const KnownPool& pool) const {
+bool Ledger::can_share(const KnownPool& pool) const {
     return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
         if (lane.workers.empty()) return pool.settings->slots > 1 || pool.settings->batch > 1;
         return std::ranges::any_of(lane.workers,
-                                   [](const KnownWorker* worker) { return worker->shares(); });
+                                   [](const KnownWorker* worker) { return worker->can_share(); });
     });
 }
 
@@ -106,7 +106,7 @@ void Ledger::move(KnownJob& job, PoolId to) {
     job.pool = to;
 }
 
-/// Totals should only grow; whether a smaller one counts is left open.
+/// The total should only grow. The rules leave open whether a smaller one counts.
 void Ledger::grow(KnownJob& job, Bytes total) {
     bytes_lo -= job.bytes_lo;
     bytes_hi -= job.bytes_hi;
@@ -116,7 +116,7 @@ void Ledger::grow(KnownJob& job, Bytes total) {
     bytes_hi += job.bytes_hi;
 }
 
-void Ledger::enqueue(KnownJob& job, bool fresh) {
+void Ledger::enqueue(KnownJob& job, Entry entry) {
     KnownPool& pool = pools[job.pool.value];
     if (job.state == JobState::arriving) {
         --arriving, --pool.arriving;
@@ -128,9 +128,9 @@ void Ledger::enqueue(KnownJob& job, bool fresh) {
     job.ride = nullptr;
     job.queued_at = now;
     jobs_due = std::min(jobs_due, later(now, pool.settings->queue_wait_max));
-    job.key = {.fresh = fresh,
-               .rank = fresh ? rank_of(now, job.priority, pool.settings->age_step)
-                             : static_cast<std::int64_t>(turn),
+    job.key = {.entry = entry,
+               .rank = entry == Entry::fresh ? rank_of(now, job.priority, pool.settings->age_step)
+                                             : static_cast<std::int64_t>(turn),
                .order = ++queueings,
                .priority = job.priority.level,
                .job = job.id};
@@ -182,15 +182,13 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     attempt.aside = job.aside;
     attempt.sent = attempt.moved = now;
     attempt.usual_known_at_send = pool.answered_lo >= pool.settings->slow_samples_min;
-    attempt.rides_alone = job.alone == Sure::yes;
-    attempt.perhaps_alone = job.alone == Sure::maybe;
-    if (attempt.perhaps_alone) ++pool.perhaps_lone_rides;
+    attempt.alone = job.alone;
+    if (attempt.alone == Sure::maybe) ++pool.perhaps_lone_rides;
     job.ride = &attempt;
     worker.aboard.push_back(&attempt);
-    worker.probe.clean = false;
-    if (!job.aside) worker.probe.perhaps_clean = false;
+    lower_to(worker.probe.clean, job.aside ? Sure::maybe : Sure::no);
     lane.last_job_hi = now;
-    if (attempt.rides_alone) {
+    if (attempt.alone == Sure::yes) {
         lane.lone_ride = &attempt;
         ++pool.lone_rides;
         pool.lone_change = turn;
@@ -201,7 +199,6 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     }
     ++lane.riders;
     lane.last_job_lo = now;
-    lane.had_job = true;
     if (send.batch_index == 0 || lane.batches.empty())
         lane.batches.push_back({.number = ++batches_made, .left = 0});
     attempt.batch = lane.batches.back().number;
@@ -214,15 +211,16 @@ void Ledger::leave_worker(KnownAttempt& attempt) {
     std::erase(worker.aboard, &attempt);
     const PoolSettings& rules = *pool_of(worker).settings;
     if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace && worker.proves)
-        worker.proof.perhaps_needed = true;
+        raise_to(worker.proof.needed, Sure::maybe);
     if (worker.aboard.empty()) worker.idle_since = now;
-    attempt.over = true;
+    attempt.stage = AttemptStage::over;
     ended_now.push_back(&attempt);
     if (attempt.job != nullptr) attempt.job->ride = nullptr;
     lane.last_job_hi = now;
     if (lane.lone_ride == &attempt) lane.lone_ride = nullptr;
-    if (attempt.perhaps_alone) --pool_of(worker).perhaps_lone_rides;
-    if (attempt.rides_alone) --pool_of(worker).lone_rides, pool_of(worker).lone_change = turn;
+    if (attempt.alone == Sure::maybe) --pool_of(worker).perhaps_lone_rides;
+    if (attempt.alone == Sure::yes)
+        --pool_of(worker).lone_rides, pool_of(worker).lone_change = turn;
     if (attempt.aside) {
         --lane.asides;
         return;
@@ -259,8 +257,8 @@ void Ledger::end(KnownJob& job) {
 }
 
 void Ledger::expect_end(KnownJob& job, EndReason reason) {
-    job.must_end = true;
-    job.expected = reason;
+    job.fate.end = JobFate::End::must_come;
+    job.fate.reason = reason;
     touched_jobs.push_back(job.id);
 }
 
@@ -270,7 +268,7 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
     ++turn;
     timed = std::holds_alternative<TimePassed>(what);
     late = !timed && deadline <= when;
-    if (const auto* asked = std::get_if<ReloadAsked>(&what))  // it may begin in this turn
+    if (const auto* asked = std::get_if<ReloadAsked>(&what))  // the reload may begin in this turn
         if (KnownPool* pool = find(asked->pool))
             pool->kinds.try_emplace(asked->generation, asked->kind);
     for (KnownPool& pool : pools) {
@@ -284,16 +282,14 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
         const auto* kill = std::get_if<KillWorker>(&action);
         KnownWorker* worker = kill != nullptr ? find(kill->worker) : nullptr;
         if (worker == nullptr) continue;
-        worker->killed_now = true;
-        touched_workers.push_back(worker);
+        worker->kill_turn = turn;
     }
 }
 
 void Ledger::end_turn() {
     for (const JobId id : touched_jobs)
-        if (KnownJob* job = find(id)) job->must_end = job->any_end = false, job->expected.reset();
-    for (KnownWorker* worker : touched_workers)
-        worker->must_kill = worker->must_end = worker->killed_now = false;
+        if (KnownJob* job = find(id)) job->fate = {};
+    for (KnownWorker* worker : touched_workers) worker->demand = WorkerDemand::none;
     touched_jobs.clear();
     touched_workers.clear();
     for (const KnownAttempt* attempt : ended_now) {
@@ -312,12 +308,12 @@ void Ledger::end_turn() {
     }
     gone_now.clear();
     for (KnownLane& lane : lanes) {
-        lane.expects_start = lane.reported_now = false;
-        const bool replaced = seen_lane(lane.id).current !=
-                              lane_before(lane.id).current;  // whose outcomes count is left open
-        if (replaced && lane.latest_failed == Sure::yes) lane.latest_failed = Sure::maybe;
+        lane.must_start = false;
+        // When the worker is replaced, the rules leave open whose outcomes count.
+        const bool replaced = seen_lane(lane.id).current != lane_before(lane.id).current;
+        if (replaced) lower_to(lane.latest_failed, Sure::maybe);
     }
-    for (KnownPool& pool : pools) pool.majority_missing.reset();
+    for (KnownPool& pool : pools) pool.majority = Majority::unclear;
     arrival = nullptr;
     event = nullptr;
 }

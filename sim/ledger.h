@@ -1,5 +1,5 @@
-// What an observer of the engine knows, from events and actions alone: known.h has its records.
-// An event is taken first, then the turn's actions one after the other, each judged and then taken.
+// What an observer of the engine knows from events and actions alone. known.h has the records.
+// In each turn the ledger takes the event first; then each action is judged and taken in order.
 #pragma once
 
 #include <algorithm>
@@ -41,18 +41,18 @@ struct Ledger {
     bool shutting_down = false;
     Instant shutdown_by = never;
     bool left = false;
-    Instant jobs_due = never;  // no job's time is over before
+    Instant jobs_due = never;  // no job is due earlier
     std::vector<std::uint64_t> recent_jobs, recent_attempts,
-        recent_workers;  // ids that were used not long ago
+        recent_workers;  // ids that were used recently
 
     // the turn
     const Event* event = nullptr;
     Instant now{};
     std::uint64_t turn = 0;
-    Instant deadline = never;  // what the engine asked for after the turn before
-    bool late = false;         // time was over before this event came: two causes in one turn
-    bool timed = false;        // TimePassed
-    const JobArrived* arrival = nullptr;  // until it is answered
+    Instant deadline = never;  // the engine's next_deadline() after the previous turn
+    bool late = false;   // the deadline had passed when this event came: two causes in one turn
+    bool timed = false;  // the event is TimePassed
+    const JobArrived* arrival = nullptr;  // until the engine admits or refuses it
     View before;
     View seen;
     OpenBatch open_batch;
@@ -60,11 +60,11 @@ struct Ledger {
     std::vector<KnownAttempt*> cancelled_now;
     std::vector<KnownAttempt*> abandoned_now;
     std::vector<KnownWorker*> gone_now;
-    std::vector<JobId> touched_jobs;            // whose fate this turn decides
+    std::vector<JobId> touched_jobs;            // this turn decides about them
     std::vector<KnownWorker*> touched_workers;  // likewise
     std::optional<Violation> violation;
 
-    // who and where
+    // lookups
     [[nodiscard]] KnownJob* find(JobId id);
     [[nodiscard]] KnownAttempt* find(AttemptId id);
     [[nodiscard]] KnownWorker* find(WorkerId id);
@@ -87,18 +87,18 @@ struct Ledger {
         return lane_before(worker.lane).current == worker.id;
     }
 
-    // capacity (ledger.cpp): before a worker says what it takes, its pool does
+    // capacity (ledger.cpp): as the worker says, or as its pool says until the worker is ready
     [[nodiscard]] const KnownWorker* current_of(const KnownLane& lane) const;
     [[nodiscard]] std::uint32_t slots_of(const KnownLane& lane) const;
     [[nodiscard]] std::uint32_t free_slots(const KnownLane& lane) const;
-    /// May two jobs be aboard one of its lanes at once?
-    [[nodiscard]] bool shares(const KnownPool& pool) const;
+    /// True if two jobs can be aboard one of its lanes at once.
+    [[nodiscard]] bool can_share(const KnownPool& pool) const;
 
-    // the life of jobs (ledger.cpp)
+    // jobs and attempts (ledger.cpp)
     void move(KnownJob& job, PoolId to);
     KnownJob& admit(const JobArrived& arrived, JobId id);
     void grow(KnownJob& job, Bytes total);
-    void enqueue(KnownJob& job, bool fresh);
+    void enqueue(KnownJob& job, Entry entry);
     void leave_queue(KnownJob& job);
     void ride(KnownJob& job, KnownWorker& worker, const SendJob& send);
     void leave_worker(KnownAttempt& attempt);
@@ -108,39 +108,41 @@ struct Ledger {
     // deaths (ledger_deaths.cpp)
     enum class Death : std::uint8_t { own, ordered, undelivered, unclear };
     void die(KnownWorker& worker, Death death);
-    void perish(KnownAttempt& attempt, Death death, Sure alone);
-    void break_off(KnownAttempt& attempt);
-    void miss(KnownAttempt& attempt);
+    void lose(KnownAttempt& attempt, Death death, Sure alone);
+    void take_broken_link(KnownAttempt& attempt);
+    void take_undelivered(KnownAttempt& attempt);
     void crash(KnownWorker& worker, Sure sure);
+    /// The engine must kill the worker in this turn.
     void must_kill(KnownWorker& worker);
+    /// The engine must stop or kill the worker in this turn.
+    void must_end(KnownWorker& worker);
     [[nodiscard]] bool has_served_well(const KnownWorker& worker) const;
-    /// The end of a worker that may ask for a delay.
-    void trouble(KnownWorker& worker);
+    /// The worker ended in a way that may delay the next start of its lane.
+    void allow_restart_delay(KnownWorker& worker);
 
-    /// A reload began: it revives failed lanes.
+    /// A reload began. It revives failed lanes.
     void begin_reload(KnownPool& pool);
-    void excuse(KnownWorker& worker);
-    /// From here on its crashes may count anew.
-    void forgive(KnownLane& lane);
+    void drop_distrust(KnownWorker& worker);
+    /// From now on the engine may count the crashes of the lane from zero.
+    void reset_crashes(KnownLane& lane);
 
     // trust (ledger_trust.cpp)
     void take_outcome(KnownAttempt& attempt, Verdict verdict);
     void take_vote(KnownWorker& worker, std::uint32_t group);
     [[nodiscard]] bool may_be_stuck(const KnownWorker& worker) const;
-    [[nodiscard]] bool proves_anew(const KnownWorker& worker) const;
-    void take_ballot(KnownWorker& voter, Sure outside);
-    /// Is there another lane that certainly serves, and whose latest outcome certainly did not
-    /// fail?
-    [[nodiscard]] bool another_is_fine(const KnownLane& lane) const;
-    [[nodiscard]] bool another_may_be_fine(const KnownLane& lane) const;
-    /// Serves for certain, with nothing against it: it must take what it can.
-    [[nodiscard]] bool plainly_serves(const KnownWorker& worker) const;
-    /// Was distrusted perhaps, but then it has rested for as long as it ever can, and takes one
-    /// job.
+    [[nodiscard]] bool may_prove_again(const KnownWorker& worker) const;
+    void take_vote_result(KnownWorker& voter, Sure outside);
+    /// True if another lane certainly serves and its latest job certainly did not fail.
+    [[nodiscard]] bool another_lane_is_fine(const KnownLane& lane) const;
+    [[nodiscard]] bool another_lane_may_be_fine(const KnownLane& lane) const;
+    /// True if the worker certainly serves, so that it must take every job that it can.
+    [[nodiscard]] bool certainly_serves(const KnownWorker& worker) const;
+    /// True if the worker may have been distrusted, but has rested for the longest possible time, so
+    /// that it takes one job.
     [[nodiscard]] bool has_rested(const KnownWorker& worker) const;
-    /// The worker of the lane that plainly serves, or nullptr.
-    [[nodiscard]] const KnownWorker* plain_worker(const KnownLane& lane) const;
-    /// Can certainly never serve again by itself / may be so.
+    /// Returns the worker of the lane that certainly serves, or nullptr if there is none.
+    [[nodiscard]] const KnownWorker* serving_worker(const KnownLane& lane) const;
+    /// True if the lane certainly cannot serve again without help (lo), or may not be able to (hi).
     [[nodiscard]] bool is_off_lo(const KnownLane& lane) const;
     [[nodiscard]] bool is_off_hi(const KnownLane& lane) const;
 
@@ -152,7 +154,7 @@ struct Ledger {
     void complain(std::string_view invariant, std::string detail);
 };
 
-/// Not by itself will it serve again.
+/// True if a lane in this state cannot serve again without help.
 [[nodiscard]] constexpr bool is_off(LaneState state) {
     return state == LaneState::drained || state == LaneState::failed ||
            state == LaneState::quarantined;
@@ -163,7 +165,7 @@ template <class Thing>
     return std::ranges::find(things, thing) != things.end();
 }
 
-/// As traces print it: the place, and how often it was used before.
+/// Prints an id as traces do: the place, and how often that place was used before.
 template <class Tag>
 [[nodiscard]] std::string show(Id<Tag> id) {
     if (id.is_none()) return "-";
@@ -173,7 +175,7 @@ template <class Tag>
 }
 [[nodiscard]] std::string show(Duration duration);
 
-/// The shortest and the longest of what a delay of this length can be, with its jitter.
+/// The shortest and the longest time that a delay of this length can take with its jitter.
 [[nodiscard]] constexpr Duration jittered_min(Duration delay) { return delay / 4 * 3; }
 [[nodiscard]] constexpr Duration jittered_max(Duration delay) { return delay / 4 * 5 + 4ns; }
 

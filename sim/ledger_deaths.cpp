@@ -1,95 +1,93 @@
-// Who is to blame when a worker dies, and what its lane owes for it.
+// What happens when a worker dies: which jobs are to blame, and how its lane may start again.
 #include <algorithm>
 
 #include "sim/ledger.h"
 
 namespace turnpike::sim {
 
-/// Everything aboard dies with it, at once.
+/// The worker ends, and everything aboard is lost at once.
 void Ledger::die(KnownWorker& worker, Death death) {
-    worker.dead = true;
+    worker.life = std::max(worker.life, WorkerLife::ending);
     const std::size_t count = worker.aboard.size();
     while (!worker.aboard.empty()) {
         KnownAttempt& attempt = *worker.aboard.back();
         Sure alone = Sure::no;
         if (count == 1 && attempt.shared == Sure::no) alone = Sure::yes;
         if (count == 1 && attempt.shared == Sure::maybe) alone = Sure::maybe;
-        perish(attempt, death, alone);
+        lose(attempt, death, alone);
     }
 }
 
-/// One attempt dies. Its job ends, or goes back to the queue.
-void Ledger::perish(KnownAttempt& attempt, Death death, Sure alone) {
+/// One attempt is lost. Its job ends, or goes back to the queue.
+void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     KnownJob* const job = attempt.job;
     const PoolSettings& rules = *pool_of(*attempt.worker).settings;
-    const bool begun = attempt.begun;
+    const bool answering = attempt.stage == AttemptStage::answering;
     leave_worker(attempt);
     attempt.job = nullptr;
     if (job == nullptr) return;
     touched_jobs.push_back(job->id);
-    job->any_end = job->any_end || death == Death::unclear;
-    if (begun) return expect_end(*job, EndReason::stream_broken);
+    job->fate.any_reason = job->fate.any_reason || death == Death::unclear;
+    if (answering) return expect_end(*job, EndReason::stream_broken);
     if (job->aside || (!rules.may_retry && death != Death::undelivered))
         return expect_end(*job, EndReason::worker_died);
     if (death == Death::ordered || death == Death::undelivered) {
-        if (job->alone == Sure::yes) job->alone = Sure::maybe;
-        return enqueue(*job, false);
+        lower_to(job->alone, Sure::maybe);
+        return enqueue(*job, Entry::retry);
     }
     const bool unclear = death == Death::unclear;
     if (alone == Sure::yes && !unclear) ++job->lone_deaths_lo;
     if (alone != Sure::no) ++job->lone_deaths_hi;
     if (job->lone_deaths_lo >= 2) return expect_end(*job, EndReason::poison);
-    if (job->lone_deaths_hi >= 2) job->expected = EndReason::poison;  // it may be
-    if (shares(pools[job->pool.value])) job->alone = unclear ? Sure::maybe : Sure::yes;
-    enqueue(*job, false);
+    if (job->lone_deaths_hi >= 2) {
+        job->fate.end = std::max(job->fate.end, JobFate::End::may_come);
+        job->fate.reason = EndReason::poison;
+    }
+    if (can_share(pools[job->pool.value])) job->alone = unclear ? Sure::maybe : Sure::yes;
+    enqueue(*job, Entry::retry);
 }
 
-/// The link of one attempt broke; those that were aboard with it shared that. Whether it does so if
-/// nobody waits for it is left open.
-void Ledger::break_off(KnownAttempt& attempt) {
+/// The link of one attempt broke. The other attempts aboard shared that break. If nobody waits for
+/// the attempt, the rules leave open whether they did.
+void Ledger::take_broken_link(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     Sure alone = Sure::no;
     if (worker.aboard.size() == 1 && attempt.shared == Sure::no) alone = Sure::yes;
     if (worker.aboard.size() == 1 && attempt.shared == Sure::maybe) alone = Sure::maybe;
     const bool wanted = attempt.job != nullptr;
-    perish(attempt, Death::own, alone);
+    lose(attempt, Death::own, alone);
     for (KnownAttempt* other : worker.aboard) {
-        if (wanted)
-            other->shared = Sure::yes;
-        else if (other->shared == Sure::no)
-            other->shared = Sure::maybe;
+        raise_to(other->shared, wanted ? Sure::yes : Sure::maybe);
     }
-    worker.perhaps_held = true;
-    if (wanted) worker.held = true;
-    excuse(worker);
+    raise_to(worker.held, wanted ? Sure::yes : Sure::maybe);
+    drop_distrust(worker);
 }
 
 /// The attempt never reached its worker.
-void Ledger::miss(KnownAttempt& attempt) {
+void Ledger::take_undelivered(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     const bool wanted = attempt.job != nullptr;
-    perish(attempt, Death::undelivered, Sure::no);
-    worker.perhaps_held = true;
-    if (wanted) worker.held = true;
-    excuse(worker);
+    lose(attempt, Death::undelivered, Sure::no);
+    raise_to(worker.held, wanted ? Sure::yes : Sure::maybe);
+    drop_distrust(worker);
 }
 
-/// The end of a worker that asks for a growing delay, and counts towards crash_limit.
+/// The worker crashed: the next start waits for a growing delay, and crash_limit counts this end.
 void Ledger::crash(KnownWorker& worker, Sure sure) {
-    if (worker.crashed) return;
-    worker.crashed = true;
+    if (worker.past.crashed) return;
+    worker.past.crashed = true;
     KnownLane& lane = lane_of(worker);
     const PoolSettings& rules = *pool_of(worker).settings;
-    const bool counts = sure == Sure::yes && was_current(worker) && !lane.drained &&
-                        !lane.gpu_lost && !worker.perhaps_retired &&
+    const bool counts = sure == Sure::yes && was_current(worker) && !lane.is_taken_out() &&
+                        worker.retired == Sure::no &&
                         worker.generation == pool_before(worker.pool).good && !shutting_down &&
                         !late;
     if (counts && has_served_well(worker)) lane.trouble_row = 0;
-    trouble(worker);
+    allow_restart_delay(worker);
     lane.crashes_hi.push_back(now);
     if (lane.crashes_hi.size() > 2 * crash_limit_max)
         lane.crashes_hi.erase(lane.crashes_hi.begin());
-    if (worker.ready && now - worker.ready_at >= rules.restart_good_run) lane.crash_row = 0;
+    if (worker.has_loaded() && now - worker.ready_at >= rules.restart_good_run) lane.crash_row = 0;
     if (!counts) return;
     std::erase_if(lane.crashes_lo, [&](Instant at) { return now - at >= rules.crash_window; });
     lane.crashes_lo.push_back(now);
@@ -101,50 +99,52 @@ void Ledger::crash(KnownWorker& worker, Sure sure) {
         return;
     const bool reloads = !pool_before(worker.pool).reloading.is_none() ||
                          !seen_pool(worker.pool).reloading.is_none();
-    if (!reloads) lane.must_stay_down = true;
+    if (!reloads) lane.outage.must_stay_down = true;
 }
 
 void Ledger::begin_reload(KnownPool& pool) {
     pool.tried = seen_pool(pool.id).reloading;
     pool.reload_turn = turn;
-    const bool retires = pool.comes(pool.tried, ReloadKind::in_place);
+    const bool retires = pool.was_asked_as(pool.tried, ReloadKind::in_place);
     for (KnownLane& lane : pool.lanes) {
-        if (lane_before(lane.id).state == LaneState::failed) lane.failed_before_reload = true;
+        if (lane_before(lane.id).state == LaneState::failed)
+            lane.outage.failed_before_reload = true;
         if (lane.disagreements_row < 2 && lane.proof_failures_row < 2) {
-            lane.must_stay_down = false;
+            lane.outage.must_stay_down = false;
             lane.disagreements_row = lane.proof_failures_row = 0;
         }
-        forgive(lane);
-        // One that is retired for a reload, and then kept, proves itself.
+        reset_crashes(lane);
+        // A worker that is retired for a reload, and then kept, may have to prove itself.
         for (KnownWorker* worker : lane.workers) {
-            worker->proof.perhaps_needed =
-                worker->proof.perhaps_needed || (retires && worker->proves);
-            excuse(*worker);
+            if (retires && worker->proves) raise_to(worker->proof.needed, Sure::maybe);
+            drop_distrust(*worker);
         }
     }
 }
 
-/// A stronger hold replaces the one of a worker that fails, and then need not lead back to it.
-void Ledger::excuse(KnownWorker& worker) {
+/// A stronger hold replaced the distrust of a failing worker. The engine need not return to the
+/// distrust afterwards.
+void Ledger::drop_distrust(KnownWorker& worker) {
     worker.trust.rests_until = now;
-    worker.trust.probation = worker.proof.needed_for_trust = false;
+    lower_to(worker.trust.probation, Sure::maybe);
+    worker.trust.needs_proof = false;
 }
 
-void Ledger::forgive(KnownLane& lane) {
+void Ledger::reset_crashes(KnownLane& lane) {
     lane.not_before = now;
     lane.crash_row = 0;
     lane.crashes_lo.clear();
 }
 
-/// For restart_good_run, for certain.
+/// True if the worker has certainly served for restart_good_run.
 bool Ledger::has_served_well(const KnownWorker& worker) const {
     const PoolSettings& rules = *pools[worker.pool.value].settings;
-    if (!worker.ready || (worker.proves && !worker.proof.ever_passed)) return false;
+    if (!worker.has_loaded() || (worker.proves && !worker.proof.has_ever_passed())) return false;
     return now - (worker.proves ? worker.proof.first_passed_at : worker.ready_at) >=
            rules.restart_good_run;
 }
 
-void Ledger::trouble(KnownWorker& worker) {
+void Ledger::allow_restart_delay(KnownWorker& worker) {
     KnownLane& lane = lane_of(worker);
     const PoolSettings& rules = *pool_of(worker).settings;
     const Duration doubled =
@@ -155,7 +155,12 @@ void Ledger::trouble(KnownWorker& worker) {
 }
 
 void Ledger::must_kill(KnownWorker& worker) {
-    worker.must_kill = true;
+    worker.demand = WorkerDemand::kill;
+    touched_workers.push_back(&worker);
+}
+
+void Ledger::must_end(KnownWorker& worker) {
+    worker.demand = std::max(worker.demand, WorkerDemand::stop_or_kill);
     touched_workers.push_back(&worker);
 }
 

@@ -1,5 +1,5 @@
-// What each event tells the observer. An event about something that is gone, or that makes no
-// sense, tells nothing.
+// How the ledger takes each event. It ignores events that make no sense or are about something that
+// is gone.
 #include <algorithm>
 #include <variant>
 
@@ -28,7 +28,7 @@ class Reader {
 public:
     explicit Reader(Ledger& ledger) : to_(ledger) {}
 
-    // ── of clients ──
+    // ── from clients ──
     void operator()(const JobArrived& e) { to_.arrival = &e; }
 
     void operator()(const BodyGrew& e) {
@@ -48,7 +48,7 @@ public:
         else if (job->aside)
             to_.touched_jobs.push_back(job->id);
         else
-            to_.enqueue(*job, true);
+            to_.enqueue(*job, Entry::fresh);
     }
 
     void operator()(const BodyFailed& e) {
@@ -72,29 +72,29 @@ public:
         if (KnownJob* job = to_.find(e.job)) to_.expect_end(*job, EndReason::cancel_asked);
     }
 
-    // ── of workers ──
+    // ── from workers ──
     void operator()(const WorkerStarted& e) {
         KnownWorker* worker = to_.find(e.worker);
-        if (worker == nullptr || worker->is_ending() || worker->ready) return;
+        if (worker == nullptr || worker->is_ending() || worker->has_loaded()) return;
         worker->progressed_hi = to_.now;
-        if (!worker->told_started) worker->progressed_lo = to_.now;
-        worker->told_started = true;
+        if (worker->life == WorkerLife::starting) worker->progressed_lo = to_.now;
+        worker->life = WorkerLife::loading;
     }
 
     void operator()(const LoadProgressed& e) {
         KnownWorker* worker = to_.find(e.worker);
-        if (worker == nullptr || worker->is_ending() || worker->ready) return;
+        if (worker == nullptr || worker->is_ending() || worker->has_loaded()) return;
         worker->progressed_hi = to_.now;
-        if (worker->told_started) worker->progressed_lo = to_.now;
+        if (worker->life == WorkerLife::loading) worker->progressed_lo = to_.now;
     }
 
     void operator()(const WorkerReady& e) {
         KnownWorker* worker = to_.find(e.worker);
-        if (worker == nullptr || worker->is_ending() || worker->ready) return;
-        worker->ready = true;
+        if (worker == nullptr || worker->is_ending() || worker->has_loaded()) return;
+        worker->life = WorkerLife::ready;
         worker->ready_at = worker->idle_since = to_.now;
         take_word(*worker, e);
-        worker->proof.needed = worker->proves;
+        if (worker->proves) worker->proof.needed = Sure::yes;
     }
 
     void operator()(const WorkerExited& e) {
@@ -116,28 +116,28 @@ public:
         if (by_itself) to_.crash(*worker, Sure::maybe);
         if (worker->exited_at == never) worker->exited_at = to_.now;
         to_.die(*worker, by_itself ? Ledger::Death::unclear : Ledger::Death::ordered);
-        worker->gone = true;
+        worker->life = WorkerLife::gone;
         to_.gone_now.push_back(worker);
         std::erase(lane.workers, worker);
         lane.last_gone = to_.now;
-        if (!worker->crashed && worker->ready &&
+        if (!worker->past.crashed && worker->has_loaded() &&
             to_.now - worker->ready_at >= to_.pool_of(*worker).settings->restart_good_run)
             lane.crash_row = 0;
         if (e.memory == Memory::held)
             lane.memory_held = Sure::yes;
-        else if (lane.memory_held == Sure::yes)
-            lane.memory_held = Sure::maybe;
-        lane.expects_start = starts_at_once(*worker, lane, e.memory);
+        else
+            lower_to(lane.memory_held, Sure::maybe);
+        lane.must_start = starts_at_once(*worker, lane, e.memory);
     }
 
     void operator()(const WorkerMisbehaved& e) {
         if (KnownWorker* worker = to_.find(e.worker)) misbehave(*worker);
     }
 
-    // ── of attempts ──
+    // ── about attempts ──
     void operator()(const AnswerBegun& e) {
         KnownAttempt* attempt = moved(e.worker, e.attempt);
-        if (attempt != nullptr) attempt->begun = true;
+        if (attempt != nullptr) attempt->stage = AttemptStage::answering;
     }
     void operator()(const AnswerMoved& e) { moved(e.worker, e.attempt); }
 
@@ -152,27 +152,25 @@ public:
 
     void operator()(const ProbeEnded& e) {
         KnownWorker* worker = to_.find(e.worker);
-        if (worker == nullptr || worker->is_ending() || !worker->probe.out ||
-            worker->probe.number != e.probe)
-            return;
+        if (worker == nullptr || worker->is_ending() || worker->probe.out != e.probe) return;
         KnownProbe& probe = worker->probe;
-        probe.out = false;
+        probe.out.reset();
         probe.last_ended = to_.now;
-        const bool clean = probe.clean;
+        const bool clean = probe.clean == Sure::yes;
         switch (e.verdict) {
             case ProbeVerdict::answered:
                 probe.failures_lo = probe.failures_hi = 0;
-                if (worker->perhaps_held) worker->proof.perhaps_needed = worker->proves;
-                if (worker->held && clean) worker->proof.needed = worker->proof.perhaps_needed;
-                worker->held = false;
-                if (clean) worker->perhaps_held = false;
+                if (worker->proves)
+                    raise_to(worker->proof.needed,
+                             clean ? worker->held : std::min(worker->held, Sure::maybe));
+                lower_to(worker->held, clean ? Sure::no : Sure::maybe);
                 break;
             case ProbeVerdict::silent:
-                probe.failures_hi += probe.perhaps_clean ? 1 : 0;
+                probe.failures_hi += probe.clean != Sure::no ? 1 : 0;
                 probe.failures_lo += clean ? 1 : 0;
                 break;
             case ProbeVerdict::refused:
-                probe.refused = probe.perhaps_clean;
+                probe.refused = probe.clean != Sure::no;
                 if (clean) to_.must_kill(*worker);
                 break;
         }
@@ -182,26 +180,26 @@ public:
 
     void operator()(const ProofEnded& e) {
         KnownWorker* worker = to_.find(e.worker);
-        if (worker == nullptr || worker->is_ending() || !worker->proof.out ||
+        if (worker == nullptr || worker->is_ending() || !worker->proof.is_running() ||
             worker->proof.number != e.proof)
             return;
         KnownProof& proof = worker->proof;
-        proof.out = false;
+        proof.run = ProofRun::none;
         worker->idle_since = to_.now;
         if (e.verdict == ProofVerdict::failed) return fail_proof(*worker);
         const ProofKind kind = to_.pool_of(*worker).settings->proof;
         if ((kind == ProofKind::agree) != (e.verdict == ProofVerdict::grouped))
-            worker->doubtful = true;
-        proof.needed = proof.needed_for_trust = proof.perhaps_needed = proof.asked = false;
-        if (!proof.ever_passed) proof.first_passed_at = to_.now;
-        proof.ever_passed = true;
+            worker->past.is_unsettled = true;
+        proof.needed = Sure::no;
+        proof.asked = worker->trust.needs_proof = false;
+        if (!proof.has_ever_passed()) proof.first_passed_at = to_.now;
         proof.passed_at = to_.now;
         worker->probe.failures_lo = worker->probe.failures_hi = 0;
         to_.lane_of(*worker).proof_failures_row = 0;
         if (e.verdict == ProofVerdict::grouped) to_.take_vote(*worker, e.group);
     }
 
-    // ── of the machine and the operator ──
+    // ── from the machine and the operator ──
     void operator()(const MemoryFreed& e) {
         if (KnownLane* lane = to_.find(e.lane)) lane->memory_held = Sure::no;
     }
@@ -209,34 +207,33 @@ public:
     void operator()(const GpuLost& e) {
         KnownLane* lane = to_.find(e.lane);
         if (lane == nullptr) return;
-        lane->gpu_lost = true;
+        lane->outage.gpu_lost = true;
         for (KnownWorker* worker : lane->workers)
-            if (worker->killed_at == never && worker->exited_at == never && !worker->dead)
-                to_.must_kill(*worker);
+            if (!worker->is_ending()) to_.must_kill(*worker);
     }
 
     void operator()(const GateOpened&) { to_.opened = true; }
 
     void operator()(const DrainAsked& e) {
         KnownLane* lane = to_.find(e.lane);
-        if (lane == nullptr || lane->gpu_lost || lane->must_stay_down ||
+        if (lane == nullptr || lane->outage.gpu_lost || lane->outage.must_stay_down ||
             is_off(to_.lane_before(lane->id).state))
             return;
-        lane->drained = true;
-        lane->failed_before_reload = false;
-        for (KnownWorker* worker : lane->workers) worker->drain_asked = true;
+        lane->outage.drained = true;
+        lane->outage.failed_before_reload = false;
+        for (KnownWorker* worker : lane->workers) worker->past.was_drained = true;
     }
 
     void operator()(const ResumeAsked& e) {
         KnownLane* lane = to_.find(e.lane);
-        if (lane == nullptr || !lane->drained) return;
-        lane->drained = false;
-        to_.forgive(*lane);
-        for (KnownWorker* worker : lane->workers) to_.excuse(*worker);
+        if (lane == nullptr || !lane->outage.drained) return;
+        lane->outage.drained = false;
+        to_.reset_crashes(*lane);
+        for (KnownWorker* worker : lane->workers) to_.drop_distrust(*worker);
         for (KnownWorker* worker : lane->workers) {
             if (!worker->proves) continue;
-            worker->proof.perhaps_needed = true;
-            if (worker->proof.ever_passed && to_.was_current(*worker)) worker->proof.needed = true;
+            const bool served = worker->proof.has_ever_passed() && to_.was_current(*worker);
+            raise_to(worker->proof.needed, served ? Sure::yes : Sure::maybe);
         }
     }
 
@@ -245,15 +242,17 @@ public:
         if (lane == nullptr) return;
         revive(*lane);
         for (KnownWorker* worker : lane->workers) {
-            const bool serves = worker->ready && (worker->proof.ever_passed || !worker->proves);
+            const bool serves =
+                worker->has_loaded() && (worker->proof.has_ever_passed() || !worker->proves);
             if (to_.was_current(*worker) && !worker->is_ending()) {
-                if (!serves) worker->must_end = true, to_.touched_workers.push_back(worker);
-                if (worker->retired && !worker->disagreed_hi && !worker->aboard.empty())
+                if (!serves) to_.must_end(*worker);
+                if (worker->retired == Sure::yes && !worker->past.perhaps_disagreed &&
+                    !worker->aboard.empty())
                     to_.must_kill(*worker);
-                worker->retired = worker->retired || serves;
+                if (serves) worker->retired = Sure::yes;
             }
-            ++worker->restarts_asked;
-            worker->perhaps_retired = true;
+            ++worker->past.restarts_asked;
+            raise_to(worker->retired, Sure::maybe);
         }
     }
 
@@ -285,7 +284,8 @@ public:
     void operator()(const TimePassed&) {}
 
 private:
-    /// What a worker says of itself counts, within bounds; under `kill` it takes one job at once.
+    /// Takes what a worker says of its slots and its batch, within bounds. With CancelPolicy::kill it
+    /// takes one job at a time.
     void take_word(KnownWorker& worker, const WorkerReady& said) {
         KnownPool& pool = to_.pool_of(worker);
         pool.latest_example = said.has_example;
@@ -296,26 +296,25 @@ private:
     }
 
     void revive(KnownLane& lane) {
-        lane.drained = lane.gpu_lost = lane.must_stay_down = lane.ever_failed =
-            lane.failed_before_reload = false;
-        to_.forgive(lane);
+        lane.outage = {};
+        to_.reset_crashes(lane);
         lane.crashes_hi.clear();
         lane.proof_failures_row = lane.proof_failures_hi = 0;
         lane.disagreements_row = lane.disagreements_hi = 0;
     }
 
-    /// After an end that we ordered, and that is no crash, its lane starts anew in the same turn.
+    /// True if the lane must start its next worker in this turn: the engine ordered the end of the
+    /// worker, it was no crash, and nothing else delays the start.
     bool starts_at_once(const KnownWorker& worker, const KnownLane& lane, Memory memory) const {
         const Reason reason = worker.end_reason;
         const bool ordered = reason == Reason::job_stuck || reason == Reason::job_cancelled ||
                              reason == Reason::restart_asked;
-        return ordered && !worker.crashed && memory == Memory::freed &&
-               lane.memory_held == Sure::no && lane.workers.empty() && !lane.drained &&
-               !lane.gpu_lost && lane.not_before <= to_.now &&
-               lane.last_trouble < worker.progressed_lo && !lane.must_stay_down &&
-               !is_off(to_.lane_before(lane.id).state) && !to_.shutting_down &&
-               to_.settings.load_parallel_max == 0 && to_.was_current(worker) &&
-               to_.pool_before(worker.pool).reloading.is_none() &&
+        return ordered && !worker.past.crashed && memory == Memory::freed &&
+               lane.memory_held == Sure::no && lane.workers.empty() && !lane.is_taken_out() &&
+               lane.not_before <= to_.now && lane.last_trouble < worker.progressed_lo &&
+               !lane.outage.must_stay_down && !is_off(to_.lane_before(lane.id).state) &&
+               !to_.shutting_down && to_.settings.load_parallel_max == 0 &&
+               to_.was_current(worker) && to_.pool_before(worker.pool).reloading.is_none() &&
                to_.seen_pool(worker.pool).reloading.is_none() && !to_.late;
     }
 
@@ -341,7 +340,7 @@ private:
 
     void end_attempt(KnownWorker& worker, KnownAttempt& attempt, Verdict verdict) {
         if (worker.is_ending()) return to_.leave_worker(attempt);
-        worker.probe.failures_lo = 0;  // which ends count as an answer is left open
+        worker.probe.failures_lo = 0;  // the rules leave open which ends count as an answer
         switch (verdict) {
             case Verdict::answered:
             case Verdict::bad_input:
@@ -352,8 +351,8 @@ private:
                 to_.crash(worker, Sure::yes);
                 to_.must_kill(worker);
                 return to_.die(worker, Ledger::Death::own);
-            case Verdict::broken: return to_.break_off(attempt);
-            case Verdict::undelivered: return to_.miss(attempt);
+            case Verdict::broken: return to_.take_broken_link(attempt);
+            case Verdict::undelivered: return to_.take_undelivered(attempt);
             case Verdict::cancelled:
                 return attempt.cancelled ? to_.leave_worker(attempt)
                                          : answer(attempt, Verdict::model_failed);
@@ -381,10 +380,10 @@ private:
     void fail_proof(KnownWorker& worker) {
         KnownLane& lane = to_.lane_of(worker);
         KnownPool& pool = to_.pool_of(worker);
-        worker.proof.failed = worker.must_end = true;
-        to_.touched_workers.push_back(&worker);
+        worker.proof.failed = true;
+        to_.must_end(worker);
         ++lane.proof_failures_hi;
-        to_.trouble(worker);
+        to_.allow_restart_delay(worker);
         lane.crashes_hi.push_back(to_.now);
         const Generation good = to_.pool_before(worker.pool).good;
         if (worker.generation != good) {
@@ -392,11 +391,13 @@ private:
                 pool.failed.push_back(worker.generation);
             return;
         }
-        if (!to_.was_current(worker) || lane.drained || worker.perhaps_retired || to_.late) return;
+        if (!to_.was_current(worker) || lane.outage.drained || worker.retired != Sure::no ||
+            to_.late)
+            return;
         lane.not_before =
             std::max(lane.not_before, to_.now + jittered_min(pool.settings->restart_delay_min));
         if (++lane.proof_failures_row >= 2 && pool.settings->ownership == Ownership::owned)
-            lane.must_stay_down = true;
+            lane.outage.must_stay_down = true;
     }
 
     Ledger& to_;

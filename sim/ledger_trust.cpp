@@ -1,4 +1,4 @@
-// Which lanes are trusted: outcomes, votes, and who plainly serves.
+// Which workers are trusted: outcomes, votes, and which workers certainly serve.
 #include <algorithm>
 #include <map>
 
@@ -16,18 +16,20 @@ bool is_success(Verdict verdict) {
     return verdict == Verdict::answered || verdict == Verdict::bad_input;
 }
 
-/// Certainly distrusted: it must rest, or prove itself, and then takes one job at a time.
+/// The worker is certainly distrusted. It must rest or prove itself, and then takes one job at a
+/// time.
 void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool again) {
-    if (worker.proves) worker.proof.needed_for_trust = true;
+    if (worker.proves) worker.trust.needs_proof = true;
     if (!worker.proves || again)
         worker.trust.rests_until = now + jittered_min(rules.restart_delay_min);
-    worker.trust.probation = true;
+    worker.trust.probation = Sure::yes;
     worker.trust.streak_lo = 0;
 }
 
 }  // namespace
 
-/// Whether the outcome of an aside, or of an attempt that nobody waits for, counts is left open.
+/// The rules leave open whether the outcome counts if the attempt is an aside, or nobody waits for
+/// it.
 void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     KnownWorker& worker = *attempt.worker;
     KnownLane& lane = lane_of(worker);
@@ -35,76 +37,72 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     const bool counts = attempt.job != nullptr && !attempt.aside && was_current(worker);
     KnownTrust& trust = worker.trust;
     if (verdict == Verdict::out_of_memory && worker.proves) {
-        worker.proof.perhaps_needed = true;
-        if (counts) worker.proof.needed = true;
+        raise_to(worker.proof.needed, counts ? Sure::yes : Sure::maybe);
     }
     if (is_success(verdict)) {
         trust.streak_lo = 0;
-        trust.probation = false;
         trust.rests_until = now;
-        worker.proof.needed_for_trust = false;
-        if (counts) trust.streak_hi = 0, trust.perhaps_probation = false;
-        if (counts)
-            lane.latest_failed = Sure::no;
-        else if (lane.latest_failed == Sure::yes)
-            lane.latest_failed = Sure::maybe;
+        trust.needs_proof = false;
+        if (counts) trust.streak_hi = 0;
+        lower_to(trust.probation, counts ? Sure::no : Sure::maybe);
+        lower_to(lane.latest_failed, counts ? Sure::no : Sure::maybe);
         return;
     }
     if (!is_failure(verdict)) return;
     ++trust.streak_hi;
-    const bool was_aboard = trust.perhaps_probation &&
-                            attempt.sent <= trust.suspected_at;  // so it is no failure on probation
-    const bool suspect =
-        trust.streak_hi >= rules.fail_streak && another_may_be_fine(lane);  // else it is the model
-    if (suspect || trust.perhaps_probation) {
-        trust.perhaps_probation = true;
+    // An attempt that was sent before the probation is no failure on probation.
+    const bool was_aboard = trust.probation != Sure::no && attempt.sent <= trust.suspected_at;
+    // If no other lane is fine, the model is to blame.
+    const bool suspect = trust.streak_hi >= rules.fail_streak && another_lane_may_be_fine(lane);
+    if (suspect || trust.probation != Sure::no) {
+        raise_to(trust.probation, Sure::maybe);
         trust.suspected_at = now;
-        if (worker.proves) worker.proof.perhaps_needed = true;
+        if (worker.proves) raise_to(worker.proof.needed, Sure::maybe);
     }
     if (!counts) {
-        if (lane.latest_failed == Sure::no) lane.latest_failed = Sure::maybe;
+        raise_to(lane.latest_failed, Sure::maybe);
         return;
     }
     lane.latest_failed = Sure::yes;
-    const bool fine =
-        another_is_fine(lane) && !late && !worker.perhaps_held;  // that hold is the stronger one
+    // A hold for a probe is stronger than distrust.
+    const bool fine = another_lane_is_fine(lane) && !late && worker.held == Sure::no;
     if (was_aboard) return;
-    if (trust.probation) {
+    if (trust.probation == Sure::yes) {
         if (fine)
             distrust(worker, rules, now, true);
         else
-            trust.probation = false, trust.streak_lo = 0;
+            trust.probation = Sure::maybe, trust.streak_lo = 0;
         return;
     }
     if (++trust.streak_lo >= rules.fail_streak && fine) distrust(worker, rules, now, false);
 }
 
-bool Ledger::another_is_fine(const KnownLane& lane) const {
+bool Ledger::another_lane_is_fine(const KnownLane& lane) const {
     return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
         return other.id != lane.id && other.latest_failed == Sure::no &&
-               plain_worker(other) != nullptr;
+               serving_worker(other) != nullptr;
     });
 }
 
-bool Ledger::another_may_be_fine(const KnownLane& lane) const {
+bool Ledger::another_lane_may_be_fine(const KnownLane& lane) const {
     return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
         if (other.id == lane.id || other.latest_failed == Sure::yes) return false;
         return std::ranges::any_of(other.workers,
-                                   [](const KnownWorker* worker) { return worker->ready; });
+                                   [](const KnownWorker* worker) { return worker->has_loaded(); });
     });
 }
 
-bool Ledger::plainly_serves(const KnownWorker& worker) const {
+bool Ledger::certainly_serves(const KnownWorker& worker) const {
     const KnownLane& lane = lanes[worker.lane.value];
     const PoolSettings& rules = *pools[worker.pool.value].settings;
-    if (!worker.ready || worker.is_ending() || worker.killed_now) return false;
-    if (lane.drained || lane.gpu_lost || worker.perhaps_retired || worker.perhaps_held ||
-        worker.doubtful)
+    if (!worker.has_loaded() || worker.is_ending() || worker.kill_turn == turn) return false;
+    if (lane.is_taken_out() || worker.retired != Sure::no || worker.held != Sure::no ||
+        worker.past.is_unsettled)
         return false;
-    if (worker.trust.perhaps_probation && !has_rested(worker)) return false;
+    if (worker.trust.probation != Sure::no && !has_rested(worker)) return false;
     if (worker.proves) {
         const KnownProof& proof = worker.proof;
-        if (!proof.ever_passed || proof.out || proof.needed || proof.perhaps_needed ||
+        if (!proof.has_ever_passed() || proof.is_running() || proof.needed != Sure::no ||
             proof.asked || proof.failed)
             return false;
         if (now - proof.passed_at >= rules.proof_every) return false;
@@ -125,12 +123,12 @@ bool Ledger::has_rested(const KnownWorker& worker) const {
            worker.trust.suspected_at + jittered_max(rules.restart_delay_max) <= now;
 }
 
-const KnownWorker* Ledger::plain_worker(const KnownLane& lane) const {
+const KnownWorker* Ledger::serving_worker(const KnownLane& lane) const {
     const WorkerId current = seen_lane(lane.id).current;
     const PoolView& pool = seen_pool(lane.pool);
     if (!pool.reloading.is_none() || is_off(seen_lane(lane.id).state)) return nullptr;
     for (const KnownWorker* worker : lane.workers)
-        if (worker->id == current && worker->generation == pool.good && plainly_serves(*worker))
+        if (worker->id == current && worker->generation == pool.good && certainly_serves(*worker))
             return worker;
     return nullptr;
 }
@@ -142,19 +140,18 @@ bool Ledger::is_off_lo(const KnownLane& lane) const {
 bool Ledger::is_off_hi(const KnownLane& lane) const {
     const LaneState then = lane_before(lane.id).state;
     const LaneState state = seen_lane(lane.id).state;
-    return lane.drained || lane.gpu_lost || is_off(then) || is_off(state) ||
-           state == LaneState::draining;
+    return lane.is_taken_out() || is_off(then) || is_off(state) || state == LaneState::draining;
 }
 
-/// May it be on its way to another proof?
-bool Ledger::proves_anew(const KnownWorker& worker) const {
+/// True if the worker may have to prove itself again.
+bool Ledger::may_prove_again(const KnownWorker& worker) const {
     const KnownProof& proof = worker.proof;
-    return proof.out || proof.needed || proof.needed_for_trust || proof.perhaps_needed ||
-           proof.asked || worker.perhaps_held || worker.trust.perhaps_probation ||
+    return proof.is_running() || proof.needed != Sure::no || worker.trust.needs_proof ||
+           proof.asked || worker.held != Sure::no || worker.trust.probation != Sure::no ||
            now - proof.passed_at >= pools[worker.pool.value].settings->proof_every;
 }
 
-/// A vote among the workers of one generation.
+/// The worker voted. Counts the votes of all workers of its generation.
 void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     struct Voter {
         KnownWorker* worker;
@@ -168,16 +165,17 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     std::vector<Voter> voters;
     std::map<std::uint32_t, Votes> groups;
     Votes all;
-    // During a reload workers may be retiring for reasons that can't be told apart from outside.
+    // During a reload a worker may be retiring for several reasons that look the same from outside.
     const bool is_settled = pool_before(worker.pool).reloading.is_none();
     for (auto& [id, voter] : workers) {
         if (voter.pool != worker.pool || voter.generation != worker.generation ||
-            !voter.proof.vote || voter.gone)
+            !voter.proof.vote || voter.is_gone())
             continue;
-        const bool leaving = voter.ever_current && !was_current(voter);
+        const bool leaving = voter.past.was_current && !was_current(voter);
         const bool certain = is_settled && !leaving && !voter.is_ending() &&
-                             !voter.perhaps_retired && !lane_of(voter).drained && !voter.doubtful &&
-                             !proves_anew(voter) && !may_be_stuck(voter);
+                             voter.retired == Sure::no && !lane_of(voter).outage.drained &&
+                             !voter.past.is_unsettled && !may_prove_again(voter) &&
+                             !may_be_stuck(voter);
         voters.push_back({.worker = &voter, .certain = certain});
         Votes& votes = groups[*voter.proof.vote];
         ++votes.hi, ++all.hi;
@@ -186,7 +184,8 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     if (all.lo == all.hi && worker.generation == seen_pool(worker.pool).good) {
         const bool any = std::ranges::any_of(
             groups, [&](const auto& entry) { return entry.second.hi * 2 > all.hi; });
-        pools[worker.pool.value].majority_missing = groups.size() > 1 && !any;
+        pools[worker.pool.value].majority =
+            groups.size() > 1 && !any ? Majority::missing : Majority::exists;
     }
     for (const auto& [voter, certain] : voters) {
         bool outside_lo = false;
@@ -196,29 +195,29 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
             outside_lo = outside_lo || votes.lo * 2 > all.hi - (votes.hi - votes.lo);
             outside_hi = outside_hi || votes.hi * 2 > all.lo;
         }
-        take_ballot(*voter, outside_lo && certain ? Sure::yes
-                            : outside_hi          ? Sure::maybe
-                                                  : Sure::no);
+        take_vote_result(*voter, outside_lo && certain ? Sure::yes
+                                 : outside_hi          ? Sure::maybe
+                                                       : Sure::no);
     }
-    if (!worker.perhaps_retired)
+    if (worker.retired == Sure::no)
         lane_of(worker).disagreements_row = lane_of(worker).proof_failures_row = 0;
 }
 
-/// Is the worker outside a strict majority?
-void Ledger::take_ballot(KnownWorker& voter, Sure outside) {
+/// Takes whether the worker is outside a strict majority.
+void Ledger::take_vote_result(KnownWorker& voter, Sure outside) {
     if (outside == Sure::no) return;
     KnownLane& lane = lane_of(voter);
-    if (!voter.disagreed_hi) ++lane.disagreements_hi;
-    voter.disagreed_hi = voter.perhaps_retired = true;
-    trouble(voter);
+    if (!voter.past.perhaps_disagreed) ++lane.disagreements_hi;
+    voter.past.perhaps_disagreed = true;
+    raise_to(voter.retired, outside);
+    allow_restart_delay(voter);
     if (outside != Sure::yes) {
-        lane.disagreements_row = 0;  // or it was inside, which clears it
+        lane.disagreements_row = 0;  // the worker may be inside, which clears the count
         return;
     }
-    voter.retired = true;
     if (!was_current(voter) || voter.generation != pool_before(voter.pool).good) return;
     if (++lane.disagreements_row >= 2 && pool_of(voter).settings->ownership == Ownership::owned)
-        lane.must_stay_down = true;
+        lane.outage.must_stay_down = true;
 }
 
 }  // namespace turnpike::sim

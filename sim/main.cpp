@@ -1,4 +1,4 @@
-// turnpike-sim: runs the engine in made-up worlds, seed by seed, and shrinks what fails.
+// turnpike-sim: runs the engine in simulated worlds, seed by seed, and shrinks the runs that fail.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -64,7 +64,7 @@ std::expected<RunList, std::string> list_of(const Arguments& arguments) {
     const Scenario* only = find_scenario(arguments.scenario);
     if (only == nullptr && !arguments.scenario.empty())
         return std::unexpected(
-            fmt::format("--scenario: none is named '{}'; see --list", arguments.scenario));
+            fmt::format("--scenario: no scenario is named '{}'; see --list", arguments.scenario));
     std::optional<Ids> keep;
     if (arguments.has_keep) {
         auto ids = parse_keep(arguments.keep);
@@ -90,7 +90,7 @@ void print_trace(const std::string& trace) {
     std::size_t lines = 0;
     for (const char c : trace) lines += c == '\n' ? 1 : 0;
     std::size_t skip = lines > trace_lines_max ? lines - trace_lines_max : 0;
-    if (skip > 0) fmt::print("… {} lines, then:\n", skip);
+    if (skip > 0) fmt::print("… {} lines left out …\n", skip);
     std::size_t from = 0;
     for (; skip > 0; --skip) from = trace.find('\n', from) + 1;
     std::fwrite(trace.data() + from, 1, trace.size() - from, stdout);
@@ -154,7 +154,8 @@ int run_campaign(const Arguments& arguments, const RunList& list) {
         print_failure(list.at(failure.index), failure.violation);
     if (!result.failures.empty() && !arguments.no_shrink)
         explain(list.at(result.failures.front().index), result.failures.front().violation);
-    std::FILE* const out = arguments.hashes ? stderr : stdout;  // hashes are compared; times differ
+    // Hashes on stdout are compared, and times differ from run to run.
+    std::FILE* const out = arguments.hashes ? stderr : stdout;
     fmt::print(out, "{} seeds, {} violations, {:.1e} events, {:.0f} s, {:.0f} seeds/s\n",
                result.runs, result.failures.size(), static_cast<double>(result.events), seconds,
                static_cast<double>(result.runs) / seconds);
@@ -170,23 +171,24 @@ int list_scenarios() {
 int main_of(int argc, char** argv) {
     Arguments arguments;
     CLI::App app{"Runs Turnpike's engine in simulated worlds and checks its invariants."};
-    app.add_option("--seeds", arguments.seeds, "A..B (both ends belong to it), or one seed")
+    app.add_option("--seeds", arguments.seeds, "A..B (both included), or one seed")
         ->capture_default_str();
     app.add_option("--scenario", arguments.scenario,
-                   "Only this one; else seed n runs scenario n mod their number");
-    CLI::Option* keep = app.add_option(
-        "--keep", arguments.keep, "Only these stimuli of the plan, as a shrunken run names them");
+                   "Run only this scenario; by default seed n runs scenario n modulo their number");
+    CLI::Option* keep =
+        app.add_option("--keep", arguments.keep,
+                       "Run only these stimuli of the plan, as a shrunken run names them");
     app.add_option("--regressions", arguments.regressions,
-                   "Runs named in a file: scenario seed [keep=3,17]  # why");
-    app.add_option("--jobs", arguments.jobs, "Threads")
+                   "Run the runs that a file names, in lines `scenario seed [keep=3,17]  # why`");
+    app.add_option("--jobs", arguments.jobs, "Number of threads")
         ->capture_default_str()
         ->check(CLI::Range(1, 1024));
     app.add_flag("--trace", arguments.trace, "Print the whole history of each run");
     app.add_flag("--hashes", arguments.hashes, "Print scenario, seed and trace hash of each run");
     app.add_flag("--coverage", arguments.coverage,
-                 "Print how often everything occurred, and what never did");
+                 "Print how often each event, action and reason occurred, and which never did");
     app.add_flag("--keep-going", arguments.keep_going,
-                 "Don't end at the first violation; list them all");
+                 "Don't stop at the first violation; list them all");
     app.add_flag("--no-shrink", arguments.no_shrink,
                  "Don't look for the shortest history of a violation");
     app.add_flag("--list", arguments.list, "List the scenarios");

@@ -1,4 +1,4 @@
-// Plans put together, and what can be asked of one.
+// Makes plans, and answers questions about one.
 #include "sim/plan.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Duration draw_grain(Random& random) {
     return 1ns;
 }
 
-/// Things of one instant keep the order in which they were drawn.
+/// Stimuli of one instant keep the order in which they were drawn.
 void number_by_time(std::vector<Stimulus>& stimuli) {
     for (std::uint32_t id = 0; Stimulus & stimulus : stimuli) stimulus.id = id++;
     std::ranges::sort(stimuli, [](const Stimulus& a, const Stimulus& b) {
@@ -85,13 +85,13 @@ bool Plan::is_native(LaneId lane) const {
 
 bool Plan::has_shutdown() const {
     return std::ranges::any_of(stimuli, [](const Stimulus& stimulus) {
-        return std::holds_alternative<Shutdown>(stimulus.deed);
+        return std::holds_alternative<Shutdown>(stimulus.payload);
     });
 }
 
 Quality Plan::quality_of(Generation generation) const {
     for (const Stimulus& stimulus : stimuli) {
-        const auto* reload = std::get_if<Reload>(&stimulus.deed);
+        const auto* reload = std::get_if<Reload>(&stimulus.payload);
         if (reload != nullptr && generation_of(stimulus.id) == generation) return reload->quality;
     }
     return Quality::good;

@@ -1,5 +1,5 @@
-// The faults of a run. They gather: near the start, near each other and near the arrival of jobs,
-// because a fault hurts most in the middle of something.
+// The faults of a run. They are drawn close to the start, to each other and to arrivals of jobs,
+// because a fault finds most bugs in the middle of something.
 #include <algorithm>
 
 #include "sim/chance.h"
@@ -46,16 +46,18 @@ private:
         if (luck < 7 && !plan_.stimuli.empty()) {
             const Duration near = plan_.stimuli[random_.below(plan_.stimuli.size())].at;
             const Duration by = between(random_, 0ms, luck < 4 ? 20ms : 1500ms);
-            return std::min(near + by, plan_.calm_at - hush);
+            return std::min(near + by, plan_.calm_at - quiet_before_calm);
         }
-        return between(random_, 0ms, plan_.calm_at - hush);
+        return between(random_, 0ms, plan_.calm_at - quiet_before_calm);
     }
 
     Duration draw_length() {
         return between(random_, 100ms, random_.chance(30) ? plan_.calm_at : 10s);
     }
 
-    void add_at(Duration at, Deed deed) { plan_.stimuli.push_back({.at = at, .deed = deed}); }
+    void add_at(Duration at, Payload payload) {
+        plan_.stimuli.push_back({.at = at, .payload = payload});
+    }
 
     void add_curse() {
         Curse curse;
@@ -65,7 +67,7 @@ private:
         if (random_.chance(30)) curse.percent = static_cast<std::uint32_t>(random_.between(20, 90));
         const Duration at = random_.chance(20) ? 0ms : draw_time();
         add_at(at, curse);
-        if (!random_.chance(15)) return;  // sometimes it befalls all
+        if (!random_.chance(15)) return;  // sometimes it strikes all lanes
         for (std::uint64_t lane = 0; lane < plan_.lanes(); ++lane) {
             if (LaneId{lane} == curse.lane) continue;
             Curse also = curse;
@@ -87,7 +89,7 @@ private:
         add_at(at, Order{.lane = lane, .kind = kind});
         if (kind != OrderKind::drain || !random_.chance(70)) return;
         const Duration back = at + between(random_, 0ms, random_.chance(50) ? 500ms : 10s);
-        if (back <= plan_.calm_at - hush)
+        if (back <= plan_.calm_at - quiet_before_calm)
             add_at(back, Order{.lane = lane, .kind = OrderKind::resume});
     }
 
@@ -104,10 +106,10 @@ private:
         Reload reload{.pool = pool, .kind = draw_reload_kind(pool)};
         if (random_.chance(40)) reload.quality = static_cast<Quality>(random_.below(qualities));
         const Duration at = after + between(random_, 0ms, random_.chance(50) ? 100ms : 2s);
-        if (at <= plan_.calm_at - hush) add_at(at, reload);
+        if (at <= plan_.calm_at - quiet_before_calm) add_at(at, reload);
     }
 
-    /// Memory is short on this machine, or it is not; now and then that changes.
+    /// A pool mostly has room to load new code beside the old, or mostly not. Sometimes that changes.
     ReloadKind draw_reload_kind(PoolId pool) const {
         const ReloadKind usual = plan_.reload_kinds[pool.value];
         const ReloadKind other =
@@ -127,12 +129,13 @@ private:
 
     void add_shutdown() {
         const Duration patience = random_.chance(20) ? 0ms : between(random_, 1ms, 20s);
-        const Duration at = between(random_, 1ms, plan_.calm_at - hush);
+        const Duration at = between(random_, 1ms, plan_.calm_at - quiet_before_calm);
         add_at(at, Shutdown{.patience = patience});
         if (!random_.chance(40)) return;
         const Duration again = at + between(random_, 0ms, 5s);
-        const Duration haste = random_.chance(50) ? 0ms : between(random_, 1ms, 20s);
-        if (again <= plan_.calm_at - hush) add_at(again, Shutdown{.patience = haste});
+        const Duration second_patience = random_.chance(50) ? 0ms : between(random_, 1ms, 20s);
+        if (again <= plan_.calm_at - quiet_before_calm)
+            add_at(again, Shutdown{.patience = second_patience});
     }
 
     const Scenario& scenario_;

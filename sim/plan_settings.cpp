@@ -1,5 +1,5 @@
-// Settings of a run: every limit small enough to be hit, every wait short enough to pass while the
-// run lasts.
+// Settings of a run: every limit is small enough to be reached, and every wait short enough to end
+// during the run.
 #include "sim/chance.h"
 #include "sim/plan.h"
 
@@ -66,7 +66,7 @@ void draw_limits(const Scenario& scenario, Random& random, Settings& settings) {
     settings.retry_after_max = between(random, 3s, 60s);
 }
 
-/// So wide that a world without faults answers everything.
+/// Makes the limits so wide that a world without faults answers every job.
 void widen(Settings& settings) {
     for (PoolSettings& pool : settings.pools) {
         pool.queue_jobs_max = 1000;

@@ -1,4 +1,4 @@
-// The workload of a run: jobs in clusters, each with its whole fate drawn here.
+// The workload of a run: jobs in clusters. Everything that will happen to a job is drawn here.
 #include <algorithm>
 
 #include "sim/chance.h"
@@ -8,7 +8,7 @@ namespace turnpike::sim {
 
 namespace {
 
-/// How long jobs run here; between much less and about as much as the lanes can bear.
+/// Returns how long jobs usually run: from far below to about what the lanes can keep up with.
 Duration draw_usual_run(Random& random) {
     const auto luck = random.below(3);
     if (luck == 0) return between(random, 2ms, 30ms);
@@ -29,7 +29,8 @@ LaneId draw_wanted(const Plan& plan, PoolId pool, Random& random) {
     if (random.chance(6)) return LaneId{plan.lanes() + random.below(3)};  // no such lane
     for (;;) {
         const LaneId lane{random.below(plan.lanes())};
-        if (plan.pool_of(lane) == pool || random.chance(5)) return lane;  // rarely another pool's
+        // Rarely a lane of another pool.
+        if (plan.pool_of(lane) == pool || random.chance(5)) return lane;
     }
 }
 
@@ -89,8 +90,9 @@ void add_workload(const Scenario& scenario, Random random, Plan& plan) {
             if (scenario.is_calm) job.aside = false, job.lane_wanted = LaneId{};
             if (plan.settings.pools.size() > 1 && job.total.count % 16 == 0)
                 job.routed_to = PoolId{(pool.value + 1) % plan.settings.pools.size()};
-            const Duration at = std::min(from + between(random, 0ms, window), plan.calm_at - hush);
-            plan.stimuli.push_back({.at = at, .deed = job});
+            const Duration at =
+                std::min(from + between(random, 0ms, window), plan.calm_at - quiet_before_calm);
+            plan.stimuli.push_back({.at = at, .payload = job});
         }
         left -= size;
     }

@@ -1,4 +1,4 @@
-// Scenarios: a workload × faults, as a table of knobs. A scenario and a seed make a plan.
+// Scenarios: a workload and its faults, as a table of numbers. A scenario and a seed make a plan.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Scenario {
     std::uint32_t deletes = 2;
     std::uint32_t slow_uploads = 5;
     std::uint32_t timeouts = 3;
-    std::uint32_t trouble = 0;  // jobs that end in one of:
+    std::uint32_t trouble = 0;  // jobs that end in one of `endings`
     Among<Ending> endings{};
 
     // the settings
@@ -52,7 +52,7 @@ struct Scenario {
     std::uint32_t fixed_proofs = 35;
     std::uint32_t agreeing = 15;
     std::uint32_t many_lanes = 8;
-    std::uint32_t native = 0;  // their workers say what they take, and may bring an example
+    std::uint32_t native = 0;  // pools whose workers say their capacity, and may bring an example
 
     // the faults
     Among<CurseKind> curses{};
@@ -62,18 +62,17 @@ struct Scenario {
     Among<OrderKind> orders{};
     std::uint32_t orders_max = 0;
     std::uint32_t reloads_max = 0;
-    std::uint32_t saves_max = 0;  // further reloads on the heels of each
+    std::uint32_t saves_max = 0;  // more reloads shortly after each reload
     std::uint32_t shell_max = 0;
     std::uint32_t shutdowns = 0;
 
-    bool is_calm =
-        false;  // nothing goes wrong, limits are wide: every job must be answered by its worker
+    bool is_calm = false;  // no faults and wide limits, so a worker must answer every job
 };
 
 [[nodiscard]] std::span<const Scenario> all_scenarios();
-/// nullptr: there is none of that name.
+/// Returns nullptr if no scenario has this name.
 [[nodiscard]] const Scenario* find_scenario(std::string_view name);
-/// Without a name given, each seed has one scenario.
+/// Returns the scenario that this seed runs if none is named.
 [[nodiscard]] const Scenario& scenario_of(std::uint64_t seed);
 
 }  // namespace turnpike::sim

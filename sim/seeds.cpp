@@ -1,4 +1,4 @@
-// Parsing; everything that is not understood is refused by name.
+// Parses names of runs. An error names the part that it does not understand.
 #include "sim/seeds.h"
 
 #include <charconv>
@@ -18,7 +18,7 @@ std::optional<Number> parse_number(std::string_view text) {
     return number;
 }
 
-/// The part before the first of `marks`; the rest, without the mark, stays in `text`.
+/// Returns the part before the first of `marks`. The rest, without the mark, stays in `text`.
 std::string_view cut(std::string_view& text, std::string_view marks) {
     const std::size_t at = text.find_first_of(marks);
     const std::string_view part = text.substr(0, at);
@@ -47,7 +47,7 @@ std::expected<RunName, std::string> parse_line(std::string_view line) {
     if (!next_word(line).empty()) return std::unexpected("too many words");
     if (option.empty()) return name;
     if (!option.starts_with("keep="))
-        return std::unexpected(fmt::format("'{}' is not keep=…", option));
+        return std::unexpected(fmt::format("'{}' is not an option; keep=3,17 is", option));
     auto keep = parse_keep(option.substr(5));
     if (!keep) return std::unexpected(keep.error());
     name.keep = std::move(*keep);

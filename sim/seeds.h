@@ -1,4 +1,4 @@
-// What people write to name runs: ranges of seeds, stimuli to keep, files of regressions.
+// How people name runs: ranges of seeds, stimuli to keep, files of regressions.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace turnpike::sim {
 
-/// Both ends belong to it.
+/// Both ends are included.
 struct SeedRange {
     std::uint64_t first = 1;
     std::uint64_t last = 1;
     friend bool operator==(const SeedRange&, const SeedRange&) = default;
 };
 
-/// One run to do.
+/// Names one run.
 struct RunName {
     const Scenario* scenario = nullptr;
     std::uint64_t seed = 0;
-    std::optional<Ids> keep{};  // none: all stimuli
+    std::optional<Ids> keep{};  // empty if all stimuli are kept
 };
 
-/// `A..B`, or one seed. Errors are sentences for people.
+/// Parses `A..B`, or one seed. All errors here are sentences for people.
 [[nodiscard]] std::expected<SeedRange, std::string> parse_seeds(std::string_view text);
-/// `3,17,42`, rising; empty: no stimulus at all.
+/// Parses `3,17,42`, in rising order. An empty text keeps no stimulus.
 [[nodiscard]] std::expected<Ids, std::string> parse_keep(std::string_view text);
-/// Lines `scenario seed [keep=3,17]  # why`; empty lines and comments are skipped.
+/// Parses lines `scenario seed [keep=3,17]  # why`. Skips empty lines and comments.
 [[nodiscard]] std::expected<std::vector<RunName>, std::string> parse_regressions(
     std::string_view text);
 

@@ -1,4 +1,4 @@
-// Leaves out ever smaller pieces; when a piece can go, goes on with the rest.
+// Tries to leave out smaller and smaller pieces. If a piece is not needed, goes on with the rest.
 #include "sim/shrink.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Ids shrink(Ids ids, const Shrinking& shrinking) {
     std::size_t piece = std::max<std::size_t>(1, ids.size() / 2);
     while (!ids.empty()) {
         bool shrunk = false;
-        // From the end: what comes late in a run often only passes the time.
+        // From the end, because stimuli that come late in a run often do not matter.
         for (std::size_t end = ids.size(); end > 0;) {
             if (!shrinking.may_go_on()) return ids;
             const std::size_t from = end > piece ? end - piece : 0;

@@ -1,5 +1,5 @@
-// Delta debugging: the fewest stimuli that still show a failure. Not the smallest set there is, but
-// one from which none can be left out (if time allows).
+// Delta debugging: finds a few stimuli that still show a failure. The result is not the smallest set
+// that exists, but no single stimulus can be left out of it (if time allows).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Shrinking {
     std::function<bool()> may_go_on;  // asked before each try
 };
 
-/// `ids` must fail. What it returns fails too, and keeps the order.
+/// `ids` must fail. The result fails too, and keeps their order.
 [[nodiscard]] Ids shrink(Ids ids, const Shrinking& shrinking);
 
 }  // namespace turnpike::sim

@@ -1,4 +1,4 @@
-// Time moves only here.
+// The only place where time moves.
 #include "sim/stage.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace turnpike::sim {
 
 namespace {
 
-constexpr Duration clock_start = 1h;  // so that nothing relies on zero
+constexpr Duration clock_start = 1h;  // so that nothing relies on a clock that starts at zero
 
-/// The shell may repeat what it saw; an arrival or an order it makes only once.
+/// The shell may repeat events that it saw. It never repeats an arrival or an order.
 bool is_repeatable(const Event& event) {
     return !std::holds_alternative<JobArrived>(event) &&
            !std::holds_alternative<GateOpened>(event) &&
@@ -24,7 +24,7 @@ bool is_repeatable(const Event& event) {
            !std::holds_alternative<ProveAsked>(event) && !std::holds_alternative<GpuLost>(event);
 }
 
-/// What nothing else waits for may come late and still be true.
+/// An event may come late if it is still true then, and no other event depends on it.
 bool is_delayable(const Event& event) {
     return std::holds_alternative<AttemptEnded>(event) ||
            std::holds_alternative<AnswerMoved>(event) ||
@@ -42,10 +42,10 @@ Stage::Stage(const Plan& plan, Listener listener)
       now_(opened_),
       curses_(plan, opened_) {
     for (const Stimulus& stimulus : plan.stimuli) {
-        const auto* fault = std::get_if<ShellFault>(&stimulus.deed);
+        const auto* fault = std::get_if<ShellFault>(&stimulus.payload);
         if (fault == nullptr) continue;
         const Instant until = opened_ + std::min(stimulus.at + fault->lasts, plan.calm_at);
-        spells_.push_back({.fault = *fault, .from = opened_ + stimulus.at, .until = until});
+        shell_faults_.push_back({.fault = *fault, .from = opened_ + stimulus.at, .until = until});
     }
 }
 
@@ -101,8 +101,8 @@ void Stage::complain(std::string invariant, std::string detail) {
 }
 
 const ShellFault* Stage::shell_fault() const {
-    for (const Spell& spell : spells_)
-        if (now_ >= spell.from && now_ < spell.until) return &spell.fault;
+    for (const ShellFaultPeriod& period : shell_faults_)
+        if (now_ >= period.from && now_ < period.until) return &period.fault;
     return nullptr;
 }
 

@@ -1,5 +1,5 @@
-// What all actors of the world share: the clock, the agenda, the plan, and the way to tell the
-// engine something, which leads through the faults of the shell.
+// What all actors of the world share: the clock, the agenda, the plan, and tell(), which sends events
+// to the engine through the faults of the shell.
 #pragma once
 
 #include <cstdint>
@@ -34,26 +34,26 @@ public:
         return random_of(plan_.seed, topic, who, which);
     }
 
-    /// `key`: whose act it is; decides the order among acts of one instant.
+    /// `key` says whose act it is. It decides the order among acts of one instant.
     void after(Duration wait, std::uint64_t key, Agenda::Act act) {
         at(now_ + wait, key, std::move(act));
     }
     void at(Instant when, std::uint64_t key, Agenda::Act act);
 
-    /// Something happened. The engine hears of it now; while the shell is at fault perhaps twice,
-    /// late, or again.
+    /// Sends an event to the engine now. While the shell is at fault, the event may come twice, late,
+    /// or again much later.
     void tell(const Event& event);
 
-    /// Does what comes next before or at `until`: one act, or one TimePassed when the engine's
-    /// deadline comes first. False: there is nothing to do until then, and it is `until` now.
+    /// Does what comes next, up to and including `until`: one act, or one TimePassed if the engine's
+    /// deadline comes first. Returns false, and moves the clock to `until`, if nothing is left to do.
     [[nodiscard]] bool step(Instant deadline, Instant until);
 
-    /// The engine wants something that makes no sense; the first complaint counts.
+    /// Records that the engine did something that makes no sense. Only the first complaint is kept.
     void complain(std::string invariant, std::string detail);
     [[nodiscard]] const std::optional<Violation>& complaint() const { return complaint_; }
 
 private:
-    struct Spell {
+    struct ShellFaultPeriod {
         ShellFault fault;
         Instant from;
         Instant until;
@@ -67,7 +67,7 @@ private:
     Instant opened_;
     Instant now_;
     Curses curses_;
-    std::vector<Spell> spells_;
+    std::vector<ShellFaultPeriod> shell_faults_;
     Agenda agenda_;
     std::optional<Violation> complaint_;
 };

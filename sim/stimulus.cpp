@@ -1,4 +1,4 @@
-// Stimuli in words, for traces.
+// Describes stimuli in words, for traces.
 #include "sim/stimulus.h"
 
 #include <array>
@@ -121,7 +121,7 @@ std::string_view name_of(Quality value) {
 }
 
 std::string describe(const Stimulus& stimulus) {
-    return fmt::format("stimulus {}: {}", stimulus.id, std::visit(Describe{}, stimulus.deed));
+    return fmt::format("stimulus {}: {}", stimulus.id, std::visit(Describe{}, stimulus.payload));
 }
 
 }  // namespace turnpike::sim

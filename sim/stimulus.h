@@ -1,6 +1,7 @@
-// What is done to the engine's world, one self-contained piece at a time: a job with its whole
-// fate, a curse on a lane, a blow, an order of the operator, a spell of bad luck in the shell. A
-// run is settings and a list of these; a shrunken run is the same with fewer of them.
+// Stimuli: what happens to the engine's world, in self-contained pieces. A stimulus is a job with
+// everything that will happen to it, a curse (a fault that lasts for a while on a lane), a blow (a
+// fault of one moment), an order of the operator, a reload, a shutdown, or a fault of the shell. A
+// run is its settings and a list of stimuli; a shrunken run has fewer of them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace turnpike::sim {
 
-/// How an attempt of the job ends, where no curse decides otherwise.
+/// How an attempt of the job ends, unless a curse decides otherwise.
 enum class Ending : std::uint8_t {
     answers,
     bad_input,
@@ -26,16 +27,16 @@ enum class Ending : std::uint8_t {
     kills_worker,
     misbehaves,  // the worker breaks the protocol while it has the job
     hangs,
-    never_arrives,  // no link could be made
+    never_arrives,  // no link to the worker could be made
 };
 
-/// One client's job, from its first byte to what it does to its worker.
+/// One client's job: what the client does, and what the job does to its worker.
 struct JobScript {
     PoolId pool{};
-    PoolId routed_to{};  // what its body will say; mostly `pool`
+    PoolId routed_to{};  // the pool that its body names; mostly `pool`
     Bytes declared{};
     Bytes total{};
-    std::uint32_t chunks = 0;  // BodyGrew this often before it is complete
+    std::uint32_t chunks = 0;  // how often BodyGrew comes before the body is complete
     Duration upload = Duration::zero();
     bool stalls = false;  // the body never completes; `leaves_after` is then set
     Priority priority{};
@@ -44,8 +45,8 @@ struct JobScript {
     bool aside = false;
     Duration run = 10ms;
     Ending ending = Ending::answers;
-    std::uint32_t ending_times = 1;  // attempts that end so; later ones answer
-    std::uint32_t stream_parts = 0;  // 0: the answer comes whole
+    std::uint32_t ending_times = 1;  // this many attempts end so; later ones answer
+    std::uint32_t stream_parts = 0;  // 0 if the answer comes in one piece
     bool ignores_cancel = false;
     Duration leaves_after = Duration::max();   // from arrival
     Duration deleted_after = Duration::max();  // from arrival
@@ -59,7 +60,7 @@ enum class CurseKind : std::uint8_t {
     proof_wrong,
     proof_silent,
     proof_disagrees,
-    fails_everything,  // at once, each job
+    fails_everything,  // each job, at once
     runs_out_of_memory,
     hangs,
     crashes,  // each job may kill its worker
@@ -73,20 +74,22 @@ enum class CurseKind : std::uint8_t {
     survives_kill,
     memory_held,
     gpu_gone,
-    away,  // of attached workers: nobody there
+    away,  // an attached worker is not there
 };
 inline constexpr std::size_t curse_kinds = 22;
 
+/// A fault that lasts for a while on one lane.
 struct Curse {
     LaneId lane{};
     CurseKind kind = CurseKind::start_fails;
     Duration lasts = 1s;
-    std::uint32_t percent = 100;  // of what it could strike
+    std::uint32_t percent = 100;  // of the things that it could strike
 };
 
 enum class BlowKind : std::uint8_t { crash, crash_pool, misbehave, memory_freed };
 inline constexpr std::size_t blow_kinds = 4;
 
+/// A fault of one moment.
 struct Blow {
     LaneId lane{};
     BlowKind kind = BlowKind::crash;
@@ -96,12 +99,11 @@ enum class OrderKind : std::uint8_t { drain, resume, restart, restart_twice, pro
 inline constexpr std::size_t order_kinds = 5;
 
 struct Order {
-    LaneId lane{};  // `prove`: its pool
+    LaneId lane{};  // for `prove`: a lane of the pool
     OrderKind kind = OrderKind::drain;
 };
 
-/// What a new generation is worth. Bad ones are bad for ever, except that `crashes` ends with the
-/// faults.
+/// How good a new generation is. A bad one stays bad, except that `crashes` ends with the faults.
 enum class Quality : std::uint8_t { good, unloadable, silent_load, wrong_proof, crashes };
 inline constexpr std::size_t qualities = 5;
 
@@ -115,22 +117,21 @@ struct Shutdown {
     Duration patience = Duration::zero();
 };
 
-/// The shell repeats events at once, repeats them late, delivers ends late, and wakes too early or
-/// too late.
+/// For a while the shell repeats events at once or much later, delivers ends late, and wakes late.
 struct ShellFault {
     Duration lasts = 1s;
     std::uint32_t twice = 0;              // percent of events
-    std::uint32_t again = 0;              // percent: a copy much later
+    std::uint32_t again = 0;              // percent of events: a copy comes much later
     std::uint32_t delayed = 0;            // percent of ends
     Duration lag_max = Duration::zero();  // of TimePassed
 };
 
-using Deed = std::variant<JobScript, Curse, Blow, Order, Reload, Shutdown, ShellFault>;
+using Payload = std::variant<JobScript, Curse, Blow, Order, Reload, Shutdown, ShellFault>;
 
 struct Stimulus {
-    std::uint32_t id = 0;            // its place in the whole plan, also when others are left out
+    std::uint32_t id = 0;  // its index in the whole plan; stays the same if others are left out
     Duration at = Duration::zero();  // from the opening
-    Deed deed{};
+    Payload payload{};
 };
 
 std::string_view name_of(Ending);
@@ -139,7 +140,7 @@ std::string_view name_of(BlowKind);
 std::string_view name_of(OrderKind);
 std::string_view name_of(Quality);
 
-/// One line for a trace.
+/// Returns one line for a trace.
 [[nodiscard]] std::string describe(const Stimulus& stimulus);
 
 }  // namespace turnpike::sim

@@ -40,7 +40,7 @@ std::uint64_t hash_variant(const Variant& value) {
 
 using Text = std::back_insert_iterator<std::string>;
 
-/// A place in a slab, and how often it was used before.
+/// Prints the place in a slab, and how often that place was used before.
 template <class Tag>
 void put(Text out, Id<Tag> id) {
     if (id.is_none())

@@ -1,6 +1,5 @@
-// A run written down: for people as lines, for machines as one number. Both come from the fields
-// that events and actions list themselves; the number needs no text, so it costs little enough to
-// be always on.
+// The record of a run: lines for people, one hash for machines. Both come from the fields that
+// events and actions list themselves. The hash needs no text, so it is cheap enough to be always on.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +21,12 @@ class Trace {
 public:
     explicit Trace(Tracing tracing) : tracing_(tracing) {}
 
-    /// `at`: since the opening.
+    /// `at` is the time since the opening.
     void add(Duration at, const Event& event, std::span<const Action> actions);
     void note(Duration at, const std::string& text);
 
     [[nodiscard]] bool is_on() const { return tracing_ == Tracing::on; }
-    /// Over every event and action so far, with their times.
+    /// Returns the hash over every event and action so far, with their times.
     [[nodiscard]] std::uint64_t hash() const { return hash_; }
     [[nodiscard]] const std::string& text() const { return text_; }
 

@@ -1,4 +1,4 @@
-// Life and death of workers.
+// How workers start, load, stop and die.
 #include "sim/workers.h"
 
 #include <algorithm>
@@ -15,11 +15,12 @@ Workers::Worker* Workers::find(WorkerId id) {
     return worker == workers_.end() ? nullptr : &worker->second;
 }
 
-/// One that can still speak.
+/// Returns the worker if it can still send events, or nullptr.
 Workers::Worker* Workers::find_living(WorkerId id) {
     Worker* worker = find(id);
-    return worker != nullptr && worker->life != Life::exited && !worker->is_undead ? worker
-                                                                                   : nullptr;
+    return worker != nullptr && worker->life != Life::exited && !worker->has_survived_kill
+               ? worker
+               : nullptr;
 }
 
 Workers::Worker* Workers::newest_on(LaneId lane) {
@@ -86,11 +87,11 @@ void Workers::load(WorkerId id, std::uint32_t steps_left) {
     stage_.after(std::min(gap, longest), key, [this, id, steps_left] { load(id, steps_left - 1); });
 }
 
-/// An attached worker is ready when there is somebody outside.
+/// An attached worker becomes ready as soon as no curse keeps it away.
 void Workers::await_outside(WorkerId id) {
     Worker* worker = find_living(id);
     if (worker == nullptr || worker->life != Life::coming) return;
-    if (const Curses::Cast* away =
+    if (const Curses::Period* away =
             stage_.curses().find(worker->lane, CurseKind::away, stage_.now(), 0))
         return after(away->until - stage_.now(), *worker, &Workers::await_outside);
     Random luck = stage_.random(Topic::outside, worker->key);
@@ -109,27 +110,27 @@ void Workers::become_ready(WorkerId id) {
         Random luck = stage_.random(Topic::crash, worker->key);
         after(between(luck, 1ms, 2s), *worker, &Workers::exit);
     }
-    stage_.tell(word_of(*worker));
+    stage_.tell(ready_event_of(*worker));
 }
 
-/// What it says of itself when it is ready. A native worker's word is that of its generation,
-/// mostly.
-WorkerReady Workers::word_of(const Worker& worker) const {
-    WorkerReady word{.worker = worker.id};
-    if (!stage_.plan().is_native(worker.lane)) return word;
+/// Returns what the worker says of itself when it is ready. Native workers of one generation mostly
+/// say the same.
+WorkerReady Workers::ready_event_of(const Worker& worker) const {
+    WorkerReady event{.worker = worker.id};
+    if (!stage_.plan().is_native(worker.lane)) return event;
     const std::uint64_t pool = stage_.plan().pool_of(worker.lane).value;
     Random common = stage_.random(Topic::native, pool, worker.generation.value);
     Random own = stage_.random(Topic::native, worker.key, worker.generation.value);
-    // Code that fails its proof must not be good because one of its workers was not asked.
+    // Code that fails its proof must not become good because one of its workers has no example.
     const bool may_differ = stage_.plan().quality_of(worker.generation) != Quality::wrong_proof;
-    word.has_example = common.chance(65);
-    if (may_differ && own.chance(8)) word.has_example = !word.has_example;
+    event.has_example = common.chance(65);
+    if (may_differ && own.chance(8)) event.has_example = !event.has_example;
     Random& luck = own.chance(15) ? own : common;
-    if (luck.chance(80)) word.slots = static_cast<std::uint32_t>(luck.between(1, 3));
-    if (luck.chance(80)) word.batch = static_cast<std::uint32_t>(luck.between(1, 5));
-    if (own.chance(2)) word.slots = 70'000;  // nobody's shell lets that through
-    if (own.chance(2)) word.batch = ~std::uint32_t{0};
-    return word;
+    if (luck.chance(80)) event.slots = static_cast<std::uint32_t>(luck.between(1, 3));
+    if (luck.chance(80)) event.batch = static_cast<std::uint32_t>(luck.between(1, 5));
+    if (own.chance(2)) event.slots = 70'000;  // a real shell would reject this
+    if (own.chance(2)) event.batch = ~std::uint32_t{0};
+    return event;
 }
 
 void Workers::carry_out(const StopWorker& action) {
@@ -156,31 +157,32 @@ void Workers::carry_out(const KillWorker& action) {
     Random luck = stage_.random(Topic::kill, worker->key);
     const Duration soon = between(luck, 0ms, is_attached(*worker) ? 0ms : 15ms);
     if (worker->life == Life::exited) {
-        if (worker->left_a_child) after(soon, *worker, &Workers::be_gone);
+        if (worker->left_a_child) after(soon, *worker, &Workers::report_gone);
         return;
     }
     if (is_attached(*worker) || !is_cursed(*worker, CurseKind::survives_kill))
         return after(soon, *worker, &Workers::exit);
-    worker->is_undead = true;
-    const Duration lasts = undead_for(*worker);
+    worker->has_survived_kill = true;
+    const Duration lasts = survives_kill_for(*worker);
     if (lasts != Duration::max()) after(lasts, *worker, &Workers::exit);
 }
 
-/// Until the curse ends, or (a process in the kernel's grip) until somebody heals the machine.
-Duration Workers::undead_for(const Worker& worker) const {
+/// Returns how long the worker survives its kill: for some time, until the curse ends, or (like a
+/// process that hangs in the kernel) until the operator heals the machine.
+Duration Workers::survives_kill_for(const Worker& worker) const {
     Random luck = stage_.random(Topic::kill, worker.key, 1);
     if (luck.chance(30)) return between(luck, 20ms, 5s);
     if (luck.chance(40)) return Duration::max();
-    const Curses::Cast* cast = stage_.curses().find(worker.lane, CurseKind::survives_kill,
-                                                    stage_.now(), mix(worker.key, 0));
-    return cast == nullptr ? 0ms : cast->until - stage_.now();
+    const Curses::Period* period = stage_.curses().find(worker.lane, CurseKind::survives_kill,
+                                                        stage_.now(), mix(worker.key, 0));
+    return period == nullptr ? 0ms : period->until - stage_.now();
 }
 
 void Workers::exit(WorkerId id) {
     Worker* worker = find(id);
     if (worker == nullptr || worker->life == Life::exited) return;
     worker->life = Life::exited;
-    lie_after_death(*worker);
+    answer_after_death(*worker);
     worker->aboard.clear();
     Random luck = stage_.random(Topic::gone, worker->key);
     worker->left_a_child = !worker->is_killed && !is_attached(*worker) && luck.chance(25);
@@ -188,15 +190,15 @@ void Workers::exit(WorkerId id) {
     const bool tree_dies = !worker->left_a_child;
     const std::uint64_t key = worker->key;
     stage_.tell(WorkerExited{id});
-    if (tree_dies) stage_.after(soon, key, [this, id] { be_gone(id); });
+    if (tree_dies) stage_.after(soon, key, [this, id] { report_gone(id); });
 }
 
-void Workers::be_gone(WorkerId id) {
+void Workers::report_gone(WorkerId id) {
     const Worker* worker = find(id);
     if (worker == nullptr) return;
     const LaneId lane = worker->lane;
     const std::uint64_t key = worker->key;
-    const Curses::Cast* held =
+    const Curses::Period* held =
         is_attached(*worker)
             ? nullptr
             : stage_.curses().find(lane, CurseKind::memory_held, stage_.now(), mix(key, 0));
@@ -218,7 +220,7 @@ void Workers::begin(const Curse& curse) {
         exit(worker->id);
 }
 
-void Workers::suffer(const Blow& blow) {
+void Workers::strike(const Blow& blow) {
     const PoolId pool = stage_.plan().pool_of(blow.lane);
     if (blow.kind == BlowKind::memory_freed) return stage_.tell(MemoryFreed{blow.lane});
     for (std::uint64_t index = 0; index < starts_.size(); ++index) {
@@ -234,11 +236,11 @@ void Workers::suffer(const Blow& blow) {
     }
 }
 
-void Workers::bury_the_undead() {
-    std::vector<WorkerId> undead;
+void Workers::end_kill_survivors() {
+    std::vector<WorkerId> survivors;
     for (const auto& [id, worker] : workers_)
-        if (worker.is_undead) undead.push_back(id);
-    for (const WorkerId id : undead) exit(id);
+        if (worker.has_survived_kill) survivors.push_back(id);
+    for (const WorkerId id : survivors) exit(id);
 }
 
 }  // namespace turnpike::sim

@@ -1,8 +1,8 @@
-// The workers and their machine: carries out what the engine wants of the supervisor, as real
-// processes would, and as cursed ones do. It keeps the shell's promises also under faults: a
-// started worker either becomes ready, stays silent or exits; each exit is followed by WorkerGone;
-// a dead worker says nothing, unless a curse makes it lie. workers.cpp: life and death;
-// attempts.cpp: jobs aboard; checkups.cpp: probes and proofs.
+// The workers and their machine. They carry out what the engine asks of the supervisor, as healthy
+// or as faulty processes would. Even under faults they keep the shell's promises: a started worker
+// becomes ready, stays silent or exits; WorkerGone follows each exit; a dead worker sends no events,
+// unless a curse makes it do so. workers.cpp has starts and ends, attempts.cpp jobs aboard,
+// checkups.cpp probes and proofs.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,12 @@ public:
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
 
-    /// A curse begins that acts by itself: a GPU falls off the bus, an attached worker goes away.
+    /// Must be called when a curse begins. Some act by themselves: a GPU is lost, an attached worker
+    /// goes away.
     void begin(const Curse& curse);
-    void suffer(const Blow& blow);
-    /// What survived its kill dies at last.
-    void bury_the_undead();
+    void strike(const Blow& blow);
+    /// Ends all workers that survived their kill.
+    void end_kill_survivors();
 
 private:
     //   coming ──▶ up ──▶ exited ──▶ (gone: forgotten)
@@ -48,14 +49,14 @@ private:
         WorkerId id;
         LaneId lane;
         Generation generation;
-        std::uint64_t key = 0;  // (lane, how many were started there before)
+        std::uint64_t key = 0;  // the lane, and how many workers were started there before
         Life life = Life::coming;
         bool is_killed = false;
-        bool is_undead = false;     // killed, and still there
-        bool left_a_child = false;  // exited, but its tree waits for the kill
+        bool has_survived_kill = false;  // was killed, and still runs
+        bool left_a_child = false;       // exited, but a child process runs until the kill
         std::vector<Aboard> aboard{};
     };
-    /// How an attempt will go, decided when it is sent.
+    /// How an attempt will go. Decided when it is sent.
     struct Course {
         Duration step = Duration::zero();  // between signs of life
         std::uint32_t reports = 0;         // of its progress, before the answer
@@ -71,16 +72,16 @@ private:
                                  std::uint64_t which = 0) const;
     void after(Duration wait, const Worker& worker, void (Workers::*step)(WorkerId));
 
-    // life and death
+    // starts and ends
     void begin_load(WorkerId id);
     void load(WorkerId id, std::uint32_t steps_left);
     void await_outside(WorkerId id);
     void become_ready(WorkerId id);
-    [[nodiscard]] WorkerReady word_of(const Worker& worker) const;
+    [[nodiscard]] WorkerReady ready_event_of(const Worker& worker) const;
     void exit(WorkerId id);
-    void be_gone(WorkerId id);
-    void lie_after_death(const Worker& worker);
-    [[nodiscard]] Duration undead_for(const Worker& worker) const;
+    void report_gone(WorkerId id);
+    void answer_after_death(const Worker& worker);
+    [[nodiscard]] Duration survives_kill_for(const Worker& worker) const;
 
     // jobs aboard
     [[nodiscard]] Course course_of(const Worker& worker, const Aboard& aboard,

@@ -1,5 +1,5 @@
-// The phases of a run, and the road of every event: engine, invariants, trace, then the actions to
-// whom they concern.
+// The phases of a run, and the path of every event: engine, trace, invariants, and then the actions
+// to the clients and workers that carry them out.
 #include "sim/world.h"
 
 #include <algorithm>
@@ -19,11 +19,11 @@ namespace turnpike::sim {
 
 namespace {
 
-constexpr std::uint64_t events_max = 400'000;         // of a run
-constexpr std::uint64_t events_at_once_max = 20'000;  // of an instant
+constexpr std::uint64_t events_max = 400'000;         // in a run
+constexpr std::uint64_t events_at_once_max = 20'000;  // in one instant
 constexpr std::uint64_t view_every = 8;         // events between two looks at the lanes' states
-constexpr std::uint64_t fresh_key = 1'000'000;  // of the first client of the healed world
-constexpr Duration haste = 100ms;               // by which the end of a patience may come later
+constexpr std::uint64_t fresh_key = 1'000'000;  // of the first client after the lanes were healed
+constexpr Duration patience_slack = 100ms;      // shutdown may end this much after its patience
 
 class World {
 public:
@@ -39,13 +39,13 @@ public:
     RunResult run() {
         stage_.tell(GateOpened{});
         for (const Stimulus& stimulus : plan_.stimuli)
-            stage_.after(stimulus.at, stimulus.id, [this, &stimulus] { inflict(stimulus); });
+            stage_.after(stimulus.at, stimulus.id, [this, &stimulus] { apply(stimulus); });
         run_until(stage_.calm_at());
         note("the faults are over");
         if (plan_.has_shutdown())
-            see_it_leave();
+            run_shutdown_phase();
         else
-            see_it_calm();
+            run_calm_phase();
         return {.hash = trace_.hash(),
                 .events = events_,
                 .violation = violation(),
@@ -63,7 +63,7 @@ private:
         if (!is_over()) trace_.note(stage_.now() - stage_.opened(), text);
     }
 
-    // ── the road of an event ─────────────────────────────────────────────────────────────────────
+    // ── the path of an event ─────────────────────────────────────────────────────────────────────
 
     void handle(const Event& event) {
         if (is_over()) return;
@@ -94,7 +94,7 @@ private:
     }
 
     void carry_out(const auto& action) {
-        check_last_words(action);
+        check_after_leave(action);
         if constexpr (requires { clients_.carry_out(action); }) clients_.carry_out(action);
         if constexpr (requires { workers_.carry_out(action); }) workers_.carry_out(action);
         if constexpr (requires { judge(action); }) judge(action);
@@ -102,9 +102,9 @@ private:
 
     // ── what only the world knows ────────────────────────────────────────────────────────────────
 
-    /// After Leave arrivals are refused and lanes reported; nothing else is wanted.
+    /// After Leave the engine may only refuse arrivals and report lanes.
     template <class Kind>
-    void check_last_words(const Kind&) {
+    void check_after_leave(const Kind&) {
         if (leaves_ > 0 && !std::is_same_v<Kind, RefuseJob> && !std::is_same_v<Kind, ReportLane>)
             stage_.complain("shutdown completes", fmt::format("{} after Leave", Kind::name));
         if (std::is_same_v<Kind, Leave>) ++leaves_;
@@ -137,24 +137,24 @@ private:
 
     // ── stimuli ──────────────────────────────────────────────────────────────────────────────────
 
-    void inflict(const Stimulus& stimulus) {
+    void apply(const Stimulus& stimulus) {
         if (is_over() || leaves_ > 0) return;
         if (trace_.is_on()) note(describe(stimulus));
-        std::visit([&](const auto& deed) { inflict(stimulus.id, deed); }, stimulus.deed);
+        std::visit([&](const auto& payload) { apply(stimulus.id, payload); }, stimulus.payload);
     }
-    void inflict(std::uint32_t id, const JobScript& script) { clients_.arrive(id, script); }
-    void inflict(std::uint32_t, const Curse& curse) { workers_.begin(curse); }
-    void inflict(std::uint32_t, const Blow& blow) { workers_.suffer(blow); }
-    void inflict(std::uint32_t, const ShellFault&) {}  // the stage knows
-    void inflict(std::uint32_t id, const Reload& reload) {
+    void apply(std::uint32_t id, const JobScript& script) { clients_.arrive(id, script); }
+    void apply(std::uint32_t, const Curse& curse) { workers_.begin(curse); }
+    void apply(std::uint32_t, const Blow& blow) { workers_.strike(blow); }
+    void apply(std::uint32_t, const ShellFault&) {}  // Stage applies it
+    void apply(std::uint32_t id, const Reload& reload) {
         stage_.tell(
             ReloadAsked{.pool = reload.pool, .generation = generation_of(id), .kind = reload.kind});
     }
-    void inflict(std::uint32_t, const Shutdown& shutdown) {
+    void apply(std::uint32_t, const Shutdown& shutdown) {
         jobs_end_at_ = std::min(jobs_end_at_, stage_.now() + shutdown.patience);
         stage_.tell(ShutdownAsked{shutdown.patience});
     }
-    void inflict(std::uint32_t, const Order& order) {
+    void apply(std::uint32_t, const Order& order) {
         switch (order.kind) {
             case OrderKind::drain: return stage_.tell(DrainAsked{order.lane});
             case OrderKind::resume: return stage_.tell(ResumeAsked{order.lane});
@@ -172,7 +172,8 @@ private:
         while (!is_over() && stage_.step(engine_.next_deadline(), until)) check_shutdown();
     }
 
-    /// Stops as soon as the world is at rest, or at the limit: then a check will say what is not.
+    /// Stops as soon as the world is at rest, or at the limit. A later check then says what is not at
+    /// rest.
     void run_until_settled() {
         const Instant limit = stage_.now() + plan_.patience();
         while (!is_over() && !is_settled() && stage_.step(engine_.next_deadline(), limit)) {
@@ -192,7 +193,8 @@ private:
                std::ranges::all_of(view_.pools, pool_rests);
     }
 
-    /// A probe that was lost in the time of faults counts when the next one is due.
+    /// Long enough for the engine to notice a probe that was lost before the calm: it does so when the
+    /// next one is due.
     [[nodiscard]] Duration time_to_notice() const {
         Duration longest = Duration::zero();
         for (const PoolSettings& pool : plan_.settings.pools)
@@ -200,7 +202,7 @@ private:
         return longest + 5s;
     }
 
-    void see_it_calm() {
+    void run_calm_phase() {
         for (std::size_t pool = 0; pool < plan_.settings.pools.size(); ++pool)
             if (plan_.settings.pools[pool].proof == ProofKind::agree)
                 stage_.tell(ProveAsked{PoolId{pool}});
@@ -221,7 +223,7 @@ private:
     void heal() {
         if (is_over()) return;
         note("the operator heals");
-        workers_.bury_the_undead();
+        workers_.end_kill_survivors();
         engine_.view(stage_.now(), view_);
         const View before = view_;
         for (const LaneView& lane : before.lanes) {
@@ -243,14 +245,15 @@ private:
     // ── shutdown ─────────────────────────────────────────────────────────────────────────────────
 
     void check_shutdown() {
-        if (stage_.now() <= later(jobs_end_at_, haste) || is_over()) return;
+        if (stage_.now() <= later(jobs_end_at_, patience_slack) || is_over()) return;
         engine_.view(stage_.now(), view_);
         if (view_.jobs > 0) stage_.complain("shutdown completes", "jobs outlive the patience");
-        if (stage_.now() > later(jobs_end_at_, haste + time_to_die()) && leaves_ == 0)
+        if (stage_.now() > later(jobs_end_at_, patience_slack + time_to_die()) && leaves_ == 0)
             stage_.complain("shutdown completes", "the patience is long over");
     }
 
-    /// Killed workers die or are given up on; one that exits meanwhile gets the same time again.
+    /// Long enough for killed workers to die or be given up. A worker that exits meanwhile gets the
+    /// same time again.
     [[nodiscard]] Duration time_to_die() const {
         Duration longest = 0s;
         for (const PoolSettings& pool : plan_.settings.pools)
@@ -258,7 +261,7 @@ private:
         return longest;
     }
 
-    void see_it_leave() {
+    void run_shutdown_phase() {
         run_until(std::max(stage_.now(), jobs_end_at_) + time_to_die() + 5s);
         if (is_over()) return;
         if (leaves_ != 1)

@@ -1,9 +1,9 @@
-// One run: the real engine in a made-up world.
+// One run: the real engine in a simulated world.
 //
-//   workload × faults ──▶ calm: all that was accepted finishes ──▶ healed: every lane serves
-//                     └─▶ (with a shutdown in the plan) the engine leaves, once
+//   workload and faults ──▶ calm: every accepted job ends ──▶ healed: every lane serves
+//                       └─▶ (with a shutdown in the plan) the engine leaves, once
 //
-// The same plan gives the same run, bit by bit, with every compiler.
+// The same plan gives the same run, to the bit, with every compiler.
 #pragma once
 
 #include <cstdint>

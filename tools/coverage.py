@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints line coverage per folder and what is missing; fails where a folder has less than it must.
+"""Prints the line coverage of each folder and the lines that never ran. Fails if a folder has less than --require asks.
 
     coverage.py build/coverage --require src/core=95
 """
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def lines_by_file(build):
-    """file → {line number: times run}"""
+    """Returns file → {line number: times run}."""
     gcovr = ["gcovr", "--root", ROOT, "--filter", "src/", "--filter", "sim/", "--json", "-", build]
     report = json.loads(subprocess.run(gcovr, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     return {entry["file"]: {line["line_number"]: line["count"] for line in entry["lines"] if not line["gcovr/noncode"]}
@@ -26,7 +26,7 @@ def percent(lines):
 
 
 def ranges(numbers):
-    """[3, 4, 5, 9] → '3-5 9'"""
+    """Turns [3, 4, 5, 9] into '3-5 9'."""
     runs = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

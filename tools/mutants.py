@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Plants small bugs in the engine, one at a time, and shows that the simulation finds them.
 
-    tools/mutants.py --check                 every mutant still fits the sources (part of `make test`)
-    tools/mutants.py                         builds and runs them all, prints a table (`make mutants`)
-    tools/mutants.py --only poison-never     one of them
+    tools/mutants.py --check                 checks that every mutant still fits the sources (part of `make test`)
+    tools/mutants.py                         builds and runs all mutants, and prints a table (`make mutants`)
+    tools/mutants.py --only poison-never     builds and runs one of them
 
-sim/mutants.txt holds the mutants: a name, a file, a sentence, the lines to replace (-) and what replaces them (+).
-Each is compiled by itself and linked before the release build's library, so a mutant costs one compile. The table
-says after how many seeds, from 1 on, the simulation caught it, and by which invariant.
+sim/mutants.txt has the mutants: a name, a file, a sentence, the lines to replace (-) and what replaces them (+).
+Each mutated file is compiled alone and linked before the release build's library, so a mutant costs one compile. The
+table says at which seed, counted from 1, the simulation caught the mutant, and by which invariant.
 """
 
 import argparse
@@ -39,11 +39,11 @@ class Mutant:
     new: str
 
     def text(self):
-        """The mutated source; raises ValueError unless the old lines stand there exactly once."""
+        """Returns the mutated source. Raises ValueError unless the old lines occur exactly once."""
         source = (ROOT / self.file).read_text()
         found = source.count(self.old)
         if found != 1:
-            raise ValueError(f"{self.name}: the lines to replace stand {found} times in {self.file}, not once")
+            raise ValueError(f"{self.name}: the lines to replace occur {found} times in {self.file}, not once")
         return source.replace(self.old, self.new)
 
 
@@ -88,7 +88,7 @@ def compile_unit(source, output, compiler):
 
 
 def gather_parts(compiler):
-    """What all mutants share, set aside so that a build meanwhile does no harm."""
+    """Copies what all mutants share, so that a build in the meantime does no harm."""
     parts = OUT / ".parts"
     parts.mkdir(parents=True, exist_ok=True)
     compile_unit(ROOT / "sim" / "main.cpp", parts / "main.o", compiler)
@@ -110,7 +110,7 @@ def build(mutant, compiler, parts):
 
 
 def run(mutant, compiler, parts, seeds, seconds):
-    """The row of the table: how many seeds it took, and what caught it; None for a survivor."""
+    """Returns the seed that caught the mutant and the violation, or None and a reason if no seed caught it."""
     try:
         program = build(mutant, compiler, parts)
         done = subprocess.run([str(program), "--seeds", f"1..{seeds}", "--jobs", "1", "--no-shrink"],
@@ -132,10 +132,10 @@ def run(mutant, compiler, parts, seeds, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="only see that every mutant fits the sources")
-    parser.add_argument("--only", action="append", help="run this mutant (may be repeated)")
-    parser.add_argument("--seeds", type=int, default=20000, help="how many seeds a mutant may survive (20000)")
-    parser.add_argument("--seconds", type=int, default=240, help="how long one run may take (240)")
+    parser.add_argument("--check", action="store_true", help="only check that every mutant fits the sources")
+    parser.add_argument("--only", action="append", help="run only this mutant (may be repeated)")
+    parser.add_argument("--seeds", type=int, default=20000, help="how many seeds to try for each mutant (20000)")
+    parser.add_argument("--seconds", type=int, default=240, help="how long the run of one mutant may take (240)")
     parser.add_argument("--compiler", default="g++")
     arguments = parser.parse_args()
     try:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs several programs with the same arguments; fails at the first line in which their outputs differ.
+"""Runs several programs with the same arguments. Fails at the first line in which their outputs differ.
 
     same_output.py --ignore 'seeds/s$' build/release/turnpike-sim build/clang/turnpike-sim -- --seeds 1..40 --hashes
 
-Lines that match --ignore (measured speed, say) may differ.
+Lines that match --ignore (such as measured speed) may differ.
 """
 import argparse
 import re
@@ -17,7 +17,7 @@ def lines_of(program, arguments, ignore):
     if done.returncode != 0:
         sys.exit(f"{program}: exit status {done.returncode}\n{done.stdout[-2000:]}")
     lines = [line for line in done.stdout.splitlines() if not (ignore and re.search(ignore, line))]
-    return lines or sys.exit(f"{program}: no output, so nothing was compared")
+    return lines or sys.exit(f"{program}: it printed nothing, so nothing was compared")
 
 
 def main(own, arguments):
@@ -33,7 +33,7 @@ def main(own, arguments):
         for number, (mine, its) in enumerate(pairs, 1):
             if mine != its:
                 sys.exit(f"output differs in line {number}:\n  {first}: {mine}\n  {other}: {its}")
-    print(f"{len(expected)} lines, the same from {len(options.programs)} runs")
+    print(f"{len(expected)} lines are the same in {len(options.programs)} runs")
 
 
 at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)

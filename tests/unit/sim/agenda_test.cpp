@@ -1,4 +1,4 @@
-// The agenda: by time, then by tie, then by turn.
+// The agenda is ordered by time, then by tie, then by the order of adding.
 #include "sim/agenda.h"
 
 #include <gtest/gtest.h>

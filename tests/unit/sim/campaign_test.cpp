@@ -1,4 +1,4 @@
-// Campaigns: the same result on one thread as on many.
+// A campaign has the same result on one thread as on many.
 #include "sim/campaign.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Each invariant about workers and lanes is broken here by a lie about what the engine did, and
-// noticed.
+// Each test tampers with what the engine did, so that an invariant about workers or lanes is broken,
+// and expects the invariants to notice.
 #include <gtest/gtest.h>
 
 #include "sim/invariants.h"
@@ -8,7 +8,7 @@
 namespace turnpike::sim {
 namespace {
 
-/// Lane 0 fails `fail_streak` jobs at once while lane 1 is fine; a job waits for lane 0 alone.
+/// Lane 0 fails `fail_streak` jobs at once while lane 1 is fine. One more job waits, and wants lane 0.
 struct FailingLane {
     Stand stand{{.lanes = 2, .fail_streak = 2}};
     JobId waiting;
@@ -29,15 +29,15 @@ struct FailingLane {
 TEST(InvariantsOfLanes, NoticeAFailingLaneThatGoesOn) {
     FailingLane lane;
     ASSERT_EQ(lane.stand.broken(), "");
-    lane.stand.lie(BodyCompleted{lane.waiting, Bytes{10}},
-                   [&](Turn& turn) { turn.add(lane.stand.send_of(lane.waiting, 0)); });
+    lane.stand.tamper(BodyCompleted{lane.waiting, Bytes{10}},
+                      [&](Turn& turn) { turn.add(lane.stand.send_of(lane.waiting, 0)); });
     EXPECT_EQ(lane.stand.broken(), invariant::failing_lane);
 }
 
 TEST(InvariantsOfLanes, NoticeAModelBlamedForOneLane) {
     FailingLane lane;
-    lane.stand.lie(lane.stand.arrival(),
-                   [](Turn& turn) { turn.add(ReportModelFailing{PoolId{0}, LaneId{0}}); });
+    lane.stand.tamper(lane.stand.arrival(),
+                      [](Turn& turn) { turn.add(ReportModelFailing{PoolId{0}, LaneId{0}}); });
     EXPECT_EQ(lane.stand.broken(), invariant::failing_lane);
 }
 
@@ -47,7 +47,7 @@ TEST(InvariantsOfLanes, NoticeAWorkerThatFailedItsProofAndStays) {
     stand.tell(WorkerReady{stand.worker(0)});
     ProofEnded proof = stand.proof_of(stand.worker(0));
     proof.verdict = ProofVerdict::failed;
-    stand.lie(proof, [](Turn& turn) { turn.drop<StopWorker>(); });
+    stand.tamper(proof, [](Turn& turn) { turn.drop<StopWorker>(); });
     EXPECT_EQ(stand.broken(), invariant::proof);
 }
 
@@ -57,8 +57,8 @@ TEST(InvariantsOfLanes, NoticeAJobForADrainingLane) {
     stand.queue_job();
     const JobId second = stand.arrive(stand.arrival());
     stand.tell(DrainAsked{LaneId{0}});
-    stand.lie(BodyCompleted{second, Bytes{10}},
-              [&](Turn& turn) { turn.actions = {stand.send_of(second, 0)}; });
+    stand.tamper(BodyCompleted{second, Bytes{10}},
+                 [&](Turn& turn) { turn.actions = {stand.send_of(second, 0)}; });
     EXPECT_EQ(stand.broken(), invariant::off);
 }
 
@@ -68,7 +68,7 @@ TEST(InvariantsOfLanes, NoticeAStartOnADrainedLane) {
     const WorkerId worker = stand.worker(0);
     stand.tell(DrainAsked{LaneId{0}});
     stand.tell(WorkerExited{worker});
-    stand.lie(WorkerGone{worker}, [](Turn& turn) {
+    stand.tamper(WorkerGone{worker}, [](Turn& turn) {
         turn.add(StartWorker{WorkerId{99}, LaneId{0}, turn.view.pools[0].good});
     });
     EXPECT_EQ(stand.broken(), invariant::off);
@@ -79,7 +79,7 @@ TEST(InvariantsOfLanes, NoticeARestartWithoutDelay) {
     stand.open();
     const WorkerId worker = stand.worker(0);
     stand.tell(WorkerExited{worker});
-    stand.lie(WorkerGone{worker}, [](Turn& turn) {
+    stand.tamper(WorkerGone{worker}, [](Turn& turn) {
         turn.add(StartWorker{WorkerId{99}, LaneId{0}, turn.view.pools[0].good});
     });
     EXPECT_EQ(stand.broken(), invariant::restart);
@@ -88,7 +88,7 @@ TEST(InvariantsOfLanes, NoticeARestartWithoutDelay) {
 TEST(InvariantsOfLanes, NoticeAStartBesideALivingWorker) {
     Stand stand;
     stand.open();
-    stand.lie(stand.arrival(), [](Turn& turn) {
+    stand.tamper(stand.arrival(), [](Turn& turn) {
         turn.add(StartWorker{WorkerId{99}, LaneId{0}, turn.view.pools[0].good});
     });
     EXPECT_EQ(stand.broken(), invariant::restart);
@@ -97,7 +97,7 @@ TEST(InvariantsOfLanes, NoticeAStartBesideALivingWorker) {
 TEST(InvariantsOfLanes, NoticeALaneThatIsGivenUpTooEarly) {
     Stand stand({.crash_limit = 2});
     stand.open();
-    stand.lie(WorkerExited{stand.worker(0)}, [](Turn& turn) {
+    stand.tamper(WorkerExited{stand.worker(0)}, [](Turn& turn) {
         turn.the<ReportLane>().state = LaneState::failed;
         turn.view.lanes[0].state = LaneState::failed;
     });
@@ -109,7 +109,7 @@ TEST(InvariantsOfLanes, NoticeALaneThatNeverStarts) {
     stand.open();
     stand.dies(stand.worker(0));
     stand.later(1h);
-    stand.lie(TimePassed{}, [](Turn& turn) {
+    stand.tamper(TimePassed{}, [](Turn& turn) {
         turn.drop<StartWorker>();
         turn.drop<ReportLane>();
         turn.view.lanes[0].state = LaneState::backoff;
@@ -120,7 +120,7 @@ TEST(InvariantsOfLanes, NoticeALaneThatNeverStarts) {
 TEST(InvariantsOfLanes, NoticeADeadlineThatHasPassed) {
     Stand stand;
     stand.open();
-    stand.lie(stand.arrival(), [&](Turn& turn) { turn.next_deadline = stand.now(); });
+    stand.tamper(stand.arrival(), [&](Turn& turn) { turn.next_deadline = stand.now(); });
     EXPECT_EQ(stand.broken(), invariant::clock);
 }
 
@@ -128,7 +128,7 @@ TEST(InvariantsOfLanes, NoticeAStopThatIsNotFollowedByAKill) {
     Stand stand;
     stand.open();
     stand.tell(DrainAsked{LaneId{0}});
-    stand.lie_at_deadline([](Turn& turn) { turn.drop<KillWorker>(); });
+    stand.tamper_at_deadline([](Turn& turn) { turn.drop<KillWorker>(); });
     EXPECT_EQ(stand.broken(), invariant::clock);
 }
 
@@ -137,7 +137,7 @@ TEST(InvariantsOfLanes, NoticeASurvivorWhoseLaneStays) {
     stand.open();
     stand.tell(DrainAsked{LaneId{0}});
     stand.wake();
-    stand.lie_at_deadline([](Turn& turn) {
+    stand.tamper_at_deadline([](Turn& turn) {
         turn.the<ReportLane>().state = LaneState::draining;
         turn.view.lanes[0].state = LaneState::draining;
     });
@@ -147,8 +147,8 @@ TEST(InvariantsOfLanes, NoticeASurvivorWhoseLaneStays) {
 TEST(InvariantsOfLanes, NoticeAWorkerThatIsStoppedForNothing) {
     Stand stand;
     stand.open();
-    stand.lie(stand.arrival(),
-              [&](Turn& turn) { turn.add(StopWorker{stand.worker(0), Reason::drain_asked}); });
+    stand.tamper(stand.arrival(),
+                 [&](Turn& turn) { turn.add(StopWorker{stand.worker(0), Reason::drain_asked}); });
     EXPECT_EQ(stand.broken(), invariant::ending);
 }
 
@@ -156,8 +156,8 @@ TEST(InvariantsOfLanes, NoticeAWorkerThatIsStoppedUnderAJob) {
     Stand stand;
     stand.open();
     stand.queue_job();
-    stand.lie(DrainAsked{LaneId{0}},
-              [&](Turn& turn) { turn.add(StopWorker{stand.worker(0), Reason::drain_asked}); });
+    stand.tamper(DrainAsked{LaneId{0}},
+                 [&](Turn& turn) { turn.add(StopWorker{stand.worker(0), Reason::drain_asked}); });
     EXPECT_EQ(stand.broken(), invariant::ending);
 }
 
@@ -166,18 +166,19 @@ TEST(InvariantsOfLanes, NoticeAJobForAWorkerThatExited) {
     stand.open();
     const JobId job = stand.arrive(stand.arrival());
     stand.tell(WorkerExited{stand.worker(0)});
-    stand.lie(BodyCompleted{job, Bytes{10}}, [&](Turn& turn) { turn.add(stand.send_of(job, 0)); });
+    stand.tamper(BodyCompleted{job, Bytes{10}},
+                 [&](Turn& turn) { turn.add(stand.send_of(job, 0)); });
     EXPECT_EQ(stand.broken(), invariant::ending);
 }
 
 TEST(InvariantsOfLanes, NoticeADrainedWorkerThatStays) {
     Stand stand;
     stand.open();
-    stand.lie(DrainAsked{LaneId{0}}, [](Turn& turn) { turn.drop<StopWorker>(); });
+    stand.tamper(DrainAsked{LaneId{0}}, [](Turn& turn) { turn.drop<StopWorker>(); });
     EXPECT_EQ(stand.broken(), invariant::ending);
 }
 
-/// Three lanes that vote; the third gives another answer, and has to leave.
+/// Three lanes vote. The third gives another answer, and has to leave.
 struct Vote {
     Stand stand{{.lanes = 3, .proof = ProofKind::agree}};
 
@@ -192,8 +193,8 @@ struct Vote {
 
 TEST(InvariantsOfLanes, NoticeALaneOfTheMajorityThatIsStopped) {
     Vote vote;
-    vote.stand.lie(vote.other_answer(),
-                   [&](Turn& turn) { turn.the<StopWorker>().worker = vote.stand.worker(0); });
+    vote.stand.tamper(vote.other_answer(),
+                      [&](Turn& turn) { turn.the<StopWorker>().worker = vote.stand.worker(0); });
     EXPECT_EQ(vote.stand.broken(), invariant::agreement);
 }
 
@@ -203,7 +204,7 @@ TEST(InvariantsOfLanes, NoticeALaneOutsideTheMajorityThatServes) {
     arrived.lane_wanted = LaneId{2};
     const JobId job = vote.stand.queue_job(arrived);
     ASSERT_EQ(vote.stand.broken(), "");
-    vote.stand.lie(vote.other_answer(), [&](Turn& turn) {
+    vote.stand.tamper(vote.other_answer(), [&](Turn& turn) {
         turn.drop<StopWorker>();
         turn.add(vote.stand.send_of(job, 2));
     });
@@ -213,8 +214,8 @@ TEST(InvariantsOfLanes, NoticeALaneOutsideTheMajorityThatServes) {
 TEST(InvariantsOfLanes, NoticeAGenerationThatIsGoodWithoutProof) {
     Stand stand({.proof = ProofKind::fixed});
     stand.open();
-    stand.lie(ReloadAsked{PoolId{0}, Generation{7}},
-              [](Turn& turn) { turn.view.pools[0].good = Generation{7}; });
+    stand.tamper(ReloadAsked{PoolId{0}, Generation{7}},
+                 [](Turn& turn) { turn.view.pools[0].good = Generation{7}; });
     EXPECT_EQ(stand.broken(), invariant::reload);
 }
 
@@ -222,21 +223,22 @@ TEST(InvariantsOfLanes, NoticeAStartWithCodeThatIsNotGood) {
     Stand stand;
     stand.open();
     stand.dies(stand.worker(0));
-    stand.lie_at_deadline([](Turn& turn) { turn.the<StartWorker>().generation = Generation{7}; });
+    stand.tamper_at_deadline(
+        [](Turn& turn) { turn.the<StartWorker>().generation = Generation{7}; });
     EXPECT_EQ(stand.broken(), invariant::reload);
 }
 
 TEST(InvariantsOfLanes, NoticeAnIdleWorkerThatIsNotProbed) {
     Stand stand;
     stand.open();
-    stand.lie_at_deadline([](Turn& turn) { turn.drop<ProbeWorker>(); });
+    stand.tamper_at_deadline([](Turn& turn) { turn.drop<ProbeWorker>(); });
     EXPECT_EQ(stand.broken(), invariant::health);
 }
 
 TEST(InvariantsOfLanes, NoticeAProofThatIsNotAskedFor) {
     Stand stand({.proof = ProofKind::fixed});
     stand.tell(GateOpened{});
-    stand.lie(WorkerReady{stand.worker(0)}, [](Turn& turn) { turn.drop<ProveWorker>(); });
+    stand.tamper(WorkerReady{stand.worker(0)}, [](Turn& turn) { turn.drop<ProveWorker>(); });
     EXPECT_EQ(stand.broken(), invariant::health);
 }
 
@@ -244,21 +246,21 @@ TEST(InvariantsOfLanes, NoticeAProofWhileAJobRuns) {
     Stand stand({.proof = ProofKind::fixed});
     stand.open();
     stand.queue_job();
-    stand.lie(ProveAsked{PoolId{0}},
-              [&](Turn& turn) { turn.add(ProveWorker{stand.worker(0), 2}); });
+    stand.tamper(ProveAsked{PoolId{0}},
+                 [&](Turn& turn) { turn.add(ProveWorker{stand.worker(0), 2}); });
     EXPECT_EQ(stand.broken(), invariant::health);
 }
 
 TEST(InvariantsOfLanes, NoticeALaneThatChangesWithoutAReport) {
     Stand stand;
     stand.open();
-    stand.lie(DrainAsked{LaneId{0}}, [](Turn& turn) { turn.drop<ReportLane>(); });
+    stand.tamper(DrainAsked{LaneId{0}}, [](Turn& turn) { turn.drop<ReportLane>(); });
     EXPECT_EQ(stand.broken(), invariant::counts);
 }
 
 TEST(InvariantsOfLanes, NoticeTooManyWorkersThatLoad) {
     Stand stand(Settings{.pools = {{.lanes = 2}}, .load_parallel_max = 1});
-    stand.lie(GateOpened{}, [](Turn& turn) {
+    stand.tamper(GateOpened{}, [](Turn& turn) {
         turn.add(StartWorker{WorkerId{99}, LaneId{1}, turn.view.pools[0].good});
     });
     EXPECT_EQ(stand.broken(), invariant::bounds);

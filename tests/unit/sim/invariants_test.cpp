@@ -1,5 +1,5 @@
-// Each invariant about jobs and attempts is broken here by a lie about what the engine did, and
-// noticed.
+// Each test tampers with what the engine did, so that an invariant about jobs or attempts is broken,
+// and expects the invariants to notice.
 #include "sim/invariants.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Invariants, HaveNothingAgainstTheTruth) {
 TEST(Invariants, NoticeAnArrivalWithoutADecision) {
     Stand stand;
     stand.open();
-    stand.lie(stand.arrival(), [](Turn& turn) { turn.drop<AdmitJob>(); });
+    stand.tamper(stand.arrival(), [](Turn& turn) { turn.drop<AdmitJob>(); });
     EXPECT_EQ(stand.broken(), invariant::one_answer);
 }
 
@@ -43,7 +43,7 @@ TEST(Invariants, NoticeAJobWithoutAnAnswer) {
     Stand stand;
     stand.open();
     const JobId job = stand.queue_job();
-    stand.lie(stand.end_of(job), [](Turn& turn) { turn.drop<EndJob>(); });
+    stand.tamper(stand.end_of(job), [](Turn& turn) { turn.drop<EndJob>(); });
     EXPECT_EQ(stand.broken(), invariant::one_answer);
 }
 
@@ -51,7 +51,7 @@ TEST(Invariants, NoticeASecondAnswer) {
     Stand stand;
     stand.open();
     const JobId job = stand.queue_job();
-    stand.lie(stand.end_of(job), [](Turn& turn) { turn.add(turn.the<EndJob>()); });
+    stand.tamper(stand.end_of(job), [](Turn& turn) { turn.add(turn.the<EndJob>()); });
     EXPECT_EQ(stand.broken(), invariant::one_answer);
 }
 
@@ -59,7 +59,8 @@ TEST(Invariants, NoticeAnAnswerThatNoAttemptGave) {
     Stand stand;
     stand.open();
     const JobId job = stand.queue_job();
-    stand.lie(ClientLeft{job}, [](Turn& turn) { turn.the<EndJob>().reason = EndReason::answered; });
+    stand.tamper(ClientLeft{job},
+                 [](Turn& turn) { turn.the<EndJob>().reason = EndReason::answered; });
     EXPECT_EQ(stand.broken(), invariant::one_answer);
 }
 
@@ -68,8 +69,8 @@ TEST(Invariants, NoticeMoreJobsThanSlots) {
     stand.open();
     stand.queue_job();
     const JobId waiting = stand.arrive(stand.arrival());
-    stand.lie(BodyCompleted{waiting, Bytes{10}},
-              [&](Turn& turn) { turn.add(stand.send_of(waiting, 0)); });
+    stand.tamper(BodyCompleted{waiting, Bytes{10}},
+                 [&](Turn& turn) { turn.add(stand.send_of(waiting, 0)); });
     EXPECT_EQ(stand.broken(), invariant::capacity);
 }
 
@@ -77,8 +78,8 @@ TEST(Invariants, NoticeAJobForAWorkerThatLoads) {
     Stand stand;
     stand.tell(GateOpened{});
     const JobId waiting = stand.arrive(stand.arrival());
-    stand.lie(BodyCompleted{waiting, Bytes{10}},
-              [&](Turn& turn) { turn.add(stand.send_of(waiting, 0)); });
+    stand.tamper(BodyCompleted{waiting, Bytes{10}},
+                 [&](Turn& turn) { turn.add(stand.send_of(waiting, 0)); });
     EXPECT_EQ(stand.broken(), invariant::capacity);
 }
 
@@ -87,8 +88,8 @@ TEST(Invariants, NoticeAJobForAWorkerThatHasNotProvedItself) {
     stand.tell(GateOpened{});
     stand.tell(WorkerReady{stand.worker(0)});
     const JobId waiting = stand.arrive(stand.arrival());
-    stand.lie(BodyCompleted{waiting, Bytes{10}},
-              [&](Turn& turn) { turn.add(stand.send_of(waiting, 0)); });
+    stand.tamper(BodyCompleted{waiting, Bytes{10}},
+                 [&](Turn& turn) { turn.add(stand.send_of(waiting, 0)); });
     EXPECT_EQ(stand.broken(), invariant::capacity);
 }
 
@@ -96,7 +97,7 @@ TEST(Invariants, NoticeALaneThatIsIdleWhileAJobWaits) {
     Stand stand;
     stand.open();
     const JobId job = stand.arrive(stand.arrival());
-    stand.lie(BodyCompleted{job, Bytes{10}}, [](Turn& turn) { turn.drop<SendJob>(); });
+    stand.tamper(BodyCompleted{job, Bytes{10}}, [](Turn& turn) { turn.drop<SendJob>(); });
     EXPECT_EQ(stand.broken(), invariant::no_idle);
 }
 
@@ -106,14 +107,14 @@ TEST(Invariants, NoticeABatchWithRoomWhileJobsWait) {
     const JobId first = stand.queue_job();
     stand.queue_job();
     stand.queue_job();
-    stand.lie(stand.end_of(first), [](Turn& turn) {
+    stand.tamper(stand.end_of(first), [](Turn& turn) {
         turn.actions.pop_back();
         turn.the<SendJob>().batch_size = 1;
     });
     EXPECT_EQ(stand.broken(), invariant::no_idle);
 }
 
-/// Two jobs shared the worker of the only lane when it died; one rides alone now, the other waits.
+/// Two jobs shared the worker of the only lane when it died. One rides alone now; the other waits.
 struct LoneRide {
     Stand stand{{.slots = 2}};
     JobId riding;
@@ -134,15 +135,15 @@ TEST(Invariants, NoticeCompanyOnALoneRide) {
     LoneRide ride;
     ASSERT_EQ(ride.stand.broken(), "");
     const JobId third = ride.stand.arrive(ride.stand.arrival());
-    ride.stand.lie(BodyCompleted{third, Bytes{10}},
-                   [&](Turn& turn) { turn.add(ride.stand.send_of(third, 0)); });
+    ride.stand.tamper(BodyCompleted{third, Bytes{10}},
+                      [&](Turn& turn) { turn.add(ride.stand.send_of(third, 0)); });
     EXPECT_EQ(ride.stand.broken(), invariant::alone);
 }
 
 TEST(Invariants, NoticeALaneThatIsReservedForNobody) {
     Stand stand({.slots = 2});
     stand.open();
-    stand.lie(stand.arrival(), [](Turn& turn) { turn.view.lanes[0].is_reserved = true; });
+    stand.tamper(stand.arrival(), [](Turn& turn) { turn.view.lanes[0].reserved = true; });
     EXPECT_EQ(stand.broken(), invariant::alone);
 }
 
@@ -152,7 +153,7 @@ TEST(Invariants, NoticeAJobThatOvertakes) {
     const JobId running = stand.queue_job();
     stand.queue_job();
     const JobId last = stand.queue_job();
-    stand.lie(stand.end_of(running), [&](Turn& turn) { turn.the<SendJob>().job = last; });
+    stand.tamper(stand.end_of(running), [&](Turn& turn) { turn.the<SendJob>().job = last; });
     EXPECT_EQ(stand.broken(), invariant::order);
 }
 
@@ -162,8 +163,8 @@ TEST(Invariants, NoticeAJobOnALaneThatItDoesNotWant) {
     JobArrived arrived = stand.arrival();
     arrived.lane_wanted = LaneId{1};
     const JobId job = stand.arrive(arrived);
-    stand.lie(BodyCompleted{job, Bytes{10}},
-              [&](Turn& turn) { turn.the<SendJob>() = stand.send_of(job, 0); });
+    stand.tamper(BodyCompleted{job, Bytes{10}},
+                 [&](Turn& turn) { turn.the<SendJob>() = stand.send_of(job, 0); });
     EXPECT_EQ(stand.broken(), invariant::order);
 }
 
@@ -173,8 +174,8 @@ TEST(Invariants, NoticeALaneWithFewerFreeSlots) {
     const JobId first = stand.queue_job();
     const JobId second = stand.arrive(stand.arrival());
     const std::size_t lane = stand.sent(first).lane.value;
-    stand.lie(BodyCompleted{second, Bytes{10}},
-              [&](Turn& turn) { turn.the<SendJob>() = stand.send_of(second, lane); });
+    stand.tamper(BodyCompleted{second, Bytes{10}},
+                 [&](Turn& turn) { turn.the<SendJob>() = stand.send_of(second, lane); });
     EXPECT_EQ(stand.broken(), invariant::placement);
 }
 
@@ -184,7 +185,7 @@ TEST(Invariants, NoticeAJobThatOutlivesItsDeadline) {
     JobArrived arrived = stand.arrival();
     arrived.timeout = 1s;
     stand.queue_job(arrived);
-    stand.lie_at_deadline([](Turn& turn) { turn.drop<EndJob>(); });
+    stand.tamper_at_deadline([](Turn& turn) { turn.drop<EndJob>(); });
     EXPECT_EQ(stand.broken(), invariant::in_time);
 }
 
@@ -192,7 +193,7 @@ TEST(Invariants, NoticeAnAttemptThatOutlivesItsTimeout) {
     Stand stand({.job_timeout = 1s, .slow_min = 5s});
     stand.open();
     stand.queue_job();
-    stand.lie_at_deadline([](Turn& turn) { turn.drop<EndJob>(); });
+    stand.tamper_at_deadline([](Turn& turn) { turn.drop<EndJob>(); });
     EXPECT_EQ(stand.broken(), invariant::in_time);
 }
 
@@ -200,8 +201,8 @@ TEST(Invariants, NoticeATimeoutBeforeItsTime) {
     Stand stand;
     stand.open();
     const JobId job = stand.queue_job();
-    stand.lie(ClientLeft{job},
-              [](Turn& turn) { turn.the<EndJob>().reason = EndReason::ran_too_long; });
+    stand.tamper(ClientLeft{job},
+                 [](Turn& turn) { turn.the<EndJob>().reason = EndReason::ran_too_long; });
     EXPECT_EQ(stand.broken(), invariant::in_time);
 }
 
@@ -209,7 +210,7 @@ TEST(Invariants, NoticeAnAttemptWithAWrongNumber) {
     Stand stand;
     stand.open();
     const JobId job = stand.arrive(stand.arrival());
-    stand.lie(BodyCompleted{job, Bytes{10}}, [](Turn& turn) { turn.the<SendJob>().number = 2; });
+    stand.tamper(BodyCompleted{job, Bytes{10}}, [](Turn& turn) { turn.the<SendJob>().number = 2; });
     EXPECT_EQ(stand.broken(), invariant::one_owner);
 }
 
@@ -218,7 +219,7 @@ TEST(Invariants, NoticeASecondAttemptBesideTheFirst) {
     stand.open();
     const JobId job = stand.queue_job();
     const std::size_t other = stand.sent(job).lane.value == 0 ? 1 : 0;
-    stand.lie(stand.arrival(), [&](Turn& turn) { turn.add(stand.send_of(job, other)); });
+    stand.tamper(stand.arrival(), [&](Turn& turn) { turn.add(stand.send_of(job, other)); });
     EXPECT_EQ(stand.broken(), invariant::one_owner);
 }
 
@@ -228,7 +229,7 @@ TEST(Invariants, NoticeAnInnocentNeighbourBlamed) {
     stand.queue_job();
     const JobId neighbour = stand.queue_job();
     const SendJob sent = stand.sent(neighbour);
-    stand.lie(WorkerExited{stand.worker(0)}, [&](Turn& turn) {
+    stand.tamper(WorkerExited{stand.worker(0)}, [&](Turn& turn) {
         turn.add(EndJob{.job = neighbour,
                         .reason = EndReason::poison,
                         .attempt = sent.attempt,
@@ -245,7 +246,7 @@ TEST(Invariants, NoticePoisonThatRunsAgain) {
     stand.dies(stand.worker(0));
     stand.wake();
     stand.comes_up(stand.worker(0));
-    stand.lie(WorkerExited{stand.worker(0)}, [](Turn& turn) { turn.drop<EndJob>(); });
+    stand.tamper(WorkerExited{stand.worker(0)}, [](Turn& turn) { turn.drop<EndJob>(); });
     EXPECT_EQ(stand.broken(), invariant::blame);
 }
 
@@ -253,7 +254,7 @@ TEST(Invariants, NoticeACancelThatIsForgotten) {
     Stand stand({.cancel = CancelPolicy::close});
     stand.open();
     const JobId job = stand.queue_job();
-    stand.lie(ClientLeft{job}, [](Turn& turn) { turn.drop<CancelAttempt>(); });
+    stand.tamper(ClientLeft{job}, [](Turn& turn) { turn.drop<CancelAttempt>(); });
     EXPECT_EQ(stand.broken(), invariant::cancel);
 }
 
@@ -262,8 +263,8 @@ TEST(Invariants, NoticeACancelAgainstThePolicy) {
     stand.open();
     const JobId job = stand.queue_job();
     const SendJob sent = stand.sent(job);
-    stand.lie(ClientLeft{job},
-              [&](Turn& turn) { turn.add(CancelAttempt{sent.worker, sent.attempt}); });
+    stand.tamper(ClientLeft{job},
+                 [&](Turn& turn) { turn.add(CancelAttempt{sent.worker, sent.attempt}); });
     EXPECT_EQ(stand.broken(), invariant::cancel);
 }
 
@@ -272,7 +273,7 @@ TEST(Invariants, NoticeAStuckWorkerThatIsNotKilled) {
     stand.open();
     stand.queue_job();
     stand.wake();
-    stand.lie_at_deadline([](Turn& turn) { turn.drop<KillWorker>(); });
+    stand.tamper_at_deadline([](Turn& turn) { turn.drop<KillWorker>(); });
     EXPECT_EQ(stand.broken(), invariant::cancel);
 }
 
@@ -280,7 +281,7 @@ TEST(Invariants, NoticeASlowJobThatIsNotSlow) {
     Stand stand;
     stand.open();
     const SendJob sent = stand.sent(stand.queue_job());
-    stand.lie(stand.arrival(), [&](Turn& turn) {
+    stand.tamper(stand.arrival(), [&](Turn& turn) {
         turn.add(ReportSlowJob{sent.job, sent.attempt, sent.worker, 1s});
     });
     EXPECT_EQ(stand.broken(), invariant::slow);
@@ -293,7 +294,7 @@ TEST(Invariants, NoticeASlowJobThatIsNotReported) {
     stand.later(2ms);
     stand.tell(stand.end_of(usual));
     stand.queue_job();
-    stand.lie_at_deadline([](Turn& turn) { turn.drop<ReportSlowJob>(); });
+    stand.tamper_at_deadline([](Turn& turn) { turn.drop<ReportSlowJob>(); });
     EXPECT_EQ(stand.broken(), invariant::slow);
 }
 
@@ -302,18 +303,18 @@ TEST(Invariants, NoticeAQueueBeyondItsBound) {
     stand.open();
     stand.arrive(stand.arrival());
     const JobArrived arrived = stand.arrival();
-    stand.lie(arrived, [&](Turn& turn) {
+    stand.tamper(arrived, [&](Turn& turn) {
         turn.drop<RefuseJob>();
         turn.add(AdmitJob{arrived.ticket, JobId{77}});
     });
     EXPECT_EQ(stand.broken(), invariant::bounds);
 }
 
-TEST(Invariants, NoticeARefusalWithoutGround) {
+TEST(Invariants, NoticeARefusalWithoutReason) {
     Stand stand;
     stand.open();
     const JobArrived arrived = stand.arrival();
-    stand.lie(arrived, [&](Turn& turn) {
+    stand.tamper(arrived, [&](Turn& turn) {
         turn.drop<AdmitJob>();
         turn.add(RefuseJob{arrived.ticket, PoolId{0}, EndReason::queue_full});
     });
@@ -324,7 +325,7 @@ TEST(Invariants, NoticeAWaitThatIsOutOfBounds) {
     Stand stand({.queue_jobs_max = 1});
     stand.open();
     stand.arrive(stand.arrival());
-    stand.lie(stand.arrival(), [](Turn& turn) { turn.the<RefuseJob>().retry_after = 1ns; });
+    stand.tamper(stand.arrival(), [](Turn& turn) { turn.the<RefuseJob>().retry_after = 1ns; });
     EXPECT_EQ(stand.broken(), invariant::refusal);
 }
 
@@ -333,7 +334,7 @@ TEST(Invariants, NoticeAJobAdmittedDuringShutdown) {
     stand.open();
     stand.tell(ShutdownAsked{10s});
     const JobArrived arrived = stand.arrival();
-    stand.lie(arrived, [&](Turn& turn) {
+    stand.tamper(arrived, [&](Turn& turn) {
         turn.drop<RefuseJob>();
         turn.add(AdmitJob{arrived.ticket, JobId{77}});
     });
@@ -343,7 +344,7 @@ TEST(Invariants, NoticeAJobAdmittedDuringShutdown) {
 TEST(Invariants, NoticeThatItLeavesWhileAWorkerLives) {
     Stand stand;
     stand.open();
-    stand.lie(ShutdownAsked{10s}, [](Turn& turn) { turn.add(Leave{}); });
+    stand.tamper(ShutdownAsked{10s}, [](Turn& turn) { turn.add(Leave{}); });
     EXPECT_EQ(stand.broken(), invariant::shutdown);
 }
 
@@ -353,12 +354,12 @@ TEST(Invariants, NoticeThatItDoesNotLeaveWhenAllIsOver) {
     const WorkerId worker = stand.worker(0);
     stand.tell(ShutdownAsked{10s});
     stand.tell(WorkerExited{worker});
-    stand.lie(WorkerGone{worker}, [](Turn& turn) { turn.drop<Leave>(); });
+    stand.tamper(WorkerGone{worker}, [](Turn& turn) { turn.drop<Leave>(); });
     EXPECT_EQ(stand.broken(), invariant::shutdown);
 }
 
 TEST(Invariants, NoticeCountersThatDoNotAddUp) {
-    for (const auto& lie : std::vector<Stand::Lie>{
+    for (const auto& lie : std::vector<Stand::Tampering>{
              [](Turn& turn) { ++turn.view.jobs; }, [](Turn& turn) { ++turn.view.attempts; },
              [](Turn& turn) { ++turn.view.workers; },
              [](Turn& turn) { ++turn.view.bytes_held.count; },
@@ -368,7 +369,7 @@ TEST(Invariants, NoticeCountersThatDoNotAddUp) {
              [](Turn& turn) { turn.view.pools[0].oldest_wait += 1s; }}) {
         Stand stand;
         stand.open();
-        stand.lie(stand.arrival(), lie);
+        stand.tamper(stand.arrival(), lie);
         EXPECT_EQ(stand.broken(), invariant::counts);
     }
 }

@@ -1,4 +1,4 @@
-// Plans: the same for the same seed, within what the engine takes, and independent piece by piece.
+// Plans are the same for the same seed, are valid for the engine, and have independent stimuli.
 #include "sim/plan.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Plan, NumbersItsStimuliInTheOrderOfTimeAndEndsThemBeforeTheCalm) {
         EXPECT_EQ(plan.calm_at % plan.grain, 0ns);
         for (std::uint32_t id = 0; id < plan.stimuli.size(); ++id) {
             EXPECT_EQ(plan.stimuli[id].id, id);
-            EXPECT_LE(plan.stimuli[id].at, plan.calm_at - hush);
+            EXPECT_LE(plan.stimuli[id].at, plan.calm_at - quiet_before_calm);
         }
     }
 }
@@ -70,7 +70,7 @@ TEST(Plan, KnowsWhichPoolALaneBelongsTo) {
 TEST(Plan, StallsAnUploadOnlyIfTheClientLeavesOneDay) {
     for (std::uint64_t seed = 0; seed < 200; ++seed)
         for (const Stimulus& stimulus : make_plan(scenario_of(seed), seed).stimuli)
-            if (const auto* job = std::get_if<JobScript>(&stimulus.deed); job && job->stalls) {
+            if (const auto* job = std::get_if<JobScript>(&stimulus.payload); job && job->stalls) {
                 EXPECT_NE(job->leaves_after, Duration::max());
             }
 }

@@ -1,4 +1,4 @@
-// What people write to name runs, and what is refused.
+// How people name runs, and which names are refused.
 #include "sim/seeds.h"
 
 #include <gtest/gtest.h>

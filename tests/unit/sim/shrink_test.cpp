@@ -1,4 +1,4 @@
-// Shrinking: what is needed stays, all else goes.
+// Shrinking keeps the stimuli that are needed, and drops all others.
 #include "sim/shrink.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-// A witness stand: the real engine acts, the invariants look on, and the test lies about what the
-// engine did.
+// A test stand: the real engine acts, the invariants watch, and the test tampers with what they see
+// of the engine.
 //
 //   Stand stand({.lanes = 1});
 //   stand.open();
 //   const JobId job = stand.queue_job();
-//   stand.lie(stand.end_of(job, Verdict::answered), [](Turn& turn) { turn.drop<EndJob>(); });
+//   stand.tamper(stand.end_of(job, Verdict::answered), [](Turn& turn) { turn.drop<EndJob>(); });
 //   EXPECT_EQ(stand.broken(), invariant::one_answer);
 #pragma once
 
@@ -30,7 +30,7 @@
 
 namespace turnpike::sim {
 
-/// What the invariants are told of one turn.
+/// What the invariants see of one turn.
 struct Turn {
     Actions actions;
     View view;
@@ -54,7 +54,7 @@ struct Turn {
 
 class Stand {
 public:
-    using Lie = std::function<void(Turn&)>;
+    using Tampering = std::function<void(Turn&)>;
 
     Stand() : Stand(PoolSettings{}) {}
     explicit Stand(const PoolSettings& pool) : Stand(Settings{.pools = {pool}}) {}
@@ -62,28 +62,28 @@ public:
         : settings_(settings), engine_(settings), invariants_(settings) {}
 
     void tell(const Event& event) {
-        lie(event, [](Turn&) {});
+        tamper(event, [](Turn&) {});
     }
 
-    void lie(const Event& event, const Lie& lie) {
+    void tamper(const Event& event, const Tampering& change) {
         Turn turn;
         engine_.handle(event, now_, turn.actions);
         for (const Action& action : turn.actions) note(action);
         engine_.view(now_, turn.view);
         turn.next_deadline = engine_.next_deadline();
-        lie(turn);
+        change(turn);
         invariants_.observe(event, now_, turn.actions, turn.view, turn.next_deadline);
     }
 
-    /// Time moves to the engine's next deadline, and the engine is told.
+    /// Moves time to the engine's next deadline, and sends TimePassed.
     void wake() {
-        lie_at_deadline([](Turn&) {});
+        tamper_at_deadline([](Turn&) {});
     }
-    void lie_at_deadline(const Lie& tale) {
+    void tamper_at_deadline(const Tampering& change) {
         now_ = std::max(now_, engine_.next_deadline());
-        lie(TimePassed{}, tale);
+        tamper(TimePassed{}, change);
     }
-    /// TimePassed at every deadline until then; probes are answered.
+    /// Sends TimePassed at every deadline of this time, and answers probes.
     void pass(Duration time) {
         for (const Instant until = now_ + time; engine_.next_deadline() <= until;) {
             wake();
@@ -93,7 +93,7 @@ public:
     }
     void later(Duration time) { now_ += time; }
 
-    /// Opens, and brings up every lane.
+    /// Opens the gate, and makes the worker of every lane ready.
     void open() {
         tell(GateOpened{});
         for (const WorkerId worker : std::vector(workers_)) comes_up(worker);
@@ -142,13 +142,13 @@ public:
     [[nodiscard]] const Engine& engine() const { return engine_; }
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] Invariants& invariants() { return invariants_; }
-    /// A first attempt of this job on that lane, whatever the engine thinks of it.
+    /// Returns a first attempt of this job on that lane, which the engine did not send.
     [[nodiscard]] SendJob send_of(JobId job, std::size_t lane) const {
         return {
             .worker = worker(lane), .lane = LaneId{lane}, .job = job, .attempt = AttemptId{12345}};
     }
 
-    /// The invariant that does not hold, or nothing.
+    /// Returns the invariant that does not hold. Empty if all hold.
     [[nodiscard]] std::string broken() const {
         return invariants_.violation() ? invariants_.violation()->invariant : "";
     }

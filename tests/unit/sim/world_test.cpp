@@ -1,4 +1,4 @@
-// Runs: equal for equal plans, and local: what is left out changes nothing that it did not touch.
+// Equal plans give equal runs. Leaving a stimulus out changes only what it touched.
 #include "sim/world.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(World, IsUnchangedUpToTheStimulusThatIsLeftOut) {
     EXPECT_EQ(after.substr(0, common.size()), common);
 }
 
-/// When and how each client's job ended, from the trace.
+/// Returns when and how each client's job ended, from the trace.
 std::map<std::string, std::string> fates_in(const std::string& trace) {
     std::map<std::string, std::string> ticket_of;
     std::map<std::string, std::string> fates;
@@ -77,7 +77,7 @@ TEST(World, LeavesTheJobsOfOnePoolAloneWhenThoseOfAnotherAreLeftOut) {
     const Plan whole = make_plan(calm, seed);
     std::vector<std::uint32_t> ids;
     for (const Stimulus& stimulus : whole.stimuli)
-        if (std::get<JobScript>(stimulus.deed).pool != PoolId{0}) ids.push_back(stimulus.id);
+        if (std::get<JobScript>(stimulus.payload).pool != PoolId{0}) ids.push_back(stimulus.id);
     ASSERT_FALSE(ids.empty());
     const auto before = fates_in(run_plan(whole, Tracing::on).trace);
     const auto after = fates_in(run_plan(with_only(whole, ids), Tracing::on).trace);
