@@ -89,7 +89,7 @@ std::string line_of(const Calls& calls, int ordinal) {
 }
 
 /// In the child: "ok VERSION" and a line for each GPU, or a sentence.
-std::string asked() {
+std::string ask_cuda() {
     ::unsetenv("CUDA_VISIBLE_DEVICES");
     ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
     const auto library = Library::open("libcuda.so.1");
@@ -143,7 +143,7 @@ CudaListing listing_of(std::string_view text) {
 }  // namespace
 
 std::expected<CudaListing, std::string> list_by_cuda() {
-    const auto answer = in_child(asked, cuda_answer_max);
+    const auto answer = in_child(ask_cuda, cuda_answer_max);
     if (!answer) return std::unexpected("CUDA does not start: " + answer.error());
     if (answer->empty()) return std::unexpected("CUDA does not start: it was ended from outside");
     if (!answer->starts_with(worked)) return std::unexpected(*answer);

@@ -10,7 +10,7 @@
 
 #include "gpu/gpu.h"
 #include "gpu/nvml.h"
-#include "gpu/sight.h"
+#include "gpu/usage.h"
 
 namespace turnpike {
 
@@ -30,7 +30,7 @@ public:
     /// Whether look() can ever tell anything: there is NVML.
     [[nodiscard]] bool can_look() const { return nvml_ != nullptr; }
     /// Slow, and may hang: to be called on another thread, with a copy of this driver.
-    [[nodiscard]] std::expected<GpuSight, GpuFailure> look(const std::string& uuid) const;
+    [[nodiscard]] std::expected<GpuUsage, GpuFailure> look(const std::string& uuid) const;
 
 private:
     GpuDriver() = default;

@@ -22,7 +22,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-[[noreturn]] void be_the_child(const std::function<std::string()>& work, int pipe) {
+[[noreturn]] void run_as_child(const std::function<std::string()>& work, int pipe) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::signal(SIGPIPE, SIG_IGN);
     const std::string text = work();
@@ -70,7 +70,7 @@ std::expected<std::string, std::string> in_child(const std::function<std::string
     const pid_t child = ::fork();
     if (child < 0)
         return std::unexpected(fmt::format("no further process: {}", std::strerror(errno)));
-    if (child == 0) be_the_child(work, writing.get());
+    if (child == 0) run_as_child(work, writing.get());
     writing.reset();
     auto text = read_all(reading.get(), limit);
     // It has nothing more to say. One that hangs in the driver may not die of this, and is not

@@ -132,7 +132,7 @@ std::expected<Gpu, NvmlCode> Nvml::gpu(std::uint32_t index) const {
                .bus_id = pci.bus_id};
 }
 
-std::expected<GpuSight, NvmlCode> Nvml::look(const std::string& uuid) const {
+std::expected<GpuUsage, NvmlCode> Nvml::look(const std::string& uuid) const {
     NvmlDevice device = nullptr;
     if (const NvmlCode code = calls_->by_uuid(uuid.c_str(), &device); code != success)
         return std::unexpected(code);
@@ -140,7 +140,7 @@ std::expected<GpuSight, NvmlCode> Nvml::look(const std::string& uuid) const {
     if (!memory && memory.error() != not_supported) return std::unexpected(memory.error());
     auto processes = processes_of(*calls_, device);
     if (!processes) return std::unexpected(processes.error());
-    return GpuSight{.memory_used = memory ? memory->used : Bytes{},
+    return GpuUsage{.memory_used = memory ? memory->used : Bytes{},
                     .processes = std::move(*processes)};
 }
 

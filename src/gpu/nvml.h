@@ -8,7 +8,7 @@
 #include <string>
 
 #include "gpu/gpu.h"
-#include "gpu/sight.h"
+#include "gpu/usage.h"
 
 namespace turnpike {
 
@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::expected<std::uint32_t, NvmlCode> count() const;
     [[nodiscard]] std::expected<Gpu, NvmlCode> gpu(std::uint32_t index) const;
     /// Also of a MIG device. Any thread may call it; it may hang.
-    [[nodiscard]] std::expected<GpuSight, NvmlCode> look(const std::string& uuid) const;
+    [[nodiscard]] std::expected<GpuUsage, NvmlCode> look(const std::string& uuid) const;
 
     /// "the driver is not loaded (9)"
     [[nodiscard]] std::string words_for(NvmlCode code) const;

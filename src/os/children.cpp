@@ -96,10 +96,10 @@ void Children::chase_later(std::span<const ProcessFacts> left) {
         for (const StrayUser& user : waiting_)
             user.stuck(one.name + " (pid " + std::to_string(one.id.pid) + ")");
     }
-    if (std::exchange(timer_runs_, true)) return;
+    if (std::exchange(is_timer_running_, true)) return;
     timer_.expires_after(is_stuck_ ? chase_stuck_every : chase_every);
     timer_.async_wait([this](boost::system::error_code error) {
-        timer_runs_ = false;
+        is_timer_running_ = false;
         if (!error) chase();
     });
 }

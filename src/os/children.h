@@ -50,7 +50,7 @@ private:
     boost::asio::io_context& loop_;
     boost::asio::signal_set signals_;
     boost::asio::steady_timer timer_;
-    bool timer_runs_ = false;
+    bool is_timer_running_ = false;
     std::map<pid_t, Ended> known_;
     std::vector<StrayUser> waiting_;
     std::chrono::steady_clock::time_point chase_began_;

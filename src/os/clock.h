@@ -17,7 +17,7 @@ public:
     /// An instant of this clock as time since 1970 (UTC).
     [[nodiscard]] std::int64_t unix_ns(Instant instant) const;
     /// Asks the wall clock anew: it is set now and then, and goes on while the machine sleeps.
-    void look_at_the_wall();
+    void read_wall_clock();
 
     Clock();
 

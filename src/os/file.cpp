@@ -7,7 +7,7 @@
 
 namespace turnpike {
 
-void close_elsewhere(UniqueFd file) {
+void close_in_background(UniqueFd file) {
     if (!file) return;
     const int fd = file.release();
     try {

@@ -34,6 +34,6 @@ private:
 
 /// Where closing may take long: a large memfd gives all its pages back, a socket of somebody else's
 /// lingers. On a thread of its own.
-void close_elsewhere(UniqueFd file);
+void close_in_background(UniqueFd file);
 
 }  // namespace turnpike

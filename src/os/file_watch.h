@@ -67,7 +67,7 @@ private:
     /// What is of interest in a watched folder.
     struct Folder {
         std::set<std::string, std::less<>> names;
-        bool takes_new = false;
+        bool takes_new_files = false;
     };
     using Folders = std::map<int, Folder>;  // by watch descriptor
 
@@ -86,14 +86,15 @@ private:
     Changed changed_;
     boost::asio::posix::stream_descriptor inotify_;
     boost::asio::steady_timer settle_;
-    bool settles_ = false;
+    bool is_settling_ = false;
     std::chrono::steady_clock::time_point first_touch_;
     Wanted wanted_;
-    std::map<std::string, Identity> known_;             // the latest that was seen of each file
-    std::map<std::string, std::set<std::string>> new_;  // by folder: what it offers already
+    std::map<std::string, Identity> known_;  // the latest that was seen of each file
+    std::map<std::string, std::set<std::string>>
+        known_importable_;  // by folder: what it offers already
     Folders folders_;
     std::string problem_;
-    std::shared_ptr<int> lives_ = std::make_shared<int>();
+    std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 }  // namespace turnpike

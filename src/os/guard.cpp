@@ -72,7 +72,7 @@ Failure become_worker(const GuardOrders& orders, int link, pid_t guard) {
 }
 
 /// So that the worker's pipes end with the worker.
-void let_go_of_output() {
+void drop_output() {
     const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), output);
 }
@@ -97,14 +97,14 @@ private:
     void take_requests();
     void reap();
     void child_ended(const siginfo_t& child, const rusage& used);
-    [[nodiscard]] int patience_ms() const {
+    [[nodiscard]] int poll_timeout_ms() const {
         if (!is_killing_) return -1;
-        return told_stuck_ ? stuck_look_ms : look_every_ms;
+        return has_reported_stuck_ ? stuck_look_ms : look_every_ms;
     }
     void begin_killing();
     void kill_all();
     void kill_children();
-    void tell_stuck(std::span<const ProcessFacts> left);
+    void report_stuck(std::span<const ProcessFacts> left);
     void end();
     void report(const GuardReport& report) const {
         std::ignore = ::send(control, &report, sizeof report, MSG_NOSIGNAL);
@@ -118,7 +118,7 @@ private:
     bool is_killing_ = false;
     bool is_over_ = false;
     WallClock::time_point killing_since_;
-    bool told_stuck_ = false;
+    bool has_reported_stuck_ = false;
     GuardReport last_;  // gathers the pids
     std::uint32_t others_ended_ = 0;
 };
@@ -142,19 +142,19 @@ void Guard::start_worker() {
     int ends[2] = {-1, -1};
     const pid_t guard = ::getpid();
     const bool has_pipe = ::pipe2(ends, O_CLOEXEC) == 0;
-    UniqueFd hears(ends[0]);
-    UniqueFd tells(ends[1]);
+    UniqueFd read_end(ends[0]);
+    UniqueFd write_end(ends[1]);
     worker_ = has_pipe ? ::fork() : -1;
     if (worker_ == 0) {
         const Failure failure = become_worker(orders_, link_.get(), guard);
-        std::ignore = ::write(tells.get(), &failure, sizeof failure);
+        std::ignore = ::write(write_end.get(), &failure, sizeof failure);
         ::_exit(127);
     }
     Failure failure{.error = errno};
-    tells.reset();
+    write_end.reset();
     link_.reset();  // so that its end shows when the worker has gone
-    const bool failed = worker_ < 0 || ::read(hears.get(), &failure, sizeof failure) > 0;
-    let_go_of_output();
+    const bool failed = worker_ < 0 || ::read(read_end.get(), &failure, sizeof failure) > 0;
+    drop_output();
     if (failed) {
         report({.kind = GuardReport::Kind::failed, .step = failure.step, .status = failure.error});
         begin_killing();
@@ -167,7 +167,7 @@ void Guard::start_worker() {
 /// It may have ended already, before anybody listened to signals.
 void Guard::adopt_worker() {
     worker_ = orders_.adopted;
-    let_go_of_output();
+    drop_output();
     report_start();
     reap();
 }
@@ -183,7 +183,7 @@ void Guard::report_start() const {
 void Guard::watch() {
     pollfd watched[] = {{.fd = has_gate_ ? control : -1, .events = POLLIN, .revents = 0},
                         {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
-    const int ready = ::poll(watched, 2, patience_ms());
+    const int ready = ::poll(watched, 2, poll_timeout_ms());
     if (ready < 0 && errno != EINTR) begin_killing();
     if (ready > 0 && watched[0].revents != 0) take_requests();
     if (ready > 0 && watched[1].revents != 0) {
@@ -253,12 +253,13 @@ void Guard::kill_all() {
     if (is_over_) return;
     const std::vector<ProcessFacts> left = descendants_of(::getpid(), list_processes());
     for (const ProcessFacts& process : left) send_signal(process.id, SIGKILL);
-    if (!told_stuck_ && WallClock::now() - killing_since_ >= stuck_after) tell_stuck(left);
+    if (!has_reported_stuck_ && WallClock::now() - killing_since_ >= stuck_after)
+        report_stuck(left);
 }
 
-void Guard::tell_stuck(std::span<const ProcessFacts> left) {
+void Guard::report_stuck(std::span<const ProcessFacts> left) {
     if (left.empty()) return;
-    told_stuck_ = true;
+    has_reported_stuck_ = true;
     GuardReport stuck{.kind = GuardReport::Kind::stuck, .pid = left.front().id.pid};
     left.front().name.copy(stuck.name.data(), stuck.name.size() - 1);
     stuck.pid_count = static_cast<std::uint32_t>(left.size());

@@ -174,7 +174,7 @@ void Guarded::worker_ended(const WorkerEnd& end) {
 void Guarded::guard_ended() {
     if (!is_gone_ && is_silent_ && guard_ == 0) {
         is_gone_ = true;
-        return user_.unborn();
+        return user_.never_started();
     }
     if (is_gone_ || !is_silent_ || !guard_exit_) return;
     if (last_pids_) {  // it had ended everything, and then itself

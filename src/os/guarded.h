@@ -30,7 +30,8 @@ struct GuardedUser {
     std::function<void(const WorkerEnd&)> exited;
     std::function<void(const std::string&)> stuck;  // who survives SIGKILL: "python3 (pid 4711)"
     std::function<void(std::vector<pid_t>)> gone;   // with the pids that ended last
-    std::function<void()> unborn = [] {};  // of an offer: nobody made a guard of it. The last, too
+    std::function<void()> never_started = [] {
+    };  // of an offer: nobody made a guard of it. The last, too
 };
 
 class Guarded : public std::enable_shared_from_this<Guarded> {

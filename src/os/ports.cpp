@@ -22,7 +22,7 @@ namespace {
 
 using Inode = std::uint64_t;
 
-using Protocol = PortSight::Protocol;
+using Protocol = PortStatus::Protocol;
 
 struct Listener {
     Protocol protocol = Protocol::ipv4;
@@ -208,18 +208,18 @@ std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
     return std::nullopt;
 }
 
-PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look) {
+PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
     const std::vector<Listener> listeners = all_listeners();
     const bool is_taken = std::ranges::find(listeners, port, &Listener::port) != listeners.end();
     if (!is_taken && look == PortLook::quick) return {};
     const std::vector<ProcessFacts> all = list_processes();
     const Tree tree = tree_of(root, all);
-    PortSight sight;
+    PortStatus status;
     Side v4;
     Side v6;
     for (const Listener& listener : listeners) {
         if (listener.port != port) {
-            if (tree.sockets.contains(listener.inode)) sight.instead.push_back(listener.port);
+            if (tree.sockets.contains(listener.inode)) status.other_ports.push_back(listener.port);
             continue;
         }
         Side& side = listener.protocol == Protocol::ipv4 ? v4 : v6;
@@ -230,14 +230,14 @@ PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look) {
         const Listener& ours = v4.is_safe() ? *v4.ours : *v6.ours;
         // A listener on [::] takes IPv4, too, unless it does not want to: then that is free.
         const bool is_dual = ours.is_wildcard && v4.stranger == nullptr && !is_free_v4(port);
-        sight.holder = PortSight::Holder::tree;
-        sight.protocol = is_dual ? Protocol::ipv4 : ours.protocol;
-        sight.is_exposed = !ours.is_loopback;
+        status.holder = PortStatus::Holder::tree;
+        status.protocol = is_dual ? Protocol::ipv4 : ours.protocol;
+        status.is_exposed = !ours.is_loopback;
     } else if (const Listener* other = v4.stranger != nullptr ? v4.stranger : v6.stranger) {
-        sight.holder = PortSight::Holder::stranger;
-        sight.stranger = holder_of(other->inode, all);
+        status.holder = PortStatus::Holder::stranger;
+        status.stranger = holder_of(other->inode, all);
     }
-    return sight;
+    return status;
 }
 
 }  // namespace turnpike

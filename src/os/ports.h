@@ -17,14 +17,14 @@ namespace turnpike {
 [[nodiscard]] std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
                                                        std::uint64_t random);
 
-struct PortSight {
+struct PortStatus {
     enum class Holder : std::uint8_t { nobody, tree, stranger };
     enum class Protocol : std::uint8_t { ipv4, ipv6 };
     Holder holder = Holder::nobody;
-    Protocol protocol = Protocol::ipv4;  // with tree: by which it is reached; v4 if by both
-    bool is_exposed = false;             // with tree: to other machines
-    std::string stranger;                // "nginx (pid 812)"; "another process" if it is hidden
-    std::vector<std::uint16_t> instead;  // with nobody: where the tree listens otherwise
+    Protocol protocol = Protocol::ipv4;      // with tree: by which it is reached; v4 if by both
+    bool is_exposed = false;                 // with tree: to other machines
+    std::string stranger;                    // "nginx (pid 812)"; "another process" if it is hidden
+    std::vector<std::uint16_t> other_ports;  // with nobody: where the tree listens otherwise
 };
 
 enum class PortLook : std::uint8_t {
@@ -33,6 +33,6 @@ enum class PortLook : std::uint8_t {
 };
 
 /// Who listens on the port: a process below `root`, or somebody else? Slow.
-[[nodiscard]] PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look);
+[[nodiscard]] PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look);
 
 }  // namespace turnpike

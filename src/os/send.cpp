@@ -45,7 +45,7 @@ ssize_t send_some(int socket, std::string_view first, std::string_view second) {
     return sent;
 }
 
-ssize_t send_with(int socket, std::string_view bytes, std::span<const int> descriptors) {
+ssize_t send_descriptors(int socket, std::string_view bytes, std::span<const int> descriptors) {
     CHECK(!descriptors.empty() && descriptors.size() <= sent_descriptors_max);
     iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * sent_descriptors_max)> room{};

@@ -15,6 +15,6 @@ ssize_t send_some(int socket, std::string_view first, std::string_view second);
 
 inline constexpr std::size_t sent_descriptors_max = 4;  // at once
 /// The same; the descriptors go with the first of the bytes.
-ssize_t send_with(int socket, std::string_view bytes, std::span<const int> descriptors);
+ssize_t send_descriptors(int socket, std::string_view bytes, std::span<const int> descriptors);
 
 }  // namespace turnpike

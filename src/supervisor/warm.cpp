@@ -260,7 +260,7 @@ std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
                                                              {"environment", variables}});
     const int descriptors[] = {offer.out.get(), offer.err.get(), offer.control.get(),
                                offer.link.get()};
-    if (send_with(ready_->socket.native_handle(), request, descriptors) >= 0) return {};
+    if (send_descriptors(ready_->socket.native_handle(), request, descriptors) >= 0) return {};
     const int error = errno;
     if (error == EMSGSIZE) return std::unexpected("the environment is too large for a warm start");
     return std::unexpected(std::string("it can't be asked: ") + std::strerror(error));

@@ -17,12 +17,12 @@
 namespace turnpike {
 
 /// Whether a lane in this state has a worker that is loaded, proved and trusted.
-[[nodiscard]] constexpr bool serves(LaneState state) {
+[[nodiscard]] constexpr bool is_serving(LaneState state) {
     return state == LaneState::ready || state == LaneState::busy;
 }
 
 /// A start is under way.
-[[nodiscard]] constexpr bool comes_up(LaneState state) {
+[[nodiscard]] constexpr bool is_coming_up(LaneState state) {
     return state == LaneState::starting || state == LaneState::loading ||
            state == LaneState::proving;
 }

@@ -37,7 +37,7 @@ public:
     /// Gives up what was not taken.
     void abandon();
 
-    [[nodiscard]] bool owes() const { return !pending_.empty() || skipped_ > 0; }
+    [[nodiscard]] bool has_unwritten() const { return !pending_.empty() || skipped_ > 0; }
     [[nodiscard]] const std::string& problem() const { return problem_; }
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
@@ -46,7 +46,7 @@ private:
 
     LogOutlet(LogWriter writer, const LogTarget& target, Duration utc_offset);
 
-    void confess();
+    void append_lost_lines();
     void note(int error);
 
     LogWriter writer_;
@@ -57,7 +57,7 @@ private:
     std::size_t drain_at_ = drain_step;
     std::uint64_t skipped_ = 0;  // lines lost since the log last said so
     std::uint64_t lost_ = 0;     // in all
-    bool given_up_ = false;      // its reader is gone
+    bool is_given_up_ = false;   // its reader is gone
     std::string problem_;
 };
 

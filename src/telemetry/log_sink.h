@@ -82,19 +82,19 @@ private:
 
     const LogOptions options_;
     std::vector<LogOutlet> outlets_;  // of the thread alone
-    bool outlets_owe_ = false;        // of the thread alone: some text waits for its target
+    bool has_unwritten_ = false;      // of the thread alone: some text waits for its target
 
     mutable std::mutex mutex_;  // guards all below
     std::condition_variable wake_;
     std::condition_variable round_ended_;
     std::vector<Block> queue_;
     std::vector<Block> spares_;
-    std::size_t lines_held_ = 0;     // queued, or taken and not yet written
-    std::uint64_t lines_spilt_ = 0;  // refused by the full queue, since the last round
+    std::size_t lines_held_ = 0;       // queued, or taken and not yet written
+    std::uint64_t lines_refused_ = 0;  // refused by the full queue, since the last round
     std::uint64_t flushes_asked_ = 0;
     std::uint64_t flushes_done_ = 0;
-    bool asleep_ = false;  // the thread waits for a push to wake it
-    bool closing_ = false;
+    bool is_asleep_ = false;  // the thread waits for a push to wake it
+    bool is_closing_ = false;
     std::string problem_;
     std::uint64_t lost_ = 0;
 

@@ -46,7 +46,7 @@ private:
     LogFile where_;
     int fd_;
     std::uint64_t size_ = 0;
-    bool rotates_ = false;  // a regular file
+    bool can_rotate_ = false;  // a regular file
     std::string rotation_problem_;
 };
 

@@ -77,14 +77,14 @@ std::string oom_line_about(std::int64_t pid, Duration lived) {
     std::string found;
     const int fd = ::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) return found;
-    const Duration born = since_boot() - lived - slack;
+    const Duration earliest = since_boot() - lived - slack;
     std::array<char, 8192> room;  // a record at a time
     for (int i = 0; i < records_max; ++i) {
         const ssize_t size = ::read(fd, room.data(), room.size());
         if (size < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) continue;
         if (size <= 0) break;
         const auto kill = parse_oom({room.data(), static_cast<std::size_t>(size)});
-        if (kill && kill->pid == pid && kill->since_boot >= born) found = kill->line;
+        if (kill && kill->pid == pid && kill->since_boot >= earliest) found = kill->line;
     }
     ::close(fd);
     return found;

@@ -88,14 +88,14 @@ protected:
     std::optional<ProcessId> started_;
     std::optional<WorkerEnd> exited_;
     std::optional<std::vector<pid_t>> gone_;
-    int unborn_ = 0;
+    int never_started_ = 0;
     std::shared_ptr<Guarded> guarded_ = std::make_shared<Guarded>(
         loop_.context(), children_,
         GuardedUser{.started = [this](const ProcessId& process) { started_ = process; },
                     .exited = [this](const WorkerEnd& end) { exited_ = end; },
                     .stuck = [](const std::string& who) { ADD_FAILURE() << who; },
                     .gone = [this](std::vector<pid_t> pids) { gone_ = std::move(pids); },
-                    .unborn = [this] { ++unborn_; }});
+                    .never_started = [this] { ++never_started_; }});
 };
 
 TEST_F(AdoptedWorker, IsKnownAndItsEndIsTold) {
@@ -110,7 +110,7 @@ TEST_F(AdoptedWorker, IsKnownAndItsEndIsTold) {
     EXPECT_EQ(exited_->how, "killed by SIGTERM");
     EXPECT_THAT(*gone_, ElementsAre(started_->pid));
     EXPECT_EQ(printed(), "") << "the guard holds no copy of its output";
-    EXPECT_EQ(unborn_, 0);
+    EXPECT_EQ(never_started_, 0);
 }
 
 TEST_F(AdoptedWorker, ThatIsDeadAlreadyIsToldAsItEnded) {
@@ -157,12 +157,12 @@ TEST_F(AdoptedWorker, IsNeverBornWhereNobodyTakesTheOffer) {
         auto offered = guarded_->offer();
         ASSERT_TRUE(offered);
         loop_.poll();
-        EXPECT_EQ(unborn_, 0) << "it may still come";
+        EXPECT_EQ(never_started_, 0) << "it may still come";
     }
-    ASSERT_TRUE(loop_.run_until([&] { return unborn_ > 0; }));
+    ASSERT_TRUE(loop_.run_until([&] { return never_started_ > 0; }));
     EXPECT_TRUE(guarded_->is_gone());
     loop_.poll();
-    EXPECT_EQ(unborn_, 1);
+    EXPECT_EQ(never_started_, 1);
     EXPECT_FALSE(started_ || exited_ || gone_);
 }
 
@@ -173,7 +173,7 @@ TEST_F(AdoptedWorker, OfAnOfferThatIsAbandonedIsNotHeard) {
         guarded_->abandon();
     }
     loop_.poll();
-    EXPECT_EQ(unborn_, 0);
+    EXPECT_EQ(never_started_, 0);
     EXPECT_TRUE(guarded_->is_gone());
 }
 

@@ -71,7 +71,7 @@ TEST(Send, HandsDescriptorsOver) {
     for (std::size_t count = 1; count <= sent_descriptors_max; ++count) {
         const Pair pair;
         const std::vector<int> sent(count, pair.ours.get());
-        ASSERT_EQ(send_with(pair.ours.get(), "bytes", sent), 5);
+        ASSERT_EQ(send_descriptors(pair.ours.get(), "bytes", sent), 5);
         std::array<char, 16> bytes{};
         iovec piece{bytes.data(), bytes.size()};
         alignas(cmsghdr) std::array<char, 256> control{};

@@ -153,17 +153,17 @@ TEST(LogSink, CountsWhatItsQueueCantHoldAndSaysSoInTheLog) {
     log.reset();
 
     std::uint64_t written = 0;
-    std::uint64_t confessed = 0;
+    std::uint64_t reported = 0;
     std::ifstream in(folder.file("jobs.log"));
-    const std::string confession = R"({"event":"lost","lines":)";
+    const std::string lost_line = R"({"event":"lost","lines":)";
     for (std::string line; std::getline(in, line);) {
-        if (line.starts_with(confession))
-            confessed += std::stoull(line.substr(confession.size()));
+        if (line.starts_with(lost_line))
+            reported += std::stoull(line.substr(lost_line.size()));
         else
             ++written;
     }
-    EXPECT_EQ(confessed, lost);
-    EXPECT_EQ(written + confessed, pushed) << "each line was written or counted";
+    EXPECT_EQ(reported, lost);
+    EXPECT_EQ(written + reported, pushed) << "each line was written or counted";
 }
 
 TEST(LogSink, KeepsGoingOnAFullDisk) {
@@ -224,8 +224,8 @@ TEST(LogSink, SaysHowManyLinesALongStallCost) {
         seen += more;
         log->flush();
     }
-    const std::string confession = "(" + std::to_string(lost) + " lines of this log were lost)\n";
-    EXPECT_THAT(seen, EndsWith(confession));
+    const std::string lost_line = "(" + std::to_string(lost) + " lines of this log were lost)\n";
+    EXPECT_THAT(seen, EndsWith(lost_line));
     log->push(sample_job());
     log->flush();
     EXPECT_EQ(pipe.read_all(), readable_line(sample_job())) << "it goes on";

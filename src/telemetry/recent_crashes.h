@@ -1,8 +1,8 @@
 // The crash reports as the gate shows them: in memory, newest first, so that nobody waits for a
 // disk. What does not get onto the disk is here all the same, until the gate ends.
 //
-//   background.run([=] { return CrashShelf::store(folder, report, keep); },   // slow
-//                  [&](CrashShelf::Stored stored) { shelf.add(std::move(stored.crash)); });
+//   background.run([=] { return RecentCrashes::store(folder, report, keep); },   // slow
+//                  [&](RecentCrashes::Stored stored) { crashes.add(std::move(stored.crash)); });
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace turnpike {
 
-class CrashShelf {
+class RecentCrashes {
 public:
     struct Crash {
         std::string id;
@@ -23,9 +23,9 @@ public:
     };
 
     /// `keep`: how many at most.
-    explicit CrashShelf(std::uint32_t keep) : keep_(keep) {}
+    explicit RecentCrashes(std::uint32_t keep) : keep_(keep) {}
 
-    /// Those of former runs; the shelf has none yet. Slow.
+    /// Loads the reports of former runs. Must be called before any add(). Slow.
     void load(const std::string& folder);
     void add(Crash crash);
 

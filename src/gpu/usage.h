@@ -16,10 +16,10 @@ struct GpuProcess {
     friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 
-struct GpuSight {
+struct GpuUsage {
     Bytes memory_used;
     std::vector<GpuProcess> processes;  // by pid; none where the driver can't list them (WSL)
-    friend bool operator==(const GpuSight&, const GpuSight&) = default;
+    friend bool operator==(const GpuUsage&, const GpuUsage&) = default;
 };
 
 enum class GpuFailure : std::uint8_t {
