@@ -1,7 +1,6 @@
 #include "gpu/cuda.h"
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/leading_number.h"
 #include "gpu/in_child.h"
 #include "gpu/library.h"
 
@@ -117,22 +117,15 @@ std::string_view cut(std::string_view& text, char end) {
     return part;
 }
 
-template <class Number>
-Number number_of(std::string_view text) {
-    Number number{};
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
-
 CudaListing listing_of(std::string_view text) {
     std::string_view first = cut(text, '\n');
     cut(first, ' ');
-    CudaListing listing{.version = number_of<int>(first), .gpus = {}};
+    CudaListing listing{.version = leading_number<int>(first), .gpus = {}};
     while (!text.empty()) {
         std::string_view line = cut(text, '\n');
         Gpu gpu{.index = static_cast<std::uint32_t>(listing.gpus.size())};
         gpu.uuid = cut(line, ' ');
-        gpu.memory_total = {number_of<std::uint64_t>(cut(line, ' '))};
+        gpu.memory_total = {leading_number<std::uint64_t>(cut(line, ' '))};
         gpu.bus_id = cut(line, ' ');
         gpu.name = line;
         listing.gpus.push_back(std::move(gpu));

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -25,17 +26,12 @@ using Steady = std::chrono::steady_clock;
 [[noreturn]] void run_as_child(const std::function<std::string()>& work, int pipe) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::signal(SIGPIPE, SIG_IGN);
-    const std::string text = work();
-    for (std::size_t done = 0; done < text.size();) {
-        const ssize_t wrote = ::write(pipe, text.data() + done, text.size() - done);
-        if (wrote < 0 && errno != EINTR) break;
-        if (wrote > 0) done += static_cast<std::size_t>(wrote);
-    }
+    std::ignore = write_all(pipe, work());
     ::_exit(0);
 }
 
 /// All that comes until the other end is closed; nothing if that takes too long.
-std::optional<std::string> read_all(int pipe, Duration limit) {
+std::optional<std::string> read_until_closed(int pipe, Duration limit) {
     const auto end = Steady::now() + limit;
     std::string text;
     std::array<char, 4096> part{};
@@ -72,7 +68,7 @@ std::expected<std::string, std::string> in_child(const std::function<std::string
         return std::unexpected(fmt::format("no further process: {}", std::strerror(errno)));
     if (child == 0) run_as_child(work, writing.get());
     writing.reset();
-    auto text = read_all(reading.get(), limit);
+    auto text = read_until_closed(reading.get(), limit);
     // It has nothing more to say. One that hangs in the driver may not die of this, and is not
     // waited for.
     ::kill(child, SIGKILL);

@@ -4,12 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
+#include "base/leading_number.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -85,8 +85,7 @@ void remove_dead_cgroups(const std::string& home) {
     for (const auto& entry : std::filesystem::directory_iterator(home, error)) {
         const std::string name = entry.path().filename().string();
         if (!name.starts_with(prefix)) continue;
-        pid_t gate = 0;
-        std::from_chars(name.data() + prefix.size(), name.data() + name.size(), gate);
+        const auto gate = leading_number<pid_t>(std::string_view(name).substr(prefix.size()));
         if (gate > 0 && !read_process(gate)) remove_cgroup(entry.path().string());
     }
 }

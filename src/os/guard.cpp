@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/leading_number.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/shell_command.h"
@@ -288,14 +288,11 @@ int run_guard(std::span<char* const> arguments) {
         return 2;
     }
     GuardOrders orders{.label = arguments[2],
+                       .open_files = leading_number<std::uint64_t>(arguments[3]),
                        .cgroup = arguments[4],
                        .folder = arguments[5],
-                       .command = arguments[6]};
-    const auto read = [](std::string_view text, auto& number) {
-        std::from_chars(text.data(), text.data() + text.size(), number);
-    };
-    read(arguments[3], orders.open_files);
-    read(arguments[7], orders.adopted);
+                       .command = arguments[6],
+                       .adopted = leading_number<pid_t>(arguments[7])};
     return Guard(std::move(orders)).run();
 }
 

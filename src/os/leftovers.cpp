@@ -197,9 +197,7 @@ void write_known(const std::string& folder, const KnownProcesses& known) {
     const std::string fresh = path + ".new";
     {
         const UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (!file ||
-            ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-            return;  // the marks remain
+        if (!file || !write_all(file.get(), text)) return;  // the marks remain
     }
     std::rename(fresh.c_str(), path.c_str());
 }

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <memory>
 #include <string_view>
 
+#include "base/leading_number.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -73,13 +73,6 @@ bool is_free_v6(std::uint16_t port) {
            errno != EADDRINUSE;
 }
 
-template <class Number>
-Number number_in(std::string_view text) {
-    Number number{};
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
-
 std::string_view next_word(std::string_view& line) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     const std::string_view word = line.substr(0, line.find(' '));
@@ -110,11 +103,11 @@ void append_listeners(const char* path, Protocol protocol, std::vector<Listener>
         const std::string_view port = local.substr(local.rfind(':') + 1);
         listener.is_loopback = is_loopback(local, protocol);
         listener.is_wildcard = local.find_first_not_of('0') == local.rfind(':');
-        std::from_chars(port.data(), port.data() + port.size(), listener.port, 16);
+        listener.port = leading_number<std::uint16_t>(port, 16);
         for (int i = 0; i < 3; ++i) next_word(line);  // queues, timers
-        listener.owner = number_in<uid_t>(next_word(line));
+        listener.owner = leading_number<uid_t>(next_word(line));
         next_word(line);
-        listener.inode = number_in<Inode>(next_word(line));
+        listener.inode = leading_number<Inode>(next_word(line));
         listeners.push_back(listener);
     }
 }
@@ -137,10 +130,9 @@ bool append_sockets(pid_t pid, std::set<Inode>& sockets) {
             ::readlink((path + '/' + entry->d_name).c_str(), text.data(), text.size());
         if (size <= 0) continue;
         const std::string_view link(text.data(), static_cast<std::size_t>(size));
-        Inode inode = 0;
-        if (link.starts_with(prefix))
-            std::from_chars(link.data() + prefix.size(), link.data() + link.size(), inode);
-        if (inode != 0) sockets.insert(inode);
+        if (!link.starts_with(prefix)) continue;
+        if (const auto inode = leading_number<Inode>(link.substr(prefix.size())); inode != 0)
+            sockets.insert(inode);
     }
     return folder != nullptr;
 }
@@ -153,7 +145,7 @@ std::optional<uid_t> user_of(pid_t pid) {
         std::ranges::replace(line, '\t', ' ');
         std::string_view words = line;
         next_word(words), next_word(words);  // "Uid:", the real one
-        return number_in<uid_t>(next_word(words));
+        return leading_number<uid_t>(next_word(words));
     }
     return std::nullopt;
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/leading_number.h"
 #include "base/name.h"
 
 namespace turnpike {
@@ -61,9 +61,7 @@ Fd make_folder(int parent, const std::string& entry, const std::string& path) {
 pid_t pid_in(int lock) {
     std::array<char, 32> text{};
     const ssize_t size = ::pread(lock, text.data(), text.size(), 0);
-    pid_t pid = 0;
-    if (size > 0) std::from_chars(text.data(), text.data() + size, pid);
-    return pid;
+    return size > 0 ? leading_number<pid_t>({text.data(), static_cast<std::size_t>(size)}) : 0;
 }
 
 bool write_pid(int lock) {
