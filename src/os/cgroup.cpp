@@ -16,7 +16,7 @@
 namespace turnpike {
 namespace {
 
-/// Where cgroup2 is mounted, of the lines in mountinfo: "… 5th-word … - cgroup2 …".
+/// Returns where cgroup2 is mounted: the fifth word of the mountinfo line with " - cgroup2 ".
 std::string mount_point() {
     std::ifstream mounts("/proc/self/mountinfo");
     for (std::string line; std::getline(mounts, line);) {
@@ -29,7 +29,7 @@ std::string mount_point() {
     return {};
 }
 
-/// Our own group below the mount point: the line "0::/path".
+/// Returns our own group below the mount point, from the line "0::/path".
 std::string own_group() {
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);)
@@ -75,7 +75,7 @@ std::vector<pid_t> processes_in_cgroup(const std::string& group) {
 void remove_cgroup(const std::string& group) {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(group, error))
-        if (entry.is_directory(error)) remove_cgroup(entry.path().string());  // of a worker's own
+        if (entry.is_directory(error)) remove_cgroup(entry.path().string());  // made by a worker
     ::rmdir(group.c_str());
 }
 

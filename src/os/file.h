@@ -26,7 +26,7 @@ public:
     [[nodiscard]] int get() const { return fd_; }
     explicit operator bool() const { return fd_ >= 0; }
 
-    /// The caller closes it from now on.
+    /// Gives the descriptor to the caller, who must close it.
     [[nodiscard]] int release() { return std::exchange(fd_, -1); }
     void reset() {
         if (fd_ >= 0) ::close(std::exchange(fd_, -1));
@@ -43,7 +43,8 @@ void close_in_background(UniqueFd file);
 
 inline constexpr std::size_t no_size_limit = std::numeric_limits<std::size_t>::max();
 
-/// Reads to the end of the file, but at most `max` bytes. Returns nullopt and sets errno on failure.
+/// Reads to the end of the file, but at most `max` bytes. Returns nullopt and sets errno on
+/// failure.
 [[nodiscard]] std::optional<std::string> read_all(int file, std::size_t max = no_size_limit);
 /// Opens the file and calls read_all().
 [[nodiscard]] std::optional<std::string> read_file(const std::string& path,

@@ -31,13 +31,13 @@ std::string text_of_problem(const std::string& what, int error) {
                "fs.inotify.max_user_watches=524288";
     if (error == EMFILE)
         return what +
-               ": no file may be opened any more (ulimit -n), or too many programs watch files; "
-               "allow "
-               "more, as with: sudo sysctl fs.inotify.max_user_instances=1024";
+               ": no more files can be opened (ulimit -n), or too many programs watch files; "
+               "allow more, as with: sudo sysctl fs.inotify.max_user_instances=1024";
     return what + ": " + std::strerror(error);
 }
 
-/// Gone in the meantime: the events about that are on their way.
+/// True if the folder was removed in the meantime. inotify reports that by events that are still to
+/// come.
 bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
 
 }  // namespace
@@ -64,7 +64,7 @@ std::optional<std::string> FileWatch::want(Wanted wanted) {
         wait();
     }
     arm();
-    // After the watches: whatever changes from now on is told.
+    // Read only after the watches are set, so that no later change is missed.
     std::map<std::string, Identity> known;
     for (const std::string& file : wanted_.files) {
         const auto before = known_.find(file);
@@ -82,7 +82,8 @@ std::optional<std::string> FileWatch::want(Wanted wanted) {
     return problem_.empty() ? std::nullopt : std::optional(problem_);
 }
 
-/// Watches anew whatever decides now; the kernel knows by itself which folder it watches already.
+/// Watches every folder that now decides where the paths lead. The kernel itself knows which
+/// folders it watches already.
 void FileWatch::arm() {
     problem_.clear();
     Folders folders;
@@ -128,7 +129,7 @@ void FileWatch::read_events() {
         const ssize_t size = ::read(inotify_.native_handle(), buffer.data(), buffer.size());
         if (size <= 0) return;
         for (const char *at = buffer.data(), *end = at + size; at < end;) {
-            // The kernel puts whole, aligned ones there.
+            // The kernel writes whole, aligned events.
             const auto& event = *reinterpret_cast<const inotify_event*>(at);
             if (is_of_interest(event)) touched();
             at += sizeof(inotify_event) + event.len;
@@ -137,7 +138,7 @@ void FileWatch::read_events() {
 }
 
 bool FileWatch::is_of_interest(const inotify_event& event) {
-    if ((event.mask & IN_Q_OVERFLOW) != 0) return true;  // nobody knows what was lost
+    if ((event.mask & IN_Q_OVERFLOW) != 0) return true;  // unknown events were lost
     const auto found = folders_.find(event.wd);
     if (found == folders_.end()) return false;
     const Folder& folder = found->second;

@@ -30,15 +30,15 @@ namespace {
 constexpr int control = 3;
 constexpr int link_place = 4;
 constexpr int look_every_ms = 10;   // while killing
-constexpr int stuck_look_ms = 500;  // at what survives that
-constexpr int quick_rounds = 4;     // of killing children, before a look at all
+constexpr int stuck_look_ms = 500;  // while something survives that
+constexpr int quick_rounds = 4;     // of killing children, before all processes are listed
 constexpr std::chrono::seconds stuck_after{1};
 
 using WallClock = std::chrono::steady_clock;
 
 using Step = GuardReport::Step;
 
-/// What went wrong between fork and exec, told through a pipe that exec closes.
+/// What went wrong between fork and exec. Sent through a pipe that exec closes.
 struct Failure {
     Step step = Step::fork;
     int error = 0;
@@ -58,11 +58,11 @@ void limit_open_files(std::uint64_t files) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// In the child. Comes back only if the worker can't be run.
+/// Runs in the child. Returns only if the worker can't be run.
 Failure become_worker(const GuardOrders& orders, int link, pid_t guard) {
     if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::session, errno};
     if (::getppid() != guard) ::_exit(1);                    // it died before the signal was set
-    if (!orders.cgroup.empty()) join_cgroup(orders.cgroup);  // better than nothing, never needed
+    if (!orders.cgroup.empty()) join_cgroup(orders.cgroup);  // optional: failing does no harm
     if (!orders.folder.empty() && ::chdir(orders.folder.c_str()) != 0) return {Step::folder, errno};
     reset_signals();
     limit_open_files(orders.open_files);
@@ -71,7 +71,7 @@ Failure become_worker(const GuardOrders& orders, int link, pid_t guard) {
     return {Step::exec, errno};
 }
 
-/// So that the worker's pipes end with the worker.
+/// Closes our copies of the worker's output pipes, so that the pipes end with the worker.
 void drop_output() {
     const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), output);
@@ -112,19 +112,19 @@ private:
 
     GuardOrders orders_;
     UniqueFd signals_;
-    UniqueFd link_;     // the worker's end, until it runs
-    pid_t worker_ = 0;  // 0: it has ended
+    UniqueFd link_;     // the worker's end, until the worker runs
+    pid_t worker_ = 0;  // 0 once it has ended
     bool has_gate_ = true;
     bool is_killing_ = false;
     bool is_over_ = false;
     WallClock::time_point killing_since_;
     bool has_reported_stuck_ = false;
-    GuardReport last_;  // gathers the pids
+    GuardReport last_;  // collects the pids
     std::uint32_t others_ended_ = 0;
 };
 
-/// Signals for the gate's group, or from somebody who stops a whole service at once, are not for us:
-/// the gate decides when its workers end.
+/// Ignores signals that are sent to the gate's process group or to all processes of a service at
+/// once: the gate decides when its workers end.
 void Guard::prepare() {
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP})
         std::signal(number, SIG_IGN);
@@ -152,7 +152,7 @@ void Guard::start_worker() {
     }
     Failure failure{.error = errno};
     write_end.reset();
-    link_.reset();  // so that its end shows when the worker has gone
+    link_.reset();  // so that the gate sees it close when the worker ends
     const bool failed = worker_ < 0 || ::read(read_end.get(), &failure, sizeof failure) > 0;
     drop_output();
     if (failed) {
@@ -164,7 +164,7 @@ void Guard::start_worker() {
     }
 }
 
-/// It may have ended already, before anybody listened to signals.
+/// Calls reap(), since the worker may have ended before we listened to signals.
 void Guard::adopt_worker() {
     worker_ = orders_.adopted;
     drop_output();
@@ -204,13 +204,14 @@ void Guard::take_requests() {
         return begin_killing();
     }
     if (static_cast<GuardRequest>(request) == GuardRequest::kill) begin_killing();
-    // Not reaped, so the pid is its own still. One that was adopted may not have its group yet.
+    // The worker is not reaped yet, so its pid is still its own. An adopted worker may not have its
+    // process group yet.
     if (static_cast<GuardRequest>(request) == GuardRequest::terminate && worker_ > 0 &&
         ::kill(-worker_, SIGTERM) != 0)
         ::kill(worker_, SIGTERM);
 }
 
-/// Everything that has ended. No child left means that nothing is left below.
+/// Reaps every child that has ended. Without a child left, the whole tree is gone.
 void Guard::reap() {
     while (true) {
         siginfo_t child{};
@@ -223,7 +224,7 @@ void Guard::reap() {
 }
 
 void Guard::child_ended(const siginfo_t& child, const rusage& used) {
-    // The worker's own has the first place, the latest others have the rest.
+    // The first place is for the worker's pid; the others hold the latest of the other pids.
     const bool is_worker = child.si_pid == worker_;
     last_.pids[is_worker ? 0 : 1 + others_ended_++ % (GuardReport::pids_max - 1)] = child.si_pid;
     if (!is_worker) return;
@@ -239,7 +240,7 @@ void Guard::begin_killing() {
     if (!std::exchange(is_killing_, true)) killing_since_ = WallClock::now();
 }
 
-/// Orphans become our children; so this alone would end everything, in time.
+/// Orphans become our children, so this alone would end the whole tree in time.
 void Guard::kill_children() {
     for (int round = 0; round < quick_rounds && !is_over_; ++round) {
         for (const pid_t child : own_children()) ::kill(child, SIGKILL);
@@ -284,7 +285,10 @@ std::vector<std::string> arguments_of(const GuardOrders& orders) {
 int run_guard(std::span<char* const> arguments) {
     constexpr std::size_t words = 8;
     if (arguments.size() != words || ::fcntl(control, F_GETFD) < 0) {
-        std::fputs("turnpike guard: Turnpike starts this by itself, above each worker\n", stderr);
+        std::fputs(
+            "turnpike guard: Turnpike itself starts this above each worker; do not run it by "
+            "hand\n",
+            stderr);
         return 2;
     }
     GuardOrders orders{.label = arguments[2],

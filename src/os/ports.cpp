@@ -33,7 +33,8 @@ struct Listener {
     bool is_wildcard = false;
 };
 
-/// Below the ports that the system gives to connections; above them, where these begin early.
+/// The ports to choose from: below those that the system gives to connections, or above them if
+/// there are too few below.
 struct Range {
     std::uint32_t first = 20000;
     std::uint32_t last = 32767;
@@ -60,7 +61,7 @@ bool is_free_v4(std::uint16_t port) {
            ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// Also where there is no IPv6.
+/// Also true if this machine has no IPv6.
 bool is_free_v6(std::uint16_t port) {
     const UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int only = 1;
@@ -119,7 +120,7 @@ std::vector<Listener> all_listeners() {
     return listeners;
 }
 
-/// The sockets that a process has open. False: it does not let us see.
+/// Appends the sockets that a process has open. Returns false if we may not see them.
 bool append_sockets(pid_t pid, std::set<Inode>& sockets) {
     constexpr std::string_view prefix = "socket:[";
     const std::string path = "/proc/" + std::to_string(pid) + "/fd";
@@ -137,7 +138,7 @@ bool append_sockets(pid_t pid, std::set<Inode>& sockets) {
     return folder != nullptr;
 }
 
-/// Its effective user; nothing: it is gone.
+/// Returns the effective user of a process. Nullopt if the process is gone.
 std::optional<uid_t> user_of(pid_t pid) {
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
     for (std::string line; std::getline(status, line);) {
@@ -150,10 +151,10 @@ std::optional<uid_t> user_of(pid_t pid) {
     return std::nullopt;
 }
 
-/// The processes of a tree, by what they show.
+/// What is known of the processes of a tree.
 struct Tree {
     std::set<Inode> sockets;
-    std::set<uid_t> hidden;  // users of those that show nothing: setcap, prctl, another user's
+    std::set<uid_t> hidden;  // users of processes whose sockets we may not see (setcap, prctl)
 
     [[nodiscard]] bool has(const Listener& listener) const {
         return sockets.contains(listener.inode) || hidden.contains(listener.owner);
@@ -169,7 +170,7 @@ Tree tree_of(pid_t root, const std::vector<ProcessFacts>& all) {
     return tree;
 }
 
-/// Who listens on the port by one protocol.
+/// Who listens on the port with one protocol.
 struct Side {
     const Listener* ours = nullptr;
     const Listener* stranger = nullptr;
@@ -217,10 +218,10 @@ PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
         Side& side = listener.protocol == Protocol::ipv4 ? v4 : v6;
         (tree.has(listener) ? side.ours : side.stranger) = &listener;
     }
-    // Whoever listens by the protocol that is not used does no harm.
+    // A stranger does no harm on the protocol that we do not use.
     if (v4.is_safe() || v6.is_safe()) {
         const Listener& ours = v4.is_safe() ? *v4.ours : *v6.ours;
-        // A listener on [::] takes IPv4, too, unless it does not want to: then that is free.
+        // A listener on [::] takes IPv4, too, unless it is IPv6 only. Then the IPv4 port is free.
         const bool is_dual = ours.is_wildcard && v4.stranger == nullptr && !is_free_v4(port);
         status.holder = PortStatus::Holder::tree;
         status.protocol = is_dual ? Protocol::ipv4 : ours.protocol;

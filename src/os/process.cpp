@@ -27,7 +27,7 @@ std::string contents_of(const std::string& path, std::size_t max) {
     return read_file(path, max).value_or("");
 }
 
-/// The n-th word, from 0.
+/// Returns the n-th word, counted from 0.
 std::string_view word(std::string_view text, std::size_t n) {
     for (; n > 0; --n) {
         const std::size_t space = text.find(' ');
@@ -105,7 +105,7 @@ std::vector<pid_t> own_children() {
 UniqueFd hold_process(const ProcessId& id) {
     UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
     if (!pidfd) return {};
-    const auto now = read_process(id.pid);  // as long as it is held, the pid is its own
+    const auto now = read_process(id.pid);  // while we hold the pidfd, the pid is not reused
     return now && now->id == id ? std::move(pidfd) : UniqueFd();
 }
 
@@ -145,7 +145,7 @@ std::string words_for(const ExitStatus& exit) {
         return "exit code " + std::to_string(exit.status) +
                (inner != nullptr ? " (SIG" + std::string(inner) + ")" : "");
     }
-    if (exit.code == 0) return "nobody saw how";
+    if (exit.code == 0) return "it is not known how";
     const char* name = ::sigabbrev_np(exit.status);
     const std::string signal =
         name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(exit.status);

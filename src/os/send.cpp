@@ -14,7 +14,7 @@ namespace turnpike {
 namespace {
 
 constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
-constexpr std::size_t joined_max = 2048;  // copying more costs more than a second piece
+constexpr std::size_t joined_max = 2048;  // beyond this, copying costs more than sending two pieces
 
 ssize_t send_pieces(int socket, std::string_view first, std::string_view second) {
     std::array<iovec, 2> pieces{iovec{const_cast<char*>(first.data()), first.size()},

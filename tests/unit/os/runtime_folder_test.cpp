@@ -204,7 +204,7 @@ TEST_F(RuntimeFolders, NeedAPlainFileAsLock) {
     make_folder(place_.root);
     make_folder(in_root("main"));
     ASSERT_EQ(::mkfifo(in_root("main/lock").c_str(), 0600), 0);
-    EXPECT_THAT(refusal("main"), HasSubstr("main/lock is no plain file"));
+    EXPECT_THAT(refusal("main"), HasSubstr("main/lock is not a regular file"));
     EXPECT_THAT(list_running(place_), IsEmpty());
 }
 
