@@ -12,7 +12,7 @@
 namespace turnpike {
 namespace {
 
-/// `thousandths` / 1000, without zeros at the end: 1500 → 1.5
+/// Appends `thousandths` / 1000 without trailing zeros: 1500 → 1.5
 void append_thousandths(std::string& out, std::uint64_t thousandths) {
     append_number(out, thousandths / 1000);
     std::uint64_t rest = thousandths % 1000;
@@ -68,12 +68,14 @@ constexpr std::size_t id_width = 13;
 constexpr std::size_t lane_width = 2;
 constexpr std::size_t request_width = 24;
 
-/// Fills up to `width` since `start`. What is wider pushes the rest of its line to the right.
+/// Pads the text since `start` with blanks to `width`. Wider text pushes the rest of its line to
+/// the right.
 void pad(std::string& out, std::size_t start, std::size_t width) {
     if (const std::size_t used = out.size() - start; used < width) out.append(width - used, ' ');
 }
 
-/// Clients choose this text; a terminal must see no escape, and a column no strange width.
+/// Clients choose this text, so it must not contain escape sequences, or characters of unusual
+/// width.
 void append_printable(std::string& out, std::string_view text) {
     for (const char c : text) out += c >= 0x20 && c < 0x7F ? c : '?';
 }
@@ -82,7 +84,7 @@ void append_words(std::string& out, std::string_view name) {
     for (const char c : name) out += c == '_' ? ' ' : c;
 }
 
-/// "3 ms", "1.2 s", "4 min 5 s": two digits or three are enough for the eye.
+/// Appends "3 ms", "1.2 s" or "4 min 5 s": two or three digits are enough for people.
 void append_span(std::string& out, Duration duration) {
     const std::uint64_t us = microseconds(duration);
     if (us < 10'000) {
@@ -149,7 +151,8 @@ void append_timing(std::string& out, const JobRecord& record) {
     }
 }
 
-/// A detail often begins as the reason is called, "worker-died: …": once is enough.
+/// A detail often begins with the name of the reason, "worker-died: …". Returns the part after the
+/// name, so that a line does not say it twice.
 std::string_view without_reason(std::string_view detail, EndReason reason) {
     const std::string_view name = name_of(reason);
     const auto is_same = [](char a, char b) { return a == b || (a == '-' && b == '_'); };

@@ -94,7 +94,7 @@ void LogOutlet::note(int error) {
     if (error == 0) {
         problem_ = std::visit([](auto& writer) { return writer.rotation_problem(); }, writer_);
     } else if (error == EPIPE || error == EBADF) {
-        problem_ = name + ": nobody reads it any more; the job log no longer goes there";
+        problem_ = name + ": nobody reads it any more, so the job log is no longer written there";
         is_given_up_ = true;
         pending_.clear();
         skipped_ = 0;

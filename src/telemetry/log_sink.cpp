@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t lines_per_block = 128;
 constexpr std::size_t spare_blocks_max = 32;
-constexpr Duration retry_every = 1s;  // a target that took nothing
+constexpr Duration retry_every = 1s;  // for a target that took nothing
 
-/// Signals are for the main thread. SIGPIPE too: blocked, a write to a pipe without a reader fails
-/// with EPIPE and nothing else happens.
+/// Signals are for the main thread. With SIGPIPE blocked, a write to a pipe without a reader only
+/// fails with EPIPE.
 void block_signals() {
     sigset_t all;
     sigfillset(&all);
@@ -26,7 +26,7 @@ void block_signals() {
 
 }  // namespace
 
-/// What the thread takes out of the queue at once.
+/// What the thread takes from the queue in one go.
 struct LogSink::Round {
     std::vector<Block> blocks;
     std::size_t lines = 0;
@@ -135,7 +135,7 @@ bool LogSink::is_urgent() const {
 
 bool LogSink::has_work() const { return !queue_.empty() || lines_refused_ > 0 || is_urgent(); }
 
-/// Sleeps until there is something to write, then gathers.
+/// Sleeps until there is something to write, then gathers more lines for a while.
 LogSink::Round LogSink::next_round() {
     std::unique_lock lock(mutex_);
     const auto has_work = [&] { return this->has_work(); };
@@ -168,7 +168,7 @@ void LogSink::write(const Round& round) {
     has_unwritten_ = std::ranges::any_of(outlets_, &LogOutlet::has_unwritten);
 }
 
-/// Gives the blocks back and tells those who wait.
+/// Returns the blocks for reuse and wakes callers of flush().
 void LogSink::end(Round& round) {
     std::string problem;
     std::uint64_t lost = 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr mode_t permission_bits = 0777;
 
-/// Who may do nothing at all with the file.
+/// Returns the permission bits of those who may not use the file at all.
 mode_t denied_bits(const LogFile& where) {
     return where.readers == LogFile::Readers::owner ? 0077 : 0007;
 }
@@ -25,14 +25,14 @@ std::string why(const char* doing, const std::string& path, int error) {
     return std::string("can't ") + doing + " " + path + ": " + std::strerror(error);
 }
 
-/// -1 and errno. Without waiting: a pipe that nobody reads is an error.
+/// Returns -1 and sets errno on failure. Does not wait: a pipe that nobody reads is an error.
 int open_to_append(const LogFile& where) {
     return ::open(where.path.c_str(),
                   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
                   0640U & ~denied_bits(where));
 }
 
-/// As ::write, but EINTR is no answer.
+/// Like ::write, but tries again after EINTR.
 ssize_t write_once(int fd, std::string_view text) {
     ssize_t count;
     do count = ::write(fd, text.data(), text.size());
@@ -96,8 +96,8 @@ LogWritten RotatingFile::write(std::string_view text) {
     return result;
 }
 
-/// Bytes of the lines that still fit into this file. 0: rotate first. A fresh file takes at least
-/// one line, so rotating always helps.
+/// Returns the size of the lines that still fit into this file; 0 if it must be rotated first. A
+/// fresh file takes at least one line, so rotating always helps.
 std::size_t RotatingFile::fitting(std::string_view text) const {
     if (!can_rotate_) return text.size();
     const std::uint64_t room = where_.size_max.count - std::min(size_, where_.size_max.count);
@@ -107,8 +107,7 @@ std::size_t RotatingFile::fitting(std::string_view text) const {
     return size_ == 0 ? text.find('\n') + 1 : 0;
 }
 
-/// Whatever fails, lines go on into the file that is open; the next try comes after another
-/// size_max.
+/// If this fails, lines still go into the open file. The next try comes after another size_max.
 void RotatingFile::rotate() {
     size_ = 0;
     rotation_problem_.clear();

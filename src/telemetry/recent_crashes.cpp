@@ -31,7 +31,7 @@ RecentCrashes::Stored RecentCrashes::store(const std::string& folder, const Cras
         if (id) {
             auto page = read_crash_report(folder, *id);
             if (page) return {.crash = {*id, crash_json(*id, report), *page}, .problem = {}};
-            problem = "can't read the crash report " + *id + " again";
+            problem = "can't read back the crash report " + *id;
         } else {
             problem = std::move(id.error());
         }

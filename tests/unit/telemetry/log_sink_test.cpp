@@ -253,7 +253,8 @@ TEST(LogSink, StopsATargetWhoseReaderIsGone) {
         log->push(sample_job());
         log->flush();  // an unblocked SIGPIPE would end this program
     }
-    EXPECT_EQ(log->problem(), "stdout: nobody reads it any more; the job log no longer goes there");
+    EXPECT_EQ(log->problem(),
+              "stdout: nobody reads it any more, so the job log is no longer written there");
     EXPECT_EQ(folder.read("jobs.log"), json_line(sample_job()) + json_line(sample_job()));
 }
 
