@@ -11,7 +11,7 @@ namespace turnpike {
 
 struct GpuAnswer {
     std::optional<GpuUsage> usage;
-    std::string trouble;  // why there is none; also empty where nobody can look, for want of NVML
+    std::string trouble;  // why there is none; also empty without NVML, when look() can't work
 };
 
 /// In the order of driver.gpus(). A look that hangs goes on, on a thread that nobody waits for.

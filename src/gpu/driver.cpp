@@ -40,7 +40,7 @@ std::expected<GpuDriver, std::string> GpuDriver::by_nvml(std::shared_ptr<const N
 
 std::expected<GpuDriver, std::string> GpuDriver::by_cuda(const std::string& why_not_nvml) {
     auto listing = list_by_cuda();
-    // NVML's reason is the better one: whatever keeps it from working keeps CUDA from it too.
+    // NVML's reason says more: what keeps NVML from working keeps CUDA from working, too.
     if (!listing || listing->gpus.empty()) return std::unexpected(why_not_nvml);
     GpuDriver driver;
     driver.version_ = version_text(*listing);

@@ -30,7 +30,8 @@ using Steady = std::chrono::steady_clock;
     ::_exit(0);
 }
 
-/// All that comes until the other end is closed; nothing if that takes too long.
+/// Returns everything that comes until the other end is closed. Nullopt if that takes longer than
+/// `limit`.
 std::optional<std::string> read_until_closed(int pipe, Duration limit) {
     const auto end = Steady::now() + limit;
     std::string text;
@@ -50,7 +51,7 @@ std::optional<std::string> read_until_closed(int pipe, Duration limit) {
 int wait_for(pid_t child) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return 0;  // somebody else waited for it
+        if (errno != EINTR) return 0;  // other code waited for it
     return status;
 }
 
@@ -60,17 +61,18 @@ std::expected<std::string, std::string> in_child(const std::function<std::string
                                                  Duration limit) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-        return std::unexpected(fmt::format("no pipe: {}", std::strerror(errno)));
+        return std::unexpected(fmt::format("no pipe could be made: {}", std::strerror(errno)));
     const UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
     const pid_t child = ::fork();
     if (child < 0)
-        return std::unexpected(fmt::format("no further process: {}", std::strerror(errno)));
+        return std::unexpected(
+            fmt::format("no more processes can be made: {}", std::strerror(errno)));
     if (child == 0) run_as_child(work, writing.get());
     writing.reset();
     auto text = read_until_closed(reading.get(), limit);
-    // It has nothing more to say. One that hangs in the driver may not die of this, and is not
-    // waited for.
+    // The child has nothing more to send. If it hangs in the driver, SIGKILL may not end it, so we
+    // do not wait for it.
     ::kill(child, SIGKILL);
     if (!text)
         return std::unexpected(

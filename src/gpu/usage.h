@@ -1,4 +1,4 @@
-// What a look at a GPU shows.
+// How a GPU is used now.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,25 @@
 
 namespace turnpike {
 
-/// One that has a CUDA context there. In a container the pid may be one of another namespace.
+/// A process with a CUDA context on the GPU. In a container the pid may be of another namespace.
 struct GpuProcess {
     std::int64_t pid = 0;
-    std::optional<Bytes> memory;  // the driver does not always say
+    std::optional<Bytes> memory;  // the driver does not always report it
     friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 
 struct GpuUsage {
     Bytes memory_used;
-    std::vector<GpuProcess> processes;  // by pid; none where the driver can't list them (WSL)
+    std::vector<GpuProcess> processes;  // sorted by pid; empty if the driver can't list them (WSL)
     friend bool operator==(const GpuUsage&, const GpuUsage&) = default;
 };
 
 enum class GpuFailure : std::uint8_t {
-    lost,  // it fell off the bus, needs a reset, or is gone: nothing runs there until that changes
-    unknown,  // it could not be asked now
+    /// The GPU fell off the bus, needs a reset, or is gone. Nothing can run on it until that
+    /// changes.
+    lost,
+    /// The driver could not answer this time.
+    unknown,
 };
 
 }  // namespace turnpike

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 constexpr Bytes mib(std::uint64_t count) { return {count * mebibyte.count}; }
 
-/// Of a process that is gone.
+/// Returns the pid of a process that has ended.
 pid_t dead_pid() {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
@@ -108,7 +108,7 @@ TEST(GpuDriver, LooksAtMemoryAndWhoHoldsIt) {
     const auto usage = driver->look(FakeGpus::uuid(1));
     ASSERT_TRUE(usage);
     EXPECT_EQ(usage->memory_used, mib(350));
-    EXPECT_THAT(usage->processes,  // also shown as of MPS, and listed once
+    EXPECT_THAT(usage->processes,  // MPS lists them, too; duplicates are removed
                 ::testing::UnorderedElementsAre(GpuProcess{.pid = ::getpid(), .memory = mib(300)},
                                                 GpuProcess{.pid = ::getppid(), .memory = mib(50)}));
     EXPECT_EQ(driver->look(FakeGpus::uuid(0)), GpuUsage{});
@@ -136,7 +136,7 @@ TEST(GpuDriver, SeesTheMemoryOfADeadProcessOnlyWhileTheDriverLags) {
     EXPECT_EQ(driver->look(FakeGpus::uuid(0))->memory_used, mib(100));
 }
 
-TEST(GpuDriver, CallsAGpuLostThatFellOffNeedsAResetOrIsGone) {
+TEST(GpuDriver, SaysThatAGpuIsLostIfItFellOffNeedsAResetOrIsGone) {
     const FakeGpus fake(3);
     const auto driver = GpuDriver::open();
     ASSERT_TRUE(driver);
@@ -147,7 +147,7 @@ TEST(GpuDriver, CallsAGpuLostThatFellOffNeedsAResetOrIsGone) {
         EXPECT_EQ(driver->look(FakeGpus::uuid(index)).error(), GpuFailure::lost) << index;
 }
 
-TEST(GpuDriver, DoesNotCallAGpuLostThatCanNotBeAskedNow) {
+TEST(GpuDriver, DoesNotSayThatAGpuIsLostIfItCanNotAnswerNow) {
     const FakeGpus fake(1);
     const auto driver = GpuDriver::open();
     ASSERT_TRUE(driver);

@@ -28,7 +28,7 @@ enum class Socket : std::uint8_t {
     bound
 };  // bound: it has the port and does not listen
 
-/// Of this process; on loopback, with a port that nobody else has.
+/// A listener of this process: on loopback, with a port that nobody else has.
 class Listener {
 public:
     explicit Listener(Socket state = Socket::listening, std::uint16_t port = 0,
@@ -44,7 +44,7 @@ public:
 
     struct V6 {
         in6_addr where = in6addr_loopback;
-        int is_only = 1;  // it takes no IPv4
+        int is_only = 1;  // takes no IPv4
         std::uint16_t port = 0;
     };
     explicit Listener(const V6& v6) : socket_(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -75,7 +75,7 @@ private:
     bool is_there_ = false;
 };
 
-/// A process below this one that has these sockets, too.
+/// A child process that shares these sockets.
 class Heir {
 public:
     explicit Heir(std::vector<int> sockets)
@@ -99,7 +99,7 @@ PortStatus status_of(std::uint16_t port, pid_t root, PortLook look = PortLook::t
     return look_at_port(port, root, look);
 }
 
-TEST(ChosenPort, IsNoneThatSomebodyHas) {
+TEST(ChosenPort, IsNotInUse) {
     const auto first = choose_port({}, 4711);
     ASSERT_TRUE(first);
     const Listener listener(Socket::listening, *first);
@@ -112,25 +112,25 @@ TEST(ChosenPort, IsNoneThatSomebodyHas) {
     EXPECT_THAT((std::set{*first, *second}), Not(Contains(choose_port({}, 4711).value())));
 }
 
-TEST(ChosenPort, IsNoneThatIsExcepted) {
+TEST(ChosenPort, IsNotAnExcludedOne) {
     const auto first = choose_port({}, 4711);
     ASSERT_TRUE(first);
     EXPECT_NE(choose_port({*first}, 4711), first);
 }
 
-TEST(ChosenPort, IsNoneWhereNoneIsLeft) {
+TEST(ChosenPort, IsMissingIfNoneIsLeft) {
     std::set<std::uint16_t> all;
     for (std::uint32_t port = 0; port <= 65535; ++port)
         all.insert(static_cast<std::uint16_t>(port));
     EXPECT_FALSE(choose_port(all, 4711));
 }
 
-TEST(ChosenPort, IsNoneThatConnectionsMayGet) {
+TEST(ChosenPort, IsOutsideTheRangeForConnections) {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
     std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first >> last;
     if (last == 0 || (first <= 21000 && last > 64535))
-        GTEST_SKIP() << "connections may get all ports here";
+        GTEST_SKIP() << "connections may use all ports here";
     for (const std::uint64_t random : {0ULL, 1ULL, 12345ULL, ~0ULL}) {
         const auto port = choose_port({}, random);
         ASSERT_TRUE(port);
@@ -180,7 +180,7 @@ TEST(PortStatus, OfAProcessBelowThatSpeaksIPv6Only) {
     EXPECT_FALSE(status.is_exposed);
 }
 
-/// As servers do that listen on every address: reached by IPv4, which is there also where IPv6 is not.
+/// Servers that listen on every address do this. They are reached by IPv4, which every machine has.
 TEST(PortStatus, OfAProcessBelowWhoseIPv6ListenerTakesIPv4Too) {
     const Listener both({.where = in6addr_any, .is_only = 0});
     const Listener only({.where = in6addr_any, .is_only = 1});
@@ -194,7 +194,7 @@ TEST(PortStatus, OfAProcessBelowWhoseIPv6ListenerTakesIPv4Too) {
     }
 }
 
-TEST(ChosenPort, IsNoneThatSomebodyHasByIPv6) {
+TEST(ChosenPort, IsNotInUseByIPv6) {
     const auto first = choose_port({}, 815);
     ASSERT_TRUE(first);
     const Listener listener({.port = *first});
@@ -223,7 +223,7 @@ TEST(PortStatus, OfAStrangerHasItsName) {
     EXPECT_THAT(status.stranger, testing::StartsWith(read_process(::getpid())->name));
 }
 
-TEST(PortStatus, TellsWhereTheTreeListensInstead) {
+TEST(PortStatus, HasTheOtherPortsOfTheTree) {
     const Listener silent(Socket::bound);
     const Listener elsewhere;
     ASSERT_TRUE(silent.is_there() && elsewhere.is_there());

@@ -76,7 +76,7 @@ TEST(CrashReport, HasANameThatSortsByTime) {
     EXPECT_TRUE(is_crash_id(crash_id(sample())));
 }
 
-TEST(CrashReport, HasANameThatLeadsNowhereElse) {
+TEST(CrashReport, HasANameThatIsSafeInAPath) {
     for (const std::string id : {"", ".", "..", "../x", "2026/x", "20261115..", ".unfinished-2026",
                                  "2026 x", "lane0", "2026\n", "2026%2f"})
         EXPECT_FALSE(is_crash_id(id)) << id;
@@ -159,7 +159,7 @@ TEST(CrashReport, OfTheSameSecondIsListedByTimeWhateverItsPid) {
                 ElementsAre("20261115-120000-002-lane2-12", "20261115-120000-001-lane2-1010"));
 }
 
-TEST(CrashReport, SaysWhatItsWorkerSaidLast) {
+TEST(CrashReport, HasTheLastLineOfItsWorker) {
     const auto last_line = [](const std::string& log) {
         CrashReport report = sample();
         report.log = log;
@@ -190,14 +190,14 @@ TEST(CrashReport, IsNotRemovedAtOnceIfTheClockWasSetBack) {
     EXPECT_EQ(stand.ids().size(), 3U);
 }
 
-TEST(CrashReport, LeavesAloneWhatIsNotOne) {
+TEST(CrashReport, LeavesOtherFilesAlone) {
     Stand stand;
     fs::create_directories(stand.folder + "/notes");
     fs::create_directories(stand.folder + "/.unfinished-20261115-1");
     stand.write(sample(), 1);
     stand.write(sample(1), 1);
     EXPECT_TRUE(fs::exists(stand.folder + "/notes"));
-    EXPECT_FALSE(fs::exists(stand.folder + "/.unfinished-20261115-1")) << "that is half of one";
+    EXPECT_FALSE(fs::exists(stand.folder + "/.unfinished-20261115-1")) << "it is incomplete";
     EXPECT_EQ(stand.ids().size(), 1U);
 }
 
@@ -221,7 +221,7 @@ TEST(CrashReport, IsNotReadFromElsewhere) {
     EXPECT_FALSE(read_crash_report(stand.folder, "20270101-000000-000-lane0-1"));
 }
 
-TEST(CrashReport, IsLeftOutIfItIsSpoiled) {
+TEST(CrashReport, IsLeftOutIfItIsDamaged) {
     Stand stand;
     const std::string empty = stand.write(sample(0));
     const std::string half = stand.write(sample(1));
@@ -254,7 +254,7 @@ TEST(CrashReport, LeavesNothingHalfWritten) {
     Stand stand;
     CrashReport report = sample();
     report.inputs = {{.job = "same", .body = "one"}, {.job = "same", .body = "two"}};
-    EXPECT_FALSE(write_crash_report(stand.folder, report, 3)) << "two files of one name";
+    EXPECT_FALSE(write_crash_report(stand.folder, report, 3)) << "two files have the same name";
     EXPECT_TRUE(fs::is_empty(stand.folder));
 }
 
@@ -285,7 +285,7 @@ TEST(RecentCrashes, PutsTheNewestFirstAndDropsTheOldest) {
     EXPECT_THAT(ids_of(crashes), ElementsAre("3", "2"));
 }
 
-TEST(RecentCrashes, StaysEmptyIfNothingIsToBeKept) {
+TEST(RecentCrashes, StaysEmptyIfItKeepsNone) {
     Stand stand;
     stand.write(sample());
     RecentCrashes crashes(0);
@@ -303,7 +303,7 @@ TEST(RecentCrashes, StoresReportsOnTheDisk) {
     EXPECT_EQ(stored.crash.page, read_crash_report(stand.folder, stored.crash.id));
 }
 
-TEST(RecentCrashes, HasAReportThatTheDiskDidNotTake) {
+TEST(RecentCrashes, HasAReportThatCouldNotBeWritten) {
     const TemporaryFolder parent;
     parent.write("file", "");
     const auto stored = RecentCrashes::store(parent.file("file"), sample(), 5);

@@ -98,7 +98,7 @@ TEST(LogSink, WritesByItselfAfterAWhile) {
     }
 }
 
-TEST(LogSink, DoesNotGatherLongerThanItsQueueLasts) {
+TEST(LogSink, WritesEarlierIfItsQueueFillsUp) {
     const Pipe pipe;
     const auto log =
         opened({.targets = {pipe.target(LogFormat::json)}, .lines_max = 4, .gather = 1h});
@@ -174,8 +174,8 @@ TEST(LogSink, KeepsGoingOnAFullDisk) {
     for (std::uint64_t number = 0; number < lines; ++number) log->push(numbered_job(number));
     log->flush();
     EXPECT_EQ(log->problem(), "can't write the job log to /dev/full: No space left on device");
-    EXPECT_GT(log->lost(), 0U) << "not all of it can wait";
-    EXPECT_LT(log->lost(), lines) << "some of it can";
+    EXPECT_GT(log->lost(), 0U) << "not all lines can wait";
+    EXPECT_LT(log->lost(), lines) << "some lines can wait";
     EXPECT_EQ(folder.read("jobs.log"), json_lines(lines)) << "the other target has everything";
 }
 
@@ -276,7 +276,7 @@ TEST(LogSink, ReportsARotationThatFailed) {
     EXPECT_EQ(folder.read("jobs.log"), json_lines(100));
 }
 
-TEST(LogSink, WritesFromAThreadThatItsOwnerCanTellApart) {
+TEST(LogSink, WritesFromAThreadWithANameOfItsOwn) {
     const auto log = opened({});
     log->flush();  // it has begun
     bool found = false;
