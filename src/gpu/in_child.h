@@ -1,5 +1,5 @@
-// Runs work in a child process that this process must not do itself: work that may hang or crash,
-// or whose effects can't be undone.
+// Some work must not run in this process, since it may hang or crash, or since its effects can't be
+// undone. It runs in a child process instead.
 #pragma once
 
 #include <expected>

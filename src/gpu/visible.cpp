@@ -34,7 +34,7 @@ std::optional<Gpu> by_uuid(const std::vector<Gpu>& gpus, std::string_view entry)
 }
 
 std::optional<Gpu> named(const std::vector<Gpu>& gpus, std::string_view entry) {
-    if (entry.starts_with("MIG-"))  // NVML lists no MIG devices; CUDA knows them by this name
+    if (entry.starts_with("MIG-"))  // NVML lists them separately; CUDA uses this name
         return Gpu{.uuid = std::string(entry), .name = "MIG device"};
     return entry.starts_with("GPU-") ? by_uuid(gpus, entry) : by_index(gpus, entry);
 }

@@ -26,7 +26,7 @@ bool kill_cgroup(const std::string& group);
 
 [[nodiscard]] std::vector<pid_t> processes_in_cgroup(const std::string& group);
 
-/// Removes the group and its subgroups. They must be empty of processes.
+/// Removes the group and its subgroups. They must contain no processes.
 void remove_cgroup(const std::string& group);
 
 /// Removes the groups of gates that were killed: those named "turnpike-PID-…" whose PID no longer

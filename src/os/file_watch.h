@@ -55,7 +55,8 @@ public:
     /// sentence that says what can't be watched and what to do about it, or nullopt if everything
     /// is watched.
     std::optional<std::string> want(Wanted wanted);
-    /// The same sentence as of the latest look, since folders come and go. Empty if all is well.
+    /// Returns the same sentence as of the latest look, since folders come and go. Empty if
+    /// everything is watched.
     [[nodiscard]] const std::string& problem() const { return problem_; }
 
 private:
@@ -91,9 +92,8 @@ private:
     bool is_settling_ = false;
     std::chrono::steady_clock::time_point first_touch_;
     Wanted wanted_;
-    std::map<std::string, Identity> known_;  // the latest that was seen of each file
-    std::map<std::string, std::set<std::string>>
-        known_importable_;  // by folder: what it offers already
+    std::map<std::string, Identity> known_;                          // each file as last seen
+    std::map<std::string, std::set<std::string>> known_importable_;  // by folder
     Folders folders_;
     std::string problem_;
     std::shared_ptr<int> alive_ = std::make_shared<int>();

@@ -111,7 +111,7 @@ Fd take_lock(int folder, const std::string& path, std::string_view name) {
 std::optional<pid_t> holder_of(int folder) {
     const UniqueFd lock(
         ::openat(folder, lock_file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!lock || pid_in(lock.get()) <= 0) return std::nullopt;  // no gate yet
+    if (!lock || pid_in(lock.get()) <= 0) return std::nullopt;  // no gate, or not yet
     if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
     const pid_t pid = pid_in(lock.get());
     return pid > 0 ? std::optional(pid) : std::nullopt;

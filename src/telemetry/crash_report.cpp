@@ -42,8 +42,7 @@ bool is_plain_name(std::string_view text) {
     return !text.empty() && text.size() <= id_max && std::ranges::all_of(text, is_plain);
 }
 
-/// Returns a file name for an input. Clients may choose the names of jobs, so only plain ones are
-/// used.
+/// Returns a file name for an input: the job's name if it is safe in a path, otherwise a number.
 std::string input_name(const CrashReport& report, std::size_t index) {
     const std::string& job = report.inputs[index].job;
     return "input-" + (is_plain_name(job) ? job : std::to_string(index + 1));

@@ -46,7 +46,7 @@ std::string_view name_of(LogStream stream) {
     return "";
 }
 
-// ── what comes ───────────────────────────────────────────────────────────────────────────────────
+// ── taking bytes ─────────────────────────────────────────────────────────────────────────────────
 
 void LaneLog::take(LogSource& source, std::string_view bytes, std::int64_t unix_ns) {
     while (!bytes.empty()) {
@@ -99,7 +99,7 @@ void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stre
     unfinished_writer_ = writer;
 }
 
-// ── what is made of it ───────────────────────────────────────────────────────────────────────────
+// ── finishing lines ──────────────────────────────────────────────────────────────────────────────
 
 void LaneLog::finish(const LogSource& source, std::string_view raw, Wholeness wholeness,
                      std::int64_t unix_ns) {

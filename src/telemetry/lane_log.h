@@ -33,7 +33,7 @@ struct LogLine {
     std::uint64_t number = 0;  // grows by one per line of the lane, from 1
     std::int64_t unix_ns = 0;  // when it was finished
     LogStream stream = LogStream::out;
-    std::uint64_t writer = 0;  // number of the worker that wrote it; 0 if none did
+    std::uint64_t writer = 0;  // id of the worker that wrote it; 0 if unknown
     std::string text;
 };
 

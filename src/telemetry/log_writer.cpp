@@ -132,7 +132,7 @@ void RotatingFile::rotate() {
     ::close(std::exchange(fd_, fresh));
 }
 
-// ── somebody else's descriptor ───────────────────────────────────────────────────────────────────
+// ── a descriptor that is not ours ────────────────────────────────────────────────────────────────
 
 LogWritten BorrowedDescriptor::write(std::string_view text) {
     // A pipe that says it is writable takes this much without blocking.
