@@ -125,14 +125,14 @@ void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver
     if (!driver) return;
     for (const std::string& trouble : driver->troubles())
         advise(fmt::format("turnpike: {}\n", trouble));
-    const std::vector<Sighting> sightings = look_at_all(*driver);
-    for (std::size_t i = 0; i < sightings.size(); ++i) {
+    const std::vector<GpuAnswer> answers = look_at_all(*driver);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
         const Gpu& gpu = driver->gpus()[i];
         const bool is_used = std::ranges::any_of(checked.lanes, [&](const LanePlan& lane) {
             return std::ranges::find(lane.gpus, gpu.uuid, &Gpu::uuid) != lane.gpus.end();
         });
-        if (!is_used || !sightings[i].sight) continue;
-        for (const GpuProcess& process : sightings[i].sight->processes)
+        if (!is_used || !answers[i].usage) continue;
+        for (const GpuProcess& process : answers[i].usage->processes)
             advise(fmt::format("turnpike: GPU {}: pid {} ({}) holds {} there already\n",
                                gpu.index.value_or(0), process.pid,
                                tame(command_of(static_cast<pid_t>(process.pid))),

@@ -114,7 +114,7 @@ void Gate::shut_down() {
 }
 
 void Gate::look() {
-    around_.clock.look_at_the_wall();
+    around_.clock.read_wall_clock();
     patience_.look(around_.clock.now());
     around_.keys.refresh();
 }

@@ -25,11 +25,11 @@
 #include "gate/patience.h"
 #include "os/clock.h"
 #include "stream/exchange.h"
-#include "telemetry/crash_shelf.h"
 #include "telemetry/lane_facts.h"
 #include "telemetry/lane_log.h"
 #include "telemetry/log_sink.h"
 #include "telemetry/pool_facts.h"
+#include "telemetry/recent_crashes.h"
 #include "telemetry/recent_jobs.h"
 
 namespace turnpike {
@@ -46,7 +46,7 @@ public:
         KeyFile& keys;
         LogSink& log;
         const std::vector<LaneFacts>& lanes;
-        const CrashShelf& crashes;
+        const RecentCrashes& crashes;
         std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
         std::function<void(const Event&)> deliver;
         std::uint64_t secret = 0;                                            // of the job names

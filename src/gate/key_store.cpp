@@ -5,12 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "os/file.h"
 
 namespace turnpike {
 namespace {
@@ -23,39 +24,12 @@ std::unexpected<std::string> failed(const std::string& path, const char* doing) 
     return std::unexpected(path + ": can't " + doing + ": " + std::strerror(errno));
 }
 
-/// A descriptor that is closed with its scope.
-class Descriptor {
-public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    [[nodiscard]] int get() const { return fd_; }
-    [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-
-private:
-    int fd_;
-};
-
 /// Empty: it is as private as it must be.
 std::string distrust(const struct stat& info) {
     if (!S_ISREG(info.st_mode)) return "is not a file";
     if (info.st_uid != ::geteuid()) return "belongs to another user";
     if ((info.st_mode & 0022U) != 0) return "can be written by others; chmod 600 it";
     return {};
-}
-
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(fd, text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return true;
 }
 
 /// Somebody else may be making it too.
@@ -73,24 +47,18 @@ bool make_folders(const std::filesystem::path& folder) {
 }  // namespace
 
 std::expected<std::string, std::string> read_private_file(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file.is_open() && (errno == ENOENT || errno == ENOTDIR)) return std::string();
-    if (!file.is_open()) return failed(path, "open it");
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::string();
+    if (!file) return failed(path, "open it");
     struct stat info{};
     if (::fstat(file.get(), &info) != 0) return failed(path, "look at it");
     if (const std::string reason = distrust(info); !reason.empty())
         return std::unexpected(path + ": " + reason);
 
-    std::string text;
-    std::array<char, 16 * 1024> buffer;
-    for (;;) {
-        const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failed(path, "read it");
-        if (count == 0) return text;
-        text.append(buffer.data(), static_cast<std::size_t>(count));
-        if (text.size() > file_bytes_max) return std::unexpected(path + ": is too large");
-    }
+    auto text = read_all(file.get(), file_bytes_max + 1);
+    if (!text) return failed(path, "read it");
+    if (text->size() > file_bytes_max) return std::unexpected(path + ": is too large");
+    return *std::move(text);
 }
 
 std::expected<KeyStore, std::string> KeyStore::lock(const std::string& path) {
@@ -114,9 +82,9 @@ KeyStore::~KeyStore() {
 std::expected<void, std::string> KeyStore::replace(std::string_view text) const {
     const std::string fresh = path_ + ".new";
     ::unlink(fresh.c_str());  // left by one that was killed; the lock says that nobody uses it
-    const Descriptor file(
+    const UniqueFd file(
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode));
-    if (!file.is_open()) return failed(fresh, "make it");
+    if (!file) return failed(fresh, "make it");
     if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 ||
         ::rename(fresh.c_str(), path_.c_str()) != 0) {
         auto problem = failed(path_, "write it");

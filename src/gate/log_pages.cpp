@@ -87,12 +87,12 @@ std::string lane_log_page(std::size_t lane, const LaneLog* log, const WantedLine
     return page + "\n";
 }
 
-std::string crashes_page(const CrashShelf& shelf) {
+std::string crashes_page(const RecentCrashes& crashes) {
     std::string page;
     JsonWriter json(page);
     json.open_object();
     json.key("crashes"), json.open_array();
-    for (const CrashShelf::Crash& crash : shelf.newest_first())
+    for (const RecentCrashes::Crash& crash : crashes.newest_first())
         if (is_object(crash.json)) json.raw(without_newline(crash.json));
     json.close_array();
     json.close_object();

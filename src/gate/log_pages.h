@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "telemetry/crash_shelf.h"
 #include "telemetry/lane_log.h"
+#include "telemetry/recent_crashes.h"
 
 namespace turnpike {
 
@@ -30,6 +30,6 @@ struct WantedLines {
                                         const WantedLines& wanted);
 
 /// Newest first, without their logs.
-[[nodiscard]] std::string crashes_page(const CrashShelf& shelf);
+[[nodiscard]] std::string crashes_page(const RecentCrashes& crashes);
 
 }  // namespace turnpike

@@ -35,7 +35,7 @@ std::string model_name(const ModelChoice& model, const Caller& caller) {
 void append_native(JsonWriter& json, const WorkerFacts& facts, LaneState state,
                    const Caller& caller) {
     json.key("loading");
-    if (facts.loading && comes_up(state))
+    if (facts.loading && is_coming_up(state))
         append_loading(json, *facts.loading, caller);
     else
         json.value(nullptr);

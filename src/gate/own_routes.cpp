@@ -67,7 +67,7 @@ OwnAnswered crashes(const OwnRequest& request) {
 }
 
 OwnAnswered crash(const OwnRequest& request) {
-    const CrashShelf::Crash* found = request.sights.crashes.find(request.name);
+    const RecentCrashes::Crash* found = request.sights.crashes.find(request.name);
     if (found == nullptr) return refuse(Problem::no_crash);
     return OwnAnswer{.body = found->page};
 }

@@ -20,10 +20,10 @@
 #include "gate/problem.h"
 #include "os/clock.h"
 #include "stream/exchange.h"
-#include "telemetry/crash_shelf.h"
 #include "telemetry/lane_facts.h"
 #include "telemetry/lane_log.h"
 #include "telemetry/pool_facts.h"
+#include "telemetry/recent_crashes.h"
 #include "telemetry/recent_jobs.h"
 
 namespace turnpike {
@@ -35,7 +35,7 @@ struct Sights {
     const RecentJobs& recent;
     const Exchanges& exchanges;  // of live jobs
     const std::vector<LaneFacts>& lanes;
-    const CrashShelf& crashes;
+    const RecentCrashes& crashes;
     std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
     const JobNames& names;
     Clock& clock;

@@ -17,7 +17,7 @@ constexpr std::size_t listed_max = 200;  // jobs of a kind on one page
 
 bool is_ready(const View& view, PoolId pool) {
     for (const LaneView& lane : view.lanes)
-        if (lane.pool == pool && serves(lane.state)) return true;
+        if (lane.pool == pool && is_serving(lane.state)) return true;
     return false;
 }
 
@@ -157,16 +157,16 @@ void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
     json.text_or_null("worker", about.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
-    const bool is_of_proof = about.remark.empty() && serves(lane.state) && caller.is_admin;
+    const bool is_of_proof = about.remark.empty() && is_serving(lane.state) && caller.is_admin;
     json.text_or_null("remark", is_of_proof ? facts.proof.remark : about.remark);
-    json.text_or_null("trouble", serves(lane.state) ? std::string_view()
-                                 : caller.is_admin  ? std::string_view(facts.trouble)
-                                                    : without_output(facts.trouble));
-    json.text_or_null(
-        "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
+    json.text_or_null("trouble", is_serving(lane.state) ? std::string_view()
+                                 : caller.is_admin      ? std::string_view(facts.trouble)
+                                                        : without_output(facts.trouble));
+    json.text_or_null("last_line", is_serving(lane.state) || !caller.is_admin ? std::string_view()
+                                                                              : facts.last_line);
     json.key("proof"), append_proof(json, facts.proof, caller);
     json.key("start"), append_start(json, facts.start, pool);
-    const bool is_starting = comes_up(lane.state) && facts.started_at != never;
+    const bool is_starting = is_coming_up(lane.state) && facts.started_at != never;
     append_count(json, "starting_s",
                  is_starting ? std::optional(sights.clock.now() - facts.started_at) : std::nullopt);
     if (pool.is_native()) append_native(json, facts, lane.state, caller);

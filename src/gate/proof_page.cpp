@@ -40,7 +40,7 @@ void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane) {
     json.open_object();
     json.member("lane", lane.lane.value);
     json.member("state", name_of(lane.state));
-    json.member("serves", serves(lane.state));
+    json.member("serves", is_serving(lane.state));
     json.member("count", facts.proofs);
     if (proof.by != ProofBy::nobody) {
         std::string ended;

@@ -1,7 +1,6 @@
 #include "gpu/cuda.h"
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/leading_number.h"
 #include "gpu/in_child.h"
 #include "gpu/library.h"
 
@@ -27,7 +27,7 @@ static_assert(sizeof(CudaUuid) == 16);
 
 using CudaDevice = int;
 
-struct Calls {  // those of the driver's binary interface; each returns 0 or an error
+struct Calls {  // of the driver's binary interface; each returns 0 or an error code
     int (*init)(unsigned flags);
     int (*version)(int*);
     int (*count)(int*);
@@ -58,7 +58,7 @@ std::string words_for(int code) {
         case 803:
             return "the driver in the kernel and its libraries are of different versions (803); "
                    "reboot";
-        case 804: return "its forward compatibility libraries do not fit this GPU (804)";
+        case 804: return "its forward compatibility libraries do not support this GPU (804)";
         case 999:
             return "an unknown error (999); look at the kernel's log for lines with NVRM or Xid";
         default: return fmt::format("error {}", code);
@@ -74,7 +74,8 @@ std::string text_of(const CudaUuid& uuid) {
     return text;
 }
 
-/// A line: uuid, memory, bus and name, with blanks between them.
+/// Returns a line with uuid, memory, bus and name, separated by blanks. Empty if the device can't
+/// be asked.
 std::string line_of(const Calls& calls, int ordinal) {
     CudaDevice device = 0;
     CudaUuid uuid{};
@@ -88,8 +89,8 @@ std::string line_of(const Calls& calls, int ordinal) {
     return fmt::format("{} {} {} {}\n", text_of(uuid), memory, bus_id.data(), name.data());
 }
 
-/// In the child: "ok VERSION" and a line for each GPU, or a sentence.
-std::string asked() {
+/// Runs in the child. Returns "ok VERSION" and a line for each GPU, or an error message.
+std::string ask_cuda() {
     ::unsetenv("CUDA_VISIBLE_DEVICES");
     ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
     const auto library = Library::open("libcuda.so.1");
@@ -101,7 +102,7 @@ std::string asked() {
     int count = 0;
     if (const int code = calls.init(0); code != 0) return "CUDA does not start: " + words_for(code);
     if (const int code = calls.version(&version); code != 0)
-        return "CUDA does not tell its version: " + words_for(code);
+        return "CUDA does not report its version: " + words_for(code);
     if (const int code = calls.count(&count); code != 0)
         return "CUDA does not count its devices: " + words_for(code);
     std::string text = fmt::format("{} {}\n", worked, version);
@@ -109,7 +110,7 @@ std::string asked() {
     return text;
 }
 
-/// What comes before the next `end`, which is taken off the text together with it.
+/// Returns the text before the next `end`, and removes it and the `end` from `text`.
 std::string_view cut(std::string_view& text, char end) {
     const std::size_t at = text.find(end);
     const std::string_view part = text.substr(0, at);
@@ -117,22 +118,15 @@ std::string_view cut(std::string_view& text, char end) {
     return part;
 }
 
-template <class Number>
-Number number_of(std::string_view text) {
-    Number number{};
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
-
 CudaListing listing_of(std::string_view text) {
     std::string_view first = cut(text, '\n');
     cut(first, ' ');
-    CudaListing listing{.version = number_of<int>(first), .gpus = {}};
+    CudaListing listing{.version = leading_number<int>(first), .gpus = {}};
     while (!text.empty()) {
         std::string_view line = cut(text, '\n');
         Gpu gpu{.index = static_cast<std::uint32_t>(listing.gpus.size())};
         gpu.uuid = cut(line, ' ');
-        gpu.memory_total = {number_of<std::uint64_t>(cut(line, ' '))};
+        gpu.memory_total = {leading_number<std::uint64_t>(cut(line, ' '))};
         gpu.bus_id = cut(line, ' ');
         gpu.name = line;
         listing.gpus.push_back(std::move(gpu));
@@ -143,9 +137,10 @@ CudaListing listing_of(std::string_view text) {
 }  // namespace
 
 std::expected<CudaListing, std::string> list_by_cuda() {
-    const auto answer = in_child(asked, cuda_answer_max);
+    const auto answer = in_child(ask_cuda, cuda_answer_max);
     if (!answer) return std::unexpected("CUDA does not start: " + answer.error());
-    if (answer->empty()) return std::unexpected("CUDA does not start: it was ended from outside");
+    if (answer->empty())
+        return std::unexpected("CUDA does not start: the process that asked was killed");
     if (!answer->starts_with(worked)) return std::unexpected(*answer);
     return listing_of(*answer);
 }

@@ -1,6 +1,6 @@
-// The CUDA driver, asked what it has. A child asks, since cuInit stays with a process for good and
-// may hang; and the child sees every GPU in the order of the PCI bus, whatever this process is told to
-// see, so that indices mean what they mean to NVML.
+// Asks the CUDA driver which GPUs it has. A child process asks, since cuInit can't be undone and
+// may hang. The child ignores CUDA_VISIBLE_DEVICES and sees every GPU in the order of the PCI bus,
+// so that an index means the same as in NVML.
 #pragma once
 
 #include <expected>
@@ -16,13 +16,14 @@ struct CudaListing {
     std::vector<Gpu> gpus;
 };
 
-/// To be called before this process has other threads. An error is a sentence for people.
+/// Must be called before this process has other threads. The error is a message for people.
 [[nodiscard]] std::expected<CudaListing, std::string> list_by_cuda();
 
-/// "CUDA 12.4"
+/// Returns "CUDA 12.4".
 [[nodiscard]] std::string version_text(const CudaListing& listing);
 
-/// "CUDA 12.4, 4 devices", or why it does not work. To be called like list_by_cuda().
+/// Returns "CUDA 12.4, 4 devices". The error says why CUDA does not work. Must be called before
+/// this process has other threads.
 [[nodiscard]] std::expected<std::string, std::string> cuda_state();
 
 }  // namespace turnpike

@@ -40,7 +40,7 @@ std::expected<GpuDriver, std::string> GpuDriver::by_nvml(std::shared_ptr<const N
 
 std::expected<GpuDriver, std::string> GpuDriver::by_cuda(const std::string& why_not_nvml) {
     auto listing = list_by_cuda();
-    // NVML's reason is the better one: whatever keeps it from working keeps CUDA from it too.
+    // NVML's reason says more: what keeps NVML from working keeps CUDA from working, too.
     if (!listing || listing->gpus.empty()) return std::unexpected(why_not_nvml);
     GpuDriver driver;
     driver.version_ = version_text(*listing);
@@ -50,11 +50,11 @@ std::expected<GpuDriver, std::string> GpuDriver::by_cuda(const std::string& why_
     return driver;
 }
 
-std::expected<GpuSight, GpuFailure> GpuDriver::look(const std::string& uuid) const {
+std::expected<GpuUsage, GpuFailure> GpuDriver::look(const std::string& uuid) const {
     if (nvml_ == nullptr) return std::unexpected(GpuFailure::unknown);
-    auto sight = nvml_->look(uuid);
-    if (sight) return std::move(*sight);
-    const NvmlCode code = sight.error();
+    auto usage = nvml_->look(uuid);
+    if (usage) return std::move(*usage);
+    const NvmlCode code = usage.error();
     const bool was_there = std::ranges::find(gpus_, uuid, &Gpu::uuid) != gpus_.end();
     const bool is_lost = code == NvmlCode::gpu_is_lost || code == NvmlCode::reset_required ||
                          (code == NvmlCode::not_found && was_there);

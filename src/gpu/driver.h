@@ -1,5 +1,6 @@
-// The GPUs of this machine, as the driver shows them: through NVML; where that is not to be had, the
-// CUDA driver lists them, but can't be looked at. Neither is linked: both are opened at run time.
+// The GPUs of this machine, as NVML shows them. If NVML does not work, the CUDA driver lists the
+// GPUs, but then look() can't show how they are used. Neither library is linked: both are opened at
+// run time.
 #pragma once
 
 #include <expected>
@@ -10,27 +11,28 @@
 
 #include "gpu/gpu.h"
 #include "gpu/nvml.h"
-#include "gpu/sight.h"
+#include "gpu/usage.h"
 
 namespace turnpike {
 
 class GpuDriver {
 public:
-    /// Takes a while; to be called before this process has other threads. An error is one sentence
+    /// Must be called before this process has other threads. Takes a while. The error is a sentence
     /// for people that says why there is no GPU.
     [[nodiscard]] static std::expected<GpuDriver, std::string> open();
 
-    /// "580.65.06"; without NVML "CUDA 12.4".
+    /// Returns the driver's version, "580.65.06"; without NVML "CUDA 12.4".
     [[nodiscard]] const std::string& version() const { return version_; }
-    /// By index. At least one.
+    /// Returns at least one GPU, sorted by index.
     [[nodiscard]] const std::vector<Gpu>& gpus() const { return gpus_; }
-    /// GPUs that are there and can't be used: a sentence each.
+    /// Returns a sentence for each problem: a GPU that can't be used, or NVML that does not work.
     [[nodiscard]] const std::vector<std::string>& troubles() const { return troubles_; }
 
-    /// Whether look() can ever tell anything: there is NVML.
+    /// True if look() works at all, which needs NVML.
     [[nodiscard]] bool can_look() const { return nvml_ != nullptr; }
-    /// Slow, and may hang: to be called on another thread, with a copy of this driver.
-    [[nodiscard]] std::expected<GpuSight, GpuFailure> look(const std::string& uuid) const;
+    /// Returns how a GPU is used now. Slow, and may hang: must be called on another thread, with a
+    /// copy of this driver.
+    [[nodiscard]] std::expected<GpuUsage, GpuFailure> look(const std::string& uuid) const;
 
 private:
     GpuDriver() = default;
@@ -43,8 +45,8 @@ private:
     std::vector<std::string> troubles_;
 };
 
-/// What there is to serve on: the driver's GPUs as far as the caller's own CUDA_VISIBLE_DEVICES
-/// allows them.
+/// Returns the GPUs to serve on: those of the driver that the caller's own CUDA_VISIBLE_DEVICES
+/// allows.
 [[nodiscard]] Machine machine_from(const std::expected<GpuDriver, std::string>& driver,
                                    const std::optional<std::string>& cuda_visible_devices);
 

@@ -1,4 +1,5 @@
-// What is known of a GPU. Its identity is the UUID; the index is NVML's, which follows the PCI bus.
+// What is known about a GPU. The UUID identifies it; the index is NVML's, in the order of the PCI
+// bus.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 namespace turnpike {
 
 struct Gpu {
-    std::optional<std::uint32_t> index;  // none: a MIG device, known by its name alone
+    std::optional<std::uint32_t> index;  // none for a MIG device, which is known only by its name
     std::string uuid;                    // "GPU-…", "MIG-…"
     std::string name;                    // "NVIDIA H200"
     Bytes memory_total{};
@@ -19,11 +20,11 @@ struct Gpu {
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-/// What there is to serve on.
+/// The GPUs to serve on.
 struct Machine {
-    std::vector<Gpu> gpus;  // narrowed to what CUDA_VISIBLE_DEVICES allows, in its order
+    std::vector<Gpu> gpus;  // those that CUDA_VISIBLE_DEVICES allows, in its order
     std::string no_gpus;    // why there are none, as a sentence; empty if there are some
-    std::string remark;     // what CUDA_VISIBLE_DEVICES hides by mistake; mostly empty
+    std::string remark;     // what CUDA_VISIBLE_DEVICES hides by mistake; usually empty
 };
 
 }  // namespace turnpike

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -22,20 +23,16 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-[[noreturn]] void be_the_child(const std::function<std::string()>& work, int pipe) {
+[[noreturn]] void run_as_child(const std::function<std::string()>& work, int pipe) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::signal(SIGPIPE, SIG_IGN);
-    const std::string text = work();
-    for (std::size_t done = 0; done < text.size();) {
-        const ssize_t wrote = ::write(pipe, text.data() + done, text.size() - done);
-        if (wrote < 0 && errno != EINTR) break;
-        if (wrote > 0) done += static_cast<std::size_t>(wrote);
-    }
+    std::ignore = write_all(pipe, work());
     ::_exit(0);
 }
 
-/// All that comes until the other end is closed; nothing if that takes too long.
-std::optional<std::string> read_all(int pipe, Duration limit) {
+/// Returns everything that comes until the other end is closed. Nullopt if that takes longer than
+/// `limit`.
+std::optional<std::string> read_until_closed(int pipe, Duration limit) {
     const auto end = Steady::now() + limit;
     std::string text;
     std::array<char, 4096> part{};
@@ -54,7 +51,7 @@ std::optional<std::string> read_all(int pipe, Duration limit) {
 int wait_for(pid_t child) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return 0;  // somebody else waited for it
+        if (errno != EINTR) return 0;  // other code waited for it
     return status;
 }
 
@@ -64,17 +61,18 @@ std::expected<std::string, std::string> in_child(const std::function<std::string
                                                  Duration limit) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-        return std::unexpected(fmt::format("no pipe: {}", std::strerror(errno)));
+        return std::unexpected(fmt::format("no pipe could be made: {}", std::strerror(errno)));
     const UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
     const pid_t child = ::fork();
     if (child < 0)
-        return std::unexpected(fmt::format("no further process: {}", std::strerror(errno)));
-    if (child == 0) be_the_child(work, writing.get());
+        return std::unexpected(
+            fmt::format("no more processes can be made: {}", std::strerror(errno)));
+    if (child == 0) run_as_child(work, writing.get());
     writing.reset();
-    auto text = read_all(reading.get(), limit);
-    // It has nothing more to say. One that hangs in the driver may not die of this, and is not
-    // waited for.
+    auto text = read_until_closed(reading.get(), limit);
+    // The child has nothing more to send. If it hangs in the driver, SIGKILL may not end it, so we
+    // do not wait for it.
     ::kill(child, SIGKILL);
     if (!text)
         return std::unexpected(

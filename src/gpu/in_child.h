@@ -1,4 +1,5 @@
-// Work that this process must not do itself: what may hang or crash, or would stay with it for good.
+// Some work must not run in this process, since it may hang or crash, or since its effects can't be
+// undone. It runs in a child process instead.
 #pragma once
 
 #include <expected>
@@ -9,8 +10,8 @@
 
 namespace turnpike {
 
-/// What `work` returns, done by a forked child that is gone afterwards. An error says how it ended
-/// instead: "it crashed (signal 11)". To be called before this process has other threads.
+/// Runs `work` in a forked child and returns its result. The error says how the child ended
+/// instead: "it crashed (signal 11)". Must be called before this process has other threads.
 [[nodiscard]] std::expected<std::string, std::string> in_child(
     const std::function<std::string()>& work, Duration limit);
 

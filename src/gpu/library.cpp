@@ -9,7 +9,8 @@
 namespace turnpike {
 namespace {
 
-/// The loader begins with the file's name and a colon; which file it was is said already.
+/// The loader's message begins with the file's name and a colon. Removes them, since our message
+/// names the file already.
 std::string_view shortened(std::string_view said, std::string_view name) {
     const std::size_t colon = said.find(": ");
     if (colon != std::string_view::npos && said.substr(0, colon).ends_with(name))
@@ -22,7 +23,7 @@ std::string_view shortened(std::string_view said, std::string_view name) {
 std::expected<Library, std::string> Library::open(const char* name) {
     if (void* handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
     const char* error = ::dlerror();
-    const std::string said(shortened(error != nullptr ? error : "no reason given", name));
+    const std::string said(shortened(error != nullptr ? error : "the loader gave no reason", name));
     if (said.ends_with("No such file or directory"))
         return std::unexpected(
             fmt::format("there is no {} (it comes with the NVIDIA driver)", name));

@@ -1,5 +1,6 @@
 // A shared library of the driver, opened at run time, so that one binary serves machines with and
-// without a GPU. It is never closed: NVIDIA's libraries start threads and do not like to be unloaded.
+// without a GPU. It is never closed: NVIDIA's libraries start threads and do not support being
+// unloaded.
 #pragma once
 
 #include <expected>
@@ -9,16 +10,16 @@ namespace turnpike {
 
 class Library {
 public:
-    /// An error is a sentence: it is not there, or what else the loader said.
+    /// The error is a sentence: the library does not exist, or what the loader reported.
     [[nodiscard]] static std::expected<Library, std::string> open(const char* name);
 
-    /// Null if the library has no such symbol.
+    /// Returns nullptr if the library has no such symbol.
     template <class Function>
     [[nodiscard]] Function* find(const char* symbol) const {
         return reinterpret_cast<Function*>(address_of(symbol));
     }
 
-    /// Like find(); a symbol that is not there is remembered in `missing`, the first one.
+    /// Like find(). If the symbol is missing and `missing` is empty, puts its name into `missing`.
     template <class Function>
     void need(Function*& place, const char* symbol, std::string& missing) const {
         place = find<Function>(symbol);

@@ -15,7 +15,7 @@ namespace {
 using enum NvmlCode;
 constexpr std::uint32_t text_size = 96;
 
-/// Of a call that fills a buffer; empty if it fails.
+/// Returns the text that a call writes into a buffer.
 template <class Call>
 std::expected<std::string, NvmlCode> text_from(Call call) {
     std::array<char, text_size> text{};
@@ -42,7 +42,8 @@ std::expected<Memory, NvmlCode> memory_of(const Nvml::Calls& calls, NvmlDevice d
     return Memory{.total = {memory.total}, .used = {memory.used}};
 }
 
-/// Appends; processes may come while we ask, so there is always room for more than were there.
+/// Appends the processes on the device. New ones may come while we ask, so the buffer always has
+/// room for more than there were.
 template <class Process>
 NvmlCode list_processes(NvmlCode (*list)(NvmlDevice, std::uint32_t*, Process*), NvmlDevice device,
                         std::vector<GpuProcess>& found) {
@@ -56,7 +57,7 @@ NvmlCode list_processes(NvmlCode (*list)(NvmlDevice, std::uint32_t*, Process*), 
         if (code != insufficient_size) break;
         room.resize(2 * std::clamp<std::size_t>(count, room.size(), processes_max));
     } while (room.size() <= processes_max);
-    if (code == not_supported) return success;  // it never will be, so nobody shall wait for it
+    if (code == not_supported) return success;  // it never will be, so nobody must wait for it
     if (code != success) return code;
     for (std::size_t i = 0; i < std::min<std::size_t>(count, room.size()); ++i) {
         GpuProcess process{.pid = room[i].pid};
@@ -73,7 +74,7 @@ std::expected<std::vector<GpuProcess>, NvmlCode> processes_of(const Nvml::Calls&
                               ? list_processes(calls.processes_2, device, found)
                               : list_processes(calls.processes_1, device, found);
     if (code != success) return std::unexpected(code);
-    if (calls.mps_processes != nullptr)  // extra: what it does not tell, nobody misses
+    if (calls.mps_processes != nullptr)  // optional, so errors are ignored
         static_cast<void>(list_processes(calls.mps_processes, device, found));
     std::ranges::sort(found, {}, &GpuProcess::pid);
     const auto twice = std::ranges::unique(found, {}, &GpuProcess::pid);
@@ -128,11 +129,11 @@ std::expected<Gpu, NvmlCode> Nvml::gpu(std::uint32_t index) const {
     return Gpu{.index = index,
                .uuid = std::move(*uuid),
                .name = text_of(calls_->name).value_or("GPU"),
-               .memory_total = memory ? memory->total : Bytes{},  // it shares the machine's memory
+               .memory_total = memory ? memory->total : Bytes{},  // it has none of its own
                .bus_id = pci.bus_id};
 }
 
-std::expected<GpuSight, NvmlCode> Nvml::look(const std::string& uuid) const {
+std::expected<GpuUsage, NvmlCode> Nvml::look(const std::string& uuid) const {
     NvmlDevice device = nullptr;
     if (const NvmlCode code = calls_->by_uuid(uuid.c_str(), &device); code != success)
         return std::unexpected(code);
@@ -140,7 +141,7 @@ std::expected<GpuSight, NvmlCode> Nvml::look(const std::string& uuid) const {
     if (!memory && memory.error() != not_supported) return std::unexpected(memory.error());
     auto processes = processes_of(*calls_, device);
     if (!processes) return std::unexpected(processes.error());
-    return GpuSight{.memory_used = memory ? memory->used : Bytes{},
+    return GpuUsage{.memory_used = memory ? memory->used : Bytes{},
                     .processes = std::move(*processes)};
 }
 
@@ -149,7 +150,7 @@ std::string Nvml::words_for(NvmlCode code) const {
         return fmt::format("{} ({})", text, std::to_underlying(code));
     };
     switch (code) {
-        case success: return words("all is well");
+        case success: return words("no error");
         case not_supported: return words("it is not supported here");
         case no_permission:
             return words("no permission; may this user open /dev/nvidiactl and /dev/nvidia0?");

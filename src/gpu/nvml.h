@@ -1,5 +1,6 @@
-// NVML, NVIDIA's library for looking at GPUs, as far as we use it: bound at run time, by its stable
-// binary interface, with the older names of a call where a driver lacks the newest.
+// The part of NVML, NVIDIA's library for watching GPUs, that we use. It is loaded at run time
+// through its stable binary interface. If a driver lacks the newest version of a call, an older one
+// is used.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,11 @@
 #include <string>
 
 #include "gpu/gpu.h"
-#include "gpu/sight.h"
+#include "gpu/usage.h"
 
 namespace turnpike {
 
-/// What a call of NVML returns. Those that we decide on.
+/// What a call of NVML returns: the codes on which we decide. Others may come.
 enum class NvmlCode : int {
     success = 0,
     not_supported = 3,
@@ -27,18 +28,18 @@ enum class NvmlCode : int {
 
 class Nvml {
 public:
-    /// An error is a sentence for people. Never shut down: the process's end does that, also while a
-    /// call hangs.
+    /// The error is a sentence for people. NVML is never shut down, since a call may hang: the end
+    /// of the process does that.
     [[nodiscard]] static std::expected<std::shared_ptr<const Nvml>, std::string> open();
 
-    /// Empty if it does not say.
+    /// Empty if the driver does not report it.
     [[nodiscard]] std::string driver_version() const;
     [[nodiscard]] std::expected<std::uint32_t, NvmlCode> count() const;
     [[nodiscard]] std::expected<Gpu, NvmlCode> gpu(std::uint32_t index) const;
-    /// Also of a MIG device. Any thread may call it; it may hang.
-    [[nodiscard]] std::expected<GpuSight, NvmlCode> look(const std::string& uuid) const;
+    /// Returns how a GPU or MIG device is used now. May hang. Any thread may call it.
+    [[nodiscard]] std::expected<GpuUsage, NvmlCode> look(const std::string& uuid) const;
 
-    /// "the driver is not loaded (9)"
+    /// Returns words for people, such as "the driver is not loaded (9)".
     [[nodiscard]] std::string words_for(NvmlCode code) const;
 
     struct Calls;

@@ -3,7 +3,7 @@
 namespace turnpike {
 namespace {
 
-/// The newest of its names that the library has.
+/// Finds the newest version of a call that the library has. The names are given newest first.
 template <class Function, class... Older>
 void find_newest(const Library& library, Function*& place, const char* name, Older... older) {
     place = library.find<Function>(name);
@@ -34,7 +34,7 @@ std::string Nvml::Calls::bind(const Library& library) {
 
     find_newest(library, mps_processes, "nvmlDeviceGetMPSComputeRunningProcesses_v3",
                 "nvmlDeviceGetMPSComputeRunningProcesses_v2");
-    find_newest(library, pci, "nvmlDeviceGetPciInfo_v3");  // the older ones have another structure
+    find_newest(library, pci, "nvmlDeviceGetPciInfo_v3");  // older versions use another structure
     find_newest(library, driver_version, "nvmlSystemGetDriverVersion");
     find_newest(library, error_text, "nvmlErrorString");
     return missing;

@@ -1,5 +1,5 @@
 // The binary interface of NVML: its structures, and the functions by their names in the library.
-// Declared here, after NVIDIA's public documentation, so that building needs nothing of NVIDIA's.
+// Declared here, from NVIDIA's public documentation, so that building needs no file of NVIDIA's.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct NvmlProcess1 {
 };
 static_assert(sizeof(NvmlProcess1) == 16);
 
-struct NvmlProcess2 {  // also of the calls that end in _v3
+struct NvmlProcess2 {  // also used by the calls that end in _v3
     std::uint32_t pid;
     std::uint64_t memory;
     std::uint32_t gpu_instance, compute_instance;
@@ -57,7 +57,7 @@ struct Nvml::Calls {
     Text* uuid;
     Text* name;
 
-    // One of the memory calls and one of the lists of processes is always there.
+    // At least one of the two memory calls and one of the two process lists is not null.
     NvmlCode (*memory)(NvmlDevice, NvmlMemory*);
     NvmlCode (*memory_2)(NvmlDevice, NvmlMemory2*);
     List1* processes_1;
@@ -69,7 +69,7 @@ struct Nvml::Calls {
     NvmlCode (*driver_version)(char*, std::uint32_t size);
     const char* (*error_text)(NvmlCode);
 
-    /// The first symbol that is missing and needed; empty if all are there.
+    /// Returns the first required symbol that is missing. Empty if all are there.
     [[nodiscard]] std::string bind(const Library& library);
 };
 

@@ -26,7 +26,7 @@ std::optional<Gpu> by_index(const std::vector<Gpu>& gpus, std::string_view entry
     return found == gpus.end() ? std::nullopt : std::optional(*found);
 }
 
-/// The one whose UUID begins so; none if there are several.
+/// Returns the GPU whose UUID begins with the entry. Nullopt if there is none, or more than one.
 std::optional<Gpu> by_uuid(const std::vector<Gpu>& gpus, std::string_view entry) {
     const auto begins_so = [&](const Gpu& gpu) { return gpu.uuid.starts_with(entry); };
     if (std::ranges::count_if(gpus, begins_so) != 1) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<Gpu> by_uuid(const std::vector<Gpu>& gpus, std::string_view entry)
 }
 
 std::optional<Gpu> named(const std::vector<Gpu>& gpus, std::string_view entry) {
-    if (entry.starts_with("MIG-"))  // NVML lists them otherwise; CUDA knows them by this name
+    if (entry.starts_with("MIG-"))  // NVML lists them separately; CUDA uses this name
         return Gpu{.uuid = std::string(entry), .name = "MIG device"};
     return entry.starts_with("GPU-") ? by_uuid(gpus, entry) : by_index(gpus, entry);
 }
@@ -53,8 +53,9 @@ Machine visible_machine(const std::vector<Gpu>& gpus,
         const std::string_view entry = trimmed(rest.substr(0, comma));
         const auto gpu = named(gpus, entry);
         if (!gpu) {
-            machine.remark = fmt::format("{}: \"{}\" names no GPU, which hides it and what follows",
-                                         shown, entry);
+            machine.remark =
+                fmt::format("{}: \"{}\" names no GPU, so CUDA ignores it and every entry after it",
+                            shown, entry);
             break;
         }
         if (std::ranges::find(machine.gpus, gpu->uuid, &Gpu::uuid) == machine.gpus.end())

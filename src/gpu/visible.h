@@ -1,4 +1,4 @@
-// The caller's own CUDA_VISIBLE_DEVICES, read as CUDA reads it.
+// Interprets the caller's own CUDA_VISIBLE_DEVICES as CUDA does.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,10 @@
 
 namespace turnpike {
 
-/// Unset: all. "", "-1", "NoDevFiles": none. Else a list of indices, UUIDs or unique beginnings of
-/// them, and names of MIG devices, in the order of the list; the first entry that names no GPU hides
-/// itself and all after it. A GPU that is named twice counts once.
+/// Returns the GPUs that the variable allows. Unset allows all; "", "-1" and "NoDevFiles" allow
+/// none. Any other value is a list of indices, UUIDs or unique beginnings of UUIDs, and names of
+/// MIG devices, and the result has its order. The first entry that names no GPU hides itself and
+/// all entries after it. A GPU that is named twice counts once.
 [[nodiscard]] Machine visible_machine(const std::vector<Gpu>& gpus,
                                       const std::optional<std::string>& cuda_visible_devices);
 

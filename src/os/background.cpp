@@ -17,7 +17,7 @@ struct Background::Thread {
 
     asio::io_context& loop;
     asio::io_context work{1};
-    asio::executor_work_guard<asio::io_context::executor_type> stays{work.get_executor()};
+    asio::executor_work_guard<asio::io_context::executor_type> keeps_running{work.get_executor()};
     std::thread thread;
 };
 
@@ -28,7 +28,7 @@ Background::Background(asio::io_context& loop, const char* name)
 }
 
 Background::~Background() {
-    thread_->stays.reset();
+    thread_->keeps_running.reset();
     thread_->thread.join();
 }
 

@@ -1,5 +1,5 @@
-// One named helper thread for what may be slow: disk, digests, comparing proofs. Work runs there, in
-// order; what follows runs on the loop.
+// One named helper thread for slow work: disk, digests, comparing proofs. The work runs on that
+// thread, in order; the callback that gets its result runs on the loop.
 //
 //   background.run([file, bytes] { return write(file, bytes); }, [this](bool ok) { … });
 #pragma once
@@ -19,14 +19,14 @@ class Background {
 public:
     using Work = std::move_only_function<void()>;
 
-    /// `name`: at most 15 characters, as the kernel shows them.
+    /// `name` is the thread's name as the kernel shows it: at most 15 characters.
     Background(boost::asio::io_context& loop, const char* name);
-    /// Finishes the work it has; what would follow is dropped.
+    /// Finishes the work that was submitted; its callbacks are not called any more.
     ~Background();
     Background(const Background&) = delete;
     Background& operator=(const Background&) = delete;
 
-    /// `then` gets what `work` returns. Neither may throw.
+    /// Runs `work` on the thread, then calls `then` on the loop with its result. Neither may throw.
     template <class Slow, class Then>
     void run(Slow work, Then then) {
         submit([this, work = std::move(work), then = std::move(then)]() mutable {
@@ -35,7 +35,7 @@ public:
         });
     }
 
-    /// Some work has not come back. Asked on the loop.
+    /// True if some work has not delivered its result yet. Must be called on the loop.
     [[nodiscard]] bool is_busy() const { return under_way_ > 0; }
 
 private:
@@ -44,7 +44,7 @@ private:
 
     struct Thread;
     std::unique_ptr<Thread> thread_;
-    std::uint64_t under_way_ = 0;  // of the loop
+    std::uint64_t under_way_ = 0;  // used on the loop only
 };
 
 }  // namespace turnpike

@@ -4,19 +4,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
+#include "base/leading_number.h"
 #include "os/file.h"
 #include "os/process.h"
 
 namespace turnpike {
 namespace {
 
-/// Where cgroup2 is mounted, of the lines in mountinfo: "… 5th-word … - cgroup2 …".
+/// Returns where cgroup2 is mounted: the fifth word of the mountinfo line with " - cgroup2 ".
 std::string mount_point() {
     std::ifstream mounts("/proc/self/mountinfo");
     for (std::string line; std::getline(mounts, line);) {
@@ -29,7 +29,7 @@ std::string mount_point() {
     return {};
 }
 
-/// Our own group below the mount point: the line "0::/path".
+/// Returns our own group below the mount point, from the line "0::/path".
 std::string own_group() {
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);)
@@ -75,7 +75,7 @@ std::vector<pid_t> processes_in_cgroup(const std::string& group) {
 void remove_cgroup(const std::string& group) {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(group, error))
-        if (entry.is_directory(error)) remove_cgroup(entry.path().string());  // of a worker's own
+        if (entry.is_directory(error)) remove_cgroup(entry.path().string());  // made by a worker
     ::rmdir(group.c_str());
 }
 
@@ -85,8 +85,7 @@ void remove_dead_cgroups(const std::string& home) {
     for (const auto& entry : std::filesystem::directory_iterator(home, error)) {
         const std::string name = entry.path().filename().string();
         if (!name.starts_with(prefix)) continue;
-        pid_t gate = 0;
-        std::from_chars(name.data() + prefix.size(), name.data() + name.size(), gate);
+        const auto gate = leading_number<pid_t>(std::string_view(name).substr(prefix.size()));
         if (gate > 0 && !read_process(gate)) remove_cgroup(entry.path().string());
     }
 }

@@ -1,5 +1,6 @@
-// cgroup v2, where it can be had: a group per worker, whose processes all end at once, also those that
-// fork as fast as they are killed. Never needed: without it the guard's own search does the same.
+// cgroup v2, if we may use it: one group per worker. Killing a group ends all its processes at
+// once, even those that fork as fast as they are killed. Optional: without cgroups the guard's own
+// search for processes does the same.
 #pragma once
 
 #include <sys/types.h>
@@ -10,25 +11,26 @@
 
 namespace turnpike {
 
-/// Where groups of ours may be made; nothing: no cgroup v2, or no permission (that is usual).
+/// Returns the folder in which we may make groups. Nullopt without cgroup v2 or without permission,
+/// which is usual.
 [[nodiscard]] std::optional<std::string> cgroup_home();
 
-/// The new group's folder; empty: it can't be made.
+/// Returns the folder of the new group. Empty if the group can't be made.
 [[nodiscard]] std::string make_cgroup(const std::string& home, const std::string& name);
 
-/// This process goes there.
+/// Moves this process into the group. Returns false if that is not possible.
 bool join_cgroup(const std::string& group);
 
-/// Every process in it, and below. False: it can't be done that way.
+/// Kills every process in the group and in its subgroups. Returns false if the kernel refuses.
 bool kill_cgroup(const std::string& group);
 
-/// Now in it.
 [[nodiscard]] std::vector<pid_t> processes_in_cgroup(const std::string& group);
 
-/// Once it is empty.
+/// Removes the group and its subgroups. They must contain no processes.
 void remove_cgroup(const std::string& group);
 
-/// What gates that were killed left there: "turnpike-PID-…", where no process has that pid.
+/// Removes the groups of gates that were killed: those named "turnpike-PID-…" whose PID no longer
+/// runs.
 void remove_dead_cgroups(const std::string& home);
 
 }  // namespace turnpike

@@ -23,21 +23,22 @@ constexpr std::chrono::seconds stuck_after{1};
 Children::Children(boost::asio::io_context& loop)
     : loop_(loop), signals_(loop, SIGCHLD), timer_(loop) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    // Of whoever was this process before: a script that ends with "exec turnpike up". Not ours to end.
+    // Children from before this program ran: a script may end with "exec turnpike up". We must not
+    // end them.
     for (const pid_t child : own_children()) known_.emplace(child, [](const ExitStatus&) {});
     wait_for_signal();
 }
 
 void Children::watch(pid_t pid, Ended ended) {
     known_.emplace(pid, std::move(ended));
-    boost::asio::post(loop_, [this, pid] {  // it may have ended before it was known
+    boost::asio::post(loop_, [this, pid] {  // the child may have ended before this call
         reap();
         siginfo_t child{};
         const bool is_ours =
             ::waitid(P_PID, static_cast<id_t>(pid), &child, WEXITED | WNOHANG | WNOWAIT) == 0;
         const auto found = known_.find(pid);
         if (is_ours || found == known_.end()) return;
-        const Ended missed = std::move(found->second);  // reaped as a stray: nobody saw how
+        const Ended missed = std::move(found->second);  // reaped as a stray
         known_.erase(found);
         missed({});
     });
@@ -83,7 +84,7 @@ void Children::chase() {
     const std::vector<ProcessFacts> strays = descendants_of(::getpid(), list_processes(), except);
     for (const ProcessFacts& stray : strays) send_signal(stray.id, SIGKILL);
     reap();
-    // One that ended during the look may have left a child that the look did not see.
+    // A stray that ended while we listed processes may have left a child that is not in the list.
     if (!strays.empty() || ended_strays_.size() != ended_before) return chase_later(strays);
     const std::vector<pid_t> pids = std::exchange(ended_strays_, {});
     for (const StrayUser& user : std::exchange(waiting_, {})) user.gone(pids);
@@ -96,10 +97,10 @@ void Children::chase_later(std::span<const ProcessFacts> left) {
         for (const StrayUser& user : waiting_)
             user.stuck(one.name + " (pid " + std::to_string(one.id.pid) + ")");
     }
-    if (std::exchange(timer_runs_, true)) return;
+    if (std::exchange(is_timer_running_, true)) return;
     timer_.expires_after(is_stuck_ ? chase_stuck_every : chase_every);
     timer_.async_wait([this](boost::system::error_code error) {
-        timer_runs_ = false;
+        is_timer_running_ = false;
         if (!error) chase();
     });
 }

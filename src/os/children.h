@@ -1,5 +1,6 @@
-// The gate's own children: guards, and a tool now and then. The gate is a subreaper, so that what a
-// killed guard leaves behind becomes its child, too: strays, which are ended here.
+// The gate's own child processes: guards, and sometimes a tool. The gate is a subreaper: the
+// processes that a killed guard leaves behind become the gate's children, too. They are called
+// strays, and this class ends them.
 #pragma once
 
 #include <sys/types.h>
@@ -22,19 +23,21 @@ namespace turnpike {
 class Children {
 public:
     using Ended = std::function<void(const ExitStatus&)>;
-    /// With the pids that were ended.
+    /// Gets the pids of the strays that have ended.
     using AllGone = std::function<void(std::vector<pid_t>)>;
 
     explicit Children(boost::asio::io_context& loop);
     Children(const Children&) = delete;
     Children& operator=(const Children&) = delete;
 
-    /// A child that was just started, or became ours. `ended` is called once, from the loop.
+    /// Watches a child that was just started, or that the gate just inherited. Calls `ended` once,
+    /// from the loop.
     void watch(pid_t pid, Ended ended);
     [[nodiscard]] bool has(pid_t pid) const { return known_.contains(pid); }
 
-    /// A guard died: ends what it left behind, and calls back when nothing of that is left; `stuck`
-    /// hears once who survives SIGKILL: "python3 (pid 4711)".
+    /// Must be called when a guard has died: ends the processes that it left behind. Calls `gone`
+    /// when none is left. Calls `stuck` once if a process survives SIGKILL, with its name and pid:
+    /// "python3 (pid 4711)".
     struct StrayUser {
         AllGone gone;
         std::function<void(const std::string&)> stuck;
@@ -50,11 +53,11 @@ private:
     boost::asio::io_context& loop_;
     boost::asio::signal_set signals_;
     boost::asio::steady_timer timer_;
-    bool timer_runs_ = false;
+    bool is_timer_running_ = false;
     std::map<pid_t, Ended> known_;
     std::vector<StrayUser> waiting_;
     std::chrono::steady_clock::time_point chase_began_;
-    bool is_stuck_ = false;  // and told so: no need to look so often
+    bool is_stuck_ = false;  // a stray survives SIGKILL; reported, so we look less often
     std::vector<pid_t> ended_strays_;
 };
 

@@ -12,9 +12,9 @@ std::int64_t monotonic_ns() {
 
 }  // namespace
 
-Clock::Clock() { look_at_the_wall(); }
+Clock::Clock() { read_wall_clock(); }
 
-void Clock::look_at_the_wall() {
+void Clock::read_wall_clock() {
     offset_ns_ =
         std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count() -
         monotonic_ns();

@@ -1,5 +1,5 @@
 // The clock of the shell. Reading it is a system call on some machines, so it is read once per turn
-// of the loop: now() reads it when somebody asks, and answers the same until forget().
+// of the loop: the first now() reads it, and later ones return the same time until forget().
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@ namespace turnpike {
 class Clock {
 public:
     [[nodiscard]] Instant now();
-    /// The next now() reads anew.
+    /// Makes the next now() read the clock again.
     void forget() { is_read_ = false; }
 
-    /// An instant of this clock as time since 1970 (UTC).
+    /// Converts an instant of this clock to nanoseconds since 1970 (UTC).
     [[nodiscard]] std::int64_t unix_ns(Instant instant) const;
-    /// Asks the wall clock anew: it is set now and then, and goes on while the machine sleeps.
-    void look_at_the_wall();
+    /// Reads the wall clock, for unix_ns(). Must be repeated now and then: people set the wall
+    /// clock, and it also advances while the machine sleeps.
+    void read_wall_clock();
 
     Clock();
 

@@ -1,8 +1,13 @@
-// A file descriptor with one owner.
+// A file descriptor with one owner; reading and writing whole files.
 #pragma once
 
 #include <unistd.h>
 
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace turnpike {
@@ -21,7 +26,7 @@ public:
     [[nodiscard]] int get() const { return fd_; }
     explicit operator bool() const { return fd_ >= 0; }
 
-    /// The caller closes it from now on.
+    /// Gives the descriptor to the caller, who must close it.
     [[nodiscard]] int release() { return std::exchange(fd_, -1); }
     void reset() {
         if (fd_ >= 0) ::close(std::exchange(fd_, -1));
@@ -32,8 +37,20 @@ private:
     int fd_ = -1;
 };
 
-/// Where closing may take long: a large memfd gives all its pages back, a socket of somebody else's
-/// lingers. On a thread of its own.
-void close_elsewhere(UniqueFd file);
+/// Closes the file on a thread of its own. For files that may take long to close: a large memfd
+/// returns all its pages, and a socket that another program shares may linger.
+void close_in_background(UniqueFd file);
+
+inline constexpr std::size_t no_size_limit = std::numeric_limits<std::size_t>::max();
+
+/// Reads to the end of the file, but at most `max` bytes. Returns nullopt and sets errno on
+/// failure.
+[[nodiscard]] std::optional<std::string> read_all(int file, std::size_t max = no_size_limit);
+/// Opens the file and calls read_all().
+[[nodiscard]] std::optional<std::string> read_file(const std::string& path,
+                                                   std::size_t max = no_size_limit);
+
+/// Returns false and sets errno if not everything could be written.
+[[nodiscard]] bool write_all(int file, std::string_view text);
 
 }  // namespace turnpike

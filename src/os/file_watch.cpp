@@ -31,14 +31,14 @@ std::string text_of_problem(const std::string& what, int error) {
                "fs.inotify.max_user_watches=524288";
     if (error == EMFILE)
         return what +
-               ": no file may be opened any more (ulimit -n), or too many programs watch files; "
-               "allow "
-               "more, as with: sudo sysctl fs.inotify.max_user_instances=1024";
+               ": no more files can be opened (ulimit -n), or too many programs watch files; "
+               "allow more, as with: sudo sysctl fs.inotify.max_user_instances=1024";
     return what + ": " + std::strerror(error);
 }
 
-/// Gone in the meantime: the events about that are on their way.
-bool is_passing(int error) { return error == ENOENT || error == ENOTDIR; }
+/// True if the folder was removed in the meantime. inotify reports that by events that are still to
+/// come.
+bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
 
 }  // namespace
 
@@ -64,7 +64,7 @@ std::optional<std::string> FileWatch::want(Wanted wanted) {
         wait();
     }
     arm();
-    // After the watches: whatever changes from now on is told.
+    // Read only after the watches are set, so that no later change is missed.
     std::map<std::string, Identity> known;
     for (const std::string& file : wanted_.files) {
         const auto before = known_.find(file);
@@ -72,16 +72,18 @@ std::optional<std::string> FileWatch::want(Wanted wanted) {
         if (now) known.emplace(file, *now);
     }
     known_ = std::move(known);
-    std::map<std::string, std::set<std::string>> offered;
+    std::map<std::string, std::set<std::string>> importable;
     for (const std::string& folder : wanted_.folders) {
-        const auto before = new_.find(folder);
-        offered[folder] = before == new_.end() ? importable_in(folder).files : before->second;
+        const auto before = known_importable_.find(folder);
+        importable[folder] =
+            before == known_importable_.end() ? importable_in(folder).files : before->second;
     }
-    new_ = std::move(offered);
+    known_importable_ = std::move(importable);
     return problem_.empty() ? std::nullopt : std::optional(problem_);
 }
 
-/// Watches anew whatever decides now; the kernel knows by itself which folder it watches already.
+/// Watches every folder that now decides where the paths lead. The kernel itself knows which
+/// folders it watches already.
 void FileWatch::arm() {
     problem_.clear();
     Folders folders;
@@ -91,7 +93,7 @@ void FileWatch::arm() {
                 folder->names.insert(step.name);
     for (const std::string& path : wanted_.folders) {
         if (std::error_code error; !std::filesystem::is_directory(path, error)) continue;
-        if (Folder* folder = watch_folder(path, folders)) folder->takes_new = true;
+        if (Folder* folder = watch_folder(path, folders)) folder->takes_new_files = true;
         for (const std::string& package : importable_in(path).packages)
             if (Folder* folder = watch_folder(package, folders))
                 folder->names.insert("__init__.py");
@@ -104,7 +106,7 @@ void FileWatch::arm() {
 FileWatch::Folder* FileWatch::watch_folder(const std::string& path, Folders& folders) {
     const int watch = ::inotify_add_watch(inotify_.native_handle(), path.c_str(), mask);
     if (watch >= 0) return &folders[watch];
-    if (is_passing(errno))
+    if (is_gone(errno))
         touched();
     else if (problem_.empty())
         problem_ = text_of_problem(path + " can't be watched", errno);
@@ -113,8 +115,8 @@ FileWatch::Folder* FileWatch::watch_folder(const std::string& path, Folders& fol
 
 void FileWatch::wait() {
     inotify_.async_wait(boost::asio::posix::descriptor_base::wait_read,
-                        [this, lives = std::weak_ptr(lives_)](boost::system::error_code error) {
-                            if (error || lives.expired()) return;
+                        [this, alive = std::weak_ptr(alive_)](boost::system::error_code error) {
+                            if (error || alive.expired()) return;
                             read_events();
                             wait();
                         });
@@ -127,7 +129,7 @@ void FileWatch::read_events() {
         const ssize_t size = ::read(inotify_.native_handle(), buffer.data(), buffer.size());
         if (size <= 0) return;
         for (const char *at = buffer.data(), *end = at + size; at < end;) {
-            // The kernel puts whole, aligned ones there.
+            // The kernel writes whole, aligned events.
             const auto& event = *reinterpret_cast<const inotify_event*>(at);
             if (is_of_interest(event)) touched();
             at += sizeof(inotify_event) + event.len;
@@ -136,7 +138,7 @@ void FileWatch::read_events() {
 }
 
 bool FileWatch::is_of_interest(const inotify_event& event) {
-    if ((event.mask & IN_Q_OVERFLOW) != 0) return true;  // nobody knows what was lost
+    if ((event.mask & IN_Q_OVERFLOW) != 0) return true;  // unknown events were lost
     const auto found = folders_.find(event.wd);
     if (found == folders_.end()) return false;
     const Folder& folder = found->second;
@@ -145,16 +147,16 @@ bool FileWatch::is_of_interest(const inotify_event& event) {
         return true;
     }
     const std::string_view name(event.len > 0 ? static_cast<const char*>(event.name) : "");
-    return folder.names.contains(name) || (folder.takes_new && may_be_importable(name));
+    return folder.names.contains(name) || (folder.takes_new_files && may_be_importable(name));
 }
 
 void FileWatch::touched() {
     const auto now = std::chrono::steady_clock::now();
-    if (!std::exchange(settles_, true)) first_touch_ = now;
+    if (!std::exchange(is_settling_, true)) first_touch_ = now;
     settle_.expires_at(std::min(now + settle_quiet, first_touch_ + settle_max));
-    settle_.async_wait([this, lives = std::weak_ptr(lives_)](boost::system::error_code error) {
-        if (error || lives.expired() || !settles_) return;
-        settles_ = false;
+    settle_.async_wait([this, alive = std::weak_ptr(alive_)](boost::system::error_code error) {
+        if (error || alive.expired() || !is_settling_) return;
+        is_settling_ = false;
         look();
     });
 }
@@ -174,7 +176,7 @@ void FileWatch::look() {
 }
 
 void FileWatch::look_for_new(std::set<std::string>& changed) {
-    for (auto& [folder, before] : new_) {
+    for (auto& [folder, before] : known_importable_) {
         std::set<std::string> now = importable_in(folder).files;
         std::ranges::set_difference(now, before, std::inserter(changed, changed.end()));
         before = std::move(now);

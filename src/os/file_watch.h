@@ -1,14 +1,15 @@
-// Watches files by their paths, however they are saved: written in place, renamed over, removed and made
-// anew, or reached by another link. inotify on the folders that decide where the paths lead, never on the
-// files: a save by rename would leave it watching the old one.
+// Watches files by their paths, however they are saved: written in place, replaced by a rename,
+// removed and created again, or reached through a changed link. It uses inotify on the folders that
+// decide where the paths lead, never on the files: after a save by rename it would still watch the
+// old file.
 //
 //   FileWatch watch(loop, [](std::vector<std::string> changed) { … });
 //   if (auto problem = watch.want({.files = {"/home/me/model.py"}})) …
 //
-// What somebody does in one go is told at once: when it has been quiet for `settle_quiet`, or after
-// `settle_max`. Told is what is another file now (size, time of its last change, inode): a `touch` counts,
-// a `chmod` doesn't, and a file that is missing counts when it is back. Not seen: a folder further up that
-// is renamed, and on network disks what others save.
+// Changes that come together are reported in one call: after `settle_quiet` without a change, or
+// after `settle_max` at the latest. A file has changed if its size, modification time or inode
+// differs: a `touch` counts, a `chmod` doesn't, and a missing file counts when it is back. Not
+// noticed: a rename of a folder further up, and what other machines save on a network disk.
 #pragma once
 
 #include <sys/types.h>
@@ -40,20 +41,22 @@ public:
     static constexpr Duration settle_max = 500ms;
 
     struct Wanted {
-        std::vector<std::string> files = {};    // absolute
-        std::vector<std::string> folders = {};  // whose new Python files count, too
+        std::vector<std::string> files = {};    // absolute paths
+        std::vector<std::string> folders = {};  // report new Python files in them, too
     };
-    /// Gets the paths as they were wanted, sorted. Called from the loop.
+    /// Gets the changed paths, spelled as in `Wanted` and sorted. Called from the loop.
     using Changed = std::function<void(std::vector<std::string>)>;
 
     FileWatch(boost::asio::io_context& loop, Changed changed);
     FileWatch(const FileWatch&) = delete;
     FileWatch& operator=(const FileWatch&) = delete;
 
-    /// Instead of what was wanted before; of a file that was wanted before no change is lost. Something:
-    /// what can't be watched, and what to do about it.
+    /// Replaces what was wanted before. For a file that is in both, no change is lost. Returns a
+    /// sentence that says what can't be watched and what to do about it, or nullopt if everything
+    /// is watched.
     std::optional<std::string> want(Wanted wanted);
-    /// The same of the latest look: folders come and go.
+    /// Returns the same sentence as of the latest look, since folders come and go. Empty if
+    /// everything is watched.
     [[nodiscard]] const std::string& problem() const { return problem_; }
 
 private:
@@ -64,10 +67,10 @@ private:
         Duration modified{};
         friend bool operator==(const Identity&, const Identity&) = default;
     };
-    /// What is of interest in a watched folder.
+    /// The names that matter in a watched folder.
     struct Folder {
         std::set<std::string, std::less<>> names;
-        bool takes_new = false;
+        bool takes_new_files = false;  // new Python files matter, too
     };
     using Folders = std::map<int, Folder>;  // by watch descriptor
 
@@ -86,14 +89,14 @@ private:
     Changed changed_;
     boost::asio::posix::stream_descriptor inotify_;
     boost::asio::steady_timer settle_;
-    bool settles_ = false;
+    bool is_settling_ = false;
     std::chrono::steady_clock::time_point first_touch_;
     Wanted wanted_;
-    std::map<std::string, Identity> known_;             // the latest that was seen of each file
-    std::map<std::string, std::set<std::string>> new_;  // by folder: what it offers already
+    std::map<std::string, Identity> known_;                          // each file as last seen
+    std::map<std::string, std::set<std::string>> known_importable_;  // by folder
     Folders folders_;
     std::string problem_;
-    std::shared_ptr<int> lives_ = std::make_shared<int>();
+    std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 }  // namespace turnpike

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/leading_number.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/shell_command.h"
@@ -30,15 +30,15 @@ namespace {
 constexpr int control = 3;
 constexpr int link_place = 4;
 constexpr int look_every_ms = 10;   // while killing
-constexpr int stuck_look_ms = 500;  // at what survives that
-constexpr int quick_rounds = 4;     // of killing children, before a look at all
+constexpr int stuck_look_ms = 500;  // while something survives that
+constexpr int quick_rounds = 4;     // of killing children, before all processes are listed
 constexpr std::chrono::seconds stuck_after{1};
 
 using WallClock = std::chrono::steady_clock;
 
 using Step = GuardReport::Step;
 
-/// What went wrong between fork and exec, told through a pipe that exec closes.
+/// What went wrong between fork and exec. Sent through a pipe that exec closes.
 struct Failure {
     Step step = Step::fork;
     int error = 0;
@@ -58,11 +58,11 @@ void limit_open_files(std::uint64_t files) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// In the child. Comes back only if the worker can't be run.
+/// Runs in the child. Returns only if the worker can't be run.
 Failure become_worker(const GuardOrders& orders, int link, pid_t guard) {
     if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::session, errno};
     if (::getppid() != guard) ::_exit(1);                    // it died before the signal was set
-    if (!orders.cgroup.empty()) join_cgroup(orders.cgroup);  // better than nothing, never needed
+    if (!orders.cgroup.empty()) join_cgroup(orders.cgroup);  // optional: failing does no harm
     if (!orders.folder.empty() && ::chdir(orders.folder.c_str()) != 0) return {Step::folder, errno};
     reset_signals();
     limit_open_files(orders.open_files);
@@ -71,8 +71,8 @@ Failure become_worker(const GuardOrders& orders, int link, pid_t guard) {
     return {Step::exec, errno};
 }
 
-/// So that the worker's pipes end with the worker.
-void let_go_of_output() {
+/// Closes our copies of the worker's output pipes, so that the pipes end with the worker.
+void drop_output() {
     const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), output);
 }
@@ -97,14 +97,14 @@ private:
     void take_requests();
     void reap();
     void child_ended(const siginfo_t& child, const rusage& used);
-    [[nodiscard]] int patience_ms() const {
+    [[nodiscard]] int poll_timeout_ms() const {
         if (!is_killing_) return -1;
-        return told_stuck_ ? stuck_look_ms : look_every_ms;
+        return has_reported_stuck_ ? stuck_look_ms : look_every_ms;
     }
     void begin_killing();
     void kill_all();
     void kill_children();
-    void tell_stuck(std::span<const ProcessFacts> left);
+    void report_stuck(std::span<const ProcessFacts> left);
     void end();
     void report(const GuardReport& report) const {
         std::ignore = ::send(control, &report, sizeof report, MSG_NOSIGNAL);
@@ -112,19 +112,19 @@ private:
 
     GuardOrders orders_;
     UniqueFd signals_;
-    UniqueFd link_;     // the worker's end, until it runs
-    pid_t worker_ = 0;  // 0: it has ended
+    UniqueFd link_;     // the worker's end, until the worker runs
+    pid_t worker_ = 0;  // 0 once it has ended
     bool has_gate_ = true;
     bool is_killing_ = false;
     bool is_over_ = false;
     WallClock::time_point killing_since_;
-    bool told_stuck_ = false;
-    GuardReport last_;  // gathers the pids
+    bool has_reported_stuck_ = false;
+    GuardReport last_;  // collects the pids
     std::uint32_t others_ended_ = 0;
 };
 
-/// Signals for the gate's group, or from somebody who stops a whole service at once, are not for us:
-/// the gate decides when its workers end.
+/// Ignores signals that are sent to the gate's process group or to all processes of a service at
+/// once: the gate decides when its workers end.
 void Guard::prepare() {
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP})
         std::signal(number, SIG_IGN);
@@ -142,19 +142,19 @@ void Guard::start_worker() {
     int ends[2] = {-1, -1};
     const pid_t guard = ::getpid();
     const bool has_pipe = ::pipe2(ends, O_CLOEXEC) == 0;
-    UniqueFd hears(ends[0]);
-    UniqueFd tells(ends[1]);
+    UniqueFd read_end(ends[0]);
+    UniqueFd write_end(ends[1]);
     worker_ = has_pipe ? ::fork() : -1;
     if (worker_ == 0) {
         const Failure failure = become_worker(orders_, link_.get(), guard);
-        std::ignore = ::write(tells.get(), &failure, sizeof failure);
+        std::ignore = ::write(write_end.get(), &failure, sizeof failure);
         ::_exit(127);
     }
     Failure failure{.error = errno};
-    tells.reset();
-    link_.reset();  // so that its end shows when the worker has gone
-    const bool failed = worker_ < 0 || ::read(hears.get(), &failure, sizeof failure) > 0;
-    let_go_of_output();
+    write_end.reset();
+    link_.reset();  // so that the gate sees it close when the worker ends
+    const bool failed = worker_ < 0 || ::read(read_end.get(), &failure, sizeof failure) > 0;
+    drop_output();
     if (failed) {
         report({.kind = GuardReport::Kind::failed, .step = failure.step, .status = failure.error});
         begin_killing();
@@ -164,10 +164,10 @@ void Guard::start_worker() {
     }
 }
 
-/// It may have ended already, before anybody listened to signals.
+/// Calls reap(), since the worker may have ended before we listened to signals.
 void Guard::adopt_worker() {
     worker_ = orders_.adopted;
-    let_go_of_output();
+    drop_output();
     report_start();
     reap();
 }
@@ -183,7 +183,7 @@ void Guard::report_start() const {
 void Guard::watch() {
     pollfd watched[] = {{.fd = has_gate_ ? control : -1, .events = POLLIN, .revents = 0},
                         {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
-    const int ready = ::poll(watched, 2, patience_ms());
+    const int ready = ::poll(watched, 2, poll_timeout_ms());
     if (ready < 0 && errno != EINTR) begin_killing();
     if (ready > 0 && watched[0].revents != 0) take_requests();
     if (ready > 0 && watched[1].revents != 0) {
@@ -204,13 +204,14 @@ void Guard::take_requests() {
         return begin_killing();
     }
     if (static_cast<GuardRequest>(request) == GuardRequest::kill) begin_killing();
-    // Not reaped, so the pid is its own still. One that was adopted may not have its group yet.
+    // The worker is not reaped yet, so its pid is still its own. An adopted worker may not have its
+    // process group yet.
     if (static_cast<GuardRequest>(request) == GuardRequest::terminate && worker_ > 0 &&
         ::kill(-worker_, SIGTERM) != 0)
         ::kill(worker_, SIGTERM);
 }
 
-/// Everything that has ended. No child left means that nothing is left below.
+/// Reaps every child that has ended. Without a child left, the whole tree is gone.
 void Guard::reap() {
     while (true) {
         siginfo_t child{};
@@ -223,7 +224,7 @@ void Guard::reap() {
 }
 
 void Guard::child_ended(const siginfo_t& child, const rusage& used) {
-    // The worker's own has the first place, the latest others have the rest.
+    // The first place is for the worker's pid; the others hold the latest of the other pids.
     const bool is_worker = child.si_pid == worker_;
     last_.pids[is_worker ? 0 : 1 + others_ended_++ % (GuardReport::pids_max - 1)] = child.si_pid;
     if (!is_worker) return;
@@ -239,7 +240,7 @@ void Guard::begin_killing() {
     if (!std::exchange(is_killing_, true)) killing_since_ = WallClock::now();
 }
 
-/// Orphans become our children; so this alone would end everything, in time.
+/// Orphans become our children, so this alone would end the whole tree in time.
 void Guard::kill_children() {
     for (int round = 0; round < quick_rounds && !is_over_; ++round) {
         for (const pid_t child : own_children()) ::kill(child, SIGKILL);
@@ -253,12 +254,13 @@ void Guard::kill_all() {
     if (is_over_) return;
     const std::vector<ProcessFacts> left = descendants_of(::getpid(), list_processes());
     for (const ProcessFacts& process : left) send_signal(process.id, SIGKILL);
-    if (!told_stuck_ && WallClock::now() - killing_since_ >= stuck_after) tell_stuck(left);
+    if (!has_reported_stuck_ && WallClock::now() - killing_since_ >= stuck_after)
+        report_stuck(left);
 }
 
-void Guard::tell_stuck(std::span<const ProcessFacts> left) {
+void Guard::report_stuck(std::span<const ProcessFacts> left) {
     if (left.empty()) return;
-    told_stuck_ = true;
+    has_reported_stuck_ = true;
     GuardReport stuck{.kind = GuardReport::Kind::stuck, .pid = left.front().id.pid};
     left.front().name.copy(stuck.name.data(), stuck.name.size() - 1);
     stuck.pid_count = static_cast<std::uint32_t>(left.size());
@@ -283,18 +285,18 @@ std::vector<std::string> arguments_of(const GuardOrders& orders) {
 int run_guard(std::span<char* const> arguments) {
     constexpr std::size_t words = 8;
     if (arguments.size() != words || ::fcntl(control, F_GETFD) < 0) {
-        std::fputs("turnpike guard: Turnpike starts this by itself, above each worker\n", stderr);
+        std::fputs(
+            "turnpike guard: Turnpike itself starts this above each worker; do not run it by "
+            "hand\n",
+            stderr);
         return 2;
     }
     GuardOrders orders{.label = arguments[2],
+                       .open_files = leading_number<std::uint64_t>(arguments[3]),
                        .cgroup = arguments[4],
                        .folder = arguments[5],
-                       .command = arguments[6]};
-    const auto read = [](std::string_view text, auto& number) {
-        std::from_chars(text.data(), text.data() + text.size(), number);
-    };
-    read(arguments[3], orders.open_files);
-    read(arguments[7], orders.adopted);
+                       .command = arguments[6],
+                       .adopted = leading_number<pid_t>(arguments[7])};
     return Guard(std::move(orders)).run();
 }
 

@@ -1,15 +1,16 @@
-// The guard: a small process above each worker, made of this same program, that ends everything the
-// worker started.
+// The guard: a small process above each worker, made of this same program. It ends everything that
+// the worker started.
 //
 //   gate ─control socket─ guard ── worker (a session of its own) ── whatever it starts
 //
-// It is the subreaper of all that: whoever loses its parent becomes the guard's child, so that when
-// the guard has no child left, nothing is left. The socket is its death pipe, too: when the gate is
-// gone, by whatever means, the guard ends the tree, and itself. A guard that is killed takes its worker
-// along (parent-death signal); what else there was becomes the gate's (os/children.h).
+// The guard is the subreaper of that tree: a process that loses its parent becomes the guard's
+// child. So when the guard has no child left, no process is left. The control socket also tells the
+// guard that the gate is gone, however it ended; the guard then ends the tree and itself. If a
+// guard is killed, its worker dies with it (parent-death signal), and the rest of the tree becomes
+// the gate's (os/children.h).
 //
-// A warm start (supervisor/warm.h) makes the worker before the guard: it is a child of this process already
-// when that becomes the guard, which then adopts it.
+// A warm start (supervisor/warm.h) makes the worker before the guard: the worker is already a child
+// of the process that then becomes the guard and adopts it.
 //
 //   watching ─"kill", gate gone─▶ killing ─no child left─▶ exit
 //      └────────worker gone, and no child left───────────────┘
@@ -29,38 +30,39 @@ namespace turnpike {
 
 inline constexpr const char* guard_word = "guard";  // turnpike guard …
 
-/// What the guard is told, as its arguments.
+/// What the guard gets as its command-line arguments.
 struct GuardOrders {
-    std::string label;             // for people who look with ps: "lane 0"
-    std::uint64_t open_files = 0;  // the worker's soft limit; 0: as the guard's
-    std::string cgroup;            // the worker goes there; empty: there is none
-    std::string folder;            // where the worker runs; empty: as the guard
+    std::string label;             // shown by ps: "lane 0"
+    std::uint64_t open_files = 0;  // the worker's soft limit; 0 keeps the guard's
+    std::string cgroup;            // the worker joins it; empty if there is none
+    std::string folder;            // where the worker runs; empty for the guard's own folder
     std::string command;           // for /bin/sh
-    pid_t adopted = 0;             // the worker, which runs already; 0: the guard starts it
+    pid_t adopted = 0;             // pid of a worker that runs already; 0 if the guard starts it
 };
 [[nodiscard]] std::vector<std::string> arguments_of(const GuardOrders& orders);
 
-/// What it is asked, as one byte.
+/// What the gate asks of the guard, as one byte.
 enum class GuardRequest : char {
     terminate = 't',  // SIGTERM to the worker's process group
     kill = 'k',       // SIGKILL to everything
 };
 
-/// What it says. Both ends are one program, so this is sent as it lies in memory.
+/// What the guard reports to the gate. Both are the same program, so the struct is sent as it is in
+/// memory.
 struct GuardReport {
     enum class Kind : std::uint8_t {
         started,  // pid, start, guard
-        failed,   // step, status (an errno): nothing runs
+        failed,   // step, status (an errno): no worker runs
         exited,   // the worker ended: code, status, memory
-        stuck,    // pid and text: it has survived SIGKILL for a while
-        gone,     // nothing is left; pids: those that were last seen
+        stuck,    // pid, name: this process has survived SIGKILL for a while
+        gone,     // no process is left; pids: those that ended last
     };
     enum class Step : std::uint8_t { fork, session, folder, exec };
     static constexpr std::size_t pids_max = 256;
 
     Kind kind = Kind::started;
     Step step = Step::fork;
-    std::int32_t code = 0;  // of ExitStatus
+    std::int32_t code = 0;  // ExitStatus::code
     std::int32_t status = 0;
     std::int32_t pid = 0;
     std::int32_t guard = 0;
@@ -71,11 +73,12 @@ struct GuardReport {
     std::array<char, 16> name{};
 };
 
-/// What the worker's own socket is there, where it has one.
+/// The descriptor number of the worker's own socket in the worker, if it has one.
 inline constexpr int link_descriptor = 3;
 
-/// The guard's life. Descriptors: 0 is empty input, 1 and 2 the worker's output, 3 the control socket;
-/// 4, if it is there, becomes the worker's link. Gives the exit code.
+/// Runs the guard until its whole tree is gone, and returns the exit code. Descriptor 0 is empty
+/// input, 1 and 2 are the worker's output, 3 is the control socket; 4, if it is open, becomes the
+/// worker's link.
 int run_guard(std::span<char* const> arguments);
 
 }  // namespace turnpike

@@ -42,15 +42,16 @@ std::optional<Pair> make_sockets(int type) {
 
 std::string_view words_for(GuardReport::Step step) {
     switch (step) {
-        case GuardReport::Step::fork: return "no further process could be made";
-        case GuardReport::Step::session: return "it could not be set apart";
+        case GuardReport::Step::fork: return "no more processes can be made";
+        case GuardReport::Step::session: return "its session or its socket can't be set up";
         case GuardReport::Step::folder: return "its folder can't be entered";
         case GuardReport::Step::exec: return "/bin/sh can't be run";
     }
     return "";
 }
 
-/// On a warm start a Python process has held the guard's end for a while: lengths are not believed.
+/// On a warm start a Python process has held the guard's end for a while, so we do not trust that
+/// the name ends with a zero byte.
 std::string name_in(const GuardReport& report) {
     return {report.name.begin(), std::ranges::find(report.name, '\0')};
 }
@@ -117,7 +118,7 @@ void Guarded::ask(GuardRequest request) {
 
 void Guarded::kill() {
     ask(GuardRequest::kill);
-    if (children_.has(guard_)) ::kill(guard_, SIGCONT);  // somebody may have stopped it
+    if (children_.has(guard_)) ::kill(guard_, SIGCONT);  // a SIGSTOP may have stopped it
 }
 
 void Guarded::abandon() {
@@ -129,8 +130,8 @@ void Guarded::abandon() {
 void Guarded::listen() {
     control_.async_receive(asio::buffer(&report_, sizeof report_), flags_,
                            [self = shared_from_this()](error_code error, std::size_t size) {
-                               // It ended before it read what we had asked. The error comes
-                               // first, once; what the guard said last is still there.
+                               // The guard ended before it read our request. The kernel
+                               // reports this error once; the last reports can still be read.
                                if (error == asio::error::connection_reset) return self->listen();
                                if (error || size != sizeof report_) {
                                    self->is_silent_ = true;
@@ -160,7 +161,7 @@ void Guarded::hear(const GuardReport& report) {
             return user_.stuck(name_in(report) + " (pid " + std::to_string(report.pid) + ")");
         case Kind::gone: break;
     }
-    worker_ended({.how = "nobody saw how"});
+    worker_ended({.how = "it is not known how"});
     const auto pids = std::span(report.pids)
                           .first(std::min<std::size_t>(report.pid_count, GuardReport::pids_max));
     last_pids_.emplace(pids.begin(), pids.end());
@@ -174,10 +175,10 @@ void Guarded::worker_ended(const WorkerEnd& end) {
 void Guarded::guard_ended() {
     if (!is_gone_ && is_silent_ && guard_ == 0) {
         is_gone_ = true;
-        return user_.unborn();
+        return user_.never_started();
     }
     if (is_gone_ || !is_silent_ || !guard_exit_) return;
-    if (last_pids_) {  // it had ended everything, and then itself
+    if (last_pids_) {  // the guard had ended everything, and then itself
         is_gone_ = true;
         return user_.gone(*std::move(last_pids_));
     }

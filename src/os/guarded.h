@@ -1,4 +1,5 @@
-// The gate's side of one guard: starts it, hears it, asks it. Everything comes from the loop.
+// The gate's side of one guard: starts the guard, receives its reports, sends it requests. All
+// callbacks come from the loop.
 #pragma once
 
 #include <array>
@@ -20,35 +21,38 @@ namespace turnpike {
 /// How a worker's main process ended.
 struct WorkerEnd {
     std::string how;  // "killed by SIGKILL", "exit code 1", "its guard died: killed by SIGKILL"
-    std::optional<ExitStatus> exit;  // none: nobody saw it
+    std::optional<ExitStatus> exit;  // none if nobody saw it end
     std::int64_t memory_peak_kib = 0;
 };
 
-/// What becomes of it: started, exited, gone; or exited, gone. `gone` is the last.
+/// Callbacks about one worker and its guard. Their order is started, exited, gone; or exited, gone
+/// if the worker could not be started; or never_started alone. No call follows `gone` or
+/// `never_started`.
 struct GuardedUser {
     std::function<void(const ProcessId&)> started;
     std::function<void(const WorkerEnd&)> exited;
-    std::function<void(const std::string&)> stuck;  // who survives SIGKILL: "python3 (pid 4711)"
-    std::function<void(std::vector<pid_t>)> gone;   // with the pids that ended last
-    std::function<void()> unborn = [] {};  // of an offer: nobody made a guard of it. The last, too
+    std::function<void(const std::string&)> stuck;  // a survivor of SIGKILL: "python3 (pid 4711)"
+    std::function<void(std::vector<pid_t>)> gone;   // the whole tree; with the pids that ended last
+    /// The warm process made no guard of an offer.
+    std::function<void()> never_started = [] {};
 };
 
 class Guarded : public std::enable_shared_from_this<Guarded> {
 public:
     Guarded(boost::asio::io_context& loop, Children& children, GuardedUser user);
 
-    /// What we hold of the worker, if it could be started: its output pipes, and a socket whose other end
-    /// is its link_descriptor, if it shall have one. Else why not.
+    /// Our ends of the worker's output pipes, and of the socket that is its link_descriptor if it
+    /// gets one.
     struct Ends {
         UniqueFd out, err, link;
     };
     enum class Link : std::uint8_t { none, socket };
+    /// Starts the guard, which starts the worker. The error is a message that says why it can't.
     [[nodiscard]] std::expected<Ends, std::string> start(
         const GuardOrders& orders, const std::vector<std::string>& environment,
         Link link = Link::none);
 
-    /// What a guard and its worker need that somebody else makes: a warm process (supervisor/warm.h), which
-    /// gets `theirs`. The guard is heard when it speaks, and becomes a child of ours.
+    /// The other ends, for a guard and worker that a warm process (supervisor/warm.h) will make.
     struct Offer {
         UniqueFd out, err, control, link;
     };
@@ -56,15 +60,17 @@ public:
         Ends ends;
         Offer theirs;
     };
+    /// Makes the ends for a warm start. The caller sends `theirs` to the warm process. The new
+    /// guard becomes a child of ours and is known from its first report on. The error is a message.
     [[nodiscard]] std::expected<Offered, std::string> offer();
 
     void terminate() { ask(GuardRequest::terminate); }
     void kill();
-    /// Nothing more is heard of it. Its tree ends, as if the gate were gone.
+    /// Stops all callbacks. The guard ends its tree as if the gate were gone.
     void abandon();
 
     [[nodiscard]] pid_t guard() const { return guard_; }
-    /// With its whole tree.
+    /// True if the worker's whole tree is gone, or after abandon().
     [[nodiscard]] bool is_gone() const { return is_gone_; }
 
 private:
@@ -84,10 +90,10 @@ private:
     GuardReport report_;
     pid_t guard_ = 0;
     std::optional<ExitStatus> guard_exit_;
-    std::optional<std::vector<pid_t>> last_pids_;  // none: the guard has not said that all is gone
-    bool is_silent_ = false;                       // all that the guard had to say was heard
-    bool has_exited_ = false;                      // the worker
-    bool is_gone_ = false;                         // with its whole tree; or nobody cares any more
+    std::optional<std::vector<pid_t>> last_pids_;  // set once the guard reports `gone`
+    bool is_silent_ = false;                       // all reports of the guard are read
+    bool has_exited_ = false;                      // the worker has
+    bool is_gone_ = false;                         // the whole tree is, or it was abandoned
 };
 
 }  // namespace turnpike

@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t packages_max = 256;
-constexpr std::size_t entries_max = 10'000;  // that are looked at
+constexpr std::size_t entries_max = 10'000;  // of one folder; the rest is ignored
 
 bool is_of_no_interest(std::string_view name) {
     return name.starts_with('.') || name == "__pycache__" || name == "node_modules" ||

@@ -1,5 +1,5 @@
-// Python files that a folder offers for import, by their looks: its *.py and the __init__.py of its
-// packages. Hidden ones, caches and virtual environments are not looked into.
+// Python files that can be imported from a folder, judged by their names: its *.py files and the
+// __init__.py of its packages. Hidden folders, caches and virtual environments are skipped.
 #pragma once
 
 #include <set>
@@ -10,12 +10,12 @@
 namespace turnpike {
 
 struct Importable {
-    std::set<std::string> files;        // absolute where the folder is
-    std::vector<std::string> packages;  // folders that are packages, or may become some
+    std::set<std::string> files;        // absolute if the folder's path is
+    std::vector<std::string> packages;  // folders that are packages, or may become packages
 };
 [[nodiscard]] Importable importable_in(const std::string& folder);
 
-/// Whether an entry of that name may matter to it.
+/// True if importable_in() might return an entry of that name, or look into it.
 [[nodiscard]] bool may_be_importable(std::string_view name);
 
 }  // namespace turnpike

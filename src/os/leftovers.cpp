@@ -24,7 +24,7 @@ namespace turnpike {
 namespace {
 
 constexpr const char* known_file = "processes";
-constexpr int empty_looks_needed = 3;  // one that keeps forking may slip through a look
+constexpr int empty_looks_needed = 3;  // one look may miss a process that keeps forking
 constexpr std::chrono::milliseconds look_every{5};
 
 bool is_zombie(const ProcessFacts& process) { return process.state == 'Z' || process.state == 'X'; }
@@ -34,7 +34,7 @@ bool is_alive(const ProcessId& id) {
     return now && now->id == id && !is_zombie(*now);
 }
 
-/// Starts count from the boot, so a list of another boot may name anybody.
+/// Start times count from the boot, so a list from another boot may name unrelated processes.
 std::string boot_id() {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string id;
@@ -42,7 +42,7 @@ std::string boot_id() {
     return id;
 }
 
-/// Empty while the gate that wrote it lives.
+/// Returns what FOLDER/processes lists. Empty if the gate that wrote the file still runs.
 KnownProcesses read_known(const std::string& folder) {
     KnownProcesses known;
     std::ifstream file(folder + '/' + known_file);
@@ -61,14 +61,14 @@ KnownProcesses read_known(const std::string& folder) {
     return known;
 }
 
-/// Whether the gate of a run lives, by its id.
+/// True if the gate of the run with this id still runs.
 bool is_running(const std::string& id) {
     ProcessId gate;
     return std::sscanf(id.c_str(), "%d-%" SCNu64 "-", &gate.pid, &gate.start) == 2 &&
            is_alive(gate);
 }
 
-/// The folder in a mark; empty: it is no mark of a dead gate in this place.
+/// Returns the folder that a mark names. Empty unless the mark is of a dead gate in this place.
 std::string folder_in(const std::string& mark, const RuntimePlace& place) {
     const std::size_t colon = mark.rfind(':');
     if (colon == std::string::npos) return {};
@@ -86,7 +86,7 @@ std::vector<std::string> folders_in(const RuntimePlace& place) {
     return folders;
 }
 
-/// By the mark in their environment.
+/// Returns the leftovers that have a mark in their environment.
 std::vector<Leftover> marked(const RuntimePlace& place) {
     std::vector<Leftover> found;
     for (const ProcessFacts& process : list_processes()) {
@@ -99,8 +99,8 @@ std::vector<Leftover> marked(const RuntimePlace& place) {
     return found;
 }
 
-/// By the list in each folder; and whoever is in the groups there, which have names of their own in
-/// each run.
+/// Returns the leftovers that the list in each folder names, and every process in the listed
+/// groups. Groups have other names in each run, so only processes of that run are in them.
 std::vector<Leftover> listed(const RuntimePlace& place) {
     std::vector<Leftover> found;
     for (const std::string& folder : folders_in(place)) {
@@ -158,7 +158,7 @@ std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& ow
     std::ranges::sort(found, {}, &Leftover::id);
     const auto [first, last] = std::ranges::unique(found, {}, &Leftover::id);
     found.erase(first, last);
-    // Asked after the look: what a gate starts that came up since was not seen.
+    // Checked after the search: processes of a gate that started since then are not in the list.
     std::set<std::string> held;
     for (const RunningGate& gate : list_running(place))
         if (gate.folder != own.folder) held.insert(gate.folder);
@@ -170,7 +170,7 @@ std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own
                                     Duration patience) {
     std::set<std::string> groups;
     std::vector<Leftover> left = find_leftovers(place, own);
-    // From here on: on a busy machine a look alone may take that long.
+    // Counted from here: on a busy machine the first search alone may take that long.
     const auto until = std::chrono::steady_clock::now() + patience;
     for (int empty_looks = 0; empty_looks < empty_looks_needed;) {
         empty_looks = left.empty() ? empty_looks + 1 : 0;
@@ -197,9 +197,7 @@ void write_known(const std::string& folder, const KnownProcesses& known) {
     const std::string fresh = path + ".new";
     {
         const UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (!file ||
-            ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-            return;  // the marks remain
+        if (!file || !write_all(file.get(), text)) return;  // the marks can still be found
     }
     std::rename(fresh.c_str(), path.c_str());
 }

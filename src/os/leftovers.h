@@ -1,10 +1,11 @@
 // What a dead gate left behind: processes that still carry its mark.
 //
-// Every process below a gate has TURNPIKE_RUN=FOLDER:ID in its environment: the gate's runtime folder,
-// and an id of this very run, which says what process the gate is: should its folder be cleaned away,
-// it lives all the same. Since programs may overwrite their environment (to change what ps
-// shows), the gate also keeps a list of the processes that it knows in FOLDER/processes, by pid and
-// start, and of their cgroups. Whoever is found by any of these, and whose folder no living gate holds, is a leftover.
+// Every process below a gate has TURNPIKE_RUN=FOLDER:ID in its environment: the gate's runtime
+// folder and the id of this run. The id names the gate's process, so we see that a gate still runs
+// even if its folder was cleaned away. Programs may overwrite their environment (to change what ps
+// shows), so the gate also lists the processes that it knows (pid and start) and their cgroups in
+// FOLDER/processes. A process that is found in any of these ways, and whose folder no running gate
+// holds, is a leftover.
 #pragma once
 
 #include <span>
@@ -21,35 +22,35 @@ inline constexpr const char* run_variable = "TURNPIKE_RUN";
 
 struct Leftover {
     ProcessId id;
-    std::string folder;   // of the gate that left it
+    std::string folder;   // runtime folder of the gate that left it
     std::string command;  // for people
 };
 
-/// The run that this gate is.
+/// Identifies the run of this gate.
 struct OwnRun {
-    std::string folder;  // which we hold; empty: none
+    std::string folder;  // the runtime folder that we hold; empty if none
     std::string id;
 };
-/// PID-START-RANDOM, of this process.
+/// Returns PID-START-RANDOM, with the pid and start of this process.
 [[nodiscard]] std::string fresh_run_id(std::uint64_t random);
 
-/// Of gates of this user, in any folder of the place that nobody holds; in our own folder, of every
-/// run but ours.
+/// Returns what dead gates of this user left: in every folder of the place that no gate holds, and
+/// in our own folder from every run but ours.
 [[nodiscard]] std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& own);
 
-/// Kills them, and what they start meanwhile, until none is found any more; those that are still there
-/// after `patience` are given back.
+/// Kills the leftovers, and what they start meanwhile, until none is found any more. Returns those
+/// that still run after `patience`.
 [[nodiscard]] std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own,
                                                   Duration patience);
 
-/// The value of TURNPIKE_RUN.
+/// Returns the value of TURNPIKE_RUN.
 [[nodiscard]] std::string mark_of(const OwnRun& run);
 
-/// Writes FOLDER/processes anew, for the gate that this process is. Groups are cgroups.
 struct KnownProcesses {
     std::vector<ProcessId> processes;
-    std::vector<std::string> groups;
+    std::vector<std::string> groups;  // cgroups
 };
+/// Replaces FOLDER/processes. This process is the gate that the file names.
 void write_known(const std::string& folder, const KnownProcesses& known);
 
 }  // namespace turnpike

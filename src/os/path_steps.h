@@ -1,5 +1,5 @@
-// What decides where a path leads: the entries of folders that somebody would change to make it lead to
-// other bytes.
+// What decides where a path leads: the folder entries that one would change to make the path lead
+// to another file.
 #pragma once
 
 #include <string>
@@ -7,15 +7,16 @@
 
 namespace turnpike {
 
-/// An entry of a folder; the folder itself is no link, and was there a moment ago.
+/// An entry of a folder. The path of the folder contains no link, and the folder existed a moment
+/// ago.
 struct PathStep {
     std::string folder;
     std::string name;
     friend auto operator<=>(const PathStep&, const PathStep&) = default;
 };
 
-/// Each link on the way, and the file itself; where something is missing, that and nothing beyond.
-/// `path` is absolute.
+/// Returns each link on the way, and the file itself. If an entry is missing, that entry is the
+/// last one. `path` must be absolute.
 [[nodiscard]] std::vector<PathStep> steps_to(const std::string& path);
 
 }  // namespace turnpike

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <memory>
 #include <string_view>
 
+#include "base/leading_number.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 using Inode = std::uint64_t;
 
-using Protocol = PortSight::Protocol;
+using Protocol = PortStatus::Protocol;
 
 struct Listener {
     Protocol protocol = Protocol::ipv4;
@@ -33,7 +33,8 @@ struct Listener {
     bool is_wildcard = false;
 };
 
-/// Below the ports that the system gives to connections; above them, where these begin early.
+/// The ports to choose from: below those that the system gives to connections, or above them if
+/// there are too few below.
 struct Range {
     std::uint32_t first = 20000;
     std::uint32_t last = 32767;
@@ -60,7 +61,7 @@ bool is_free_v4(std::uint16_t port) {
            ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// Also where there is no IPv6.
+/// Also true if this machine has no IPv6.
 bool is_free_v6(std::uint16_t port) {
     const UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int only = 1;
@@ -71,13 +72,6 @@ bool is_free_v6(std::uint16_t port) {
         return true;
     return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
            errno != EADDRINUSE;
-}
-
-template <class Number>
-Number number_in(std::string_view text) {
-    Number number{};
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
 }
 
 std::string_view next_word(std::string_view& line) {
@@ -110,11 +104,11 @@ void append_listeners(const char* path, Protocol protocol, std::vector<Listener>
         const std::string_view port = local.substr(local.rfind(':') + 1);
         listener.is_loopback = is_loopback(local, protocol);
         listener.is_wildcard = local.find_first_not_of('0') == local.rfind(':');
-        std::from_chars(port.data(), port.data() + port.size(), listener.port, 16);
+        listener.port = leading_number<std::uint16_t>(port, 16);
         for (int i = 0; i < 3; ++i) next_word(line);  // queues, timers
-        listener.owner = number_in<uid_t>(next_word(line));
+        listener.owner = leading_number<uid_t>(next_word(line));
         next_word(line);
-        listener.inode = number_in<Inode>(next_word(line));
+        listener.inode = leading_number<Inode>(next_word(line));
         listeners.push_back(listener);
     }
 }
@@ -126,7 +120,7 @@ std::vector<Listener> all_listeners() {
     return listeners;
 }
 
-/// The sockets that a process has open. False: it does not let us see.
+/// Appends the sockets that a process has open. Returns false if we may not see them.
 bool append_sockets(pid_t pid, std::set<Inode>& sockets) {
     constexpr std::string_view prefix = "socket:[";
     const std::string path = "/proc/" + std::to_string(pid) + "/fd";
@@ -137,15 +131,14 @@ bool append_sockets(pid_t pid, std::set<Inode>& sockets) {
             ::readlink((path + '/' + entry->d_name).c_str(), text.data(), text.size());
         if (size <= 0) continue;
         const std::string_view link(text.data(), static_cast<std::size_t>(size));
-        Inode inode = 0;
-        if (link.starts_with(prefix))
-            std::from_chars(link.data() + prefix.size(), link.data() + link.size(), inode);
-        if (inode != 0) sockets.insert(inode);
+        if (!link.starts_with(prefix)) continue;
+        if (const auto inode = leading_number<Inode>(link.substr(prefix.size())); inode != 0)
+            sockets.insert(inode);
     }
     return folder != nullptr;
 }
 
-/// Its effective user; nothing: it is gone.
+/// Returns the effective user of a process. Nullopt if the process is gone.
 std::optional<uid_t> user_of(pid_t pid) {
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
     for (std::string line; std::getline(status, line);) {
@@ -153,15 +146,15 @@ std::optional<uid_t> user_of(pid_t pid) {
         std::ranges::replace(line, '\t', ' ');
         std::string_view words = line;
         next_word(words), next_word(words);  // "Uid:", the real one
-        return number_in<uid_t>(next_word(words));
+        return leading_number<uid_t>(next_word(words));
     }
     return std::nullopt;
 }
 
-/// The processes of a tree, by what they show.
+/// What is known of the processes of a tree.
 struct Tree {
     std::set<Inode> sockets;
-    std::set<uid_t> hidden;  // users of those that show nothing: setcap, prctl, another user's
+    std::set<uid_t> hidden;  // users of processes whose sockets we may not see (setcap, prctl)
 
     [[nodiscard]] bool has(const Listener& listener) const {
         return sockets.contains(listener.inode) || hidden.contains(listener.owner);
@@ -177,7 +170,7 @@ Tree tree_of(pid_t root, const std::vector<ProcessFacts>& all) {
     return tree;
 }
 
-/// Who listens on the port by one protocol.
+/// Who listens on the port with one protocol.
 struct Side {
     const Listener* ours = nullptr;
     const Listener* stranger = nullptr;
@@ -208,36 +201,36 @@ std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
     return std::nullopt;
 }
 
-PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look) {
+PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
     const std::vector<Listener> listeners = all_listeners();
     const bool is_taken = std::ranges::find(listeners, port, &Listener::port) != listeners.end();
     if (!is_taken && look == PortLook::quick) return {};
     const std::vector<ProcessFacts> all = list_processes();
     const Tree tree = tree_of(root, all);
-    PortSight sight;
+    PortStatus status;
     Side v4;
     Side v6;
     for (const Listener& listener : listeners) {
         if (listener.port != port) {
-            if (tree.sockets.contains(listener.inode)) sight.instead.push_back(listener.port);
+            if (tree.sockets.contains(listener.inode)) status.other_ports.push_back(listener.port);
             continue;
         }
         Side& side = listener.protocol == Protocol::ipv4 ? v4 : v6;
         (tree.has(listener) ? side.ours : side.stranger) = &listener;
     }
-    // Whoever listens by the protocol that is not used does no harm.
+    // A stranger does no harm on the protocol that we do not use.
     if (v4.is_safe() || v6.is_safe()) {
         const Listener& ours = v4.is_safe() ? *v4.ours : *v6.ours;
-        // A listener on [::] takes IPv4, too, unless it does not want to: then that is free.
+        // A listener on [::] takes IPv4, too, unless it is IPv6 only. Then the IPv4 port is free.
         const bool is_dual = ours.is_wildcard && v4.stranger == nullptr && !is_free_v4(port);
-        sight.holder = PortSight::Holder::tree;
-        sight.protocol = is_dual ? Protocol::ipv4 : ours.protocol;
-        sight.is_exposed = !ours.is_loopback;
+        status.holder = PortStatus::Holder::tree;
+        status.protocol = is_dual ? Protocol::ipv4 : ours.protocol;
+        status.is_exposed = !ours.is_loopback;
     } else if (const Listener* other = v4.stranger != nullptr ? v4.stranger : v6.stranger) {
-        sight.holder = PortSight::Holder::stranger;
-        sight.stranger = holder_of(other->inode, all);
+        status.holder = PortStatus::Holder::stranger;
+        status.stranger = holder_of(other->inode, all);
     }
-    return sight;
+    return status;
 }
 
 }  // namespace turnpike

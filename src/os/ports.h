@@ -11,28 +11,29 @@
 
 namespace turnpike {
 
-/// A port on which nobody listens, outside of the range from which the system takes ports for
-/// connections. Nobody holds it for us: whoever takes it in between is found by look_at_port().
-/// Nothing: none is free.
+/// Returns a port on which nobody listens, outside the range from which the system takes ports for
+/// connections. The port is not reserved: look_at_port() tells if another process takes it first.
+/// Nullopt if no port is free.
 [[nodiscard]] std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
                                                        std::uint64_t random);
 
-struct PortSight {
+struct PortStatus {
     enum class Holder : std::uint8_t { nobody, tree, stranger };
     enum class Protocol : std::uint8_t { ipv4, ipv6 };
     Holder holder = Holder::nobody;
-    Protocol protocol = Protocol::ipv4;  // with tree: by which it is reached; v4 if by both
-    bool is_exposed = false;             // with tree: to other machines
-    std::string stranger;                // "nginx (pid 812)"; "another process" if it is hidden
-    std::vector<std::uint16_t> instead;  // with nobody: where the tree listens otherwise
+    Protocol protocol = Protocol::ipv4;      // with tree: how to reach it; IPv4 if both work
+    bool is_exposed = false;                 // with tree: other machines can reach it
+    std::string stranger;                    // "nginx (pid 812)"; "another process" if unknown
+    std::vector<std::uint16_t> other_ports;  // with nobody: where the tree listens
 };
 
 enum class PortLook : std::uint8_t {
-    quick,     // looks through processes only if somebody listens there
-    thorough,  // also where the tree listens instead
+    quick,     // searches processes only if somebody listens on the port
+    thorough,  // also finds the other ports on which the tree listens
 };
 
-/// Who listens on the port: a process below `root`, or somebody else? Slow.
-[[nodiscard]] PortSight look_at_port(std::uint16_t port, pid_t root, PortLook look);
+/// Tells who listens on the port: a process below `root` (the tree), another process, or nobody.
+/// Slow.
+[[nodiscard]] PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look);
 
 }  // namespace turnpike

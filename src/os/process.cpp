@@ -1,7 +1,6 @@
 #include "os/process.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,11 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <map>
 #include <memory>
+
+#include "base/leading_number.h"
 
 namespace turnpike {
 namespace {
@@ -22,32 +22,12 @@ std::string path_in(pid_t pid, std::string_view file) {
     return "/proc/" + std::to_string(pid) + '/' + std::string(file);
 }
 
-/// At most `max` bytes; empty: it can't be read.
+/// Returns at most `max` bytes of the file. Empty if it can't be read.
 std::string contents_of(const std::string& path, std::size_t max) {
-    // All processes are read one after the other: room for the most there may be costs more than that.
-    constexpr std::size_t room_first = 16 * std::size_t{1024};
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return {};
-    std::string text(std::min(max, room_first), '\0');
-    std::size_t size = 0;
-    while (size < max) {
-        if (size == text.size()) text.resize(std::min(max, 2 * size));
-        const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
-        if (got <= 0) break;
-        size += static_cast<std::size_t>(got);
-    }
-    text.resize(size);
-    return text;
+    return read_file(path, max).value_or("");
 }
 
-template <class Number>
-Number number_at(std::string_view text) {
-    Number number{};
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
-
-/// The n-th word, from 0.
+/// Returns the n-th word, counted from 0.
 std::string_view word(std::string_view text, std::size_t n) {
     for (; n > 0; --n) {
         const std::size_t space = text.find(' ');
@@ -66,9 +46,9 @@ std::optional<ProcessFacts> parse_stat(std::string_view stat) {
         return std::nullopt;
     const std::string_view rest = stat.substr(close + 2);
     ProcessFacts facts;
-    facts.id = {.pid = number_at<pid_t>(stat),
-                .start = number_at<std::uint64_t>(word(rest, start_word))};
-    facts.parent = number_at<pid_t>(word(rest, 1));
+    facts.id = {.pid = leading_number<pid_t>(stat),
+                .start = leading_number<std::uint64_t>(word(rest, start_word))};
+    facts.parent = leading_number<pid_t>(word(rest, 1));
     facts.state = rest.empty() ? '?' : rest.front();
     facts.name = stat.substr(open + 1, close - open - 1);
     return facts;
@@ -86,7 +66,7 @@ std::vector<ProcessFacts> list_processes() {
     std::vector<ProcessFacts> found;
     while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
         if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
-        if (auto facts = read_process(number_at<pid_t>(entry->d_name)))
+        if (auto facts = read_process(leading_number<pid_t>(entry->d_name)))
             found.push_back(std::move(*facts));
     }
     return found;
@@ -116,7 +96,7 @@ std::vector<pid_t> own_children() {
     std::vector<pid_t> children;
     for (std::string_view left = list; !left.empty();) {
         const std::size_t space = std::min(left.find(' '), left.size() - 1);
-        if (const auto pid = number_at<pid_t>(left); pid > 0) children.push_back(pid);
+        if (const auto pid = leading_number<pid_t>(left); pid > 0) children.push_back(pid);
         left.remove_prefix(space + 1);
     }
     return children;
@@ -125,7 +105,7 @@ std::vector<pid_t> own_children() {
 UniqueFd hold_process(const ProcessId& id) {
     UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
     if (!pidfd) return {};
-    const auto now = read_process(id.pid);  // as long as it is held, the pid is its own
+    const auto now = read_process(id.pid);  // while we hold the pidfd, the pid is not reused
     return now && now->id == id ? std::move(pidfd) : UniqueFd();
 }
 
@@ -165,7 +145,7 @@ std::string words_for(const ExitStatus& exit) {
         return "exit code " + std::to_string(exit.status) +
                (inner != nullptr ? " (SIG" + std::string(inner) + ")" : "");
     }
-    if (exit.code == 0) return "nobody saw how";
+    if (exit.code == 0) return "it is not known how";
     const char* name = ::sigabbrev_np(exit.status);
     const std::string signal =
         name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(exit.status);

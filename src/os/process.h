@@ -1,5 +1,5 @@
-// The processes of this machine. A pid alone may be another process's by the time one looks again: a
-// process is its pid and its start, and signals go through a pidfd.
+// The processes of this machine. The kernel reuses pids, so a process is identified by its pid and
+// its start time, and signals are sent through a pidfd.
 #pragma once
 
 #include <sys/types.h>
@@ -24,45 +24,50 @@ struct ProcessId {
 struct ProcessFacts {
     ProcessId id;
     pid_t parent = 0;
-    char state = '?';  // Z: it has ended, and its parent has not looked yet
+    char state = '?';  // Z: it has ended, and its parent has not waited for it yet
     std::string name;  // as the kernel shows it, at most 15 bytes
 };
 
-/// Nothing: there is no such process.
+/// Returns nullopt if there is no such process.
 [[nodiscard]] std::optional<ProcessFacts> read_process(pid_t pid);
 
-/// All that can be seen, zombies too.
+/// Returns every process that we can see, including zombies.
 [[nodiscard]] std::vector<ProcessFacts> list_processes();
 
-/// Those below `root`, whatever their session; `root` itself is not among them. What is below one of
-/// `except` is left out, and so are these.
+/// Returns the processes below `root`, in whatever session, without `root` itself. Leaves out the
+/// processes in `except` and everything below them.
 [[nodiscard]] std::vector<ProcessFacts> descendants_of(pid_t root,
                                                        std::span<const ProcessFacts> all,
                                                        std::span<const pid_t> except = {});
 
-/// Of this thread, zombies too; below a subreaper everybody who loses their parent is among them. Quick:
-/// it meets also those who fork and end faster than one can look at all. As long as nobody else waits
-/// for children, their pids are their own. Empty also where the kernel does not tell.
+/// Returns the children of this thread, including zombies; for a subreaper also the orphans below
+/// it. It is quick enough to catch processes that fork and end faster than list_processes() can
+/// list them. The pids can't be reused as long as no other code waits for children. Also empty if
+/// the kernel does not list them.
 [[nodiscard]] std::vector<pid_t> own_children();
 
-/// Holds on to a process; nothing: it is gone, or another one has its pid.
+/// Returns a pidfd for the process. Empty if the process is gone, even if another one has its pid
+/// now.
 [[nodiscard]] UniqueFd hold_process(const ProcessId& id);
 
-/// False: it is gone, or it may not be signalled.
+/// Returns false if the process is gone or we may not send it signals.
 bool send_signal(const UniqueFd& pidfd, int signal);
 bool send_signal(const ProcessId& id, int signal);
 
-/// Of a process's environment as it was when its program began. Nothing: not set, or not readable.
+/// Returns a variable of the environment that the process had when its program began. Nullopt if it
+/// is not set or not readable.
 [[nodiscard]] std::optional<std::string> variable_of(pid_t pid, std::string_view name);
 
-/// Its arguments with spaces between, at most `max` bytes; its name where there are none.
+/// Returns the arguments of the process with spaces between, at most `max` bytes; its name if it
+/// has none.
 [[nodiscard]] std::string command_of(pid_t pid, std::size_t max = 200);
 
-/// "exit code 1", "killed by SIGKILL": from a siginfo's si_code and si_status.
+/// How a process ended: si_code and si_status of a siginfo.
 struct ExitStatus {
-    int code = 0;    // CLD_EXITED, CLD_KILLED, CLD_DUMPED; 0: nobody saw it
+    int code = 0;    // CLD_EXITED, CLD_KILLED, CLD_DUMPED; 0 if unknown
     int status = 0;  // the exit code, or the signal
 };
+/// Returns "exit code 1" or "killed by SIGKILL".
 [[nodiscard]] std::string words_for(const ExitStatus& exit);
 
 }  // namespace turnpike

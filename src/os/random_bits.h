@@ -1,4 +1,4 @@
-// Randomness that nobody can guess, from the kernel.
+// Unpredictable random bits from the kernel.
 #pragma once
 
 #include <sys/random.h>

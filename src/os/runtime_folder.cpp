@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/leading_number.h"
 #include "base/name.h"
 
 namespace turnpike {
@@ -29,7 +29,7 @@ using Problem = std::unexpected<std::string>;
 
 std::string reason() { return std::strerror(errno); }
 
-/// What makes a folder unsafe to use; "": nothing.
+/// Returns what makes a folder unsafe to use, or "" if it is safe.
 std::string problem_with(int folder, const std::string& path) {
     struct stat found{};
     if (::fstat(folder, &found) != 0) return path + ": " + reason();
@@ -61,9 +61,7 @@ Fd make_folder(int parent, const std::string& entry, const std::string& path) {
 pid_t pid_in(int lock) {
     std::array<char, 32> text{};
     const ssize_t size = ::pread(lock, text.data(), text.size(), 0);
-    pid_t pid = 0;
-    if (size > 0) std::from_chars(text.data(), text.data() + size, pid);
-    return pid;
+    return size > 0 ? leading_number<pid_t>({text.data(), static_cast<std::size_t>(size)}) : 0;
 }
 
 bool write_pid(int lock) {
@@ -72,7 +70,7 @@ bool write_pid(int lock) {
            ::pwrite(lock, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
 }
 
-/// list_running() holds a free lock for a moment, so one refusal proves nothing.
+/// Tries several times, since list_running() takes a free lock for a moment.
 bool try_lock(int lock) {
     for (int tries = 0; tries < 5; ++tries) {
         if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
@@ -81,7 +79,7 @@ bool try_lock(int lock) {
     return false;
 }
 
-/// Whether the lock is of the file that others will find.
+/// True if the locked file is still the one that others find in the folder.
 bool is_in_place(int folder, int lock) {
     struct stat held{};
     struct stat named{};
@@ -97,23 +95,23 @@ Fd take_lock(int folder, const std::string& path, std::string_view name) {
     if (!lock) return Problem(lock_path + " can't be opened: " + reason() + "; remove it");
     struct stat found{};
     if (::fstat(lock.get(), &found) != 0 || !S_ISREG(found.st_mode))
-        return Problem(lock_path + " is no plain file: remove it");
+        return Problem(lock_path + " is not a regular file: remove it");
     if (!try_lock(lock.get()))
         return Problem("a gate named " + std::string(name) + " is running already (pid " +
                        std::to_string(pid_in(lock.get())) +
                        "): stop it with: turnpike down --name " + std::string(name) +
                        "; or choose another --name");
     if (!is_in_place(folder, lock.get()))
-        return Problem(lock_path + " was removed meanwhile: try again");
+        return Problem(lock_path + " was removed in the meantime: try again");
     if (!write_pid(lock.get())) return Problem(lock_path + " can't be written: " + reason());
     return lock;
 }
 
-/// The pid of the gate that holds the lock.
+/// Returns the pid of the gate that holds the lock.
 std::optional<pid_t> holder_of(int folder) {
     const UniqueFd lock(
         ::openat(folder, lock_file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!lock || pid_in(lock.get()) <= 0) return std::nullopt;  // none, or not there yet
+    if (!lock || pid_in(lock.get()) <= 0) return std::nullopt;  // no gate, or not yet
     if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
     const pid_t pid = pid_in(lock.get());
     return pid > 0 ? std::optional(pid) : std::nullopt;
@@ -148,7 +146,7 @@ std::expected<RuntimeFolder, std::string> RuntimeFolder::take(const RuntimePlace
     if (socket_path.size() > socket_path_max)
         return Problem(
             socket_path + " is " + std::to_string(socket_path.size()) +
-            " bytes long, and the path of a socket may have 107: choose a shorter --name, "
+            " bytes long, but the path of a socket may have at most 107: choose a shorter --name, "
             "or set XDG_RUNTIME_DIR to a folder with a shorter path");
     const Fd root = make_folder(AT_FDCWD, place.root, place.root);
     if (!root) return Problem(root.error());
@@ -156,7 +154,7 @@ std::expected<RuntimeFolder, std::string> RuntimeFolder::take(const RuntimePlace
     if (!folder) return Problem(std::move(folder.error()));
     Fd lock = take_lock(folder->get(), path, name);
     if (!lock) return Problem(std::move(lock.error()));
-    ::unlinkat(folder->get(), socket_file, 0);  // of a gate that was killed
+    ::unlinkat(folder->get(), socket_file, 0);  // a killed gate may have left it
     return RuntimeFolder(std::move(path), std::move(*folder), std::move(*lock));
 }
 
@@ -171,7 +169,7 @@ RuntimeFolder::~RuntimeFolder() {
     if (is_in_place(folder_.get(), lock_.get()))  // else it may be another gate's by now
         ::unlinkat(folder_.get(), socket_file, 0);
     std::ignore = ::ftruncate(lock_.get(), 0);
-    ::flock(lock_.get(), LOCK_UN);  // also of what a child inherited
+    ::flock(lock_.get(), LOCK_UN);  // also for copies that children inherited
 }
 
 void RuntimeFolder::touch() const {

@@ -1,13 +1,14 @@
-// Where a running gate and the other commands meet: a folder per gate, with its control socket, under
-// a lock that lives as long as the gate does. The kernel drops the lock with the process, so a folder
-// without a locked `lock` is a leftover, whatever else lies in it.
+// Where the other commands find a running gate: each gate has a folder with its control socket and
+// a lock that the gate holds as long as it runs. The kernel releases the lock when the process
+// ends, so a folder whose `lock` is not locked is a leftover, whatever else it contains.
 //
 //     ROOT/            $XDG_RUNTIME_DIR/turnpike, or turnpike-UID in the temporary folder
-//       NAME/lock      locked with flock(2); holds the gate's pid. Never removed: whoever opened it
-//                      before would hold the lock of a file that nobody else sees
+//       NAME/lock      locked with flock(2); contains the gate's pid. Never removed: a process that
+//                      opened it before would hold the lock of a file that nobody else can find
 //       NAME/socket
 //
-// Folders are 0700 and ours, and symbolic links are refused, since anybody can write to /tmp.
+// Folders must be ours with mode 0700, and symbolic links are refused, since anybody can write to
+// /tmp.
 #pragma once
 
 #include <sys/types.h>
@@ -23,33 +24,35 @@
 
 namespace turnpike {
 
-inline constexpr std::size_t socket_path_max = 107;  // of any Unix socket: sockaddr_un
+inline constexpr std::size_t socket_path_max = 107;  // of any Unix socket (sockaddr_un)
 
 struct RuntimePlace {
     std::string root;
 };
 
-/// Of the environment's values: `temporary` is TMPDIR. Paths that are not absolute count as unset.
+/// Chooses the root from values of the environment: `temporary` is TMPDIR. Relative paths count as
+/// unset.
 [[nodiscard]] RuntimePlace runtime_root(const std::optional<std::string>& xdg_runtime_dir,
                                         const std::string& temporary, uid_t uid);
 
 class RuntimeFolder {
 public:
-    /// Makes the folder if need be and takes its lock; what a dead gate left there is removed. An
-    /// error is a sentence that says what to do.
+    /// Makes the folder if it is missing, takes its lock, and removes the socket of a dead gate.
+    /// The error is a message that says what to do.
     [[nodiscard]] static std::expected<RuntimeFolder, std::string> take(const RuntimePlace&,
                                                                         std::string_view name);
 
     RuntimeFolder(RuntimeFolder&&) = default;
     RuntimeFolder& operator=(RuntimeFolder&&) = delete;
 
-    /// Removes the socket and gives the lock back. Does nothing in a forked child.
+    /// Removes the socket and releases the lock. Does nothing in a forked child.
     ~RuntimeFolder();
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// Now and then, for those who clean up what nobody has touched for days.
+    /// Updates the times of the files. To be called now and then, since some systems remove files
+    /// that nobody has touched for days.
     void touch() const;
-    /// The full path of a file in it, such as "socket".
+    /// Returns the full path of a file in the folder, such as "socket".
     [[nodiscard]] std::string path_of(std::string_view file) const;
 
 private:
@@ -67,7 +70,8 @@ struct RunningGate {
     std::string folder;
 };
 
-/// By name. What is not safe to look into is left out, as it is not ours.
+/// Returns the running gates, sorted by name. Folders that are not safe to open are not ours, so
+/// they are left out.
 [[nodiscard]] std::vector<RunningGate> list_running(const RuntimePlace&);
 
 }  // namespace turnpike

@@ -14,7 +14,7 @@ namespace turnpike {
 namespace {
 
 constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
-constexpr std::size_t joined_max = 2048;  // copying more costs more than a second piece
+constexpr std::size_t joined_max = 2048;  // beyond this, copying costs more than sending two pieces
 
 ssize_t send_pieces(int socket, std::string_view first, std::string_view second) {
     std::array<iovec, 2> pieces{iovec{const_cast<char*>(first.data()), first.size()},
@@ -45,7 +45,7 @@ ssize_t send_some(int socket, std::string_view first, std::string_view second) {
     return sent;
 }
 
-ssize_t send_with(int socket, std::string_view bytes, std::span<const int> descriptors) {
+ssize_t send_descriptors(int socket, std::string_view bytes, std::span<const int> descriptors) {
     CHECK(!descriptors.empty() && descriptors.size() <= sent_descriptors_max);
     iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * sent_descriptors_max)> room{};

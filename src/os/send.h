@@ -1,4 +1,4 @@
-// Writing to a socket that does not block.
+// Sending to a socket without blocking.
 #pragma once
 
 #include <sys/types.h>
@@ -9,12 +9,12 @@
 
 namespace turnpike {
 
-/// How many bytes went, of `first` and then of `second`; -1 and errno, EAGAIN if the socket is full.
-/// No signal tells of a peer that is gone.
+/// Sends `first`, then `second`, as far as the socket takes them. Returns how many bytes were sent;
+/// -1 and errno on failure, which is EAGAIN if the socket is full. A closed peer raises no SIGPIPE.
 ssize_t send_some(int socket, std::string_view first, std::string_view second);
 
-inline constexpr std::size_t sent_descriptors_max = 4;  // at once
-/// The same; the descriptors go with the first of the bytes.
-ssize_t send_with(int socket, std::string_view bytes, std::span<const int> descriptors);
+inline constexpr std::size_t sent_descriptors_max = 4;  // in one call
+/// Like send_some(). The descriptors are sent with the first byte.
+ssize_t send_descriptors(int socket, std::string_view bytes, std::span<const int> descriptors);
 
 }  // namespace turnpike

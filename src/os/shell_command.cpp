@@ -7,7 +7,7 @@
 namespace turnpike {
 namespace {
 
-/// Words at the beginning of a command that are no programs, or not only that.
+/// First words of a command that are not programs, or not only programs.
 constexpr std::array<std::string_view, 32> shell_words{
     "!",    ".",      "[",     "alias", "break",  "case", "cd",       "command",
     "do",   "eval",   "exec",  "exit",  "export", "for",  "function", "if",
@@ -18,7 +18,7 @@ bool is_name_letter(char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Where the word that begins at `at` ends. Quotes hold blanks together.
+/// Returns where the word that begins at `at` ends. A quoted blank does not end it.
 std::size_t end_of_word(std::string_view text, std::size_t at) {
     char quote = '\0';
     for (; at < text.size(); ++at) {

@@ -11,7 +11,7 @@
 namespace turnpike {
 namespace {
 
-/// As exec wants it: pointers, with a null at the end.
+/// Returns pointers to the texts and a null pointer at the end, as exec expects.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
@@ -19,7 +19,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     return pointers;
 }
 
-/// What happens in the child before the program runs.
+/// Describes what happens in the child before the program runs.
 class Preparation {
 public:
     explicit Preparation(const std::vector<int>& descriptors) {

@@ -1,5 +1,5 @@
-// Starting another program: by posix_spawn, so that threads and a large memory do no harm, with no
-// descriptor of ours but those that are named.
+// Starts another program. It uses posix_spawn, which is safe with threads and fast with much
+// memory. The program inherits no descriptors except those that are named.
 #pragma once
 
 #include <sys/types.h>
@@ -12,22 +12,23 @@
 namespace turnpike {
 
 struct SpawnSpec {
-    std::string program;                   // a path; without a slash, looked for in PATH
-    std::vector<std::string> arguments;    // with the program's own name first
+    std::string program;                   // a path; searched in PATH if it has no slash
+    std::vector<std::string> arguments;    // the first is the program's name
     std::vector<std::string> environment;  // "NAME=value"
-    std::vector<int> descriptors;          // ours, which become 0, 1, 2 … there
+    std::vector<int> descriptors;          // of ours; they become 0, 1, 2 … in the program
 };
 
-/// In a session of its own, with every signal at its default. The error is an errno.
+/// Starts the program in its own session, with the default action for every signal. The error is an
+/// errno.
 [[nodiscard]] std::expected<pid_t, int> spawn(const SpawnSpec& spec);
 
-/// Of this process, as "NAME=value".
+/// Returns the environment of this process, as "NAME=value".
 [[nodiscard]] std::vector<std::string> own_environment();
 
-/// Puts "NAME=value" in place of what NAME was.
+/// Sets NAME to the value, and replaces an old value.
 void set_variable(std::vector<std::string>& environment, std::string_view name,
                   std::string_view value);
-/// Empty: there is none.
+/// Returns the value of the variable. Empty if it is not set.
 [[nodiscard]] std::string value_of(const std::vector<std::string>& environment,
                                    std::string_view name);
 [[nodiscard]] bool has_variable(const std::vector<std::string>& environment, std::string_view name);

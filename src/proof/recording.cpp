@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -48,16 +47,6 @@ std::string body_members(const ProofBody& body) {
     if (is_json(body.bytes)) return fmt::format("{},\"json\":{}", type, body.bytes);
     if (is_utf8(body.bytes)) return fmt::format("{},\"text\":{}", type, json_string(body.bytes));
     return fmt::format("{},\"base64\":{}", type, json_string(base64_of(body.bytes)));
-}
-
-bool write_all(int file, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(file, text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return true;
 }
 
 void sync_folder_of(const std::string& path) {
@@ -163,17 +152,10 @@ std::expected<std::optional<Recording>, std::string> read_recording(const std::s
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file && errno == ENOENT) return std::nullopt;
     if (!file) return failed(path, "open it");
-    std::string text;
-    std::array<char, 16 * 1024> buffer;
-    for (;;) {
-        const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failed(path, "read it");
-        if (count == 0) break;
-        text.append(buffer.data(), static_cast<std::size_t>(count));
-        if (text.size() > file_max) return Wrong(path + ": it is larger than 1 MiB");
-    }
-    auto recording = parse_recording(text);
+    const auto text = read_all(file.get(), file_max + 1);
+    if (!text) return failed(path, "read it");
+    if (text->size() > file_max) return Wrong(path + ": it is larger than 1 MiB");
+    auto recording = parse_recording(*text);
     if (!recording) return Wrong(fmt::format("{}: {}", path, recording.error()));
     return *std::move(recording);
 }

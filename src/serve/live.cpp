@@ -56,8 +56,8 @@ std::string text_of(const std::optional<LoadNews>& news) {
 
 /// What its worker says, or what is wrong with it.
 std::string detail_of(const LiveLane& lane) {
-    if (serves(lane.state)) return "";
-    if (comes_up(lane.state) && lane.facts.now.trouble.empty()) {
+    if (is_serving(lane.state)) return "";
+    if (is_coming_up(lane.state) && lane.facts.now.trouble.empty()) {
         if (std::string said = text_of(lane.facts.now.loading); !said.empty()) return said;
         if (!lane.facts.now.last_line.empty()) return tame(lane.facts.now.last_line);
     }
@@ -110,7 +110,7 @@ std::string breakdown_of(const StartTimes& start) {
     return text.empty() ? "" : fmt::format(" ({}{})", start.is_warm ? "warm: " : "", text);
 }
 
-bool is_settled(LaneState state) { return !comes_up(state) && state != LaneState::backoff; }
+bool is_settled(LaneState state) { return !is_coming_up(state) && state != LaneState::backoff; }
 
 std::string live_block(std::span<const LiveLane> lanes, Screen screen) {
     // One row is for the cursor, one for the count of what does not fit.

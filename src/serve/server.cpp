@@ -161,9 +161,9 @@ void Server::keep_report(CrashReport report) {
             report.oom_line = oom_line_about(report.pid, report.lived);
             for (CrashInput& input : report.inputs)
                 if (input.fetch_body) input.body = input.fetch_body();
-            return CrashShelf::store(folder, report, keep);
+            return RecentCrashes::store(folder, report, keep);
         },
-        [this, is_new_code, crash = std::move(crash)](CrashShelf::Stored stored) mutable {
+        [this, is_new_code, crash = std::move(crash)](RecentCrashes::Stored stored) mutable {
             crash.report = stored.crash.id;
             crash_problem_ = std::move(stored.problem);
             if (!is_new_code) news_.tell(crash);

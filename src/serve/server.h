@@ -21,7 +21,7 @@
 #include "serve/news.h"
 #include "setup/checked_config.h"
 #include "supervisor/supervisor.h"
-#include "telemetry/crash_shelf.h"
+#include "telemetry/recent_crashes.h"
 
 namespace turnpike {
 
@@ -76,7 +76,7 @@ private:
     Listener listener_;
     std::vector<LaneFacts> lanes_;
     std::vector<PoolFacts> pools_;
-    CrashShelf crashes_;
+    RecentCrashes crashes_;
     Engine engine_;
     Driver driver_;
     News news_;

@@ -11,7 +11,7 @@
 namespace turnpike {
 namespace {
 
-using Look = std::expected<GpuSight, GpuFailure>;
+using Look = std::expected<GpuUsage, GpuFailure>;
 constexpr Duration look_max = 5s;
 
 std::future<Look> begin_to_look(const GpuDriver& driver, const std::string& uuid) {
@@ -23,25 +23,25 @@ std::future<Look> begin_to_look(const GpuDriver& driver, const std::string& uuid
     return future;
 }
 
-Sighting sighting_of(const Look& look) {
-    if (look) return {.sight = *look, .trouble = {}};
-    return {.sight = {},
+GpuAnswer answer_of(const Look& look) {
+    if (look) return {.usage = *look, .trouble = {}};
+    return {.usage = {},
             .trouble = look.error() == GpuFailure::lost ? "it is lost" : "it can't be asked now"};
 }
 
 }  // namespace
 
-std::vector<Sighting> look_at_all(const GpuDriver& driver) {
-    if (!driver.can_look()) return std::vector<Sighting>(driver.gpus().size());
+std::vector<GpuAnswer> look_at_all(const GpuDriver& driver) {
+    if (!driver.can_look()) return std::vector<GpuAnswer>(driver.gpus().size());
     std::vector<std::future<Look>> looks;  // all at once
     for (const Gpu& gpu : driver.gpus()) looks.push_back(begin_to_look(driver, gpu.uuid));
-    std::vector<Sighting> sightings;
+    std::vector<GpuAnswer> answers;
     const auto end = std::chrono::steady_clock::now() + look_max;
     for (std::future<Look>& look : looks)
-        sightings.push_back(look.wait_until(end) == std::future_status::ready
-                                ? sighting_of(look.get())
-                                : Sighting{.sight = {}, .trouble = "it does not answer"});
-    return sightings;
+        answers.push_back(look.wait_until(end) == std::future_status::ready
+                              ? answer_of(look.get())
+                              : GpuAnswer{.usage = {}, .trouble = "it does not answer"});
+    return answers;
 }
 
 }  // namespace turnpike

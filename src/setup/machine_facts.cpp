@@ -50,14 +50,14 @@ Holder holder_of(const GpuProcess& process) {
 
 std::vector<ExaminedGpu> facts_of(const GpuDriver& driver, const Machine& machine) {
     std::vector<ExaminedGpu> all;
-    const std::vector<Sighting> sightings = look_at_all(driver);
+    const std::vector<GpuAnswer> answers = look_at_all(driver);
     for (std::size_t i = 0; i < driver.gpus().size(); ++i) {
-        ExaminedGpu facts{.gpu = driver.gpus()[i], .trouble = sightings[i].trouble};
+        ExaminedGpu facts{.gpu = driver.gpus()[i], .trouble = answers[i].trouble};
         facts.is_visible =
             std::ranges::find(machine.gpus, facts.gpu.uuid, &Gpu::uuid) != machine.gpus.end();
-        if (const auto& sight = sightings[i].sight) {
-            facts.memory_used = sight->memory_used;
-            for (const GpuProcess& process : sight->processes)
+        if (const auto& usage = answers[i].usage) {
+            facts.memory_used = usage->memory_used;
+            for (const GpuProcess& process : usage->processes)
                 facts.holders.push_back(holder_of(process));
         }
         all.push_back(std::move(facts));

@@ -20,16 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool write_all(int file, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(file, text.data(), text.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-}
-
 std::optional<std::string> write_file(const fs::path& path, std::string_view text) {
     if (std::string problem = make_private_folder(path.parent_path()); !problem.empty())
         return problem;

@@ -31,7 +31,7 @@ constexpr off_t large = 8 * 1024 * 1024;  // takes a millisecond to close
 SpoolFile::~SpoolFile() {
     struct stat facts{};
     if (file_ && ::fstat(file_.get(), &facts) == 0 && facts.st_size > large)
-        close_elsewhere(std::move(file_));
+        close_in_background(std::move(file_));
 }
 
 int SpoolFile::write(const std::string& folder, const char* bytes, std::size_t size,

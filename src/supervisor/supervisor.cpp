@@ -195,7 +195,7 @@ void Supervisor::note(const ReportSwitch& report) {
 
 void Supervisor::note(const ReportLane& report) {
     reloads_.note(report);
-    if (serves(report.state)) log_start(report.lane);
+    if (is_serving(report.state)) log_start(report.lane);
 }
 
 void Supervisor::log_start(LaneId lane) {

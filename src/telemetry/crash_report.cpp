@@ -24,10 +24,10 @@ std::string path_of(const std::string& folder, const std::string& name) {
 namespace fs = std::filesystem;
 using Wrong = std::unexpected<std::string>;
 
-constexpr std::size_t stream_mark = std::string_view("err ").size();  // before a line of the log
+constexpr std::size_t stream_mark = std::string_view("err ").size();  // starts each line of the log
 constexpr std::string_view unfinished_mark = ".unfinished-";
 constexpr std::size_t id_max = 100;
-constexpr std::size_t file_max = std::size_t{1024} * 1024;  // that is read back
+constexpr std::size_t file_max = std::size_t{1024} * 1024;  // read_file() returns no more
 
 Wrong wrong(const char* doing, const std::string& path, int error) {
     return Wrong(std::string("can't ") + doing + " " + path + ": " + std::strerror(error));
@@ -42,7 +42,7 @@ bool is_plain_name(std::string_view text) {
     return !text.empty() && text.size() <= id_max && std::ranges::all_of(text, is_plain);
 }
 
-/// Names come from elsewhere; this one is a file's.
+/// Returns a file name for an input: the job's name if it is safe in a path, otherwise a number.
 std::string input_name(const CrashReport& report, std::size_t index) {
     const std::string& job = report.inputs[index].job;
     return "input-" + (is_plain_name(job) ? job : std::to_string(index + 1));
@@ -69,7 +69,7 @@ std::expected<void, std::string> write_file(const std::string& path, std::string
     return {};
 }
 
-/// As much of it as anybody would want; empty: it can't be read.
+/// Returns at most `file_max` bytes of the file. Empty if it can't be read.
 std::string read_file(const std::string& path) {
     std::string text;
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -85,7 +85,7 @@ std::string read_file(const std::string& path) {
     return text;
 }
 
-/// The names in a folder that `fit`, sorted; none if it can't be read.
+/// Returns the names in a folder that `fit`, sorted. Empty if the folder can't be read.
 std::vector<std::string> names_in(const std::string& folder,
                                   const std::function<bool(std::string_view)>& fit) {
     std::vector<std::string> names;
@@ -101,7 +101,8 @@ void remove_all(const std::string& path) {
     fs::remove_all(path, ignored);
 }
 
-/// Beyond `keep`; never the one just written, even if the clock was set back.
+/// Removes the oldest reports beyond `keep`, but never `fresh`, even if the clock was set back.
+/// Also removes unfinished reports.
 void remove_oldest(const std::string& folder, std::uint32_t keep, std::string_view fresh) {
     std::vector<std::string> ids = names_in(folder, is_crash_id);
     std::erase(ids, fresh);
@@ -135,7 +136,7 @@ std::expected<void, std::string> write_files(const std::string& path, std::strin
     return {};
 }
 
-/// An id that no folder has.
+/// Returns an id that no folder has yet.
 std::string free_id(const std::string& folder, const CrashReport& report) {
     const std::string base = crash_id(report);
     std::string id = base;
@@ -171,12 +172,13 @@ void append_inputs(JsonWriter& json, const CrashReport& report) {
     json.close_array();
 }
 
-/// It was written whole, and by us; a page may contain it as it is.
+/// True if we wrote this file and it is complete. Then a page may contain it as it is.
 bool is_report(std::string_view json, std::string_view id) {
     return json.starts_with("{\"id\":\"" + std::string(id) + "\"") && json.ends_with("}\n");
 }
 
-/// Of "err text\n" …: the last line of stderr, without one the last of stdout; empty: none.
+/// Returns the last line of stderr in a log of lines like "err text\n"; if there is none, the last
+/// line of stdout. Empty if the log has neither.
 std::string_view last_line_in(std::string_view log) {
     std::string_view out;
     while (!log.empty()) {

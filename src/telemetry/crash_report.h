@@ -4,8 +4,9 @@
 //                                         log.txt       the last lines of its output
 //                                         input-JOB     the body of a job that was aboard
 //
-// FOLDER and what is in it are for its owner only. A report is written beside its place and moved
-// there when it is whole. Whatever the disk does, these functions give a sentence and don't throw.
+// Only the owner may read FOLDER and its contents. A report is written to a temporary folder first
+// and renamed when it is complete. If the disk fails, these functions return a message and don't
+// throw.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +23,16 @@
 namespace turnpike {
 
 struct CrashInput {
-    std::string job;      // its name
+    std::string job;      // the job's name
     std::string request;  // "POST /predict"
     std::string content_type;
     std::string body;
-    bool is_cut = false;                                // it was longer
-    std::function<std::string()> fetch_body = nullptr;  // where it is on disk: slow
+    bool is_cut = false;                                // the body was longer
+    std::function<std::string()> fetch_body = nullptr;  // set if the body is on disk; slow
 };
 
 struct CrashReport {
-    static constexpr std::size_t log_max = 64 * std::size_t{1024};  // the last of it is kept
+    static constexpr std::size_t log_max = 64 * std::size_t{1024};  // the last bytes are kept
 
     std::int64_t unix_ns = 0;
     std::uint64_t lane = 0;
@@ -46,40 +47,42 @@ struct CrashReport {
     std::optional<int> exit_code;
     std::optional<int> signal;
     Duration lived{};
-    std::optional<Bytes> memory_peak;      // of its resident set
+    std::optional<Bytes> memory_peak;      // resident set size
     std::optional<Bytes> gpu_memory_used;  // last seen on its GPUs, of all processes
-    std::string oom_line;                  // of the kernel's log; empty: none, or not readable
+    std::string oom_line;                  // from the kernel's log; empty if none, or not readable
     std::string log;                       // the last lines, "err text\n" each
     std::vector<CrashInput> inputs;
 };
 
-/// "20261115-140311-123-lane0-4711": sorts by time.
+/// Returns "20261115-140311-123-lane0-4711". Ids sort by time.
 [[nodiscard]] std::string crash_id(const CrashReport& report);
 
-/// Whether it could be one: safe as the name of a folder.
+/// True if the text could be a crash id. It is then safe as the name of a folder.
 [[nodiscard]] bool is_crash_id(std::string_view text);
 
-/// What report.json says, a line.
+/// Returns the contents of report.json: one line.
 [[nodiscard]] std::string crash_json(std::string_view id, const CrashReport& report);
 
-/// Writes the folder and removes the oldest ones beyond `keep`. Its id, or a sentence. Slow.
+/// Writes the folder of a report, and removes the oldest reports beyond `keep`. Returns the
+/// report's id; the error is a message. Slow.
 [[nodiscard]] std::expected<std::string, std::string> write_crash_report(const std::string& folder,
                                                                          const CrashReport& report,
                                                                          std::uint32_t keep);
 
 struct CrashSummary {
     std::string id;
-    std::string json;  // report.json
+    std::string json;  // contents of report.json
 };
 
-/// Newest first. Slow.
+/// Returns the reports in the folder, newest first. Slow.
 [[nodiscard]] std::vector<CrashSummary> list_crash_reports(const std::string& folder);
 
-/// report.json with "log" (the text of log.txt) and "files" (paths). Nothing: no such report. Slow.
+/// Returns report.json with "log" (the text of log.txt) and "files" (paths) added. Nullopt if there
+/// is no such report. Slow.
 [[nodiscard]] std::optional<std::string> read_crash_report(const std::string& folder,
                                                            const std::string& id);
 
-/// The same of a report that is in no folder.
+/// Returns the same for a report that is in no folder.
 [[nodiscard]] std::string crash_page(std::string_view json, std::string_view log,
                                      const std::vector<std::string>& files);
 

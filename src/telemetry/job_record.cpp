@@ -12,7 +12,7 @@
 namespace turnpike {
 namespace {
 
-/// `thousandths` / 1000, without zeros at the end: 1500 → 1.5
+/// Appends `thousandths` / 1000 without trailing zeros: 1500 → 1.5
 void append_thousandths(std::string& out, std::uint64_t thousandths) {
     append_number(out, thousandths / 1000);
     std::uint64_t rest = thousandths % 1000;
@@ -68,13 +68,15 @@ constexpr std::size_t id_width = 13;
 constexpr std::size_t lane_width = 2;
 constexpr std::size_t request_width = 24;
 
-/// Fills up to `width` since `start`. What is wider pushes the rest of its line to the right.
+/// Pads the text since `start` with blanks to `width`. Wider text pushes the rest of its line to
+/// the right.
 void pad(std::string& out, std::size_t start, std::size_t width) {
     if (const std::size_t used = out.size() - start; used < width) out.append(width - used, ' ');
 }
 
-/// Clients choose this text; a terminal must see no escape, and a column no strange width.
-void append_tame(std::string& out, std::string_view text) {
+/// Clients choose this text, so it must not contain escape sequences, or characters of unusual
+/// width.
+void append_printable(std::string& out, std::string_view text) {
     for (const char c : text) out += c >= 0x20 && c < 0x7F ? c : '?';
 }
 
@@ -82,7 +84,7 @@ void append_words(std::string& out, std::string_view name) {
     for (const char c : name) out += c == '_' ? ' ' : c;
 }
 
-/// "3 ms", "1.2 s", "4 min 5 s": two digits or three are enough for the eye.
+/// Appends "3 ms", "1.2 s" or "4 min 5 s": two or three digits are enough for people.
 void append_span(std::string& out, Duration duration) {
     const std::uint64_t us = microseconds(duration);
     if (us < 10'000) {
@@ -106,7 +108,7 @@ void append_head(std::string& out, std::int64_t unix_ns, std::string_view id) {
     append_time_of_day(out, unix_ns);
     out += "  ";
     const std::size_t start = out.size();
-    append_tame(out, id);
+    append_printable(out, id);
     pad(out, start, id_width);
     out += "  ";
 }
@@ -125,9 +127,9 @@ void append_lane_column(std::string& out, LaneId lane) {
 
 void append_request(std::string& out, const JobRecord& record) {
     const std::size_t start = out.size();
-    append_tame(out, record.method.view());
+    append_printable(out, record.method.view());
     out += ' ';
-    append_tame(out, record.path.view());
+    append_printable(out, record.path.view());
     pad(out, start, request_width);
     out += "  ";
     if (record.status > 0)
@@ -136,7 +138,7 @@ void append_request(std::string& out, const JobRecord& record) {
         out += "  -";
 }
 
-void append_course(std::string& out, const JobRecord& record) {
+void append_timing(std::string& out, const JobRecord& record) {
     out += "  queued ";
     append_span(out, record.queue);
     if (record.attempts > 0) {
@@ -149,8 +151,9 @@ void append_course(std::string& out, const JobRecord& record) {
     }
 }
 
-/// A detail often begins as the reason is called, "worker-died: …": once is enough.
-std::string_view beyond_reason(std::string_view detail, EndReason reason) {
+/// A detail often begins with the name of the reason, "worker-died: …". Returns the part after the
+/// name, so that a line does not say it twice.
+std::string_view without_reason(std::string_view detail, EndReason reason) {
     const std::string_view name = name_of(reason);
     const auto is_same = [](char a, char b) { return a == b || (a == '-' && b == '_'); };
     if (!std::ranges::equal(detail.substr(0, name.size()), name, is_same)) return detail;
@@ -201,16 +204,16 @@ void append_readable_line(std::string& out, const JobRecord& record, Duration ut
     append_head(out, (end + utc_offset).count(), record.id.view());
     append_lane_column(out, record.lane);
     append_request(out, record);
-    append_course(out, record);
+    append_timing(out, record);
     if (record.outcome != Outcome::finished) {
         out += "  ";
         append_words(out, name_of(record.outcome));
         out += ": ";
         append_words(out, name_of(record.reason));
-        const std::string_view detail = beyond_reason(record.detail.view(), record.reason);
+        const std::string_view detail = without_reason(record.detail.view(), record.reason);
         if (!detail.empty()) {
             out += " (";
-            append_tame(out, detail);
+            append_printable(out, detail);
             out += ')';
         }
     }
@@ -226,7 +229,7 @@ void append_readable_line(std::string& out, const JobStart& start, Duration utc_
         append_number(out, start.lane.value);
     } else {
         out += "GPU ";
-        append_tame(out, start.gpu.view());
+        append_printable(out, start.gpu.view());
     }
     if (start.attempt > 1) {
         out += ", attempt ";

@@ -1,5 +1,5 @@
-// What people may want to know of a lane and no decision depends on. The supervisor writes it, the
-// gate shows it.
+// Facts about a lane that people want to see and on which no decision depends. The supervisor
+// writes them, the gate shows them.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace turnpike {
 
-/// Whether a lane in this state has a worker that is loaded, proved and trusted.
-[[nodiscard]] constexpr bool serves(LaneState state) {
+/// True if a lane in this state has a worker that is loaded, proved and trusted.
+[[nodiscard]] constexpr bool is_serving(LaneState state) {
     return state == LaneState::ready || state == LaneState::busy;
 }
 
-/// A start is under way.
-[[nodiscard]] constexpr bool comes_up(LaneState state) {
+/// True if a worker is being started.
+[[nodiscard]] constexpr bool is_coming_up(LaneState state) {
     return state == LaneState::starting || state == LaneState::loading ||
            state == LaneState::proving;
 }
@@ -32,52 +32,53 @@ struct GpuFacts {
     std::string uuid;
     std::string name;
     Bytes memory_total{};
-    std::optional<Bytes> memory_used;  // of all processes; none: nobody could tell yet
+    std::optional<Bytes> memory_used;  // by all processes; none if not known yet
 };
 
-/// How long each part of the latest start took; none: not there yet.
+/// How long each part of the latest start took. A part that is not finished has no value.
 struct StartTimes {
-    std::optional<Duration> spawn;      // until its process ran
-    std::optional<Duration> listen;     // from then until it listened; of native workers: none
-    std::optional<Duration> import;     // of native workers: from then until the model was imported
-    std::optional<Duration> load;       // from then until its health path answered, or it said so
-    std::optional<Duration> proof;      // the first proof
-    std::optional<Duration> first_job;  // how long the first job took; of attached workers: none
-    bool is_warm = false;               // forked from a process that had imported
+    std::optional<Duration> spawn;   // until the process ran
+    std::optional<Duration> listen;  // from then until it listened; native workers have none
+    std::optional<Duration> import;  // native workers only: from then until the model was imported
+    std::optional<Duration> load;    // from then until it was healthy, or reported `ready`
+    std::optional<Duration> proof;   // the first proof
+    std::optional<Duration> first_job;  // how long the first job took; attached workers have none
+    bool is_warm = false;               // forked from a process with the imports done
 };
 
-/// What a native worker tells while it loads.
+/// What a native worker reports while it loads.
 struct LoadNews {
     std::optional<std::uint16_t> permille;
     std::string text;
 };
 
-/// Of one worker of a lane.
+/// Facts about one worker of a lane.
 struct WorkerFacts {
-    WorkerId id;            // none: there is no such worker
-    std::string trouble;    // the latest thing that went wrong with it; empty: nothing
-    std::int64_t pid = 0;   // of its main process; 0: it does not run
-    std::string last_exit;  // how the worker before ended: "killed by SIGKILL"; empty: none did
-    std::string last_line;  // of its lane's log, while it comes up
+    WorkerId id;            // none if there is no such worker
+    std::string trouble;    // the latest thing that went wrong; empty if nothing did
+    std::int64_t pid = 0;   // of its main process; 0 if it does not run
+    std::string last_exit;  // how the previous worker ended: "killed by SIGKILL"; or empty
+    std::string last_line;  // of its lane's log, while it starts
     StartTimes start;
-    std::optional<LoadNews> loading;  // of a native worker that loads now
-    std::string sdk;                  // of a native worker: what it says that it is made with
-    std::string model_facts;          // … and a JSON object about its model; empty: none
+    std::optional<LoadNews> loading;  // native workers only, while loading
+    std::string sdk;                  // native workers only: the SDK that it reports
+    std::string model_facts;          // native workers only: JSON about its model; or empty
     Instant started_at = never;
-    LaneProof proof;  // the latest
+    LaneProof proof;  // the latest one
 };
 
 struct LaneFacts {
-    std::string worker;  // the URL of an attached worker; empty: one that we start
-    std::string remark;  // what somebody should change although it serves; empty: nothing
+    std::string worker;  // the URL of an attached worker; empty if we start it
+    std::string remark;  // what people should change although it serves; or empty
     std::vector<GpuFacts> gpus;
-    std::string gpu;           // the same for the job log: "0", "0,1"; empty: none
-    std::uint64_t proofs = 0;  // that have ended on it
-    WorkerFacts now;           // of its current worker, or of the last one if there is none
-    WorkerFacts next;          // of a reload's, beside that
-    WorkerFacts past;          // of the one that was replaced, until it is gone
+    std::string gpu;           // the same for the job log: "0", "0,1"; or empty
+    std::uint64_t proofs = 0;  // that have ended on this lane
+    WorkerFacts now;           // the current worker, or the last one if there is none
+    WorkerFacts next;          // the worker that a reload starts beside it
+    WorkerFacts past;          // the replaced worker, until it is gone
 
-    /// A start: what is known of the worker before stays until there is news.
+    /// Must be called when a worker starts. Trouble and last exit of the previous worker stay until
+    /// there is news.
     WorkerFacts& begin(const StartWorker& start) {
         WorkerFacts& facts = start.is_next ? next : now;
         if (start.is_next) next = {};
@@ -88,7 +89,7 @@ struct LaneFacts {
         if (next.id == id) return next;
         return now.id == id ? now : past;
     }
-    /// The next one is the current one now.
+    /// Makes the next worker the current one.
     void switch_over() {
         past = std::move(now);
         now = std::exchange(next, {});

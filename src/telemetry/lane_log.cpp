@@ -14,14 +14,15 @@ bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-/// Bytes of the UTF-8 character that starts with this one; 0: it starts none of several bytes.
+/// Returns the size of the UTF-8 character that starts with this byte. 0 if no character of several
+/// bytes starts with it.
 std::size_t promised_size(unsigned char first) {
     if (first >= 0xF0) return 4;
     if (first >= 0xE0) return 3;
     return first >= 0xC0 ? 2 : 0;
 }
 
-/// How much can be cut off without splitting a character.
+/// Returns how many bytes can be taken from the front without splitting a character.
 std::size_t whole_characters(std::string_view text) {
     constexpr std::size_t back_max = 3;
     for (std::size_t back = 1; back <= std::min(back_max, text.size()); ++back) {
@@ -45,7 +46,7 @@ std::string_view name_of(LogStream stream) {
     return "";
 }
 
-// ── what comes ───────────────────────────────────────────────────────────────────────────────────
+// ── taking bytes ─────────────────────────────────────────────────────────────────────────────────
 
 void LaneLog::take(LogSource& source, std::string_view bytes, std::int64_t unix_ns) {
     while (!bytes.empty()) {
@@ -90,7 +91,7 @@ void LaneLog::end(LogSource& source, std::int64_t unix_ns) {
 
 void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stream) {
     LogSource ours{stream};
-    const std::string shown = std::exchange(unfinished_, {});  // a worker's, and stays
+    const std::string shown = std::exchange(unfinished_, {});  // a worker's line, which stays
     const std::uint64_t writer = unfinished_writer_;
     take(ours, text, unix_ns);
     end(ours, unix_ns);
@@ -98,7 +99,7 @@ void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stre
     unfinished_writer_ = writer;
 }
 
-// ── what is made of it ───────────────────────────────────────────────────────────────────────────
+// ── finishing lines ──────────────────────────────────────────────────────────────────────────────
 
 void LaneLog::finish(const LogSource& source, std::string_view raw, Wholeness wholeness,
                      std::int64_t unix_ns) {

@@ -1,13 +1,13 @@
-// What a lane's workers print: cut into lines, kept in memory up to a maximum (for `logs`, crash
-// reports and the live display), and given out for a file.
+// What a lane's workers print: split into lines, kept in memory up to a maximum (for `logs`, crash
+// reports and the live display), and passed on for a file.
 //
 //   LogSource source{LogStream::err};                  // one for each pipe
 //   log.take(source, "loading\r 10%\r 20%", unix_ns);  // last_line() is " 20%"
-//   log.end(source, unix_ns);                          // now a line says so
+//   log.end(source, unix_ns);                          // now " 20%" is a line
 //
-// Whatever comes is survived: lines read as append_plain() leaves them, and an endless one is cut
-// into pieces of `line_max`. A carriage return starts the line over, as on a terminal: of a progress
-// bar that draws itself a thousand times, what it showed last is the line. Not for two threads.
+// Any bytes may come: append_plain() cleans each line, and an endless line is cut into pieces of
+// `line_max`. A carriage return starts the line over, as on a terminal: of a progress bar that
+// redraws itself a thousand times, the line is what it showed last. To be used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -33,47 +33,47 @@ struct LogLine {
     std::uint64_t number = 0;  // grows by one per line of the lane, from 1
     std::int64_t unix_ns = 0;  // when it was finished
     LogStream stream = LogStream::out;
-    std::uint64_t writer = 0;  // of whom it is; 0: nobody in particular
+    std::uint64_t writer = 0;  // id of the worker that wrote it; 0 if unknown
     std::string text;
 };
 
-/// Where lines come from, with the bytes of the one that is not finished.
+/// One source of lines, with the bytes of its unfinished line.
 struct LogSource {
     LogStream stream = LogStream::out;
     std::uint64_t writer = 0;
     std::string unfinished = {};
-    bool is_returned = false;  // a carriage return was its last byte
+    bool is_returned = false;  // its last byte was a carriage return
 };
 
 class LaneLog {
 public:
-    static constexpr std::size_t line_max = 4096;  // bytes as they came
+    static constexpr std::size_t line_max = 4096;  // bytes, before cleaning
     static constexpr std::size_t lines_kept_max = 2000;
     static constexpr std::size_t bytes_kept_max = 256 * std::size_t{1024};
     static constexpr std::string_view cut_mark = "…";  // the line goes on in the next
 
-    /// Hears each finished line, rendered for the file: "2026-11-15T14:03:11.123Z err text\n".
+    /// Gets each finished line as it is written to the file: "2026-11-15T14:03:11.123Z err text\n".
     using Write = std::function<void(std::string_view)>;
     explicit LaneLog(Write write = {}) : write_(std::move(write)) {}
 
-    /// Bytes as a pipe gave them.
+    /// Takes bytes as they were read from a pipe.
     void take(LogSource& source, std::string_view bytes, std::int64_t unix_ns);
-    /// The pipe is closed: an unfinished line is finished.
+    /// Must be called when the pipe is closed: finishes an unfinished line.
     void end(LogSource& source, std::int64_t unix_ns);
-    /// Lines of ours.
+    /// Adds lines of our own.
     void remark(std::string_view text, std::int64_t unix_ns,
                 LogStream stream = LogStream::turnpike);
 
-    /// Lines with a number above `after`, oldest first, at most `max` of the newest. They are good
-    /// until the next line comes.
+    /// Returns the newest lines with a number above `after`, at most `max` of them, oldest first.
+    /// The pointers are valid until the next line comes.
     [[nodiscard]] std::vector<const LogLine*> lines(std::uint64_t after, std::size_t max) const;
-    /// The latest of out or err that is not blank, unfinished ones too; empty: none since
-    /// forget_last_line().
+    /// Returns the latest line of out or err that is not blank, even if it is unfinished. Empty if
+    /// there is none since forget_last_line().
     [[nodiscard]] std::string last_line() const;
-    /// Of a line that this writer has not finished, if nobody spoke since; else empty.
+    /// Returns the unfinished line of this writer. Empty if another one wrote since then.
     [[nodiscard]] std::string unfinished_of(std::uint64_t writer) const;
     void forget_last_line();
-    /// The number of the newest line; 0: there is none.
+    /// Returns the number of the newest line, or 0 if there is none.
     [[nodiscard]] std::uint64_t newest() const { return newest_; }
 
 private:
@@ -90,8 +90,8 @@ private:
     std::size_t bytes_kept_ = 0;
     std::uint64_t newest_ = 0;
     std::string last_line_;
-    std::string unfinished_;               // a copy: of the source that spoke last …
-    std::uint64_t unfinished_writer_ = 0;  // … and whose that is
+    std::string unfinished_;               // copied from the source that wrote last
+    std::uint64_t unfinished_writer_ = 0;  // the writer of unfinished_
     std::string stamp_;
     std::int64_t stamp_ns_ = 0;
     std::string rendered_;

@@ -14,20 +14,20 @@ namespace turnpike {
 /// Who knew the right answer.
 enum class ProofBy : std::uint8_t {
     nobody,     // there was no proof yet
-    pool,       // [pool.NAME.proof] says what it must be
-    agreement,  // … or that the lanes must agree
+    pool,       // [pool.NAME.proof] contains the right answer
+    agreement,  // [pool.NAME.proof] says that all lanes must agree
     recording,  // NAME.proof.json beside the model
     check,      // the model's own check
-    example,    // nobody: the model's example was answered without an error
+    example,    // no one: the model's example only has to be answered without an error
 };
 
-/// Longer bodies are cut: they are to be looked at.
+/// Longer bodies are cut, since they are only shown to people.
 inline constexpr std::size_t proof_body_max = 64 * 1024;
 
 struct ProofBody {
     std::string content_type;
     std::string bytes;     // at most proof_body_max of them
-    std::size_t size = 0;  // of all of it
+    std::size_t size = 0;  // of the whole body
 
     [[nodiscard]] bool is_whole() const { return bytes.size() == size; }
     friend bool operator==(const ProofBody&, const ProofBody&) = default;
@@ -41,7 +41,7 @@ struct ProofRequest {
 };
 
 struct ProofAnswer {
-    int status = 0;  // 0: there was none
+    int status = 0;  // 0 if there was no answer
     ProofBody body;
     friend bool operator==(const ProofAnswer&, const ProofAnswer&) = default;
 };
@@ -49,17 +49,17 @@ struct ProofAnswer {
 struct LaneProof {
     ProofBy by = ProofBy::nobody;
     bool is_passed = false;
-    std::string trouble;  // why it failed
-    std::string remark;   // what somebody should change although it passed
+    std::string trouble;  // why the proof failed
+    std::string remark;   // what people should change although it passed
     ProofRequest request;
     ProofAnswer answer;
-    std::string file;  // where its answer is recorded, or would be; empty: nowhere
+    std::string file;  // where its answer is or would be recorded; empty if nowhere
     Generation generation;
     Instant ended{};
     Duration took{};
 };
 
-/// "the model's own check"
+/// Returns words for people, such as "the model's own check".
 [[nodiscard]] constexpr std::string_view words_for(ProofBy by) {
     switch (by) {
         case ProofBy::nobody: return "nobody";
@@ -84,7 +84,7 @@ struct LaneProof {
     return "";
 }
 
-/// Kept as far as it is shown.
+/// Makes a ProofBody, cut to proof_body_max.
 [[nodiscard]] inline ProofBody proof_body(std::string_view content_type, std::string_view bytes) {
     return {.content_type = std::string(content_type),
             .bytes = std::string(bytes.substr(0, proof_body_max)),

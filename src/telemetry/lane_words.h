@@ -1,4 +1,4 @@
-// How lanes are, in words for people.
+// The states of lanes, in words for people.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace turnpike {
 
-/// "serves", "is out of the pool" …: what a lane does.
+/// Returns what a lane in this state does: "serves", "is out of the pool" …
 [[nodiscard]] std::string_view words_for(LaneState state);
 
-/// Why; empty where there is nothing to say.
+/// Returns the reason in words. Empty for Reason::none.
 [[nodiscard]] std::string_view words_for(Reason reason);
 
-/// The same for the name of a reason, as status has it; the name itself if there are no words.
+/// Returns the same for the name of a reason, as `status` shows it. An unknown name is returned as
+/// it is.
 [[nodiscard]] std::string_view words_for_reason(std::string_view name);
 
-/// "lane 0 has failed: it crashed too often"
+/// Returns a sentence such as "lane 0 has failed: it crashed too often".
 [[nodiscard]] std::string sentence_of(std::uint64_t lane, LaneState state, Reason reason);
 
 }  // namespace turnpike

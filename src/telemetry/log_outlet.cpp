@@ -45,9 +45,9 @@ LogOutlet::LogOutlet(LogWriter writer, const LogTarget& target, Duration utc_off
 }
 
 void LogOutlet::add(const LogEntry& entry) {
-    if (given_up_) return;
+    if (is_given_up_) return;
     if (pending_.size() >= pending_bytes_max) return skip(1);
-    confess();
+    append_lost_lines();
     pending_ += line_prefix_;
     std::visit(
         [&](const auto& record) {
@@ -63,12 +63,12 @@ void LogOutlet::add(const LogEntry& entry) {
 }
 
 void LogOutlet::skip(std::uint64_t lines) {
-    if (given_up_) return;
+    if (is_given_up_) return;
     skipped_ += lines;
     lost_ += lines;
 }
 
-void LogOutlet::confess() {
+void LogOutlet::append_lost_lines() {
     if (skipped_ == 0 || pending_.size() >= pending_bytes_max) return;
     pending_ += line_prefix_;
     append_lost_line(pending_, format_, std::exchange(skipped_, 0));
@@ -76,14 +76,14 @@ void LogOutlet::confess() {
 
 void LogOutlet::drain(Duration patience) {
     const auto until = Clock::now() + patience;
-    for (confess(); !pending_.empty(); confess()) {
+    for (append_lost_lines(); !pending_.empty(); append_lost_lines()) {
         const LogWritten result =
             std::visit([&](auto& writer) { return writer.write(pending_); }, writer_);
         pending_.erase(0, result.bytes);
         note(result.error);
         if (result.error == 0) continue;
         const Duration left = until - Clock::now();
-        if (given_up_ || result.error != EAGAIN || left <= Duration::zero()) break;
+        if (is_given_up_ || result.error != EAGAIN || left <= Duration::zero()) break;
         await_room(std::visit([](auto& writer) { return writer.fd(); }, writer_), left);
     }
     drain_at_ = pending_.size() + drain_step;
@@ -94,8 +94,8 @@ void LogOutlet::note(int error) {
     if (error == 0) {
         problem_ = std::visit([](auto& writer) { return writer.rotation_problem(); }, writer_);
     } else if (error == EPIPE || error == EBADF) {
-        problem_ = name + ": nobody reads it any more; the job log no longer goes there";
-        given_up_ = true;
+        problem_ = name + ": nobody reads it any more, so the job log is no longer written there";
+        is_given_up_ = true;
         pending_.clear();
         skipped_ = 0;
     } else if (error != EAGAIN) {

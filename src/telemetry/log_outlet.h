@@ -1,6 +1,6 @@
-// One target of the log, as its thread sees it: lines go in rendered, and leave as fast as the
-// target takes them. What it does not take waits here, up to a maximum; beyond that, lines are lost
-// and counted, and the log says so when there is room.
+// One target of the job log, used by the log's thread. It renders entries as lines and writes them
+// as fast as the target takes them. Lines that the target does not take yet wait here, up to a
+// maximum. Further lines are lost and counted, and the log says so when there is room again.
 #pragma once
 
 #include <cstddef>
@@ -25,19 +25,20 @@ public:
 
     static std::expected<LogOutlet, std::string> open(const LogTarget& target, Duration utc_offset);
 
-    /// Renders the entry; drains by itself whenever much has gathered.
+    /// Renders the entry. Calls drain() when many lines have gathered.
     void add(const LogEntry& entry);
 
-    /// Lines that were lost on the way here.
+    /// Counts lines that were lost before they came here.
     void skip(std::uint64_t lines);
 
-    /// Writes what the target takes, waiting for it at most `patience` in all.
+    /// Writes what the target takes. Waits for the target at most `patience` in all.
     void drain(Duration patience);
 
-    /// Gives up what was not taken.
+    /// Gives up the lines that the target has not taken, and counts them as lost.
     void abandon();
 
-    [[nodiscard]] bool owes() const { return !pending_.empty() || skipped_ > 0; }
+    /// True if lines, or the number of lost lines, are still to be written.
+    [[nodiscard]] bool has_unwritten() const { return !pending_.empty() || skipped_ > 0; }
     [[nodiscard]] const std::string& problem() const { return problem_; }
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
@@ -46,18 +47,18 @@ private:
 
     LogOutlet(LogWriter writer, const LogTarget& target, Duration utc_offset);
 
-    void confess();
+    void append_lost_lines();
     void note(int error);
 
     LogWriter writer_;
     LogFormat format_;
     Duration utc_offset_;
     std::string line_prefix_;
-    std::string pending_;  // whole lines, except that the first may have been begun
+    std::string pending_;  // whole lines, but the first may be partly written
     std::size_t drain_at_ = drain_step;
     std::uint64_t skipped_ = 0;  // lines lost since the log last said so
-    std::uint64_t lost_ = 0;     // in all
-    bool given_up_ = false;      // its reader is gone
+    std::uint64_t lost_ = 0;     // in total
+    bool is_given_up_ = false;   // its reader is gone
     std::string problem_;
 };
 

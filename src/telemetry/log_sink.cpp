@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t lines_per_block = 128;
 constexpr std::size_t spare_blocks_max = 32;
-constexpr Duration retry_every = 1s;  // a target that took nothing
+constexpr Duration retry_every = 1s;  // for a target that took nothing
 
-/// Signals are for the main thread. SIGPIPE too: blocked, a write to a pipe without a reader fails
-/// with EPIPE and nothing else happens.
+/// Signals are for the main thread. With SIGPIPE blocked, a write to a pipe without a reader only
+/// fails with EPIPE.
 void block_signals() {
     sigset_t all;
     sigfillset(&all);
@@ -26,14 +26,14 @@ void block_signals() {
 
 }  // namespace
 
-/// What the thread takes out of the queue at once.
+/// What the thread takes from the queue in one go.
 struct LogSink::Round {
     std::vector<Block> blocks;
     std::size_t lines = 0;
-    std::uint64_t spilt = 0;
+    std::uint64_t refused = 0;
     std::uint64_t flushes = 0;
-    bool patient = false;
-    bool last = false;
+    bool is_patient = false;
+    bool is_last = false;
 };
 
 std::expected<std::unique_ptr<LogSink>, std::string> LogSink::open(LogOptions options) {
@@ -61,7 +61,7 @@ LogSink::~LogSink() {
     if (!thread_.joinable()) return;
     {
         const std::lock_guard lock(mutex_);
-        closing_ = true;
+        is_closing_ = true;
     }
     wake_.notify_one();
     thread_.join();
@@ -78,12 +78,12 @@ void LogSink::push_entry(const Record& record) {
     {
         const std::lock_guard lock(mutex_);
         if (lines_held_ >= options_.lines_max) {
-            ++lines_spilt_;
+            ++lines_refused_;
             return;
         }
         block_with_room().emplace_back(record);
         ++lines_held_;
-        wake = std::exchange(asleep_, false) || lines_held_ == lines_urgent();
+        wake = std::exchange(is_asleep_, false) || lines_held_ == lines_urgent();
     }
     if (wake) wake_.notify_one();
 }
@@ -124,34 +124,34 @@ void LogSink::run() {
     for (bool last = false; !last;) {
         Round round = next_round();
         write(round);
-        last = round.last;
+        last = round.is_last;
         end(round);
     }
 }
 
 bool LogSink::is_urgent() const {
-    return closing_ || flushes_asked_ != flushes_done_ || lines_held_ >= lines_urgent();
+    return is_closing_ || flushes_asked_ != flushes_done_ || lines_held_ >= lines_urgent();
 }
 
-bool LogSink::has_work() const { return !queue_.empty() || lines_spilt_ > 0 || is_urgent(); }
+bool LogSink::has_work() const { return !queue_.empty() || lines_refused_ > 0 || is_urgent(); }
 
-/// Sleeps until there is something to write, then gathers.
+/// Sleeps until there is something to write, then gathers more lines for a while.
 LogSink::Round LogSink::next_round() {
     std::unique_lock lock(mutex_);
     const auto has_work = [&] { return this->has_work(); };
-    asleep_ = true;
-    if (outlets_owe_)
+    is_asleep_ = true;
+    if (has_unwritten_)
         wake_.wait_for(lock, retry_every, has_work);
     else
         wake_.wait(lock, has_work);
-    asleep_ = false;
+    is_asleep_ = false;
     wake_.wait_for(lock, options_.gather, [&] { return is_urgent(); });
 
     Round round{.blocks = std::exchange(queue_, {}),
-                .spilt = std::exchange(lines_spilt_, 0),
+                .refused = std::exchange(lines_refused_, 0),
                 .flushes = flushes_asked_,
-                .patient = closing_ || flushes_asked_ != flushes_done_,
-                .last = closing_};
+                .is_patient = is_closing_ || flushes_asked_ != flushes_done_,
+                .is_last = is_closing_};
     for (const Block& block : round.blocks) round.lines += block.size();
     return round;
 }
@@ -161,14 +161,14 @@ void LogSink::write(const Round& round) {
         for (const LogEntry& entry : block)
             for (LogOutlet& outlet : outlets_) outlet.add(entry);
     for (LogOutlet& outlet : outlets_) {
-        if (round.spilt > 0) outlet.skip(round.spilt);
-        outlet.drain(round.patient ? options_.patience : Duration::zero());
-        if (round.last) outlet.abandon();
+        if (round.refused > 0) outlet.skip(round.refused);
+        outlet.drain(round.is_patient ? options_.patience : Duration::zero());
+        if (round.is_last) outlet.abandon();
     }
-    outlets_owe_ = std::ranges::any_of(outlets_, &LogOutlet::owes);
+    has_unwritten_ = std::ranges::any_of(outlets_, &LogOutlet::has_unwritten);
 }
 
-/// Gives the blocks back and tells those who wait.
+/// Returns the blocks for reuse and wakes callers of flush().
 void LogSink::end(Round& round) {
     std::string problem;
     std::uint64_t lost = 0;

@@ -1,11 +1,11 @@
-// The job log, off the hot path: `push` copies a record into a bounded queue, and a thread of its
-// own ("tp-log") renders and writes it to every target. The thread gathers records for a while
-// before it writes, and only a push that finds it asleep wakes it: under load a push is a lock that
-// nobody contends and a copy, without a system call.
+// The job log, off the hot path: `push` copies a record into a bounded queue, and the thread
+// "tp-log" renders it and writes it to every target. The thread gathers records for a while before
+// it writes, and a push wakes it only if it sleeps. So under load a push is an uncontended lock and
+// a copy, without a system call.
 //
-// A target that takes nothing (a full disk, a terminal on Ctrl-S) harms no other and no job: its
-// lines wait in a bounded outlet, then they are lost and counted, and when there is room again the
-// log itself says how many. A target whose reader is gone is given up.
+// A target that takes nothing (a full disk, a terminal on Ctrl-S) does not harm jobs or other
+// targets. Its lines wait in a bounded outlet; further lines are lost and counted, and when there
+// is room again the log itself says how many were lost. A target whose reader is gone is given up.
 //
 //   auto log = LogSink::open({.targets = {{LogFile{.path = "jobs.log"}, LogFormat::json},
 //                                         {LogDescriptor{}, LogFormat::readable}}});
@@ -33,18 +33,18 @@ namespace turnpike {
 
 struct LogOptions {
     std::vector<LogTarget> targets;
-    Duration utc_offset = Duration::zero();  // of readable lines
-    std::size_t lines_max = 65'536;          // that wait to be written; more are lost
-    Duration gather = 50ms;                  // how long lines may wait for company
-    Duration patience = 1s;                  // with a slow reader, when all must be written
+    Duration utc_offset = Duration::zero();  // for readable lines
+    std::size_t lines_max = 65'536;          // that may wait to be written; more are lost
+    Duration gather = 50ms;                  // how long the thread gathers lines before it writes
+    Duration patience = 1s;                  // wait for a slow reader when all must be written
 };
 
 class LogSink {
 public:
-    /// Opens every target, or says in one sentence which one can't be and why.
+    /// Opens every target. The error says which target can't be opened, and why.
     static std::expected<std::unique_ptr<LogSink>, std::string> open(LogOptions options);
 
-    /// Flushes. What a target still has not taken then is lost.
+    /// Flushes. Lines that a target has not taken by then are lost.
     ~LogSink();
     LogSink(const LogSink&) = delete;
     LogSink& operator=(const LogSink&) = delete;
@@ -52,14 +52,16 @@ public:
     void push(const JobRecord& record);
     void push(const JobStart& start);
 
-    /// Returns when all that was pushed is written, or a target has not taken it in time (`patience`).
+    /// Returns when everything that was pushed is written, or a target has not taken it within
+    /// `patience`.
     void flush();
 
-    /// What is wrong with the log now, for the gate to report when it changes; empty: nothing.
+    /// Returns what is wrong with the log now. Empty if nothing is. The gate reports changes of
+    /// this text.
     [[nodiscard]] std::string problem() const;
 
-    /// Lines that did not reach a target and never will, over all targets (those that were given up
-    /// count no more).
+    /// Returns how many lines were lost, over all targets. Targets that were given up do not count
+    /// any more.
     [[nodiscard]] std::uint64_t lost() const;
 
 private:
@@ -81,24 +83,24 @@ private:
     [[nodiscard]] bool has_work() const;
 
     const LogOptions options_;
-    std::vector<LogOutlet> outlets_;  // of the thread alone
-    bool outlets_owe_ = false;        // of the thread alone: some text waits for its target
+    std::vector<LogOutlet> outlets_;  // used by the thread only
+    bool has_unwritten_ = false;      // used by the thread only: a target has not taken everything
 
     mutable std::mutex mutex_;  // guards all below
     std::condition_variable wake_;
     std::condition_variable round_ended_;
     std::vector<Block> queue_;
     std::vector<Block> spares_;
-    std::size_t lines_held_ = 0;     // queued, or taken and not yet written
-    std::uint64_t lines_spilt_ = 0;  // refused by the full queue, since the last round
+    std::size_t lines_held_ = 0;       // queued, or taken by the thread and not yet written
+    std::uint64_t lines_refused_ = 0;  // because the queue was full, since the last round
     std::uint64_t flushes_asked_ = 0;
     std::uint64_t flushes_done_ = 0;
-    bool asleep_ = false;  // the thread waits for a push to wake it
-    bool closing_ = false;
+    bool is_asleep_ = false;  // the thread waits for a push to wake it
+    bool is_closing_ = false;
     std::string problem_;
     std::uint64_t lost_ = 0;
 
-    std::thread thread_;  // last: it uses all of the above
+    std::thread thread_;  // declared last, since it uses all of the above
 };
 
 }  // namespace turnpike

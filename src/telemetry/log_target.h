@@ -1,4 +1,4 @@
-// Where the job log goes and how it reads there.
+// Where the job log is written, and in which format.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 namespace turnpike {
 
 enum class LogFormat : std::uint8_t {
-    json,      // one object a line, for programs
+    json,      // one object per line, for programs
     readable,  // for people at a terminal
 };
 
-/// A file that is appended to. Before it would pass `size_max` it becomes PATH.1, PATH.1 becomes
-/// PATH.2, and what would be beyond PATH.<keep> is removed. Nobody but the `readers` may read it.
+/// A file to which lines are appended. Before it grows beyond `size_max` it is renamed to PATH.1,
+/// PATH.1 to PATH.2 and so on; PATH.<keep> is the oldest that is kept. Only the `readers` may read
+/// it.
 struct LogFile {
     enum class Readers : std::uint8_t { owner_and_group, owner };
 
@@ -24,15 +25,15 @@ struct LogFile {
     std::uint32_t keep = 5;
     Readers readers = Readers::owner_and_group;
 
-    static constexpr Bytes size_least{4096};  // holds the longest line
+    static constexpr Bytes size_least{4096};  // enough for the longest line
     static constexpr std::uint32_t keep_max = 100;
 };
 
-/// Somebody else's descriptor (stdout, stderr): never closed, its flags untouched.
+/// A descriptor that is not ours (stdout, stderr). We never close it and never change its flags.
 struct LogDescriptor {
     int fd = 1;
     std::string name = "stdout";  // for messages
-    std::string line_prefix;      // of each line
+    std::string line_prefix;      // put before each line
 };
 
 struct LogTarget {

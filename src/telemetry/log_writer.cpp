@@ -14,10 +14,10 @@
 namespace turnpike {
 namespace {
 
-constexpr mode_t all_may = 0777;
+constexpr mode_t permission_bits = 0777;
 
-/// Who may do nothing at all with the file.
-mode_t strangers_of(const LogFile& where) {
+/// Returns the permission bits of those who may not use the file at all.
+mode_t denied_bits(const LogFile& where) {
     return where.readers == LogFile::Readers::owner ? 0077 : 0007;
 }
 
@@ -25,14 +25,14 @@ std::string why(const char* doing, const std::string& path, int error) {
     return std::string("can't ") + doing + " " + path + ": " + std::strerror(error);
 }
 
-/// -1 and errno. Without waiting: a pipe that nobody reads is an error.
+/// Returns -1 and sets errno on failure. Does not wait: a pipe that nobody reads is an error.
 int open_to_append(const LogFile& where) {
     return ::open(where.path.c_str(),
                   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                  0640U & ~strangers_of(where));
+                  0640U & ~denied_bits(where));
 }
 
-/// As ::write, but EINTR is no answer.
+/// Like ::write, but tries again after EINTR.
 ssize_t write_once(int fd, std::string_view text) {
     ssize_t count;
     do count = ::write(fd, text.data(), text.size());
@@ -56,11 +56,11 @@ std::expected<RotatingFile, std::string> RotatingFile::open(LogFile where) {
     RotatingFile file(std::move(where), fd);
     struct stat info{};
     if (::fstat(fd, &info) != 0) return std::unexpected(why("look at the log", file.name(), errno));
-    file.rotates_ = S_ISREG(info.st_mode);
-    if (!file.rotates_) return file;
+    file.can_rotate_ = S_ISREG(info.st_mode);
+    if (!file.can_rotate_) return file;
     file.size_ = static_cast<std::uint64_t>(info.st_size);
-    const mode_t strangers = strangers_of(file.where_);
-    if ((info.st_mode & strangers) != 0 && ::fchmod(fd, info.st_mode & all_may & ~strangers) != 0)
+    const mode_t denied = denied_bits(file.where_);
+    if ((info.st_mode & denied) != 0 && ::fchmod(fd, info.st_mode & permission_bits & ~denied) != 0)
         return std::unexpected(why("keep others from reading the log", file.name(), errno));
     return file;
 }
@@ -69,7 +69,7 @@ RotatingFile::RotatingFile(RotatingFile&& other) noexcept
     : where_(std::move(other.where_)),
       fd_(std::exchange(other.fd_, -1)),
       size_(other.size_),
-      rotates_(other.rotates_),
+      can_rotate_(other.can_rotate_),
       rotation_problem_(std::move(other.rotation_problem_)) {}
 
 RotatingFile::~RotatingFile() {
@@ -96,10 +96,10 @@ LogWritten RotatingFile::write(std::string_view text) {
     return result;
 }
 
-/// Bytes of the lines that still fit into this file. 0: rotate first. A fresh file takes at least
-/// one line, so rotating always helps.
+/// Returns the size of the lines that still fit into this file; 0 if it must be rotated first. A
+/// fresh file takes at least one line, so rotating always helps.
 std::size_t RotatingFile::fitting(std::string_view text) const {
-    if (!rotates_) return text.size();
+    if (!can_rotate_) return text.size();
     const std::uint64_t room = where_.size_max.count - std::min(size_, where_.size_max.count);
     if (text.size() <= room) return text.size();
     const std::size_t last = text.substr(0, static_cast<std::size_t>(room)).rfind('\n');
@@ -107,8 +107,7 @@ std::size_t RotatingFile::fitting(std::string_view text) const {
     return size_ == 0 ? text.find('\n') + 1 : 0;
 }
 
-/// Whatever fails, lines go on into the file that is open; the next try comes after another
-/// size_max.
+/// If this fails, lines still go into the open file. The next try comes after another size_max.
 void RotatingFile::rotate() {
     size_ = 0;
     rotation_problem_.clear();
@@ -133,7 +132,7 @@ void RotatingFile::rotate() {
     ::close(std::exchange(fd_, fresh));
 }
 
-// ── somebody else's descriptor ───────────────────────────────────────────────────────────────────
+// ── a descriptor that is not ours ────────────────────────────────────────────────────────────────
 
 LogWritten BorrowedDescriptor::write(std::string_view text) {
     // A pipe that says it is writable takes this much without blocking.

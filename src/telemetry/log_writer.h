@@ -1,5 +1,5 @@
-// Writing text to a target without ever waiting for it: a file that rotates, or a descriptor of
-// somebody else.
+// Writes text to a target without ever waiting for it: a file that rotates, or a descriptor that is
+// not ours.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace turnpike {
 
-/// How much of a text the target took, and why not all of it.
+/// How much of a text the target took, and why it did not take the rest.
 struct LogWritten {
     std::size_t bytes = 0;
-    int error = 0;  // an errno; 0: it took everything, EAGAIN: it may take more later
+    int error = 0;  // an errno: 0 if it took everything, EAGAIN if it may take more later
 };
 
 /// The file of a LogFile, opened to append.
@@ -28,13 +28,13 @@ public:
     RotatingFile(RotatingFile&& other) noexcept;
     RotatingFile& operator=(RotatingFile&&) = delete;
 
-    /// `text` is whole lines, save that the first may be the rest of one that was begun.
+    /// `text` must be whole lines, but the first may be the rest of a line that was partly written.
     LogWritten write(std::string_view text);
 
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] const std::string& name() const { return where_.path; }
 
-    /// Why the last rotation failed; the file then grows on. Empty: it did not.
+    /// Returns why the last rotation failed; the file then keeps growing. Empty if it did not fail.
     [[nodiscard]] const std::string& rotation_problem() const { return rotation_problem_; }
 
 private:
@@ -46,11 +46,12 @@ private:
     LogFile where_;
     int fd_;
     std::uint64_t size_ = 0;
-    bool rotates_ = false;  // a regular file
+    bool can_rotate_ = false;  // true for a regular file
     std::string rotation_problem_;
 };
 
-/// A LogDescriptor. It may block and its flags are not ours, so it is asked before each write.
+/// Writes to a LogDescriptor. The descriptor may block, and we must not change its flags, so we
+/// poll it before each write.
 class BorrowedDescriptor {
 public:
     explicit BorrowedDescriptor(LogDescriptor where) : where_(std::move(where)) {}
@@ -60,7 +61,7 @@ public:
     [[nodiscard]] int fd() const { return where_.fd; }
     [[nodiscard]] const std::string& name() const { return where_.name; }
 
-    /// There is nothing to rotate.
+    /// Always empty: a descriptor does not rotate.
     [[nodiscard]] std::string rotation_problem() const { return {}; }
 
 private:

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::uint32_t priorities = 8;  // of each facility; the kernel's own is the first
 constexpr int records_max = 1'000'000;   // more than any kernel keeps
-constexpr std::int64_t us_max = 1'000'000'000'000'000;  // decades
+constexpr std::int64_t us_max = 1'000'000'000'000'000;  // about 30 years
 
-/// The number at the start of `text`, which it takes; nothing: there is none.
+/// Removes the number at the start of `text` and returns it. Nullopt if there is none.
 template <class Number>
 std::optional<Number> take_number(std::string_view& text) {
     Number number{};
@@ -33,7 +33,8 @@ bool take(std::string_view& text, std::string_view expected) {
     return true;
 }
 
-/// The pid in "… out of memory: Killed process 4711 (python3) …"; old kernels say "Kill process".
+/// Returns the pid in "… out of memory: Killed process 4711 (python3) …". Old kernels say "Kill
+/// process".
 std::optional<std::int64_t> killed_pid(std::string_view line) {
     for (const std::string_view beginning : {"Out of memory", "Memory cgroup out of memory"}) {
         std::string_view rest = line;
@@ -73,18 +74,18 @@ std::optional<OomKill> parse_oom(std::string_view record) {
 }
 
 std::string oom_line_about(std::int64_t pid, Duration lived) {
-    constexpr Duration slack = 10s;  // the kernel's clock for its log is not quite this one
+    constexpr Duration slack = 10s;  // the clock of the kernel's log differs a little
     std::string found;
     const int fd = ::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) return found;
-    const Duration born = since_boot() - lived - slack;
-    std::array<char, 8192> room;  // a record at a time
+    const Duration earliest = since_boot() - lived - slack;
+    std::array<char, 8192> room;  // for one record
     for (int i = 0; i < records_max; ++i) {
         const ssize_t size = ::read(fd, room.data(), room.size());
         if (size < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) continue;
         if (size <= 0) break;
         const auto kill = parse_oom({room.data(), static_cast<std::size_t>(size)});
-        if (kill && kill->pid == pid && kill->since_boot >= born) found = kill->line;
+        if (kill && kill->pid == pid && kill->since_boot >= earliest) found = kill->line;
     }
     ::close(fd);
     return found;

@@ -53,7 +53,7 @@ LanesSwitched lanes_switched(const ReloadFacts& facts, const View& view, PoolId 
                            lane.state != LaneState::quarantined;
         if (lane.pool != pool || !is_on) continue;
         ++count.all;
-        if (serves(lane.state) && lane.generation == facts.generation) ++count.switched;
+        if (is_serving(lane.state) && lane.generation == facts.generation) ++count.switched;
     }
     return count;
 }

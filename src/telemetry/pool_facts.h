@@ -1,4 +1,4 @@
-// What people may want to know of a pool and no decision depends on: its latest reload.
+// Facts about a pool that people want to see and on which no decision depends: its latest reload.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace turnpike {
 
-/// What somebody wants of a reload.
+/// How a reload was asked for.
 struct ReloadOrder {
-    std::vector<std::string> files = {};  // whose change led to it; empty: somebody asked
-    bool accept = false;                  // a recorded proof may differ
+    std::vector<std::string> files = {};  // whose change led to it; empty if a person asked
+    bool accept = false;                  // accept an answer that differs from the recorded proof
 };
 
-/// It was passed on to the engine.
+/// A reload that was passed on to the engine.
 struct ReloadBegun {
     Generation generation;
     ReloadKind kind = ReloadKind::beside;
@@ -30,31 +30,31 @@ struct ReloadFacts {
     ReloadKind kind = ReloadKind::beside;
     ReloadOrder order;
     Instant began = never;
-    Instant ended = never;              // never: it goes on
-    ReloadEnd end = ReloadEnd::spread;  // once it has ended
-    std::string trouble;                // why it was abandoned, with the traceback; lines
+    Instant ended = never;              // `never` while it goes on
+    ReloadEnd end = ReloadEnd::spread;  // valid once it has ended
+    std::string trouble;                // why it was abandoned, with the traceback; several lines
 };
 
 struct PoolFacts {
-    std::optional<ReloadFacts> reload;  // the latest; none: there was none
+    std::optional<ReloadFacts> reload;  // the latest, if there was one
 };
 
 enum class ReloadState : std::uint8_t {
-    waiting,     // for an earlier one, or for a lane that may try it
-    trying,      // no lane serves it yet
-    spreading,   // one does, the others follow
-    done,        // every lane does
-    abandoned,   // the old code goes on
-    superseded,  // by a newer one
+    waiting,     // for an earlier reload, or for a lane that may try the new code
+    trying,      // no lane serves the new code yet
+    spreading,   // one lane serves it, the others follow
+    done,        // every lane serves it
+    abandoned,   // the old code serves on
+    superseded,  // replaced by a newer reload
 };
 std::string_view name_of(ReloadState);
 
 [[nodiscard]] ReloadState state_of(const ReloadFacts& facts, const PoolView& pool);
 
-/// "model.py changed", "model.py, parts.py and 3 more changed", "asked for"
+/// Returns "model.py changed", "model.py, parts.py and 3 more changed" or "asked for".
 [[nodiscard]] std::string cause_text(const ReloadOrder& order);
 
-/// How many lanes of its pool serve what it brought, and of how many that are on.
+/// How many lanes of the pool serve the new code, and how many lanes are on.
 struct LanesSwitched {
     std::uint64_t switched = 0;
     std::uint64_t all = 0;

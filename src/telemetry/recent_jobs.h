@@ -1,5 +1,5 @@
-// The last jobs that ended, newest first, in memory that never grows: a ring. Records are small; the
-// stacks of slow jobs are not, so only those of the last few are kept.
+// The last jobs that ended, newest first, in memory that never grows: a ring. Records are small;
+// the stacks of slow jobs are not, so only those of the last few are kept.
 #pragma once
 
 #include <array>
@@ -19,20 +19,22 @@ public:
 
     explicit RecentJobs(std::size_t kept = kept_max);
 
-    /// The oldest makes room.
+    /// Adds a record; a full ring drops the oldest one.
     void add(const JobRecord& record);
 
     [[nodiscard]] std::size_t size() const { return size_; }
 
-    /// 0 is the newest, size() - 1 the oldest.
+    /// Returns the newest record for 0, the oldest for size() - 1.
     [[nodiscard]] const JobRecord& newest(std::size_t back) const;
 
-    /// nullptr: never ended, or pushed out. Jobs that were refused have no JobId and are not found.
+    /// Returns nullptr if the job has not ended, or its record was dropped. Refused jobs have no
+    /// JobId and are not found.
     [[nodiscard]] const JobRecord* find(JobId job) const;
 
-    /// What its worker was doing while it ran far too long. The oldest makes room.
+    /// Keeps the stacks of a job's worker, taken while the job ran far too long. Drops the oldest
+    /// stacks if there are too many.
     void keep_stacks(JobId job, std::string stacks);
-    /// Empty: there are none, or they were pushed out.
+    /// Returns an empty text if there are none, or they were dropped.
     [[nodiscard]] std::string_view stacks_of(JobId job) const;
 
 private:
@@ -42,9 +44,9 @@ private:
     };
 
     std::vector<JobRecord> ring_;
-    std::size_t next_ = 0;  // where the next one goes
+    std::size_t next_ = 0;  // where the next record goes
     std::size_t size_ = 0;
-    std::array<Stacks, stacks_max> stacks_;  // a ring too
+    std::array<Stacks, stacks_max> stacks_;  // also a ring
     std::size_t stacks_next_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// libcuda.so.1 of the fake driver. Like CUDA it shows only what CUDA_VISIBLE_DEVICES allows, which is
-// taken to be the first GPU if it says anything.
+// libcuda.so.1 of the fake driver. Like CUDA it shows only the GPUs that CUDA_VISIBLE_DEVICES
+// allows: any value that is not empty stands for the first GPU.
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// libnvidia-ml.so.1 of the fake driver. The layouts are written down here once more, on purpose: what
-// src/gpu gets wrong shall not be wrong here too.
+// libnvidia-ml.so.1 of the fake driver. It declares the layouts a second time on purpose, so that a
+// mistake in src/gpu is not repeated here.
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
@@ -21,7 +21,7 @@ enum Code : int {
 
 bool is_initialized = false;
 
-/// What stands for a device: the address of its UUID, which stays.
+/// A device handle: the address of its UUID, which never changes.
 using Device = const std::string*;
 
 Device device_of(const std::string& uuid) {
@@ -37,7 +37,7 @@ int give(Device* device, const std::string& uuid) {
     return success;
 }
 
-/// What a call about that device returns before it does anything.
+/// Returns the error with which every call about this device begins, or success.
 int trouble_of(Device device) {
     if (!is_initialized) return uninitialized;
     return fake::code_in("lost-" + *device, gpu_is_lost);

@@ -20,7 +20,7 @@ bool exists(const std::string& name) {
     return fs::exists(folder() / name, ignored);
 }
 
-/// A zombie's memory is free already.
+/// False for a zombie, since its memory is free already.
 bool lives(const std::string& pid) {
     std::ifstream in("/proc/" + pid + "/stat");
     std::ostringstream all;
@@ -63,8 +63,7 @@ int code_in(const std::string& file, int otherwise) {
 }
 
 void wait_while_hanging(const std::string& uuid) {
-    std::ifstream(folder() / ("hang-" + uuid))
-        .get();  // opening a FIFO waits for somebody who writes
+    std::ifstream(folder() / ("hang-" + uuid)).get();  // opening a FIFO waits for a writer
 }
 
 }  // namespace fake

@@ -1,12 +1,12 @@
-// The GPUs of the fake driver: files of the folder that TURNPIKE_FAKE_GPUS names, read anew by every
-// call, so that a test changes them under a binary that runs. No folder: no GPU.
+// The GPUs of the fake driver: files in the folder that TURNPIKE_FAKE_GPUS names. Every call reads
+// them again, so a test can change them while the binary runs. Without the folder there is no GPU.
 //
-//   gpus             a line each: UUID MEMORY_MIB
-//   init, cuda-init  what nvmlInit_v2 and cuInit return; -1: cuInit crashes
-//   held/UUID/PID    that process holds so many MiB of memory, as long as it lives
-//   sticky-UUID      the memory is held although the process is gone: a driver that lags
+//   gpus             one line per GPU: UUID MEMORY_MIB
+//   init, cuda-init  what nvmlInit_v2 and cuInit return; with -1 cuInit crashes
+//   held/UUID/PID    how many MiB of memory the process holds, as long as it runs
+//   sticky-UUID      the memory stays held after the process has ended, as with a slow driver
 //   lost-UUID        the GPU fell off the bus; with a number in it, calls return that code instead
-//   hang-UUID        a FIFO: listing its processes waits until somebody opens that to write
+//   hang-UUID        a FIFO: listing the GPU's processes waits until the FIFO is opened for writing
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Holder {
 std::vector<Gpu> gpus();
 std::vector<Holder> holders_of(const std::string& uuid);
 
-/// The number in that file; 0 if there is none, `otherwise` if it is empty.
+/// Returns the number in the file; 0 if there is no file, `otherwise` if the file is empty.
 int code_in(const std::string& file, int otherwise = 0);
 
 void wait_while_hanging(const std::string& uuid);

@@ -66,11 +66,13 @@ void StartedWorker::come_up() {
     if (port_ == 0) return ::access(socket_path_.c_str(), F_OK) == 0 ? listens() : look_later();
     const PortLook look =
         looks_++ % looks_per_thorough == first_thorough ? PortLook::thorough : PortLook::quick;
-    premises_.process_table.run([port = port_, guard = process_.guard(),
-                                 look] { return std::pair(look_at_port(port, guard, look), look); },
-                                [this, stays = self()](const std::pair<PortSight, PortLook>& seen) {
-                                    port_seen(seen.first, seen.second);
-                                });
+    premises_.process_table.run(
+        [port = port_, guard = process_.guard(), look] {
+            return std::pair(look_at_port(port, guard, look), look);
+        },
+        [this, stays = self()](const std::pair<PortStatus, PortLook>& seen) {
+            port_seen(seen.first, seen.second);
+        });
 }
 
 void StartedWorker::look_later() {
@@ -78,33 +80,33 @@ void StartedWorker::look_later() {
     process_.after(is_early ? look_every : look_seldom_every, [this] { come_up(); });
 }
 
-void StartedWorker::port_seen(const PortSight& sight, PortLook look) {
+void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
     if (state_ != State::coming) return;
-    switch (sight.holder) {
-        case PortSight::Holder::tree:
+    switch (status.holder) {
+        case PortStatus::Holder::tree:
             lane_facts().remark =
-                sight.is_exposed ? "its worker listens on every address, so that other machines "
-                                   "reach it past the gate: add --host 127.0.0.1 to its command"
-                                 : "";
-            return reached_by(sight.protocol);
-        case PortSight::Holder::stranger:
+                status.is_exposed ? "its worker listens on every address, so that other machines "
+                                    "reach it past the gate: add --host 127.0.0.1 to its command"
+                                  : "";
+            return reached_by(status.protocol);
+        case PortStatus::Holder::stranger:
             note(fmt::format("{} listens on its port {}, and its worker did not start that",
-                             sight.stranger, port_));
+                             status.stranger, port_));
             break;
-        case PortSight::Holder::nobody:
+        case PortStatus::Holder::nobody:
             if (look == PortLook::quick) break;
-            note(sight.instead.empty()
+            note(status.other_ports.empty()
                      ? ""
                      : fmt::format("its worker listens on port {}, not yet on {}, its {{port}}",
-                                   fmt::join(sight.instead, ", "), port_));
+                                   fmt::join(status.other_ports, ", "), port_));
             break;
     }
     look_later();
 }
 
 /// By this way only: whoever listens on the port by another is a stranger.
-void StartedWorker::reached_by(PortSight::Protocol protocol) {
-    const bool is_v4 = protocol == PortSight::Protocol::ipv4;
+void StartedWorker::reached_by(PortStatus::Protocol protocol) {
+    const bool is_v4 = protocol == PortStatus::Protocol::ipv4;
     destination_.endpoints = {
         is_v4 ? asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), port_)
               : asio::ip::tcp::endpoint(asio::ip::address_v6::loopback(), port_)};
@@ -150,8 +152,8 @@ void StartedWorker::check_identity(Check check, const std::function<void(bool)>&
         [port = port_, guard = process_.guard()] {
             return look_at_port(port, guard, PortLook::quick);
         },
-        [stays = self(), then](const PortSight& sight) {
-            then(sight.holder == PortSight::Holder::tree);
+        [stays = self(), then](const PortStatus& status) {
+            then(status.holder == PortStatus::Holder::tree);
         });
 }
 

@@ -43,9 +43,9 @@ private:
     [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
 
     [[nodiscard]] std::optional<std::string> choose_place();
-    void port_seen(const PortSight& sight, PortLook look);
+    void port_seen(const PortStatus& status, PortLook look);
     void look_later();
-    void reached_by(PortSight::Protocol protocol);
+    void reached_by(PortStatus::Protocol protocol);
     void listens();
 
     Premises& premises_;

@@ -19,7 +19,7 @@ namespace {
 
 ssize_t send_piece(int socket, std::string_view bytes, std::string_view more, int descriptor) {
     if (descriptor < 0) return send_some(socket, bytes, more);
-    return send_with(socket, bytes, std::span(&descriptor, 1));
+    return send_descriptors(socket, bytes, std::span(&descriptor, 1));
 }
 
 void take_rights(msghdr& message, std::deque<UniqueFd>& into) {
@@ -48,7 +48,7 @@ void FrameLink::close() {
     error_code ignored;
     socket_.close(ignored);
     kept_.clear();
-    for (UniqueFd& descriptor : descriptors_) close_elsewhere(std::move(descriptor));
+    for (UniqueFd& descriptor : descriptors_) close_in_background(std::move(descriptor));
     descriptors_.clear();
 }
 

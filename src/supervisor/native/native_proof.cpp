@@ -85,7 +85,7 @@ void NativeProof::hear(const wire::Done& frame) {
     if (frame.body.is_in_descriptor) {
         UniqueFd file = host_.link.take_descriptor();
         const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
-        close_elsewhere(std::move(file));
+        close_in_background(std::move(file));
         if (breach != wire::Breach::none) return host_.link.break_off(breach);
         under_way_.size += frame.body.in_descriptor;  // whatever it is, it is too much
     }

@@ -284,7 +284,7 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
         file = host_.link.take_descriptor();
         const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
         if (breach != wire::Breach::none) {
-            close_elsewhere(std::move(file));
+            close_in_background(std::move(file));
             return breach;
         }
     }
@@ -303,12 +303,12 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
         http::append_field(head.fields, "Content-Length", head.length);
     if (file && head.has_body) {
         if (!flow(ride)) {
-            close_elsewhere(std::move(file));
+            close_in_background(std::move(file));
             return wire::Breach::none;
         }
         answer.adopt(std::move(file), frame.body.in_descriptor);
     } else {
-        close_elsewhere(std::move(file));  // of a HEAD
+        close_in_background(std::move(file));  // of a HEAD
         answer.hold();
         if (head.has_body) answer.append(host_.around.store, frame.body.bytes);
     }

@@ -15,8 +15,8 @@ constexpr Duration look_every = 2s;
 constexpr Duration memory_look_every = 100ms;
 constexpr Duration answer_patience = 1s;
 
-bool holds(const GpuSight& sight, const std::vector<pid_t>& pids) {
-    return std::ranges::any_of(sight.processes, [&](const GpuProcess& process) {
+bool holds(const GpuUsage& usage, const std::vector<pid_t>& pids) {
+    return std::ranges::any_of(usage.processes, [&](const GpuProcess& process) {
         return std::ranges::find(pids, process.pid) != pids.end() &&
                !read_process(static_cast<pid_t>(process.pid));
     });
@@ -54,33 +54,34 @@ void GpuWatch::start() {
     for (const auto& [uuid, gpu] : gpus_) look_now_and_then(uuid);
 }
 
-void GpuWatch::look(const std::string& uuid, std::function<void(const Sight&)> then) {
+void GpuWatch::look(const std::string& uuid, std::function<void(const LookResult&)> then) {
     Watched& gpu = gpus_.at(uuid);
     ++gpu.looks_under_way;
-    gpu.thread->run([driver = *around_.driver, uuid] { return driver.look(uuid); },
-                    [&gpu, lives = std::weak_ptr(lives_), then = std::move(then)](Sight sight) {
-                        if (lives.expired()) return;
-                        --gpu.looks_under_way;
-                        then(sight);
-                    });
+    gpu.thread->run(
+        [driver = *around_.driver, uuid] { return driver.look(uuid); },
+        [&gpu, lives = std::weak_ptr(lives_), then = std::move(then)](LookResult usage) {
+            if (lives.expired()) return;
+            --gpu.looks_under_way;
+            then(usage);
+        });
 }
 
 void GpuWatch::look_now_and_then(const std::string& uuid) {
-    look(uuid, [this, uuid](const Sight& sight) {
-        seen(uuid, sight);
+    look(uuid, [this, uuid](const LookResult& usage) {
+        seen(uuid, usage);
         after(look_every, [this, uuid] { look_now_and_then(uuid); });
     });
 }
 
-void GpuWatch::seen(const std::string& uuid, const Sight& sight) {
+void GpuWatch::seen(const std::string& uuid, const LookResult& usage) {
     Watched& watched = gpus_.at(uuid);
-    const bool is_lost = !sight && sight.error() == GpuFailure::lost;
+    const bool is_lost = !usage && usage.error() == GpuFailure::lost;
     const bool is_news = is_lost && !watched.is_lost;
-    if (is_lost || sight) watched.is_lost = is_lost;
+    if (is_lost || usage) watched.is_lost = is_lost;
     for (std::size_t lane = 0; lane < around_.lanes.size(); ++lane)
         for (GpuFacts& gpu : around_.lanes[lane].gpus) {
             if (gpu.uuid != uuid) continue;
-            gpu.memory_used = sight ? std::optional(sight->memory_used) : std::nullopt;
+            gpu.memory_used = usage ? std::optional(usage->memory_used) : std::nullopt;
             if (is_news) around_.deliver(GpuLost{LaneId{lane}});
         }
 }
@@ -98,8 +99,8 @@ void GpuWatch::ask_memory(LaneId lane, std::vector<pid_t> pids, std::function<vo
     const auto question = std::make_shared<Question>(Question{
         .pids = std::move(pids), .then = std::move(then), .answers_missing = uuids.size()});
     for (const std::string& uuid : uuids)
-        look(uuid, [question](const Sight& sight) {
-            if (sight && holds(*sight, question->pids)) question->is_held = true;
+        look(uuid, [question](const LookResult& usage) {
+            if (usage && holds(*usage, question->pids)) question->is_held = true;
             if (--question->answers_missing > 0) return;
             question->then(question->is_held ? Memory::held : Memory::freed);
         });

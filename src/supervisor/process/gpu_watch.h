@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool hangs() const;
 
 private:
-    using Sight = std::expected<GpuSight, GpuFailure>;
+    using LookResult = std::expected<GpuUsage, GpuFailure>;
     struct Watched {
         std::unique_ptr<Background> thread;
         std::uint32_t looks_under_way = 0;
@@ -58,9 +58,9 @@ private:
     };
     struct Question;
 
-    void look(const std::string& uuid, std::function<void(const Sight&)> then);
+    void look(const std::string& uuid, std::function<void(const LookResult&)> then);
     void look_now_and_then(const std::string& uuid);
-    void seen(const std::string& uuid, const Sight& sight);
+    void seen(const std::string& uuid, const LookResult& usage);
     [[nodiscard]] std::vector<std::string> uuids_of(LaneId lane) const;
     void after(Duration wait, std::function<void()> then);
 

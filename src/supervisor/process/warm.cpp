@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -18,6 +16,7 @@
 #include <boost/json.hpp>
 
 #include "config/units.h"
+#include "os/file.h"
 #include "os/send.h"
 #include "os/spawn.h"
 
@@ -43,11 +42,6 @@ bool make_ends(Ends& sockets, Ends& output) {
     if (::pipe2(pair, O_CLOEXEC) != 0) return false;
     output = {UniqueFd(pair[0]), UniqueFd(pair[1])};
     return true;
-}
-
-std::string text_in(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// The lines NAME=VALUE, which are set before the imports, whoever named those.
@@ -79,7 +73,7 @@ void WarmProcess::close() {
 
 void WarmProcess::learn() {
     if (is_closed_) return;
-    std::string imports = text_in(spec_.imports);
+    std::string imports = read_file(spec_.imports).value_or("");
     if (!spec_.preload.empty()) imports = "named" + settings_in(imports);
     if (imports.empty() || imports == built_of_) return;
     built_of_ = std::move(imports);
@@ -260,7 +254,7 @@ std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
                                                              {"environment", variables}});
     const int descriptors[] = {offer.out.get(), offer.err.get(), offer.control.get(),
                                offer.link.get()};
-    if (send_with(ready_->socket.native_handle(), request, descriptors) >= 0) return {};
+    if (send_descriptors(ready_->socket.native_handle(), request, descriptors) >= 0) return {};
     const int error = errno;
     if (error == EMSGSIZE) return std::unexpected("the environment is too large for a warm start");
     return std::unexpected(std::string("it can't be asked: ") + std::strerror(error));

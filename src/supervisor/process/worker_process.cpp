@@ -137,7 +137,7 @@ GuardedUser WorkerProcess::guarded_user() {
             .exited = with(&WorkerProcess::exited),
             .stuck = with(&WorkerProcess::stuck),
             .gone = with(&WorkerProcess::gone),
-            .unborn = [this, weak = std::weak_ptr(user_.owner())] {
+            .never_started = [this, weak = std::weak_ptr(user_.owner())] {
                 if (const auto stays = weak.lock()) warm_failed(lane_of_.warm->trouble());
             }};
 }

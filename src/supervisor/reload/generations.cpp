@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "os/file.h"
 
 namespace turnpike {
 namespace {
@@ -88,9 +88,8 @@ std::vector<KeptSource> sources_in(const std::string& folder) {
         if (entry.filename().string().starts_with('.')) continue;  // not published yet
         std::error_code error;
         if (!fs::is_regular_file(entry, error)) continue;
-        std::ifstream file(entry, std::ios::binary);
-        const std::string data{std::istreambuf_iterator<char>(file), {}};
-        if (auto source = parse(data)) sources.push_back(*std::move(source));
+        if (auto source = parse(read_file(entry).value_or("")))
+            sources.push_back(*std::move(source));
     }
     return sources;
 }

@@ -121,7 +121,7 @@ bool Reloads::is_up(std::size_t pool) const {
         const LaneState state = standings_[lane].state;
         const bool is_off = state == LaneState::drained || state == LaneState::failed ||
                             state == LaneState::quarantined;
-        if (around_.pool_of[lane] == pool && !is_off && !serves(state)) return false;
+        if (around_.pool_of[lane] == pool && !is_off && !is_serving(state)) return false;
     }
     return true;
 }

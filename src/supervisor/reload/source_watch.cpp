@@ -3,12 +3,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "os/file.h"
 
 namespace turnpike {
 namespace {
@@ -29,8 +30,7 @@ std::string stamp_of(const std::string& folder) {
 }
 
 bool has_bytes(const std::string& path, const std::string& bytes) {
-    std::ifstream file(path, std::ios::binary);
-    return file && std::string{std::istreambuf_iterator<char>(file), {}} == bytes;
+    return read_file(path, bytes.size() + 1) == bytes;
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/')); }

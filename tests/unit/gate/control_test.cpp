@@ -51,7 +51,7 @@ struct Desk {
     RecentJobs recent;
     Exchanges exchanges;
     std::vector<LaneFacts> facts{3};
-    CrashShelf crashes{1};
+    RecentCrashes crashes{1};
     JobNames names{1};
     Clock clock;
     Caller caller{.is_admin = true};

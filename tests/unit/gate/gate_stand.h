@@ -163,7 +163,7 @@ struct GateStand {
     KeyFile keys{folder.file("keys"), KeyFile::Need::if_there_are_any};
     std::unique_ptr<LogSink> log = *LogSink::open({});
     std::vector<LaneFacts> lanes;
-    CrashShelf crashes{10};
+    RecentCrashes crashes{10};
     std::deque<LaneLog> logs;  // one for each lane that keeps one
     std::vector<Event> events;
     std::vector<std::shared_ptr<Client>> clients;

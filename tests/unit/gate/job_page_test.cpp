@@ -52,7 +52,7 @@ struct Watched {
     RecentJobs recent;
     Exchanges exchanges;
     std::vector<LaneFacts> facts{1};
-    CrashShelf crashes{1};
+    RecentCrashes crashes{1};
     JobNames names{1};
     Clock clock;
     Actions actions;

@@ -55,12 +55,12 @@ TEST(LogPages, ShowALaneThatKeepsNoLog) {
 }
 
 TEST(LogPages, ListCrashes) {
-    CrashShelf shelf(5);
-    EXPECT_EQ(crashes_page(shelf), "{\"crashes\":[]}\n");
-    shelf.add({.id = "1", .json = "{\"id\":\"1\"}\n", .page = "{}"});
-    shelf.add({.id = "2", .json = "{\"id\":\"2\",", .page = "{}"});
-    shelf.add({.id = "3", .json = "{\"id\":\"3\"}\n", .page = "{}"});
-    EXPECT_EQ(crashes_page(shelf), "{\"crashes\":[{\"id\":\"3\"},{\"id\":\"1\"}]}\n")
+    RecentCrashes crashes(5);
+    EXPECT_EQ(crashes_page(crashes), "{\"crashes\":[]}\n");
+    crashes.add({.id = "1", .json = "{\"id\":\"1\"}\n", .page = "{}"});
+    crashes.add({.id = "2", .json = "{\"id\":\"2\",", .page = "{}"});
+    crashes.add({.id = "3", .json = "{\"id\":\"3\"}\n", .page = "{}"});
+    EXPECT_EQ(crashes_page(crashes), "{\"crashes\":[{\"id\":\"3\"},{\"id\":\"1\"}]}\n")
         << "what was edited is left out";
 }
 

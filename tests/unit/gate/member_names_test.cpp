@@ -54,7 +54,7 @@ struct BusyGate : GateStand {
         for (LaneFacts& lane : lanes)
             lane.gpus = {{.index = 0, .uuid = "GPU-0", .name = "H200", .memory_used = Bytes{1}}};
         lanes[0].now.loading = {.permille = 405, .text = "layers"};
-        crashes.add(CrashShelf::store("", report(), 1).crash);
+        crashes.add(RecentCrashes::store("", report(), 1).crash);
     }
     static CrashReport report() {
         return {.pool = "model",

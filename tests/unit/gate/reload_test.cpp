@@ -56,7 +56,7 @@ struct Desk {
     RecentJobs recent;
     Exchanges exchanges;
     std::vector<LaneFacts> facts{4};
-    CrashShelf crashes{1};
+    RecentCrashes crashes{1};
     JobNames names{1};
     Clock clock;
     Caller admin{.is_admin = true};

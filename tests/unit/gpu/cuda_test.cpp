@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Cuda, TellsItsVersionAndHowManyDevices) {
+TEST(Cuda, ReportsItsVersionAndHowManyDevices) {
     const FakeGpus one(1);
     EXPECT_EQ(cuda_state(), "CUDA 12.4, 1 device");
     const FakeGpus four(4);
@@ -36,7 +36,7 @@ TEST(Cuda, SaysWhyItDoesNotStart) {
     }
 }
 
-TEST(InChild, GivesBackWhatTheWorkReturns) {
+TEST(InChild, ReturnsTheResultOfTheWork) {
     const std::string large(300'000, 'x');  // more than a pipe holds
     EXPECT_EQ(in_child([&] { return large; }, 30s), large);
 }

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 constexpr Bytes mib(std::uint64_t count) { return {count * mebibyte.count}; }
 
-/// Of a process that is gone.
+/// Returns the pid of a process that has ended.
 pid_t dead_pid() {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
@@ -105,13 +105,13 @@ TEST(GpuDriver, LooksAtMemoryAndWhoHoldsIt) {
     ASSERT_TRUE(driver);
     fake.hold(1, ::getpid(), 300);
     fake.hold(1, ::getppid(), 50);
-    const auto sight = driver->look(FakeGpus::uuid(1));
-    ASSERT_TRUE(sight);
-    EXPECT_EQ(sight->memory_used, mib(350));
-    EXPECT_THAT(sight->processes,  // also shown as of MPS, and listed once
+    const auto usage = driver->look(FakeGpus::uuid(1));
+    ASSERT_TRUE(usage);
+    EXPECT_EQ(usage->memory_used, mib(350));
+    EXPECT_THAT(usage->processes,  // MPS lists them, too; duplicates are removed
                 ::testing::UnorderedElementsAre(GpuProcess{.pid = ::getpid(), .memory = mib(300)},
                                                 GpuProcess{.pid = ::getppid(), .memory = mib(50)}));
-    EXPECT_EQ(driver->look(FakeGpus::uuid(0)), GpuSight{});
+    EXPECT_EQ(driver->look(FakeGpus::uuid(0)), GpuUsage{});
 }
 
 TEST(GpuDriver, ListsMoreProcessesThanItExpected) {
@@ -120,10 +120,10 @@ TEST(GpuDriver, ListsMoreProcessesThanItExpected) {
     for (int pid = 1; pid <= 200; ++pid) fake.hold(0, pid, 1);
     const auto driver = GpuDriver::open();
     ASSERT_TRUE(driver);
-    const auto sight = driver->look(FakeGpus::uuid(0));
-    ASSERT_TRUE(sight);
-    ASSERT_EQ(sight->processes.size(), 200U);
-    EXPECT_EQ(sight->processes.back().pid, 200);
+    const auto usage = driver->look(FakeGpus::uuid(0));
+    ASSERT_TRUE(usage);
+    ASSERT_EQ(usage->processes.size(), 200U);
+    EXPECT_EQ(usage->processes.back().pid, 200);
 }
 
 TEST(GpuDriver, SeesTheMemoryOfADeadProcessOnlyWhileTheDriverLags) {
@@ -131,12 +131,12 @@ TEST(GpuDriver, SeesTheMemoryOfADeadProcessOnlyWhileTheDriverLags) {
     const auto driver = GpuDriver::open();
     ASSERT_TRUE(driver);
     fake.hold(0, dead_pid(), 100);
-    EXPECT_EQ(driver->look(FakeGpus::uuid(0)), GpuSight{});
+    EXPECT_EQ(driver->look(FakeGpus::uuid(0)), GpuUsage{});
     fake.set("sticky-" + FakeGpus::uuid(0), "");
     EXPECT_EQ(driver->look(FakeGpus::uuid(0))->memory_used, mib(100));
 }
 
-TEST(GpuDriver, CallsAGpuLostThatFellOffNeedsAResetOrIsGone) {
+TEST(GpuDriver, SaysThatAGpuIsLostIfItFellOffNeedsAResetOrIsGone) {
     const FakeGpus fake(3);
     const auto driver = GpuDriver::open();
     ASSERT_TRUE(driver);
@@ -147,7 +147,7 @@ TEST(GpuDriver, CallsAGpuLostThatFellOffNeedsAResetOrIsGone) {
         EXPECT_EQ(driver->look(FakeGpus::uuid(index)).error(), GpuFailure::lost) << index;
 }
 
-TEST(GpuDriver, DoesNotCallAGpuLostThatCanNotBeAskedNow) {
+TEST(GpuDriver, DoesNotSayThatAGpuIsLostIfItCanNotAnswerNow) {
     const FakeGpus fake(1);
     const auto driver = GpuDriver::open();
     ASSERT_TRUE(driver);

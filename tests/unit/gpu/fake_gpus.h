@@ -1,5 +1,5 @@
-// The folder that the fake driver reads (tests/fake_gpu/state.h), of a test's own. unit_gpu finds the
-// fake libraries where its own run path says.
+// A test's own folder with GPUs for the fake driver (tests/fake_gpu/state.h). unit_gpu finds the
+// fake libraries by its run path.
 #pragma once
 
 #include <stdlib.h>

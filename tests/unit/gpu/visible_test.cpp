@@ -34,7 +34,7 @@ TEST(VisibleDevices, UnsetShowsAll) {
     EXPECT_THAT(machine.no_gpus + machine.remark, IsEmpty());
 }
 
-TEST(VisibleDevices, WaysToSayNoneAreNamedAsTheReason) {
+TEST(VisibleDevices, ThatHideAllGpusAreNamedAsTheReason) {
     for (const char* none : {"", "-1", "NoDevFiles", " "}) {
         const Machine machine = visible_machine(four, none);
         EXPECT_THAT(machine.gpus, IsEmpty()) << none;

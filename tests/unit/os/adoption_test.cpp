@@ -1,4 +1,5 @@
-// A guard that finds its worker running, as after a warm start: who makes it got the offer's other ends.
+// A guard that finds its worker running, as after a warm start. The process that makes both has the
+// other ends of the offer.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 
-/// Puts them at 0, 1, 2, …, and closes all others.
+/// Moves the descriptors to 0, 1, 2, …, and closes all others.
 void place(std::vector<int> descriptors) {
     constexpr int above = 100;
     for (int& fd : descriptors) fd = ::fcntl(fd, F_DUPFD, above);
@@ -30,7 +31,7 @@ void place(std::vector<int> descriptors) {
 
 enum class Adopted : std::uint8_t { running, dead };
 
-/// In a child: makes the worker, and then is its guard.
+/// Runs in a child: makes the worker, then becomes its guard.
 [[noreturn]] void become_guard(const Guarded::Offer& offer, const char* script, Adopted adopted) {
     std::signal(SIGCHLD, SIG_DFL);
     place({0, offer.out.get(), offer.err.get(), offer.control.get()});
@@ -72,7 +73,7 @@ protected:
         EXPECT_EQ(guarded_->guard(), guard);
         EXPECT_TRUE(children_.has(guard));
     }
-    /// Of what the worker prints; the first bytes.
+    /// Returns the first bytes of what the worker prints.
     [[nodiscard]] std::string printed() const {
         std::array<char, 100> room{};
         const ssize_t size = ::read(out_.get(), room.data(), room.size());
@@ -88,17 +89,17 @@ protected:
     std::optional<ProcessId> started_;
     std::optional<WorkerEnd> exited_;
     std::optional<std::vector<pid_t>> gone_;
-    int unborn_ = 0;
+    int never_started_ = 0;
     std::shared_ptr<Guarded> guarded_ = std::make_shared<Guarded>(
         loop_.context(), children_,
         GuardedUser{.started = [this](const ProcessId& process) { started_ = process; },
                     .exited = [this](const WorkerEnd& end) { exited_ = end; },
                     .stuck = [](const std::string& who) { ADD_FAILURE() << who; },
                     .gone = [this](std::vector<pid_t> pids) { gone_ = std::move(pids); },
-                    .unborn = [this] { ++unborn_; }});
+                    .never_started = [this] { ++never_started_; }});
 };
 
-TEST_F(AdoptedWorker, IsKnownAndItsEndIsTold) {
+TEST_F(AdoptedWorker, IsKnownAndItsEndIsReported) {
     start("echo hello; exec sleep 1000");
     EXPECT_EQ(printed(), "hello\n");
     ASSERT_TRUE(read_process(started_->pid));
@@ -110,10 +111,10 @@ TEST_F(AdoptedWorker, IsKnownAndItsEndIsTold) {
     EXPECT_EQ(exited_->how, "killed by SIGTERM");
     EXPECT_THAT(*gone_, ElementsAre(started_->pid));
     EXPECT_EQ(printed(), "") << "the guard holds no copy of its output";
-    EXPECT_EQ(unborn_, 0);
+    EXPECT_EQ(never_started_, 0);
 }
 
-TEST_F(AdoptedWorker, ThatIsDeadAlreadyIsToldAsItEnded) {
+TEST_F(AdoptedWorker, ThatIsAlreadyDeadIsReportedWithItsExitCode) {
     start("exit 5", Adopted::dead);
     ASSERT_TRUE(run_until_gone());
     ASSERT_TRUE(exited_);
@@ -140,7 +141,7 @@ TEST_F(AdoptedWorker, GoesWithTheGate) {
     guarded_->abandon();
     ASSERT_TRUE(loop_.run_until([&] { return own_children().empty(); }));
     EXPECT_FALSE(hold_process(*started_));
-    EXPECT_FALSE(exited_ || gone_) << "nobody asked";
+    EXPECT_FALSE(exited_ || gone_) << "abandon() stops all callbacks";
 }
 
 TEST_F(AdoptedWorker, GoesWithItsGuard) {
@@ -152,39 +153,39 @@ TEST_F(AdoptedWorker, GoesWithItsGuard) {
     EXPECT_FALSE(hold_process(*started_));
 }
 
-TEST_F(AdoptedWorker, IsNeverBornWhereNobodyTakesTheOffer) {
+TEST_F(AdoptedWorker, IsNeverStartedIfNobodyTakesTheOffer) {
     {
         auto offered = guarded_->offer();
         ASSERT_TRUE(offered);
         loop_.poll();
-        EXPECT_EQ(unborn_, 0) << "it may still come";
+        EXPECT_EQ(never_started_, 0) << "the guard may still come";
     }
-    ASSERT_TRUE(loop_.run_until([&] { return unborn_ > 0; }));
+    ASSERT_TRUE(loop_.run_until([&] { return never_started_ > 0; }));
     EXPECT_TRUE(guarded_->is_gone());
     loop_.poll();
-    EXPECT_EQ(unborn_, 1);
+    EXPECT_EQ(never_started_, 1);
     EXPECT_FALSE(started_ || exited_ || gone_);
 }
 
-TEST_F(AdoptedWorker, OfAnOfferThatIsAbandonedIsNotHeard) {
+TEST_F(AdoptedWorker, OfAnAbandonedOfferIsNotReported) {
     {
         auto offered = guarded_->offer();
         ASSERT_TRUE(offered);
         guarded_->abandon();
     }
     loop_.poll();
-    EXPECT_EQ(unborn_, 0);
+    EXPECT_EQ(never_started_, 0);
     EXPECT_TRUE(guarded_->is_gone());
 }
 
-TEST_F(AdoptedWorker, WhoseGuardWasQuickerThanItsWordsIsToldAsItSaid) {
+TEST_F(AdoptedWorker, IsReportedEvenIfItsGuardEndedBeforeItsReportsWereRead) {
     auto offered = guarded_->offer();
     ASSERT_TRUE(offered);
     const pid_t guard = ::fork();
     if (guard == 0) become_guard(offered->theirs, "exit 5", Adopted::dead);
     offered->theirs = {};
     siginfo_t end{};
-    ::waitid(P_PID, static_cast<id_t>(guard), &end, WEXITED);  // as a stray is reaped
+    ::waitid(P_PID, static_cast<id_t>(guard), &end, WEXITED);  // reaped like a stray
     ASSERT_TRUE(run_until_gone());
     ASSERT_TRUE(exited_);
     EXPECT_EQ(exited_->how, "exit code 5");

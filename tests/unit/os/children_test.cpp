@@ -26,7 +26,7 @@ pid_t start_shell(const std::string& script) {
         .value();
 }
 
-/// It has ended, and nobody has taken note.
+/// Waits until the process has ended, without reaping it.
 void wait_for_end(pid_t pid) {
     siginfo_t end{};
     ::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT);
@@ -46,7 +46,7 @@ protected:
     [[nodiscard]] bool run_until_ended(pid_t pid) {
         return loop_.run_until([&] { return ended_.contains(pid); });
     }
-    /// Who they were, when all of them are gone.
+    /// Ends the strays and returns their pids once all of them are gone.
     std::vector<pid_t> end_strays() {
         std::optional<std::vector<pid_t>> strays;
         children().end_strays({.gone = [&](std::vector<pid_t> pids) { strays = std::move(pids); },
@@ -54,7 +54,8 @@ protected:
         EXPECT_TRUE(loop_.run_until([&] { return strays.has_value(); }));
         return strays.value_or(std::vector<pid_t>{});
     }
-    /// A program that leaves others behind when it ends, which now are children of this process.
+    /// Runs a program that ends and leaves `count` processes behind, which become children of this
+    /// process.
     void leave_behind(const std::string& script, std::size_t count) {
         const std::size_t before = own_children().size();
         const pid_t pid = start_shell(script);
@@ -70,7 +71,7 @@ private:
     std::optional<Children> children_;
 };
 
-TEST_F(ChildrenOfATest, AreHeardOfWhenTheyEnd) {
+TEST_F(ChildrenOfATest, AreReportedWhenTheyEnd) {
     children();
     const Sleeper sleeper;
     const pid_t exits = start_shell("exit 3");
@@ -87,7 +88,7 @@ TEST_F(ChildrenOfATest, AreHeardOfWhenTheyEnd) {
     EXPECT_EQ(ended_[sleeper.pid()].status, SIGKILL);
 }
 
-TEST_F(ChildrenOfATest, AreHeardOfThoughTheyEndedBeforeAnybodyWatched) {
+TEST_F(ChildrenOfATest, AreReportedEvenIfTheyEndedBeforeTheyWereWatched) {
     children();
     const pid_t quick = start_shell("exit 4");
     wait_for_end(quick);
@@ -96,7 +97,7 @@ TEST_F(ChildrenOfATest, AreHeardOfThoughTheyEndedBeforeAnybodyWatched) {
     EXPECT_EQ(ended_[quick].status, 4);
 }
 
-TEST_F(ChildrenOfATest, ThatWereReapedAsStraysAreHeardOfThoughNobodySawHow) {
+TEST_F(ChildrenOfATest, ThatWereReapedAsStraysAreReportedWithoutAnExitStatus) {
     children();
     const pid_t quick = start_shell("exit 4");
     ASSERT_TRUE(loop_.run_until([] { return own_children().empty(); }));
@@ -106,14 +107,14 @@ TEST_F(ChildrenOfATest, ThatWereReapedAsStraysAreHeardOfThoughNobodySawHow) {
     EXPECT_FALSE(children().has(quick));
 }
 
-TEST_F(ChildrenOfATest, WhoIsNoneOfThemIsNotWaitedFor) {
+TEST_F(ChildrenOfATest, DoNotWaitForAProcessThatIsNotAChild) {
     const pid_t nobody_of_ours = ::getppid();
     watch(nobody_of_ours);
     ASSERT_TRUE(run_until_ended(nobody_of_ours));
     EXPECT_FALSE(children().has(nobody_of_ours));
 }
 
-TEST_F(ChildrenOfATest, NobodyIsAStrayWhereAllAreKnown) {
+TEST_F(ChildrenOfATest, AreNotStraysIfTheyAreKnown) {
     const Sleeper from_before;
     children();
     const Sleeper watched;
@@ -123,7 +124,7 @@ TEST_F(ChildrenOfATest, NobodyIsAStrayWhereAllAreKnown) {
     EXPECT_FALSE(watched.is_killed());
 }
 
-TEST_F(ChildrenOfATest, StraysAreEndedAndNobodyElseIs) {
+TEST_F(ChildrenOfATest, StraysAreEndedAndNoOtherProcesses) {
     const Sleeper from_before;
     children();
     const Sleeper watched;
@@ -139,7 +140,7 @@ TEST_F(ChildrenOfATest, StraysAreEndedAndNobodyElseIs) {
     EXPECT_FALSE(ended_.contains(watched.pid()));
 }
 
-TEST_F(ChildrenOfATest, WithStraysThatTheyStartedThemselvesGoAll) {
+TEST_F(ChildrenOfATest, StraysAreEndedWithEverythingThatTheyStarted) {
     children();
     leave_behind("(sh -c 'sleep 1000 & sleep 1000 & wait' &)", 1);
     const pid_t stray = own_children().front();
@@ -150,7 +151,7 @@ TEST_F(ChildrenOfATest, WithStraysThatTheyStartedThemselvesGoAll) {
     for (const ProcessFacts& process : below) EXPECT_FALSE(hold_process(process.id));
 }
 
-TEST_F(ChildrenOfATest, AreToldOfStraysThatEndedByThemselves) {
+TEST_F(ChildrenOfATest, StraysThatEndedByThemselvesAreReported) {
     children();
     leave_behind("(sleep 1000 &)", 1);
     const pid_t stray = own_children().front();

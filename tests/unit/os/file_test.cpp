@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cerrno>
+#include <string>
+
+#include "tests/unit/temporary_folder.h"
 
 namespace turnpike {
 namespace {
@@ -52,6 +56,42 @@ TEST(UniqueFd, LetsGo) {
     EXPECT_TRUE(is_open(fd));
     const UniqueFd closes(fd);
     EXPECT_FALSE(UniqueFd());
+}
+
+TEST(ReadFile, ReadsToTheEndHoweverLargeTheFileIs) {
+    const TemporaryFolder folder;
+    for (const std::size_t size : {0, 1, 16 * 1024, 16 * 1024 + 1, 300'000}) {
+        const std::string text(size, 'x');
+        folder.write("file", text);
+        EXPECT_EQ(read_file(folder.file("file")), text) << size;
+    }
+}
+
+TEST(ReadFile, ReadsNoMoreThanItsMaximum) {
+    const TemporaryFolder folder;
+    folder.write("file", "123456");
+    EXPECT_EQ(read_file(folder.file("file"), 4), "1234");
+    EXPECT_EQ(read_file(folder.file("file"), 6), "123456");
+    EXPECT_EQ(read_file(folder.file("file"), 0), "");
+}
+
+TEST(ReadFile, SetsErrnoWhenTheFileCantBeRead) {
+    const TemporaryFolder folder;
+    EXPECT_EQ(read_file(folder.file("missing")), std::nullopt);
+    EXPECT_EQ(errno, ENOENT);
+    EXPECT_EQ(read_file(folder.file("")), std::nullopt);
+    EXPECT_EQ(errno, EISDIR);
+}
+
+TEST(WriteAll, WritesEverythingOrSetsErrno) {
+    const TemporaryFolder folder;
+    const std::string text(300'000, 'x');
+    const UniqueFd file(::open(folder.file("file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    EXPECT_TRUE(write_all(file.get(), text));
+    EXPECT_EQ(folder.read("file"), text);
+    const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+    EXPECT_FALSE(write_all(full.get(), "text"));
+    EXPECT_EQ(errno, ENOSPC);
 }
 
 }  // namespace

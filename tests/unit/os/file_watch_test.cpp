@@ -33,15 +33,16 @@ protected:
     }
     void want_model() { want({.files = {folder_.file("model.py")}}); }
 
-    /// The next that is told.
+    /// Returns the next reported change.
     std::vector<std::string> next() {
-        EXPECT_TRUE(loop_.run_until([this] { return !told_.empty(); })) << "nothing was told";
+        EXPECT_TRUE(loop_.run_until([this] { return !told_.empty(); })) << "no change was reported";
         if (told_.empty()) return {};
         auto first = std::move(told_.front());
         told_.erase(told_.begin());
         return first;
     }
-    /// What is told before another file, touched now, is: so that "nothing" needs no waiting.
+    /// Touches another file, and returns what is reported before that change. So a test can see
+    /// without waiting that nothing is reported.
     std::vector<std::string> until_marked() {
         std::ofstream(folder_.file("mark"), std::ios::app) << "x";
         std::vector<std::string> told;
@@ -53,7 +54,7 @@ protected:
             if (HasFailure()) return told;
         }
     }
-    /// As most editors do.
+    /// Saves a file as most editors do.
     void save_by_rename(const std::string& name, const std::string& text) const {
         folder_.write(name + ".swp", text);
         fs::rename(folder_.file(name + ".swp"), folder_.file(name));
@@ -66,13 +67,13 @@ protected:
                      [this](std::vector<std::string> files) { told_.push_back(std::move(files)); }};
 };
 
-TEST_F(FileWatches, TellOfAFileThatIsWrittenInPlace) {
+TEST_F(FileWatches, ReportAFileThatIsWrittenInPlace) {
     want_model();
     folder_.write("model.py", "two");
     EXPECT_THAT(next(), ElementsAre(folder_.file("model.py")));
 }
 
-TEST_F(FileWatches, TellOfEachSaveByRename) {
+TEST_F(FileWatches, ReportEachSaveByRename) {
     want_model();
     for (const char* text : {"two", "three", "four"}) {
         save_by_rename("model.py", text);
@@ -80,14 +81,14 @@ TEST_F(FileWatches, TellOfEachSaveByRename) {
     }
 }
 
-TEST_F(FileWatches, TellOnceOfABurst) {
+TEST_F(FileWatches, ReportABurstOnce) {
     want_model();
     for (int i = 0; i < 20; ++i) save_by_rename("model.py", std::to_string(i));
     EXPECT_THAT(next(), ElementsAre(folder_.file("model.py")));
     EXPECT_THAT(until_marked(), IsEmpty());
 }
 
-TEST_F(FileWatches, TellOfAllFilesOfOneGoTogether) {
+TEST_F(FileWatches, ReportFilesThatChangeTogetherInOneCall) {
     folder_.write("parts.py", "one");
     want({.files = {folder_.file("model.py"), folder_.file("parts.py")}});
     folder_.write("parts.py", "two");
@@ -108,7 +109,7 @@ TEST_F(FileWatches, DoNotWaitForeverForQuiet) {
     };
     go_on();
     EXPECT_THAT(next(), ElementsAre(folder_.file("model.py")));
-    EXPECT_GT(writes, 5) << "that was no wait for quiet";
+    EXPECT_GT(writes, 5) << "the report did not wait for quiet";
     timer.cancel();
     loop_.poll();
 }
@@ -128,15 +129,15 @@ TEST_F(FileWatches, IgnoreTheNeighbours) {
     EXPECT_THAT(until_marked(), IsEmpty());
 }
 
-TEST_F(FileWatches, TellOfAFileThatComesBack) {
+TEST_F(FileWatches, ReportAFileThatComesBack) {
     want_model();
     fs::remove(folder_.file("model.py"));
-    EXPECT_THAT(until_marked(), IsEmpty()) << "a file that is missing is no news";
+    EXPECT_THAT(until_marked(), IsEmpty()) << "a missing file is not reported";
     folder_.write("model.py", "back");
     EXPECT_THAT(next(), ElementsAre(folder_.file("model.py")));
 }
 
-TEST_F(FileWatches, DoNotTellOfAFileThatWasAwayAndIsTheSame) {
+TEST_F(FileWatches, DoNotReportAFileThatComesBackUnchanged) {
     want_model();
     fs::rename(folder_.file("model.py"), folder_.file("away"));
     EXPECT_THAT(until_marked(), IsEmpty());
@@ -155,7 +156,7 @@ TEST_F(FileWatches, WaitForAFileInFoldersThatAreNotThereYet) {
     EXPECT_THAT(next(), ElementsAre(file));
 }
 
-TEST_F(FileWatches, SurviveThatAFolderIsRemovedAndMadeAnew) {
+TEST_F(FileWatches, SurviveAFolderThatIsRemovedAndMadeAgain) {
     fs::create_directories(folder_.file("src"));
     folder_.write("src/parts.py", "one");
     want({.files = {folder_.file("src/parts.py")}});
@@ -166,7 +167,7 @@ TEST_F(FileWatches, SurviveThatAFolderIsRemovedAndMadeAnew) {
     EXPECT_THAT(next(), ElementsAre(folder_.file("src/parts.py")));
 }
 
-TEST_F(FileWatches, SurviveThatAFolderIsReplacedByAnother) {
+TEST_F(FileWatches, SurviveAFolderThatIsReplacedByAnother) {
     for (const char* name : {"src", "src.new"}) {
         fs::create_directories(folder_.file(name));
         folder_.write(std::string(name) + "/parts.py", name);
@@ -193,7 +194,7 @@ TEST_F(FileWatches, FollowALinkToItsTargetAndToANewTarget) {
     EXPECT_THAT(next(), ElementsAre(link));
     fs::create_symlink("v2", folder_.file("current.new"));
     fs::rename(folder_.file("current.new"), folder_.file("current"));
-    EXPECT_THAT(next(), ElementsAre(link)) << "a folder on the way is a link to another one now";
+    EXPECT_THAT(next(), ElementsAre(link)) << "a folder of the path is now a link to another one";
     folder_.write("v2/model.py", "changed");
     EXPECT_THAT(next(), ElementsAre(link));
 }
@@ -208,7 +209,7 @@ TEST_F(FileWatches, EndWithLinksThatLeadInACircle) {
     EXPECT_THAT(next(), ElementsAre(folder_.file("a.py")));
 }
 
-TEST_F(FileWatches, KeepWhatIsUnderWayWhenOtherFilesAreWanted) {
+TEST_F(FileWatches, KeepPendingChangesWhenOtherFilesAreWanted) {
     folder_.write("parts.py", "one");
     want_model();
     folder_.write("model.py", "two");
@@ -223,7 +224,7 @@ TEST_F(FileWatches, ForgetWhatIsNotWantedAnyMore) {
     EXPECT_THAT(until_marked(), IsEmpty());
 }
 
-TEST_F(FileWatches, TellOfNewPythonFilesAndPackagesOfAFolder) {
+TEST_F(FileWatches, ReportNewPythonFilesAndPackagesOfAFolder) {
     fs::create_directories(folder_.file("pack"));
     want({.folders = {folder_.file("")}});
     folder_.write("foo.py", "one");
@@ -260,7 +261,7 @@ TEST_F(FileWatches, SayWhatToDoWhenNothingCanBeWatched) {
     EXPECT_THAT(*problem, HasSubstr("sysctl fs.inotify.max_user_instances"));
     want_model();
     folder_.write("model.py", "two");
-    EXPECT_THAT(next(), ElementsAre(folder_.file("model.py"))) << "later it could be watched";
+    EXPECT_THAT(next(), ElementsAre(folder_.file("model.py"))) << "it could be watched later";
 }
 
 }  // namespace

@@ -40,8 +40,9 @@ protected:
                     .gone = [this](std::vector<pid_t> pids) { gone_ = std::move(pids); }});
 };
 
-// Else children that are nobody's yet, such as the guard-to-be of another lane's warm start, would be ended.
-TEST_F(GuardedOfATest, HearsTheLastReportOfAGuardThatEndedBeforeItReadWhatItWasAsked) {
+// Otherwise children that nobody watches yet would be ended, such as the future guard of another
+// lane's warm start.
+TEST_F(GuardedOfATest, GetsTheLastReportOfAGuardThatEndedBeforeItReadARequest) {
     const Sleeper guard;
     auto offered = guarded_->offer();
     ASSERT_TRUE(offered);
@@ -63,7 +64,7 @@ TEST_F(GuardedOfATest, HearsTheLastReportOfAGuardThatEndedBeforeItReadWhatItWasA
     EXPECT_THAT(stuck_, IsEmpty());
 }
 
-TEST_F(GuardedOfATest, BelievesNoLengthOfAReport) {
+TEST_F(GuardedOfATest, DoesNotTrustTheLengthsInAReport) {
     const Sleeper guard;
     auto offered = guarded_->offer();
     ASSERT_TRUE(offered);

@@ -31,7 +31,7 @@ protected:
     }
     void TearDown() override { fs::remove_all(base_); }
 
-    /// Until what is returned goes, a gate of that name lives.
+    /// A gate of that name runs as long as the returned object exists.
     RuntimeFolder take(std::string_view name) const {
         auto folder = RuntimeFolder::take(place_, name);
         if (!folder) throw std::runtime_error(folder.error());
@@ -104,7 +104,7 @@ TEST_F(Leftovers, AreThoseOfTheListByPidAndStart) {
     EXPECT_THAT(found(), UnorderedElementsAre(listed.pid()));
 }
 
-TEST_F(Leftovers, AreNamedOnceHoweverTheyWereFound) {
+TEST_F(Leftovers, AreListedOnceHoweverTheyWereFound) {
     const Sleeper both(marked("dead"));
     write_list(entry(both.id()));
     EXPECT_THAT(found(), UnorderedElementsAre(both.pid()));
@@ -134,7 +134,7 @@ TEST_F(Leftovers, OfAListThatIsBrokenAreThoseThatCanBeRead) {
     EXPECT_THAT(found(), UnorderedElementsAre(listed.pid()));
 }
 
-TEST_F(Leftovers, AreEndedAndNobodyElseIs) {
+TEST_F(Leftovers, AreEndedAndNoOtherProcesses) {
     const Sleeper left(marked("dead"));
     const Sleeper listed;
     const Sleeper innocent;
@@ -145,7 +145,7 @@ TEST_F(Leftovers, AreEndedAndNobodyElseIs) {
     EXPECT_FALSE(innocent.is_killed());
 }
 
-TEST_F(Leftovers, AreKilledEvenIfTheFirstLookTakesAllTheTimeThereIs) {
+TEST_F(Leftovers, AreKilledEvenIfTheFirstSearchTakesAllTheTime) {
     const Sleeper left(marked("dead"));
     const UniqueFd held = hold_process(left.id());
     std::ignore = end_leftovers(place_, {}, Duration::zero());
@@ -154,7 +154,7 @@ TEST_F(Leftovers, AreKilledEvenIfTheFirstLookTakesAllTheTimeThereIs) {
     EXPECT_TRUE(left.is_killed());
 }
 
-TEST_F(Leftovers, ThatAreNotThereTakeNoTime) {
+TEST_F(Leftovers, TakeNoTimeIfThereAreNone) {
     EXPECT_THAT(end_leftovers({base_ / "nowhere"}, {}, patience), IsEmpty());
 }
 

@@ -20,28 +20,31 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using Holder = PortSight::Holder;
-using Protocol = PortSight::Protocol;
+using Holder = PortStatus::Holder;
+using Protocol = PortStatus::Protocol;
 
-enum class Ears : std::uint8_t { open, shut };  // shut: it has the port and does not listen
+enum class Socket : std::uint8_t {
+    listening,
+    bound
+};  // bound: it has the port and does not listen
 
-/// Of this process; on loopback, with a port that nobody else has.
+/// A listener of this process: on loopback, with a port that nobody else has.
 class Listener {
 public:
-    explicit Listener(Ears ears = Ears::open, std::uint16_t port = 0,
+    explicit Listener(Socket state = Socket::listening, std::uint16_t port = 0,
                       in_addr_t where = INADDR_LOOPBACK)
         : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(where);
         address.sin_port = htons(port);
-        take(address, ears);
+        take(address, state);
         port_ = ntohs(address.sin_port);
     }
 
     struct V6 {
         in6_addr where = in6addr_loopback;
-        int is_only = 1;  // it takes no IPv4
+        int is_only = 1;  // takes no IPv4
         std::uint16_t port = 0;
     };
     explicit Listener(const V6& v6) : socket_(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -50,7 +53,7 @@ public:
         address.sin6_addr = v6.where;
         address.sin6_port = htons(v6.port);
         ::setsockopt(fd(), IPPROTO_IPV6, IPV6_V6ONLY, &v6.is_only, sizeof v6.is_only);
-        take(address, Ears::open);
+        take(address, Socket::listening);
         port_ = ntohs(address.sin6_port);
     }
 
@@ -60,11 +63,11 @@ public:
 
 private:
     template <class Address>
-    void take(Address& address, Ears ears) {
+    void take(Address& address, Socket state) {
         auto* const place = reinterpret_cast<sockaddr*>(&address);
         socklen_t size = sizeof address;
         is_there_ = ::bind(fd(), place, size) == 0 && ::getsockname(fd(), place, &size) == 0 &&
-                    (ears == Ears::shut || ::listen(fd(), 8) == 0);
+                    (state == Socket::bound || ::listen(fd(), 8) == 0);
     }
 
     UniqueFd socket_;
@@ -72,7 +75,7 @@ private:
     bool is_there_ = false;
 };
 
-/// A process below this one that has these sockets, too.
+/// A child process that shares these sockets.
 class Heir {
 public:
     explicit Heir(std::vector<int> sockets)
@@ -92,42 +95,42 @@ private:
     pid_t pid_;
 };
 
-PortSight sight_of(std::uint16_t port, pid_t root, PortLook look = PortLook::thorough) {
+PortStatus status_of(std::uint16_t port, pid_t root, PortLook look = PortLook::thorough) {
     return look_at_port(port, root, look);
 }
 
-TEST(ChosenPort, IsNoneThatSomebodyHas) {
+TEST(ChosenPort, IsNotInUse) {
     const auto first = choose_port({}, 4711);
     ASSERT_TRUE(first);
-    const Listener listener(Ears::open, *first);
+    const Listener listener(Socket::listening, *first);
     ASSERT_TRUE(listener.is_there());
     const auto second = choose_port({}, 4711);
     ASSERT_TRUE(second);
     EXPECT_NE(*second, *first);
-    const Listener silent(Ears::shut, *second);
+    const Listener silent(Socket::bound, *second);
     ASSERT_TRUE(silent.is_there());
     EXPECT_THAT((std::set{*first, *second}), Not(Contains(choose_port({}, 4711).value())));
 }
 
-TEST(ChosenPort, IsNoneThatIsExcepted) {
+TEST(ChosenPort, IsNotAnExcludedOne) {
     const auto first = choose_port({}, 4711);
     ASSERT_TRUE(first);
     EXPECT_NE(choose_port({*first}, 4711), first);
 }
 
-TEST(ChosenPort, IsNoneWhereNoneIsLeft) {
+TEST(ChosenPort, IsMissingIfNoneIsLeft) {
     std::set<std::uint16_t> all;
     for (std::uint32_t port = 0; port <= 65535; ++port)
         all.insert(static_cast<std::uint16_t>(port));
     EXPECT_FALSE(choose_port(all, 4711));
 }
 
-TEST(ChosenPort, IsNoneThatConnectionsMayGet) {
+TEST(ChosenPort, IsOutsideTheRangeForConnections) {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
     std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first >> last;
     if (last == 0 || (first <= 21000 && last > 64535))
-        GTEST_SKIP() << "connections may get all ports here";
+        GTEST_SKIP() << "connections may use all ports here";
     for (const std::uint64_t random : {0ULL, 1ULL, 12345ULL, ~0ULL}) {
         const auto port = choose_port({}, random);
         ASSERT_TRUE(port);
@@ -136,62 +139,62 @@ TEST(ChosenPort, IsNoneThatConnectionsMayGet) {
     }
 }
 
-TEST(PortSight, OfAPortOnWhichNobodyListens) {
-    const Listener silent(Ears::shut);
+TEST(PortStatus, OfAPortOnWhichNobodyListens) {
+    const Listener silent(Socket::bound);
     ASSERT_TRUE(silent.is_there());
     const Sleeper sleeper;
-    const PortSight sight = sight_of(silent.port(), sleeper.pid());
-    EXPECT_EQ(sight.holder, Holder::nobody);
-    EXPECT_THAT(sight.stranger, IsEmpty());
-    EXPECT_THAT(sight.instead, IsEmpty());
+    const PortStatus status = status_of(silent.port(), sleeper.pid());
+    EXPECT_EQ(status.holder, Holder::nobody);
+    EXPECT_THAT(status.stranger, IsEmpty());
+    EXPECT_THAT(status.other_ports, IsEmpty());
 }
 
-TEST(PortSight, OfAProcessBelow) {
+TEST(PortStatus, OfAProcessBelow) {
     const Listener listener;
     ASSERT_TRUE(listener.is_there());
     const Heir heir({listener.fd()});
     for (const PortLook look : {PortLook::quick, PortLook::thorough}) {
-        const PortSight sight = sight_of(listener.port(), ::getpid(), look);
-        EXPECT_EQ(sight.holder, Holder::tree);
-        EXPECT_EQ(sight.protocol, Protocol::ipv4);
-        EXPECT_FALSE(sight.is_exposed);
+        const PortStatus status = status_of(listener.port(), ::getpid(), look);
+        EXPECT_EQ(status.holder, Holder::tree);
+        EXPECT_EQ(status.protocol, Protocol::ipv4);
+        EXPECT_FALSE(status.is_exposed);
     }
 }
 
-TEST(PortSight, OfAProcessBelowThatListensOnEveryAddress) {
-    const Listener listener(Ears::open, 0, INADDR_ANY);
+TEST(PortStatus, OfAProcessBelowThatListensOnEveryAddress) {
+    const Listener listener(Socket::listening, 0, INADDR_ANY);
     ASSERT_TRUE(listener.is_there());
     const Heir heir({listener.fd()});
-    const PortSight sight = sight_of(listener.port(), ::getpid());
-    EXPECT_EQ(sight.holder, Holder::tree);
-    EXPECT_TRUE(sight.is_exposed);
+    const PortStatus status = status_of(listener.port(), ::getpid());
+    EXPECT_EQ(status.holder, Holder::tree);
+    EXPECT_TRUE(status.is_exposed);
 }
 
-TEST(PortSight, OfAProcessBelowThatSpeaksIPv6Only) {
+TEST(PortStatus, OfAProcessBelowThatSpeaksIPv6Only) {
     const Listener listener(Listener::V6{});
     if (!listener.is_there()) GTEST_SKIP() << "no IPv6 here";
     const Heir heir({listener.fd()});
-    const PortSight sight = sight_of(listener.port(), ::getpid());
-    EXPECT_EQ(sight.holder, Holder::tree);
-    EXPECT_EQ(sight.protocol, Protocol::ipv6);
-    EXPECT_FALSE(sight.is_exposed);
+    const PortStatus status = status_of(listener.port(), ::getpid());
+    EXPECT_EQ(status.holder, Holder::tree);
+    EXPECT_EQ(status.protocol, Protocol::ipv6);
+    EXPECT_FALSE(status.is_exposed);
 }
 
-/// As servers do that listen on every address: reached by IPv4, which is there also where IPv6 is not.
-TEST(PortSight, OfAProcessBelowWhoseIPv6ListenerTakesIPv4Too) {
+/// Servers that listen on every address do this. They are reached by IPv4, which every machine has.
+TEST(PortStatus, OfAProcessBelowWhoseIPv6ListenerTakesIPv4Too) {
     const Listener both({.where = in6addr_any, .is_only = 0});
     const Listener only({.where = in6addr_any, .is_only = 1});
     if (!both.is_there() || !only.is_there()) GTEST_SKIP() << "no IPv6 here";
     const Heir heir({both.fd(), only.fd()});
-    EXPECT_EQ(sight_of(both.port(), ::getpid()).protocol, Protocol::ipv4);
-    EXPECT_EQ(sight_of(only.port(), ::getpid()).protocol, Protocol::ipv6);
+    EXPECT_EQ(status_of(both.port(), ::getpid()).protocol, Protocol::ipv4);
+    EXPECT_EQ(status_of(only.port(), ::getpid()).protocol, Protocol::ipv6);
     for (const Listener* listener : {&both, &only}) {
-        EXPECT_EQ(sight_of(listener->port(), ::getpid()).holder, Holder::tree);
-        EXPECT_TRUE(sight_of(listener->port(), ::getpid()).is_exposed);
+        EXPECT_EQ(status_of(listener->port(), ::getpid()).holder, Holder::tree);
+        EXPECT_TRUE(status_of(listener->port(), ::getpid()).is_exposed);
     }
 }
 
-TEST(ChosenPort, IsNoneThatSomebodyHasByIPv6) {
+TEST(ChosenPort, IsNotInUseByIPv6) {
     const auto first = choose_port({}, 815);
     ASSERT_TRUE(first);
     const Listener listener({.port = *first});
@@ -199,36 +202,36 @@ TEST(ChosenPort, IsNoneThatSomebodyHasByIPv6) {
     EXPECT_NE(choose_port({}, 815), first);
 }
 
-TEST(PortSight, OfAProcessBelowThatSpeaksBothIsIPv4) {
+TEST(PortStatus, OfAProcessBelowThatSpeaksBothIsIPv4) {
     const Listener v6(Listener::V6{});
     if (!v6.is_there()) GTEST_SKIP() << "no IPv6 here";
-    const Listener v4(Ears::open, v6.port());
+    const Listener v4(Socket::listening, v6.port());
     if (!v4.is_there()) GTEST_SKIP() << "somebody else has the same port";
     const Heir heir({v6.fd(), v4.fd()});
-    const PortSight sight = sight_of(v4.port(), ::getpid());
-    EXPECT_EQ(sight.holder, Holder::tree);
-    EXPECT_EQ(sight.protocol, Protocol::ipv4);
+    const PortStatus status = status_of(v4.port(), ::getpid());
+    EXPECT_EQ(status.holder, Holder::tree);
+    EXPECT_EQ(status.protocol, Protocol::ipv4);
 }
 
-TEST(PortSight, OfAStrangerHasItsName) {
+TEST(PortStatus, OfAStrangerHasItsName) {
     const Listener listener;
     ASSERT_TRUE(listener.is_there());
     const Sleeper sleeper;
-    const PortSight sight = sight_of(listener.port(), sleeper.pid());
-    EXPECT_EQ(sight.holder, Holder::stranger);
-    EXPECT_THAT(sight.stranger, HasSubstr("(pid " + std::to_string(::getpid()) + ')'));
-    EXPECT_THAT(sight.stranger, testing::StartsWith(read_process(::getpid())->name));
+    const PortStatus status = status_of(listener.port(), sleeper.pid());
+    EXPECT_EQ(status.holder, Holder::stranger);
+    EXPECT_THAT(status.stranger, HasSubstr("(pid " + std::to_string(::getpid()) + ')'));
+    EXPECT_THAT(status.stranger, testing::StartsWith(read_process(::getpid())->name));
 }
 
-TEST(PortSight, TellsWhereTheTreeListensInstead) {
-    const Listener silent(Ears::shut);
+TEST(PortStatus, HasTheOtherPortsOfTheTree) {
+    const Listener silent(Socket::bound);
     const Listener elsewhere;
     ASSERT_TRUE(silent.is_there() && elsewhere.is_there());
     const Heir heir({elsewhere.fd()});
-    const PortSight sight = sight_of(silent.port(), ::getpid());
-    EXPECT_EQ(sight.holder, Holder::nobody);
-    EXPECT_THAT(sight.instead, Contains(elsewhere.port()));
-    EXPECT_THAT(sight_of(silent.port(), ::getpid(), PortLook::quick).instead, IsEmpty());
+    const PortStatus status = status_of(silent.port(), ::getpid());
+    EXPECT_EQ(status.holder, Holder::nobody);
+    EXPECT_THAT(status.other_ports, Contains(elsewhere.port()));
+    EXPECT_THAT(status_of(silent.port(), ::getpid(), PortLook::quick).other_ports, IsEmpty());
 }
 
 }  // namespace

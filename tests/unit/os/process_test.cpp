@@ -40,7 +40,7 @@ TEST(Process, IsReadWhateverItsName) {
     EXPECT_GT(self->id.start, 0U);
 }
 
-TEST(Process, ThatIsNotThereIsNotRead) {
+TEST(Process, ThatDoesNotExistIsNotRead) {
     Sleeper sleeper;
     const pid_t pid = sleeper.pid();
     sleeper.end();
@@ -49,7 +49,7 @@ TEST(Process, ThatIsNotThereIsNotRead) {
     EXPECT_FALSE(variable_of(pid, "WORD"));
 }
 
-TEST(Process, IsAZombieUntilItsParentLooks) {
+TEST(Process, IsAZombieUntilItsParentWaitsForIt) {
     Sleeper sleeper;
     EXPECT_NE(read_process(sleeper.pid())->state, 'Z');
     EXPECT_TRUE(send_signal(sleeper.id(), SIGKILL));
@@ -69,7 +69,7 @@ TEST(Process, ShowsItsArgumentsAndItsEnvironment) {
     EXPECT_FALSE(variable_of(sleeper.pid(), "WOR"));
 }
 
-TEST(Process, WithAnotherStartIsAnotherAndGetsNoSignal) {
+TEST(Process, WithAnotherStartTimeIsAnotherProcessAndGetsNoSignal) {
     const Sleeper sleeper;
     for (const std::uint64_t start : {sleeper.id().start - 1, sleeper.id().start + 1}) {
         EXPECT_FALSE(hold_process({.pid = sleeper.pid(), .start = start}));

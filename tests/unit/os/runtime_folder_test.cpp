@@ -55,7 +55,7 @@ void write(const fs::path& path, std::string_view text) { std::ofstream(path) <<
 
 fs::perms mode_of(const fs::path& path) { return fs::status(path).permissions(); }
 
-/// A folder that somebody made as they should not have.
+/// Makes a folder with the wrong permissions.
 void make_folder(const fs::path& path, mode_t mode = 0700) {
     ASSERT_EQ(::mkdir(path.c_str(), 0700), 0);
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
@@ -69,7 +69,7 @@ TEST(RuntimeRoot, IsTheUsersRuntimeFolderOrAPrivateOneInTheTemporaryFolder) {
     EXPECT_EQ(runtime_root(std::nullopt, "", 7).root, "/tmp/turnpike-7");
 }
 
-TEST(RuntimeRoot, IgnoresPathsThatDependOnWhereOneStands) {
+TEST(RuntimeRoot, IgnoresRelativePaths) {
     EXPECT_EQ(runtime_root("", "/t", 7).root, "/t/turnpike-7");
     EXPECT_EQ(runtime_root("run", "t", 7).root, "/tmp/turnpike-7");
 }
@@ -145,7 +145,7 @@ TEST_F(RuntimeFolders, AreNotGivenUpByAForkedChild) {
     EXPECT_THAT(refusal("main"), HasSubstr("running already"));
 }
 
-TEST_F(RuntimeFolders, AreFreedByTheirHolderThoughAChildLivesOn) {
+TEST_F(RuntimeFolders, AreFreedByTheirHolderEvenIfAChildLivesOn) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe(ends.data()), 0);
     pid_t child = -1;
@@ -155,7 +155,7 @@ TEST_F(RuntimeFolders, AreFreedByTheirHolderThoughAChildLivesOn) {
         if (child == 0) {
             ::close(ends[1]);
             char byte = 0;
-            ::_exit(::read(ends[0], &byte, 1) == 0 ? 0 : 1);  // until the test is done
+            ::_exit(::read(ends[0], &byte, 1) == 0 ? 0 : 1);  // waits until the test is done
         }
     }
     EXPECT_EQ(refusal("main"), "taken");
@@ -204,7 +204,7 @@ TEST_F(RuntimeFolders, NeedAPlainFileAsLock) {
     make_folder(place_.root);
     make_folder(in_root("main"));
     ASSERT_EQ(::mkfifo(in_root("main/lock").c_str(), 0600), 0);
-    EXPECT_THAT(refusal("main"), HasSubstr("main/lock is no plain file"));
+    EXPECT_THAT(refusal("main"), HasSubstr("main/lock is not a regular file"));
     EXPECT_THAT(list_running(place_), IsEmpty());
 }
 
@@ -263,7 +263,7 @@ TEST_F(RuntimeFolders, OfTheDeadAreNotListed) {
     EXPECT_EQ(refusal("killed"), "taken") << "listing must leave no lock behind";
 }
 
-TEST_F(RuntimeFolders, WhoseHolderHasNotSaidItsPidAreNotListedYet) {
+TEST_F(RuntimeFolders, WhoseHolderHasNotWrittenItsPidAreNotListedYet) {
     make_folder(place_.root);
     make_folder(in_root("main"));
     const UniqueFd lock(::open(in_root("main/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

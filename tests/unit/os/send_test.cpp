@@ -34,7 +34,7 @@ struct Pair {
     UniqueFd theirs;
 };
 
-TEST(Send, PutsTheSecondBehindTheFirstHoweverLongTheyAre) {
+TEST(Send, SendsTheSecondAfterTheFirstHoweverLongTheyAre) {
     for (const std::size_t first : {0, 1, 1000, 2047, 2048, 5000})
         for (const std::size_t second : {0, 1, 1048, 5000}) {
             if (first + second == 0) continue;
@@ -46,7 +46,7 @@ TEST(Send, PutsTheSecondBehindTheFirstHoweverLongTheyAre) {
         }
 }
 
-TEST(Send, TellsOfAFullSocketAndDoesNotWait) {
+TEST(Send, ReportsAFullSocketAndDoesNotWait) {
     const Pair pair;
     const std::string much(1 << 16, 'x');
     while (send_some(pair.ours.get(), much, much) > 0) {
@@ -56,7 +56,7 @@ TEST(Send, TellsOfAFullSocketAndDoesNotWait) {
     EXPECT_EQ(errno, EAGAIN);
 }
 
-TEST(Send, TellsOfAPeerThatIsGoneWithoutASignal) {
+TEST(Send, ReportsAPeerThatIsGoneWithoutASignal) {
     Pair pair;
     pair.theirs.reset();
     for (const std::size_t size : {1, 5000}) {
@@ -71,7 +71,7 @@ TEST(Send, HandsDescriptorsOver) {
     for (std::size_t count = 1; count <= sent_descriptors_max; ++count) {
         const Pair pair;
         const std::vector<int> sent(count, pair.ours.get());
-        ASSERT_EQ(send_with(pair.ours.get(), "bytes", sent), 5);
+        ASSERT_EQ(send_descriptors(pair.ours.get(), "bytes", sent), 5);
         std::array<char, 16> bytes{};
         iovec piece{bytes.data(), bytes.size()};
         alignas(cmsghdr) std::array<char, 256> control{};

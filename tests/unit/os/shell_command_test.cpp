@@ -8,7 +8,7 @@ namespace {
 TEST(ShellCommand, OneProgramNeedsNoShellAboveIt) {
     EXPECT_EQ(without_shell("uvicorn app:app --port 8001"), "exec uvicorn app:app --port 8001");
     EXPECT_EQ(without_shell("  ./serve \"a; b\"x"), "  ./serve \"a; b\"x")
-        << "a list, as far as one can see";
+        << "it looks like a list of commands";
     EXPECT_EQ(without_shell("'my server' -p 1"), "exec 'my server' -p 1");
     EXPECT_EQ(without_shell("$HOME/serve -p 1"), "exec $HOME/serve -p 1");
 }

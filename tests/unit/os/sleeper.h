@@ -1,4 +1,4 @@
-// A process to look at, which does nothing and ends with the test.
+// A process that does nothing and ends with the test.
 #pragma once
 
 #include <sched.h>
@@ -23,7 +23,7 @@ public:
                                 .descriptors = {0, 1, 2}});
         if (!pid) throw std::runtime_error("there is no /bin/sleep");
         id_ = read_process(*pid).value().id;
-        while (!command_of(*pid).contains("1000")) ::sched_yield();  // exec is not yet over
+        while (!command_of(*pid).contains("1000")) ::sched_yield();  // exec has not finished yet
     }
     Sleeper(const Sleeper&) = delete;
     Sleeper& operator=(const Sleeper&) = delete;

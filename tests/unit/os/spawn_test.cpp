@@ -18,11 +18,11 @@ namespace {
 using testing::ElementsAre;
 
 struct Outcome {
-    std::string output;  // to its descriptor 1
+    std::string output;  // what it wrote to descriptor 1
     int status = 0;      // as waitpid() gives it
 };
 
-/// Runs a program to its end. `more`: its descriptors 3, 4 …
+/// Runs a program to its end. `more` become its descriptors 3, 4 …
 Outcome run(std::vector<std::string> arguments, std::vector<std::string> environment = {},
             std::vector<int> more = {}) {
     std::array<int, 2> ends{};
@@ -65,7 +65,7 @@ TEST(Spawn, FindsAProgramInThePathAndGivesItThatEnvironmentAlone) {
 
 TEST(Spawn, GivesTheNamedDescriptorsAndNoOthers) {
     std::array<int, 2> ends{};
-    ASSERT_EQ(::pipe(ends.data()), 0);  // not closed by exec
+    ASSERT_EQ(::pipe(ends.data()), 0);  // these are not closed by exec
     const UniqueFd reading(ends[0]);
     const UniqueFd writing(ends[1]);
     ASSERT_EQ(::write(writing.get(), "word\n", 5), 5);
@@ -100,7 +100,7 @@ TEST(Spawn, GivesSignalsAsTheyAreByDefault) {
     EXPECT_TRUE(WIFSIGNALED(hung_up.status) && WTERMSIG(hung_up.status) == SIGHUP);
 }
 
-TEST(Spawn, OfWhatIsNoProgramIsAnError) {
+TEST(Spawn, OfSomethingThatIsNotAProgramIsAnError) {
     const auto error_of = [](const std::string& program) {
         return spawn({.program = program,
                       .arguments = {program},
@@ -120,7 +120,7 @@ TEST(Spawn, WithADescriptorThatIsNotOpenIsAnError) {
               std::unexpected(EBADF));
 }
 
-TEST(Variable, IsSetInPlaceOfWhatItWas) {
+TEST(Variable, ReplacesItsOldValue) {
     std::vector<std::string> environment{"A=1", "AB=2", "A=again", "ODD"};
     set_variable(environment, "A", "3=4");
     EXPECT_THAT(environment, ElementsAre("AB=2", "ODD", "A=3=4"));
@@ -128,7 +128,7 @@ TEST(Variable, IsSetInPlaceOfWhatItWas) {
     EXPECT_THAT(environment, ElementsAre("AB=2", "ODD", "A=3=4", "NEW="));
 }
 
-TEST(Variable, IsThereByItsWholeName) {
+TEST(Variable, IsFoundByItsWholeName) {
     const std::vector<std::string> environment{"AB=2", "ODD", "EMPTY="};
     EXPECT_TRUE(has_variable(environment, "AB"));
     EXPECT_TRUE(has_variable(environment, "EMPTY"));

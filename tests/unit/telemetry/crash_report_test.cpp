@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "telemetry/crash_shelf.h"
+#include "telemetry/recent_crashes.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace turnpike {
@@ -76,7 +76,7 @@ TEST(CrashReport, HasANameThatSortsByTime) {
     EXPECT_TRUE(is_crash_id(crash_id(sample())));
 }
 
-TEST(CrashReport, HasANameThatLeadsNowhereElse) {
+TEST(CrashReport, HasANameThatIsSafeInAPath) {
     for (const std::string id : {"", ".", "..", "../x", "2026/x", "20261115..", ".unfinished-2026",
                                  "2026 x", "lane0", "2026\n", "2026%2f"})
         EXPECT_FALSE(is_crash_id(id)) << id;
@@ -159,7 +159,7 @@ TEST(CrashReport, OfTheSameSecondIsListedByTimeWhateverItsPid) {
                 ElementsAre("20261115-120000-002-lane2-12", "20261115-120000-001-lane2-1010"));
 }
 
-TEST(CrashReport, SaysWhatItsWorkerSaidLast) {
+TEST(CrashReport, HasTheLastLineOfItsWorker) {
     const auto last_line = [](const std::string& log) {
         CrashReport report = sample();
         report.log = log;
@@ -190,14 +190,14 @@ TEST(CrashReport, IsNotRemovedAtOnceIfTheClockWasSetBack) {
     EXPECT_EQ(stand.ids().size(), 3U);
 }
 
-TEST(CrashReport, LeavesAloneWhatIsNotOne) {
+TEST(CrashReport, LeavesOtherFilesAlone) {
     Stand stand;
     fs::create_directories(stand.folder + "/notes");
     fs::create_directories(stand.folder + "/.unfinished-20261115-1");
     stand.write(sample(), 1);
     stand.write(sample(1), 1);
     EXPECT_TRUE(fs::exists(stand.folder + "/notes"));
-    EXPECT_FALSE(fs::exists(stand.folder + "/.unfinished-20261115-1")) << "that is half of one";
+    EXPECT_FALSE(fs::exists(stand.folder + "/.unfinished-20261115-1")) << "it is incomplete";
     EXPECT_EQ(stand.ids().size(), 1U);
 }
 
@@ -221,7 +221,7 @@ TEST(CrashReport, IsNotReadFromElsewhere) {
     EXPECT_FALSE(read_crash_report(stand.folder, "20270101-000000-000-lane0-1"));
 }
 
-TEST(CrashReport, IsLeftOutIfItIsSpoiled) {
+TEST(CrashReport, IsLeftOutIfItIsDamaged) {
     Stand stand;
     const std::string empty = stand.write(sample(0));
     const std::string half = stand.write(sample(1));
@@ -254,66 +254,66 @@ TEST(CrashReport, LeavesNothingHalfWritten) {
     Stand stand;
     CrashReport report = sample();
     report.inputs = {{.job = "same", .body = "one"}, {.job = "same", .body = "two"}};
-    EXPECT_FALSE(write_crash_report(stand.folder, report, 3)) << "two files of one name";
+    EXPECT_FALSE(write_crash_report(stand.folder, report, 3)) << "two files have the same name";
     EXPECT_TRUE(fs::is_empty(stand.folder));
 }
 
-// ── the shelf ────────────────────────────────────────────────────────────────────────────────────
+// ── recent crashes ───────────────────────────────────────────────────────────────────────────────
 
-std::vector<std::string> ids_of(const CrashShelf& shelf) {
+std::vector<std::string> ids_of(const RecentCrashes& crashes) {
     std::vector<std::string> ids;
-    for (const CrashShelf::Crash& crash : shelf.newest_first()) ids.push_back(crash.id);
+    for (const RecentCrashes::Crash& crash : crashes.newest_first()) ids.push_back(crash.id);
     return ids;
 }
 
-TEST(CrashShelf, HasTheReportsOfFormerRuns) {
+TEST(RecentCrashes, HasTheReportsOfFormerRuns) {
     Stand stand;
     for (const int second : {1, 2, 3}) stand.write(sample(second));
-    CrashShelf shelf(2);
-    shelf.load(stand.folder);
-    EXPECT_THAT(ids_of(shelf),
+    RecentCrashes crashes(2);
+    crashes.load(stand.folder);
+    EXPECT_THAT(ids_of(crashes),
                 ElementsAre("20261115-120003-000-lane2-4711", "20261115-120002-000-lane2-4711"));
-    ASSERT_NE(shelf.find("20261115-120002-000-lane2-4711"), nullptr);
-    EXPECT_THAT(shelf.find("20261115-120002-000-lane2-4711")->page,
+    ASSERT_NE(crashes.find("20261115-120002-000-lane2-4711"), nullptr);
+    EXPECT_THAT(crashes.find("20261115-120002-000-lane2-4711")->page,
                 HasSubstr("\"log\":\"out line one"));
-    EXPECT_EQ(shelf.find("20261115-120001-000-lane2-4711"), nullptr);
+    EXPECT_EQ(crashes.find("20261115-120001-000-lane2-4711"), nullptr);
 }
 
-TEST(CrashShelf, PutsTheNewestFirstAndDropsTheOldest) {
-    CrashShelf shelf(2);
-    for (const char* id : {"1", "2", "3"}) shelf.add({.id = id, .json = {}, .page = {}});
-    EXPECT_THAT(ids_of(shelf), ElementsAre("3", "2"));
+TEST(RecentCrashes, PutsTheNewestFirstAndDropsTheOldest) {
+    RecentCrashes crashes(2);
+    for (const char* id : {"1", "2", "3"}) crashes.add({.id = id, .json = {}, .page = {}});
+    EXPECT_THAT(ids_of(crashes), ElementsAre("3", "2"));
 }
 
-TEST(CrashShelf, StaysEmptyIfNothingIsToBeKept) {
+TEST(RecentCrashes, StaysEmptyIfItKeepsNone) {
     Stand stand;
     stand.write(sample());
-    CrashShelf shelf(0);
-    shelf.load(stand.folder);
-    shelf.add({.id = "1", .json = {}, .page = {}});
-    EXPECT_THAT(ids_of(shelf), IsEmpty());
+    RecentCrashes crashes(0);
+    crashes.load(stand.folder);
+    crashes.add({.id = "1", .json = {}, .page = {}});
+    EXPECT_THAT(ids_of(crashes), IsEmpty());
 }
 
-TEST(CrashShelf, StoresReportsOnTheDisk) {
+TEST(RecentCrashes, StoresReportsOnTheDisk) {
     Stand stand;
-    const auto stored = CrashShelf::store(stand.folder, sample(), 5);
+    const auto stored = RecentCrashes::store(stand.folder, sample(), 5);
     EXPECT_EQ(stored.problem, "");
     EXPECT_THAT(stand.ids(), ElementsAre(stored.crash.id));
     EXPECT_EQ(stored.crash.json, crash_json(stored.crash.id, sample()));
     EXPECT_EQ(stored.crash.page, read_crash_report(stand.folder, stored.crash.id));
 }
 
-TEST(CrashShelf, HasAReportThatTheDiskDidNotTake) {
+TEST(RecentCrashes, HasAReportThatCouldNotBeWritten) {
     const TemporaryFolder parent;
     parent.write("file", "");
-    const auto stored = CrashShelf::store(parent.file("file"), sample(), 5);
+    const auto stored = RecentCrashes::store(parent.file("file"), sample(), 5);
     EXPECT_THAT(stored.problem, HasSubstr("can't make the folder"));
     EXPECT_EQ(stored.crash.id, crash_id(sample()));
     EXPECT_THAT(stored.crash.page, EndsWith("\"files\":[]}\n"));
 }
 
-TEST(CrashShelf, MayHaveNoFolder) {
-    const auto stored = CrashShelf::store("", sample(), 5);
+TEST(RecentCrashes, MayHaveNoFolder) {
+    const auto stored = RecentCrashes::store("", sample(), 5);
     EXPECT_EQ(stored.problem, "");
     EXPECT_THAT(stored.crash.page, HasSubstr("last \\\"words\\\""));
 }

@@ -54,7 +54,7 @@ TEST(JobRecord, SaysThatItWasSlowOnlyIfItWas) {
     EXPECT_THAT(json_line(sample_job()), Not(HasSubstr("slow")));
 }
 
-TEST(JobRecord, SaysNullForWhatNeverWas) {
+TEST(JobRecord, SaysNullForMissingValues) {
     JobRecord record = sample_job();
     record.lane = LaneId{};
     record.status = 0;
@@ -82,7 +82,7 @@ TEST(JobRecord, ShowsTimesInMillisecondsToTheMicrosecond) {
     EXPECT_EQ(shown(-5ms), "0") << "a clock that jumped";
 }
 
-TEST(JobRecord, KeepsALineALineWhateverTheClientSends) {
+TEST(JobRecord, IsOneLineWhateverTheClientSends) {
     JobRecord record = sample_job();
     record.path.assign("/a\"b\n{}\x1B[2J\xFF");
     const std::string json = json_line(record);
@@ -95,8 +95,8 @@ TEST(JobRecord, KeepsALineALineWhateverTheClientSends) {
     EXPECT_EQ(std::ranges::count(readable, '\n'), 1);
 }
 
-TEST(JobRecord, FitsIntoTheSmallestLogFileAtItsWorst) {
-    const std::string worst(255, '\x01');  // six bytes each
+TEST(JobRecord, FitsIntoTheSmallestLogFileAtItsLongest) {
+    const std::string worst(255, '\x01');  // six bytes each in JSON
     JobRecord record{.job = JobId{0},
                      .id = Text<24>{worst},
                      .pool = Text<64>{worst},
@@ -146,7 +146,7 @@ TEST(JobRecord, SaysInWordsWhatWentWrong) {
     EXPECT_THAT(readable_line(record), EndsWith(", ran 12 ms, attempt 2  failed: worker died\n"));
 }
 
-TEST(JobRecord, SaysOnceInWordsWhatItsDetailSaysToo) {
+TEST(JobRecord, DoesNotRepeatTheReasonThatItsDetailBeginsWith) {
     JobRecord record = sample_job();
     record.outcome = Outcome::failed;
     record.reason = EndReason::model_failed;

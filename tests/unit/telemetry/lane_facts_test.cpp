@@ -36,7 +36,7 @@ TEST(LaneFacts, OfANextWorkerAreBesideThoseOfTheCurrentOne) {
     lane.begin(start_beside(second)).pid = 4712;
     EXPECT_EQ(lane.now.id, first);
     EXPECT_EQ(lane.now.pid, 4711);
-    EXPECT_EQ(lane.next.trouble, "") << "that is another's";
+    EXPECT_EQ(lane.next.trouble, "") << "the trouble is another worker's";
     lane.next.trouble = "exit code 1";
     lane.begin(start_beside(third));
     EXPECT_EQ(lane.next.id, third);
@@ -50,7 +50,8 @@ TEST(LaneFacts, AreFoundByTheirWorker) {
     lane.begin(start_beside(second));
     EXPECT_EQ(&lane.of(first), &lane.now);
     EXPECT_EQ(&lane.of(second), &lane.next);
-    EXPECT_EQ(&lane.of(third), &lane.past) << "who is neither must spoil neither";
+    EXPECT_EQ(&lane.of(third), &lane.past)
+        << "facts of an unknown worker must not change the others";
 }
 
 TEST(LaneFacts, OfTheNextWorkerAreTheCurrentOnesAfterTheSwitch) {
@@ -65,14 +66,14 @@ TEST(LaneFacts, OfTheNextWorkerAreTheCurrentOnesAfterTheSwitch) {
     EXPECT_TRUE(lane.now.start.is_warm);
     EXPECT_TRUE(lane.next.id.is_none());
     EXPECT_EQ(lane.next.pid, 0);
-    EXPECT_EQ(lane.proofs, 3U) << "of the lane, not of a worker";
+    EXPECT_EQ(lane.proofs, 3U) << "it counts proofs of the lane, not of a worker";
     EXPECT_EQ(&lane.of(first), &lane.past) << "it still runs, and is ending";
     lane.of(first).last_exit = "killed by SIGTERM";
     EXPECT_EQ(lane.now.last_exit, "");
     lane.begin(start_beside(third)).pid = 4713;
     lane.switch_over();
     EXPECT_EQ(lane.past.id, second);
-    EXPECT_EQ(&lane.of(first), &lane.past) << "gone for long";
+    EXPECT_EQ(&lane.of(first), &lane.past) << "it is long gone";
 }
 
 }  // namespace

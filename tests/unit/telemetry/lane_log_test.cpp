@@ -118,7 +118,7 @@ TEST(LaneLog, TakesALineFeedWithACarriageReturnForOneEnd) {
     EXPECT_THAT(stand.texts(), ElementsAre("one", "two", "three"));
 }
 
-TEST(LaneLog, KeepsOfAProgressBarWhatItShowedLast) {
+TEST(LaneLog, KeepsWhatAProgressBarShowedLast) {
     Stand stand;
     for (int i = 0; i <= 1000; ++i) {
         stand.complain("\r" + std::to_string(i) + "/1000");
@@ -171,7 +171,7 @@ TEST(LaneLog, CutsBetweenCharacters) {
     }
 }
 
-TEST(LaneLog, CutsBytesThatAreNoCharactersToo) {
+TEST(LaneLog, AlsoCutsBytesThatAreNotCharacters) {
     Stand stand;
     stand.print(std::string(3 * LaneLog::line_max, '\xF0') + "\n");
     stand.print(std::string(3 * LaneLog::line_max, '\x80') + "\n");

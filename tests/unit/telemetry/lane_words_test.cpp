@@ -16,7 +16,7 @@ TEST(LaneWords, AreThereForEveryStateAndReason) {
     for (std::uint8_t i = 1; i <= static_cast<std::uint8_t>(Reason::proof_due); ++i) {
         const std::string words(words_for(Reason{i}));
         EXPECT_THAT(words, Not(IsEmpty())) << name_of(Reason{i});
-        EXPECT_THAT(words, Not(HasSubstr("_"))) << "a name is no words";
+        EXPECT_THAT(words, Not(HasSubstr("_"))) << "names are not words for people";
         EXPECT_EQ(words_for_reason(name_of(Reason{i})), words);
     }
     EXPECT_EQ(words_for_reason("of_a_later_version"), "of_a_later_version");

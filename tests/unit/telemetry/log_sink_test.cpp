@@ -98,7 +98,7 @@ TEST(LogSink, WritesByItselfAfterAWhile) {
     }
 }
 
-TEST(LogSink, DoesNotGatherLongerThanItsQueueLasts) {
+TEST(LogSink, WritesEarlierIfItsQueueFillsUp) {
     const Pipe pipe;
     const auto log =
         opened({.targets = {pipe.target(LogFormat::json)}, .lines_max = 4, .gather = 1h});
@@ -153,17 +153,17 @@ TEST(LogSink, CountsWhatItsQueueCantHoldAndSaysSoInTheLog) {
     log.reset();
 
     std::uint64_t written = 0;
-    std::uint64_t confessed = 0;
+    std::uint64_t reported = 0;
     std::ifstream in(folder.file("jobs.log"));
-    const std::string confession = R"({"event":"lost","lines":)";
+    const std::string lost_line = R"({"event":"lost","lines":)";
     for (std::string line; std::getline(in, line);) {
-        if (line.starts_with(confession))
-            confessed += std::stoull(line.substr(confession.size()));
+        if (line.starts_with(lost_line))
+            reported += std::stoull(line.substr(lost_line.size()));
         else
             ++written;
     }
-    EXPECT_EQ(confessed, lost);
-    EXPECT_EQ(written + confessed, pushed) << "each line was written or counted";
+    EXPECT_EQ(reported, lost);
+    EXPECT_EQ(written + reported, pushed) << "each line was written or counted";
 }
 
 TEST(LogSink, KeepsGoingOnAFullDisk) {
@@ -174,8 +174,8 @@ TEST(LogSink, KeepsGoingOnAFullDisk) {
     for (std::uint64_t number = 0; number < lines; ++number) log->push(numbered_job(number));
     log->flush();
     EXPECT_EQ(log->problem(), "can't write the job log to /dev/full: No space left on device");
-    EXPECT_GT(log->lost(), 0U) << "not all of it can wait";
-    EXPECT_LT(log->lost(), lines) << "some of it can";
+    EXPECT_GT(log->lost(), 0U) << "not all lines can wait";
+    EXPECT_LT(log->lost(), lines) << "some lines can wait";
     EXPECT_EQ(folder.read("jobs.log"), json_lines(lines)) << "the other target has everything";
 }
 
@@ -224,8 +224,8 @@ TEST(LogSink, SaysHowManyLinesALongStallCost) {
         seen += more;
         log->flush();
     }
-    const std::string confession = "(" + std::to_string(lost) + " lines of this log were lost)\n";
-    EXPECT_THAT(seen, EndsWith(confession));
+    const std::string lost_line = "(" + std::to_string(lost) + " lines of this log were lost)\n";
+    EXPECT_THAT(seen, EndsWith(lost_line));
     log->push(sample_job());
     log->flush();
     EXPECT_EQ(pipe.read_all(), readable_line(sample_job())) << "it goes on";
@@ -253,7 +253,8 @@ TEST(LogSink, StopsATargetWhoseReaderIsGone) {
         log->push(sample_job());
         log->flush();  // an unblocked SIGPIPE would end this program
     }
-    EXPECT_EQ(log->problem(), "stdout: nobody reads it any more; the job log no longer goes there");
+    EXPECT_EQ(log->problem(),
+              "stdout: nobody reads it any more, so the job log is no longer written there");
     EXPECT_EQ(folder.read("jobs.log"), json_line(sample_job()) + json_line(sample_job()));
 }
 
@@ -275,7 +276,7 @@ TEST(LogSink, ReportsARotationThatFailed) {
     EXPECT_EQ(folder.read("jobs.log"), json_lines(100));
 }
 
-TEST(LogSink, WritesFromAThreadThatItsOwnerCanTellApart) {
+TEST(LogSink, WritesFromAThreadWithANameOfItsOwn) {
     const auto log = opened({});
     log->flush();  // it has begun
     bool found = false;

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A line of `size` bytes, its end included.
+/// Returns a line of `size` bytes, including its line feed.
 std::string line(char letter, std::size_t size) { return std::string(size - 1, letter) + "\n"; }
 
 RotatingFile opened(LogFile where) {
@@ -88,7 +88,7 @@ TEST(RotatingFile, RotatesAFileThatWasAlreadyTooLarge) {
     EXPECT_EQ(folder.read("jobs.log"), "n\n");
 }
 
-TEST(RotatingFile, KeepsOnlySoManyOldOnes) {
+TEST(RotatingFile, KeepsOnlyAsManyOldFilesAsItShould) {
     const TemporaryFolder folder;
     RotatingFile file =
         opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}, .keep = 2});

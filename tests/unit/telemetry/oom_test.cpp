@@ -7,7 +7,7 @@
 namespace turnpike {
 namespace {
 
-TEST(Oom, KnowsTheKernelsWordsOfTheWholeMachine) {
+TEST(Oom, KnowsTheKernelsWordsForTheWholeMachine) {
     const auto kill = parse_oom(
         "3,1187,5243112345,-;Out of memory: Killed process 4711 (python3) total-vm:68163488kB, "
         "anon-rss:63021416kB, file-rss:2040kB, shmem-rss:0kB, UID:1000 pgtables:124372kB "
@@ -21,7 +21,7 @@ TEST(Oom, KnowsTheKernelsWordsOfTheWholeMachine) {
               "oom_score_adj:0");
 }
 
-TEST(Oom, KnowsTheKernelsWordsOfAControlGroup) {
+TEST(Oom, KnowsTheKernelsWordsForAControlGroup) {
     const auto kill = parse_oom(
         "3,1190,99,-;Memory cgroup out of memory: Killed process 12 (python3) total-vm:4096kB\n");
     ASSERT_TRUE(kill);
@@ -37,7 +37,7 @@ TEST(Oom, KnowsTheWordsOfOldKernels) {
     EXPECT_EQ(parse_oom("3,1,2,c;Out of memory: Killed process 7, UID 0, (a)")->pid, 7);
 }
 
-TEST(Oom, IsNotMadeUpFromOtherWords) {
+TEST(Oom, IsNotFoundInOtherLines) {
     for (const std::string record :
          {"", ";", "3", "3,1,2,-", "3,1,2,-;", "x,1,2,-;Out of memory: Killed process 4711 (a)",
           "3,1,-5,-;Out of memory: Killed process 4711 (a)",
@@ -64,7 +64,7 @@ TEST(Oom, LeavesNoControlsInTheLine) {
               "Out of memory: Killed process 5 (x)");
 }
 
-TEST(Oom, FindsNothingAboutAProcessThatNeverWas) {
+TEST(Oom, FindsNothingAboutAProcessThatNeverExisted) {
     EXPECT_EQ(oom_line_about(0, 1h), "");  // whether or not the log is readable
 }
 

@@ -31,7 +31,7 @@ TEST(RecentJobs, StartsEmpty) {
 
 TEST(RecentJobs, KeepTheStacksOfTheLastFewSlowOnes) {
     RecentJobs jobs;
-    EXPECT_EQ(jobs.stacks_of(JobId{}), "") << "a place that nobody took";
+    EXPECT_EQ(jobs.stacks_of(JobId{}), "") << "an unused place";
     for (std::uint64_t number = 0; number < RecentJobs::stacks_max + 2; ++number)
         jobs.keep_stacks(JobId{number}, "stacks of " + std::to_string(number));
     EXPECT_EQ(jobs.stacks_of(JobId{0}), "");

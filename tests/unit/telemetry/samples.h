@@ -1,4 +1,4 @@
-// Records for the tests of telemetry, and how they read.
+// Sample records for the tests of telemetry, and the lines made of them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline JobRecord sample_job() {
             .path = Text<128>{"/predict"}};
 }
 
-/// With an id of its own: "00000", "00001", … so that all lines are of one length.
+/// Returns a record with its own id: "00000", "00001", … so that all lines have the same length.
 inline JobRecord numbered_job(std::uint64_t number) {
     JobRecord record = sample_job();
     record.job = JobId{number};
