@@ -143,7 +143,7 @@ TEST(Invariants, NoticeCompanyOnALoneRide) {
 TEST(Invariants, NoticeALaneThatIsReservedForNobody) {
     Stand stand({.slots = 2});
     stand.open();
-    stand.tamper(stand.arrival(), [](Turn& turn) { turn.view.lanes[0].reserved = true; });
+    stand.tamper(stand.arrival(), [](Turn& turn) { turn.view.lanes[0].is_reserved = true; });
     EXPECT_EQ(stand.broken(), invariant::alone);
 }
 
