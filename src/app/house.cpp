@@ -79,7 +79,7 @@ House::~House() {
         if (is_heeded(signal)) std::signal(signal, [](int) { ::_exit(exit_done); });
 }
 
-Gate::Surroundings House::gate_surroundings() {
+GateDeps House::gate_deps() {
     return {.loop = loop_,
             .config = config_,
             .engine = engine_,
@@ -93,7 +93,7 @@ Gate::Surroundings House::gate_surroundings() {
             .log_of = [this](std::size_t lane) { return supervisor_->log_of(lane); },
             .deliver = deliver(),
             .secret = random_bits(),
-            .stacks = [this](LaneId lane) { return supervisor_->dump_stacks(lane); },
+            .dump_stacks = [this](LaneId lane) { return supervisor_->dump_stacks(lane); },
             .reload_of =
                 [this](PoolId pool) {
                     const auto& reload = pools_[pool.value].reload;
@@ -130,7 +130,7 @@ std::optional<std::string> House::open() {
     if (const auto done = listener_.bind_unix(ground_.folder.path_of("socket")); !done)
         return done.error();
     if (!ground_.state.empty()) crashes_.load(in_state(ground_, "crashes"));
-    gate_.emplace(gate_surroundings(), *bound);
+    gate_.emplace(gate_deps(), *bound);
     supervisor_.emplace(WorkerSurroundings{.loop = loop_,
                                            .store = store_,
                                            .exchanges = exchanges_,

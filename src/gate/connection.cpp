@@ -155,13 +155,13 @@ void Connection::leave() {
     socket_.close(ignored);
     if (exchange_ != nullptr) exchange_->answer.set_reader(nullptr);
     if (!job_.is_none() && !has_ended_)
-        gate_.around_.deliver(ClientLeft{job_});
+        gate_.deps_.deliver(ClientLeft{job_});
     else
         close();
 }
 
 void Connection::time_is_up() {
-    const GateConfig& config = gate_.around_.config.gate;
+    const GateConfig& config = gate_.deps_.config.gate;
     switch (state_) {
         case State::head:
             if (unread().empty()) return close();
@@ -252,8 +252,10 @@ void Connection::take_own_request(const http::RequestHead& head) {
     const auto caller = gate_.access_.check(head, peer_.door, rule, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
     if (found.route == nullptr) return answer_problem({found.problem, {}}, {}, found.allow);
-    const auto answer = found.route->answer(
-        {.sights = gate_.sights_, .caller = *caller, .name = found.name, .query = found.query});
+    const auto answer = found.route->answer({.deps = gate_.own_route_deps_,
+                                             .caller = *caller,
+                                             .name = found.name,
+                                             .query = found.query});
     if (!answer) return answer_problem(answer.error());
     answer_own({.status = answer->status,
                 .content_type = answer->content_type,
@@ -266,25 +268,25 @@ void Connection::take_job(const http::RequestHead& head) {
     if (!arrival) return answer_problem(arrival.error());
     arrival_ = *arrival;
     declared_ = head.length;
-    arrived_at_ = gate_.around_.clock.now();
-    record_.pool.assign(gate_.around_.config.pools[arrival_.pool.value].name);
-    record_.arrived_unix_ns = gate_.around_.clock.unix_ns(arrived_at_);
+    arrived_at_ = gate_.deps_.clock.now();
+    record_.pool.assign(gate_.deps_.config.pools[arrival_.pool.value].name);
+    record_.arrived_unix_ns = gate_.deps_.clock.unix_ns(arrived_at_);
     record_.method.assign(http::name_of(head.method));
     record_.path.assign(arrival_.target.substr(0, arrival_.target.find('?')));
-    if (declared_ > gate_.around_.config.gate.body_max.count) {
+    if (declared_ > gate_.deps_.config.gate.body_max.count) {
         const Objection objection{Problem::body_too_large,
                                   "Content-Length is " + std::to_string(declared_)};
         log_refusal(objection, EndReason::body_failed);
         return answer_problem(objection);
     }
     state_ = State::deciding;
-    gate_.around_.deliver(JobArrived{.ticket = ticket_,
-                                     .pool = arrival_.pool,
-                                     .declared = Bytes{declared_},
-                                     .priority = arrival_.priority,
-                                     .timeout = arrival_.timeout,
-                                     .lane_wanted = arrival_.lane_wanted,
-                                     .aside = arrival_.is_aside});
+    gate_.deps_.deliver(JobArrived{.ticket = ticket_,
+                                   .pool = arrival_.pool,
+                                   .declared = Bytes{declared_},
+                                   .priority = arrival_.priority,
+                                   .timeout = arrival_.timeout,
+                                   .lane_wanted = arrival_.lane_wanted,
+                                   .aside = arrival_.is_aside});
 }
 
 void Connection::admitted(JobId job) {
@@ -295,7 +297,7 @@ void Connection::admitted(JobId job) {
     record_.job = job;
     record_.id = gate_.names_.name_of(job);
     gate_.claim(job, *this);
-    exchange_ = gate_.around_.exchanges.open(job);
+    exchange_ = gate_.deps_.exchanges.open(job);
     exchange_->answer.set_reader(this);
     exchange_->name.assign(record_.id.view());
     exchange_->is_aside = arrival_.is_aside;

@@ -30,16 +30,16 @@ bool has_had_its_say(EndReason reason) {
 // ── what the engine says of the job ──────────────────────────────────────────────────────────────
 
 void Connection::sent(const SendJob& send) {
-    sent_at_ = gate_.around_.clock.now();
+    sent_at_ = gate_.deps_.clock.now();
     record_.lane = send.lane;
-    record_.gpu.assign(gate_.around_.lanes[send.lane.value].gpu);
+    record_.gpu.assign(gate_.deps_.lanes[send.lane.value].gpu);
     record_.attempts = send.number;
     exchange_->progress.permille.reset();  // of an earlier attempt
     exchange_->progress.text.clear();
 }
 
 void Connection::ended(const EndJob& end) {
-    const Instant now = gate_.around_.clock.now();
+    const Instant now = gate_.deps_.clock.now();
     const bool has_run = end.attempts > 0;
     has_ended_ = true;
     record_.lane = end.lane;
@@ -71,11 +71,11 @@ void Connection::ended(const EndJob& end) {
 /// From the last byte of its body to its last attempt, or to now.
 Duration Connection::queue_time() const {
     if (!queued_at_) return Duration::zero();
-    return (record_.attempts > 0 ? sent_at_ : gate_.around_.clock.now()) - *queued_at_;
+    return (record_.attempts > 0 ? sent_at_ : gate_.deps_.clock.now()) - *queued_at_;
 }
 
 JobMarks Connection::marks() const {
-    const Instant now = gate_.around_.clock.now();
+    const Instant now = gate_.deps_.clock.now();
     const bool has_run = record_.attempts > 0;
     return {.job = record_.id.view(),
             .lane = has_run ? std::optional(record_.lane.value) : std::nullopt,
@@ -125,7 +125,7 @@ Objection Connection::objection_to_end() const {
 /// Where the job ran last. Workers that others started have no log here.
 std::optional<std::uint64_t> Connection::lane_with_log() const {
     const bool has_run = exchange_ != nullptr && record_.attempts > 0;
-    if (!has_run || !gate_.around_.config.pools[arrival_.pool.value].is_started())
+    if (!has_run || !gate_.deps_.config.pools[arrival_.pool.value].is_started())
         return std::nullopt;
     return record_.lane.value;
 }
@@ -207,13 +207,13 @@ Connection::Next Connection::fill() {
         out_.append(piece).append("\r\n");
         ends_event_ = piece.ends_with("\n\n") || piece.ends_with("\r\n\r\n");
         record_.bytes_out = record_.bytes_out + Bytes{piece.size()};
-        answer.consume(gate_.around_.store, piece.size());
+        answer.consume(gate_.deps_.store, piece.size());
         return Next::bytes;
     }
     if (out_sent_ < out_.size() || !front.empty()) return Next::bytes;
     if (is_breaking_) return fill_end_of_broken();
     if (!answer.is_drained()) {  // or broken: then the job ends, and it is cut
-        answer.want(gate_.around_.store);
+        answer.want(gate_.deps_.store);
         return Next::later;
     }
     if (framing_ == ReplyFraming::chunked && !std::exchange(is_last_chunk_out_, true)) {
@@ -237,7 +237,7 @@ bool Connection::can_tell_of_break() const {
     const bool has_open_end =
         framing_ == ReplyFraming::chunked || framing_ == ReplyFraming::until_close;
     return is_job_answer_ && has_open_end && is_event_stream(exchange_->answer.head()) &&
-           gate_.around_.config.pools[arrival_.pool.value].is_native();
+           gate_.deps_.config.pools[arrival_.pool.value].is_native();
 }
 
 Connection::Next Connection::fill_end_of_broken() {
@@ -271,7 +271,7 @@ bool Connection::flush() {
     if (out_sent_ == out_.size()) out_.clear(), out_sent_ = 0;
     if (size > of_out) {
         record_.bytes_out = record_.bytes_out + Bytes{size - of_out};
-        exchange_->answer.consume(gate_.around_.store, size - of_out);
+        exchange_->answer.consume(gate_.deps_.store, size - of_out);
     }
     return true;
 }
@@ -333,7 +333,7 @@ void Connection::release_job() {
     if (has_ended_) log_end();
     if (exchange_ != nullptr) {
         exchange_->answer.abandon();
-        gate_.around_.exchanges.close(std::move(exchange_));
+        gate_.deps_.exchanges.close(std::move(exchange_));
         exchange_ = nullptr;
     }
     job_ = {};

@@ -25,7 +25,7 @@ bool Connection::take_body() {
         return true;
     }
     const std::uint64_t size = exchange_->body.size() + step.data.size();
-    if (size > gate_.around_.config.gate.body_max.count) {
+    if (size > gate_.deps_.config.gate.body_max.count) {
         fail_body({Problem::body_too_large, {}});
         return true;
     }
@@ -44,7 +44,7 @@ bool Connection::take_body() {
     }
     if (size >= declared_ + growth_step) {
         declared_ = size;
-        gate_.around_.deliver(BodyGrew{job_, Bytes{size}});
+        gate_.deps_.deliver(BodyGrew{job_, Bytes{size}});
     }
     if (state_ != State::body) return true;
     if (is_done) {
@@ -94,14 +94,14 @@ void Connection::queue_job() {
         if (!pool) return fail_body(pool.error());
         if (*pool != arrival_.pool) {
             arrival_.pool = *pool;
-            record_.pool.assign(gate_.around_.config.pools[pool->value].name);
-            gate_.around_.deliver(JobRouted{job_, *pool});
+            record_.pool.assign(gate_.deps_.config.pools[pool->value].name);
+            gate_.deps_.deliver(JobRouted{job_, *pool});
             if (has_ended_) return;
         }
     }
     state_ = State::waiting;
-    queued_at_ = gate_.around_.clock.now();
-    gate_.around_.deliver(BodyCompleted{job_, Bytes{size}});
+    queued_at_ = gate_.deps_.clock.now();
+    gate_.deps_.deliver(BodyCompleted{job_, Bytes{size}});
     go_on();
 }
 
@@ -109,7 +109,7 @@ void Connection::fail_body(Objection objection) {
     objection_ = std::move(objection);
     state_ = State::deciding;
     gate_.wait_for(*this, Wait::nothing);
-    gate_.around_.deliver(BodyFailed{job_});
+    gate_.deps_.deliver(BodyFailed{job_});
 }
 
 }  // namespace turnpike

@@ -34,30 +34,29 @@
 
 namespace turnpike {
 
+struct GateDeps {
+    boost::asio::io_context& loop;
+    const Config& config;
+    const Engine& engine;
+    Exchanges& exchanges;
+    const Store& store;
+    Clock& clock;
+    KeyFile& keys;
+    LogSink& log;
+    const std::vector<LaneFacts>& lanes;
+    const CrashShelf& crashes;
+    std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
+    std::function<void(const Event&)> deliver;
+    std::uint64_t secret = 0;                                                 // of the job names
+    std::function<std::optional<std::string>(LaneId)> dump_stacks = nullptr;  // see OwnRouteDeps
+    std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
+    std::function<std::expected<ReloadBegun, std::string>(PoolId, ReloadOrder)> reload = nullptr;
+};
+
 class Gate {
 public:
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        const Config& config;
-        const Engine& engine;
-        Exchanges& exchanges;
-        const Store& store;
-        Clock& clock;
-        KeyFile& keys;
-        LogSink& log;
-        const std::vector<LaneFacts>& lanes;
-        const CrashShelf& crashes;
-        std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
-        std::function<void(const Event&)> deliver;
-        std::uint64_t secret = 0;                                            // of the job names
-        std::function<std::optional<std::string>(LaneId)> stacks = nullptr;  // see Sights
-        std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
-        std::function<std::expected<ReloadBegun, std::string>(PoolId, ReloadOrder)> reload =
-            nullptr;
-    };
-
     /// `bound`: where clients reach it.
-    Gate(Surroundings surroundings, const Address& bound);
+    Gate(GateDeps deps, const Address& bound);
     ~Gate();
 
     void welcome(Connection::Socket socket, Connection::Peer peer);
@@ -87,27 +86,27 @@ private:
     void log_start(const SendJob& action, const Connection& connection);
     void log_end(const JobRecord& record);
     void wait_for(Connection& connection, Wait kind) {
-        patience_.wait_for(connection, kind, around_.clock.now());
+        patience_.wait_for(connection, kind, deps_.clock.now());
     }
     [[nodiscard]] AccessControl::Keys keys() const {
-        return {.ring = around_.keys.ring(), .are_required = around_.keys.is_required()};
+        return {.ring = deps_.keys.ring(), .are_required = deps_.keys.is_required()};
     }
     /// Why a job of this pool has no answer, with what a client should know of it.
     [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason,
                                          const Mishap& mishap = {}) const;
     /// Where the body of a job for this pool goes.
     [[nodiscard]] const Store& store_for(PoolId pool) const {
-        return around_.config.pools[pool.value].is_native() ? memory_ : around_.store;
+        return deps_.config.pools[pool.value].is_native() ? memory_ : deps_.store;
     }
     std::string_view date();
 
-    Surroundings around_;
+    GateDeps deps_;
     const Store memory_;  // as the other, for bodies that native workers get as they are
     AccessControl access_;
     Reception reception_;
     JobNames names_;
     RecentJobs recent_;
-    Sights sights_;
+    OwnRouteDeps own_route_deps_;
     Patience<Connection> patience_;
     std::vector<std::shared_ptr<Connection>> by_ticket_;  // the low half of a ticket is a place
     std::vector<std::uint32_t> free_places_;

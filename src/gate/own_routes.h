@@ -29,7 +29,7 @@
 namespace turnpike {
 
 /// What the pages show.
-struct Sights {
+struct OwnRouteDeps {
     const Config& config;
     const Engine& engine;
     const RecentJobs& recent;
@@ -40,12 +40,12 @@ struct Sights {
     const JobNames& names;
     Clock& clock;
     Instant started;
-    std::string address;                          // where clients come in
-    std::function<const JobRecord*(JobId)> live;  // of a job under way
-    std::function<void(const std::function<void(const JobRecord&)>&)> each_live;
+    std::string address;                               // where clients come in
+    std::function<const JobRecord*(JobId)> find_live;  // of a job under way
+    std::function<void(const std::function<void(const JobRecord&)>&)> for_each_live;
     std::function<void(const Event&)> order;  // what somebody asked for
     /// Starts a dump of a lane's stacks, which goes to its log; a string says why not.
-    std::function<std::optional<std::string>(LaneId)> stacks = nullptr;
+    std::function<std::optional<std::string>(LaneId)> dump_stacks = nullptr;
     /// The latest reload of a pool; nullptr: there was none.
     std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
     /// Asks for another one. An error says why that can't be.
@@ -53,7 +53,7 @@ struct Sights {
 };
 
 struct OwnRequest {
-    const Sights& sights;
+    const OwnRouteDeps& deps;
     const Caller& caller;
     std::string_view name;   // what stands for * in the route
     std::string_view query;  // after the ?

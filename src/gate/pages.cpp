@@ -59,15 +59,15 @@ std::string model_of(const PoolConfig& pool, const Caller& caller) {
                        pool.attach.size() == 1 ? "" : "s");
 }
 
-struct Seen {
-    const Sights& sights;
+struct PageContext {
+    const OwnRouteDeps& deps;
     const View& view;
     const Caller& caller;
 };
 
-void append_pool(JsonWriter& json, const Seen& seen, const PoolView& pool) {
-    const auto& [sights, view, caller] = seen;
-    const PoolConfig& config = sights.config.pools[pool.pool.value];
+void append_pool(JsonWriter& json, const PageContext& context, const PoolView& pool) {
+    const auto& [deps, view, caller] = context;
+    const PoolConfig& config = deps.config.pools[pool.pool.value];
     const bool ready = is_ready(view, pool.pool);
     json.open_object();
     json.member("pool", config.name);
@@ -83,19 +83,19 @@ void append_pool(JsonWriter& json, const Seen& seen, const PoolView& pool) {
     json.member("oldest_wait_s", pool.oldest_wait);
     json.member("expected_wait_s", pool.expected_wait);
     json.key("usual_run_s"), append_usual(json, pool);
-    json.key("reload"), append_reload(json, sights, view, pool.pool, caller);
+    json.key("reload"), append_reload(json, deps, view, pool.pool, caller);
     json.key("jobs");
     append_counts(json, pool.counts);
     json.close_object();
 }
 
 /// The running jobs of each lane, as JSON objects with commas between.
-std::vector<std::string> running_jobs(const Sights& sights, const View& view,
+std::vector<std::string> running_jobs(const OwnRouteDeps& deps, const View& view,
                                       const Caller& caller) {
     std::vector<std::string> lanes(view.lanes.size());
-    const Instant now = sights.clock.now();
-    sights.each_live([&](const JobRecord& record) {
-        const auto job = sights.engine.find(record.job, now);
+    const Instant now = deps.clock.now();
+    deps.for_each_live([&](const JobRecord& record) {
+        const auto job = deps.engine.find(record.job, now);
         if (!job || job->state != JobState::running || !may_see(caller, record)) return;
         std::string& list = lanes[job->lane.value];
         if (!list.empty()) list += ',';
@@ -149,11 +149,11 @@ std::string_view without_output(std::string_view trouble) {
 }
 
 /// What is known of its worker. Its output is for admins: nobody knows what it prints.
-void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
+void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& lane,
                    const Caller& caller) {
-    const LaneFacts& about = sights.lanes[lane.lane.value];
+    const LaneFacts& about = deps.lanes[lane.lane.value];
     const WorkerFacts& facts = about.now;
-    const PoolConfig& pool = sights.config.pools[lane.pool.value];
+    const PoolConfig& pool = deps.config.pools[lane.pool.value];
     json.text_or_null("worker", about.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
@@ -168,18 +168,18 @@ void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
     json.key("start"), append_start(json, facts.start, pool);
     const bool is_starting = comes_up(lane.state) && facts.started_at != never;
     append_count(json, "starting_s",
-                 is_starting ? std::optional(sights.clock.now() - facts.started_at) : std::nullopt);
+                 is_starting ? std::optional(deps.clock.now() - facts.started_at) : std::nullopt);
     if (pool.is_native()) append_native(json, facts, lane.state, caller);
 }
 
-void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, const Caller& caller,
-                 const std::string& jobs) {
-    const PoolConfig& pool = sights.config.pools[lane.pool.value];
+void append_lane(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& lane,
+                 const Caller& caller, const std::string& jobs) {
+    const PoolConfig& pool = deps.config.pools[lane.pool.value];
     json.open_object();
     json.member("lane", lane.lane.value);
     json.member("pool", pool.name);
     json.key("gpus"), json.open_array();
-    for (const GpuFacts& gpu : sights.lanes[lane.lane.value].gpus) append_gpu(json, gpu);
+    for (const GpuFacts& gpu : deps.lanes[lane.lane.value].gpus) append_gpu(json, gpu);
     json.close_array();
     json.member("state", name_of(lane.state));
     json.key("generation");
@@ -192,7 +192,7 @@ void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, c
     json.member("failed", lane.failed);
     json.member("restarts", lane.restarts);
     json.text_or_null("reason", lane.reason == Reason::none ? "" : name_of(lane.reason));
-    append_worker(json, sights, lane, caller);
+    append_worker(json, deps, lane, caller);
     json.close_object();
 }
 
@@ -208,14 +208,14 @@ void append_progress(JsonWriter& json, const JobProgress& progress) {
 }
 
 /// False: it has ended meanwhile. No stacks: there are none to show.
-bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record,
+bool append_live(JsonWriter& json, const OwnRouteDeps& deps, const JobRecord& record,
                  std::string_view stacks = {}) {
-    const auto job = sights.engine.find(record.job, sights.clock.now());
+    const auto job = deps.engine.find(record.job, deps.clock.now());
     if (!job) return false;
     json.open_object();
     json.member("state", name_of_state(job->state));
     json.member("id", record.id.view());
-    json.member("pool", sights.config.pools[job->pool.value].name);
+    json.member("pool", deps.config.pools[job->pool.value].name);
     json.key("lane");
     job->state == JobState::running ? json.value(job->lane.value) : json.value(nullptr);
     json.member("since_s", job->since);
@@ -223,7 +223,7 @@ bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record
     json.member("client", record.client.view());
     json.member("method", record.method.view());
     json.member("path", record.path.view());
-    const ExchangePtr exchange = sights.exchanges.find(record.job);
+    const ExchangePtr exchange = deps.exchanges.find(record.job);
     if (exchange != nullptr && job->state == JobState::running)
         append_progress(json, exchange->progress);
     if (!stacks.empty()) json.member("stacks", stacks);
@@ -250,47 +250,47 @@ void append_ended(JsonWriter& json, JobRecord record, const Caller& caller,
 }
 
 /// What its worker was doing while it ran far over the usual time: for admins, as all of its output.
-std::string stacks_of(const Sights& sights, JobId job) {
-    const ExchangePtr exchange = sights.exchanges.find(job);
+std::string stacks_of(const OwnRouteDeps& deps, JobId job) {
+    const ExchangePtr exchange = deps.exchanges.find(job);
     return exchange != nullptr && !exchange->stacks.empty()
                ? exchange->stacks
-               : std::string(sights.recent.stacks_of(job));
+               : std::string(deps.recent.stacks_of(job));
 }
 
 }  // namespace
 
-std::string status_page(const Sights& sights, const Caller& caller) {
-    const Instant now = sights.clock.now();
-    const View view = sights.engine.view(now);
+std::string status_page(const OwnRouteDeps& deps, const Caller& caller) {
+    const Instant now = deps.clock.now();
+    const View view = deps.engine.view(now);
     std::string page;
     JsonWriter json(page);
     json.open_object();
     json.member("version", TURNPIKE_VERSION);
-    json.member("address", sights.address);
-    json.member("uptime_s", now - sights.started);
-    json.member("ready", pools_not_ready(sights).empty());
+    json.member("address", deps.address);
+    json.member("uptime_s", now - deps.started);
+    json.member("ready", pools_not_ready(deps).empty());
     json.member("shutting_down", view.shutting_down);
     json.member("bytes_held", view.bytes_held.count);
     json.key("pools"), json.open_array();
-    for (const PoolView& pool : view.pools) append_pool(json, {sights, view, caller}, pool);
+    for (const PoolView& pool : view.pools) append_pool(json, {deps, view, caller}, pool);
     json.close_array();
     json.key("lanes"), json.open_array();
-    const std::vector<std::string> jobs = running_jobs(sights, view, caller);
+    const std::vector<std::string> jobs = running_jobs(deps, view, caller);
     for (const LaneView& lane : view.lanes)
-        append_lane(json, sights, lane, caller, jobs[lane.lane.value]);
+        append_lane(json, deps, lane, caller, jobs[lane.lane.value]);
     json.close_array();
     json.close_object();
     return page + "\n";
 }
 
-std::string pools_not_ready(const Sights& sights) {
-    const View view = sights.engine.view(sights.clock.now());
+std::string pools_not_ready(const OwnRouteDeps& deps) {
+    const View view = deps.engine.view(deps.clock.now());
     if (view.shutting_down) return "shutting down\n";
     std::string lacking;
     for (const PoolView& pool : view.pools)
         if (!is_ready(view, pool.pool))
-            lacking += fmt::format("no lane of pool {} serves\n",
-                                   sights.config.pools[pool.pool.value].name);
+            lacking +=
+                fmt::format("no lane of pool {} serves\n", deps.config.pools[pool.pool.value].name);
     return lacking;
 }
 
@@ -298,30 +298,30 @@ bool may_see(const Caller& caller, const JobRecord& record) {
     return caller.is_admin || (caller.key != nullptr && caller.key->name == record.key.view());
 }
 
-std::string job_page(const Sights& sights, const JobRecord& record, const Caller& caller) {
+std::string job_page(const OwnRouteDeps& deps, const JobRecord& record, const Caller& caller) {
     std::string page;
     JsonWriter json(page);
-    const std::string stacks = caller.is_admin ? stacks_of(sights, record.job) : std::string();
-    if (!append_live(json, sights, record, stacks)) append_ended(json, record, caller, stacks);
+    const std::string stacks = caller.is_admin ? stacks_of(deps, record.job) : std::string();
+    if (!append_live(json, deps, record, stacks)) append_ended(json, record, caller, stacks);
     return page + "\n";
 }
 
-std::string jobs_page(const Sights& sights, const Caller& caller) {
+std::string jobs_page(const OwnRouteDeps& deps, const Caller& caller) {
     std::string page;
     JsonWriter json(page);
     std::size_t listed = 0;
     json.open_object();
     json.key("live"), json.open_array();
-    sights.each_live([&](const JobRecord& record) {
+    deps.for_each_live([&](const JobRecord& record) {
         if (listed < listed_max && may_see(caller, record))
-            listed += append_live(json, sights, record) ? 1U : 0U;
+            listed += append_live(json, deps, record) ? 1U : 0U;
     });
     json.close_array();
     json.key("ended"), json.open_array();
     listed = 0;
-    for (std::size_t i = 0; i < sights.recent.size() && listed < listed_max; ++i) {
-        if (!may_see(caller, sights.recent.newest(i))) continue;
-        append_ended(json, sights.recent.newest(i), caller);
+    for (std::size_t i = 0; i < deps.recent.size() && listed < listed_max; ++i) {
+        if (!may_see(caller, deps.recent.newest(i))) continue;
+        append_ended(json, deps.recent.newest(i), caller);
         ++listed;
     }
     json.close_array();

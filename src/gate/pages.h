@@ -8,12 +8,12 @@
 
 namespace turnpike {
 
-std::string status_page(const Sights& sights, const Caller& caller);
-std::string jobs_page(const Sights& sights, const Caller& caller);
-std::string job_page(const Sights& sights, const JobRecord& record, const Caller& caller);
+std::string status_page(const OwnRouteDeps& deps, const Caller& caller);
+std::string jobs_page(const OwnRouteDeps& deps, const Caller& caller);
+std::string job_page(const OwnRouteDeps& deps, const JobRecord& record, const Caller& caller);
 
 /// A sentence for each pool in which no lane serves; empty: all are ready.
-std::string pools_not_ready(const Sights& sights);
+std::string pools_not_ready(const OwnRouteDeps& deps);
 
 /// Plain keys see their own jobs.
 bool may_see(const Caller& caller, const JobRecord& record);

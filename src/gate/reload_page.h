@@ -7,7 +7,7 @@
 namespace turnpike {
 
 /// null: there was none. What workers print, and paths, are for admins.
-void append_reload(JsonWriter& json, const Sights& sights, const View& view, PoolId pool,
+void append_reload(JsonWriter& json, const OwnRouteDeps& deps, const View& view, PoolId pool,
                    const Caller& caller);
 
 }  // namespace turnpike

@@ -35,7 +35,7 @@ struct Desk {
         const FoundRoute found = find_route(http::Method::post, target);
         if (found.route == nullptr) return refuse(found.problem);
         return found.route->answer(
-            {.sights = sights, .caller = caller, .name = found.name, .query = found.query});
+            {.deps = deps, .caller = caller, .name = found.name, .query = found.query});
     }
     /// What the orders were about.
     template <class What>
@@ -56,20 +56,20 @@ struct Desk {
     Clock clock;
     Caller caller{.is_admin = true};
     std::vector<Event> orders;
-    Sights sights{.config = config,
-                  .engine = engine,
-                  .recent = recent,
-                  .exchanges = exchanges,
-                  .lanes = facts,
-                  .crashes = crashes,
-                  .log_of = [](std::size_t) { return nullptr; },
-                  .names = names,
-                  .clock = clock,
-                  .started = clock.now(),
-                  .address = "http://127.0.0.1:8000",
-                  .live = [](JobId) { return nullptr; },
-                  .each_live = [](const auto&) {},
-                  .order = [this](const Event& event) { orders.push_back(event); }};
+    OwnRouteDeps deps{.config = config,
+                      .engine = engine,
+                      .recent = recent,
+                      .exchanges = exchanges,
+                      .lanes = facts,
+                      .crashes = crashes,
+                      .log_of = [](std::size_t) { return nullptr; },
+                      .names = names,
+                      .clock = clock,
+                      .started = clock.now(),
+                      .address = "http://127.0.0.1:8000",
+                      .find_live = [](JobId) { return nullptr; },
+                      .for_each_live = [](const auto&) {},
+                      .order = [this](const Event& event) { orders.push_back(event); }};
 };
 
 TEST(Control, PassesTheOrdersForALaneOn) {
@@ -120,7 +120,7 @@ TEST(Control, LetsWorkersProveThemselvesByTheirExample) {
                        desk.clock.now(), actions);
     EXPECT_TRUE(desk.ask("/-/pools/chat/prove"));
     EXPECT_EQ(desk.orders.size(), 1U);
-    const std::string status = status_page(desk.sights, desk.caller);
+    const std::string status = status_page(desk.deps, desk.caller);
     EXPECT_THAT(status, HasSubstr(R"("slots":2,"batch":8)"));
     EXPECT_THAT(status, HasSubstr(R"("proof":"pending")"));
     EXPECT_THAT(status, Not(HasSubstr(R"("proof":"none")")));
@@ -164,7 +164,7 @@ TEST(Control, DumpsTheStacksOfALaneOrSaysWhyNot) {
     EXPECT_EQ(desk.ask("/-/lanes/1/stacks").error().problem, Problem::no_stacks);
     std::optional<std::string> why_not;
     std::vector<LaneId> asked;
-    desk.sights.stacks = [&](LaneId lane) {
+    desk.deps.dump_stacks = [&](LaneId lane) {
         asked.push_back(lane);
         return why_not;
     };
@@ -182,7 +182,7 @@ TEST(Control, DumpsTheStacksOfALaneOrSaysWhyNot) {
 
 // ── what status shows of a lane's worker ─────────────────────────────────────────────────────────
 
-std::string shown(Desk& desk) { return status_page(desk.sights, desk.caller); }
+std::string shown(Desk& desk) { return status_page(desk.deps, desk.caller); }
 
 TEST(StatusPage, ShowsGpusProcessAndStartOfALane) {
     Desk desk;

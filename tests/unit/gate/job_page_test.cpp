@@ -44,7 +44,7 @@ struct Watched {
         EXPECT_EQ(first<SendJob>().job, record.job);
     }
     [[nodiscard]] std::string page(const Caller& caller) const {
-        return job_page(sights, record, caller);
+        return job_page(deps, record, caller);
     }
 
     Config config{.pools = {PoolConfig{.name = "only", .settings = {.lanes = 1}}}};
@@ -61,20 +61,20 @@ struct Watched {
     const ApiKey alices_key{.name = "alice"};
     const Caller admin{.is_admin = true};
     const Caller alice{.key = &alices_key};
-    Sights sights{.config = config,
-                  .engine = engine,
-                  .recent = recent,
-                  .exchanges = exchanges,
-                  .lanes = facts,
-                  .crashes = crashes,
-                  .log_of = [](std::size_t) { return nullptr; },
-                  .names = names,
-                  .clock = clock,
-                  .started = clock.now(),
-                  .address = "http://127.0.0.1:8000",
-                  .live = [this](JobId) { return &record; },
-                  .each_live = [this](const auto& visit) { visit(record); },
-                  .order = [](const Event&) {}};
+    OwnRouteDeps deps{.config = config,
+                      .engine = engine,
+                      .recent = recent,
+                      .exchanges = exchanges,
+                      .lanes = facts,
+                      .crashes = crashes,
+                      .log_of = [](std::size_t) { return nullptr; },
+                      .names = names,
+                      .clock = clock,
+                      .started = clock.now(),
+                      .address = "http://127.0.0.1:8000",
+                      .find_live = [this](JobId) { return &record; },
+                      .for_each_live = [this](const auto& visit) { visit(record); },
+                      .order = [](const Event&) {}};
 };
 
 TEST(JobPage, TellsTheProgressOfARunningJobToItsOwner) {
@@ -85,7 +85,7 @@ TEST(JobPage, TellsTheProgressOfARunningJobToItsOwner) {
     EXPECT_THAT(watched.page(watched.alice),
                 HasSubstr(R"("progress":{"fraction":0.4,"text":"step 12/30"})"));
     EXPECT_THAT(watched.page(watched.admin), HasSubstr(R"("fraction":0.4)"));
-    EXPECT_THAT(jobs_page(watched.sights, watched.alice), HasSubstr("step 12/30"));
+    EXPECT_THAT(jobs_page(watched.deps, watched.alice), HasSubstr("step 12/30"));
 }
 
 TEST(JobPage, TellsWhatIsKnownOfTheProgress) {
@@ -113,7 +113,7 @@ TEST(JobPage, ShowsTheStacksOfASlowJobToAdminsOnly) {
     watched.exchange->stacks = "Thread 1\n  predict";
     EXPECT_THAT(watched.page(watched.admin), HasSubstr(R"("stacks":"Thread 1\n  predict"})"));
     EXPECT_THAT(watched.page(watched.alice), Not(HasSubstr("stacks")));
-    EXPECT_THAT(jobs_page(watched.sights, watched.admin), Not(HasSubstr("stacks")))
+    EXPECT_THAT(jobs_page(watched.deps, watched.admin), Not(HasSubstr("stacks")))
         << "too long for a list";
 }
 

@@ -37,7 +37,7 @@ struct Desk {
         if (found.route == nullptr) return refuse(found.problem);
         EXPECT_EQ(found.route->rule, Rule::admin);
         return found.route->answer(
-            {.sights = sights, .caller = admin, .name = found.name, .query = found.query});
+            {.deps = deps, .caller = admin, .name = found.name, .query = found.query});
     }
     std::expected<ReloadBegun, std::string> begin(PoolId pool, const ReloadOrder& order) {
         if (!config.pools[pool.value].is_started()) return std::unexpected("not ours");
@@ -47,7 +47,7 @@ struct Desk {
     std::string shown(const Caller& caller) {
         std::string text;
         JsonWriter json(text);
-        append_reload(json, sights, engine.view(clock.now()), PoolId{0}, caller);
+        append_reload(json, deps, engine.view(clock.now()), PoolId{0}, caller);
         return text;
     }
 
@@ -62,7 +62,7 @@ struct Desk {
     Caller admin{.is_admin = true};
     std::vector<std::string> asked;
     std::optional<ReloadFacts> reload;
-    Sights sights{
+    OwnRouteDeps deps{
         .config = config,
         .engine = engine,
         .recent = recent,
@@ -74,8 +74,8 @@ struct Desk {
         .clock = clock,
         .started = clock.now(),
         .address = "http://127.0.0.1:8000",
-        .live = [](JobId) { return nullptr; },
-        .each_live = [](const auto&) {},
+        .find_live = [](JobId) { return nullptr; },
+        .for_each_live = [](const auto&) {},
         .order = [](const Event&) {},
         .reload_of = [this](PoolId) { return reload ? &*reload : nullptr; },
         .reload = [this](PoolId pool, const ReloadOrder& order) { return begin(pool, order); }};
