@@ -148,7 +148,7 @@ void House::carry_out(const Action& action) {
     std::visit(
         [this]<class Kind>(const Kind& what) {
             if constexpr (requires { news_.tell(what); }) news_.tell(what);
-            if constexpr (requires { gate_->note(what); }) gate_->note(what);
+            if constexpr (requires { gate_->observe(what); }) gate_->observe(what);
             if constexpr (requires { supervisor_->note(what); }) supervisor_->note(what);
             if constexpr (std::is_same_v<Kind, ReportReload>) news_.tell_reloads();
             if constexpr (requires { gate_->carry_out(what); })
@@ -205,7 +205,7 @@ void House::look_now_and_then() {
     look_timer_.expires_after(look_every);
     look_timer_.async_wait([this](boost::system::error_code error) {
         if (error) return;
-        gate_->look();
+        gate_->tick();
         if (clock_.now() - touched_at_ > touch_every) {
             touched_at_ = clock_.now();
             ground_.folder.touch();

@@ -42,9 +42,10 @@ AccessControl::AccessControl(const GateConfig& config, const Address& bound)
     hosts_.push_back(bound.host);
 }
 
-std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& head, Door door,
-                                                    Rule rule, const Keys& keys) const {
-    if (door == Door::unix_socket) return Caller{.is_admin = true};
+std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& head,
+                                                    Transport transport, Rule rule,
+                                                    const Keys& keys) const {
+    if (transport == Transport::unix_socket) return Caller{.is_admin = true};
     Caller caller;
     const auto presented = keys.are_required ? presented_key(head) : std::nullopt;
     if (presented) caller.key = keys.ring.find(*presented);

@@ -26,7 +26,7 @@ enum class Rule : std::uint8_t {
 };
 
 /// By which door the request came.
-enum class Door : std::uint8_t {
+enum class Transport : std::uint8_t {
     tcp,
     unix_socket,  // the command line: the peer's user was checked
 };
@@ -45,8 +45,9 @@ public:
         const KeyRing& ring;
         bool are_required = false;
     };
-    [[nodiscard]] std::expected<Caller, Problem> check(const http::RequestHead& head, Door door,
-                                                       Rule rule, const Keys& keys) const;
+    [[nodiscard]] std::expected<Caller, Problem> check(const http::RequestHead& head,
+                                                       Transport transport, Rule rule,
+                                                       const Keys& keys) const;
 
     /// The origin of a web page that may read the answer; empty: no page asks, or it may not.
     [[nodiscard]] std::string_view allowed_origin(const http::RequestHead& head) const;

@@ -49,7 +49,7 @@ std::expected<void, Objection> read_own_field(const http::Field& field, Arrival&
     return {};
 }
 
-bool is_own_field(std::string_view name) { return http::is_named_after(name, own_field_prefix); }
+bool is_own_field(std::string_view name) { return http::has_name_prefix(name, own_field_prefix); }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
@@ -83,15 +83,15 @@ Objection objection_to(http::Fault fault) {
     return {problem, std::string(http::sentence_of(fault))};
 }
 
-Reception::Reception(const std::vector<PoolConfig>& pools) : pools_(pools) {
-    if (pools.size() == 1) usual_ = PoolId{0};
+RequestRouter::RequestRouter(const std::vector<PoolConfig>& pools) : pools_(pools) {
+    if (pools.size() == 1) default_pool_ = PoolId{0};
     for (std::size_t i = pools.size(); i > 0; --i) {
-        if (pools[i - 1].is_default) usual_ = PoolId{i - 1};
-        if (!pools[i - 1].models.empty()) first_model_ = PoolId{i - 1};
+        if (pools[i - 1].is_default) default_pool_ = PoolId{i - 1};
+        if (!pools[i - 1].models.empty()) first_model_pool_ = PoolId{i - 1};
     }
 }
 
-std::expected<Arrival, Objection> Reception::receive(const http::RequestHead& head) const {
+std::expected<Arrival, Objection> RequestRouter::route(const http::RequestHead& head) const {
     Arrival arrival{.target = head.target};
     if (auto chosen = choose_pool(head, arrival); !chosen) return std::unexpected(chosen.error());
     for (const http::Field& field : head.fields)
@@ -103,9 +103,9 @@ std::expected<Arrival, Objection> Reception::receive(const http::RequestHead& he
     return arrival;
 }
 
-std::expected<void, Objection> Reception::choose_pool(const http::RequestHead& head,
-                                                      Arrival& arrival) const {
-    std::expected<PoolId, Objection> pool = usual_pool();
+std::expected<void, Objection> RequestRouter::choose_pool(const http::RequestHead& head,
+                                                          Arrival& arrival) const {
+    std::expected<PoolId, Objection> pool = default_pool();
     if (head.target.starts_with(pool_prefix)) {
         const std::string_view rest = head.target.substr(pool_prefix.size());
         const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
@@ -115,41 +115,42 @@ std::expected<void, Objection> Reception::choose_pool(const http::RequestHead& h
             return std::unexpected(no_pool("the path must go on with / after the pool's name"));
     } else if (const http::Field* named = http::find(head.fields, "turnpike-pool")) {
         pool = pool_named(named->value);
-    } else if (!first_model_.is_none() && is_json(head)) {
+    } else if (!first_model_pool_.is_none() && is_json(head)) {
         arrival.reads_model = true;
-        if (!pool) pool = first_model_;
+        if (!pool) pool = first_model_pool_;
     }
     if (!pool) return std::unexpected(pool.error());
     arrival.pool = *pool;
     return {};
 }
 
-std::expected<PoolId, Objection> Reception::pool_named(std::string_view name) const {
+std::expected<PoolId, Objection> RequestRouter::pool_named(std::string_view name) const {
     const auto pool = std::ranges::find(pools_, name, &PoolConfig::name);
     if (pool == pools_.end()) return std::unexpected(no_pool(fmt::format("no pool \"{}\"", name)));
     return PoolId{static_cast<std::uint64_t>(pool - pools_.begin())};
 }
 
-std::expected<PoolId, Objection> Reception::usual_pool() const {
-    if (usual_.is_none()) return std::unexpected(no_pool("several pools, and none is the default"));
-    return usual_;
+std::expected<PoolId, Objection> RequestRouter::default_pool() const {
+    if (default_pool_.is_none())
+        return std::unexpected(no_pool("several pools, and none is the default"));
+    return default_pool_;
 }
 
-std::expected<PoolId, Objection> Reception::pool_for_model(std::string_view model) const {
+std::expected<PoolId, Objection> RequestRouter::pool_for_model(std::string_view model) const {
     for (std::size_t i = 0; i < pools_.size(); ++i)
         if (std::ranges::find(pools_[i].models, model) != pools_[i].models.end()) return PoolId{i};
-    if (usual_.is_none())
+    if (default_pool_.is_none())
         return std::unexpected(no_pool(fmt::format("no pool serves the model \"{}\"", model)));
-    return usual_;
+    return default_pool_;
 }
 
-Objection Reception::no_pool(std::string_view why) const {
+Objection RequestRouter::no_pool(std::string_view why) const {
     std::string names;
     for (const PoolConfig& pool : pools_) names += (names.empty() ? "" : ", ") + pool.name;
     return {Problem::no_pool, fmt::format("{}; the pools are: {}", why, names)};
 }
 
-bool Reception::is_aside(const Arrival& arrival, const http::RequestHead& head) const {
+bool RequestRouter::is_aside(const Arrival& arrival, const http::RequestHead& head) const {
     const std::string_view path = path_of(arrival.target);
     return std::ranges::any_of(pools_[arrival.pool.value].aside, [&](const AsideRule& rule) {
         if (rule.method != http::name_of(head.method)) return false;

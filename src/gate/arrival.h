@@ -36,26 +36,26 @@ struct Objection {
 /// To a request that is not well-formed.
 Objection objection_to(http::Fault fault);
 
-class Reception {
+class RequestRouter {
 public:
-    explicit Reception(const std::vector<PoolConfig>& pools);
+    explicit RequestRouter(const std::vector<PoolConfig>& pools);
 
-    [[nodiscard]] std::expected<Arrival, Objection> receive(const http::RequestHead& head) const;
+    [[nodiscard]] std::expected<Arrival, Objection> route(const http::RequestHead& head) const;
 
     /// The pool for a body's "model" (empty: it has none).
     [[nodiscard]] std::expected<PoolId, Objection> pool_for_model(std::string_view model) const;
 
 private:
     [[nodiscard]] std::expected<PoolId, Objection> pool_named(std::string_view name) const;
-    [[nodiscard]] std::expected<PoolId, Objection> usual_pool() const;
+    [[nodiscard]] std::expected<PoolId, Objection> default_pool() const;
     [[nodiscard]] bool is_aside(const Arrival& arrival, const http::RequestHead& head) const;
     [[nodiscard]] std::expected<void, Objection> choose_pool(const http::RequestHead& head,
                                                              Arrival& arrival) const;
     [[nodiscard]] Objection no_pool(std::string_view why) const;
 
     const std::vector<PoolConfig>& pools_;
-    PoolId usual_;        // none: there is no default
-    PoolId first_model_;  // the first pool that has `models`; none: nobody reads bodies
+    PoolId default_pool_;      // none: there is no default
+    PoolId first_model_pool_;  // the first pool that has `models`; none: nobody reads bodies
 };
 
 /// What a worker gets of the client's fields: all that are end-to-end, without keys and without

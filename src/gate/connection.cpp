@@ -93,7 +93,8 @@ void Connection::go_on() {
 
 void Connection::read() {
     const bool is_busy = state_ == State::deciding || state_ == State::storing;
-    if (is_reading_ || is_busy || state_ == State::closed || has_left_ || !make_room()) return;
+    if (is_reading_ || is_busy || state_ == State::closed || has_client_left_ || !make_room())
+        return;
     is_reading_ = true;
     socket_.async_read_some(asio::buffer(in_.data() + in_size_, in_.size() - in_size_),
                             [self = shared_from_this()](error_code error, std::size_t size) {
@@ -124,8 +125,8 @@ bool Connection::make_room() {
         in_.resize(2 * in_.size());
         return true;
     }
-    const bool has_job_to_lose =
-        state_ == State::waiting || (state_ == State::answering && is_job_answer_ && !has_ended_);
+    const bool has_job_to_lose = state_ == State::waiting ||
+                                 (state_ == State::answering && is_job_answer_ && !has_job_ended_);
     if (has_job_to_lose && !is_blocked_) gate_.wait_for(*this, Wait::departure);
     return false;
 }
@@ -135,11 +136,11 @@ void Connection::input_ended() {
         case State::deciding:
         case State::body:
         case State::storing:
-        case State::waiting: return leave();
+        case State::waiting: return client_left();
         case State::answering:
-            if (is_job_answer_ && !has_ended_) return leave();
-            manner_.keeps_alive = false;
-            has_left_ = true;  // it may still read
+            if (is_job_answer_ && !has_job_ended_) return client_left();
+            reply_options_.keeps_alive = false;
+            has_client_left_ = true;  // it may still read
             return;
         case State::head:
         case State::closing:
@@ -148,13 +149,13 @@ void Connection::input_ended() {
 }
 
 /// The client is gone; its job ends as soon as the engine says so.
-void Connection::leave() {
-    has_left_ = true;
+void Connection::client_left() {
+    has_client_left_ = true;
     gate_.wait_for(*this, Wait::nothing);
     error_code ignored;
     socket_.close(ignored);
     if (exchange_ != nullptr) exchange_->answer.set_reader(nullptr);
-    if (!job_.is_none() && !has_ended_)
+    if (!job_.is_none() && !has_job_ended_)
         gate_.deps_.deliver(ClientLeft{job_});
     else
         close();
@@ -165,17 +166,17 @@ void Connection::time_is_up() {
     switch (state_) {
         case State::head:
             if (unread().empty()) return close();
-            manner_ = {.keeps_alive = false};
-            may_linger_ = true;
+            reply_options_ = {.keeps_alive = false};
+            is_request_partial_ = true;
             return answer_problem({Problem::too_slow, {}});
         case State::body:
             if (is_too_slow(received_, config.body_rate_min, config.rate_window))
                 return fail_body({Problem::too_slow, {}});
             received_ = 0;
             return gate_.wait_for(*this, Wait::body);
-        case State::waiting: return look_for_departure();
+        case State::waiting: return check_if_client_left();
         case State::answering:
-            if (!is_blocked_) return look_for_departure();
+            if (!is_blocked_) return check_if_client_left();
             if (is_too_slow(written_, config.answer_rate_min, config.rate_window)) return cut();
             written_ = 0;
             return gate_.wait_for(*this, Wait::writing);
@@ -187,13 +188,13 @@ void Connection::time_is_up() {
 }
 
 /// Bytes that came before hide the end of the connection from reads.
-void Connection::look_for_departure() {
-    if (has_hung_up(socket_.native_handle())) return leave();
+void Connection::check_if_client_left() {
+    if (has_hung_up(socket_.native_handle())) return client_left();
     gate_.wait_for(*this, Wait::departure);
 }
 
 void Connection::finish_up() {
-    manner_.keeps_alive = false;
+    reply_options_.keeps_alive = false;
     if (state_ == State::head && in_start_ == in_size_) close();
 }
 
@@ -209,8 +210,8 @@ bool Connection::take_head() {
             if (wait != Wait::head) gate_.wait_for(*this, Wait::head);
             return false;
         case http::Progress::fault:
-            manner_ = {.keeps_alive = false};
-            may_linger_ = true;
+            reply_options_ = {.keeps_alive = false};
+            is_request_partial_ = true;
             answer_problem(objection_to(parser_.fault()), {}, known_methods);
             return true;
         case http::Progress::done: break;
@@ -222,15 +223,15 @@ bool Connection::take_head() {
 }
 
 void Connection::take_request(const http::RequestHead& head) {
-    manner_ = {.keeps_alive = head.keep_alive && !gate_.is_shutting_down_,
-               .is_head = head.method == http::Method::head,
-               .is_http_1_0 = head.version == http::Version::http_1_0};
+    reply_options_ = {.keeps_alive = head.keep_alive && !gate_.is_shutting_down_,
+                      .is_head = head.method == http::Method::head,
+                      .is_http_1_0 = head.version == http::Version::http_1_0};
     decoder_ = http::BodyDecoder(head.framing, head.length, limits);
-    may_linger_ = head.framing == http::Framing::chunked || head.length > unread().size();
-    manner_.allowed_origin = gate_.access_.allowed_origin(head);
-    if (is_preflight(head) && !manner_.allowed_origin.empty()) return answer_preflight(head);
+    is_request_partial_ = head.framing == http::Framing::chunked || head.length > unread().size();
+    reply_options_.allowed_origin = gate_.access_.allowed_origin(head);
+    if (is_preflight(head) && !reply_options_.allowed_origin.empty()) return answer_preflight(head);
     if (is_own(head.target)) return take_own_request(head);
-    const auto caller = gate_.access_.check(head, peer_.door, Rule::member, gate_.keys());
+    const auto caller = gate_.access_.check(head, peer_.transport, Rule::member, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
     record_.key.assign(caller->key == nullptr ? std::string_view() : caller->key->name);
     take_job(head);
@@ -238,18 +239,18 @@ void Connection::take_request(const http::RequestHead& head) {
 
 /// Browsers ask without credentials whether they may send some; only the origin and the Host count.
 void Connection::answer_preflight(const http::RequestHead& head) {
-    const auto caller = gate_.access_.check(head, peer_.door, Rule::anybody, gate_.keys());
+    const auto caller = gate_.access_.check(head, peer_.transport, Rule::anybody, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
-    manner_.date = gate_.date();
+    reply_options_.date = gate_.date();
     append_preflight_reply(out_, value_of(head, "access-control-request-method"),
-                           value_of(head, "access-control-request-headers"), manner_);
+                           value_of(head, "access-control-request-headers"), reply_options_);
     begin_writing();
 }
 
 void Connection::take_own_request(const http::RequestHead& head) {
     const FoundRoute found = find_route(head.method, head.target);
     const Rule rule = found.route == nullptr ? Rule::member : found.route->rule;
-    const auto caller = gate_.access_.check(head, peer_.door, rule, gate_.keys());
+    const auto caller = gate_.access_.check(head, peer_.transport, rule, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
     if (found.route == nullptr) return answer_problem({found.problem, {}}, {}, found.allow);
     const auto answer = found.route->answer({.deps = gate_.own_route_deps_,
@@ -264,7 +265,7 @@ void Connection::take_own_request(const http::RequestHead& head) {
 }
 
 void Connection::take_job(const http::RequestHead& head) {
-    const auto arrival = gate_.reception_.receive(head);
+    const auto arrival = gate_.router_.route(head);
     if (!arrival) return answer_problem(arrival.error());
     arrival_ = *arrival;
     declared_ = head.length;
@@ -292,7 +293,7 @@ void Connection::take_job(const http::RequestHead& head) {
 void Connection::admitted(JobId job) {
     const http::RequestHead& head = parser_.head();
     job_ = job;
-    has_ended_ = false;
+    has_job_ended_ = false;
     queued_at_.reset();
     record_.job = job;
     record_.id = gate_.names_.name_of(job);
@@ -326,7 +327,7 @@ void Connection::refused(const RefuseJob& refusal) {
 
 /// Of what never became a job. Before it is answered: then the next request may be here already.
 void Connection::log_refusal(const Objection& objection, EndReason reason) {
-    note_problem(objection);
+    record_problem(objection);
     record_.id = {};
     record_.upload = Duration::zero();
     record_.outcome = Outcome::refused;

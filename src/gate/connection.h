@@ -20,8 +20,8 @@
 #include "gate/access.h"
 #include "gate/arrival.h"
 #include "gate/model_field.h"
-#include "gate/patience.h"
 #include "gate/reply.h"
+#include "gate/timeouts.h"
 #include "http/body_decoder.h"
 #include "http/request_parser.h"
 #include "stream/exchange.h"
@@ -36,7 +36,7 @@ public:
     using Socket = boost::asio::generic::stream_protocol::socket;
 
     struct Peer {
-        Door door = Door::tcp;
+        Transport transport = Transport::tcp;
         std::string address;  // "127.0.0.1", "::1"; empty: the Unix socket
         std::string text;     // with its port, for logs
     };
@@ -84,8 +84,8 @@ private:
     void read();
     bool make_room();
     void input_ended();
-    void leave();
-    void look_for_departure();
+    void client_left();
+    void check_if_client_left();
     [[nodiscard]] std::string_view unread() const {
         return {in_.data() + in_start_, in_size_ - in_start_};
     }
@@ -108,7 +108,7 @@ private:
     void answer_own(const OwnReply& reply);
     void answer_problem(const Objection& objection, Duration retry_after = Duration::zero(),
                         std::string_view allow = {});
-    void note_problem(const Objection& objection);
+    void record_problem(const Objection& objection);
     [[nodiscard]] Objection objection_to_end() const;
     [[nodiscard]] std::optional<std::uint64_t> lane_with_log() const;
     [[nodiscard]] std::string detail_of(const Objection& objection) const;
@@ -147,11 +147,11 @@ private:
     std::uint64_t received_ = 0;  // bytes of the body since the last look at its rate
 
     // the request
-    ReplyManner manner_;
+    ReplyOptions reply_options_;
     Arrival arrival_;
-    bool may_linger_ = false;     // some of the request is still to come
-    bool is_body_whole_ = false;  // all of it came; it may be on its way to disk
-    std::uint64_t declared_ = 0;  // what the engine knows of the body's size
+    bool is_request_partial_ = false;  // some of the request is still to come
+    bool is_body_whole_ = false;       // all of it came; it may be on its way to disk
+    std::uint64_t declared_ = 0;       // what the engine knows of the body's size
     std::unique_ptr<ModelField> model_;
     JobId job_;
     ExchangePtr exchange_;
@@ -160,8 +160,8 @@ private:
     std::optional<Instant> queued_at_;
     Instant sent_at_{};
     std::optional<Objection> objection_;  // to the body
-    bool has_left_ = false;               // the client
-    bool has_ended_ = false;              // the job
+    bool has_client_left_ = false;        // the client
+    bool has_job_ended_ = false;          // the job
 
     // what goes
     std::string out_;
@@ -169,9 +169,9 @@ private:
     ReplyFraming framing_ = ReplyFraming::none;
     bool is_job_answer_ = false;
     bool is_last_chunk_out_ = false;
-    bool is_breaking_ = false;  // the answer stops here: no last chunk, only…
-    bool owes_event_ = false;   // …an event that says so
-    bool ends_event_ = true;    // nothing is out, or the end of an event is the latest of it
+    bool is_breaking_ = false;            // the answer stops here: no last chunk, only…
+    bool must_send_error_event_ = false;  // …an event that says so
+    bool is_between_events_ = true;  // nothing is out, or the end of an event is the latest of it
     bool is_writing_ = false;
     bool is_blocked_ = false;
     std::uint64_t written_ = 0;  // bytes since the last look at its rate

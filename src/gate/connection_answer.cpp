@@ -20,9 +20,9 @@ constexpr std::size_t kept_out_max = 16 * 1024;
 
 /// Whether a worker has said its last word about the job: nobody reads its body any more. A worker
 /// whose job ended otherwise may still be getting it.
-bool has_had_its_say(EndReason reason) {
+bool has_worker_finished(EndReason reason) {
     return reason == EndReason::answered || reason == EndReason::bad_input ||
-           is_of_the_model(reason);
+           is_model_failure(reason);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void Connection::sent(const SendJob& send) {
 void Connection::ended(const EndJob& end) {
     const Instant now = gate_.deps_.clock.now();
     const bool has_run = end.attempts > 0;
-    has_ended_ = true;
+    has_job_ended_ = true;
     record_.lane = end.lane;
     record_.attempts = end.attempts;
     record_.outcome = outcome_of(end.reason);
@@ -49,14 +49,16 @@ void Connection::ended(const EndJob& end) {
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
-    if (has_had_its_say(end.reason)) exchange_->body.clear();  // its answer may be read for long
-    if (has_left_) return close();
+    if (has_worker_finished(end.reason))
+        exchange_->body.clear();  // its answer may be read for long
+    if (has_client_left_) return close();
     if (state_ == State::answering) {  // a flowing answer: the rest of it, or the end of it
         if (exchange_->answer.state() != AnswerState::complete) return break_stream();
         if (!is_blocked_) write();
         return;
     }
-    if (state_ == State::storing) manner_.keeps_alive = false;  // the disk still works for it
+    if (state_ == State::storing)
+        reply_options_.keeps_alive = false;  // the disk still works for it
     if (exchange_->answer.state() == AnswerState::complete &&
         (end.reason == EndReason::answered || end.reason == EndReason::bad_input ||
          end.reason == EndReason::model_failed)) {
@@ -88,16 +90,16 @@ JobMarks Connection::marks() const {
 // ── what to say ──────────────────────────────────────────────────────────────────────────────────
 
 void Connection::answer_own(const OwnReply& reply) {
-    if (may_linger_) manner_.keeps_alive = false;
-    manner_.date = gate_.date();
-    append_own_reply(out_, reply, manner_);
+    if (is_request_partial_) reply_options_.keeps_alive = false;
+    reply_options_.date = gate_.date();
+    append_own_reply(out_, reply, reply_options_);
     begin_writing();
 }
 
 void Connection::answer_problem(const Objection& objection, Duration retry_after,
                                 std::string_view allow) {
-    if (may_linger_) manner_.keeps_alive = false;
-    manner_.date = gate_.date();
+    if (is_request_partial_) reply_options_.keeps_alive = false;
+    reply_options_.date = gate_.date();
     const std::optional<JobMarks> job =
         exchange_ == nullptr ? std::nullopt : std::optional(marks());
     append_problem_reply(out_,
@@ -108,18 +110,18 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
                           .retry_after = retry_after,
                           .allow = allow,
                           .marks = job ? &*job : nullptr},
-                         manner_);
-    note_problem(objection);
+                         reply_options_);
+    record_problem(objection);
     is_job_answer_ = false;
     begin_writing();
 }
 
 /// Of a job that ended without a whole answer.
 Objection Connection::objection_to_end() const {
-    const bool is_near = !arrival_.is_forwarded &&
-                         (peer_.door == Door::unix_socket || is_loopback_host(peer_.address));
+    const bool is_local = !arrival_.is_forwarded && (peer_.transport == Transport::unix_socket ||
+                                                     is_loopback_host(peer_.address));
     return gate_.objection_to(arrival_.pool, record_.reason,
-                              {.words = exchange_->trouble, .is_reader_near = is_near});
+                              {.text = exchange_->trouble, .is_reader_local = is_local});
 }
 
 /// Where the job ran last. Workers that others started have no log here.
@@ -131,7 +133,7 @@ std::optional<std::uint64_t> Connection::lane_with_log() const {
 }
 
 /// For the log: what the client is told.
-void Connection::note_problem(const Objection& objection) {
+void Connection::record_problem(const Objection& objection) {
     record_.status = status_of(objection.problem);
     record_.detail.assign(detail_of(objection));
 }
@@ -140,7 +142,7 @@ std::string Connection::detail_of(const Objection& objection) const {
     std::string detail(slug_of(objection.problem));
     if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
     if (exchange_ == nullptr) return detail;
-    if (has_ended_ && is_of_the_model(record_.reason) && objection.detail.empty() &&
+    if (has_job_ended_ && is_model_failure(record_.reason) && objection.detail.empty() &&
         !exchange_->trouble.empty())
         detail.append(not_shown_mark).append(exchange_->trouble);
     if (!exchange_->last_words.empty())
@@ -152,13 +154,13 @@ std::string Connection::detail_of(const Objection& objection) const {
 void Connection::answer_job() {
     const AnswerHead& head = exchange_->answer.head();
     record_.status = head.status;
-    const bool needs_close = manner_.is_http_1_0 && head.has_body && !head.has_length;
-    if (needs_close || gate_.is_shutting_down_) manner_.keeps_alive = false;
-    manner_.date = gate_.date();
-    framing_ = append_answer_head(out_, head, manner_, marks());
+    const bool needs_close = reply_options_.is_http_1_0 && head.has_body && !head.has_length;
+    if (needs_close || gate_.is_shutting_down_) reply_options_.keeps_alive = false;
+    reply_options_.date = gate_.date();
+    framing_ = append_answer_head(out_, head, reply_options_, marks());
     is_job_answer_ = true;
     is_last_chunk_out_ = false;
-    ends_event_ = true;
+    is_between_events_ = true;
     begin_writing();
 }
 
@@ -205,7 +207,7 @@ Connection::Next Connection::fill() {
         const std::string_view piece = front.substr(0, chunk_max);
         http::append_chunk_head(out_, piece.size());
         out_.append(piece).append("\r\n");
-        ends_event_ = piece.ends_with("\n\n") || piece.ends_with("\r\n\r\n");
+        is_between_events_ = piece.ends_with("\n\n") || piece.ends_with("\r\n\r\n");
         record_.bytes_out = record_.bytes_out + Bytes{piece.size()};
         answer.consume(gate_.deps_.store, piece.size());
         return Next::bytes;
@@ -220,14 +222,14 @@ Connection::Next Connection::fill() {
         out_.append(http::last_chunk);
         return Next::bytes;
     }
-    return has_ended_ ? Next::finished : Next::later;
+    return has_job_ended_ ? Next::finished : Next::later;
 }
 
 /// The job ended in the middle of its answer. Whoever reads events is told, after all that came.
 void Connection::break_stream() {
     record_.detail.assign(detail_of(objection_to_end()));
     if (!can_tell_of_break()) return cut();
-    is_breaking_ = owes_event_ = true;
+    is_breaking_ = must_send_error_event_ = true;
     if (exchange_->answer.state() != AnswerState::broken)
         exchange_->answer.abandon();  // its worker may go on for long
     if (!is_blocked_) write();
@@ -242,10 +244,10 @@ bool Connection::can_tell_of_break() const {
 
 Connection::Next Connection::fill_end_of_broken() {
     if (!exchange_->answer.is_read_out()) return Next::later;
-    if (!std::exchange(owes_event_, false)) return Next::broken;
+    if (!std::exchange(must_send_error_event_, false)) return Next::broken;
     const bool is_chunked = framing_ == ReplyFraming::chunked;
     const Objection objection = objection_to_end();
-    std::string event(is_chunked && ends_event_ ? "" : "\n\n");
+    std::string event(is_chunked && is_between_events_ ? "" : "\n\n");
     append_error_event(event, {.problem = objection.problem,
                                .detail = objection.detail,
                                .job = record_.id.view(),
@@ -263,7 +265,7 @@ bool Connection::flush() {
     const std::string_view out = std::string_view(out_).substr(out_sent_);
     const ssize_t sent = send_some(socket_.native_handle(), out, front);
     if (sent < 0 && errno == EAGAIN) return wait_to_write(), false;
-    if (sent < 0) return leave(), false;
+    if (sent < 0) return client_left(), false;
     const auto size = static_cast<std::size_t>(sent);
     written_ += size;
     const std::size_t of_out = std::min(size, out.size());
@@ -295,7 +297,7 @@ void Connection::answered() {
     gate_.wait_for(*this, Wait::nothing);
     empty_and_keep(out_, kept_out_max);
     parser_.reset();
-    if (manner_.keeps_alive && !gate_.is_shutting_down_) {
+    if (reply_options_.keeps_alive && !gate_.is_shutting_down_) {
         while (!unread().empty()) {  // what is left of a body that nobody wanted, all of it here
             const auto step = decoder_.next(unread());
             in_start_ += step.consumed;
@@ -305,7 +307,7 @@ void Connection::answered() {
         state_ = State::head;
         return go_on();
     }
-    if (!may_linger_ || has_left_) return close();
+    if (!is_request_partial_ || has_client_left_) return close();
     error_code ignored;
     socket_.shutdown(Socket::shutdown_send, ignored);
     state_ = State::closing;
@@ -315,7 +317,7 @@ void Connection::answered() {
 
 /// Ends the connection in the middle of an answer, so that the client sees that it is not whole.
 void Connection::cut() {
-    if (!has_ended_ && !job_.is_none()) return leave();
+    if (!has_job_ended_ && !job_.is_none()) return client_left();
     close();
 }
 
@@ -330,7 +332,7 @@ void Connection::log_end() {
 void Connection::release_job() {
     if (job_.is_none()) return;
     gate_.release(job_);
-    if (has_ended_) log_end();
+    if (has_job_ended_) log_end();
     if (exchange_ != nullptr) {
         exchange_->answer.abandon();
         gate_.deps_.exchanges.close(std::move(exchange_));

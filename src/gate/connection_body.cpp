@@ -30,7 +30,7 @@ bool Connection::take_body() {
         return true;
     }
     const bool is_done = step.progress == http::Progress::done;
-    if (is_done) decoder_ = {}, may_linger_ = false;
+    if (is_done) decoder_ = {}, is_request_partial_ = false;
     is_body_whole_ = is_done;
     if (!step.data.empty()) {
         if (model_ != nullptr) model_->take(step.data);
@@ -89,14 +89,14 @@ void Connection::queue_job() {
     if (const auto model = std::exchange(model_, nullptr)) {
         const ModelField::Found found = model->finish();
         if (found == ModelField::Found::not_json) return fail_body({Problem::bad_json, {}});
-        const auto pool = gate_.reception_.pool_for_model(
+        const auto pool = gate_.router_.pool_for_model(
             found == ModelField::Found::name ? model->name() : std::string_view());
         if (!pool) return fail_body(pool.error());
         if (*pool != arrival_.pool) {
             arrival_.pool = *pool;
             record_.pool.assign(gate_.deps_.config.pools[pool->value].name);
             gate_.deps_.deliver(JobRouted{job_, *pool});
-            if (has_ended_) return;
+            if (has_job_ended_) return;
         }
     }
     state_ = State::waiting;

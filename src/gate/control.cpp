@@ -18,12 +18,12 @@ View view_of(const OwnRequest& request) {
     return request.deps.engine.view(request.deps.clock.now());
 }
 
-std::string lanes_there_are(std::size_t count) {
+std::string sentence_of_lanes(std::size_t count) {
     if (count == 0) return "There are no lanes.";
     return count == 1 ? "There is lane 0." : fmt::format("There are lanes 0 to {}.", count - 1);
 }
 
-std::string pools_there_are(const std::vector<PoolConfig>& pools) {
+std::string sentence_of_pools(const std::vector<PoolConfig>& pools) {
     std::string names;
     for (const PoolConfig& pool : pools) names += (names.empty() ? "" : ", ") + pool.name;
     return fmt::format("The pools are: {}.", names);
@@ -32,7 +32,7 @@ std::string pools_there_are(const std::vector<PoolConfig>& pools) {
 std::expected<LaneId, Objection> lane_of(const OwnRequest& request) {
     const View view = view_of(request);
     const auto number = turnpike::lane_of(request.name, view.lanes.size());
-    if (!number) return refuse(Problem::no_lane_of_that_name, lanes_there_are(view.lanes.size()));
+    if (!number) return refuse(Problem::no_lane_of_that_name, sentence_of_lanes(view.lanes.size()));
     if (view.shutting_down) return refuse(Problem::shutting_down);
     return view.lanes[*number].lane;
 }
@@ -46,7 +46,7 @@ struct PoolFound {
 std::expected<PoolFound, Objection> pool_of(const OwnRequest& request) {
     const std::vector<PoolConfig>& pools = request.deps.config.pools;
     const auto found = std::ranges::find(pools, request.name, &PoolConfig::name);
-    if (found == pools.end()) return refuse(Problem::no_pool, pools_there_are(pools));
+    if (found == pools.end()) return refuse(Problem::no_pool, sentence_of_pools(pools));
     const View view = view_of(request);
     if (view.shutting_down) return refuse(Problem::shutting_down);
     const auto number = static_cast<std::size_t>(found - pools.begin());

@@ -19,7 +19,7 @@ constexpr Duration closing_max = 2s;  // for a client to read our last word
 std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
 
 /// What went wrong is for everybody to read.
-bool is_of_the_client_or_the_worker(EndReason reason) {
+bool is_cause_public(EndReason reason) {
     return reason == EndReason::bad_input || reason == EndReason::worker_died ||
            reason == EndReason::poison || reason == EndReason::stream_broken;
 }
@@ -34,7 +34,7 @@ Gate::Gate(GateDeps deps, const Address& bound)
               .step = deps_.store.step,
               .answer_max = deps_.store.answer_max},
       access_(deps_.config.gate, bound),
-      reception_(deps_.config.pools),
+      router_(deps_.config.pools),
       names_(deps_.secret),
       own_route_deps_{.config = deps_.config,
                       .engine = deps_.engine,
@@ -62,19 +62,19 @@ Gate::Gate(GateDeps deps, const Address& bound)
                       .reload_of = deps_.reload_of,
                       .reload = deps_.reload} {
     const GateConfig& config = deps_.config.gate;
-    patience_.set(Wait::request, config.idle_timeout);
-    patience_.set(Wait::head, config.head_timeout);
-    patience_.set(Wait::body, config.rate_window);
-    patience_.set(Wait::writing, config.rate_window);
-    patience_.set(Wait::departure, departure_every);
-    patience_.set(Wait::closing, closing_max);
+    timeouts_.set(Wait::request, config.idle_timeout);
+    timeouts_.set(Wait::head, config.head_timeout);
+    timeouts_.set(Wait::body, config.rate_window);
+    timeouts_.set(Wait::writing, config.rate_window);
+    timeouts_.set(Wait::departure, departure_every);
+    timeouts_.set(Wait::closing, closing_max);
 }
 
 Gate::~Gate() = default;
 
 // ── connections ──────────────────────────────────────────────────────────────────────────────────
 
-void Gate::welcome(Connection::Socket socket, Connection::Peer peer) {
+void Gate::add_connection(Connection::Socket socket, Connection::Peer peer) {
     if (free_places_.empty()) {
         free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
         by_ticket_.emplace_back();
@@ -89,9 +89,9 @@ void Gate::welcome(Connection::Socket socket, Connection::Peer peer) {
     connection->start();
 }
 
-bool Gate::has_room() {
+bool Gate::make_room() {
     if (connections_ < deps_.config.gate.connections_max) return true;
-    Connection* idle = patience_.longest(Wait::request);
+    Connection* idle = timeouts_.longest_waiting(Wait::request);
     if (idle == nullptr) return false;
     const Duration left = idle->wait_until - deps_.clock.now();
     if (deps_.config.gate.idle_timeout - left < idle_min) return false;
@@ -113,9 +113,9 @@ void Gate::shut_down() {
             connection->finish_up();
 }
 
-void Gate::look() {
+void Gate::tick() {
     deps_.clock.look_at_the_wall();
-    patience_.look(deps_.clock.now());
+    timeouts_.expire(deps_.clock.now());
     deps_.keys.refresh();
 }
 
@@ -158,7 +158,7 @@ void Gate::carry_out(const EndJob& action) {
     }
 }
 
-void Gate::note(const SendJob& action) {
+void Gate::observe(const SendJob& action) {
     Connection* connection = find(action.job);
     if (connection == nullptr) return;
     connection->sent(action);
@@ -180,12 +180,12 @@ void Gate::log_end(const JobRecord& record) {
     deps_.log.push(record);
 }
 
-Objection Gate::objection_to(PoolId pool, EndReason reason, const Mishap& mishap) const {
+Objection Gate::objection_to(PoolId pool, EndReason reason, const AttemptFailure& failure) const {
     Objection objection{problem_of(reason), {}};
     const bool shows_words =
-        mishap.is_reader_near || deps_.config.pools[pool.value].errors == ErrorsShown::full;
-    if (is_of_the_client_or_the_worker(reason) || (is_of_the_model(reason) && shows_words))
-        objection.detail = mishap.words;
+        failure.is_reader_local || deps_.config.pools[pool.value].errors == ErrorsShown::full;
+    if (is_cause_public(reason) || (is_model_failure(reason) && shows_words))
+        objection.detail = failure.text;
     if (reason != EndReason::no_lane) return objection;
     for (const LaneView& lane : deps_.engine.view(deps_.clock.now()).lanes)
         if (lane.pool == pool)

@@ -22,7 +22,7 @@
 #include "gate/job_name.h"
 #include "gate/key_file.h"
 #include "gate/own_routes.h"
-#include "gate/patience.h"
+#include "gate/timeouts.h"
 #include "os/clock.h"
 #include "stream/exchange.h"
 #include "telemetry/crash_shelf.h"
@@ -59,20 +59,20 @@ public:
     Gate(GateDeps deps, const Address& bound);
     ~Gate();
 
-    void welcome(Connection::Socket socket, Connection::Peer peer);
+    void add_connection(Connection::Socket socket, Connection::Peer peer);
     /// Whether one more connection fits; makes room by closing one that has idled longest.
-    bool has_room();
+    bool make_room();
 
     void carry_out(const AdmitJob& action);
     void carry_out(const RefuseJob& action);
     void carry_out(const EndJob& action);
     /// Only to know: the supervisor sends it.
-    void note(const SendJob& action);
+    void observe(const SendJob& action);
 
     /// No further requests: idle connections close, the others after their answer.
     void shut_down();
     /// Looks at every wait, and at the keys. Called now and then.
-    void look();
+    void tick();
 
     [[nodiscard]] std::size_t connections() const { return connections_; }
 
@@ -86,14 +86,14 @@ private:
     void log_start(const SendJob& action, const Connection& connection);
     void log_end(const JobRecord& record);
     void wait_for(Connection& connection, Wait kind) {
-        patience_.wait_for(connection, kind, deps_.clock.now());
+        timeouts_.wait_for(connection, kind, deps_.clock.now());
     }
     [[nodiscard]] AccessControl::Keys keys() const {
         return {.ring = deps_.keys.ring(), .are_required = deps_.keys.is_required()};
     }
     /// Why a job of this pool has no answer, with what a client should know of it.
     [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason,
-                                         const Mishap& mishap = {}) const;
+                                         const AttemptFailure& failure = {}) const;
     /// Where the body of a job for this pool goes.
     [[nodiscard]] const Store& store_for(PoolId pool) const {
         return deps_.config.pools[pool.value].is_native() ? memory_ : deps_.store;
@@ -103,11 +103,11 @@ private:
     GateDeps deps_;
     const Store memory_;  // as the other, for bodies that native workers get as they are
     AccessControl access_;
-    Reception reception_;
+    RequestRouter router_;
     JobNames names_;
     RecentJobs recent_;
     OwnRouteDeps own_route_deps_;
-    Patience<Connection> patience_;
+    Timeouts<Connection> timeouts_;
     std::vector<std::shared_ptr<Connection>> by_ticket_;  // the low half of a ticket is a place
     std::vector<std::uint32_t> free_places_;
     std::vector<Connection*> by_job_;  // an id's low half is a dense place

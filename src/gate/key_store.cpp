@@ -41,7 +41,7 @@ private:
 };
 
 /// Empty: it is as private as it must be.
-std::string distrust(const struct stat& info) {
+std::string why_untrusted(const struct stat& info) {
     if (!S_ISREG(info.st_mode)) return "is not a file";
     if (info.st_uid != ::geteuid()) return "belongs to another user";
     if ((info.st_mode & 0022U) != 0) return "can be written by others; chmod 600 it";
@@ -78,7 +78,7 @@ std::expected<std::string, std::string> read_private_file(const std::string& pat
     if (!file.is_open()) return failed(path, "open it");
     struct stat info{};
     if (::fstat(file.get(), &info) != 0) return failed(path, "look at it");
-    if (const std::string reason = distrust(info); !reason.empty())
+    if (const std::string reason = why_untrusted(info); !reason.empty())
         return std::unexpected(path + ": " + reason);
 
     std::string text;

@@ -35,7 +35,7 @@ public:
 private:
     void accept_tcp(std::size_t which);
     void accept_unix();
-    void rest(std::function<void()> then);
+    void retry_later(std::function<void()> then);
 
     boost::asio::io_context& loop_;
     std::vector<boost::asio::ip::tcp::acceptor> tcp_;

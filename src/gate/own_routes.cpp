@@ -47,10 +47,10 @@ OwnAnswered job(const OwnRequest& request) {
 OwnAnswered cancel(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return refuse(Problem::no_job);
-    const bool lives = request.deps.find_live(record->job) != nullptr;
-    if (lives) request.deps.order(CancelAsked{record->job});
-    return OwnAnswer{.status = lives ? 202 : 200,
-                     .body = lives ? "{\"cancelled\":true}\n"
+    const bool is_live = request.deps.find_live(record->job) != nullptr;
+    if (is_live) request.deps.order(CancelAsked{record->job});
+    return OwnAnswer{.status = is_live ? 202 : 200,
+                     .body = is_live ? "{\"cancelled\":true}\n"
                                    : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
 }
 

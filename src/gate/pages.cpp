@@ -144,7 +144,7 @@ void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& p
 }
 
 /// "exit code 1: what it printed": the output of workers is for admins.
-std::string_view without_output(std::string_view trouble) {
+std::string_view without_worker_output(std::string_view trouble) {
     return trouble.substr(0, trouble.find(": "));
 }
 
@@ -161,7 +161,7 @@ void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& l
     json.text_or_null("remark", is_of_proof ? facts.proof.remark : about.remark);
     json.text_or_null("trouble", serves(lane.state) ? std::string_view()
                                  : caller.is_admin  ? std::string_view(facts.trouble)
-                                                    : without_output(facts.trouble));
+                                                    : without_worker_output(facts.trouble));
     json.text_or_null(
         "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
     json.key("proof"), append_proof(json, facts.proof, caller);

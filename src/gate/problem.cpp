@@ -165,7 +165,7 @@ Problem problem_of(EndReason reason) {
     return Problem::model_failed;
 }
 
-bool is_of_the_model(EndReason reason) {
+bool is_model_failure(EndReason reason) {
     return reason == EndReason::model_failed || reason == EndReason::non_finite ||
            reason == EndReason::out_of_memory;
 }

@@ -66,13 +66,13 @@ std::string_view slug_of(Problem);
 Problem problem_of(EndReason reason);
 
 /// How a job's latest attempt broke, and who would read of it.
-struct Mishap {
-    std::string_view words;
-    bool is_reader_near = false;  // on this machine
+struct AttemptFailure {
+    std::string_view text;
+    bool is_reader_local = false;  // on this machine
 };
 
 /// Whether the model's own code failed: nobody knows what its words tell.
-bool is_of_the_model(EndReason reason);
+bool is_model_failure(EndReason reason);
 
 struct ProblemText {
     Problem problem = Problem::malformed;

@@ -13,7 +13,7 @@
 namespace turnpike {
 
 /// What every response to one request has in common.
-struct ReplyManner {
+struct ReplyOptions {
     bool keeps_alive = true;
     bool is_head = false;        // the method was HEAD: no body follows
     bool is_http_1_0 = false;    // no chunks
@@ -36,7 +36,7 @@ enum class ReplyFraming : std::uint8_t { none, length, chunked, until_close };
 
 /// The head of a worker's answer. Says how its body must follow; until_close needs a close.
 ReplyFraming append_answer_head(std::string& out, const AnswerHead& answer,
-                                const ReplyManner& manner, const JobMarks& marks);
+                                const ReplyOptions& options, const JobMarks& marks);
 
 struct OwnReply {
     int status = 200;
@@ -46,7 +46,7 @@ struct OwnReply {
 };
 
 /// A whole response of our own.
-void append_own_reply(std::string& out, const OwnReply& reply, const ReplyManner& manner);
+void append_own_reply(std::string& out, const OwnReply& reply, const ReplyOptions& options);
 
 struct ProblemReply {
     ProblemText text;
@@ -55,7 +55,7 @@ struct ProblemReply {
     const JobMarks* marks = nullptr;          // of a job that was admitted
 };
 
-void append_problem_reply(std::string& out, const ProblemReply& reply, const ReplyManner& manner);
+void append_problem_reply(std::string& out, const ProblemReply& reply, const ReplyOptions& options);
 
 /// Whether it says that it is server-sent events.
 bool is_event_stream(const AnswerHead& answer);
@@ -65,6 +65,6 @@ void append_error_event(std::string& out, const ProblemText& text);
 
 /// The answer to a CORS preflight of an allowed origin.
 void append_preflight_reply(std::string& out, std::string_view method, std::string_view fields,
-                            const ReplyManner& manner);
+                            const ReplyOptions& options);
 
 }  // namespace turnpike

@@ -135,7 +135,7 @@ void BodyDecoder::take(char c) {
         case State::trailer_name: return take_trailer_name(c);
         case State::trailer_value: return take_trailer_value(c);
         case State::trailer_lf:
-            if (counts_in_trailer()) take_lf(c, State::trailer);
+            if (count_trailer_byte()) take_lf(c, State::trailer);
             return;
         case State::last_lf: return take_lf(c, State::complete);
     }
@@ -167,7 +167,7 @@ void BodyDecoder::take_extension(char c) {
 }
 
 void BodyDecoder::take_trailer_name(char c) {
-    if (!counts_in_trailer()) return;
+    if (!count_trailer_byte()) return;
     if (is(token_char, c)) {
         state_ = State::trailer_name;
         if (name_size_ < name_max) name_[name_size_++] = c;
@@ -179,7 +179,7 @@ void BodyDecoder::take_trailer_name(char c) {
 }
 
 void BodyDecoder::take_trailer_value(char c) {
-    if (!counts_in_trailer()) return;
+    if (!count_trailer_byte()) return;
     if (c == '\r') {
         state_ = State::trailer_lf;
     } else if (!is(value_char, c)) {
@@ -188,7 +188,7 @@ void BodyDecoder::take_trailer_value(char c) {
 }
 
 /// One more byte of a trailer line; false, and failed, if that is one too many.
-bool BodyDecoder::counts_in_trailer() {
+bool BodyDecoder::count_trailer_byte() {
     if (++counted_ <= trailer_max_) return true;
     fail(Fault::trailer_too_large);
     return false;

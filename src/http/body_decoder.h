@@ -72,7 +72,7 @@ private:
     void take_extension(char c);
     void take_trailer_name(char c);
     void take_trailer_value(char c);
-    bool counts_in_trailer();
+    bool count_trailer_byte();
     void take_lf(char c, State then);
     std::string_view take_data(std::string_view bytes);
     void fail(Fault fault);

@@ -9,15 +9,15 @@
 namespace turnpike::http {
 
 /// Of texts that are equally long.
-bool is_same_but_for_case(std::string_view name, std::string_view wanted);
+bool is_equal_ignoring_case(std::string_view name, std::string_view wanted);
 
 /// ASCII case-insensitive equality. Most names that are held against each other differ in length.
 inline bool is_named(std::string_view name, std::string_view wanted) {
-    return name.size() == wanted.size() && is_same_but_for_case(name, wanted);
+    return name.size() == wanted.size() && is_equal_ignoring_case(name, wanted);
 }
 
 /// Whether a name begins so, and goes on.
-bool is_named_after(std::string_view name, std::string_view prefix);
+bool has_name_prefix(std::string_view name, std::string_view prefix);
 
 /// The first field of that name.
 const Field* find(Fields fields, std::string_view name);

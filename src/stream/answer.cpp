@@ -32,7 +32,7 @@ AnswerHead& Answer::start(AnswerWriter* writer) {
     detach();
     state_ = AnswerState::none;
     writer_ = writer;
-    writer_waits_ = false;
+    is_writer_waiting_ = false;
     front_.clear();
     front_read_ = 0;
     head_.fields.clear();
@@ -59,7 +59,7 @@ Answer::Room Answer::append(const Store& store, std::string_view bytes) {
     }
     tell_reader();
     const bool is_behind = back_.size() >= 2 * store.step || waiting() >= store.answer_max;
-    writer_waits_ = is_behind;
+    is_writer_waiting_ = is_behind;
     return is_behind ? Room::wait : Room::enough;
 }
 
@@ -109,7 +109,7 @@ void Answer::abandon() {
     front_.clear();
     back_.clear();
     front_read_ = 0;
-    if (writer_ != nullptr && std::exchange(writer_waits_, false)) writer_->answer_has_room();
+    if (writer_ != nullptr && std::exchange(is_writer_waiting_, false)) writer_->answer_has_room();
 }
 
 void Answer::consume(const Store& store, std::size_t size) {
@@ -216,9 +216,9 @@ void Answer::tell_reader() {
 }
 
 void Answer::tell_writer(const Store& store) {
-    if (!writer_waits_ || writer_ == nullptr) return;
+    if (!is_writer_waiting_ || writer_ == nullptr) return;
     if (back_.size() >= store.step || waiting() >= store.answer_max) return;
-    writer_waits_ = false;
+    is_writer_waiting_ = false;
     writer_->answer_has_room();
 }
 
@@ -234,7 +234,7 @@ void Answer::clear() {
     front_read_ = 0;
     head_ = {.fields = std::move(head_.fields)};
     state_ = AnswerState::none;
-    is_abandoned_ = writer_waits_ = false;
+    is_abandoned_ = is_writer_waiting_ = false;
     reader_ = nullptr;
     writer_ = nullptr;
 }

@@ -119,7 +119,7 @@ private:
     AnswerHead head_;
     AnswerState state_ = AnswerState::none;
     bool is_abandoned_ = false;
-    bool writer_waits_ = false;
+    bool is_writer_waiting_ = false;
     AnswerReader* reader_ = nullptr;
     AnswerWriter* writer_ = nullptr;
     std::string front_;

@@ -24,14 +24,14 @@ protected:
     }
 
     [[nodiscard]] Checked check(std::string_view lines, Rule rule = Rule::member,
-                                Door door = Door::tcp) const {
+                                Transport transport = Transport::tcp) const {
         const Asked asked(lines);
-        return access_.check(asked.head(), door, rule,
+        return access_.check(asked.head(), transport, rule,
                              {.ring = ring_, .are_required = keys_required_});
     }
     [[nodiscard]] std::optional<Problem> problem(std::string_view lines, Rule rule = Rule::member,
-                                                 Door door = Door::tcp) const {
-        const Checked checked = check(lines, rule, door);
+                                                 Transport transport = Transport::tcp) const {
+        const Checked checked = check(lines, rule, transport);
         return checked ? std::nullopt : std::optional(checked.error());
     }
     [[nodiscard]] std::optional<Problem> of_host(std::string_view host) const {
@@ -105,7 +105,7 @@ TEST_F(Choke, RefusesPagesOfOtherOrigins) {
 
 TEST_F(Choke, TellsTheAllowedOrigin) {
     const Asked asked(get("Origin: https://ui.example\r\n"));
-    EXPECT_TRUE(access_.check(asked.head(), Door::tcp, Rule::member, {.ring = ring_}));
+    EXPECT_TRUE(access_.check(asked.head(), Transport::tcp, Rule::member, {.ring = ring_}));
     EXPECT_EQ(access_.allowed_origin(asked.head()), "https://ui.example");
 }
 
@@ -187,7 +187,7 @@ TEST_F(Choke, TrustsTheUnixSocket) {
     const std::string foreign =
         "GET / HTTP/1.1\r\nHost: whatever.example\r\nOrigin: http://evil.example\r\n";
     for (const Rule rule : {Rule::anybody, Rule::member, Rule::admin}) {
-        const Checked caller = check(foreign, rule, Door::unix_socket);
+        const Checked caller = check(foreign, rule, Transport::unix_socket);
         ASSERT_TRUE(caller);
         EXPECT_TRUE(caller->is_admin);
     }

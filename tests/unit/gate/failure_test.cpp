@@ -32,7 +32,7 @@ struct Failing : GateStand {
     }
     /// What the gate knows of the latest job when it has ended.
     std::string page() {
-        Client& client = connect(Door::unix_socket);
+        Client& client = connect(Transport::unix_socket);
         client.listen();
         client.say("GET /-/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n");
         hear(client, "\"ended\":[");
@@ -81,7 +81,7 @@ TEST(Failure, OfTheModelIsToldInItsWordsOnThisMachine) {
 
 TEST(Failure, OfTheModelIsToldInItsWordsToTheCommandLine) {
     Failing stand;
-    Client& client = stand.connect(Door::unix_socket, "");
+    Client& client = stand.connect(Transport::unix_socket, "");
     client.listen();
     client.say(get);
     stand.fail(EndReason::model_failed);

@@ -84,13 +84,14 @@ struct GateStand {
     GateStand(const GateStand&) = delete;
     GateStand& operator=(const GateStand&) = delete;
 
-    Client& connect(Door door = Door::tcp, std::string address = "127.0.0.1") {
+    Client& connect(Transport transport = Transport::tcp, std::string address = "127.0.0.1") {
         const auto client = std::make_shared<Client>(loop.context());
         Client::Local::socket ours(loop.context());
         boost::asio::local::connect_pair(client->socket, ours);
         ours.non_blocking(true);
-        gate.welcome(std::move(ours),
-                     {.door = door, .address = std::move(address), .text = "client"});
+        gate.add_connection(
+            std::move(ours),
+            {.transport = transport, .address = std::move(address), .text = "client"});
         clients.push_back(client);
         return *client;
     }
@@ -103,7 +104,7 @@ struct GateStand {
     }
     /// The same, from another machine.
     Client& ask_from_afar(std::string_view text) {
-        Client& client = connect(Door::tcp, "10.1.1.1");
+        Client& client = connect(Transport::tcp, "10.1.1.1");
         client.listen();
         client.say(text);
         return client;

@@ -187,7 +187,7 @@ TEST(JobPage, BeginsAFurtherAttemptWithoutTheProgressOfTheEarlier) {
     stand.ask(get);
     const ExchangePtr exchange = stand.queued();
     exchange->progress = {.permille = 400, .text = "step 12/30"};
-    stand.gate.note(SendJob{.lane = LaneId{0}, .job = stand.job, .number = 2});
+    stand.gate.observe(SendJob{.lane = LaneId{0}, .job = stand.job, .number = 2});
     EXPECT_FALSE(exchange->progress.permille);
     EXPECT_EQ(exchange->progress.text, "");
 }

@@ -77,7 +77,7 @@ struct LogRoutes : testing::Test {
     }
     /// What the command line gets.
     std::string get(const std::string& target) {
-        Client& client = stand.connect(Door::unix_socket);
+        Client& client = stand.connect(Transport::unix_socket);
         client.listen();
         client.say("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         EXPECT_TRUE(stand.loop.run_until([&] { return client.is_over; }));

@@ -46,9 +46,9 @@ struct Replied {
 const JobMarks ran{
     .job = "abc", .lane = 2, .attempts = 3, .generation = 4, .queue = 1500us, .run = 2s};
 
-Replied answer(const AnswerHead& head, const ReplyManner& manner = {}) {
+Replied answer(const AnswerHead& head, const ReplyOptions& options = {}) {
     Replied replied{};
-    replied.framing = append_answer_head(replied.text, head, manner, ran);
+    replied.framing = append_answer_head(replied.text, head, options, ran);
     return replied;
 }
 
@@ -85,8 +85,8 @@ TEST(Reply, SendsNoChunksToAnOldClient) {
 }
 
 TEST(Reply, TellsAnOldClientThatItMayStay) {
-    const ReplyManner manner{.keeps_alive = true, .is_http_1_0 = true};
-    const Replied replied = answer({.status = 200, .has_length = true, .length = 1}, manner);
+    const ReplyOptions options{.keeps_alive = true, .is_http_1_0 = true};
+    const Replied replied = answer({.status = 200, .has_length = true, .length = 1}, options);
     EXPECT_EQ(Heard(replied.text).field("connection"), "keep-alive");
 }
 
@@ -136,9 +136,9 @@ TEST(Reply, OfOurOwnToHeadTellsTheLengthOnly) {
     EXPECT_EQ(heard.body(), "");
 }
 
-std::string problem(const ProblemReply& reply, const ReplyManner& manner = {}) {
+std::string problem(const ProblemReply& reply, const ReplyOptions& options = {}) {
     std::string out;
-    append_problem_reply(out, reply, manner);
+    append_problem_reply(out, reply, options);
     return out;
 }
 

@@ -25,7 +25,7 @@ inline constexpr std::size_t wait_kinds = 7;
 
 /// Thing has: Links<Thing> wait_links; Wait wait; Instant wait_until; void time_is_up().
 template <class Thing>
-class Patience {
+class Timeouts {
 public:
     void set(Wait kind, Duration limit) { limits_[index(kind)] = limit; }
 
@@ -38,7 +38,7 @@ public:
     }
 
     /// Tells everything whose time is up; it then waits for something else, or anew.
-    void look(Instant now) {
+    void expire(Instant now) {
         for (auto& list : lists_) {
             for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
                 Thing& first = *list.front();
@@ -50,7 +50,7 @@ public:
     }
 
     /// Who has waited longest for this; nullptr: nobody.
-    [[nodiscard]] Thing* longest(Wait kind) const { return lists_[index(kind)].front(); }
+    [[nodiscard]] Thing* longest_waiting(Wait kind) const { return lists_[index(kind)].front(); }
 
 private:
     static constexpr std::size_t index(Wait kind) { return static_cast<std::size_t>(kind); }
