@@ -56,8 +56,7 @@ std::string_view path_of(std::string_view target) { return target.substr(0, targ
 bool is_json(const http::RequestHead& head) {
     const http::Field* type = http::find(head.fields, "content-type");
     if (type == nullptr || head.framing == http::Framing::none) return false;
-    const std::string_view name = type->value.substr(0, type->value.find(';'));
-    return http::is_named(name.substr(0, name.find_last_not_of(" \t") + 1), "application/json");
+    return http::is_named(http::media_type(type->value), "application/json");
 }
 
 bool is_forwarded(const http::RequestHead& head) {
@@ -81,6 +80,12 @@ Objection objection_to(http::Fault fault) {
         default: break;
     }
     return {problem, std::string(http::sentence_of(fault))};
+}
+
+std::string names_of(const std::vector<PoolConfig>& pools) {
+    std::string names;
+    for (const PoolConfig& pool : pools) names += (names.empty() ? "" : ", ") + pool.name;
+    return names;
 }
 
 RequestRouter::RequestRouter(const std::vector<PoolConfig>& pools) : pools_(pools) {
@@ -145,9 +150,7 @@ std::expected<PoolId, Objection> RequestRouter::pool_for_model(std::string_view 
 }
 
 Objection RequestRouter::no_pool(std::string_view why) const {
-    std::string names;
-    for (const PoolConfig& pool : pools_) names += (names.empty() ? "" : ", ") + pool.name;
-    return {Problem::no_pool, fmt::format("{}; the pools are: {}", why, names)};
+    return {Problem::no_pool, fmt::format("{}; the pools are: {}", why, names_of(pools_))};
 }
 
 bool RequestRouter::is_aside(const Arrival& arrival, const http::RequestHead& head) const {

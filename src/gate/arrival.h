@@ -36,6 +36,9 @@ struct Objection {
 /// To a request that is not well-formed.
 Objection objection_to(http::Fault fault);
 
+/// Returns the names of the pools with commas between them, for messages.
+std::string names_of(const std::vector<PoolConfig>& pools);
+
 class RequestRouter {
 public:
     explicit RequestRouter(const std::vector<PoolConfig>& pools);

@@ -23,12 +23,6 @@ std::string sentence_of_lanes(std::size_t count) {
     return count == 1 ? "There is lane 0." : fmt::format("There are lanes 0 to {}.", count - 1);
 }
 
-std::string sentence_of_pools(const std::vector<PoolConfig>& pools) {
-    std::string names;
-    for (const PoolConfig& pool : pools) names += (names.empty() ? "" : ", ") + pool.name;
-    return fmt::format("The pools are: {}.", names);
-}
-
 std::expected<LaneId, Objection> lane_of(const OwnRequest& request) {
     const View view = view_of(request);
     const auto number = turnpike::lane_of(request.name, view.lanes.size());
@@ -46,7 +40,8 @@ struct PoolFound {
 std::expected<PoolFound, Objection> pool_of(const OwnRequest& request) {
     const std::vector<PoolConfig>& pools = request.deps.config.pools;
     const auto found = std::ranges::find(pools, request.name, &PoolConfig::name);
-    if (found == pools.end()) return refuse(Problem::no_pool, sentence_of_pools(pools));
+    if (found == pools.end())
+        return refuse(Problem::no_pool, fmt::format("The pools are: {}.", names_of(pools)));
     const View view = view_of(request);
     if (view.shutting_down) return refuse(Problem::shutting_down);
     const auto number = static_cast<std::size_t>(found - pools.begin());

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
 namespace turnpike {
 namespace {
@@ -22,23 +21,6 @@ constexpr mode_t folder_mode = 0700;
 std::unexpected<std::string> failed(const std::string& path, const char* doing) {
     return std::unexpected(path + ": can't " + doing + ": " + std::strerror(errno));
 }
-
-/// A descriptor that is closed with its scope.
-class Descriptor {
-public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    [[nodiscard]] int get() const { return fd_; }
-    [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-
-private:
-    int fd_;
-};
 
 /// Empty: it is as private as it must be.
 std::string why_untrusted(const struct stat& info) {
@@ -73,9 +55,9 @@ bool make_folders(const std::filesystem::path& folder) {
 }  // namespace
 
 std::expected<std::string, std::string> read_private_file(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file.is_open() && (errno == ENOENT || errno == ENOTDIR)) return std::string();
-    if (!file.is_open()) return failed(path, "open it");
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::string();
+    if (!file) return failed(path, "open it");
     struct stat info{};
     if (::fstat(file.get(), &info) != 0) return failed(path, "look at it");
     if (const std::string reason = why_untrusted(info); !reason.empty())
@@ -97,33 +79,26 @@ std::expected<KeyStore, std::string> KeyStore::lock(const std::string& path) {
     const std::filesystem::path parent = std::filesystem::path(path).parent_path();
     const std::string folder = parent.empty() ? "." : parent.string();
     if (!make_folders(folder)) return failed(folder, "make the folder");
-    KeyStore store(path, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (store.folder_ < 0) return failed(folder, "open the folder");
-    while (::flock(store.folder_, LOCK_EX) != 0)
+    KeyStore store(path, UniqueFd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    if (!store.folder_) return failed(folder, "open the folder");
+    while (::flock(store.folder_.get(), LOCK_EX) != 0)
         if (errno != EINTR) return failed(folder, "lock the folder");
     return store;
-}
-
-KeyStore::KeyStore(KeyStore&& other) noexcept
-    : path_(std::move(other.path_)), folder_(std::exchange(other.folder_, -1)) {}
-
-KeyStore::~KeyStore() {
-    if (folder_ >= 0) ::close(folder_);
 }
 
 std::expected<void, std::string> KeyStore::replace(std::string_view text) const {
     const std::string fresh = path_ + ".new";
     ::unlink(fresh.c_str());  // left by one that was killed; the lock says that nobody uses it
-    const Descriptor file(
+    const UniqueFd file(
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode));
-    if (!file.is_open()) return failed(fresh, "make it");
+    if (!file) return failed(fresh, "make it");
     if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 ||
         ::rename(fresh.c_str(), path_.c_str()) != 0) {
         auto problem = failed(path_, "write it");
         ::unlink(fresh.c_str());
         return problem;
     }
-    if (::fsync(folder_) != 0) return failed(path_, "make sure that it is on the disk");
+    if (::fsync(folder_.get()) != 0) return failed(path_, "make sure that it is on the disk");
     return {};
 }
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "os/file.h"
+
 namespace turnpike {
 
 /// The file's text; no file: "". A file of another user, or one that others may write to, is an
@@ -18,18 +20,16 @@ class KeyStore {
 public:
     /// Makes the folder if need be, and waits for whoever holds the lock.
     [[nodiscard]] static std::expected<KeyStore, std::string> lock(const std::string& path);
-    ~KeyStore();
-    KeyStore(KeyStore&& other) noexcept;
-    KeyStore& operator=(KeyStore&&) = delete;
 
     /// All or nothing, also if the machine stops in between.
     [[nodiscard]] std::expected<void, std::string> replace(std::string_view text) const;
 
 private:
-    KeyStore(std::string path, int folder) : path_(std::move(path)), folder_(folder) {}
+    KeyStore(std::string path, UniqueFd folder)
+        : path_(std::move(path)), folder_(std::move(folder)) {}
 
     std::string path_;
-    int folder_;
+    UniqueFd folder_;  // holds the lock
 };
 
 }  // namespace turnpike

@@ -1,17 +1,9 @@
 #include "gate/model_page.h"
 
-#include <boost/json.hpp>
+#include "gate/json_object.h"
 
 namespace turnpike {
 namespace {
-
-/// What a worker sends is put into the page as it is, so it must be what it should be.
-bool is_object(std::string_view text) {
-    boost::json::error_code error;
-    const auto value =
-        boost::json::parse(boost::json::string_view(text.data(), text.size()), error);
-    return !error && value.is_object();
-}
 
 void append_loading(JsonWriter& json, const LoadNews& news, const Caller& caller) {
     json.open_object();
@@ -41,7 +33,7 @@ void append_native(JsonWriter& json, const WorkerFacts& facts, LaneState state,
         json.value(nullptr);
     json.text_or_null("sdk", facts.sdk);
     json.key("model_facts");
-    if (caller.is_admin && is_object(facts.model_facts))
+    if (caller.is_admin && is_json_object(facts.model_facts))  // as the worker sent it
         json.raw(facts.model_facts);
     else
         json.value(nullptr);

@@ -124,11 +124,8 @@ bool is_event_stream(const AnswerHead& answer) {
         rest.remove_prefix(std::min(line.size() + 2, rest.size()));
         const std::size_t colon = std::min(line.find(':'), line.size());
         if (!http::is_named(line.substr(0, colon), "content-type")) continue;
-        std::string_view type = line.substr(std::min(colon + 1, line.size()));
-        type = type.substr(0, type.find(';'));
-        type.remove_prefix(std::min(type.find_first_not_of(" \t"), type.size()));
-        return http::is_named(type.substr(0, type.find_last_not_of(" \t") + 1),
-                              "text/event-stream");
+        const std::string_view type = line.substr(std::min(colon + 1, line.size()));
+        return http::is_named(http::media_type(type), "text/event-stream");
     }
     return false;
 }

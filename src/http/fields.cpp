@@ -64,6 +64,10 @@ std::optional<std::string_view> only(Fields fields, std::string_view name) {
     return value;
 }
 
+std::string_view media_type(std::string_view content_type) {
+    return trim(content_type.substr(0, content_type.find(';')));
+}
+
 bool is_hop_by_hop(const Field& field, Fields all) {
     if (is_always_hop_by_hop(field.name)) return true;
     for (const Field& other : all)

@@ -25,6 +25,9 @@ const Field* find(Fields fields, std::string_view name);
 /// The value of the only field of that name: nullopt if there is none, or more than one.
 std::optional<std::string_view> only(Fields fields, std::string_view name);
 
+/// Returns the media type in a Content-Type field: its value without parameters and blanks.
+std::string_view media_type(std::string_view content_type);
+
 /// Whether a field belongs to this connection only, and must not be passed on: the hop-by-hop
 /// fields of RFC 9110 (Connection, Keep-Alive, Proxy-*, TE, Trailer, Transfer-Encoding, Upgrade),
 /// framing (Content-Length, Expect), and whatever a Connection field of `all` names, be it Host.
