@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/gate/asked.h"
+#include "tests/unit/gate/parsed_request.h"
 
 namespace turnpike {
 namespace {
@@ -21,24 +21,24 @@ const std::vector<PoolConfig> with_models{{.name = "plain"},
                                           {.name = "draw", .models = {"sdxl"}}};
 
 /// What must not outlive its request is copied.
-struct Received {
+struct Routed {
     PoolId pool;
     std::string target;
     Arrival arrival;
 };
 
-std::expected<Received, Objection> route(const std::vector<PoolConfig>& pools,
-                                         std::string_view lines) {
-    const Asked asked(lines);
-    const auto arrival = RequestRouter(pools).route(asked.head());
+std::expected<Routed, Objection> route(const std::vector<PoolConfig>& pools,
+                                       std::string_view lines) {
+    const ParsedRequest request(lines);
+    const auto arrival = RequestRouter(pools).route(request.head());
     if (!arrival) return std::unexpected(arrival.error());
-    return Received{arrival->pool, std::string(arrival->target), *arrival};
+    return Routed{arrival->pool, std::string(arrival->target), *arrival};
 }
 
 std::string target_of(const std::vector<PoolConfig>& pools, std::string_view target) {
-    const auto received = route(pools, get({}, target));
-    if (!received) return std::string(slug_of(received.error().problem));
-    return std::to_string(received->pool.value) + " " + received->target;
+    const auto routed = route(pools, get({}, target));
+    if (!routed) return std::string(slug_of(routed.error().problem));
+    return std::to_string(routed->pool.value) + " " + routed->target;
 }
 
 TEST(RequestRouter, SendsEverythingToTheOnlyPool) {
@@ -51,10 +51,10 @@ TEST(RequestRouter, SendsWhatNamesNoPoolToTheDefault) {
 }
 
 TEST(RequestRouter, ListsThePoolsWhenNoneIsTheDefault) {
-    const auto received = route(two_pools, get());
-    ASSERT_FALSE(received);
-    EXPECT_EQ(received.error().problem, Problem::no_pool);
-    EXPECT_THAT(received.error().detail, HasSubstr("chat, draw"));
+    const auto routed = route(two_pools, get());
+    ASSERT_FALSE(routed);
+    EXPECT_EQ(routed.error().problem, Problem::no_pool);
+    EXPECT_THAT(routed.error().detail, HasSubstr("chat, draw"));
 }
 
 TEST(RequestRouter, TakesThePoolFromThePath) {
@@ -126,9 +126,9 @@ TEST(RequestRouter, SendsUnknownModelsToTheDefaultPool) {
 }
 
 Arrival asked_with(std::string_view fields) {
-    const auto received = route(one_pool, get(fields));
-    EXPECT_TRUE(received) << fields;
-    return received ? received->arrival : Arrival{};
+    const auto routed = route(one_pool, get(fields));
+    EXPECT_TRUE(routed) << fields;
+    return routed ? routed->arrival : Arrival{};
 }
 
 TEST(RequestRouter, HasDefaultsForWhatNobodyAsks) {
@@ -156,10 +156,10 @@ TEST(RequestRouter, RefusesValuesThatMakeNoSense) {
           "Turnpike-Priority: 99999999999999999999999", "Turnpike-Lane: 1000001",
           "Turnpike-Lane: one", "Turnpike-Lane: 0x1", "Turnpike-Timeout: 0s", "Turnpike-Timeout: 5",
           "Turnpike-Timeout: -5s", "Turnpike-Timeout:", "Turnpike-Timeout: soon"}) {
-        const auto received = route(one_pool, get(field + "\r\n"));
-        ASSERT_FALSE(received) << field;
-        EXPECT_EQ(received.error().problem, Problem::bad_header) << field;
-        EXPECT_THAT(received.error().detail, HasSubstr(field.substr(0, field.find(':'))));
+        const auto routed = route(one_pool, get(field + "\r\n"));
+        ASSERT_FALSE(routed) << field;
+        EXPECT_EQ(routed.error().problem, Problem::bad_header) << field;
+        EXPECT_THAT(routed.error().detail, HasSubstr(field.substr(0, field.find(':'))));
     }
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/unit/gate/gate_stand.h"
+#include "tests/unit/gate/gate_fixture.h"
 
 namespace turnpike {
 namespace {
@@ -41,15 +41,15 @@ TEST(NamesOfMembers, AreSeenWhereTheyComeTwice) {
 }
 
 /// Two pools, a model and a command, each with a lane; a job that runs, one that ended, and a crash.
-struct BusyGate : GateStand {
+struct BusyGate : GateFixture {
     BusyGate()
-        : GateStand(Config{.pools = {{.name = "model",
-                                      .worker = {.model = {.kind = ModelChoice::Kind::python,
-                                                           .path = "/model.py"}},
-                                      .settings = {.lanes = 1}},
-                                     {.name = "command",
-                                      .worker = {.command = "serve {port}"},
-                                      .settings = {.lanes = 1}}}}) {
+        : GateFixture(Config{.pools = {{.name = "model",
+                                        .worker = {.model = {.kind = ModelChoice::Kind::python,
+                                                             .path = "/model.py"}},
+                                        .settings = {.lanes = 1}},
+                                       {.name = "command",
+                                        .worker = {.command = "serve {port}"},
+                                        .settings = {.lanes = 1}}}}) {
         lanes.resize(2);
         for (LaneFacts& lane : lanes)
             lane.gpus = {{.index = 0, .uuid = "GPU-0", .name = "H200", .memory_used = Bytes{1}}};

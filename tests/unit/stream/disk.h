@@ -25,7 +25,7 @@ struct Disk {
                 .answer_max = 200};
 
     /// From now on no file can be made. What is there stays usable.
-    void take_away() { store.folder = folder.file("nowhere"); }
+    void remove_folder() { store.folder = folder.file("nowhere"); }
 
     /// All that was given to the disk is done, and its callers were told.
     void settle() {

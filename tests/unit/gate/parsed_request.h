@@ -11,15 +11,15 @@
 
 namespace turnpike {
 
-class Asked {
+class ParsedRequest {
 public:
     /// `lines`: the request line and the fields, each with its CRLF.
-    explicit Asked(std::string_view lines) : text_(std::string(lines) + "\r\n") {
+    explicit ParsedRequest(std::string_view lines) : text_(std::string(lines) + "\r\n") {
         EXPECT_EQ(parser_.parse(text_), http::Progress::done)
             << text_ << http::sentence_of(parser_.fault());
     }
-    Asked(const Asked&) = delete;
-    Asked& operator=(const Asked&) = delete;
+    ParsedRequest(const ParsedRequest&) = delete;
+    ParsedRequest& operator=(const ParsedRequest&) = delete;
 
     [[nodiscard]] const http::RequestHead& head() const { return parser_.head(); }
 

@@ -10,21 +10,21 @@
 
 namespace turnpike {
 
-struct NotingReader final : AnswerReader {
+struct RecordingReader final : AnswerReader {
     int told = 0;
     std::string got;
     void answer_moved() override { ++told; }
 };
 
-struct NotingWriter final : AnswerWriter {
+struct RecordingWriter final : AnswerWriter {
     int told = 0;
     void answer_has_room() override { ++told; }
 };
 
-struct Passage : Disk {
+struct AnswerFixture : Disk {
     std::unique_ptr<Answer> answer = std::make_unique<Answer>();
-    NotingReader reader;
-    NotingWriter writer;
+    RecordingReader reader;
+    RecordingWriter writer;
 
     void begin_flow() {
         answer->set_reader(&reader);

@@ -73,16 +73,16 @@ struct IdleWriter final : AnswerWriter {
     void answer_has_room() override { go_on(); }
 };
 
-struct GateStand {
-    GateStand() : GateStand(Config{.pools = {PoolConfig{.name = "only"}}}) {}
-    explicit GateStand(Config settings) : config(std::move(settings)) {}
-    ~GateStand() {
+struct GateFixture {
+    GateFixture() : GateFixture(Config{.pools = {PoolConfig{.name = "only"}}}) {}
+    explicit GateFixture(Config settings) : config(std::move(settings)) {}
+    ~GateFixture() {
         for (const auto& client : clients) client->leave();
         gate.shut_down();
         loop.poll();
     }
-    GateStand(const GateStand&) = delete;
-    GateStand& operator=(const GateStand&) = delete;
+    GateFixture(const GateFixture&) = delete;
+    GateFixture& operator=(const GateFixture&) = delete;
 
     Client& connect(Transport transport = Transport::tcp, std::string address = "127.0.0.1") {
         const auto client = std::make_shared<Client>(loop.context());
@@ -109,7 +109,7 @@ struct GateStand {
         client.say(text);
         return client;
     }
-    void told(const Event& event) {
+    void deliver(const Event& event) {
         events.push_back(event);
         if (const auto* arrived = std::get_if<JobArrived>(&event))
             gate.carry_out(AdmitJob{arrived->ticket, job = JobId{next_job++}});
@@ -125,7 +125,7 @@ struct GateStand {
                               .attempts = attempts,
                               .lane = LaneId{0}});
     }
-    /// How often it was told of this.
+    /// Returns how many events of this kind the gate delivered.
     template <class What>
     [[nodiscard]] long count() const {
         return std::ranges::count_if(
@@ -184,7 +184,7 @@ struct GateStand {
          .lanes = lanes,
          .crashes = crashes,
          .log_of = [this](std::size_t lane) { return lane < logs.size() ? &logs[lane] : nullptr; },
-         .deliver = [this](const Event& event) { told(event); }},
+         .deliver = [this](const Event& event) { deliver(event); }},
         Address{"127.0.0.1", 8000}};
 };
 
