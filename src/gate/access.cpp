@@ -11,7 +11,7 @@ namespace turnpike {
 
 namespace {
 
-/// The key that came with the request; nullopt: none.
+/// Returns the key that came with the request, valid or not.
 std::optional<std::string_view> presented_key(const http::RequestHead& head) {
     if (const http::Field* field = http::find(head.fields, "turnpike-key")) return field->value;
     const http::Field* field = http::find(head.fields, "authorization");
@@ -76,7 +76,7 @@ bool AccessControl::is_key_field(std::string_view name, const Keys& keys) {
 }
 
 bool AccessControl::is_our_host(std::string_view host) const {
-    if (host.empty()) return true;  // HTTP/1.0 without one: no browser
+    if (host.empty()) return true;  // HTTP/1.0 without a Host: not a browser
     const std::string_view name = name_in_host(host);
     const bool is_known = std::ranges::any_of(
         hosts_, [&](const std::string& ours) { return http::is_named(name, ours); });

@@ -23,7 +23,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t read_size = 4 * 1024;
-constexpr std::size_t read_size_max = 64 * 1024;  // of large bodies
+constexpr std::size_t read_size_max = 64 * 1024;  // for large bodies
 constexpr http::Limits limits{};
 constexpr std::string_view known_methods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
@@ -38,7 +38,7 @@ bool is_too_slow(std::uint64_t bytes, Bytes per_second, Duration window) {
            per_second.count * static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1));
 }
 
-/// Also when it sent more before.
+/// True if the peer has closed its side, even if bytes that it sent before are still unread.
 bool has_hung_up(int socket) {
     pollfd peer{.fd = socket, .events = POLLRDHUP, .revents = 0};
     return ::poll(&peer, 1, 0) > 0;
@@ -69,8 +69,8 @@ void Connection::start() {
 
 // ── reading ──────────────────────────────────────────────────────────────────────────────────────
 
-/// Does what can be done with what came, then reads more. Not recursive: what an answer makes
-/// possible is done by the call that is already under way.
+/// Handles the input as far as possible, then reads more. A nested call returns at once: the call
+/// that is already running does what an answer has made possible.
 void Connection::go_on() {
     if (is_going_on_) return;
     is_going_on_ = true;
@@ -106,7 +106,7 @@ void Connection::read() {
                             });
 }
 
-/// False: the buffer is full, and nobody needs what would come.
+/// Makes room in the input buffer. False if it is full and more input is not needed now.
 bool Connection::make_room() {
     if (in_start_ == in_size_) in_start_ = in_size_ = 0;
     const bool is_large = state_ == State::body && in_size_ == 0 &&
@@ -121,7 +121,7 @@ bool Connection::make_room() {
         in_start_ = 0;
         return true;
     }
-    if (state_ == State::head) {  // the parser limits it
+    if (state_ == State::head) {  // the parser limits the size of a head
         in_.resize(2 * in_.size());
         return true;
     }
@@ -140,7 +140,7 @@ void Connection::input_ended() {
         case State::answering:
             if (is_job_answer_ && !has_job_ended_) return client_left();
             reply_options_.keeps_alive = false;
-            has_client_left_ = true;  // it may still read
+            has_client_left_ = true;  // it may still read the answer
             return;
         case State::head:
         case State::closing:
@@ -148,7 +148,7 @@ void Connection::input_ended() {
     }
 }
 
-/// The client is gone; its job ends as soon as the engine says so.
+/// Tells the engine that the client left. The engine then ends the job.
 void Connection::client_left() {
     has_client_left_ = true;
     gate_.wait_for(*this, Wait::nothing);
@@ -187,7 +187,7 @@ void Connection::time_is_up() {
     }
 }
 
-/// Bytes that came before hide the end of the connection from reads.
+/// While unread bytes fill the buffer, reads don't show that the client closed the connection.
 void Connection::check_if_client_left() {
     if (has_hung_up(socket_.native_handle())) return client_left();
     gate_.wait_for(*this, Wait::departure);
@@ -237,7 +237,7 @@ void Connection::take_request(const http::RequestHead& head) {
     take_job(head);
 }
 
-/// Browsers ask without credentials whether they may send some; only the origin and the Host count.
+/// A browser sends a preflight without credentials, so only the Origin and the Host are checked.
 void Connection::answer_preflight(const http::RequestHead& head) {
     const auto caller = gate_.access_.check(head, peer_.transport, Rule::anybody, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
@@ -311,7 +311,7 @@ void Connection::admitted(JobId job) {
     state_ = State::body;
     received_ = 0;
     if (head.expects_continue && unread().empty()) {
-        error_code ignored;  // a client that is gone is noticed by the next read
+        error_code ignored;  // the next read notices if the client is gone
         socket_.write_some(asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
                            ignored);
     }
@@ -325,7 +325,8 @@ void Connection::refused(const RefuseJob& refusal) {
     go_on();
 }
 
-/// Of what never became a job. Before it is answered: then the next request may be here already.
+/// Logs a request that never became a job. Must be called before the answer is written: writing it
+/// may start the next request, which uses the same record.
 void Connection::log_refusal(const Objection& objection, EndReason reason) {
     record_problem(objection);
     record_.id = {};

@@ -1,4 +1,4 @@
-// A connection's other half: the one answer to a request, ours or a worker's.
+// The second half of a connection: writes the answer to a request, ours or a worker's.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t chunk_max = 64 * 1024;
 constexpr std::size_t kept_out_max = 16 * 1024;
 
-/// Whether a worker has said its last word about the job: nobody reads its body any more. A worker
-/// whose job ended otherwise may still be getting it.
+/// True if the worker has finished with the job, so that nobody reads its body any more. If the job
+/// ended for another reason, the worker may still be receiving the body.
 bool has_worker_finished(EndReason reason) {
     return reason == EndReason::answered || reason == EndReason::bad_input ||
            is_model_failure(reason);
@@ -27,14 +27,14 @@ bool has_worker_finished(EndReason reason) {
 
 }  // namespace
 
-// ── what the engine says of the job ──────────────────────────────────────────────────────────────
+// ── what the engine decided about the job ────────────────────────────────────────────────────────
 
 void Connection::sent(const SendJob& send) {
     sent_at_ = gate_.deps_.clock.now();
     record_.lane = send.lane;
     record_.gpu.assign(gate_.deps_.lanes[send.lane.value].gpu);
     record_.attempts = send.number;
-    exchange_->progress.permille.reset();  // of an earlier attempt
+    exchange_->progress.permille.reset();  // left by an earlier attempt
     exchange_->progress.text.clear();
 }
 
@@ -50,15 +50,15 @@ void Connection::ended(const EndJob& end) {
     record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
     if (has_worker_finished(end.reason))
-        exchange_->body.clear();  // its answer may be read for long
+        exchange_->body.clear();  // reading the answer may take long
     if (has_client_left_) return close();
-    if (state_ == State::answering) {  // a flowing answer: the rest of it, or the end of it
+    if (state_ == State::answering) {  // of a flowing answer write the rest, or break it off
         if (exchange_->answer.state() != AnswerState::complete) return break_stream();
         if (!is_blocked_) write();
         return;
     }
     if (state_ == State::storing)
-        reply_options_.keeps_alive = false;  // the disk still works for it
+        reply_options_.keeps_alive = false;  // the disk still writes the body
     if (exchange_->answer.state() == AnswerState::complete &&
         (end.reason == EndReason::answered || end.reason == EndReason::bad_input ||
          end.reason == EndReason::model_failed)) {
@@ -70,7 +70,7 @@ void Connection::ended(const EndJob& end) {
     go_on();
 }
 
-/// From the last byte of its body to its last attempt, or to now.
+/// Returns the time from the last byte of the body to the last attempt, or until now.
 Duration Connection::queue_time() const {
     if (!queued_at_) return Duration::zero();
     return (record_.attempts > 0 ? sent_at_ : gate_.deps_.clock.now()) - *queued_at_;
@@ -87,7 +87,7 @@ JobMarks Connection::marks() const {
             .run = has_run ? now - sent_at_ : Duration::zero()};
 }
 
-// ── what to say ──────────────────────────────────────────────────────────────────────────────────
+// ── which answer ─────────────────────────────────────────────────────────────────────────────────
 
 void Connection::answer_own(const OwnReply& reply) {
     if (is_request_partial_) reply_options_.keeps_alive = false;
@@ -116,7 +116,7 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
     begin_writing();
 }
 
-/// Of a job that ended without a whole answer.
+/// Returns the objection for a job that ended without a whole answer.
 Objection Connection::objection_to_end() const {
     const bool is_local = !arrival_.is_forwarded && (peer_.transport == Transport::unix_socket ||
                                                      is_loopback_host(peer_.address));
@@ -124,7 +124,8 @@ Objection Connection::objection_to_end() const {
                               {.text = exchange_->trouble, .is_reader_local = is_local});
 }
 
-/// Where the job ran last. Workers that others started have no log here.
+/// Returns the lane on which the job ran last. Nullopt if it never ran, or if somebody else started
+/// the worker: then we have no log of it.
 std::optional<std::uint64_t> Connection::lane_with_log() const {
     const bool has_run = exchange_ != nullptr && record_.attempts > 0;
     if (!has_run || !gate_.deps_.config.pools[arrival_.pool.value].is_started())
@@ -132,7 +133,7 @@ std::optional<std::uint64_t> Connection::lane_with_log() const {
     return record_.lane.value;
 }
 
-/// For the log: what the client is told.
+/// Keeps for the log what the client is told.
 void Connection::record_problem(const Objection& objection) {
     record_.status = status_of(objection.problem);
     record_.detail.assign(detail_of(objection));
@@ -150,7 +151,7 @@ std::string Connection::detail_of(const Objection& objection) const {
     return detail;
 }
 
-/// A worker's answer: all of it, or as much as there is so far.
+/// Starts a worker's answer: the whole of it, or what has come so far.
 void Connection::answer_job() {
     const AnswerHead& head = exchange_->answer.head();
     record_.status = head.status;
@@ -165,7 +166,8 @@ void Connection::answer_job() {
 }
 
 void Connection::answer_moved() {
-    const std::shared_ptr<Connection> self = shared_from_this();  // the client may turn out gone
+    const std::shared_ptr<Connection> self =
+        shared_from_this();  // writing may find the client gone and close this
     const AnswerState answer = exchange_->answer.state();
     if (answer == AnswerState::lost) return cut();
     if (state_ == State::waiting && answer == AnswerState::flowing) return answer_job();
@@ -182,23 +184,23 @@ void Connection::begin_writing() {
     write();
 }
 
-/// Not recursive: what comes of the answer while some of it is written is written by the call that
-/// is already under way.
+/// Writes as much as the socket takes. A nested call returns at once: the call that is already
+/// running writes what has come meanwhile.
 void Connection::write() {
     if (is_writing_) return;
     const std::shared_ptr<Connection> self = shared_from_this();
     is_writing_ = true;
     Next next = fill();
-    // Each step may make the worker go on, and so end the job, and this connection with it.
+    // Each step may let the worker go on, which may end the job and close this connection.
     while (next == Next::bytes && flush() && state_ == State::answering) next = fill();
     is_writing_ = false;
     if (state_ != State::answering) return;
     if (next == Next::finished) return answered();
     if (next == Next::broken) return cut();
-    if (next == Next::later) read();  // or look for a departure, if the buffer is full
+    if (next == Next::later) read();  // or, if the buffer is full, check whether the client left
 }
 
-/// Puts the next bytes in place.
+/// Puts the next bytes to write into the output buffer, if they don't go out directly.
 Connection::Next Connection::fill() {
     if (!is_job_answer_) return out_sent_ < out_.size() ? Next::bytes : Next::finished;
     Answer& answer = exchange_->answer;
@@ -214,7 +216,7 @@ Connection::Next Connection::fill() {
     }
     if (out_sent_ < out_.size() || !front.empty()) return Next::bytes;
     if (is_breaking_) return fill_end_of_broken();
-    if (!answer.is_drained()) {  // or broken: then the job ends, and it is cut
+    if (!answer.is_drained()) {  // a broken answer is cut when its job ends
         answer.want(gate_.deps_.store);
         return Next::later;
     }
@@ -225,13 +227,14 @@ Connection::Next Connection::fill() {
     return has_job_ended_ ? Next::finished : Next::later;
 }
 
-/// The job ended in the middle of its answer. Whoever reads events is told, after all that came.
+/// Handles a job that ended in the middle of its answer. A client of server-sent events gets a last
+/// event that says so, after all that the worker sent.
 void Connection::break_stream() {
     record_.detail.assign(detail_of(objection_to_end()));
     if (!can_tell_of_break()) return cut();
     is_breaking_ = must_send_error_event_ = true;
     if (exchange_->answer.state() != AnswerState::broken)
-        exchange_->answer.abandon();  // its worker may go on for long
+        exchange_->answer.abandon();  // its worker may go on writing for long
     if (!is_blocked_) write();
 }
 
@@ -258,7 +261,7 @@ Connection::Next Connection::fill_end_of_broken() {
     return Next::bytes;
 }
 
-/// Writes some of it. False: the socket is full, or the client is gone.
+/// Writes some bytes. False if the socket is full or the client is gone.
 bool Connection::flush() {
     const bool is_direct = is_job_answer_ && framing_ != ReplyFraming::chunked;
     const std::string_view front = is_direct ? exchange_->answer.front() : std::string_view();
@@ -291,14 +294,14 @@ void Connection::wait_to_write() {
     });
 }
 
-/// All of it is written.
+/// Ends the request once its whole answer is written.
 void Connection::answered() {
     release_job();
     gate_.wait_for(*this, Wait::nothing);
     empty_and_keep(out_, kept_out_max);
     parser_.reset();
     if (reply_options_.keeps_alive && !gate_.is_shutting_down_) {
-        while (!unread().empty()) {  // what is left of a body that nobody wanted, all of it here
+        while (!unread().empty()) {  // skip the rest of an unwanted body, all of which is here
             const auto step = decoder_.next(unread());
             in_start_ += step.consumed;
             if (step.progress != http::Progress::more || step.consumed == 0) break;
@@ -315,7 +318,7 @@ void Connection::answered() {
     go_on();
 }
 
-/// Ends the connection in the middle of an answer, so that the client sees that it is not whole.
+/// Closes the connection in the middle of an answer, so that the client sees that it is incomplete.
 void Connection::cut() {
     if (!has_job_ended_ && !job_.is_none()) return client_left();
     close();

@@ -1,5 +1,5 @@
-// A connection's body: from its framing into the exchange, then the job is complete and can be
-// queued.
+// The body of a request: a connection takes it out of its framing and puts it into the exchange.
+// Once the body is complete, the job can be queued.
 #include <cstring>
 #include <utility>
 
@@ -12,7 +12,8 @@ namespace turnpike {
 
 namespace {
 
-constexpr std::uint64_t growth_step = mebibyte.count;  // of which the engine hears
+constexpr std::uint64_t growth_step =
+    mebibyte.count;  // how much a body grows before we tell the engine
 
 }  // namespace
 
@@ -66,7 +67,7 @@ void Connection::body_stored(int error) {
     go_on();
 }
 
-/// All of it came. What is not on disk yet and should be goes there first.
+/// Handles the end of the body. Any part that belongs on disk is written before the job is queued.
 void Connection::complete_body() {
     gate_.wait_for(*this, Wait::nothing);
     const Body::Taken taken = exchange_->body.complete(

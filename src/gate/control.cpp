@@ -70,7 +70,7 @@ OwnAnswer asked_of_pool(const OwnRequest& request, const PoolFound& pool, std::s
     return answer;
 }
 
-/// "accept=1" or nothing.
+/// True for "accept=1", false for an empty query. Any other query is an error.
 std::expected<bool, Objection> wants_accept(std::string_view query) {
     if (query.empty()) return false;
     if (query != "accept=1") return refuse(Problem::bad_query);

@@ -11,14 +11,14 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration departure_every = 1s;  // how often a hidden departure is looked for
-constexpr Duration idle_min = 1s;     // before a connection makes room for another: its request may
-                                      // be on its way
-constexpr Duration closing_max = 2s;  // for a client to read our last word
+constexpr Duration departure_every = 1s;  // how often we check for clients that left unseen
+constexpr Duration idle_min = 1s;         // before an idle connection makes room: its request may
+                                          // be on its way
+constexpr Duration closing_max = 2s;      // for a client to read our last bytes
 
 std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
 
-/// What went wrong is for everybody to read.
+/// True if every client may read what went wrong: it is about its own input or about the worker.
 bool is_cause_public(EndReason reason) {
     return reason == EndReason::bad_input || reason == EndReason::worker_died ||
            reason == EndReason::poison || reason == EndReason::stream_broken;

@@ -33,7 +33,8 @@ std::expected<KeyFile::Version, std::string> KeyFile::version() const {
 }
 
 bool KeyFile::refresh() {
-    const auto version = this->version();  // before reading: a change in between is seen next time
+    const auto version =
+        this->version();  // before reading: the next call then sees a change in between
     if (!version) return fail(version.error());
     if (version_ == *version) return false;
     auto keys = read_keys(path_);
@@ -45,7 +46,8 @@ bool KeyFile::refresh() {
     return true;
 }
 
-/// Where there is a file there should be keys, so what can't be read opens no door.
+/// A file that exists probably has keys. So if it can't be read, requests without a key are
+/// refused.
 bool KeyFile::fail(std::string problem) {
     problem_ = std::move(problem);
     required_ = true;

@@ -22,7 +22,7 @@ std::unexpected<std::string> failed(const std::string& path, const char* doing) 
     return std::unexpected(path + ": can't " + doing + ": " + std::strerror(errno));
 }
 
-/// Empty: it is as private as it must be.
+/// Returns why the file cannot be trusted. Empty if it can.
 std::string why_untrusted(const struct stat& info) {
     if (!S_ISREG(info.st_mode)) return "is not a file";
     if (info.st_uid != ::geteuid()) return "belongs to another user";
@@ -40,12 +40,12 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
-/// Somebody else may be making it too.
+/// True if the folder now exists: another process may have made it at the same time.
 bool make_folder(const std::filesystem::path& folder) {
     return ::mkdir(folder.c_str(), folder_mode) == 0 || errno == EEXIST;
 }
 
-/// Every missing folder on the way is made for its owner alone.
+/// Makes every missing folder of the path, for its owner only.
 bool make_folders(const std::filesystem::path& folder) {
     if (make_folder(folder)) return true;
     return errno == ENOENT && folder.has_relative_path() && make_folders(folder.parent_path()) &&
@@ -88,7 +88,7 @@ std::expected<KeyStore, std::string> KeyStore::lock(const std::string& path) {
 
 std::expected<void, std::string> KeyStore::replace(std::string_view text) const {
     const std::string fresh = path_ + ".new";
-    ::unlink(fresh.c_str());  // left by one that was killed; the lock says that nobody uses it
+    ::unlink(fresh.c_str());  // left by a process that was killed: with the lock, nobody uses it
     const UniqueFd file(
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode));
     if (!file) return failed(fresh, "make it");

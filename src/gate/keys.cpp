@@ -27,7 +27,7 @@ std::optional<KeyHash> hash_of(std::string_view text) {
     return hash;
 }
 
-/// tp_ and 32 random bytes in base64url; nothing if there is no randomness.
+/// Returns tp_ and 32 random bytes in base64url, or nullopt if the system has no randomness.
 std::optional<std::string> random_key() {
     std::array<unsigned char, 32> secret;
     if (RAND_bytes(secret.data(), static_cast<int>(secret.size())) != 1) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<KeyHash> parse_hash(std::string_view hex) {
     return hash;
 }
 
-/// Cuts off and returns what comes before the next `separator`, or all that is left.
+/// Removes and returns the text before the next `separator`, or the whole rest.
 std::string_view take_until(char separator, std::string_view& text) {
     const std::size_t end = std::min(text.find(separator), text.size());
     const std::string_view taken = text.substr(0, end);
@@ -190,7 +190,7 @@ const ApiKey* KeyRing::find(std::string_view presented) const {
     const auto hash = hash_of(presented);
     if (!hash) return nullptr;
     const ApiKey* found = nullptr;
-    for (const ApiKey& key : keys_)  // all of them: the time must not tell which
+    for (const ApiKey& key : keys_)  // no early exit: the time must not tell which key matched
         if (CRYPTO_memcmp(key.hash.data(), hash->data(), hash->size()) == 0) found = &key;
     return found;
 }

@@ -24,8 +24,7 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::chrono::milliseconds retry_delay{
-    50};  // when there is no room, or no descriptor left
+constexpr std::chrono::milliseconds retry_delay{50};  // before accepting again
 
 std::string text_of(const tcp::endpoint& endpoint) {
     const std::string address = endpoint.address().to_string();
@@ -42,7 +41,7 @@ std::string bind_error(const tcp::endpoint& endpoint, error_code error) {
     return fmt::format("can't listen on {}: {}", text_of(endpoint), error.message());
 }
 
-/// Only we ourselves, and root.
+/// True if the peer runs as our own user or as root.
 bool is_trusted_peer(int socket) {
     ucred peer{};
     socklen_t size = sizeof peer;
@@ -70,7 +69,7 @@ std::expected<Address, std::string> Listener::bind(const Address& address) {
         endpoint.port(port);
         tcp::acceptor acceptor(loop_);
         acceptor.open(endpoint.protocol(), error);
-        if (error) {  // a machine without IPv6, say
+        if (error) {  // for example a machine without IPv6
             problem = bind_error(endpoint, error);
             continue;
         }
@@ -147,7 +146,8 @@ void Listener::accept_unix() {
     });
 }
 
-/// Out of descriptors or room: those who wait stay in the kernel's queue.
+/// Called when we are out of descriptors or of room. New clients wait in the kernel's queue
+/// meanwhile.
 void Listener::retry_later(std::function<void()> then) {
     const auto timer = std::make_shared<asio::steady_timer>(loop_, retry_delay);
     timer->async_wait([timer, then = std::move(then)](error_code error) {

@@ -16,7 +16,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
     return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-/// One "name=value" of the query.
+/// Applies one "name=value" of the query. False if it is not valid.
 bool set(WantedLines& wanted, std::string_view part) {
     const std::size_t mark = part.find('=');
     if (mark == std::string_view::npos) return false;

@@ -29,7 +29,8 @@ OwnAnswered jobs(const OwnRequest& request) {
     return OwnAnswer{.body = jobs_page(request.deps, request.caller)};
 }
 
-/// The record that this name leads to, if the caller may see it.
+/// Returns the record of the job with this name, or nullptr if there is none that the caller may
+/// see.
 const JobRecord* visible_job(const OwnRequest& request) {
     const auto id = request.deps.names.find(request.name);
     if (!id) return nullptr;
@@ -51,7 +52,7 @@ OwnAnswered cancel(const OwnRequest& request) {
     if (is_live) request.deps.order(CancelAsked{record->job});
     return OwnAnswer{.status = is_live ? 202 : 200,
                      .body = is_live ? "{\"cancelled\":true}\n"
-                                   : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
+                                     : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
 }
 
 OwnAnswered lane_log(const OwnRequest& request) {
@@ -93,7 +94,8 @@ constexpr std::array routes{
     OwnRoute{http::Method::get, "/-/pools/*/proof", Rule::admin, pool_proof},
 };
 
-/// What stands for the star; with an exact route nothing. nullopt: another route.
+/// Returns the part of the path that matches the star, or "" if the route has no star. Nullopt if
+/// the path does not match the route.
 std::optional<std::string_view> match(std::string_view route, std::string_view path) {
     const std::size_t star = route.find('*');
     if (star == std::string_view::npos)

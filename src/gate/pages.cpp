@@ -13,7 +13,7 @@ namespace turnpike {
 
 namespace {
 
-constexpr std::size_t listed_max = 200;  // jobs of a kind on one page
+constexpr std::size_t listed_max = 200;  // live jobs on one page, and as many ended ones
 
 bool is_ready(const View& view, PoolId pool) {
     for (const LaneView& lane : view.lanes)
@@ -46,12 +46,12 @@ void append_counts(JsonWriter& json, const Counts& counts) {
     json.close_object();
 }
 
-/// Null until a job was answered.
+/// Appends how long a job usually runs, or null until one was answered.
 void append_usual(JsonWriter& json, const PoolView& pool) {
     pool.usual_run == Duration::zero() ? json.value(nullptr) : json.value(pool.usual_run);
 }
 
-/// What its lanes run.
+/// Returns what the lanes of the pool run, in words.
 std::string model_of(const PoolConfig& pool, const Caller& caller) {
     if (pool.is_native()) return model_name(pool.worker.model, caller);
     if (pool.is_started()) return caller.is_admin ? pool.worker.command : "started by Turnpike";
@@ -89,7 +89,7 @@ void append_pool(JsonWriter& json, const PageContext& context, const PoolView& p
     json.close_object();
 }
 
-/// The running jobs of each lane, as JSON objects with commas between.
+/// Returns, for each lane, its running jobs as JSON objects with commas between them.
 std::vector<std::string> running_jobs(const OwnRouteDeps& deps, const View& view,
                                       const Caller& caller) {
     std::vector<std::string> lanes(view.lanes.size());
@@ -125,7 +125,8 @@ void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
     json.close_object();
 }
 
-/// In milliseconds: a thousand times as many seconds. Models are imported, HTTP servers listen.
+/// Durations are written in seconds, so milliseconds are a thousand times the duration. A native
+/// worker has a time of import, an HTTP server a time until it listens.
 void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& pool) {
     const auto part = [&](std::string_view name, const std::optional<Duration>& time) {
         append_count(json, name, time ? std::optional(*time * 1000) : std::nullopt);
@@ -143,12 +144,13 @@ void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& p
     json.close_object();
 }
 
-/// "exit code 1: what it printed": the output of workers is for admins.
+/// Cuts the output off "exit code 1: what it printed", because output is only for admins.
 std::string_view without_worker_output(std::string_view trouble) {
     return trouble.substr(0, trouble.find(": "));
 }
 
-/// What is known of its worker. Its output is for admins: nobody knows what it prints.
+/// Appends the facts about the lane's worker. Its output is only for admins: it may be
+/// confidential.
 void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& lane,
                    const Caller& caller) {
     const LaneFacts& about = deps.lanes[lane.lane.value];
@@ -196,18 +198,18 @@ void append_lane(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& lan
     json.close_object();
 }
 
-/// As its model tells.
+/// Appends the progress that the model reported, if any.
 void append_progress(JsonWriter& json, const JobProgress& progress) {
     if (!progress.permille && progress.text.empty()) return;
     json.key("progress"), json.open_object();
     append_count(json, "fraction", progress.permille.transform([](std::uint16_t permille) {
-        return Duration(permille * 1ms);  // of one: shown as seconds are
+        return Duration(permille * 1ms);  // a fraction of 1, written like seconds
     }));
     json.text_or_null("text", progress.text);
     json.close_object();
 }
 
-/// False: it has ended meanwhile. No stacks: there are none to show.
+/// Appends a live job. False if it has ended meanwhile. Empty `stacks` are left out.
 bool append_live(JsonWriter& json, const OwnRouteDeps& deps, const JobRecord& record,
                  std::string_view stacks = {}) {
     const auto job = deps.engine.find(record.job, deps.clock.now());
@@ -249,7 +251,8 @@ void append_ended(JsonWriter& json, JobRecord record, const Caller& caller,
     json.raw(line);
 }
 
-/// What its worker was doing while it ran far over the usual time: for admins, as all of its output.
+/// Returns what the worker was doing while the job ran far longer than usual. It is only for
+/// admins, like all output of workers.
 std::string stacks_of(const OwnRouteDeps& deps, JobId job) {
     const ExchangePtr exchange = deps.exchanges.find(job);
     return exchange != nullptr && !exchange->stacks.empty()

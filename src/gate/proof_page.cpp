@@ -12,7 +12,7 @@ namespace turnpike {
 
 namespace {
 
-/// Its bytes exactly, as text where they are.
+/// Appends the exact bytes: as text if they are UTF-8, otherwise as base64.
 void append_body(JsonWriter& json, const ProofBody& body) {
     json.text_or_null("content_type", body.content_type);
     json.member("size", body.size);

@@ -11,10 +11,11 @@ namespace turnpike::http {
 
 namespace {
 
-constexpr std::uint64_t size_max = std::uint64_t{1} << 63;  // sums with a size do not overflow
+constexpr std::uint64_t size_max = std::uint64_t{1} << 63;  // sums with a size don't overflow
 constexpr std::uint32_t size_digits_max = 16;
 
-/// Fields that frame, route, authorise, or say how to read the message: too late in a trailer.
+/// True for fields that a trailer must not have, because they come too late there: they frame,
+/// route, authorise, or say how to read the message.
 bool is_refused_in_trailer(std::string_view name) {
     constexpr std::array<std::string_view, 31> names{
         "te",
@@ -187,7 +188,7 @@ void BodyDecoder::take_trailer_value(char c) {
     }
 }
 
-/// One more byte of a trailer line; false, and failed, if that is one too many.
+/// Counts one more byte of a trailer line. False if that is one too many: then decoding has failed.
 bool BodyDecoder::count_trailer_byte() {
     if (++counted_ <= trailer_max_) return true;
     fail(Fault::trailer_too_large);
