@@ -20,7 +20,7 @@ const std::vector<PoolConfig> with_models{{.name = "plain"},
                                           {.name = "chat", .models = {"qwen", "llama"}},
                                           {.name = "draw", .models = {"sdxl"}}};
 
-/// What must not outlive its request is copied.
+/// A copy of what refers to the request, so that it can outlive the request.
 struct Routed {
     PoolId pool;
     std::string target;

@@ -129,8 +129,8 @@ TEST(Connection, CutsAStreamThatBreaksWithoutItsLastChunk) {
     EXPECT_EQ(fixture.gate.connections(), 0U);
 }
 
-/// A client that does not read, and an answer of known length that has filled all room: there is no
-/// disk, so there is room again as soon as the client takes something.
+/// A client that does not read, and an answer of known length that has filled all room. There is no
+/// disk, so there is room again as soon as the client reads something.
 struct BlockedAnswer : GateFixture {
     explicit BlockedAnswer(std::string_view request = get) : client(connect()) {
         store.folder = folder.file("nowhere");
@@ -161,7 +161,7 @@ TEST(Connection, LetsTheWriterGoOnWhenASlowClientReads) {
 TEST(Connection, ClosesOnceWhenItsJobEndsAsItMakesRoom) {
     BlockedAnswer blocked;
     bool has_ended = false;
-    blocked.writer.go_on = [&] {  // as when AnswerMoved finds that Turnpike-Timeout is over
+    blocked.writer.go_on = [&] {  // as if Turnpike-Timeout were over at this moment
         blocked.end(blocked.job, EndReason::deadline_passed);
         has_ended = true;
     };

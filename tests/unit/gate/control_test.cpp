@@ -154,7 +154,7 @@ TEST(Control, DumpsTheStacksOfALaneOrSaysWhyNot) {
     EXPECT_THAT(asked, ElementsAre(LaneId{1}, LaneId{0}));
 }
 
-// ── what status shows of a lane's worker ─────────────────────────────────────────────────────────
+// ── what status shows about a lane's worker ──────────────────────────────────────────────────────
 
 std::string shown(ControlFixture& fixture) { return status_page(fixture.deps, fixture.admin); }
 

@@ -1,5 +1,5 @@
-// What clients and the log get to read when a native worker fails a job: its words, or only that it
-// failed.
+// What clients and the log get to read when a native worker fails a job: the worker's message, or
+// only that it failed.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,12 +26,12 @@ struct FailingJob : GateFixture {
         lanes.resize(1);
     }
 
-    /// The attempt of the latest job ends so, without an answer.
+    /// Ends the attempt of the latest job without an answer.
     void fail(EndReason reason, std::string_view trouble = words) {
         queued()->trouble = trouble;
         end(job, reason);
     }
-    /// What the gate knows of the latest job when it has ended.
+    /// Returns the page that lists the ended jobs.
     std::string page() {
         Client& client = connect(Transport::unix_socket);
         client.listen();
@@ -242,7 +242,7 @@ TEST(BrokenStream, WhoseJobIsStoppedTellsWhyAndDropsTheRest) {
     Streaming stream(events);
     stream.say("data: one\n\n");
     stream.hear(*stream.client, "data: one");
-    stream.end(stream.job, EndReason::ran_too_long);  // its worker streams on
+    stream.end(stream.job, EndReason::ran_too_long);  // its worker goes on streaming
     stream.say("data: late\n\n");
     stream.exchange->answer.complete();
     stream.expect_end();

@@ -24,7 +24,7 @@ std::string forwarded(std::string_view lines, const Sender& sender = {}) {
     return out;
 }
 
-/// Of a client that says nothing about itself, so that only `fields` are left.
+/// Returns what becomes of `fields` alone. The client has no address, so nothing is added to them.
 std::string of_fields(std::string_view fields, bool keys_required = false) {
     const std::string all = forwarded(get(fields), {.keys_required = keys_required, .client = {}});
     const std::string_view host = "Host: localhost:8000\r\n";

@@ -1,5 +1,5 @@
-// A gate with real sockets and a real disk, whose engine is the test: it admits every job, and the
-// test says how each ends.
+// A gate with real sockets and a real disk. The test plays the engine: every job is admitted, and
+// the test decides how each one ends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,13 +25,13 @@
 
 namespace turnpike {
 
-/// The client's end of a connection. Reads nothing until it listens.
+/// The client's end of a connection. It reads nothing before listen() is called.
 struct Client : std::enable_shared_from_this<Client> {
     using Local = boost::asio::local::stream_protocol;
 
     explicit Client(boost::asio::io_context& loop) : socket(loop) {}
 
-    /// Never blocks: what the gate does not take yet follows when it does.
+    /// Sends bytes without blocking. What the gate does not take now is sent later.
     void say(std::string_view bytes) {
         const bool is_writing = !out.empty();
         out.append(bytes);
@@ -95,14 +95,14 @@ struct GateFixture {
         clients.push_back(client);
         return *client;
     }
-    /// A client that says this and listens.
+    /// Returns a new client that sends this text and listens.
     Client& ask(std::string_view text) {
         Client& client = connect();
         client.listen();
         client.say(text);
         return client;
     }
-    /// The same, from another machine.
+    /// Does the same, but from another machine.
     Client& ask_from_afar(std::string_view text) {
         Client& client = connect(Transport::tcp, "10.1.1.1");
         client.listen();
@@ -131,13 +131,13 @@ struct GateFixture {
         return std::ranges::count_if(
             events, [](const Event& event) { return std::holds_alternative<What>(event); });
     }
-    /// The body of the latest job is complete: what the worker would get.
+    /// Waits until the body of the latest job is complete, and returns what the worker would get.
     ExchangePtr queued() {
         EXPECT_TRUE(loop.run_until([&] { return count<BodyCompleted>() > taken; }));
         ++taken;
         return exchanges.find(job);
     }
-    /// A whole short answer to the latest job.
+    /// Gives a whole short answer to the latest job.
     void answer(std::string_view body) {
         const ExchangePtr exchange = queued();
         AnswerHead& head = exchange->answer.start(&writer);
@@ -147,7 +147,7 @@ struct GateFixture {
         exchange->answer.complete();
         end(job, EndReason::answered);
     }
-    /// Until the client has heard this.
+    /// Waits until the client has received this text.
     void hear(Client& client, std::string_view text) {
         EXPECT_TRUE(loop.run_until([&] { return client.got.contains(text); }))
             << "not heard: " << text << "\nheard: " << client.got;
@@ -165,7 +165,7 @@ struct GateFixture {
     std::unique_ptr<LogSink> log = *LogSink::open({});
     std::vector<LaneFacts> lanes;
     CrashShelf crashes{10};
-    std::deque<LaneLog> logs;  // one for each lane that keeps one
+    std::deque<LaneLog> logs;  // one for each lane that has one
     std::vector<Event> events;
     std::vector<std::shared_ptr<Client>> clients;
     IdleWriter writer;

@@ -1,4 +1,4 @@
-// What /-/jobs/ID tells of a job, and to whom.
+// What /-/jobs/ID shows about a job, and to whom.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

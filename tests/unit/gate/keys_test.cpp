@@ -47,7 +47,7 @@ std::vector<std::string> names_in(const std::string& path) {
     return names;
 }
 
-/// The error of reading a file of this text that only its owner can write.
+/// Returns the error of reading a file with this text that only its owner can write.
 std::string error_of(std::string_view text) {
     const TemporaryFolder folder;
     folder.write("keys", text);

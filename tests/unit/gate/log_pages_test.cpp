@@ -75,7 +75,7 @@ struct LogRoutes : testing::Test {
                              .json = "{\"id\":\"20261115-1\"}\n",
                              .page = "{\"id\":\"20261115-1\",\"log\":\"last words\"}\n"});
     }
-    /// What the command line gets.
+    /// Returns what the command line gets.
     std::string get(const std::string& target) {
         Client& client = fixture.connect(Transport::unix_socket);
         client.listen();

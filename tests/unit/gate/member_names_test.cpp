@@ -1,4 +1,4 @@
-// Our pages name each member of an object once: strict readers of JSON refuse the second.
+// Our pages name each member of an object only once, because strict JSON parsers refuse duplicates.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -11,14 +11,14 @@
 namespace turnpike {
 namespace {
 
-/// Of the string that begins here, with both quotes.
+/// Returns the size of the string that begins here, with both quotes.
 std::size_t size_of_string(std::string_view json) {
     std::size_t size = 1;
     while (size < json.size() && json[size] != '"') size += json[size] == '\\' ? 2 : 1;
     return std::min(size + 1, json.size());
 }
 
-/// The first name that an object of this page has twice; empty: there is none.
+/// Returns the first name that an object of this page has twice. Empty if there is none.
 std::string named_twice(std::string_view json) {
     std::vector<std::set<std::string_view>> open(1);
     while (!json.empty()) {
@@ -40,7 +40,8 @@ TEST(NamesOfMembers, AreSeenWhereTheyComeTwice) {
     EXPECT_EQ(named_twice(R"({"a":{"b":1},"a":2})"), R"("a")");
 }
 
-/// Two pools, a model and a command, each with a lane; a job that runs, one that ended, and a crash.
+/// Two pools, a model and a command, each with a lane; a job that runs, one that ended, and a
+/// crash.
 struct BusyGate : GateFixture {
     BusyGate()
         : GateFixture(Config{.pools = {{.name = "model",
@@ -76,7 +77,7 @@ struct BusyGate : GateFixture {
         EXPECT_TRUE(client.got.starts_with("HTTP/1.1 200 ")) << path << client.got;
         return client.got.substr(client.got.find("\r\n\r\n"));
     }
-    /// Each ends as a job does that has all there is to tell.
+    /// Lets a job fail with everything that a page can show about it. Returns its name.
     std::string fail_a_job() {
         Client& client = ask("GET /x HTTP/1.1\r\nHost: localhost\r\nTurnpike-Pool: model\r\n\r\n");
         const ExchangePtr exchange = queued();

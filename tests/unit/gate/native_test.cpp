@@ -1,5 +1,5 @@
-// What is different for jobs of native workers: where their bodies are, and what becomes of answers
-// in files.
+// What is different for jobs of native workers: where their bodies are kept, and how answers in
+// files are read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ UniqueFd file_with(std::string_view bytes) {
     return file;
 }
 
-/// Every place can be told from its neighbours.
+/// Returns text in which each part differs from its neighbours.
 std::string long_text(std::size_t size) {
     std::string text;
     for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";
@@ -129,7 +129,7 @@ TEST(NativeJob, KeepsNoBodyForTheReaderOfItsAnswer) {
     for (const EndReason reason :
          {EndReason::answered, EndReason::bad_input, EndReason::model_failed, EndReason::non_finite,
           EndReason::out_of_memory}) {
-        FileAnswer answer(std::string(5'000'000, 'x'), reason);  // more than a socket holds
+        FileAnswer answer(std::string(5'000'000, 'x'), reason);  // more than a socket buffers
         EXPECT_EQ(answer.exchange->body.size(), 0U) << name_of(reason);
         EXPECT_NE(answer.exchange->body.bytes(), "input") << name_of(reason);
     }

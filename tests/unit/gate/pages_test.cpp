@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What /-/status says that a pool's lanes run.
+/// Returns what /-/status shows as the model of a pool.
 std::string model_of(PoolConfig pool) {
     GateFixture fixture(Config{.pools = {std::move(pool)}});
     fixture.lanes.resize(fixture.config.pools.front().settings.lanes);
@@ -37,7 +37,7 @@ const ModelChoice digits{.kind = ModelChoice::Kind::python,
                          .name = "Digits",
                          .text = "models/digits.py:Digits"};
 
-/// The members that a model adds to its lane.
+/// Returns the members that only native lanes have.
 std::string native_members(const WorkerFacts& facts, LaneState state, const Caller& caller) {
     std::string text;
     JsonWriter json(text);

@@ -1,4 +1,4 @@
-// The routes that ask for a reload, and what /-/status shows of one.
+// The routes that start a reload, and what /-/status shows about it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@ namespace {
 using http::Framing;
 using http::Method;
 
-/// A response of ours as a client reads it.
+/// Parses a response of ours as a client does.
 class ParsedResponse {
 public:
     explicit ParsedResponse(std::string text, Method asked = Method::get) : text_(std::move(text)) {
@@ -28,7 +28,7 @@ public:
     [[nodiscard]] std::string_view body() const {
         return std::string_view(text_).substr(parser_.size());
     }
-    /// "-": none, or more than one.
+    /// Returns "-" if there is no such field, or more than one.
     [[nodiscard]] std::string_view field(std::string_view name) const {
         return http::only(head().fields, name).value_or("-");
     }

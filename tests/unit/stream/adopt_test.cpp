@@ -23,7 +23,7 @@ UniqueFd file_with(std::string_view bytes) {
 
 struct Adoption : AnswerFixture {
     void adopt(std::string_view bytes) { answer->adopt(file_with(bytes), bytes.size()); }
-    /// As the gate does when it has nothing left to write.
+    /// Asks for more, as the gate does when it has nothing left to write.
     void want() {
         answer->want(store);
         settle();

@@ -1,5 +1,5 @@
-// Whatever way the bytes of an answer take, through memory or through the ring on disk, they arrive
-// in order and complete: random sizes against a plain string.
+// The bytes of an answer arrive complete and in order, through memory and through the ring on disk.
+// Random reads and writes are compared with a plain string.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,7 +18,8 @@ struct TransferMix {
     unsigned reads_percent;  // the rest are writes
 };
 
-/// A writer that obeys, a reader of moods, and a disk that comes back now or later.
+/// A writer that waits when told to, a reader that reads at random, and a disk that is done now or
+/// later.
 class RandomTransfer : public AnswerFixture {
 public:
     explicit RandomTransfer(const TransferMix& mix) : mix_(mix), random_(mix.seed) {

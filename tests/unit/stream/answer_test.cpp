@@ -13,7 +13,7 @@
 namespace turnpike {
 namespace {
 
-/// What is on the test's disk is lost: reading it back fails.
+/// Makes reading back from the test's disk fail.
 void truncate_files(const Disk& disk) {
     int found = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -109,7 +109,7 @@ TEST(Body, IsAsNewWhenCleared) {
     EXPECT_EQ(upload.read_back(), "short" + numbered(300));
 }
 
-/// Text that is short enough lives in its owner, not in memory of its own.
+/// True if the text is inside the object itself: a short string needs no memory of its own.
 bool is_inside(const char* text, const Body& body) {
     const auto* const begin = reinterpret_cast<const char*>(&body);
     return std::less_equal<>()(begin, text) && std::less<>()(text, begin + sizeof body);

@@ -1,4 +1,4 @@
-// A body on its way in, and what the disk said.
+// A body that is being uploaded, and the results of the disk.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace turnpike {
 
 struct Upload : Disk {
     Body body;
-    std::optional<int> resumed;  // with the disk's errno
+    std::optional<int> resumed;  // the errno of the disk, once it has called back
 
     auto record_result() {
         return [this](int error) { resumed = error; };
@@ -24,7 +24,7 @@ struct Upload : Disk {
     bool has_resumed() {
         return loop.run_until([&] { return resumed.has_value(); });
     }
-    /// Appends, and waits if it is asked to. The errno of the disk.
+    /// Appends bytes, and waits if it must. Returns the errno of the disk.
     int append(std::string_view bytes) {
         resumed.reset();
         if (body.append(store, bytes, record_result()) == Body::Taken::all) return 0;
