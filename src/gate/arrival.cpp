@@ -22,9 +22,9 @@ std::expected<std::uint64_t, Objection> number_in(const http::Field& field, std:
     const char* const end = field.value.data() + field.value.size();
     const auto read = std::from_chars(field.value.data(), end, number);
     if (read.ec == std::errc{} && read.ptr == end && number <= most) return number;
-    return std::unexpected(Objection{
-        Problem::bad_header,
-        fmt::format("{}: a number from 0 to {}, not \"{}\"", field.name, most, field.value)});
+    return std::unexpected(
+        Objection{Problem::bad_header, fmt::format("{} must be a number from 0 to {}, not \"{}\".",
+                                                   field.name, most, field.value)});
 }
 
 std::expected<void, Objection> read_own_field(const http::Field& field, Arrival& arrival) {
@@ -42,7 +42,7 @@ std::expected<void, Objection> read_own_field(const http::Field& field, Arrival&
         if (!timeout || *timeout <= Duration::zero())
             return std::unexpected(
                 Objection{Problem::bad_header,
-                          fmt::format("{}: a duration such as 30s, 500ms or 5m, not \"{}\"",
+                          fmt::format("{} must be a duration such as 30s, 500ms or 5m, not \"{}\".",
                                       field.name, field.value)});
         arrival.timeout = *timeout;
     }
@@ -117,7 +117,7 @@ std::expected<void, Objection> RequestRouter::choose_pool(const http::RequestHea
         pool = pool_named(rest.substr(0, end));
         arrival.target = rest.substr(end);
         if (!arrival.target.starts_with('/'))
-            return std::unexpected(no_pool("the path must go on with / after the pool's name"));
+            return std::unexpected(no_pool("The path must have a / after the name of the pool."));
     } else if (const http::Field* named = http::find(head.fields, "turnpike-pool")) {
         pool = pool_named(named->value);
     } else if (!first_model_pool_.is_none() && is_json(head)) {
@@ -131,13 +131,14 @@ std::expected<void, Objection> RequestRouter::choose_pool(const http::RequestHea
 
 std::expected<PoolId, Objection> RequestRouter::pool_named(std::string_view name) const {
     const auto pool = std::ranges::find(pools_, name, &PoolConfig::name);
-    if (pool == pools_.end()) return std::unexpected(no_pool(fmt::format("no pool \"{}\"", name)));
+    if (pool == pools_.end())
+        return std::unexpected(no_pool(fmt::format("There is no pool \"{}\".", name)));
     return PoolId{static_cast<std::uint64_t>(pool - pools_.begin())};
 }
 
 std::expected<PoolId, Objection> RequestRouter::default_pool() const {
     if (default_pool_.is_none())
-        return std::unexpected(no_pool("several pools, and none is the default"));
+        return std::unexpected(no_pool("The request names no pool, and no pool is the default."));
     return default_pool_;
 }
 
@@ -145,12 +146,12 @@ std::expected<PoolId, Objection> RequestRouter::pool_for_model(std::string_view 
     for (std::size_t i = 0; i < pools_.size(); ++i)
         if (std::ranges::find(pools_[i].models, model) != pools_[i].models.end()) return PoolId{i};
     if (default_pool_.is_none())
-        return std::unexpected(no_pool(fmt::format("no pool serves the model \"{}\"", model)));
+        return std::unexpected(no_pool(fmt::format("No pool serves the model \"{}\".", model)));
     return default_pool_;
 }
 
 Objection RequestRouter::no_pool(std::string_view why) const {
-    return {Problem::no_pool, fmt::format("{}; the pools are: {}", why, names_of(pools_))};
+    return {Problem::no_pool, fmt::format("{} The pools are: {}.", why, names_of(pools_))};
 }
 
 bool RequestRouter::is_aside(const Arrival& arrival, const http::RequestHead& head) const {

@@ -79,7 +79,7 @@ std::expected<bool, Objection> wants_accept(std::string_view query) {
 
 std::expected<ReloadBegun, std::string> reload(const OwnRequest& request, PoolId pool,
                                                bool accept) {
-    if (!request.deps.reload) return std::unexpected("This gate has no workers of its own.");
+    if (!request.deps.reload) return std::unexpected("This gate starts no workers.");
     return request.deps.reload(pool, {.files = {}, .accept = accept});
 }
 
@@ -118,7 +118,7 @@ OwnAnswered dump_stacks(const OwnRequest& request) {
     const auto lane = lane_of(request);
     if (!lane) return Refused(lane.error());
     if (!request.deps.dump_stacks)
-        return refuse(Problem::no_stacks, "This gate has no way to look into workers.");
+        return refuse(Problem::no_stacks, "This gate cannot dump stacks.");
     if (auto why_not = request.deps.dump_stacks(*lane))
         return refuse(Problem::no_stacks, std::move(*why_not));
     return asked_of_lane(*lane, "stacks");
@@ -152,8 +152,7 @@ OwnAnswered reload_all(const OwnRequest& request) {
     const std::vector<PoolConfig>& pools = request.deps.config.pools;
     if (std::ranges::none_of(pools, &PoolConfig::is_started))
         return refuse(Problem::no_reload,
-                      "All workers were started by somebody else: nothing of theirs is ours to "
-                      "reload.");
+                      "Somebody else started all workers, so Turnpike cannot reload them.");
     OwnAnswer answer{.status = 202, .body = {}};
     JsonWriter json(answer.body);
     json.open_object();

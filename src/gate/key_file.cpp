@@ -29,7 +29,7 @@ std::expected<KeyFile::Version, std::string> KeyFile::version() const {
                        .modified_ns = nanoseconds(info.st_mtim),
                        .changed_ns = nanoseconds(info.st_ctim)};
     if (errno == ENOENT || errno == ENOTDIR) return Version{};
-    return std::unexpected(path_ + ": can't look at it: " + std::strerror(errno));
+    return std::unexpected(path_ + ": can't stat it: " + std::strerror(errno));
 }
 
 bool KeyFile::refresh() {

@@ -59,7 +59,7 @@ std::expected<std::string, std::string> read_private_file(const std::string& pat
     if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::string();
     if (!file) return failed(path, "open it");
     struct stat info{};
-    if (::fstat(file.get(), &info) != 0) return failed(path, "look at it");
+    if (::fstat(file.get(), &info) != 0) return failed(path, "stat it");
     if (const std::string reason = why_untrusted(info); !reason.empty())
         return std::unexpected(path + ": " + reason);
 
@@ -98,7 +98,7 @@ std::expected<void, std::string> KeyStore::replace(std::string_view text) const 
         ::unlink(fresh.c_str());
         return problem;
     }
-    if (::fsync(folder_.get()) != 0) return failed(path_, "make sure that it is on the disk");
+    if (::fsync(folder_.get()) != 0) return failed(path_, "sync its folder");
     return {};
 }
 
