@@ -1,8 +1,8 @@
 // Decides who may come in. Every request passes this check, whatever its route and method.
 //
-// It checks three things in this order. The Host must be one of ours, against DNS rebinding; a
-// request with a valid key may name any Host. The Origin must be absent, the same as the Host, or
-// allowed, against other web pages. Then the caller must meet the rule of the route.
+// First, the Host must be one of ours, which prevents DNS rebinding; a request with a valid key may
+// name any Host. Second, the Origin must be absent, the same as the Host, or allowed, which keeps
+// other web pages out. Third, the caller must meet the rule of the route.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,7 @@ enum class Transport : std::uint8_t {
 
 struct Caller {
     bool is_admin = false;
-    const ApiKey* key =
-        nullptr;  // nullptr without a valid key; valid until the keys are read again
+    const ApiKey* key = nullptr;  // none without a valid key; valid until keys are read again
 };
 
 class AccessControl {

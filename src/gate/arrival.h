@@ -60,7 +60,7 @@ private:
     [[nodiscard]] Objection no_pool(std::string_view why) const;
 
     const std::vector<PoolConfig>& pools_;
-    PoolId default_pool_;      // none if several pools exist and no one is the default
+    PoolId default_pool_;      // none if there are several pools and no default
     PoolId first_model_pool_;  // the first pool that has `models`; none if no pool has any
 };
 

@@ -49,16 +49,14 @@ void Connection::ended(const EndJob& end) {
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
-    if (has_worker_finished(end.reason))
-        exchange_->body.clear();  // reading the answer may take long
+    if (has_worker_finished(end.reason)) exchange_->body.clear();  // the client may read for long
     if (has_client_left_) return close();
     if (state_ == State::answering) {  // of a flowing answer write the rest, or break it off
         if (exchange_->answer.state() != AnswerState::complete) return break_stream();
         if (!is_blocked_) write();
         return;
     }
-    if (state_ == State::storing)
-        reply_options_.keeps_alive = false;  // the disk still writes the body
+    if (state_ == State::storing) reply_options_.keeps_alive = false;  // the disk still writes
     if (exchange_->answer.state() == AnswerState::complete &&
         (end.reason == EndReason::answered || end.reason == EndReason::bad_input ||
          end.reason == EndReason::model_failed)) {
@@ -166,8 +164,7 @@ void Connection::answer_job() {
 }
 
 void Connection::answer_moved() {
-    const std::shared_ptr<Connection> self =
-        shared_from_this();  // writing may find the client gone and close this
+    const std::shared_ptr<Connection> self = shared_from_this();  // write() may close it
     const AnswerState answer = exchange_->answer.state();
     if (answer == AnswerState::lost) return cut();
     if (state_ == State::waiting && answer == AnswerState::flowing) return answer_job();

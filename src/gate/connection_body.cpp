@@ -12,8 +12,7 @@ namespace turnpike {
 
 namespace {
 
-constexpr std::uint64_t growth_step =
-    mebibyte.count;  // how much a body grows before we tell the engine
+constexpr std::uint64_t growth_step = mebibyte.count;  // before we tell the engine again
 
 }  // namespace
 

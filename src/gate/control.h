@@ -1,6 +1,7 @@
 // The own routes that change something. They restart, drain and resume lanes, dump the stacks of
 // their workers, and restart, reload and prove pools. A route passes the order on and answers 202
-// at once; GET /-/status shows the result. An order for what is already so is not an error.
+// at once; GET /-/status shows the result. An order that changes nothing, such as to
+// drain a drained lane, is not an error.
 #pragma once
 
 #include "gate/own_routes.h"

@@ -33,8 +33,7 @@ std::expected<KeyFile::Version, std::string> KeyFile::version() const {
 }
 
 bool KeyFile::refresh() {
-    const auto version =
-        this->version();  // before reading: the next call then sees a change in between
+    const auto version = this->version();  // first: the next call sees a change in between
     if (!version) return fail(version.error());
     if (version_ == *version) return false;
     auto keys = read_keys(path_);
