@@ -11,7 +11,7 @@ namespace turnpike {
 
 namespace {
 
-/// The key that came with the request; nullopt: none.
+/// Returns the key that came with the request, valid or not.
 std::optional<std::string_view> presented_key(const http::RequestHead& head) {
     if (const http::Field* field = http::find(head.fields, "turnpike-key")) return field->value;
     const http::Field* field = http::find(head.fields, "authorization");
@@ -42,9 +42,10 @@ AccessControl::AccessControl(const GateConfig& config, const Address& bound)
     hosts_.push_back(bound.host);
 }
 
-std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& head, Door door,
-                                                    Rule rule, const Keys& keys) const {
-    if (door == Door::unix_socket) return Caller{.is_admin = true};
+std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& head,
+                                                    Transport transport, Rule rule,
+                                                    const Keys& keys) const {
+    if (transport == Transport::unix_socket) return Caller{.is_admin = true};
     Caller caller;
     const auto presented = keys.are_required ? presented_key(head) : std::nullopt;
     if (presented) caller.key = keys.ring.find(*presented);
@@ -75,7 +76,7 @@ bool AccessControl::is_key_field(std::string_view name, const Keys& keys) {
 }
 
 bool AccessControl::is_our_host(std::string_view host) const {
-    if (host.empty()) return true;  // HTTP/1.0 without one: no browser
+    if (host.empty()) return true;  // HTTP/1.0 without a Host: not a browser
     const std::string_view name = name_in_host(host);
     const bool is_known = std::ranges::any_of(
         hosts_, [&](const std::string& ours) { return http::is_named(name, ours); });

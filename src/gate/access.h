@@ -1,8 +1,8 @@
-// Who may come in: the one choke point that every request passes, whatever its route and method.
+// Decides who may come in. Every request passes this check, whatever its route and method.
 //
-// In this order: the Host must be one of ours (against DNS rebinding; a valid key in a header
-// stands in for it), the Origin must be absent, the same as the Host, or allowed (against other web
-// pages), and then the route's rule is held against the caller.
+// First, the Host must be one of ours, which prevents DNS rebinding; a request with a valid key may
+// name any Host. Second, the Origin must be absent, the same as the Host, or allowed, which keeps
+// other web pages out. Third, the caller must meet the rule of the route.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,43 @@
 
 namespace turnpike {
 
-/// What a route asks of its caller. There is no default: a route without a rule does not compile.
+/// Who may call a route. There is no default: a route without a rule does not compile.
 enum class Rule : std::uint8_t {
-    anybody,  // says that the gate lives, and nothing else
-    member,   // any valid key; jobs of others stay hidden
+    anybody,  // for routes that only say whether the gate is alive and ready
+    member,   // any valid key; it sees only its own jobs
     admin,    // an admin key, or the command line
 };
 
-/// By which door the request came.
-enum class Door : std::uint8_t {
+/// How the request reached us.
+enum class Transport : std::uint8_t {
     tcp,
-    unix_socket,  // the command line: the peer's user was checked
+    unix_socket,  // from the command line; the listener has checked the peer's user
 };
 
 struct Caller {
     bool is_admin = false;
-    const ApiKey* key = nullptr;  // valid until the keys are read again
+    const ApiKey* key = nullptr;  // none without a valid key; valid until keys are read again
 };
 
 class AccessControl {
 public:
     AccessControl(const GateConfig& config, const Address& bound);
 
-    /// Who calls, or why it may not. `keys_required`: without a key nobody gets past `anybody`.
     struct Keys {
         const KeyRing& ring;
-        bool are_required = false;
+        bool are_required = false;  // if true, only routes for `anybody` work without a key
     };
-    [[nodiscard]] std::expected<Caller, Problem> check(const http::RequestHead& head, Door door,
-                                                       Rule rule, const Keys& keys) const;
+    /// Returns who calls, or the problem to answer if the caller may not use the route.
+    [[nodiscard]] std::expected<Caller, Problem> check(const http::RequestHead& head,
+                                                       Transport transport, Rule rule,
+                                                       const Keys& keys) const;
 
-    /// The origin of a web page that may read the answer; empty: no page asks, or it may not.
+    /// Returns the origin of the web page that sent the request, if that page may read the answer.
+    /// Empty otherwise, also if no web page sent it.
     [[nodiscard]] std::string_view allowed_origin(const http::RequestHead& head) const;
 
-    /// The fields that carry keys: never passed on while there are any.
+    /// True for fields that carry a key of ours. The gate never passes them on to a worker.
+    /// Authorization counts only while keys are required.
     [[nodiscard]] static bool is_key_field(std::string_view name, const Keys& keys);
 
 private:
@@ -63,10 +66,10 @@ private:
     std::vector<std::string> origins_;
 };
 
-/// Whether only this machine reaches that host: "localhost", or a loopback address.
+/// True if only this machine reaches the host: "localhost", or a loopback address.
 bool is_loopback_host(std::string_view host);
 
-/// The name in "name:port", "[::1]:port", "name"; without brackets.
+/// Returns the name in "name:port", "[::1]:port" or "name", without brackets.
 std::string_view name_in_host(std::string_view host);
 
 }  // namespace turnpike

@@ -22,9 +22,9 @@ std::expected<std::uint64_t, Objection> number_in(const http::Field& field, std:
     const char* const end = field.value.data() + field.value.size();
     const auto read = std::from_chars(field.value.data(), end, number);
     if (read.ec == std::errc{} && read.ptr == end && number <= most) return number;
-    return std::unexpected(Objection{
-        Problem::bad_header,
-        fmt::format("{}: a number from 0 to {}, not \"{}\"", field.name, most, field.value)});
+    return std::unexpected(
+        Objection{Problem::bad_header, fmt::format("{} must be a number from 0 to {}, not \"{}\".",
+                                                   field.name, most, field.value)});
 }
 
 std::expected<void, Objection> read_own_field(const http::Field& field, Arrival& arrival) {
@@ -42,22 +42,21 @@ std::expected<void, Objection> read_own_field(const http::Field& field, Arrival&
         if (!timeout || *timeout <= Duration::zero())
             return std::unexpected(
                 Objection{Problem::bad_header,
-                          fmt::format("{}: a duration such as 30s, 500ms or 5m, not \"{}\"",
+                          fmt::format("{} must be a duration such as 30s, 500ms or 5m, not \"{}\".",
                                       field.name, field.value)});
         arrival.timeout = *timeout;
     }
     return {};
 }
 
-bool is_own_field(std::string_view name) { return http::is_named_after(name, own_field_prefix); }
+bool is_own_field(std::string_view name) { return http::has_name_prefix(name, own_field_prefix); }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
 bool is_json(const http::RequestHead& head) {
     const http::Field* type = http::find(head.fields, "content-type");
     if (type == nullptr || head.framing == http::Framing::none) return false;
-    const std::string_view name = type->value.substr(0, type->value.find(';'));
-    return http::is_named(name.substr(0, name.find_last_not_of(" \t") + 1), "application/json");
+    return http::is_named(http::media_type(type->value), "application/json");
 }
 
 bool is_forwarded(const http::RequestHead& head) {
@@ -83,15 +82,21 @@ Objection objection_to(http::Fault fault) {
     return {problem, std::string(http::sentence_of(fault))};
 }
 
-Reception::Reception(const std::vector<PoolConfig>& pools) : pools_(pools) {
-    if (pools.size() == 1) usual_ = PoolId{0};
+std::string names_of(const std::vector<PoolConfig>& pools) {
+    std::string names;
+    for (const PoolConfig& pool : pools) names += (names.empty() ? "" : ", ") + pool.name;
+    return names;
+}
+
+RequestRouter::RequestRouter(const std::vector<PoolConfig>& pools) : pools_(pools) {
+    if (pools.size() == 1) default_pool_ = PoolId{0};
     for (std::size_t i = pools.size(); i > 0; --i) {
-        if (pools[i - 1].is_default) usual_ = PoolId{i - 1};
-        if (!pools[i - 1].models.empty()) first_model_ = PoolId{i - 1};
+        if (pools[i - 1].is_default) default_pool_ = PoolId{i - 1};
+        if (!pools[i - 1].models.empty()) first_model_pool_ = PoolId{i - 1};
     }
 }
 
-std::expected<Arrival, Objection> Reception::receive(const http::RequestHead& head) const {
+std::expected<Arrival, Objection> RequestRouter::route(const http::RequestHead& head) const {
     Arrival arrival{.target = head.target};
     if (auto chosen = choose_pool(head, arrival); !chosen) return std::unexpected(chosen.error());
     for (const http::Field& field : head.fields)
@@ -103,53 +108,53 @@ std::expected<Arrival, Objection> Reception::receive(const http::RequestHead& he
     return arrival;
 }
 
-std::expected<void, Objection> Reception::choose_pool(const http::RequestHead& head,
-                                                      Arrival& arrival) const {
-    std::expected<PoolId, Objection> pool = usual_pool();
+std::expected<void, Objection> RequestRouter::choose_pool(const http::RequestHead& head,
+                                                          Arrival& arrival) const {
+    std::expected<PoolId, Objection> pool = default_pool();
     if (head.target.starts_with(pool_prefix)) {
         const std::string_view rest = head.target.substr(pool_prefix.size());
         const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
         pool = pool_named(rest.substr(0, end));
         arrival.target = rest.substr(end);
         if (!arrival.target.starts_with('/'))
-            return std::unexpected(no_pool("the path must go on with / after the pool's name"));
+            return std::unexpected(no_pool("The path must have a / after the name of the pool."));
     } else if (const http::Field* named = http::find(head.fields, "turnpike-pool")) {
         pool = pool_named(named->value);
-    } else if (!first_model_.is_none() && is_json(head)) {
+    } else if (!first_model_pool_.is_none() && is_json(head)) {
         arrival.reads_model = true;
-        if (!pool) pool = first_model_;
+        if (!pool) pool = first_model_pool_;
     }
     if (!pool) return std::unexpected(pool.error());
     arrival.pool = *pool;
     return {};
 }
 
-std::expected<PoolId, Objection> Reception::pool_named(std::string_view name) const {
+std::expected<PoolId, Objection> RequestRouter::pool_named(std::string_view name) const {
     const auto pool = std::ranges::find(pools_, name, &PoolConfig::name);
-    if (pool == pools_.end()) return std::unexpected(no_pool(fmt::format("no pool \"{}\"", name)));
+    if (pool == pools_.end())
+        return std::unexpected(no_pool(fmt::format("There is no pool \"{}\".", name)));
     return PoolId{static_cast<std::uint64_t>(pool - pools_.begin())};
 }
 
-std::expected<PoolId, Objection> Reception::usual_pool() const {
-    if (usual_.is_none()) return std::unexpected(no_pool("several pools, and none is the default"));
-    return usual_;
+std::expected<PoolId, Objection> RequestRouter::default_pool() const {
+    if (default_pool_.is_none())
+        return std::unexpected(no_pool("The request names no pool, and no pool is the default."));
+    return default_pool_;
 }
 
-std::expected<PoolId, Objection> Reception::pool_for_model(std::string_view model) const {
+std::expected<PoolId, Objection> RequestRouter::pool_for_model(std::string_view model) const {
     for (std::size_t i = 0; i < pools_.size(); ++i)
         if (std::ranges::find(pools_[i].models, model) != pools_[i].models.end()) return PoolId{i};
-    if (usual_.is_none())
-        return std::unexpected(no_pool(fmt::format("no pool serves the model \"{}\"", model)));
-    return usual_;
+    if (default_pool_.is_none())
+        return std::unexpected(no_pool(fmt::format("No pool serves the model \"{}\".", model)));
+    return default_pool_;
 }
 
-Objection Reception::no_pool(std::string_view why) const {
-    std::string names;
-    for (const PoolConfig& pool : pools_) names += (names.empty() ? "" : ", ") + pool.name;
-    return {Problem::no_pool, fmt::format("{}; the pools are: {}", why, names)};
+Objection RequestRouter::no_pool(std::string_view why) const {
+    return {Problem::no_pool, fmt::format("{} The pools are: {}.", why, names_of(pools_))};
 }
 
-bool Reception::is_aside(const Arrival& arrival, const http::RequestHead& head) const {
+bool RequestRouter::is_aside(const Arrival& arrival, const http::RequestHead& head) const {
     const std::string_view path = path_of(arrival.target);
     return std::ranges::any_of(pools_[arrival.pool.value].aside, [&](const AsideRule& rule) {
         if (rule.method != http::name_of(head.method)) return false;

@@ -1,5 +1,5 @@
-// From the head of a request to a job: which pool, how urgent, for how long, and what the worker
-// shall get to read.
+// Turns the head of a request into a job: its pool, its priority, its timeout, and the fields that
+// the worker gets.
 #pragma once
 
 #include <cstdint>
@@ -18,54 +18,60 @@
 namespace turnpike {
 
 struct Arrival {
-    PoolId pool;  // with reads_model: until the body tells better
+    PoolId pool;  // with reads_model only a first choice: the body may name another one
     std::string_view target;
     Priority priority;
     Duration timeout = Duration::max();
     LaneId lane_wanted;
     bool is_aside = false;
-    bool is_forwarded = false;  // by a proxy: who sent it is not who connected
-    bool reads_model = false;   // the body's "model" picks the pool
+    bool is_forwarded = false;  // came through a proxy, so the peer is not the client itself
+    bool reads_model = false;   // the body's "model" chooses the pool
 };
 
+/// Why a request is refused or a job has no answer: the problem, and what is special about this
+/// case.
 struct Objection {
     Problem problem = Problem::malformed;
     std::string detail;
 };
 
-/// To a request that is not well-formed.
+/// Returns the objection to a request that is not well-formed HTTP.
 Objection objection_to(http::Fault fault);
 
-class Reception {
+/// Returns the names of the pools with commas between them, for messages.
+std::string names_of(const std::vector<PoolConfig>& pools);
+
+class RequestRouter {
 public:
-    explicit Reception(const std::vector<PoolConfig>& pools);
+    explicit RequestRouter(const std::vector<PoolConfig>& pools);
 
-    [[nodiscard]] std::expected<Arrival, Objection> receive(const http::RequestHead& head) const;
+    [[nodiscard]] std::expected<Arrival, Objection> route(const http::RequestHead& head) const;
 
-    /// The pool for a body's "model" (empty: it has none).
+    /// Returns the pool that serves this model, or the default pool. `model` is empty if the body
+    /// names none.
     [[nodiscard]] std::expected<PoolId, Objection> pool_for_model(std::string_view model) const;
 
 private:
     [[nodiscard]] std::expected<PoolId, Objection> pool_named(std::string_view name) const;
-    [[nodiscard]] std::expected<PoolId, Objection> usual_pool() const;
+    [[nodiscard]] std::expected<PoolId, Objection> default_pool() const;
     [[nodiscard]] bool is_aside(const Arrival& arrival, const http::RequestHead& head) const;
     [[nodiscard]] std::expected<void, Objection> choose_pool(const http::RequestHead& head,
                                                              Arrival& arrival) const;
     [[nodiscard]] Objection no_pool(std::string_view why) const;
 
     const std::vector<PoolConfig>& pools_;
-    PoolId usual_;        // none: there is no default
-    PoolId first_model_;  // the first pool that has `models`; none: nobody reads bodies
+    PoolId default_pool_;      // none if there are several pools and no default
+    PoolId first_model_pool_;  // the first pool that has `models`; none if no pool has any
 };
 
-/// What a worker gets of the client's fields: all that are end-to-end, without keys and without
-/// Turnpike's own; then ours. The framing is added when the body is complete.
 struct Forwarded {
     const http::RequestHead& head;
     const AccessControl::Keys& keys;
-    std::string_view client;  // address; empty: none to tell
+    std::string_view client;  // its address; empty if it came over the Unix socket
     std::string_view job;
 };
+/// Appends the fields that a worker gets: the client's end-to-end fields without keys and without
+/// Turnpike's own, then ours. The caller adds the framing when the body is complete.
 void append_forwarded_fields(std::string& out, const Forwarded& from);
 
 }  // namespace turnpike

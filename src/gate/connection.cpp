@@ -23,7 +23,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t read_size = 4 * 1024;
-constexpr std::size_t read_size_max = 64 * 1024;  // of large bodies
+constexpr std::size_t read_size_max = 64 * 1024;  // for large bodies
 constexpr http::Limits limits{};
 constexpr std::string_view known_methods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
@@ -38,7 +38,7 @@ bool is_too_slow(std::uint64_t bytes, Bytes per_second, Duration window) {
            per_second.count * static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1));
 }
 
-/// Also when it sent more before.
+/// True if the peer has closed its side, even if bytes that it sent before are still unread.
 bool has_hung_up(int socket) {
     pollfd peer{.fd = socket, .events = POLLRDHUP, .revents = 0};
     return ::poll(&peer, 1, 0) > 0;
@@ -69,8 +69,8 @@ void Connection::start() {
 
 // ── reading ──────────────────────────────────────────────────────────────────────────────────────
 
-/// Does what can be done with what came, then reads more. Not recursive: what an answer makes
-/// possible is done by the call that is already under way.
+/// Handles the input as far as possible, then reads more. A nested call returns at once: the call
+/// that is already running does what an answer has made possible.
 void Connection::go_on() {
     if (is_going_on_) return;
     is_going_on_ = true;
@@ -93,7 +93,8 @@ void Connection::go_on() {
 
 void Connection::read() {
     const bool is_busy = state_ == State::deciding || state_ == State::storing;
-    if (is_reading_ || is_busy || state_ == State::closed || has_left_ || !make_room()) return;
+    if (is_reading_ || is_busy || state_ == State::closed || has_client_left_ || !make_room())
+        return;
     is_reading_ = true;
     socket_.async_read_some(asio::buffer(in_.data() + in_size_, in_.size() - in_size_),
                             [self = shared_from_this()](error_code error, std::size_t size) {
@@ -105,7 +106,7 @@ void Connection::read() {
                             });
 }
 
-/// False: the buffer is full, and nobody needs what would come.
+/// Makes room in the input buffer. False if it is full and more input is not needed now.
 bool Connection::make_room() {
     if (in_start_ == in_size_) in_start_ = in_size_ = 0;
     const bool is_large = state_ == State::body && in_size_ == 0 &&
@@ -120,12 +121,12 @@ bool Connection::make_room() {
         in_start_ = 0;
         return true;
     }
-    if (state_ == State::head) {  // the parser limits it
+    if (state_ == State::head) {  // the parser limits the size of a head
         in_.resize(2 * in_.size());
         return true;
     }
-    const bool has_job_to_lose =
-        state_ == State::waiting || (state_ == State::answering && is_job_answer_ && !has_ended_);
+    const bool has_job_to_lose = state_ == State::waiting ||
+                                 (state_ == State::answering && is_job_answer_ && !has_job_ended_);
     if (has_job_to_lose && !is_blocked_) gate_.wait_for(*this, Wait::departure);
     return false;
 }
@@ -135,11 +136,11 @@ void Connection::input_ended() {
         case State::deciding:
         case State::body:
         case State::storing:
-        case State::waiting: return leave();
+        case State::waiting: return client_left();
         case State::answering:
-            if (is_job_answer_ && !has_ended_) return leave();
-            manner_.keeps_alive = false;
-            has_left_ = true;  // it may still read
+            if (is_job_answer_ && !has_job_ended_) return client_left();
+            reply_options_.keeps_alive = false;
+            has_client_left_ = true;  // it may still read the answer
             return;
         case State::head:
         case State::closing:
@@ -147,35 +148,35 @@ void Connection::input_ended() {
     }
 }
 
-/// The client is gone; its job ends as soon as the engine says so.
-void Connection::leave() {
-    has_left_ = true;
+/// Tells the engine that the client left. The engine then ends the job.
+void Connection::client_left() {
+    has_client_left_ = true;
     gate_.wait_for(*this, Wait::nothing);
     error_code ignored;
     socket_.close(ignored);
     if (exchange_ != nullptr) exchange_->answer.set_reader(nullptr);
-    if (!job_.is_none() && !has_ended_)
-        gate_.around_.deliver(ClientLeft{job_});
+    if (!job_.is_none() && !has_job_ended_)
+        gate_.deps_.deliver(ClientLeft{job_});
     else
         close();
 }
 
 void Connection::time_is_up() {
-    const GateConfig& config = gate_.around_.config.gate;
+    const GateConfig& config = gate_.deps_.config.gate;
     switch (state_) {
         case State::head:
             if (unread().empty()) return close();
-            manner_ = {.keeps_alive = false};
-            may_linger_ = true;
+            reply_options_ = {.keeps_alive = false};
+            is_request_partial_ = true;
             return answer_problem({Problem::too_slow, {}});
         case State::body:
             if (is_too_slow(received_, config.body_rate_min, config.rate_window))
                 return fail_body({Problem::too_slow, {}});
             received_ = 0;
             return gate_.wait_for(*this, Wait::body);
-        case State::waiting: return look_for_departure();
+        case State::waiting: return check_if_client_left();
         case State::answering:
-            if (!is_blocked_) return look_for_departure();
+            if (!is_blocked_) return check_if_client_left();
             if (is_too_slow(written_, config.answer_rate_min, config.rate_window)) return cut();
             written_ = 0;
             return gate_.wait_for(*this, Wait::writing);
@@ -186,14 +187,14 @@ void Connection::time_is_up() {
     }
 }
 
-/// Bytes that came before hide the end of the connection from reads.
-void Connection::look_for_departure() {
-    if (has_hung_up(socket_.native_handle())) return leave();
+/// While unread bytes fill the buffer, reads don't show that the client closed the connection.
+void Connection::check_if_client_left() {
+    if (has_hung_up(socket_.native_handle())) return client_left();
     gate_.wait_for(*this, Wait::departure);
 }
 
 void Connection::finish_up() {
-    manner_.keeps_alive = false;
+    reply_options_.keeps_alive = false;
     if (state_ == State::head && in_start_ == in_size_) close();
 }
 
@@ -209,8 +210,8 @@ bool Connection::take_head() {
             if (wait != Wait::head) gate_.wait_for(*this, Wait::head);
             return false;
         case http::Progress::fault:
-            manner_ = {.keeps_alive = false};
-            may_linger_ = true;
+            reply_options_ = {.keeps_alive = false};
+            is_request_partial_ = true;
             answer_problem(objection_to(parser_.fault()), {}, known_methods);
             return true;
         case http::Progress::done: break;
@@ -222,38 +223,40 @@ bool Connection::take_head() {
 }
 
 void Connection::take_request(const http::RequestHead& head) {
-    manner_ = {.keeps_alive = head.keep_alive && !gate_.is_shutting_down_,
-               .is_head = head.method == http::Method::head,
-               .is_http_1_0 = head.version == http::Version::http_1_0};
+    reply_options_ = {.keeps_alive = head.keep_alive && !gate_.is_shutting_down_,
+                      .is_head = head.method == http::Method::head,
+                      .is_http_1_0 = head.version == http::Version::http_1_0};
     decoder_ = http::BodyDecoder(head.framing, head.length, limits);
-    may_linger_ = head.framing == http::Framing::chunked || head.length > unread().size();
-    manner_.allowed_origin = gate_.access_.allowed_origin(head);
-    if (is_preflight(head) && !manner_.allowed_origin.empty()) return answer_preflight(head);
+    is_request_partial_ = head.framing == http::Framing::chunked || head.length > unread().size();
+    reply_options_.allowed_origin = gate_.access_.allowed_origin(head);
+    if (is_preflight(head) && !reply_options_.allowed_origin.empty()) return answer_preflight(head);
     if (is_own(head.target)) return take_own_request(head);
-    const auto caller = gate_.access_.check(head, peer_.door, Rule::member, gate_.keys());
+    const auto caller = gate_.access_.check(head, peer_.transport, Rule::member, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
     record_.key.assign(caller->key == nullptr ? std::string_view() : caller->key->name);
     take_job(head);
 }
 
-/// Browsers ask without credentials whether they may send some; only the origin and the Host count.
+/// A browser sends a preflight without credentials, so only the Origin and the Host are checked.
 void Connection::answer_preflight(const http::RequestHead& head) {
-    const auto caller = gate_.access_.check(head, peer_.door, Rule::anybody, gate_.keys());
+    const auto caller = gate_.access_.check(head, peer_.transport, Rule::anybody, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
-    manner_.date = gate_.date();
+    reply_options_.date = gate_.date();
     append_preflight_reply(out_, value_of(head, "access-control-request-method"),
-                           value_of(head, "access-control-request-headers"), manner_);
+                           value_of(head, "access-control-request-headers"), reply_options_);
     begin_writing();
 }
 
 void Connection::take_own_request(const http::RequestHead& head) {
     const FoundRoute found = find_route(head.method, head.target);
     const Rule rule = found.route == nullptr ? Rule::member : found.route->rule;
-    const auto caller = gate_.access_.check(head, peer_.door, rule, gate_.keys());
+    const auto caller = gate_.access_.check(head, peer_.transport, rule, gate_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
     if (found.route == nullptr) return answer_problem({found.problem, {}}, {}, found.allow);
-    const auto answer = found.route->answer(
-        {.sights = gate_.sights_, .caller = *caller, .name = found.name, .query = found.query});
+    const auto answer = found.route->answer({.deps = gate_.own_route_deps_,
+                                             .caller = *caller,
+                                             .name = found.name,
+                                             .query = found.query});
     if (!answer) return answer_problem(answer.error());
     answer_own({.status = answer->status,
                 .content_type = answer->content_type,
@@ -262,40 +265,40 @@ void Connection::take_own_request(const http::RequestHead& head) {
 }
 
 void Connection::take_job(const http::RequestHead& head) {
-    const auto arrival = gate_.reception_.receive(head);
+    const auto arrival = gate_.router_.route(head);
     if (!arrival) return answer_problem(arrival.error());
     arrival_ = *arrival;
     declared_ = head.length;
-    arrived_at_ = gate_.around_.clock.now();
-    record_.pool.assign(gate_.around_.config.pools[arrival_.pool.value].name);
-    record_.arrived_unix_ns = gate_.around_.clock.unix_ns(arrived_at_);
+    arrived_at_ = gate_.deps_.clock.now();
+    record_.pool.assign(gate_.deps_.config.pools[arrival_.pool.value].name);
+    record_.arrived_unix_ns = gate_.deps_.clock.unix_ns(arrived_at_);
     record_.method.assign(http::name_of(head.method));
     record_.path.assign(arrival_.target.substr(0, arrival_.target.find('?')));
-    if (declared_ > gate_.around_.config.gate.body_max.count) {
+    if (declared_ > gate_.deps_.config.gate.body_max.count) {
         const Objection objection{Problem::body_too_large,
                                   "Content-Length is " + std::to_string(declared_)};
         log_refusal(objection, EndReason::body_failed);
         return answer_problem(objection);
     }
     state_ = State::deciding;
-    gate_.around_.deliver(JobArrived{.ticket = ticket_,
-                                     .pool = arrival_.pool,
-                                     .declared = Bytes{declared_},
-                                     .priority = arrival_.priority,
-                                     .timeout = arrival_.timeout,
-                                     .lane_wanted = arrival_.lane_wanted,
-                                     .is_aside = arrival_.is_aside});
+    gate_.deps_.deliver(JobArrived{.ticket = ticket_,
+                                   .pool = arrival_.pool,
+                                   .declared = Bytes{declared_},
+                                   .priority = arrival_.priority,
+                                   .timeout = arrival_.timeout,
+                                   .lane_wanted = arrival_.lane_wanted,
+                                   .is_aside = arrival_.is_aside});
 }
 
 void Connection::admitted(JobId job) {
     const http::RequestHead& head = parser_.head();
     job_ = job;
-    has_ended_ = false;
+    has_job_ended_ = false;
     queued_at_.reset();
     record_.job = job;
     record_.id = gate_.names_.name_of(job);
     gate_.claim(job, *this);
-    exchange_ = gate_.around_.exchanges.open(job);
+    exchange_ = gate_.deps_.exchanges.open(job);
     exchange_->answer.set_reader(this);
     exchange_->name.assign(record_.id.view());
     exchange_->is_aside = arrival_.is_aside;
@@ -308,7 +311,7 @@ void Connection::admitted(JobId job) {
     state_ = State::body;
     received_ = 0;
     if (head.expects_continue && unread().empty()) {
-        error_code ignored;  // a client that is gone is noticed by the next read
+        error_code ignored;  // the next read notices if the client is gone
         socket_.write_some(asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
                            ignored);
     }
@@ -322,9 +325,10 @@ void Connection::refused(const RefuseJob& refusal) {
     go_on();
 }
 
-/// Of what never became a job. Before it is answered: then the next request may be here already.
+/// Logs a request that never became a job. Must be called before the answer is written: writing it
+/// may start the next request, which uses the same record.
 void Connection::log_refusal(const Objection& objection, EndReason reason) {
-    note_problem(objection);
+    record_problem(objection);
     record_.id = {};
     record_.upload = Duration::zero();
     record_.outcome = Outcome::refused;

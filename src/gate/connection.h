@@ -1,11 +1,11 @@
-// One client's connection: reads requests one after another, hands each to the engine as a job (or
-// answers it itself), and writes the one answer.
+// One client's connection. It reads requests one after another, hands each to the engine as a job
+// (or answers it itself), and writes one answer to each.
 //
 //   head ─▶ deciding ─▶ body ⇄ storing ─▶ waiting ─▶ answering ─▶ head …
 //     └────────┴──────────┴────────────────┴─(our own answer)─▶ answering ─▶ closing ─▶ closed
 //
-// It goes on reading while its job waits, to notice that the client left. A connection whose client
-// left stays until its job has ended, so that every job has its line in the log.
+// The connection goes on reading while its job waits, to notice that the client left. If the client
+// leaves, the connection stays until its job has ended, so that every job gets its line in the log.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 #include "gate/access.h"
 #include "gate/arrival.h"
 #include "gate/model_field.h"
-#include "gate/patience.h"
 #include "gate/reply.h"
+#include "gate/timeouts.h"
 #include "http/body_decoder.h"
 #include "http/request_parser.h"
 #include "stream/exchange.h"
@@ -36,9 +36,9 @@ public:
     using Socket = boost::asio::generic::stream_protocol::socket;
 
     struct Peer {
-        Door door = Door::tcp;
-        std::string address;  // "127.0.0.1", "::1"; empty: the Unix socket
-        std::string text;     // with its port, for logs
+        Transport transport = Transport::tcp;
+        std::string address;  // "127.0.0.1", "::1"; empty for the Unix socket
+        std::string text;     // the address with its port, for logs
     };
 
     Connection(Gate& gate, Socket socket, Peer peer, Ticket ticket);
@@ -48,15 +48,16 @@ public:
 
     void start();
 
-    // ── what the engine decided ──
+    // ── what the engine decided about the job ──
     void admitted(JobId job);
     void refused(const RefuseJob& refusal);
     void sent(const SendJob& send);
     void ended(const EndJob& end);
 
-    /// What it waited for did not come.
+    /// Must be called when the current wait has lasted its whole time.
     void time_is_up();
-    /// The gate shuts down: no further request. Closes it now if none is under way.
+    /// Takes no further request. Closes the connection at once if no request is under way,
+    /// otherwise after the answer.
     void finish_up();
 
     [[nodiscard]] JobId job() const { return job_; }
@@ -69,13 +70,13 @@ public:
 
 private:
     enum class State : std::uint8_t {
-        head,       // reads a request
-        deciding,   // the engine is asked
+        head,       // reads the head of a request
+        deciding,   // waits for the engine's decision
         body,       // reads the body
-        storing,    // the body goes to disk
-        waiting,    // queued or running
-        answering,  // writes
-        closing,    // has said its last word, and waits for the client to hear it
+        storing,    // waits until a part of the body is on disk
+        waiting,    // its job is queued or running
+        answering,  // writes the answer
+        closing,    // has sent everything, and waits until the client has read it
         closed,
     };
 
@@ -84,8 +85,8 @@ private:
     void read();
     bool make_room();
     void input_ended();
-    void leave();
-    void look_for_departure();
+    void client_left();
+    void check_if_client_left();
     [[nodiscard]] std::string_view unread() const {
         return {in_.data() + in_start_, in_size_ - in_start_};
     }
@@ -96,7 +97,7 @@ private:
     void take_own_request(const http::RequestHead& head);
     void take_job(const http::RequestHead& head);
 
-    // its body (connection_body.cpp)
+    // the body (connection_body.cpp)
     bool take_body();
     void body_stored(int error);
     void complete_body();
@@ -108,7 +109,7 @@ private:
     void answer_own(const OwnReply& reply);
     void answer_problem(const Objection& objection, Duration retry_after = Duration::zero(),
                         std::string_view allow = {});
-    void note_problem(const Objection& objection);
+    void record_problem(const Objection& objection);
     [[nodiscard]] Objection objection_to_end() const;
     [[nodiscard]] std::optional<std::uint64_t> lane_with_log() const;
     [[nodiscard]] std::string detail_of(const Objection& objection) const;
@@ -136,22 +137,22 @@ private:
     const Ticket ticket_;
     State state_ = State::head;
 
-    // what came
+    // input
     std::string in_;
     std::size_t in_size_ = 0;
-    std::size_t in_start_ = 0;  // before it everything is done with
+    std::size_t in_start_ = 0;  // all bytes before this one are consumed
     bool is_reading_ = false;
     bool is_going_on_ = false;
     http::RequestParser parser_;
     http::BodyDecoder decoder_;
-    std::uint64_t received_ = 0;  // bytes of the body since the last look at its rate
+    std::uint64_t received_ = 0;  // bytes of the body since its rate was last checked
 
     // the request
-    ReplyManner manner_;
+    ReplyOptions reply_options_;
     Arrival arrival_;
-    bool may_linger_ = false;     // some of the request is still to come
-    bool is_body_whole_ = false;  // all of it came; it may be on its way to disk
-    std::uint64_t declared_ = 0;  // what the engine knows of the body's size
+    bool is_request_partial_ = false;  // some of the request is still to come
+    bool is_body_whole_ = false;       // all of it has come, but some may not be on disk yet
+    std::uint64_t declared_ = 0;       // the size of the body as the engine knows it
     std::unique_ptr<ModelField> model_;
     JobId job_;
     ExchangePtr exchange_;
@@ -159,22 +160,22 @@ private:
     Instant arrived_at_{};
     std::optional<Instant> queued_at_;
     Instant sent_at_{};
-    std::optional<Objection> objection_;  // to the body
-    bool has_left_ = false;               // the client
-    bool has_ended_ = false;              // the job
+    std::optional<Objection> objection_;  // to the body; answered when the job has ended
+    bool has_client_left_ = false;
+    bool has_job_ended_ = false;
 
-    // what goes
+    // output
     std::string out_;
     std::size_t out_sent_ = 0;
     ReplyFraming framing_ = ReplyFraming::none;
     bool is_job_answer_ = false;
     bool is_last_chunk_out_ = false;
-    bool is_breaking_ = false;  // the answer stops here: no last chunk, only…
-    bool owes_event_ = false;   // …an event that says so
-    bool ends_event_ = true;    // nothing is out, or the end of an event is the latest of it
+    bool is_breaking_ = false;            // the job ended within its answer: no last chunk
+    bool must_send_error_event_ = false;  // before the end, for a client that reads events
+    bool is_between_events_ = true;       // no event was begun, or the last one is complete
     bool is_writing_ = false;
     bool is_blocked_ = false;
-    std::uint64_t written_ = 0;  // bytes since the last look at its rate
+    std::uint64_t written_ = 0;  // bytes since the rate was last checked
 };
 
 }  // namespace turnpike

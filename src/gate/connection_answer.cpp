@@ -1,4 +1,4 @@
-// A connection's other half: the one answer to a request, ours or a worker's.
+// The second half of a connection: writes the answer to a request, ours or a worker's.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -18,30 +18,30 @@ namespace {
 constexpr std::size_t chunk_max = 64 * 1024;
 constexpr std::size_t kept_out_max = 16 * 1024;
 
-/// Whether a worker has said its last word about the job: nobody reads its body any more. A worker
-/// whose job ended otherwise may still be getting it.
-bool has_had_its_say(EndReason reason) {
+/// True if the worker has finished with the job, so that nobody reads its body any more. If the job
+/// ended for another reason, the worker may still be receiving the body.
+bool has_worker_finished(EndReason reason) {
     return reason == EndReason::answered || reason == EndReason::bad_input ||
-           is_of_the_model(reason);
+           is_model_failure(reason);
 }
 
 }  // namespace
 
-// ── what the engine says of the job ──────────────────────────────────────────────────────────────
+// ── what the engine decided about the job ────────────────────────────────────────────────────────
 
 void Connection::sent(const SendJob& send) {
-    sent_at_ = gate_.around_.clock.now();
+    sent_at_ = gate_.deps_.clock.now();
     record_.lane = send.lane;
-    record_.gpu.assign(gate_.around_.lanes[send.lane.value].gpu);
+    record_.gpu.assign(gate_.deps_.lanes[send.lane.value].gpu);
     record_.attempts = send.number;
-    exchange_->progress.permille.reset();  // of an earlier attempt
+    exchange_->progress.permille.reset();  // left by an earlier attempt
     exchange_->progress.text.clear();
 }
 
 void Connection::ended(const EndJob& end) {
-    const Instant now = gate_.around_.clock.now();
+    const Instant now = gate_.deps_.clock.now();
     const bool has_run = end.attempts > 0;
-    has_ended_ = true;
+    has_job_ended_ = true;
     record_.lane = end.lane;
     record_.attempts = end.attempts;
     record_.outcome = outcome_of(end.reason);
@@ -49,14 +49,14 @@ void Connection::ended(const EndJob& end) {
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
-    if (has_had_its_say(end.reason)) exchange_->body.clear();  // its answer may be read for long
-    if (has_left_) return close();
-    if (state_ == State::answering) {  // a flowing answer: the rest of it, or the end of it
+    if (has_worker_finished(end.reason)) exchange_->body.clear();  // the client may read for long
+    if (has_client_left_) return close();
+    if (state_ == State::answering) {  // of a flowing answer write the rest, or break it off
         if (exchange_->answer.state() != AnswerState::complete) return break_stream();
         if (!is_blocked_) write();
         return;
     }
-    if (state_ == State::storing) manner_.keeps_alive = false;  // the disk still works for it
+    if (state_ == State::storing) reply_options_.keeps_alive = false;  // the disk still writes
     if (exchange_->answer.state() == AnswerState::complete &&
         (end.reason == EndReason::answered || end.reason == EndReason::bad_input ||
          end.reason == EndReason::model_failed)) {
@@ -68,14 +68,14 @@ void Connection::ended(const EndJob& end) {
     go_on();
 }
 
-/// From the last byte of its body to its last attempt, or to now.
+/// Returns the time from the last byte of the body to the last attempt, or until now.
 Duration Connection::queue_time() const {
     if (!queued_at_) return Duration::zero();
-    return (record_.attempts > 0 ? sent_at_ : gate_.around_.clock.now()) - *queued_at_;
+    return (record_.attempts > 0 ? sent_at_ : gate_.deps_.clock.now()) - *queued_at_;
 }
 
 JobMarks Connection::marks() const {
-    const Instant now = gate_.around_.clock.now();
+    const Instant now = gate_.deps_.clock.now();
     const bool has_run = record_.attempts > 0;
     return {.job = record_.id.view(),
             .lane = has_run ? std::optional(record_.lane.value) : std::nullopt,
@@ -85,19 +85,19 @@ JobMarks Connection::marks() const {
             .run = has_run ? now - sent_at_ : Duration::zero()};
 }
 
-// ── what to say ──────────────────────────────────────────────────────────────────────────────────
+// ── which answer ─────────────────────────────────────────────────────────────────────────────────
 
 void Connection::answer_own(const OwnReply& reply) {
-    if (may_linger_) manner_.keeps_alive = false;
-    manner_.date = gate_.date();
-    append_own_reply(out_, reply, manner_);
+    if (is_request_partial_) reply_options_.keeps_alive = false;
+    reply_options_.date = gate_.date();
+    append_own_reply(out_, reply, reply_options_);
     begin_writing();
 }
 
 void Connection::answer_problem(const Objection& objection, Duration retry_after,
                                 std::string_view allow) {
-    if (may_linger_) manner_.keeps_alive = false;
-    manner_.date = gate_.date();
+    if (is_request_partial_) reply_options_.keeps_alive = false;
+    reply_options_.date = gate_.date();
     const std::optional<JobMarks> job =
         exchange_ == nullptr ? std::nullopt : std::optional(marks());
     append_problem_reply(out_,
@@ -108,30 +108,31 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
                           .retry_after = retry_after,
                           .allow = allow,
                           .marks = job ? &*job : nullptr},
-                         manner_);
-    note_problem(objection);
+                         reply_options_);
+    record_problem(objection);
     is_job_answer_ = false;
     begin_writing();
 }
 
-/// Of a job that ended without a whole answer.
+/// Returns the objection for a job that ended without a whole answer.
 Objection Connection::objection_to_end() const {
-    const bool is_near = !arrival_.is_forwarded &&
-                         (peer_.door == Door::unix_socket || is_loopback_host(peer_.address));
+    const bool is_local = !arrival_.is_forwarded && (peer_.transport == Transport::unix_socket ||
+                                                     is_loopback_host(peer_.address));
     return gate_.objection_to(arrival_.pool, record_.reason,
-                              {.words = exchange_->trouble, .is_reader_near = is_near});
+                              {.text = exchange_->trouble, .is_reader_local = is_local});
 }
 
-/// Where the job ran last. Workers that others started have no log here.
+/// Returns the lane on which the job ran last. Nullopt if it never ran, or if somebody else started
+/// the worker: then we have no log of it.
 std::optional<std::uint64_t> Connection::lane_with_log() const {
     const bool has_run = exchange_ != nullptr && record_.attempts > 0;
-    if (!has_run || !gate_.around_.config.pools[arrival_.pool.value].is_started())
+    if (!has_run || !gate_.deps_.config.pools[arrival_.pool.value].is_started())
         return std::nullopt;
     return record_.lane.value;
 }
 
-/// For the log: what the client is told.
-void Connection::note_problem(const Objection& objection) {
+/// Keeps for the log what the client is told.
+void Connection::record_problem(const Objection& objection) {
     record_.status = status_of(objection.problem);
     record_.detail.assign(detail_of(objection));
 }
@@ -140,7 +141,7 @@ std::string Connection::detail_of(const Objection& objection) const {
     std::string detail(slug_of(objection.problem));
     if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
     if (exchange_ == nullptr) return detail;
-    if (has_ended_ && is_of_the_model(record_.reason) && objection.detail.empty() &&
+    if (has_job_ended_ && is_model_failure(record_.reason) && objection.detail.empty() &&
         !exchange_->trouble.empty())
         detail.append(not_shown_mark).append(exchange_->trouble);
     if (!exchange_->last_words.empty())
@@ -148,22 +149,22 @@ std::string Connection::detail_of(const Objection& objection) const {
     return detail;
 }
 
-/// A worker's answer: all of it, or as much as there is so far.
+/// Starts a worker's answer: the whole of it, or what has come so far.
 void Connection::answer_job() {
     const AnswerHead& head = exchange_->answer.head();
     record_.status = head.status;
-    const bool needs_close = manner_.is_http_1_0 && head.has_body && !head.has_length;
-    if (needs_close || gate_.is_shutting_down_) manner_.keeps_alive = false;
-    manner_.date = gate_.date();
-    framing_ = append_answer_head(out_, head, manner_, marks());
+    const bool needs_close = reply_options_.is_http_1_0 && head.has_body && !head.has_length;
+    if (needs_close || gate_.is_shutting_down_) reply_options_.keeps_alive = false;
+    reply_options_.date = gate_.date();
+    framing_ = append_answer_head(out_, head, reply_options_, marks());
     is_job_answer_ = true;
     is_last_chunk_out_ = false;
-    ends_event_ = true;
+    is_between_events_ = true;
     begin_writing();
 }
 
 void Connection::answer_moved() {
-    const std::shared_ptr<Connection> self = shared_from_this();  // the client may turn out gone
+    const std::shared_ptr<Connection> self = shared_from_this();  // write() may close it
     const AnswerState answer = exchange_->answer.state();
     if (answer == AnswerState::lost) return cut();
     if (state_ == State::waiting && answer == AnswerState::flowing) return answer_job();
@@ -180,23 +181,23 @@ void Connection::begin_writing() {
     write();
 }
 
-/// Not recursive: what comes of the answer while some of it is written is written by the call that
-/// is already under way.
+/// Writes as much as the socket takes. A nested call returns at once: the call that is already
+/// running writes what has come meanwhile.
 void Connection::write() {
     if (is_writing_) return;
     const std::shared_ptr<Connection> self = shared_from_this();
     is_writing_ = true;
     Next next = fill();
-    // Each step may make the worker go on, and so end the job, and this connection with it.
+    // Each step may let the worker go on, which may end the job and close this connection.
     while (next == Next::bytes && flush() && state_ == State::answering) next = fill();
     is_writing_ = false;
     if (state_ != State::answering) return;
     if (next == Next::finished) return answered();
     if (next == Next::broken) return cut();
-    if (next == Next::later) read();  // or look for a departure, if the buffer is full
+    if (next == Next::later) read();  // or, if the buffer is full, check whether the client left
 }
 
-/// Puts the next bytes in place.
+/// Puts the next bytes to write into the output buffer, if they don't go out directly.
 Connection::Next Connection::fill() {
     if (!is_job_answer_) return out_sent_ < out_.size() ? Next::bytes : Next::finished;
     Answer& answer = exchange_->answer;
@@ -205,31 +206,32 @@ Connection::Next Connection::fill() {
         const std::string_view piece = front.substr(0, chunk_max);
         http::append_chunk_head(out_, piece.size());
         out_.append(piece).append("\r\n");
-        ends_event_ = piece.ends_with("\n\n") || piece.ends_with("\r\n\r\n");
+        is_between_events_ = piece.ends_with("\n\n") || piece.ends_with("\r\n\r\n");
         record_.bytes_out = record_.bytes_out + Bytes{piece.size()};
-        answer.consume(gate_.around_.store, piece.size());
+        answer.consume(gate_.deps_.store, piece.size());
         return Next::bytes;
     }
     if (out_sent_ < out_.size() || !front.empty()) return Next::bytes;
     if (is_breaking_) return fill_end_of_broken();
-    if (!answer.is_drained()) {  // or broken: then the job ends, and it is cut
-        answer.want(gate_.around_.store);
+    if (!answer.is_drained()) {  // a broken answer is cut when its job ends
+        answer.want(gate_.deps_.store);
         return Next::later;
     }
     if (framing_ == ReplyFraming::chunked && !std::exchange(is_last_chunk_out_, true)) {
         out_.append(http::last_chunk);
         return Next::bytes;
     }
-    return has_ended_ ? Next::finished : Next::later;
+    return has_job_ended_ ? Next::finished : Next::later;
 }
 
-/// The job ended in the middle of its answer. Whoever reads events is told, after all that came.
+/// Handles a job that ended in the middle of its answer. A client of server-sent events gets a last
+/// event that says so, after all that the worker sent.
 void Connection::break_stream() {
     record_.detail.assign(detail_of(objection_to_end()));
     if (!can_tell_of_break()) return cut();
-    is_breaking_ = owes_event_ = true;
+    is_breaking_ = must_send_error_event_ = true;
     if (exchange_->answer.state() != AnswerState::broken)
-        exchange_->answer.abandon();  // its worker may go on for long
+        exchange_->answer.abandon();  // its worker may go on writing for long
     if (!is_blocked_) write();
 }
 
@@ -237,15 +239,15 @@ bool Connection::can_tell_of_break() const {
     const bool has_open_end =
         framing_ == ReplyFraming::chunked || framing_ == ReplyFraming::until_close;
     return is_job_answer_ && has_open_end && is_event_stream(exchange_->answer.head()) &&
-           gate_.around_.config.pools[arrival_.pool.value].is_native();
+           gate_.deps_.config.pools[arrival_.pool.value].is_native();
 }
 
 Connection::Next Connection::fill_end_of_broken() {
     if (!exchange_->answer.is_read_out()) return Next::later;
-    if (!std::exchange(owes_event_, false)) return Next::broken;
+    if (!std::exchange(must_send_error_event_, false)) return Next::broken;
     const bool is_chunked = framing_ == ReplyFraming::chunked;
     const Objection objection = objection_to_end();
-    std::string event(is_chunked && ends_event_ ? "" : "\n\n");
+    std::string event(is_chunked && is_between_events_ ? "" : "\n\n");
     append_error_event(event, {.problem = objection.problem,
                                .detail = objection.detail,
                                .job = record_.id.view(),
@@ -256,14 +258,14 @@ Connection::Next Connection::fill_end_of_broken() {
     return Next::bytes;
 }
 
-/// Writes some of it. False: the socket is full, or the client is gone.
+/// Writes some bytes. False if the socket is full or the client is gone.
 bool Connection::flush() {
     const bool is_direct = is_job_answer_ && framing_ != ReplyFraming::chunked;
     const std::string_view front = is_direct ? exchange_->answer.front() : std::string_view();
     const std::string_view out = std::string_view(out_).substr(out_sent_);
     const ssize_t sent = send_some(socket_.native_handle(), out, front);
     if (sent < 0 && errno == EAGAIN) return wait_to_write(), false;
-    if (sent < 0) return leave(), false;
+    if (sent < 0) return client_left(), false;
     const auto size = static_cast<std::size_t>(sent);
     written_ += size;
     const std::size_t of_out = std::min(size, out.size());
@@ -271,7 +273,7 @@ bool Connection::flush() {
     if (out_sent_ == out_.size()) out_.clear(), out_sent_ = 0;
     if (size > of_out) {
         record_.bytes_out = record_.bytes_out + Bytes{size - of_out};
-        exchange_->answer.consume(gate_.around_.store, size - of_out);
+        exchange_->answer.consume(gate_.deps_.store, size - of_out);
     }
     return true;
 }
@@ -289,14 +291,14 @@ void Connection::wait_to_write() {
     });
 }
 
-/// All of it is written.
+/// Ends the request once its whole answer is written.
 void Connection::answered() {
     release_job();
     gate_.wait_for(*this, Wait::nothing);
     empty_and_keep(out_, kept_out_max);
     parser_.reset();
-    if (manner_.keeps_alive && !gate_.is_shutting_down_) {
-        while (!unread().empty()) {  // what is left of a body that nobody wanted, all of it here
+    if (reply_options_.keeps_alive && !gate_.is_shutting_down_) {
+        while (!unread().empty()) {  // skip the rest of an unwanted body, all of which is here
             const auto step = decoder_.next(unread());
             in_start_ += step.consumed;
             if (step.progress != http::Progress::more || step.consumed == 0) break;
@@ -305,7 +307,7 @@ void Connection::answered() {
         state_ = State::head;
         return go_on();
     }
-    if (!may_linger_ || has_left_) return close();
+    if (!is_request_partial_ || has_client_left_) return close();
     error_code ignored;
     socket_.shutdown(Socket::shutdown_send, ignored);
     state_ = State::closing;
@@ -313,9 +315,9 @@ void Connection::answered() {
     go_on();
 }
 
-/// Ends the connection in the middle of an answer, so that the client sees that it is not whole.
+/// Closes the connection in the middle of an answer, so that the client sees that it is incomplete.
 void Connection::cut() {
-    if (!has_ended_ && !job_.is_none()) return leave();
+    if (!has_job_ended_ && !job_.is_none()) return client_left();
     close();
 }
 
@@ -330,10 +332,10 @@ void Connection::log_end() {
 void Connection::release_job() {
     if (job_.is_none()) return;
     gate_.release(job_);
-    if (has_ended_) log_end();
+    if (has_job_ended_) log_end();
     if (exchange_ != nullptr) {
         exchange_->answer.abandon();
-        gate_.around_.exchanges.close(std::move(exchange_));
+        gate_.deps_.exchanges.close(std::move(exchange_));
         exchange_ = nullptr;
     }
     job_ = {};

@@ -1,5 +1,5 @@
-// A connection's body: from its framing into the exchange, then the job is complete and can be
-// queued.
+// The body of a request: a connection takes it out of its framing and puts it into the exchange.
+// Once the body is complete, the job can be queued.
 #include <cstring>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace turnpike {
 
 namespace {
 
-constexpr std::uint64_t growth_step = mebibyte.count;  // of which the engine hears
+constexpr std::uint64_t growth_step = mebibyte.count;  // before we tell the engine again
 
 }  // namespace
 
@@ -25,12 +25,12 @@ bool Connection::take_body() {
         return true;
     }
     const std::uint64_t size = exchange_->body.size() + step.data.size();
-    if (size > gate_.around_.config.gate.body_max.count) {
+    if (size > gate_.deps_.config.gate.body_max.count) {
         fail_body({Problem::body_too_large, {}});
         return true;
     }
     const bool is_done = step.progress == http::Progress::done;
-    if (is_done) decoder_ = {}, may_linger_ = false;
+    if (is_done) decoder_ = {}, is_request_partial_ = false;
     is_body_whole_ = is_done;
     if (!step.data.empty()) {
         if (model_ != nullptr) model_->take(step.data);
@@ -44,7 +44,7 @@ bool Connection::take_body() {
     }
     if (size >= declared_ + growth_step) {
         declared_ = size;
-        gate_.around_.deliver(BodyGrew{job_, Bytes{size}});
+        gate_.deps_.deliver(BodyGrew{job_, Bytes{size}});
     }
     if (state_ != State::body) return true;
     if (is_done) {
@@ -66,7 +66,7 @@ void Connection::body_stored(int error) {
     go_on();
 }
 
-/// All of it came. What is not on disk yet and should be goes there first.
+/// Handles the end of the body. Any part that belongs on disk is written before the job is queued.
 void Connection::complete_body() {
     gate_.wait_for(*this, Wait::nothing);
     const Body::Taken taken = exchange_->body.complete(
@@ -89,19 +89,19 @@ void Connection::queue_job() {
     if (const auto model = std::exchange(model_, nullptr)) {
         const ModelField::Found found = model->finish();
         if (found == ModelField::Found::not_json) return fail_body({Problem::bad_json, {}});
-        const auto pool = gate_.reception_.pool_for_model(
+        const auto pool = gate_.router_.pool_for_model(
             found == ModelField::Found::name ? model->name() : std::string_view());
         if (!pool) return fail_body(pool.error());
         if (*pool != arrival_.pool) {
             arrival_.pool = *pool;
-            record_.pool.assign(gate_.around_.config.pools[pool->value].name);
-            gate_.around_.deliver(JobRouted{job_, *pool});
-            if (has_ended_) return;
+            record_.pool.assign(gate_.deps_.config.pools[pool->value].name);
+            gate_.deps_.deliver(JobRouted{job_, *pool});
+            if (has_job_ended_) return;
         }
     }
     state_ = State::waiting;
-    queued_at_ = gate_.around_.clock.now();
-    gate_.around_.deliver(BodyCompleted{job_, Bytes{size}});
+    queued_at_ = gate_.deps_.clock.now();
+    gate_.deps_.deliver(BodyCompleted{job_, Bytes{size}});
     go_on();
 }
 
@@ -109,7 +109,7 @@ void Connection::fail_body(Objection objection) {
     objection_ = std::move(objection);
     state_ = State::deciding;
     gate_.wait_for(*this, Wait::nothing);
-    gate_.around_.deliver(BodyFailed{job_});
+    gate_.deps_.deliver(BodyFailed{job_});
 }
 
 }  // namespace turnpike

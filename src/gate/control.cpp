@@ -15,24 +15,18 @@ namespace {
 using Refused = std::unexpected<Objection>;
 
 View view_of(const OwnRequest& request) {
-    return request.sights.engine.view(request.sights.clock.now());
+    return request.deps.engine.view(request.deps.clock.now());
 }
 
-std::string lanes_there_are(std::size_t count) {
+std::string sentence_of_lanes(std::size_t count) {
     if (count == 0) return "There are no lanes.";
     return count == 1 ? "There is lane 0." : fmt::format("There are lanes 0 to {}.", count - 1);
-}
-
-std::string pools_there_are(const std::vector<PoolConfig>& pools) {
-    std::string names;
-    for (const PoolConfig& pool : pools) names += (names.empty() ? "" : ", ") + pool.name;
-    return fmt::format("The pools are: {}.", names);
 }
 
 std::expected<LaneId, Objection> lane_of(const OwnRequest& request) {
     const View view = view_of(request);
     const auto number = turnpike::lane_of(request.name, view.lanes.size());
-    if (!number) return refuse(Problem::no_lane_of_that_name, lanes_there_are(view.lanes.size()));
+    if (!number) return refuse(Problem::no_lane_of_that_name, sentence_of_lanes(view.lanes.size()));
     if (view.is_shutting_down) return refuse(Problem::shutting_down);
     return view.lanes[*number].lane;
 }
@@ -44,9 +38,10 @@ struct PoolFound {
 };
 
 std::expected<PoolFound, Objection> pool_of(const OwnRequest& request) {
-    const std::vector<PoolConfig>& pools = request.sights.config.pools;
+    const std::vector<PoolConfig>& pools = request.deps.config.pools;
     const auto found = std::ranges::find(pools, request.name, &PoolConfig::name);
-    if (found == pools.end()) return refuse(Problem::no_pool, pools_there_are(pools));
+    if (found == pools.end())
+        return refuse(Problem::no_pool, fmt::format("The pools are: {}.", names_of(pools)));
     const View view = view_of(request);
     if (view.is_shutting_down) return refuse(Problem::shutting_down);
     const auto number = static_cast<std::size_t>(found - pools.begin());
@@ -75,7 +70,7 @@ OwnAnswer asked_of_pool(const OwnRequest& request, const PoolFound& pool, std::s
     return answer;
 }
 
-/// "accept=1" or nothing.
+/// True for "accept=1", false for an empty query. Any other query is an error.
 std::expected<bool, Objection> wants_accept(std::string_view query) {
     if (query.empty()) return false;
     if (query != "accept=1") return refuse(Problem::bad_query);
@@ -84,8 +79,8 @@ std::expected<bool, Objection> wants_accept(std::string_view query) {
 
 std::expected<ReloadBegun, std::string> reload(const OwnRequest& request, PoolId pool,
                                                bool accept) {
-    if (!request.sights.reload) return std::unexpected("This gate has no workers of its own.");
-    return request.sights.reload(pool, {.files = {}, .accept = accept});
+    if (!request.deps.reload) return std::unexpected("This gate starts no workers.");
+    return request.deps.reload(pool, {.files = {}, .accept = accept});
 }
 
 void append_reload(JsonWriter& json, std::string_view pool, const ReloadBegun& begun) {
@@ -101,7 +96,7 @@ template <class Order>
 OwnAnswered order_lane(const OwnRequest& request, std::string_view what) {
     const auto lane = lane_of(request);
     if (!lane) return Refused(lane.error());
-    request.sights.order(Order{*lane});
+    request.deps.order(Order{*lane});
     return asked_of_lane(*lane, what);
 }
 
@@ -122,9 +117,9 @@ OwnAnswered resume_lane(const OwnRequest& request) {
 OwnAnswered dump_stacks(const OwnRequest& request) {
     const auto lane = lane_of(request);
     if (!lane) return Refused(lane.error());
-    if (!request.sights.stacks)
-        return refuse(Problem::no_stacks, "This gate has no way to look into workers.");
-    if (auto why_not = request.sights.stacks(*lane))
+    if (!request.deps.dump_stacks)
+        return refuse(Problem::no_stacks, "This gate cannot dump stacks.");
+    if (auto why_not = request.deps.dump_stacks(*lane))
         return refuse(Problem::no_stacks, std::move(*why_not));
     return asked_of_lane(*lane, "stacks");
 }
@@ -132,7 +127,7 @@ OwnAnswered dump_stacks(const OwnRequest& request) {
 OwnAnswered restart_pool(const OwnRequest& request) {
     const auto pool = pool_of(request);
     if (!pool) return Refused(pool.error());
-    for (const LaneId lane : pool->lanes) request.sights.order(RestartAsked{lane});
+    for (const LaneId lane : pool->lanes) request.deps.order(RestartAsked{lane});
     return asked_of_pool(request, *pool, "restart");
 }
 
@@ -154,11 +149,10 @@ OwnAnswered reload_all(const OwnRequest& request) {
     if (view_of(request).is_shutting_down) return refuse(Problem::shutting_down);
     const auto accept = wants_accept(request.query);
     if (!accept) return Refused(accept.error());
-    const std::vector<PoolConfig>& pools = request.sights.config.pools;
+    const std::vector<PoolConfig>& pools = request.deps.config.pools;
     if (std::ranges::none_of(pools, &PoolConfig::is_started))
         return refuse(Problem::no_reload,
-                      "All workers were started by somebody else: nothing of theirs is ours to "
-                      "reload.");
+                      "Somebody else started all workers, so Turnpike cannot reload them.");
     OwnAnswer answer{.status = 202, .body = {}};
     JsonWriter json(answer.body);
     json.open_object();
@@ -180,7 +174,7 @@ OwnAnswered prove_pool(const OwnRequest& request) {
     const auto pool = pool_of(request);
     if (!pool) return Refused(pool.error());
     if (!pool->has_proof) return refuse(Problem::no_proof);
-    request.sights.order(ProveAsked{pool->pool});
+    request.deps.order(ProveAsked{pool->pool});
     return asked_of_pool(request, *pool, "prove");
 }
 

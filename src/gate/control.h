@@ -1,25 +1,26 @@
-// The own routes that change something: lanes are restarted, drained, resumed and looked into, pools
-// restarted, reloaded and proved. An order is passed on and answered with 202; GET /-/status shows what comes
-// of it. What is so already is no error.
+// The own routes that change something. They restart, drain and resume lanes, dump the stacks of
+// their workers, and restart, reload and prove pools. A route passes the order on and answers 202
+// at once; GET /-/status shows the result. An order that changes nothing, such as to
+// drain a drained lane, is not an error.
 #pragma once
 
 #include "gate/own_routes.h"
 
 namespace turnpike::control {
 
-/// {"lane":0,"asked":"restart"}
+/// Answers {"lane":0,"asked":"restart"}.
 OwnAnswered restart_lane(const OwnRequest&);
 OwnAnswered drain_lane(const OwnRequest&);
 OwnAnswered resume_lane(const OwnRequest&);
-/// What is found goes to the lane's log, as lines of the stream "stacks".
+/// Writes the stacks to the lane's log, as lines of the stream "stacks".
 OwnAnswered dump_stacks(const OwnRequest&);
 
-/// {"pool":"chat","asked":"restart","lanes":[0,1]}
+/// Answers {"pool":"chat","asked":"restart","lanes":[0,1]}.
 OwnAnswered restart_pool(const OwnRequest&);
-/// {"pool":"chat","generation":4,"kind":"beside","asked":"reload"}; ?accept=1: a recorded proof may
-/// differ.
+/// Answers {"pool":"chat","generation":4,"kind":"beside","asked":"reload"}. With ?accept=1 the
+/// result of a recorded proof may differ.
 OwnAnswered reload_pool(const OwnRequest&);
-/// The same of each pool whose workers are ours: {"asked":"reload","pools":[…]}.
+/// Reloads each pool whose workers we start. Answers {"asked":"reload","pools":[…]}.
 OwnAnswered reload_all(const OwnRequest&);
 OwnAnswered prove_pool(const OwnRequest&);
 

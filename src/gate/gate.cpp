@@ -11,70 +11,70 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration departure_every = 1s;  // how often a hidden departure is looked for
-constexpr Duration idle_min = 1s;     // before a connection makes room for another: its request may
-                                      // be on its way
-constexpr Duration closing_max = 2s;  // for a client to read our last word
+constexpr Duration departure_every = 1s;  // how often we check for clients that left unseen
+constexpr Duration idle_min = 1s;         // before an idle connection makes room: its request may
+                                          // be on its way
+constexpr Duration closing_max = 2s;      // for a client to read our last bytes
 
 std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
 
-/// What went wrong is for everybody to read.
-bool is_of_the_client_or_the_worker(EndReason reason) {
+/// True if every client may read what went wrong: it is about its own input or about the worker.
+bool is_cause_public(EndReason reason) {
     return reason == EndReason::bad_input || reason == EndReason::worker_died ||
            reason == EndReason::poison || reason == EndReason::stream_broken;
 }
 
 }  // namespace
 
-Gate::Gate(Surroundings surroundings, const Address& bound)
-    : around_(std::move(surroundings)),
-      memory_{.disk = around_.store.disk,
+Gate::Gate(GateDeps deps, const Address& bound)
+    : deps_(std::move(deps)),
+      memory_{.disk = deps_.store.disk,
               .folder = {},
-              .memory_max = around_.store.memory_max,
-              .step = around_.store.step,
-              .answer_max = around_.store.answer_max},
-      access_(around_.config.gate, bound),
-      reception_(around_.config.pools),
-      names_(around_.secret),
-      sights_{.config = around_.config,
-              .engine = around_.engine,
-              .recent = recent_,
-              .exchanges = around_.exchanges,
-              .lanes = around_.lanes,
-              .crashes = around_.crashes,
-              .log_of = around_.log_of,
-              .names = names_,
-              .clock = around_.clock,
-              .started = around_.clock.now(),
-              .address = "http://" + text_of(bound),
-              .live =
-                  [this](JobId job) {
-                      const Connection* connection = find(job);
-                      return connection == nullptr ? nullptr : &connection->record();
-                  },
-              .each_live =
-                  [this](const std::function<void(const JobRecord&)>& visit) {
-                      for (const Connection* connection : by_job_)
-                          if (connection != nullptr) visit(connection->record());
-                  },
-              .order = [this](const Event& event) { around_.deliver(event); },
-              .stacks = around_.stacks,
-              .reload_of = around_.reload_of,
-              .reload = around_.reload} {
-    const GateConfig& config = around_.config.gate;
-    patience_.set(Wait::request, config.idle_timeout);
-    patience_.set(Wait::head, config.head_timeout);
-    patience_.set(Wait::body, config.rate_window);
-    patience_.set(Wait::writing, config.rate_window);
-    patience_.set(Wait::departure, departure_every);
-    patience_.set(Wait::closing, closing_max);
+              .memory_max = deps_.store.memory_max,
+              .step = deps_.store.step,
+              .answer_max = deps_.store.answer_max},
+      access_(deps_.config.gate, bound),
+      router_(deps_.config.pools),
+      names_(deps_.secret),
+      own_route_deps_{.config = deps_.config,
+                      .engine = deps_.engine,
+                      .recent = recent_,
+                      .exchanges = deps_.exchanges,
+                      .lanes = deps_.lanes,
+                      .crashes = deps_.crashes,
+                      .log_of = deps_.log_of,
+                      .names = names_,
+                      .clock = deps_.clock,
+                      .started = deps_.clock.now(),
+                      .address = "http://" + text_of(bound),
+                      .find_live =
+                          [this](JobId job) {
+                              const Connection* connection = find(job);
+                              return connection == nullptr ? nullptr : &connection->record();
+                          },
+                      .for_each_live =
+                          [this](const std::function<void(const JobRecord&)>& visit) {
+                              for (const Connection* connection : by_job_)
+                                  if (connection != nullptr) visit(connection->record());
+                          },
+                      .order = [this](const Event& event) { deps_.deliver(event); },
+                      .dump_stacks = deps_.dump_stacks,
+                      .reload_of = deps_.reload_of,
+                      .reload = deps_.reload} {
+    const GateConfig& config = deps_.config.gate;
+    timeouts_.set(Wait::request, config.idle_timeout);
+    timeouts_.set(Wait::head, config.head_timeout);
+    timeouts_.set(Wait::body, config.rate_window);
+    timeouts_.set(Wait::writing, config.rate_window);
+    timeouts_.set(Wait::departure, departure_every);
+    timeouts_.set(Wait::closing, closing_max);
 }
 
 Gate::~Gate() = default;
 
 // ── connections ──────────────────────────────────────────────────────────────────────────────────
 
-void Gate::welcome(Connection::Socket socket, Connection::Peer peer) {
+void Gate::add_connection(Connection::Socket socket, Connection::Peer peer) {
     if (free_places_.empty()) {
         free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
         by_ticket_.emplace_back();
@@ -89,14 +89,14 @@ void Gate::welcome(Connection::Socket socket, Connection::Peer peer) {
     connection->start();
 }
 
-bool Gate::has_room() {
-    if (connections_ < around_.config.gate.connections_max) return true;
-    Connection* idle = patience_.longest(Wait::request);
+bool Gate::make_room() {
+    if (connections_ < deps_.config.gate.connections_max) return true;
+    Connection* idle = timeouts_.longest_waiting(Wait::request);
     if (idle == nullptr) return false;
-    const Duration left = idle->wait_until - around_.clock.now();
-    if (around_.config.gate.idle_timeout - left < idle_min) return false;
+    const Duration left = idle->wait_until - deps_.clock.now();
+    if (deps_.config.gate.idle_timeout - left < idle_min) return false;
     idle->finish_up();
-    return connections_ < around_.config.gate.connections_max;
+    return connections_ < deps_.config.gate.connections_max;
 }
 
 void Gate::forget(Connection& connection) {
@@ -113,10 +113,10 @@ void Gate::shut_down() {
             connection->finish_up();
 }
 
-void Gate::look() {
-    around_.clock.read_wall_clock();
-    patience_.look(around_.clock.now());
-    around_.keys.refresh();
+void Gate::tick() {
+    deps_.clock.read_wall_clock();
+    timeouts_.expire(deps_.clock.now());
+    deps_.keys.refresh();
 }
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
@@ -143,7 +143,7 @@ void Gate::carry_out(const AdmitJob& action) {
     if (connection != nullptr && connection->ticket() == action.ticket)
         connection->admitted(action.job);
     else
-        around_.deliver(ClientLeft{action.job});
+        deps_.deliver(ClientLeft{action.job});
 }
 
 void Gate::carry_out(const RefuseJob& action) {
@@ -158,36 +158,36 @@ void Gate::carry_out(const EndJob& action) {
     }
 }
 
-void Gate::note(const SendJob& action) {
+void Gate::observe(const SendJob& action) {
     Connection* connection = find(action.job);
     if (connection == nullptr) return;
     connection->sent(action);
-    if (around_.config.log.starts) log_start(action, *connection);
+    if (deps_.config.log.starts) log_start(action, *connection);
 }
 
 void Gate::log_start(const SendJob& action, const Connection& connection) {
     const JobRecord& record = connection.record();
-    around_.log.push(JobStart{.id = record.id,
-                              .pool = record.pool,
-                              .lane = action.lane,
-                              .gpu = record.gpu,
-                              .attempt = action.number,
-                              .at_unix_ns = around_.clock.unix_ns(around_.clock.now())});
+    deps_.log.push(JobStart{.id = record.id,
+                            .pool = record.pool,
+                            .lane = action.lane,
+                            .gpu = record.gpu,
+                            .attempt = action.number,
+                            .at_unix_ns = deps_.clock.unix_ns(deps_.clock.now())});
 }
 
 void Gate::log_end(const JobRecord& record) {
     recent_.add(record);
-    around_.log.push(record);
+    deps_.log.push(record);
 }
 
-Objection Gate::objection_to(PoolId pool, EndReason reason, const Mishap& mishap) const {
+Objection Gate::objection_to(PoolId pool, EndReason reason, const AttemptFailure& failure) const {
     Objection objection{problem_of(reason), {}};
     const bool shows_words =
-        mishap.is_reader_near || around_.config.pools[pool.value].errors == ErrorsShown::full;
-    if (is_of_the_client_or_the_worker(reason) || (is_of_the_model(reason) && shows_words))
-        objection.detail = mishap.words;
+        failure.is_reader_local || deps_.config.pools[pool.value].errors == ErrorsShown::full;
+    if (is_cause_public(reason) || (is_model_failure(reason) && shows_words))
+        objection.detail = failure.text;
     if (reason != EndReason::no_lane) return objection;
-    for (const LaneView& lane : around_.engine.view(around_.clock.now()).lanes)
+    for (const LaneView& lane : deps_.engine.view(deps_.clock.now()).lanes)
         if (lane.pool == pool)
             objection.detail += (objection.detail.empty() ? "" : "; ") +
                                 sentence_of(lane.lane.value, lane.state, lane.reason);
@@ -196,7 +196,7 @@ Objection Gate::objection_to(PoolId pool, EndReason reason, const Mishap& mishap
 
 std::string_view Gate::date() {
     constexpr std::int64_t second_ns = 1'000'000'000;
-    const std::int64_t second = around_.clock.unix_ns(around_.clock.now()) / second_ns;
+    const std::int64_t second = deps_.clock.unix_ns(deps_.clock.now()) / second_ns;
     if (second != date_second_) {
         date_second_ = second;
         date_ = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT",

@@ -1,4 +1,5 @@
-// The gate: the HTTP front door. Turns connections into events and the engine's replies into bytes.
+// The gate is the HTTP front door. It turns requests into events for the engine, and the engine's
+// decisions into answers.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 #include "gate/job_name.h"
 #include "gate/key_file.h"
 #include "gate/own_routes.h"
-#include "gate/patience.h"
+#include "gate/timeouts.h"
 #include "os/clock.h"
 #include "stream/exchange.h"
 #include "telemetry/lane_facts.h"
@@ -34,46 +35,45 @@
 
 namespace turnpike {
 
+struct GateDeps {
+    boost::asio::io_context& loop;
+    const Config& config;
+    const Engine& engine;
+    Exchanges& exchanges;
+    const Store& store;
+    Clock& clock;
+    KeyFile& keys;
+    LogSink& log;
+    const std::vector<LaneFacts>& lanes;
+    const RecentCrashes& crashes;
+    std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr if it has no log
+    std::function<void(const Event&)> deliver;
+    std::uint64_t secret = 0;  // scrambles the names of jobs
+    std::function<std::optional<std::string>(LaneId)> dump_stacks = nullptr;  // see OwnRouteDeps
+    std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
+    std::function<std::expected<ReloadBegun, std::string>(PoolId, ReloadOrder)> reload = nullptr;
+};
+
 class Gate {
 public:
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        const Config& config;
-        const Engine& engine;
-        Exchanges& exchanges;
-        const Store& store;
-        Clock& clock;
-        KeyFile& keys;
-        LogSink& log;
-        const std::vector<LaneFacts>& lanes;
-        const RecentCrashes& crashes;
-        std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
-        std::function<void(const Event&)> deliver;
-        std::uint64_t secret = 0;                                            // of the job names
-        std::function<std::optional<std::string>(LaneId)> stacks = nullptr;  // see Sights
-        std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
-        std::function<std::expected<ReloadBegun, std::string>(PoolId, ReloadOrder)> reload =
-            nullptr;
-    };
-
-    /// `bound`: where clients reach it.
-    Gate(Surroundings surroundings, const Address& bound);
+    /// `bound` is the address at which clients reach the gate.
+    Gate(GateDeps deps, const Address& bound);
     ~Gate();
 
-    void welcome(Connection::Socket socket, Connection::Peer peer);
-    /// Whether one more connection fits; makes room by closing one that has idled longest.
-    bool has_room();
+    void add_connection(Connection::Socket socket, Connection::Peer peer);
+    /// True if one more connection fits. If needed, closes the connection that has idled longest.
+    bool make_room();
 
     void carry_out(const AdmitJob& action);
     void carry_out(const RefuseJob& action);
     void carry_out(const EndJob& action);
-    /// Only to know: the supervisor sends it.
-    void note(const SendJob& action);
+    /// Notes that the job goes to a lane. The supervisor sends it.
+    void observe(const SendJob& action);
 
-    /// No further requests: idle connections close, the others after their answer.
+    /// Closes idle connections now, and the others after their answer.
     void shut_down();
-    /// Looks at every wait, and at the keys. Called now and then.
-    void look();
+    /// Ends waits that lasted too long and reads changed keys. Must be called a few times a second.
+    void tick();
 
     [[nodiscard]] std::size_t connections() const { return connections_; }
 
@@ -87,31 +87,31 @@ private:
     void log_start(const SendJob& action, const Connection& connection);
     void log_end(const JobRecord& record);
     void wait_for(Connection& connection, Wait kind) {
-        patience_.wait_for(connection, kind, around_.clock.now());
+        timeouts_.wait_for(connection, kind, deps_.clock.now());
     }
     [[nodiscard]] AccessControl::Keys keys() const {
-        return {.ring = around_.keys.ring(), .are_required = around_.keys.is_required()};
+        return {.ring = deps_.keys.ring(), .are_required = deps_.keys.is_required()};
     }
-    /// Why a job of this pool has no answer, with what a client should know of it.
+    /// Returns why a job of this pool has no answer, with the details that its client may read.
     [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason,
-                                         const Mishap& mishap = {}) const;
-    /// Where the body of a job for this pool goes.
+                                         const AttemptFailure& failure = {}) const;
+    /// Returns where bodies of jobs for this pool are stored.
     [[nodiscard]] const Store& store_for(PoolId pool) const {
-        return around_.config.pools[pool.value].is_native() ? memory_ : around_.store;
+        return deps_.config.pools[pool.value].is_native() ? memory_ : deps_.store;
     }
     std::string_view date();
 
-    Surroundings around_;
-    const Store memory_;  // as the other, for bodies that native workers get as they are
+    GateDeps deps_;
+    const Store memory_;  // like deps_.store but with memfds, which native workers get as they are
     AccessControl access_;
-    Reception reception_;
+    RequestRouter router_;
     JobNames names_;
     RecentJobs recent_;
-    Sights sights_;
-    Patience<Connection> patience_;
-    std::vector<std::shared_ptr<Connection>> by_ticket_;  // the low half of a ticket is a place
+    OwnRouteDeps own_route_deps_;
+    Timeouts<Connection> timeouts_;
+    std::vector<std::shared_ptr<Connection>> by_ticket_;  // index: the low half of a ticket
     std::vector<std::uint32_t> free_places_;
-    std::vector<Connection*> by_job_;  // an id's low half is a dense place
+    std::vector<Connection*> by_job_;  // index: the low half of a job's id, which is dense
     std::size_t connections_ = 0;
     std::uint32_t tickets_ = 0;
     bool is_shutting_down_ = false;

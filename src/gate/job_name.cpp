@@ -13,7 +13,7 @@ constexpr std::size_t length = 13;                                        // × 
 constexpr std::uint64_t factor = 0x9E3779B97F4A7C15ULL;
 
 constexpr std::uint64_t inverse_of(std::uint64_t odd) {
-    std::uint64_t inverse = odd;  // Newton: each step doubles the bits that are right
+    std::uint64_t inverse = odd;  // Newton's method: each step doubles the correct bits
     for (int i = 0; i < 6; ++i) inverse *= 2 - odd * inverse;
     return inverse;
 }

@@ -1,6 +1,6 @@
-// What people call a job: its id as 13 letters and digits. Ids are dense and start anew with each
-// `up`, so they are scrambled with a secret of the run: names don't repeat, can't be guessed, and
-// lead back to the id without a table.
+// The names of jobs that people see: a job's id as 13 letters and digits. Ids are dense and start
+// again at each `up`. So we scramble them with a secret of the run: names don't repeat, can't be
+// guessed, and lead back to the id without a table.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ public:
     explicit JobNames(std::uint64_t secret) : secret_(secret) {}
 
     [[nodiscard]] Text<24> name_of(JobId job) const;
-    /// Nothing if it is no name at all; whether there is such a job is another question.
+    /// Returns the id, or nullopt if the text cannot be a name. There may be no job with that id.
     [[nodiscard]] std::optional<JobId> find(std::string_view name) const;
 
 private:

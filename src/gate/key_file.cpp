@@ -29,11 +29,11 @@ std::expected<KeyFile::Version, std::string> KeyFile::version() const {
                        .modified_ns = nanoseconds(info.st_mtim),
                        .changed_ns = nanoseconds(info.st_ctim)};
     if (errno == ENOENT || errno == ENOTDIR) return Version{};
-    return std::unexpected(path_ + ": can't look at it: " + std::strerror(errno));
+    return std::unexpected(path_ + ": can't stat it: " + std::strerror(errno));
 }
 
 bool KeyFile::refresh() {
-    const auto version = this->version();  // before reading: a change in between is seen next time
+    const auto version = this->version();  // first: the next call sees a change in between
     if (!version) return fail(version.error());
     if (version_ == *version) return false;
     auto keys = read_keys(path_);
@@ -45,7 +45,8 @@ bool KeyFile::refresh() {
     return true;
 }
 
-/// Where there is a file there should be keys, so what can't be read opens no door.
+/// A file that exists probably has keys. So if it can't be read, requests without a key are
+/// refused.
 bool KeyFile::fail(std::string problem) {
     problem_ = std::move(problem);
     required_ = true;

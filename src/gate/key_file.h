@@ -1,6 +1,7 @@
-// The keys that a running gate accepts: the file's, read again whenever it changes. A file that
-// can't be read leaves the last good keys in force; a file that is gone has no keys. Whether no keys
-// means "everybody" or "nobody" is `required`'s to say, and it never goes back to "everybody".
+// The keys that a running gate accepts. It reads the key file again whenever the file changes. If
+// the file can't be read, the last good keys stay valid; if it is gone, there are no keys.
+// is_required() says whether requests without a key are then accepted. Once keys are required, they
+// stay required.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +15,26 @@ namespace turnpike {
 
 class KeyFile {
 public:
-    /// `required`: without a key nobody gets in, even if the file has none.
+    /// With `required`, every request needs a key, even if the file has none.
     enum class Need : std::uint8_t { if_there_are_any, required };
 
-    /// Reads the file. From the first key that it ever sees, or if there is a file that can't be
-    /// read, keys are required.
+    /// Reads the file. Keys are required as soon as the file has one, or can't be read.
     KeyFile(std::string path, Need need);
 
-    /// Looks whether the file changed (one system call) and reads it if so; true if it was read. A
-    /// `const Key*` found before is then no longer valid.
+    /// Checks whether the file changed (one system call), and reads it if so. Returns true if it
+    /// was read: then every `const ApiKey*` found before is invalid.
     bool refresh();
 
     [[nodiscard]] const KeyRing& ring() const { return ring_; }
 
-    /// Requests without a valid key must be refused.
+    /// True if requests without a valid key must be refused.
     [[nodiscard]] bool is_required() const { return required_; }
 
-    /// Why the keys in force may not be those of the file; empty: they are.
+    /// Returns why the file could not be read. Empty if the keys in use are those of the file.
     [[nodiscard]] const std::string& problem() const { return problem_; }
 
 private:
-    /// What tells one version of the file from another; all zero: there is none.
+    /// Identifies a version of the file. All zero if there is no file.
     struct Version {
         std::uint64_t device = 0;
         std::uint64_t inode = 0;
@@ -50,7 +50,7 @@ private:
     std::string path_;
     bool required_;
     KeyRing ring_;
-    std::optional<Version> version_;  // that `ring_` was read from
+    std::optional<Version> version_;  // from which `ring_` was read
     std::string problem_;
 };
 

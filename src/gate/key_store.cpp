@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
 #include "os/file.h"
 
@@ -24,20 +23,20 @@ std::unexpected<std::string> failed(const std::string& path, const char* doing) 
     return std::unexpected(path + ": can't " + doing + ": " + std::strerror(errno));
 }
 
-/// Empty: it is as private as it must be.
-std::string distrust(const struct stat& info) {
+/// Returns why the file cannot be trusted. Empty if it can.
+std::string why_untrusted(const struct stat& info) {
     if (!S_ISREG(info.st_mode)) return "is not a file";
     if (info.st_uid != ::geteuid()) return "belongs to another user";
     if ((info.st_mode & 0022U) != 0) return "can be written by others; chmod 600 it";
     return {};
 }
 
-/// Somebody else may be making it too.
+/// True if the folder now exists: another process may have made it at the same time.
 bool make_folder(const std::filesystem::path& folder) {
     return ::mkdir(folder.c_str(), folder_mode) == 0 || errno == EEXIST;
 }
 
-/// Every missing folder on the way is made for its owner alone.
+/// Makes every missing folder of the path, for its owner only.
 bool make_folders(const std::filesystem::path& folder) {
     if (make_folder(folder)) return true;
     return errno == ENOENT && folder.has_relative_path() && make_folders(folder.parent_path()) &&
@@ -51,8 +50,8 @@ std::expected<std::string, std::string> read_private_file(const std::string& pat
     if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::string();
     if (!file) return failed(path, "open it");
     struct stat info{};
-    if (::fstat(file.get(), &info) != 0) return failed(path, "look at it");
-    if (const std::string reason = distrust(info); !reason.empty())
+    if (::fstat(file.get(), &info) != 0) return failed(path, "stat it");
+    if (const std::string reason = why_untrusted(info); !reason.empty())
         return std::unexpected(path + ": " + reason);
 
     auto text = read_all(file.get(), file_bytes_max + 1);
@@ -65,23 +64,16 @@ std::expected<KeyStore, std::string> KeyStore::lock(const std::string& path) {
     const std::filesystem::path parent = std::filesystem::path(path).parent_path();
     const std::string folder = parent.empty() ? "." : parent.string();
     if (!make_folders(folder)) return failed(folder, "make the folder");
-    KeyStore store(path, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (store.folder_ < 0) return failed(folder, "open the folder");
-    while (::flock(store.folder_, LOCK_EX) != 0)
+    KeyStore store(path, UniqueFd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    if (!store.folder_) return failed(folder, "open the folder");
+    while (::flock(store.folder_.get(), LOCK_EX) != 0)
         if (errno != EINTR) return failed(folder, "lock the folder");
     return store;
 }
 
-KeyStore::KeyStore(KeyStore&& other) noexcept
-    : path_(std::move(other.path_)), folder_(std::exchange(other.folder_, -1)) {}
-
-KeyStore::~KeyStore() {
-    if (folder_ >= 0) ::close(folder_);
-}
-
 std::expected<void, std::string> KeyStore::replace(std::string_view text) const {
     const std::string fresh = path_ + ".new";
-    ::unlink(fresh.c_str());  // left by one that was killed; the lock says that nobody uses it
+    ::unlink(fresh.c_str());  // left by a process that was killed: with the lock, nobody uses it
     const UniqueFd file(
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode));
     if (!file) return failed(fresh, "make it");
@@ -91,7 +83,7 @@ std::expected<void, std::string> KeyStore::replace(std::string_view text) const 
         ::unlink(fresh.c_str());
         return problem;
     }
-    if (::fsync(folder_) != 0) return failed(path_, "make sure that it is on the disk");
+    if (::fsync(folder_.get()) != 0) return failed(path_, "sync its folder");
     return {};
 }
 

@@ -15,6 +15,7 @@
 namespace turnpike {
 namespace {
 
+constexpr auto* key_name_rule = "a name must have 1 to 64 of the characters A-Z a-z 0-9 . _ -";
 constexpr std::string_view key_prefix = "tp_";
 constexpr std::string_view hex_digits = "0123456789abcdef";
 constexpr std::array<std::string_view, 2> access_words = {"plain", "admin"};  // by Access
@@ -27,7 +28,7 @@ std::optional<KeyHash> hash_of(std::string_view text) {
     return hash;
 }
 
-/// tp_ and 32 random bytes in base64url; nothing if there is no randomness.
+/// Returns tp_ and 32 random bytes in base64url, or nullopt if the system has no randomness.
 std::optional<std::string> random_key() {
     std::array<unsigned char, 32> secret;
     if (RAND_bytes(secret.data(), static_cast<int>(secret.size())) != 1) return std::nullopt;
@@ -72,7 +73,7 @@ std::optional<KeyHash> parse_hash(std::string_view hex) {
     return hash;
 }
 
-/// Cuts off and returns what comes before the next `separator`, or all that is left.
+/// Removes and returns the text before the next `separator`, or the whole rest.
 std::string_view take_until(char separator, std::string_view& text) {
     const std::size_t end = std::min(text.find(separator), text.size());
     const std::string_view taken = text.substr(0, end);
@@ -83,14 +84,14 @@ std::string_view take_until(char separator, std::string_view& text) {
 /// The error says what is wrong with the line.
 std::expected<ApiKey, std::string> parse_line(std::string_view line) {
     if (std::ranges::count(line, '\t') != 3)
-        return std::unexpected("not NAME, plain or admin, SHA-256 and date, with tabs between");
+        return std::unexpected("must be NAME, plain or admin, SHA-256 and date, separated by tabs");
     const std::string_view name = take_until('\t', line);
     const std::string_view access = take_until('\t', line);
     const auto hash = parse_hash(take_until('\t', line));
     const auto word = std::ranges::find(access_words, access);
-    if (!is_key_name(name)) return std::unexpected("a name is 1 to 64 of A-Z a-z 0-9 . _ -");
-    if (word == access_words.end()) return std::unexpected("neither 'plain' nor 'admin'");
-    if (!hash) return std::unexpected("not a SHA-256 in 64 small hexadecimal digits");
+    if (!is_key_name(name)) return std::unexpected(key_name_rule);
+    if (word == access_words.end()) return std::unexpected("the access must be 'plain' or 'admin'");
+    if (!hash) return std::unexpected("the SHA-256 must have 64 lower-case hexadecimal digits");
     return ApiKey{.name = std::string(name),
                   .access = static_cast<Access>(word - access_words.begin()),
                   .hash = *hash,
@@ -155,9 +156,7 @@ std::expected<std::vector<ApiKey>, std::string> read_keys(const std::string& pat
 
 std::expected<std::string, std::string> new_key(const std::string& path, std::string_view name,
                                                 Access access) {
-    if (!is_key_name(name))
-        return std::unexpected("'" + std::string(name) +
-                               "': a name is 1 to 64 of A-Z a-z 0-9 . _ -");
+    if (!is_key_name(name)) return std::unexpected("'" + std::string(name) + "': " + key_name_rule);
     const auto locked = KeyStore::lock(path);
     if (!locked) return std::unexpected(locked.error());
     auto keys = read_keys(path);
@@ -190,7 +189,7 @@ const ApiKey* KeyRing::find(std::string_view presented) const {
     const auto hash = hash_of(presented);
     if (!hash) return nullptr;
     const ApiKey* found = nullptr;
-    for (const ApiKey& key : keys_)  // all of them: the time must not tell which
+    for (const ApiKey& key : keys_)  // no early exit: the time must not tell which key matched
         if (CRYPTO_memcmp(key.hash.data(), hash->data(), hash->size()) == 0) found = &key;
     return found;
 }

@@ -1,10 +1,10 @@
-// API keys. A key is shown once, when it is made; the file keeps its SHA-256, which is enough for a
-// secret of 256 random bits. One line per key:
+// API keys. A key is shown once, when it is made. The file keeps only its SHA-256, which is safe
+// for a secret of 256 random bits. The file has one line per key:
 //
 //   NAME <tab> plain|admin <tab> SHA-256 in hex <tab> 2026-11-15T10:00:00.123Z
 //
-// The file is 0600 in a folder of 0700. Who could write to it could let himself in, so a file that
-// belongs to somebody else, or that others may write to, is not read.
+// The file has mode 0600, its folder 0700. Anyone who can write to the file could add a key, so we
+// don't read a file that belongs to another user or that others may write to.
 #pragma once
 
 #include <array>
@@ -34,25 +34,25 @@ struct ApiKey {
 };
 
 inline constexpr std::size_t key_name_bytes_max = 64;
-inline constexpr std::size_t keys_max = 1000;                // each request is compared with all
-inline constexpr std::size_t presented_key_bytes_max = 256;  // longer ones are wrong unread
+inline constexpr std::size_t keys_max = 1000;  // each request is compared with all of them
+inline constexpr std::size_t presented_key_bytes_max = 256;  // longer ones are refused unread
 
-/// $XDG_CONFIG_HOME/turnpike/keys if that is an absolute path, else HOME/.config/turnpike/keys;
-/// empty if neither is known.
+/// Returns $XDG_CONFIG_HOME/turnpike/keys if that is an absolute path, otherwise
+/// $HOME/.config/turnpike/keys. Empty if neither is known.
 std::string keys_path(std::string_view xdg_config_home, std::string_view home);
 
-/// [A-Za-z0-9._-]{1,64}
+/// True if the name matches [A-Za-z0-9._-]{1,64}.
 [[nodiscard]] bool is_key_name(std::string_view name);
 
-/// Every key, in the file's order. No file: no keys. Errors name the file, and the line if one is
-/// bad; then no key is given at all.
+/// Returns every key in the order of the file, or no keys if there is no file. If a line is bad,
+/// the result is an error that names the file and the line.
 [[nodiscard]] std::expected<std::vector<ApiKey>, std::string> read_keys(const std::string& path);
 
-/// Makes a key, stores its hash, and gives its text, which nobody can find out later.
+/// Makes a key, stores its hash and returns its text, which can't be recovered later.
 [[nodiscard]] std::expected<std::string, std::string> new_key(const std::string& path,
                                                               std::string_view name, Access access);
 
-/// A name that has no key is an error.
+/// Removes a key. It is an error if no key has that name.
 [[nodiscard]] std::expected<void, std::string> revoke_key(const std::string& path,
                                                           std::string_view name);
 
@@ -65,8 +65,8 @@ public:
     [[nodiscard]] bool empty() const { return keys_.empty(); }
     [[nodiscard]] std::span<const ApiKey> keys() const { return keys_; }
 
-    /// The key whose text this is, or nullptr. Takes as long whichever key it is, and if it is none.
-    /// Valid as long as the ring.
+    /// Returns the key with this text, or nullptr if there is none. The time that it takes does not
+    /// show which key matched, or whether one did. The pointer is valid as long as the ring.
     [[nodiscard]] const ApiKey* find(std::string_view presented) const;
 
 private:

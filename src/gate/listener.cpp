@@ -24,7 +24,7 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::chrono::milliseconds rest_time{50};  // when there is no room, or no descriptor left
+constexpr std::chrono::milliseconds retry_delay{50};  // before accepting again
 
 std::string text_of(const tcp::endpoint& endpoint) {
     const std::string address = endpoint.address().to_string();
@@ -32,7 +32,7 @@ std::string text_of(const tcp::endpoint& endpoint) {
     return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", address, is_v6 ? "]" : "", endpoint.port());
 }
 
-std::string why_not(const tcp::endpoint& endpoint, error_code error) {
+std::string bind_error(const tcp::endpoint& endpoint, error_code error) {
     if (error == asio::error::address_in_use)
         return fmt::format(
             "{} is taken by another program; choose another with --port, or --port 0 "
@@ -41,7 +41,7 @@ std::string why_not(const tcp::endpoint& endpoint, error_code error) {
     return fmt::format("can't listen on {}: {}", text_of(endpoint), error.message());
 }
 
-/// Only we ourselves, and root.
+/// True if the peer runs as our own user or as root.
 bool is_trusted_peer(int socket) {
     ucred peer{};
     socklen_t size = sizeof peer;
@@ -69,8 +69,8 @@ std::expected<Address, std::string> Listener::bind(const Address& address) {
         endpoint.port(port);
         tcp::acceptor acceptor(loop_);
         acceptor.open(endpoint.protocol(), error);
-        if (error) {  // a machine without IPv6, say
-            problem = why_not(endpoint, error);
+        if (error) {  // for example a machine without IPv6
+            problem = bind_error(endpoint, error);
             continue;
         }
         acceptor.set_option(tcp::acceptor::reuse_address(true), error);
@@ -78,7 +78,7 @@ std::expected<Address, std::string> Listener::bind(const Address& address) {
         acceptor.bind(endpoint, error);
         if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
         if (error) {
-            problem = why_not(endpoint, error);
+            problem = bind_error(endpoint, error);
             if (error == asio::error::address_in_use) return std::unexpected(problem);
             continue;
         }
@@ -115,19 +115,19 @@ void Listener::stop_tcp() {
 }
 
 void Listener::accept_tcp(std::size_t which) {
-    if (!gate_->has_room()) return rest([this, which] { accept_tcp(which); });
+    if (!gate_->make_room()) return retry_later([this, which] { accept_tcp(which); });
     tcp_[which].async_accept([this, which](error_code error, tcp::socket socket) {
         if (error == asio::error::operation_aborted || !tcp_[which].is_open()) return;
-        if (error) return rest([this, which] { accept_tcp(which); });
+        if (error) return retry_later([this, which] { accept_tcp(which); });
         error_code is_gone;
         error_code ignored;
         const tcp::endpoint peer = socket.remote_endpoint(is_gone);
         socket.set_option(tcp::no_delay(true), ignored);
         socket.non_blocking(true, ignored);
         if (!is_gone)
-            gate_->welcome(
-                std::move(socket),
-                {.door = Door::tcp, .address = peer.address().to_string(), .text = text_of(peer)});
+            gate_->add_connection(std::move(socket), {.transport = Transport::tcp,
+                                                      .address = peer.address().to_string(),
+                                                      .text = text_of(peer)});
         accept_tcp(which);
     });
 }
@@ -135,19 +135,21 @@ void Listener::accept_tcp(std::size_t which) {
 void Listener::accept_unix() {
     unix_.async_accept([this](error_code error, Local::socket socket) {
         if (error == asio::error::operation_aborted) return;
-        if (error) return rest([this] { accept_unix(); });
+        if (error) return retry_later([this] { accept_unix(); });
         error_code failed;
         socket.non_blocking(true, failed);
         if (!failed && is_trusted_peer(socket.native_handle()))
-            gate_->welcome(std::move(socket),
-                           {.door = Door::unix_socket, .address = {}, .text = "command line"});
+            gate_->add_connection(
+                std::move(socket),
+                {.transport = Transport::unix_socket, .address = {}, .text = "command line"});
         accept_unix();
     });
 }
 
-/// Out of descriptors or room: those who wait stay in the kernel's queue.
-void Listener::rest(std::function<void()> then) {
-    const auto timer = std::make_shared<asio::steady_timer>(loop_, rest_time);
+/// Called when we are out of descriptors or of room. New clients wait in the kernel's queue
+/// meanwhile.
+void Listener::retry_later(std::function<void()> then) {
+    const auto timer = std::make_shared<asio::steady_timer>(loop_, retry_delay);
     timer->async_wait([timer, then = std::move(then)](error_code error) {
         if (!error) then();
     });

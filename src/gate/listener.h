@@ -23,19 +23,20 @@ public:
     explicit Listener(boost::asio::io_context& loop);
     ~Listener();
 
-    /// Binds every address of that name; with port 0 any free port, which is then in the result.
+    /// Binds every address of the host. Port 0 means any free port. Returns the address with the
+    /// port.
     [[nodiscard]] std::expected<Address, std::string> bind(const Address& address);
-    /// 0600; whatever stood at that path goes.
+    /// Binds a socket with mode 0600, and replaces any file at that path.
     [[nodiscard]] std::expected<void, std::string> bind_unix(const std::string& path);
 
     void start(Gate& gate);
-    /// No new clients. The command line is still let in.
+    /// Accepts no more TCP clients. The command line can still connect.
     void stop_tcp();
 
 private:
     void accept_tcp(std::size_t which);
     void accept_unix();
-    void rest(std::function<void()> then);
+    void retry_later(std::function<void()> then);
 
     boost::asio::io_context& loop_;
     std::vector<boost::asio::ip::tcp::acceptor> tcp_;

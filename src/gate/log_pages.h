@@ -12,7 +12,7 @@
 
 namespace turnpike {
 
-/// The lane that the text names; nothing: it is none of those `lanes`.
+/// Returns the lane with this number, or nullopt if the text is not a number below `lanes`.
 [[nodiscard]] std::optional<std::size_t> lane_of(std::string_view text, std::size_t lanes);
 
 struct WantedLines {
@@ -22,14 +22,15 @@ struct WantedLines {
     std::size_t lines = 200;
 };
 
-/// Of "after=12&lines=100", each of which may be missing; nothing: anything else.
+/// Reads a query such as "after=12&lines=100", in which either part may be missing. Returns nullopt
+/// for any other query.
 [[nodiscard]] std::optional<WantedLines> wanted_lines(std::string_view query);
 
-/// `log`: nullptr if the lane keeps none, as nothing is known of what an attached worker prints.
+/// `log` is nullptr if the lane has no log, as for attached workers, whose output we don't see.
 [[nodiscard]] std::string lane_log_page(std::size_t lane, const LaneLog* log,
                                         const WantedLines& wanted);
 
-/// Newest first, without their logs.
-[[nodiscard]] std::string crashes_page(const RecentCrashes& crashes);
+/// Lists the crashes, newest first, without their logs.
+[[nodiscard]] std::string crashes_page(const RecentCrashes& shelf);
 
 }  // namespace turnpike

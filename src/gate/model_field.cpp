@@ -11,11 +11,11 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t name_max = 256;  // longer ones name no pool
+constexpr std::size_t name_max = 256;  // a longer name counts as missing
 constexpr std::size_t depth_max = 512;
 constexpr std::string_view wanted = "model";
 
-/// What the parser calls. Keys and strings come in parts.
+/// The callbacks of the parser. Keys and strings come in parts.
 struct Events {
     static constexpr std::size_t max_object_size = std::size_t(-1);
     static constexpr std::size_t max_array_size = std::size_t(-1);
@@ -24,14 +24,14 @@ struct Events {
 
     std::uint32_t depth = 0;
     bool is_object = false;
-    std::string key;    // of the top level, up to a few letters
+    std::string key;    // of the top level; only its first letters
     std::string value;  // of "model"
     bool has_value = false;
 
     [[nodiscard]] bool is_model() const { return depth == 1 && is_object && key == wanted; }
     bool open() { return ++depth, true; }
     bool close() { return --depth, true; }
-    /// One byte more than `most`, so that what is too long can be told.
+    /// Keeps at most one byte more than `most`, which shows that the text is too long.
     static bool keep(std::string& text, json::string_view part, std::size_t most) {
         text.append(part.data(), std::min(part.size(), most + 1 - text.size()));
         return true;
@@ -54,7 +54,7 @@ struct Events {
     bool on_key_part(View part, std::size_t, Error&) { return keep_key(part); }
     bool on_key(View part, std::size_t, Error&) {
         keep_key(part);
-        if (is_model()) value.clear(), has_value = false;  // of two, the last counts
+        if (is_model()) value.clear(), has_value = false;  // the last "model" counts
         return true;
     }
     bool on_string_part(View part, std::size_t, Error&) { return keep_value(part); }

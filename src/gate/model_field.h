@@ -1,5 +1,5 @@
-// Finds the "model" of a JSON request while its body arrives (OpenAI's habit): only the top level
-// counts, nothing is kept but that one string, however large the body is.
+// Finds the member "model" of a JSON request, as in OpenAI's API, while the body arrives. Only the
+// top level counts. It keeps nothing but that one string, however large the body is.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ public:
     void take(std::string_view bytes);
 
     enum class Found : std::uint8_t {
-        name,      // name() is it
-        nothing,   // a JSON object without one
-        not_json,  // or not an object
+        name,      // name() returns it
+        nothing,   // a JSON object without "model"
+        not_json,  // not JSON, or not an object
     };
-    /// The body is complete.
+    /// Must be called when the body is complete.
     Found finish();
     [[nodiscard]] const std::string& name() const;
 

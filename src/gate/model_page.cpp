@@ -1,23 +1,15 @@
 #include "gate/model_page.h"
 
-#include <boost/json.hpp>
+#include "gate/json_object.h"
 
 namespace turnpike {
 namespace {
-
-/// What a worker sends is put into the page as it is, so it must be what it should be.
-bool is_object(std::string_view text) {
-    boost::json::error_code error;
-    const auto value =
-        boost::json::parse(boost::json::string_view(text.data(), text.size()), error);
-    return !error && value.is_object();
-}
 
 void append_loading(JsonWriter& json, const LoadNews& news, const Caller& caller) {
     json.open_object();
     json.key("fraction");
     if (news.permille)
-        json.value(Duration(*news.permille * 1ms));  // of one: shown as seconds are
+        json.value(Duration(*news.permille * 1ms));  // a fraction of 1, written like seconds
     else
         json.value(nullptr);
     json.text_or_null("text", caller.is_admin ? news.text : "");
@@ -41,7 +33,7 @@ void append_native(JsonWriter& json, const WorkerFacts& facts, LaneState state,
         json.value(nullptr);
     json.text_or_null("sdk", facts.sdk);
     json.key("model_facts");
-    if (caller.is_admin && is_object(facts.model_facts))
+    if (caller.is_admin && is_json_object(facts.model_facts))  // as the worker sent it
         json.raw(facts.model_facts);
     else
         json.value(nullptr);

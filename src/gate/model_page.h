@@ -1,5 +1,5 @@
-// The parts of /-/status that only pools with a model have. Where things lie and what a worker says
-// is for admins: nobody knows what it tells.
+// The parts of /-/status that only pools with a model have. Paths and what a worker says are only
+// for admins, because they may be confidential.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace turnpike {
 
-/// "models/digits.py:Digits"; for others than admins "digits.py:Digits"
+/// Returns "models/digits.py:Digits" for admins, and "digits.py:Digits" for others.
 std::string model_name(const ModelChoice& model, const Caller& caller);
 
-/// The members that a lane has beside those of all lanes.
+/// Appends the members that only native lanes have.
 void append_native(JsonWriter& json, const WorkerFacts& facts, LaneState state,
                    const Caller& caller);
 

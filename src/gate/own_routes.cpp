@@ -16,58 +16,59 @@ OwnAnswered healthz(const OwnRequest&) {
 }
 
 OwnAnswered readyz(const OwnRequest& request) {
-    std::string lacking = pools_not_ready(request.sights);
+    std::string lacking = pools_not_ready(request.deps);
     if (lacking.empty()) return OwnAnswer{.content_type = "text/plain", .body = "ready\n"};
     return OwnAnswer{.status = 503, .content_type = "text/plain", .body = std::move(lacking)};
 }
 
 OwnAnswered status(const OwnRequest& request) {
-    return OwnAnswer{.body = status_page(request.sights, request.caller)};
+    return OwnAnswer{.body = status_page(request.deps, request.caller)};
 }
 
 OwnAnswered jobs(const OwnRequest& request) {
-    return OwnAnswer{.body = jobs_page(request.sights, request.caller)};
+    return OwnAnswer{.body = jobs_page(request.deps, request.caller)};
 }
 
-/// The record that this name leads to, if the caller may see it.
+/// Returns the record of the job with this name, or nullptr if there is none that the caller may
+/// see.
 const JobRecord* visible_job(const OwnRequest& request) {
-    const auto id = request.sights.names.find(request.name);
+    const auto id = request.deps.names.find(request.name);
     if (!id) return nullptr;
-    const JobRecord* record = request.sights.live(*id);
-    if (record == nullptr) record = request.sights.recent.find(*id);
+    const JobRecord* record = request.deps.find_live(*id);
+    if (record == nullptr) record = request.deps.recent.find(*id);
     return record != nullptr && may_see(request.caller, *record) ? record : nullptr;
 }
 
 OwnAnswered job(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return refuse(Problem::no_job);
-    return OwnAnswer{.body = job_page(request.sights, *record, request.caller)};
+    return OwnAnswer{.body = job_page(request.deps, *record, request.caller)};
 }
 
 OwnAnswered cancel(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return refuse(Problem::no_job);
-    const bool lives = request.sights.live(record->job) != nullptr;
-    if (lives) request.sights.order(CancelAsked{record->job});
-    return OwnAnswer{.status = lives ? 202 : 200,
-                     .body = lives ? "{\"cancelled\":true}\n"
-                                   : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
+    const bool is_live = request.deps.find_live(record->job) != nullptr;
+    if (is_live) request.deps.order(CancelAsked{record->job});
+    return OwnAnswer{.status = is_live ? 202 : 200,
+                     .body = is_live ? "{\"cancelled\":true}\n"
+                                     : "{\"cancelled\":false,\"why\":\"it has ended\"}\n"};
 }
 
 OwnAnswered lane_log(const OwnRequest& request) {
-    const auto lane = lane_of(request.name, request.sights.lanes.size());
+    const auto lane = lane_of(request.name, request.deps.lanes.size());
     if (!lane) return refuse(Problem::no_lane_of_that_name);
     const auto wanted = wanted_lines(request.query);
     if (!wanted) return refuse(Problem::bad_query);
-    return OwnAnswer{.body = lane_log_page(*lane, request.sights.log_of(*lane), *wanted)};
+    return OwnAnswer{.body = lane_log_page(*lane, request.deps.log_of(*lane), *wanted)};
 }
 
 OwnAnswered crashes(const OwnRequest& request) {
-    return OwnAnswer{.body = crashes_page(request.sights.crashes)};
+    return OwnAnswer{.body = crashes_page(request.deps.crashes)};
 }
 
 OwnAnswered crash(const OwnRequest& request) {
-    const RecentCrashes::Crash* found = request.sights.crashes.find(request.name);
+    const RecentCrashes::Crash* found = request.deps.crashes.find(request.name);
     if (found == nullptr) return refuse(Problem::no_crash);
     return OwnAnswer{.body = found->page};
 }
@@ -93,7 +94,8 @@ constexpr std::array routes{
     OwnRoute{http::Method::get, "/-/pools/*/proof", Rule::admin, pool_proof},
 };
 
-/// What stands for the star; with an exact route nothing. nullopt: another route.
+/// Returns the part of the path that matches the star, or "" if the route has no star. Nullopt if
+/// the path does not match the route.
 std::optional<std::string_view> match(std::string_view route, std::string_view path) {
     const std::size_t star = route.find('*');
     if (star == std::string_view::npos)

@@ -1,5 +1,5 @@
-// Turnpike's own routes, everything under /-/: one table, in which each method of each route has its
-// rule, and what it answers.
+// Turnpike's own routes, under /-/. One table has a row for each route and method: who may use it,
+// and the function that answers.
 #pragma once
 
 #include <expected>
@@ -28,35 +28,36 @@
 
 namespace turnpike {
 
-/// What the pages show.
-struct Sights {
+/// What the own routes read and what they can order.
+struct OwnRouteDeps {
     const Config& config;
     const Engine& engine;
     const RecentJobs& recent;
-    const Exchanges& exchanges;  // of live jobs
+    const Exchanges& exchanges;  // the bytes of live jobs
     const std::vector<LaneFacts>& lanes;
     const RecentCrashes& crashes;
-    std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr: it keeps none
+    std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr if it has no log
     const JobNames& names;
     Clock& clock;
     Instant started;
-    std::string address;                          // where clients come in
-    std::function<const JobRecord*(JobId)> live;  // of a job under way
-    std::function<void(const std::function<void(const JobRecord&)>&)> each_live;
-    std::function<void(const Event&)> order;  // what somebody asked for
-    /// Starts a dump of a lane's stacks, which goes to its log; a string says why not.
-    std::function<std::optional<std::string>(LaneId)> stacks = nullptr;
-    /// The latest reload of a pool; nullptr: there was none.
+    std::string address;                               // at which clients reach the gate
+    std::function<const JobRecord*(JobId)> find_live;  // of a job that has not ended, or nullptr
+    std::function<void(const std::function<void(const JobRecord&)>&)> for_each_live;
+    std::function<void(const Event&)> order;  // passes on what a client asked for
+    /// Starts dumping the stacks of a lane's worker to the lane's log. Returns an error message if
+    /// it cannot.
+    std::function<std::optional<std::string>(LaneId)> dump_stacks = nullptr;
+    /// Returns the latest reload of a pool, or nullptr if there was none.
     std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
-    /// Asks for another one. An error says why that can't be.
+    /// Starts a reload of a pool. The error says why it cannot.
     std::function<std::expected<ReloadBegun, std::string>(PoolId, ReloadOrder)> reload = nullptr;
 };
 
 struct OwnRequest {
-    const Sights& sights;
+    const OwnRouteDeps& deps;
     const Caller& caller;
-    std::string_view name;   // what stands for * in the route
-    std::string_view query;  // after the ?
+    std::string_view name;   // the part of the path that matched *
+    std::string_view query;  // the part after the ?
 };
 
 struct OwnAnswer {
@@ -73,23 +74,22 @@ inline std::unexpected<Objection> refuse(Problem problem, std::string detail = {
 
 struct OwnRoute {
     http::Method method;
-    std::string_view path;  // a part of * stands for one name
+    std::string_view path;  // a part that is * matches any name
     Rule rule;
     OwnAnswered (*answer)(const OwnRequest&);
 };
 
 struct FoundRoute {
-    const OwnRoute* route = nullptr;  // nullptr: see `problem`
+    const OwnRoute* route = nullptr;  // nullptr if `problem` says why there is none
     std::string_view name;
     std::string_view query;
     Problem problem = Problem::no_route;
-    std::string allow;  // with method_not_allowed
+    std::string allow;  // the value of Allow, with method_not_allowed
 };
 
-/// All of them, for tests and for the search below.
 std::span<const OwnRoute> own_routes();
 
-/// HEAD finds what GET finds.
+/// Finds the route for a request. HEAD finds the route of GET.
 FoundRoute find_route(http::Method method, std::string_view target);
 
 inline bool is_own(std::string_view target) {

@@ -13,7 +13,7 @@ namespace turnpike {
 
 namespace {
 
-constexpr std::size_t listed_max = 200;  // jobs of a kind on one page
+constexpr std::size_t listed_max = 200;  // live jobs on one page, and as many ended ones
 
 bool is_ready(const View& view, PoolId pool) {
     for (const LaneView& lane : view.lanes)
@@ -46,12 +46,12 @@ void append_counts(JsonWriter& json, const Counts& counts) {
     json.close_object();
 }
 
-/// Null until a job was answered.
+/// Appends how long a job usually runs, or null until one was answered.
 void append_usual(JsonWriter& json, const PoolView& pool) {
     pool.usual_run == Duration::zero() ? json.value(nullptr) : json.value(pool.usual_run);
 }
 
-/// What its lanes run.
+/// Returns what the lanes of the pool run, in words.
 std::string model_of(const PoolConfig& pool, const Caller& caller) {
     if (pool.is_native()) return model_name(pool.worker.model, caller);
     if (pool.is_started()) return caller.is_admin ? pool.worker.command : "started by Turnpike";
@@ -59,15 +59,15 @@ std::string model_of(const PoolConfig& pool, const Caller& caller) {
                        pool.attach.size() == 1 ? "" : "s");
 }
 
-struct Seen {
-    const Sights& sights;
+struct PageContext {
+    const OwnRouteDeps& deps;
     const View& view;
     const Caller& caller;
 };
 
-void append_pool(JsonWriter& json, const Seen& seen, const PoolView& pool) {
-    const auto& [sights, view, caller] = seen;
-    const PoolConfig& config = sights.config.pools[pool.pool.value];
+void append_pool(JsonWriter& json, const PageContext& context, const PoolView& pool) {
+    const auto& [deps, view, caller] = context;
+    const PoolConfig& config = deps.config.pools[pool.pool.value];
     const bool ready = is_ready(view, pool.pool);
     json.open_object();
     json.member("pool", config.name);
@@ -83,19 +83,19 @@ void append_pool(JsonWriter& json, const Seen& seen, const PoolView& pool) {
     json.member("oldest_wait_s", pool.oldest_wait);
     json.member("expected_wait_s", pool.expected_wait);
     json.key("usual_run_s"), append_usual(json, pool);
-    json.key("reload"), append_reload(json, sights, view, pool.pool, caller);
+    json.key("reload"), append_reload(json, deps, view, pool.pool, caller);
     json.key("jobs");
     append_counts(json, pool.counts);
     json.close_object();
 }
 
-/// The running jobs of each lane, as JSON objects with commas between.
-std::vector<std::string> running_jobs(const Sights& sights, const View& view,
+/// Returns, for each lane, its running jobs as JSON objects with commas between them.
+std::vector<std::string> running_jobs(const OwnRouteDeps& deps, const View& view,
                                       const Caller& caller) {
     std::vector<std::string> lanes(view.lanes.size());
-    const Instant now = sights.clock.now();
-    sights.each_live([&](const JobRecord& record) {
-        const auto job = sights.engine.find(record.job, now);
+    const Instant now = deps.clock.now();
+    deps.for_each_live([&](const JobRecord& record) {
+        const auto job = deps.engine.find(record.job, now);
         if (!job || job->state != JobState::running || !may_see(caller, record)) return;
         std::string& list = lanes[job->lane.value];
         if (!list.empty()) list += ',';
@@ -125,7 +125,8 @@ void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
     json.close_object();
 }
 
-/// In milliseconds: a thousand times as many seconds. Models are imported, HTTP servers listen.
+/// Durations are written in seconds, so milliseconds are a thousand times the duration. A native
+/// worker has a time of import, an HTTP server a time until it listens.
 void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& pool) {
     const auto part = [&](std::string_view name, const std::optional<Duration>& time) {
         append_count(json, name, time ? std::optional(*time * 1000) : std::nullopt);
@@ -143,43 +144,44 @@ void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& p
     json.close_object();
 }
 
-/// "exit code 1: what it printed": the output of workers is for admins.
-std::string_view without_output(std::string_view trouble) {
+/// Cuts the output off "exit code 1: what it printed", because output is only for admins.
+std::string_view without_worker_output(std::string_view trouble) {
     return trouble.substr(0, trouble.find(": "));
 }
 
-/// What is known of its worker. Its output is for admins: nobody knows what it prints.
-void append_worker(JsonWriter& json, const Sights& sights, const LaneView& lane,
+/// Appends the facts about the lane's worker. Its output is only for admins: it may be
+/// confidential.
+void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& lane,
                    const Caller& caller) {
-    const LaneFacts& about = sights.lanes[lane.lane.value];
+    const LaneFacts& about = deps.lanes[lane.lane.value];
     const WorkerFacts& facts = about.now;
-    const PoolConfig& pool = sights.config.pools[lane.pool.value];
+    const PoolConfig& pool = deps.config.pools[lane.pool.value];
     json.text_or_null("worker", about.worker);
     append_count(json, "pid", facts.pid == 0 ? std::nullopt : std::optional(facts.pid));
     json.text_or_null("last_exit", facts.last_exit);
     const bool is_of_proof = about.remark.empty() && is_serving(lane.state) && caller.is_admin;
     json.text_or_null("remark", is_of_proof ? facts.proof.remark : about.remark);
     json.text_or_null("trouble", is_serving(lane.state) ? std::string_view()
-                                 : caller.is_admin      ? std::string_view(facts.trouble)
-                                                        : without_output(facts.trouble));
-    json.text_or_null("last_line", is_serving(lane.state) || !caller.is_admin ? std::string_view()
-                                                                              : facts.last_line);
+                                 : caller.is_admin  ? std::string_view(facts.trouble)
+                                                    : without_worker_output(facts.trouble));
+    json.text_or_null(
+        "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
     json.key("proof"), append_proof(json, facts.proof, caller);
     json.key("start"), append_start(json, facts.start, pool);
     const bool is_starting = is_coming_up(lane.state) && facts.started_at != never;
     append_count(json, "starting_s",
-                 is_starting ? std::optional(sights.clock.now() - facts.started_at) : std::nullopt);
+                 is_starting ? std::optional(deps.clock.now() - facts.started_at) : std::nullopt);
     if (pool.is_native()) append_native(json, facts, lane.state, caller);
 }
 
-void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, const Caller& caller,
-                 const std::string& jobs) {
-    const PoolConfig& pool = sights.config.pools[lane.pool.value];
+void append_lane(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& lane,
+                 const Caller& caller, const std::string& jobs) {
+    const PoolConfig& pool = deps.config.pools[lane.pool.value];
     json.open_object();
     json.member("lane", lane.lane.value);
     json.member("pool", pool.name);
     json.key("gpus"), json.open_array();
-    for (const GpuFacts& gpu : sights.lanes[lane.lane.value].gpus) append_gpu(json, gpu);
+    for (const GpuFacts& gpu : deps.lanes[lane.lane.value].gpus) append_gpu(json, gpu);
     json.close_array();
     json.member("state", name_of(lane.state));
     json.key("generation");
@@ -192,30 +194,30 @@ void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane, c
     json.member("failed", lane.failed);
     json.member("restarts", lane.restarts);
     json.text_or_null("reason", lane.reason == Reason::none ? "" : name_of(lane.reason));
-    append_worker(json, sights, lane, caller);
+    append_worker(json, deps, lane, caller);
     json.close_object();
 }
 
-/// As its model tells.
+/// Appends the progress that the model reported, if any.
 void append_progress(JsonWriter& json, const JobProgress& progress) {
     if (!progress.permille && progress.text.empty()) return;
     json.key("progress"), json.open_object();
     append_count(json, "fraction", progress.permille.transform([](std::uint16_t permille) {
-        return Duration(permille * 1ms);  // of one: shown as seconds are
+        return Duration(permille * 1ms);  // a fraction of 1, written like seconds
     }));
     json.text_or_null("text", progress.text);
     json.close_object();
 }
 
-/// False: it has ended meanwhile. No stacks: there are none to show.
-bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record,
+/// Appends a live job. False if it has ended meanwhile. Empty `stacks` are left out.
+bool append_live(JsonWriter& json, const OwnRouteDeps& deps, const JobRecord& record,
                  std::string_view stacks = {}) {
-    const auto job = sights.engine.find(record.job, sights.clock.now());
+    const auto job = deps.engine.find(record.job, deps.clock.now());
     if (!job) return false;
     json.open_object();
     json.member("state", name_of_state(job->state));
     json.member("id", record.id.view());
-    json.member("pool", sights.config.pools[job->pool.value].name);
+    json.member("pool", deps.config.pools[job->pool.value].name);
     json.key("lane");
     job->state == JobState::running ? json.value(job->lane.value) : json.value(nullptr);
     json.member("since_s", job->since);
@@ -223,7 +225,7 @@ bool append_live(JsonWriter& json, const Sights& sights, const JobRecord& record
     json.member("client", record.client.view());
     json.member("method", record.method.view());
     json.member("path", record.path.view());
-    const ExchangePtr exchange = sights.exchanges.find(record.job);
+    const ExchangePtr exchange = deps.exchanges.find(record.job);
     if (exchange != nullptr && job->state == JobState::running)
         append_progress(json, exchange->progress);
     if (!stacks.empty()) json.member("stacks", stacks);
@@ -249,48 +251,49 @@ void append_ended(JsonWriter& json, JobRecord record, const Caller& caller,
     json.raw(line);
 }
 
-/// What its worker was doing while it ran far over the usual time: for admins, as all of its output.
-std::string stacks_of(const Sights& sights, JobId job) {
-    const ExchangePtr exchange = sights.exchanges.find(job);
+/// Returns what the worker was doing while the job ran far longer than usual. It is only for
+/// admins, like all output of workers.
+std::string stacks_of(const OwnRouteDeps& deps, JobId job) {
+    const ExchangePtr exchange = deps.exchanges.find(job);
     return exchange != nullptr && !exchange->stacks.empty()
                ? exchange->stacks
-               : std::string(sights.recent.stacks_of(job));
+               : std::string(deps.recent.stacks_of(job));
 }
 
 }  // namespace
 
-std::string status_page(const Sights& sights, const Caller& caller) {
-    const Instant now = sights.clock.now();
-    const View view = sights.engine.view(now);
+std::string status_page(const OwnRouteDeps& deps, const Caller& caller) {
+    const Instant now = deps.clock.now();
+    const View view = deps.engine.view(now);
     std::string page;
     JsonWriter json(page);
     json.open_object();
     json.member("version", TURNPIKE_VERSION);
-    json.member("address", sights.address);
-    json.member("uptime_s", now - sights.started);
-    json.member("ready", pools_not_ready(sights).empty());
+    json.member("address", deps.address);
+    json.member("uptime_s", now - deps.started);
+    json.member("ready", pools_not_ready(deps).empty());
     json.member("shutting_down", view.is_shutting_down);
     json.member("bytes_held", view.bytes_held.count);
     json.key("pools"), json.open_array();
-    for (const PoolView& pool : view.pools) append_pool(json, {sights, view, caller}, pool);
+    for (const PoolView& pool : view.pools) append_pool(json, {deps, view, caller}, pool);
     json.close_array();
     json.key("lanes"), json.open_array();
-    const std::vector<std::string> jobs = running_jobs(sights, view, caller);
+    const std::vector<std::string> jobs = running_jobs(deps, view, caller);
     for (const LaneView& lane : view.lanes)
-        append_lane(json, sights, lane, caller, jobs[lane.lane.value]);
+        append_lane(json, deps, lane, caller, jobs[lane.lane.value]);
     json.close_array();
     json.close_object();
     return page + "\n";
 }
 
-std::string pools_not_ready(const Sights& sights) {
-    const View view = sights.engine.view(sights.clock.now());
+std::string pools_not_ready(const OwnRouteDeps& deps) {
+    const View view = deps.engine.view(deps.clock.now());
     if (view.is_shutting_down) return "shutting down\n";
     std::string lacking;
     for (const PoolView& pool : view.pools)
         if (!is_ready(view, pool.pool))
-            lacking += fmt::format("no lane of pool {} serves\n",
-                                   sights.config.pools[pool.pool.value].name);
+            lacking +=
+                fmt::format("no lane of pool {} serves\n", deps.config.pools[pool.pool.value].name);
     return lacking;
 }
 
@@ -298,30 +301,30 @@ bool may_see(const Caller& caller, const JobRecord& record) {
     return caller.is_admin || (caller.key != nullptr && caller.key->name == record.key.view());
 }
 
-std::string job_page(const Sights& sights, const JobRecord& record, const Caller& caller) {
+std::string job_page(const OwnRouteDeps& deps, const JobRecord& record, const Caller& caller) {
     std::string page;
     JsonWriter json(page);
-    const std::string stacks = caller.is_admin ? stacks_of(sights, record.job) : std::string();
-    if (!append_live(json, sights, record, stacks)) append_ended(json, record, caller, stacks);
+    const std::string stacks = caller.is_admin ? stacks_of(deps, record.job) : std::string();
+    if (!append_live(json, deps, record, stacks)) append_ended(json, record, caller, stacks);
     return page + "\n";
 }
 
-std::string jobs_page(const Sights& sights, const Caller& caller) {
+std::string jobs_page(const OwnRouteDeps& deps, const Caller& caller) {
     std::string page;
     JsonWriter json(page);
     std::size_t listed = 0;
     json.open_object();
     json.key("live"), json.open_array();
-    sights.each_live([&](const JobRecord& record) {
+    deps.for_each_live([&](const JobRecord& record) {
         if (listed < listed_max && may_see(caller, record))
-            listed += append_live(json, sights, record) ? 1U : 0U;
+            listed += append_live(json, deps, record) ? 1U : 0U;
     });
     json.close_array();
     json.key("ended"), json.open_array();
     listed = 0;
-    for (std::size_t i = 0; i < sights.recent.size() && listed < listed_max; ++i) {
-        if (!may_see(caller, sights.recent.newest(i))) continue;
-        append_ended(json, sights.recent.newest(i), caller);
+    for (std::size_t i = 0; i < deps.recent.size() && listed < listed_max; ++i) {
+        if (!may_see(caller, deps.recent.newest(i))) continue;
+        append_ended(json, deps.recent.newest(i), caller);
         ++listed;
     }
     json.close_array();

@@ -1,4 +1,4 @@
-// What the own routes show, as JSON.
+// The pages of the own routes, as JSON.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace turnpike {
 
-std::string status_page(const Sights& sights, const Caller& caller);
-std::string jobs_page(const Sights& sights, const Caller& caller);
-std::string job_page(const Sights& sights, const JobRecord& record, const Caller& caller);
+std::string status_page(const OwnRouteDeps& deps, const Caller& caller);
+std::string jobs_page(const OwnRouteDeps& deps, const Caller& caller);
+std::string job_page(const OwnRouteDeps& deps, const JobRecord& record, const Caller& caller);
 
-/// A sentence for each pool in which no lane serves; empty: all are ready.
-std::string pools_not_ready(const Sights& sights);
+/// Returns a line for each pool in which no lane serves. Empty if all pools are ready.
+std::string pools_not_ready(const OwnRouteDeps& deps);
 
-/// Plain keys see their own jobs.
+/// True if the caller may see the job: admins see every job, other keys only their own.
 bool may_see(const Caller& caller, const JobRecord& record);
 
 }  // namespace turnpike

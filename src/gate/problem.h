@@ -1,6 +1,6 @@
-// What Turnpike itself answers when there is no answer of a model: a closed list, rendered as
-// application/problem+json (RFC 9457). Each has a stable type, a status, a sentence and advice.
-// docs/http-api.md lists them all.
+// The problems that Turnpike itself answers when it has no answer of a model. This is a closed
+// list, sent as application/problem+json (RFC 9457). Each problem has a stable type, a status, a
+// sentence and advice. docs/http-api.md lists them all.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace turnpike {
 
 enum class Problem : std::uint8_t {
     malformed,             // 400: the request is not valid HTTP/1.1
-    bad_header,            // 400: a Turnpike-… field that makes no sense
-    bad_query,             // 400: after the ? of an own route
-    bad_json,              // 400: `models` picks the pool, and the body is not JSON
+    bad_header,            // 400: a Turnpike-… field with an invalid value
+    bad_query,             // 400: an invalid query of an own route
+    bad_json,              // 400: "model" in the body chooses the pool, and the body is not JSON
     target_too_long,       // 414
     head_too_large,        // 431
-    unsupported,           // 501: upgrades, methods that nobody knows
+    unsupported,           // 501: upgrades, unknown methods
     unsupported_version,   // 505
     bad_expectation,       // 417
     body_too_large,        // 413
@@ -28,7 +28,7 @@ enum class Problem : std::uint8_t {
     no_room_on_disk,       // 507
     no_key,                // 401
     wrong_key,             // 401
-    not_permitted,         // 403: the key may not do this
+    not_permitted,         // 403: the key is valid, but not an admin key
     foreign_host,          // 403
     foreign_origin,        // 403
     no_route,              // 404: under /-/
@@ -48,7 +48,7 @@ enum class Problem : std::uint8_t {
     poison,                // 502
     deadline_passed,       // 504
     ran_too_long,          // 504
-    bad_input,             // 400: the model says so, and why
+    bad_input,             // 400: the model refused the input and says why
     model_failed,          // 500
     out_of_memory,         // 500
     non_finite,            // 500
@@ -59,29 +59,29 @@ enum class Problem : std::uint8_t {
 };
 
 int status_of(Problem);
-/// The last part of its type, "queue-full".
+/// Returns the last part of the type, such as "queue-full".
 std::string_view slug_of(Problem);
 
-/// The problem of a job that ended without an answer of its own.
+/// Returns the problem to answer for a job that ended without an answer of its worker.
 Problem problem_of(EndReason reason);
 
-/// How a job's latest attempt broke, and who would read of it.
-struct Mishap {
-    std::string_view words;
-    bool is_reader_near = false;  // on this machine
+/// How a job's latest attempt failed, and who would read about it.
+struct AttemptFailure {
+    std::string_view text;
+    bool is_reader_local = false;  // the client is on this machine
 };
 
-/// Whether the model's own code failed: nobody knows what its words tell.
-bool is_of_the_model(EndReason reason);
+/// True if the model's own code failed. Its message may be confidential.
+bool is_model_failure(EndReason reason);
 
 struct ProblemText {
     Problem problem = Problem::malformed;
-    std::string_view detail;  // of this case; empty: the sentence alone says it
-    std::string_view job;     // its id; empty: it never became one
-    std::optional<std::uint64_t> lane = std::nullopt;  // whose log may tell more
+    std::string_view detail;  // about this case; may be empty
+    std::string_view job;     // its name; empty if the request never became a job
+    std::optional<std::uint64_t> lane = std::nullopt;  // its log may say more
 };
 
-/// The JSON object.
+/// Appends the problem as a JSON object.
 void append_problem(std::string& out, const ProblemText& text);
 
 }  // namespace turnpike

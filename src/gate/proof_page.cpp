@@ -12,7 +12,7 @@ namespace turnpike {
 
 namespace {
 
-/// Its bytes exactly, as text where they are.
+/// Appends the exact bytes: as text if they are UTF-8, otherwise as base64.
 void append_body(JsonWriter& json, const ProofBody& body) {
     json.text_or_null("content_type", body.content_type);
     json.member("size", body.size);
@@ -34,8 +34,8 @@ void append_exchange(JsonWriter& json, const LaneProof& proof) {
     json.close_object();
 }
 
-void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane) {
-    const LaneFacts& facts = sights.lanes[lane.lane.value];
+void append_lane(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& lane) {
+    const LaneFacts& facts = deps.lanes[lane.lane.value];
     const LaneProof& proof = facts.now.proof;
     json.open_object();
     json.member("lane", lane.lane.value);
@@ -44,7 +44,7 @@ void append_lane(JsonWriter& json, const Sights& sights, const LaneView& lane) {
     json.member("count", facts.proofs);
     if (proof.by != ProofBy::nobody) {
         std::string ended;
-        append_utc(ended, sights.clock.unix_ns(proof.ended));
+        append_utc(ended, deps.clock.unix_ns(proof.ended));
         json.member("generation", proof.generation.value);
         json.member("passed", proof.is_passed);
         json.member("by", name_of(proof.by));
@@ -70,12 +70,12 @@ void append_proof(JsonWriter& json, const LaneProof& proof, const Caller& caller
 }
 
 OwnAnswered pool_proof(const OwnRequest& request) {
-    const Sights& sights = request.sights;
-    const std::vector<PoolConfig>& pools = sights.config.pools;
+    const OwnRouteDeps& deps = request.deps;
+    const std::vector<PoolConfig>& pools = deps.config.pools;
     const auto found = std::ranges::find(pools, request.name, &PoolConfig::name);
     if (found == pools.end()) return refuse(Problem::no_pool);
     const auto number = static_cast<std::size_t>(found - pools.begin());
-    const View view = sights.engine.view(sights.clock.now());
+    const View view = deps.engine.view(deps.clock.now());
     OwnAnswer answer;
     JsonWriter json(answer.body);
     json.open_object();
@@ -85,7 +85,7 @@ OwnAnswered pool_proof(const OwnRequest& request) {
     json.member("is_configured", found->settings.proof != ProofKind::none);
     json.key("lanes"), json.open_array();
     for (const LaneView& lane : view.lanes)
-        if (lane.pool == view.pools[number].pool) append_lane(json, sights, lane);
+        if (lane.pool == view.pools[number].pool) append_lane(json, deps, lane);
     json.close_array();
     json.close_object();
     answer.body += '\n';

@@ -1,4 +1,4 @@
-// What proofs showed: GET /-/pools/NAME/proof, and the member `proof` of a lane of /-/status.
+// The results of proofs: GET /-/pools/NAME/proof, and the member `proof` of a lane in /-/status.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 
 namespace turnpike {
 
-/// {"passed":true,"by":"recording"}; null: there was none yet. What differed is for admins, as all that
-/// workers say.
+/// Appends {"passed":true,"by":"recording","trouble":null}, or null if there was no proof yet. Only
+/// admins see `trouble`, like everything that workers say.
 void append_proof(JsonWriter& json, const LaneProof& proof, const Caller& caller);
 
-/// {"pool":"default","file":"…","lanes":[{"lane":0,"serves":true,"count":1,"request":{…},"answer":{…}}]}
+/// Answers with the latest proof of each lane:
+/// {"pool":"default",…,"lanes":[{"lane":0,"serves":true,"count":1,…,"request":{…},"answer":{…}}]}
 OwnAnswered pool_proof(const OwnRequest& request);
 
 }  // namespace turnpike

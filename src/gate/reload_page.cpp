@@ -4,9 +4,9 @@
 
 namespace turnpike {
 
-void append_reload(JsonWriter& json, const Sights& sights, const View& view, PoolId pool,
+void append_reload(JsonWriter& json, const OwnRouteDeps& deps, const View& view, PoolId pool,
                    const Caller& caller) {
-    const ReloadFacts* reload = sights.reload_of ? sights.reload_of(pool) : nullptr;
+    const ReloadFacts* reload = deps.reload_of ? deps.reload_of(pool) : nullptr;
     if (reload == nullptr) return json.value(nullptr);
     const LanesSwitched lanes = lanes_switched(*reload, view, pool);
     json.open_object();
@@ -18,7 +18,7 @@ void append_reload(JsonWriter& json, const Sights& sights, const View& view, Poo
     if (caller.is_admin)
         for (const std::string& file : reload->order.files) json.value(file);
     json.close_array();
-    json.member("took_s", std::min(reload->ended, sights.clock.now()) - reload->began);
+    json.member("took_s", std::min(reload->ended, deps.clock.now()) - reload->began);
     json.member("lanes", lanes.all);
     json.member("lanes_switched", lanes.switched);
     json.text_or_null("trouble", caller.is_admin ? std::string_view(reload->trouble) : "");

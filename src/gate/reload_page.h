@@ -6,8 +6,9 @@
 
 namespace turnpike {
 
-/// null: there was none. What workers print, and paths, are for admins.
-void append_reload(JsonWriter& json, const Sights& sights, const View& view, PoolId pool,
+/// Appends the latest reload, or null if there was none. Paths and what workers print are for
+/// admins.
+void append_reload(JsonWriter& json, const OwnRouteDeps& deps, const View& view, PoolId pool,
                    const Caller& caller);
 
 }  // namespace turnpike

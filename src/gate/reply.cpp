@@ -15,16 +15,16 @@ constexpr std::string_view exposed_fields =
     "Turnpike-Job, Turnpike-Lane, Turnpike-Attempt, Turnpike-Generation, Server-Timing, "
     "Retry-After";
 
-void append_connection(std::string& out, const ReplyManner& manner) {
-    if (!manner.keeps_alive)
+void append_connection(std::string& out, const ReplyOptions& options) {
+    if (!options.keeps_alive)
         http::append_field(out, "Connection", "close");
-    else if (manner.is_http_1_0)
+    else if (options.is_http_1_0)
         http::append_field(out, "Connection", "keep-alive");
 }
 
-void append_cors(std::string& out, const ReplyManner& manner) {
-    if (manner.allowed_origin.empty()) return;
-    http::append_field(out, "Access-Control-Allow-Origin", manner.allowed_origin);
+void append_cors(std::string& out, const ReplyOptions& options) {
+    if (options.allowed_origin.empty()) return;
+    http::append_field(out, "Access-Control-Allow-Origin", options.allowed_origin);
     http::append_field(out, "Access-Control-Expose-Headers", exposed_fields);
     http::append_field(out, "Vary", "Origin");
 }
@@ -53,18 +53,18 @@ std::uint64_t whole_seconds(Duration duration) {
 }  // namespace
 
 ReplyFraming append_answer_head(std::string& out, const AnswerHead& answer,
-                                const ReplyManner& manner, const JobMarks& marks) {
+                                const ReplyOptions& options, const JobMarks& marks) {
     http::append_status_line(out, answer.status);
     out.append(answer.fields);
-    if (!answer.has_date) http::append_field(out, "Date", manner.date);
+    if (!answer.has_date) http::append_field(out, "Date", options.date);
     append_marks(out, marks);
-    append_connection(out, manner);
-    if (!answer.allows_origins) append_cors(out, manner);
+    append_connection(out, options);
+    if (!answer.allows_origins) append_cors(out, options);
     ReplyFraming framing = ReplyFraming::none;
     if (answer.has_body && answer.has_length) {
         http::append_field(out, "Content-Length", answer.length);
         framing = ReplyFraming::length;
-    } else if (answer.has_body && manner.is_http_1_0) {
+    } else if (answer.has_body && options.is_http_1_0) {
         framing = ReplyFraming::until_close;
     } else if (answer.has_body) {
         http::append_field(out, "Transfer-Encoding", "chunked");
@@ -74,20 +74,21 @@ ReplyFraming append_answer_head(std::string& out, const AnswerHead& answer,
     return framing;
 }
 
-void append_own_reply(std::string& out, const OwnReply& reply, const ReplyManner& manner) {
+void append_own_reply(std::string& out, const OwnReply& reply, const ReplyOptions& options) {
     http::append_status_line(out, reply.status);
-    http::append_field(out, "Date", manner.date);
+    http::append_field(out, "Date", options.date);
     if (!reply.content_type.empty()) http::append_field(out, "Content-Type", reply.content_type);
     if (reply.status != 204) http::append_field(out, "Content-Length", reply.body.size());
     http::append_field(out, "Cache-Control", "no-store");
     out.append(reply.extra_fields);
-    append_connection(out, manner);
-    append_cors(out, manner);
+    append_connection(out, options);
+    append_cors(out, options);
     out.append("\r\n");
-    if (!manner.is_head) out.append(reply.body);
+    if (!options.is_head) out.append(reply.body);
 }
 
-void append_problem_reply(std::string& out, const ProblemReply& reply, const ReplyManner& manner) {
+void append_problem_reply(std::string& out, const ProblemReply& reply,
+                          const ReplyOptions& options) {
     std::string body;
     append_problem(body, reply.text);
     std::string fields;
@@ -103,17 +104,17 @@ void append_problem_reply(std::string& out, const ProblemReply& reply, const Rep
                       .content_type = "application/problem+json",
                       .body = body,
                       .extra_fields = fields},
-                     manner);
+                     options);
 }
 
 void append_preflight_reply(std::string& out, std::string_view method, std::string_view fields,
-                            const ReplyManner& manner) {
+                            const ReplyOptions& options) {
     std::string extra;
     http::append_field(extra, "Access-Control-Allow-Methods", method);
     if (!fields.empty()) http::append_field(extra, "Access-Control-Allow-Headers", fields);
     http::append_field(extra, "Access-Control-Max-Age", "600");
     append_own_reply(out, {.status = 204, .content_type = {}, .body = {}, .extra_fields = extra},
-                     manner);
+                     options);
 }
 
 bool is_event_stream(const AnswerHead& answer) {
@@ -123,11 +124,8 @@ bool is_event_stream(const AnswerHead& answer) {
         rest.remove_prefix(std::min(line.size() + 2, rest.size()));
         const std::size_t colon = std::min(line.find(':'), line.size());
         if (!http::is_named(line.substr(0, colon), "content-type")) continue;
-        std::string_view type = line.substr(std::min(colon + 1, line.size()));
-        type = type.substr(0, type.find(';'));
-        type.remove_prefix(std::min(type.find_first_not_of(" \t"), type.size()));
-        return http::is_named(type.substr(0, type.find_last_not_of(" \t") + 1),
-                              "text/event-stream");
+        const std::string_view type = line.substr(std::min(colon + 1, line.size()));
+        return http::is_named(http::media_type(type), "text/event-stream");
     }
     return false;
 }

@@ -12,16 +12,16 @@
 
 namespace turnpike {
 
-/// What every response to one request has in common.
-struct ReplyManner {
+/// What all responses to one request have in common.
+struct ReplyOptions {
     bool keeps_alive = true;
     bool is_head = false;        // the method was HEAD: no body follows
-    bool is_http_1_0 = false;    // no chunks
-    std::string allowed_origin;  // of a web page that may read it; empty: none asks
-    std::string_view date;       // of now
+    bool is_http_1_0 = false;    // the client does not understand chunks
+    std::string allowed_origin;  // a web page of this origin may read the answer; may be empty
+    std::string_view date;       // the current value of Date
 };
 
-/// What a job's answer tells beside the worker's own fields.
+/// What the gate adds to the fields of a job's answer.
 struct JobMarks {
     std::string_view job;
     std::optional<std::uint64_t> lane;
@@ -31,40 +31,41 @@ struct JobMarks {
     Duration run = Duration::zero();
 };
 
-/// How the body of a job's answer goes out.
+/// How the client finds the end of the body of a job's answer.
 enum class ReplyFraming : std::uint8_t { none, length, chunked, until_close };
 
-/// The head of a worker's answer. Says how its body must follow; until_close needs a close.
+/// Appends the head of a worker's answer. Returns how its body must follow. After `until_close` the
+/// connection must be closed.
 ReplyFraming append_answer_head(std::string& out, const AnswerHead& answer,
-                                const ReplyManner& manner, const JobMarks& marks);
+                                const ReplyOptions& options, const JobMarks& marks);
 
 struct OwnReply {
     int status = 200;
     std::string_view content_type;
     std::string_view body;
-    std::string_view extra_fields;  // whole lines
+    std::string_view extra_fields;  // whole lines, each with its CRLF
 };
 
-/// A whole response of our own.
-void append_own_reply(std::string& out, const OwnReply& reply, const ReplyManner& manner);
+/// Appends a whole response of our own.
+void append_own_reply(std::string& out, const OwnReply& reply, const ReplyOptions& options);
 
 struct ProblemReply {
     ProblemText text;
-    Duration retry_after = Duration::zero();  // zero: don't say
-    std::string_view allow;                   // with 405
-    const JobMarks* marks = nullptr;          // of a job that was admitted
+    Duration retry_after = Duration::zero();  // no Retry-After if zero
+    std::string_view allow;                   // the value of Allow, with 405
+    const JobMarks* marks = nullptr;          // nullptr unless a job was admitted
 };
 
-void append_problem_reply(std::string& out, const ProblemReply& reply, const ReplyManner& manner);
+void append_problem_reply(std::string& out, const ProblemReply& reply, const ReplyOptions& options);
 
-/// Whether it says that it is server-sent events.
+/// True if the Content-Type of the answer is that of server-sent events.
 bool is_event_stream(const AnswerHead& answer);
 
-/// The last event of a stream that breaks.
+/// Appends the last event of a stream that breaks.
 void append_error_event(std::string& out, const ProblemText& text);
 
-/// The answer to a CORS preflight of an allowed origin.
+/// Appends the answer to a CORS preflight from an allowed origin.
 void append_preflight_reply(std::string& out, std::string_view method, std::string_view fields,
-                            const ReplyManner& manner);
+                            const ReplyOptions& options);
 
 }  // namespace turnpike

@@ -8,7 +8,7 @@ namespace turnpike::http {
 
 namespace {
 
-/// Digits with a value of up to `most`, not more of them than `most` has.
+/// True for a decimal number up to `most`, with no more digits than `most` has.
 bool is_number(std::string_view text, unsigned most, std::size_t digits_max) {
     if (text.empty() || text.size() > digits_max || !all(digit_char, text)) return false;
     unsigned value = 0;
@@ -25,7 +25,8 @@ bool is_ipv4(std::string_view text) {
     return is_number(text, 255, 3);
 }
 
-/// How many 16-bit groups "a:b:c" has; an IPv4 address at the end counts as two. -1: malformed.
+/// Returns how many 16-bit groups "a:b:c" has, or -1 if it is malformed. An IPv4 address at the end
+/// counts as two groups.
 int count_groups(std::string_view text) {
     if (text.empty()) return 0;
     for (int groups = 0; groups < 8; ++groups) {

@@ -11,10 +11,11 @@ namespace turnpike::http {
 
 namespace {
 
-constexpr std::uint64_t size_max = std::uint64_t{1} << 63;  // sums with a size do not overflow
+constexpr std::uint64_t size_max = std::uint64_t{1} << 63;  // sums with a size don't overflow
 constexpr std::uint32_t size_digits_max = 16;
 
-/// Fields that frame, route, authorise, or say how to read the message: too late in a trailer.
+/// True for fields that a trailer must not have, because they come too late there: they frame,
+/// route, authorise, or say how to read the message.
 bool is_refused_in_trailer(std::string_view name) {
     constexpr std::array<std::string_view, 31> names{
         "te",
@@ -135,7 +136,7 @@ void BodyDecoder::take(char c) {
         case State::trailer_name: return take_trailer_name(c);
         case State::trailer_value: return take_trailer_value(c);
         case State::trailer_lf:
-            if (counts_in_trailer()) take_lf(c, State::trailer);
+            if (count_trailer_byte()) take_lf(c, State::trailer);
             return;
         case State::last_lf: return take_lf(c, State::complete);
     }
@@ -167,7 +168,7 @@ void BodyDecoder::take_extension(char c) {
 }
 
 void BodyDecoder::take_trailer_name(char c) {
-    if (!counts_in_trailer()) return;
+    if (!count_trailer_byte()) return;
     if (is(token_char, c)) {
         state_ = State::trailer_name;
         if (name_size_ < name_max) name_[name_size_++] = c;
@@ -179,7 +180,7 @@ void BodyDecoder::take_trailer_name(char c) {
 }
 
 void BodyDecoder::take_trailer_value(char c) {
-    if (!counts_in_trailer()) return;
+    if (!count_trailer_byte()) return;
     if (c == '\r') {
         state_ = State::trailer_lf;
     } else if (!is(value_char, c)) {
@@ -187,8 +188,8 @@ void BodyDecoder::take_trailer_value(char c) {
     }
 }
 
-/// One more byte of a trailer line; false, and failed, if that is one too many.
-bool BodyDecoder::counts_in_trailer() {
+/// Counts one more byte of a trailer line. False if that is one too many: then decoding has failed.
+bool BodyDecoder::count_trailer_byte() {
     if (++counted_ <= trailer_max_) return true;
     fail(Fault::trailer_too_large);
     return false;

@@ -1,4 +1,5 @@
-// The bytes of a body, out of its framing. Constant memory, however many chunks there are.
+// Takes the bytes of a body out of its framing. Needs constant memory, however many chunks there
+// are.
 //
 //   BodyDecoder body(head.framing, head.length, limits);
 //   for (;;) {
@@ -8,7 +9,7 @@
 //       if (step.progress != Progress::more || step.consumed == 0) break;
 //   }
 //
-// As long as there is `more`, this loop consumes all bytes: the caller need not keep any.
+// While the progress is `more`, this loop consumes all bytes, so the caller need not keep any.
 #pragma once
 
 #include <array>
@@ -28,16 +29,17 @@ public:
         std::size_t consumed = 0;
         std::string_view data;
         Progress progress =
-            Progress::more;  // done: the body is complete; what follows is not of it
+            Progress::more;  // after `done` all further bytes belong to the next message
     };
 
-    BodyDecoder() = default;  // of no body: done at once
+    BodyDecoder() = default;  // for a message without a body: done at once
     BodyDecoder(Framing framing, std::uint64_t length, const Limits& limits);
 
-    /// At most one piece of data a call. Trailers are checked and dropped.
+    /// Returns at most one piece of data per call. Checks trailers and drops them.
     Step next(std::string_view bytes);
 
-    /// The connection ended: done if that is how this body ends (or it is complete), else fault.
+    /// Must be called when the connection has ended. Returns `done` if the body is complete or ends
+    /// with its connection, otherwise `fault`.
     Progress end();
 
     [[nodiscard]] Fault fault() const { return fault_; }
@@ -50,13 +52,13 @@ private:
     enum class State : std::uint8_t {
         complete,
         failed,
-        plain_data,  // remaining_ bytes of it
+        plain_data,  // remaining_ bytes are left
         endless_data,
         size,  // the first digit
         size_more,
         extension,
         size_lf,
-        chunk_data,  // remaining_ bytes of it
+        chunk_data,  // remaining_ bytes are left
         data_cr,
         data_lf,
         trailer,  // the first byte of a line
@@ -72,7 +74,7 @@ private:
     void take_extension(char c);
     void take_trailer_name(char c);
     void take_trailer_value(char c);
-    bool counts_in_trailer();
+    bool count_trailer_byte();
     void take_lf(char c, State then);
     std::string_view take_data(std::string_view bytes);
     void fail(Fault fault);
@@ -83,7 +85,7 @@ private:
     std::uint64_t remaining_ = 0;
     std::uint32_t extension_max_ = 0;
     std::uint32_t trailer_max_ = 0;
-    std::uint32_t counted_ = 0;  // bytes of the extension or of the trailer; digits of a size
+    std::uint32_t counted_ = 0;  // bytes of the extension or trailer, or digits of a size, so far
     State state_ = State::complete;
     Fault fault_ = Fault::none;
     std::uint8_t name_size_ = 0;

@@ -1,4 +1,4 @@
-// Which bytes may stand where, by RFC 9110 and RFC 3986: one table, one look per byte.
+// Which bytes are allowed where, by RFC 9110 and RFC 3986. One table, one lookup per byte.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 namespace turnpike::http {
 
 enum CharClass : std::uint8_t {
-    token_char = 1,  // of methods and field names
-    value_char = 2,  // of field values: HTAB, SP, VCHAR, obs-text
-    path_char = 4,   // of a path; '%' only before two hex digits
+    token_char = 1,  // in methods and field names
+    value_char = 2,  // in field values: HTAB, SP, VCHAR, obs-text
+    path_char = 4,   // in a path; '%' is allowed only before two hex digits
     hex_char = 8,
     digit_char = 16,
-    host_char = 32,   // of a name in an authority: unreserved
-    query_char = 64,  // also those that browsers leave as they are
+    host_char = 32,   // in a host name: unreserved
+    query_char = 64,  // in a query; also the characters that browsers don't escape
 };
 
 namespace chars {
@@ -53,7 +53,7 @@ constexpr bool is(CharClass wanted, char c) {
     return (chars::table[static_cast<unsigned char>(c)] & wanted) != 0;
 }
 
-/// How many bytes at the front are of that class.
+/// Returns how many bytes at the front are of that class.
 constexpr std::size_t count_front(CharClass wanted, std::string_view text) {
     std::size_t at = 0;
     while (at < text.size() && is(wanted, text[at])) ++at;
@@ -64,7 +64,7 @@ constexpr bool all(CharClass wanted, std::string_view text) {
     return count_front(wanted, text) == text.size();
 }
 
-/// Whether one of eight bytes is a control byte; a tab is one too.
+/// True if one of eight bytes is a control byte. A tab counts as one.
 inline bool has_control(const char* eight) {
     constexpr std::uint64_t ones = 0x0101010101010101U;
     std::uint64_t word = 0;
@@ -75,7 +75,7 @@ inline bool has_control(const char* eight) {
     return ((controls | dels) & (ones * 0x80)) != 0;
 }
 
-/// all(value_char, text), eight bytes at a time: values are most of a head.
+/// The same as all(value_char, text), but eight bytes at a time, as values are most of a head.
 inline bool is_value(std::string_view text) {
     if (text.size() < 8) return all(value_char, text);
     for (std::size_t at = 0; at + 8 <= text.size(); at += 8)
@@ -86,7 +86,7 @@ inline bool is_value(std::string_view text) {
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-/// Eight bytes, each as lower() has it.
+/// Returns eight bytes with lower() applied to each.
 inline std::uint64_t lower_eight(const char* eight) {
     constexpr std::uint64_t ones = 0x0101010101010101U;
     std::uint64_t word = 0;
@@ -98,7 +98,7 @@ inline std::uint64_t lower_eight(const char* eight) {
     return word | (capitals >> 2U);
 }
 
-/// Of a byte that is(hex_char).
+/// Must be called only for a hex_char.
 constexpr unsigned hex_value(char c) {
     return c <= '9' ? static_cast<unsigned>(c - '0') : static_cast<unsigned>(lower(c) - 'a' + 10);
 }

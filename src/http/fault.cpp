@@ -42,31 +42,30 @@ std::string_view sentence_of(Fault fault) {
         case Fault::bad_coding:
             return "Transfer-Encoding is not exactly \"chunked\", or is used with HTTP/1.0.";
         case Fault::two_framings:
-            return "Both Content-Length and Transfer-Encoding are given; only one may be.";
+            return "Content-Length and Transfer-Encoding are both given; only one is allowed.";
         case Fault::bad_chunk: return "A chunk of the body is malformed.";
         case Fault::bad_trailer:
-            return "A trailer field is malformed, or of a kind that may not be in a trailer.";
+            return "A trailer field is malformed, or not allowed in a trailer.";
         case Fault::head_too_large: return "The header fields are too large.";
         case Fault::too_many_fields: return "There are too many header fields.";
         case Fault::trailer_too_large: return "The trailer fields are too large.";
-        case Fault::bad_version: return "Only HTTP/1.1 and HTTP/1.0 are spoken here.";
+        case Fault::bad_version: return "Only HTTP/1.1 and HTTP/1.0 are supported.";
         case Fault::bad_connection: return "The Connection field is malformed, or too long.";
-        case Fault::truncated: return "The connection ended within the message.";
+        case Fault::truncated: return "The connection ended before the message was complete.";
         case Fault::bad_request_line: return "The request line is malformed.";
-        case Fault::bad_method: return "This does not begin with an HTTP method.";
-        case Fault::unknown_method: return "This method is not known here.";
-        case Fault::refused_method: return "CONNECT and TRACE are not allowed here.";
+        case Fault::bad_method: return "The request does not begin with an HTTP method.";
+        case Fault::unknown_method: return "The method is unknown.";
+        case Fault::refused_method: return "CONNECT and TRACE are not allowed.";
         case Fault::bad_target: return "The request target is malformed.";
         case Fault::target_too_long: return "The request target is too long.";
         case Fault::bad_host:
             return "Host is missing, repeated, malformed, or differs from the request target's.";
-        case Fault::bad_expect: return "Only \"100-continue\" can be expected here.";
+        case Fault::bad_expect: return "The Expect field may only be \"100-continue\".";
         case Fault::upgrade:
-            return "WebSockets are not served here, nor can a connection be upgraded to another "
-                   "protocol.";
+            return "WebSockets and other upgrades of the connection are not supported.";
         case Fault::bad_status_line: return "The status line is malformed.";
         case Fault::unasked_upgrade:
-            return "The answer switches protocols, which nobody asked for.";
+            return "The answer switches protocols, but the request did not ask for that.";
     }
     return "?";
 }

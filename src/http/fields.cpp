@@ -32,7 +32,7 @@ bool lists(std::string_view list, std::string_view name) {
 
 }  // namespace
 
-bool is_same_but_for_case(std::string_view name, std::string_view wanted) {
+bool is_equal_ignoring_case(std::string_view name, std::string_view wanted) {
     const std::size_t size = name.size();
     if (size < 8) {
         for (std::size_t i = 0; i < size; ++i)
@@ -44,7 +44,7 @@ bool is_same_but_for_case(std::string_view name, std::string_view wanted) {
     return lower_eight(name.data() + size - 8) == lower_eight(wanted.data() + size - 8);
 }
 
-bool is_named_after(std::string_view name, std::string_view prefix) {
+bool has_name_prefix(std::string_view name, std::string_view prefix) {
     return name.size() > prefix.size() && is_named(name.substr(0, prefix.size()), prefix);
 }
 
@@ -62,6 +62,10 @@ std::optional<std::string_view> only(Fields fields, std::string_view name) {
         value = field.value;
     }
     return value;
+}
+
+std::string_view media_type(std::string_view content_type) {
+    return trim(content_type.substr(0, content_type.find(';')));
 }
 
 bool is_hop_by_hop(const Field& field, Fields all) {

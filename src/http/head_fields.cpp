@@ -12,9 +12,9 @@ namespace turnpike::http {
 namespace {
 
 constexpr std::size_t entries_kept = 16;
-constexpr std::uint8_t connection_options_max = 32;  // is_hop_by_hop reads them for every field
+constexpr std::uint8_t connection_options_max = 32;  // is_hop_by_hop reads all for every field
 
-/// Digits only, below 2^63, so that sums with it do not overflow.
+/// Accepts only digits, and only numbers below 2^63, so that sums don't overflow.
 std::optional<std::uint64_t> parse_length(std::string_view text) {
     constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
     if (text.empty()) return std::nullopt;

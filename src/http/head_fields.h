@@ -1,4 +1,5 @@
-// The fields of a head as they come in, and what both sides read from them: framing and Connection.
+// Collects the fields of a head, and reads from them what requests and responses have in common:
+// the framing and Connection.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +22,13 @@ public:
 
     void begin(Version version) { facts_.version = version; }
 
-    /// One line, without its CRLF; a piece of `bytes`.
+    /// Adds one line without its CRLF. `line` must be a part of `bytes`.
     Fault add(std::string_view line, std::string_view bytes);
 
     [[nodiscard]] const Entry& last() const { return entries_.back(); }
     [[nodiscard]] std::size_t count() const { return entries_.size(); }
 
-    /// The views are good until the next call or reset().
+    /// Returns the fields as views into `bytes`, valid until the next call or reset().
     Fields resolve(std::string_view bytes);
 
     [[nodiscard]] bool has_length() const { return facts_.has_length; }
@@ -35,7 +36,7 @@ public:
     [[nodiscard]] bool is_chunked() const { return facts_.is_chunked; }
     [[nodiscard]] bool keeps_alive() const;
 
-    /// Keeps room for a usual head, not for the largest one.
+    /// Empties it. Keeps memory for a head of usual size only.
     void reset();
 
 private:
@@ -47,7 +48,7 @@ private:
     struct Facts {
         std::uint64_t length = 0;
         Version version = Version::http_1_1;
-        std::uint8_t options = 0;  // of Connection, all fields of that name together
+        std::uint8_t options = 0;  // how many options all Connection fields together have
         bool has_length = false;
         bool is_chunked = false;
         bool says_close = false;

@@ -1,5 +1,5 @@
-// The lines of a head. Bytes come in any pieces; a line is cut off once its LF is there, and no
-// byte is searched twice. Places are offsets, since the buffer may move between calls.
+// Splits a head into lines. Bytes may come in any pieces; a line is cut off once its LF is there,
+// and no byte is searched twice. Places are offsets, because the buffer may move between calls.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Place {
     }
 };
 
-/// Of a piece of those bytes.
+/// Returns where `piece` is in `bytes`.
 inline Place place_of(std::string_view piece, std::string_view bytes) {
     return {static_cast<std::uint32_t>(piece.data() - bytes.data()),
             static_cast<std::uint32_t>(piece.size())};
@@ -30,18 +30,18 @@ class HeadLines {
 public:
     enum class Cut : std::uint8_t {
         line,
-        more,     // its end is not there yet
-        limit,    // its end is not before end_max
+        more,     // the end of the line has not come yet
+        limit,    // the line does not end before end_max
         bad_end,  // LF without CR
     };
 
     /// Looks for the end of the next line before end_max.
     Cut cut(std::string_view bytes, std::size_t end_max);
 
-    /// After Cut::line, without its CRLF.
+    /// Returns the line without its CRLF. Must be called after Cut::line.
     [[nodiscard]] std::string_view line(std::string_view bytes) const { return line_.in(bytes); }
 
-    /// Where the next line begins.
+    /// Returns the offset at which the next line begins.
     [[nodiscard]] std::uint32_t next() const { return next_; }
 
 private:
@@ -65,7 +65,8 @@ inline HeadLines::Cut HeadLines::cut(std::string_view bytes, std::size_t end_max
     return Cut::line;
 }
 
-/// Why bytes that are no part of the grammar are there: a bare CR, or what the caller thinks.
+/// Returns the fault of text that does not match the grammar: bad_line_end if it has a bare CR,
+/// otherwise the given fault.
 inline Fault fault_in(std::string_view text, Fault otherwise) {
     return text.find('\r') == std::string_view::npos ? otherwise : Fault::bad_line_end;
 }

@@ -15,7 +15,8 @@ constexpr std::string_view trim(std::string_view text) {
     return text;
 }
 
-/// Takes the first element off the list, without the space around it; it may be empty.
+/// Removes the first element from the list and returns it without the blanks around it. It may be
+/// empty.
 constexpr std::string_view cut_element(std::string_view& list) {
     const std::size_t comma = std::min(list.find(','), list.size());
     const std::string_view element = trim(list.substr(0, comma));

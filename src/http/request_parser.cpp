@@ -68,7 +68,7 @@ std::size_t RequestParser::line_end_max() const {
     return std::min<std::size_t>(head_max_, lines_.next() + target_max_ + around_target_max);
 }
 
-/// Always looks at the same bytes, those up to the limit, however they came.
+/// Looks at the same bytes, those up to the limit, in whatever pieces they came.
 Fault RequestParser::fault_at_limit(std::string_view bytes) const {
     const std::size_t end = line_end_max();
     if (end == head_max_) return Fault::head_too_large;
@@ -88,7 +88,8 @@ Fault RequestParser::take_line(std::string_view bytes) {
     return ++empty_lines_ > empty_lines_max ? Fault::bad_request_line : Fault::none;
 }
 
-/// Shape first, then version, method, target: a PRI of HTTP/2 is told about the version.
+/// Checks the shape first, then version, method and target. So HTTP/2's PRI is answered with a
+/// fault of the version.
 Fault RequestParser::take_request_line(std::string_view line, std::string_view bytes) {
     const std::size_t method_end = count_front(token_char, line);
     if (method_end == line.size()) return Fault::bad_request_line;
@@ -138,7 +139,7 @@ Fault RequestParser::take_host(Place value, std::string_view bytes) {
     return Fault::none;
 }
 
-/// RFC 9110 has HTTP/1.0 clients' expectations of 100 ignored.
+/// RFC 9110 says that a 100-continue of an HTTP/1.0 client is ignored.
 Fault RequestParser::take_expect(std::string_view value) {
     if (has_expect_ || !is_named(value, "100-continue")) return Fault::bad_expect;
     has_expect_ = true;
@@ -146,8 +147,8 @@ Fault RequestParser::take_expect(std::string_view value) {
     return Fault::none;
 }
 
-/// h2c is declined by ignoring it: Java's client offers it with every first request. In HTTP/1.0
-/// any Upgrade is ignored, by RFC 9110.
+/// Declines h2c by ignoring it, as Java's client offers it with every first request. In HTTP/1.0
+/// every Upgrade is ignored, as RFC 9110 says.
 Fault RequestParser::take_upgrade(std::string_view value) {
     if (head_.version == Version::http_1_0 || is_named(value, "h2c")) return Fault::none;
     return Fault::upgrade;

@@ -1,6 +1,6 @@
-// Strict, incremental parsing of request heads. The caller keeps the bytes, from the first byte of
-// the message on, in one piece and calls again when there are more; nothing is searched twice,
-// nothing is copied. However the bytes are split, the result is the same.
+// Strict, incremental parsing of request heads. The caller keeps all bytes of the message in one
+// piece and calls again when more have come. No byte is searched twice, and none is copied. The
+// result does not depend on how the bytes are split.
 //
 //   RequestParser parser(limits);
 //   switch (parser.parse(buffer)) {
@@ -10,8 +10,9 @@
 //   }
 //   parser.reset();  // for the next message
 //
-// It works line by line: a fault is found when the line that holds it is complete, or when a limit
-// is reached. Only a first byte that no method begins with (a TLS hello, say) is refused at once.
+// It works line by line: it finds a fault when the line with the fault is complete, or when a limit
+// is reached. Only a first byte that no method begins with, such as that of TLS, is refused at
+// once.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +33,13 @@ public:
     RequestParser(RequestParser&&) = default;
     RequestParser& operator=(RequestParser&&) = default;
 
-    /// `bytes`: all of the message so far. Empty lines (CRLF) before it are skipped, two at most.
-    /// Once done, a further call only moves head() to those bytes.
+    /// `bytes` must be the whole message so far. Skips up to two empty lines (CRLF) before it. Once
+    /// done, a further call only makes head() refer to the new bytes.
     Progress parse(std::string_view bytes);
 
-    /// After done; its views are into the bytes of the last parse().
+    /// Must be called after `done`. The views refer to the bytes of the last parse().
     [[nodiscard]] const RequestHead& head() const;
-    /// Of the head, with the empty lines around it.
+    /// Returns the size of the head, with the empty lines before and after it.
     [[nodiscard]] std::size_t size() const { return lines_.next(); }
     [[nodiscard]] Fault fault() const { return fault_; }
     void reset();
@@ -72,7 +73,7 @@ private:
     HeadFields fields_;
     RequestHead head_;
     Place target_;
-    Place authority_;  // of the absolute-form
+    Place authority_;  // from the absolute-form
     Place host_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t offset_max = std::size_t{1} << 30;  // places are 32 bits wide
 
-/// Three digits of 100 to 599; 0: they are not.
+/// Returns a status from 100 to 599, or 0 if the text is not one.
 int parse_status(std::string_view text) {
     if (text.size() != 3 || !all(digit_char, text) || text[0] < '1' || text[0] > '5') return 0;
     return (text[0] - '0') * 100 + (text[1] - '0') * 10 + (text[2] - '0');

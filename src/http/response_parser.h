@@ -1,6 +1,6 @@
 // Strict, incremental parsing of response heads, used like RequestParser (request_parser.h).
 //
-// Tolerant in one place: the reason phrase may be missing together with its space.
+// It is tolerant in one place: the reason phrase may be missing together with its space.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ public:
     ResponseParser(ResponseParser&&) = default;
     ResponseParser& operator=(ResponseParser&&) = default;
 
-    /// `bytes`: all of the message so far. `asked`: the method of the request that this answers; it
-    /// decides whether there is a body. Once done, a further call only moves head() to those bytes.
+    /// `bytes` must be the whole message so far. `asked` is the method of the request, which
+    /// decides whether there is a body. Once done, a further call only makes head() refer to the
+    /// new bytes.
     Progress parse(std::string_view bytes, Method asked);
 
-    /// After done; its views are into the bytes of the last parse().
+    /// Must be called after `done`. The views refer to the bytes of the last parse().
     [[nodiscard]] const ResponseHead& head() const;
     [[nodiscard]] std::size_t size() const { return lines_.next(); }
     [[nodiscard]] Fault fault() const { return fault_; }

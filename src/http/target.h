@@ -1,4 +1,4 @@
-// Request targets: origin-form, absolute-form of http, or "*" with OPTIONS.
+// Request targets: origin-form, absolute-form with http://, or "*" with OPTIONS.
 #pragma once
 
 #include <expected>
@@ -10,13 +10,14 @@
 namespace turnpike::http {
 
 struct Target {
-    std::string_view authority;  // of the absolute-form
-    std::string_view path;       // with the query; empty: the absolute-form had none
+    std::string_view authority;  // from the absolute-form
+    std::string_view path;       // with the query; empty if the absolute-form has none
 };
 
-/// In the path exactly the characters of RFC 3986, and escapes of two hex digits. In the query, which is
-/// for the worker alone to read, also what browsers leave as it is: []{}|^`\ and any '%'.
-/// "http://host?query" is refused: it has no path that could be passed on as it is.
+/// The path may have exactly the characters of RFC 3986, and escapes of two hex digits. Only the
+/// worker reads the query, so that may also have the characters that browsers don't escape, which
+/// are []{}|^`\ and any '%'. "http://host?query" is refused, because it has no path that we could
+/// pass on unchanged.
 std::expected<Target, Fault> parse_target(std::string_view text, Method method);
 
 }  // namespace turnpike::http

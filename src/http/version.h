@@ -10,7 +10,7 @@
 
 namespace turnpike::http {
 
-/// `malformed`: the fault of what is not "HTTP/" DIGIT "." DIGIT at all.
+/// `malformed` is the fault to return if the text is not "HTTP/" DIGIT "." DIGIT.
 inline std::expected<Version, Fault> parse_version(std::string_view text, Fault malformed) {
     if (text == "HTTP/1.1") return Version::http_1_1;
     if (text == "HTTP/1.0") return Version::http_1_0;

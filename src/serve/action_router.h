@@ -30,7 +30,7 @@ public:
 
     // To workers. The gate notes in the job's record where the job went.
     void operator()(const SendJob& action) {
-        gate_.note(action);
+        gate_.observe(action);
         supervisor_.carry_out(action);
     }
     void operator()(const StartWorker& action) { supervisor_.carry_out(action); }

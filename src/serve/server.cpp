@@ -79,7 +79,7 @@ Server::~Server() {
         if (is_heeded(signal)) std::signal(signal, [](int) { ::_exit(EXIT_SUCCESS); });
 }
 
-Gate::Surroundings Server::gate_surroundings() {
+GateDeps Server::gate_deps() {
     return {.loop = loop_,
             .config = config_,
             .engine = engine_,
@@ -93,7 +93,7 @@ Gate::Surroundings Server::gate_surroundings() {
             .log_of = [this](std::size_t lane) { return supervisor_->log_of(lane); },
             .deliver = deliver(),
             .secret = random_bits(),
-            .stacks = [this](LaneId lane) { return supervisor_->dump_stacks(lane); },
+            .dump_stacks = [this](LaneId lane) { return supervisor_->dump_stacks(lane); },
             .reload_of =
                 [this](PoolId pool) {
                     const auto& reload = pools_[pool.value].reload;
@@ -130,7 +130,7 @@ std::optional<std::string> Server::open() {
     if (const auto done = listener_.bind_unix(inputs_.folder.path_of("socket")); !done)
         return done.error();
     if (!inputs_.state.empty()) crashes_.load(in_state(inputs_, "crashes"));
-    gate_.emplace(gate_surroundings(), *bound);
+    gate_.emplace(gate_deps(), *bound);
     supervisor_.emplace(WorkerSurroundings{.loop = loop_,
                                            .store = store_,
                                            .exchanges = exchanges_,
@@ -189,7 +189,7 @@ void Server::look_now_and_then() {
     look_timer_.expires_after(look_every);
     look_timer_.async_wait([this](boost::system::error_code error) {
         if (error) return;
-        gate_->look();
+        gate_->tick();
         if (clock_.now() - touched_at_ > touch_every) {
             touched_at_ = clock_.now();
             inputs_.folder.touch();

@@ -62,7 +62,7 @@ private:
     void look_now_and_then();
     void keep_report(CrashReport report);
     [[nodiscard]] bool is_never_good(const CrashReport& report);
-    [[nodiscard]] Gate::Surroundings gate_surroundings();
+    [[nodiscard]] GateDeps gate_deps();
     [[nodiscard]] Supervisor::Site site();
     [[nodiscard]] Deliver deliver() {
         return [this](const Event& event) { driver_.deliver(event); };

@@ -14,25 +14,26 @@ constexpr std::size_t kept_memory_max = 16 * 1024;
 
 }  // namespace
 
-/// Lives as long as the disk works for it, also when the answer is gone.
+/// Lives until the disk has finished with it, even if the answer is gone.
 struct Answer::Ring {
     Answer* owner = nullptr;
     SpoolFile file;
     std::uint64_t capacity = 0;
-    std::uint64_t read = 0;     // both only grow; the place in the file is modulo its capacity
-    std::uint64_t written = 0;  // what is surely there
-    std::uint64_t writing = 0;  // bytes on their way there
+    std::uint64_t read = 0;     // like `written` it only grows; modulo capacity it is an offset
+    std::uint64_t written = 0;  // bytes that are on disk
+    std::uint64_t writing = 0;  // bytes that are being written
     bool is_adopted = false;
     bool is_reading = false;
-    bool has_failed = false;  // no more writes
+    bool has_failed = false;  // write no more
 };
 
 AnswerHead& Answer::start(AnswerWriter* writer) {
-    CHECK(ring_ == nullptr || ring_->is_adopted);  // what was spooled was flowing: never repeated
+    // A spooled answer was flowing, and the attempt of a flowing answer is never repeated.
+    CHECK(ring_ == nullptr || ring_->is_adopted);
     detach();
     state_ = AnswerState::none;
     writer_ = writer;
-    writer_waits_ = false;
+    is_writer_waiting_ = false;
     front_.clear();
     front_read_ = 0;
     head_.fields.clear();
@@ -59,13 +60,13 @@ Answer::Room Answer::append(const Store& store, std::string_view bytes) {
     }
     tell_reader();
     const bool is_behind = back_.size() >= 2 * store.step || waiting() >= store.answer_max;
-    writer_waits_ = is_behind;
+    is_writer_waiting_ = is_behind;
     return is_behind ? Room::wait : Room::enough;
 }
 
 void Answer::append_to_front(std::string_view bytes) {
-    if (front_read_ > front_.size() / 2) {  // so that a reader that never quite catches up costs no
-        front_.erase(0, front_read_);       // memory
+    if (front_read_ > front_.size() / 2) {  // bound the memory if the reader never quite
+        front_.erase(0, front_read_);       // catches up
         front_read_ = 0;
     }
     front_.append(bytes);
@@ -95,10 +96,10 @@ void Answer::break_off() {
     tell_reader();
 }
 
-/// The writer may go on, for nobody; the reader hears that it is over.
+/// Tells the reader that the answer is lost. The writer may go on, but its bytes are dropped.
 void Answer::lose() {
     state_ = AnswerState::lost;
-    if (reader_ != nullptr) return reader_->answer_moved();  // who abandons it in turn
+    if (reader_ != nullptr) return reader_->answer_moved();  // the reader then abandons the answer
     abandon();
 }
 
@@ -109,7 +110,7 @@ void Answer::abandon() {
     front_.clear();
     back_.clear();
     front_read_ = 0;
-    if (writer_ != nullptr && std::exchange(writer_waits_, false)) writer_->answer_has_room();
+    if (writer_ != nullptr && std::exchange(is_writer_waiting_, false)) writer_->answer_has_room();
 }
 
 void Answer::consume(const Store& store, std::size_t size) {
@@ -134,7 +135,8 @@ std::uint64_t Answer::waiting() const {
     return front_.size() - front_read_ + back_.size() + on_disk();
 }
 
-/// Moves bytes towards the reader: from the back to the disk, from there (or past it) to the front.
+/// Moves bytes towards the reader: from the back to the disk, and from the disk to the front. If
+/// the disk has none, they go from the back directly to the front.
 void Answer::pump(const Store& store) {
     if (ring_ == nullptr) {
         ring_ = std::make_shared<Ring>();
@@ -216,9 +218,9 @@ void Answer::tell_reader() {
 }
 
 void Answer::tell_writer(const Store& store) {
-    if (!writer_waits_ || writer_ == nullptr) return;
+    if (!is_writer_waiting_ || writer_ == nullptr) return;
     if (back_.size() >= store.step || waiting() >= store.answer_max) return;
-    writer_waits_ = false;
+    is_writer_waiting_ = false;
     writer_->answer_has_room();
 }
 
@@ -234,7 +236,7 @@ void Answer::clear() {
     front_read_ = 0;
     head_ = {.fields = std::move(head_.fields)};
     state_ = AnswerState::none;
-    is_abandoned_ = writer_waits_ = false;
+    is_abandoned_ = is_writer_waiting_ = false;
     reader_ = nullptr;
     writer_ = nullptr;
 }

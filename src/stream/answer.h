@@ -1,13 +1,13 @@
-// The answer to a job on its way out, from the supervisor (which writes) to the gate (which reads).
+// The answer to a job on its way from the supervisor, which writes it, to the gate, which reads it.
 //
-// Up to memory_max bytes wait in memory, then up to answer_max in a spool file used as a ring, so
-// that a slow client frees the lane; beyond that the writer is told to wait. If the disk refuses,
-// the writer waits earlier: nothing is lost.
+// Up to memory_max bytes wait in memory, and up to answer_max in a spool file that is used as a
+// ring, so that a slow client does not hold the lane. Beyond that the writer must wait. If the disk
+// fails to write, the writer must wait earlier, but no byte is lost.
 //
 //   writer ─▶ back (memory) ─▶ ring (disk) ─▶ front (memory) ─▶ reader
 //
-// As long as nothing is on disk, the writer appends to the front directly. A whole body that a
-// native worker passes in a file takes the place of the ring's.
+// While nothing is on disk, the writer appends to the front directly. If a native worker passes the
+// whole body in a file, that file takes the place of the ring.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace turnpike {
 
-/// Hears that a flowing answer moved: it began, there is more to read, it is over.
+/// Is told when an answer can be read, when there is more to read, and when it has ended.
 class AnswerReader {
 public:
     virtual void answer_moved() = 0;
@@ -29,7 +29,7 @@ protected:
     ~AnswerReader() = default;
 };
 
-/// Hears that there is room again after Answer::append said `wait`.
+/// Is told when there is room again after Answer::append returned `wait`.
 class AnswerWriter {
 public:
     virtual void answer_has_room() = 0;
@@ -40,18 +40,18 @@ protected:
 
 struct AnswerHead {
     int status = 0;
-    std::string fields;  // "Name: value\r\n" …, end-to-end only
+    std::string fields;  // lines of "Name: value\r\n", end-to-end fields only
     bool has_length = false;
     std::uint64_t length = 0;  // with has_length
-    bool has_body = true;      // false: HEAD, 204, 304
+    bool has_body = true;      // false for HEAD, 204 and 304
     bool has_date = false;
     bool allows_origins = false;  // the worker does CORS itself
 };
 
-/// none ─▶ held ─────▶ complete      short: read when complete, so that the attempt can be repeated
-///      └▶ flowing ──┤               long or of unknown length: read as it is made
-///                   ├▶ broken       what came is not all
-///                   └▶ lost         our own disk does not give back what it took
+/// none ─▶ held ─────▶ complete      short; read when complete, so that the attempt can be repeated
+///      └▶ flowing ──┤               long or of unknown length; read while it is written
+///                   ├▶ broken       the worker did not send all of it
+///                   └▶ lost         our own disk failed to read it back
 enum class AnswerState : std::uint8_t { none, held, flowing, complete, broken, lost };
 
 class Answer {
@@ -64,41 +64,41 @@ public:
     Answer& operator=(const Answer&) = delete;
 
     // ── the writer's side ──
-    /// Forgets an earlier attempt's answer, and lets the writer fill in the head.
+    /// Drops the answer of an earlier attempt, and returns the head for the writer to fill in.
     AnswerHead& start(AnswerWriter* writer);
     void hold() { state_ = AnswerState::held; }
     void flow();
     Room append(const Store& store, std::string_view bytes);
-    /// The whole body is in this file (a sealed memfd, `size` bytes from offset 0), and nothing was
-    /// appended. Read as the reader takes it, also when the writer is long gone. Between hold() or
-    /// flow() and complete(), which follows.
+    /// Takes a file that has the whole body: a sealed memfd with `size` bytes from offset 0. It is
+    /// read as the reader takes it, even if the writer is long gone. Must be called between hold()
+    /// or flow() and complete(), with nothing appended.
     void adopt(UniqueFd file, std::uint64_t size);
     void complete();
     void break_off();
-    /// The writer goes, and wants to hear of nothing.
+    /// Must be called if the writer goes away before the end. It is then told nothing more.
     void forget_writer() { writer_ = nullptr; }
 
     // ── the reader's side ──
     void set_reader(AnswerReader* reader) { reader_ = reader; }
-    /// Nobody reads any more: all that is there and all that comes is dropped.
+    /// Drops the answer and everything that the writer still appends, because nobody reads it.
     void abandon();
     [[nodiscard]] AnswerState state() const { return state_; }
     [[nodiscard]] const AnswerHead& head() const { return head_; }
-    /// What can be read now; may be empty while more is on its way.
+    /// Returns the bytes that can be read now. May be empty while more are on their way.
     [[nodiscard]] std::string_view front() const {
         return std::string_view(front_).substr(front_read_);
     }
     void consume(const Store& store, std::size_t size);
-    /// The reader wants more than there is in front: looks for it in the file of an adopted body.
+    /// Asks for more bytes than front() has. Reads them from the file of an adopted body.
     void want(const Store& store);
-    /// All that came so far was read.
+    /// True if everything that has come so far was read.
     [[nodiscard]] bool is_read_out() const { return waiting() == 0; }
-    /// Complete, and all of it was read.
+    /// True if the answer is complete and was read to its end.
     [[nodiscard]] bool is_drained() const {
         return state_ == AnswerState::complete && is_read_out();
     }
 
-    /// As new. Keeps a little memory.
+    /// Resets it for the next job. Keeps a little memory.
     void clear();
 
 private:
@@ -119,13 +119,13 @@ private:
     AnswerHead head_;
     AnswerState state_ = AnswerState::none;
     bool is_abandoned_ = false;
-    bool writer_waits_ = false;
+    bool is_writer_waiting_ = false;
     AnswerReader* reader_ = nullptr;
     AnswerWriter* writer_ = nullptr;
     std::string front_;
     std::size_t front_read_ = 0;
     std::string back_;
-    std::shared_ptr<Ring> ring_;  // none: nothing ever was on disk
+    std::shared_ptr<Ring> ring_;  // nullptr while nothing was ever on disk
 };
 
 }  // namespace turnpike

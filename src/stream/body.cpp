@@ -15,10 +15,10 @@ constexpr std::size_t kept_memory_max = 16 * 1024;
 
 using Made = std::pair<int, std::shared_ptr<SpoolFile>>;
 
-/// On the helper thread, since sealing looks at every page.
+/// Must run on the disk thread, because sealing looks at every page.
 Made sealed(std::shared_ptr<SpoolFile> file, std::uint64_t size, std::size_t step) {
     if (file->seal() == 0) return {0, std::move(file)};
-    auto copy = std::make_shared<SpoolFile>();  // it is on disk
+    auto copy = std::make_shared<SpoolFile>();  // the body is on disk
     const int error = file->copy_sealed(*copy, size, step);
     return {error, std::move(copy)};
 }
@@ -32,10 +32,10 @@ Made sealed(const std::string& bytes) {
 
 }  // namespace
 
-/// Lives as long as the helper thread works for it, also when the body is gone.
+/// Lives until the disk thread has finished with it, even if the body is gone.
 struct Body::Seal {
-    std::shared_ptr<SpoolFile> file;  // none: not there yet
-    std::vector<Sealed> waiting;      // for the one that is being made
+    std::shared_ptr<SpoolFile> file;  // nullptr until it is made
+    std::vector<Sealed> waiting;      // for the file that is being made
 
     void made(Made result) {
         if (result.first == 0) file = std::move(result.second);

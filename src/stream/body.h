@@ -1,5 +1,6 @@
-// The body of a request on its way in: up to memory_max bytes in memory, more in a spool file. It is
-// complete before its job is queued, so that it can be sent again and a slow upload holds no lane.
+// The body of a request. Up to memory_max bytes are kept in memory, a larger body in a spool file.
+// It is complete before its job is queued, so that it can be sent again and a slow upload holds no
+// lane.
 //
 //   arriving ──append──▶ in memory ──too large──▶ spooled      then read() or seal(), as often as
 //                                                              needed
@@ -18,44 +19,47 @@ namespace turnpike {
 
 class Body {
 public:
-    /// 0, or the errno of the disk.
+    /// Is called with 0, or with the errno of the disk.
     using Done = std::move_only_function<void(int)>;
 
     enum class Taken : std::uint8_t {
-        all,   // come with more
-        wait,  // a write is under way: come with more after `resume`
+        all,   // more may be appended
+        wait,  // a write is under way: append more only after `resume` was called
     };
 
-    /// Takes bytes. `resume` is kept only with `wait`, and runs on the loop, also if the body is
-    /// dropped meanwhile.
+    /// Appends bytes. Calls `resume` only if it returns `wait`: later, on the loop, even if the
+    /// body is dropped meanwhile.
     Taken append(const Store& store, std::string_view bytes, Done resume);
 
-    /// Nothing follows: writes what is left. Taken::all: the body is ready, nothing to wait for.
+    /// Ends the body and writes the rest of it. The body is ready now if it returns Taken::all,
+    /// otherwise when `resume` is called.
     Taken complete(const Store& store, Done resume);
 
     [[nodiscard]] std::uint64_t size() const { return size_; }
     [[nodiscard]] bool is_in_memory() const { return file_ == nullptr; }
-    /// Of a body in memory.
+    /// Returns all bytes. Must be called only for a body in memory.
     [[nodiscard]] std::string_view bytes() const { return memory_; }
 
-    /// Reads the next piece of a body on disk into `into` (at most store.step bytes). `into` must
-    /// outlive it, whoever waits for it.
+    /// Reads a piece of a body on disk, at most store.step bytes, into `into`. `into` is shared
+    /// because the read goes on even if nobody waits for it any more.
     void read(const Store& store, std::uint64_t offset, std::shared_ptr<std::string> into,
               Done then) const;
 
-    /// A sealed memfd with all of it, for a native worker: the very file where the body was spooled
-    /// to memory, else a copy (made on the helper thread, once). -1 and an errno: there is no memory;
-    /// it may be asked for again. The body must be complete, and keeps the file; who wants it longer
-    /// than the body lives (or than `then` runs) duplicates it. `then` runs at once or later, also if
-    /// the body is dropped meanwhile.
+    /// Passes a sealed memfd with the whole body to `then`, for a native worker. If the body was
+    /// spooled to memory, it is that file; otherwise it is a copy, which the disk thread makes
+    /// once. If there is no memory, `then` gets -1 and an errno, and seal() may be called again.
+    /// The body must be complete. It owns the file: duplicate it to keep it after `then` has
+    /// returned or the body is gone. `then` runs at once or later, even if the body is dropped
+    /// meanwhile.
     using Sealed = std::move_only_function<void(int file, int error)>;
     void seal(const Store& store, Sealed then);
 
-    /// Gives the first `max` bytes of a body on disk, also after the body is dropped; fewer if the
-    /// disk fails. Blocking: for the helper thread only.
+    /// Returns a function that reads the first `max` bytes of a body on disk, or fewer if the disk
+    /// fails. It works even after the body is dropped. It blocks, so it must be called on the disk
+    /// thread.
     [[nodiscard]] std::function<std::string()> reader(std::size_t max) const;
 
-    /// Empty again. Keeps a little memory for the next.
+    /// Empties it for the next job. Keeps a little memory.
     void clear();
 
 private:
@@ -65,9 +69,9 @@ private:
 
     std::string memory_;
     std::uint64_t size_ = 0;
-    std::uint64_t written_ = 0;  // of size_, on disk
+    std::uint64_t written_ = 0;  // how many of the bytes are on disk
     std::shared_ptr<SpoolFile> file_;
-    std::shared_ptr<Seal> seal_;  // none: nobody asked for it
+    std::shared_ptr<Seal> seal_;  // nullptr until seal() is called
 };
 
 }  // namespace turnpike

@@ -57,8 +57,8 @@ void Exchanges::drop(ExchangePtr&& exchange) {
     const ExchangePtr last = std::move(exchange);
     if (last.use_count() > 1) return;
     clean(*last);
-    // It may be dropped by a call that comes from within its own answer, and must outlive that: so
-    // room is made, and the next one taken, at the other end.
+    // A call from within the exchange's own answer may drop it, and the exchange must outlive that
+    // call. So this end only adds; the oldest spare is removed, or used again, at the other end.
     if (spare_count_ == spare_.size()) take_oldest_spare();
     spare_[(spare_first_ + spare_count_++) % spare_.size()] = last;
 }

@@ -1,9 +1,9 @@
-// One job's bytes: its request as the worker shall get it, and the worker's answer. The one thing
-// that gate and supervisor share.
+// The bytes of one job: its request as the worker gets it, and the worker's answer. It is the only
+// thing that gate and supervisor share.
 //
-// The gate opens an exchange when its job is admitted and drops it when the client is served (or
-// gone). The supervisor takes it for each attempt and drops it when the worker is done, which may be
-// later. Whoever drops it last gives it back for the next job, so a steady state allocates nothing.
+// The gate opens an exchange when its job is admitted and drops it when the client is served or
+// gone. The supervisor takes it for each attempt and drops it when the worker is done, which may be
+// later. When both have dropped it, the next job uses it again, so a steady load allocates nothing.
 #pragma once
 
 #include <array>
@@ -30,19 +30,19 @@ struct Exchange {
     JobId job;
 
     // written by the gate
-    std::string name;       // as clients know the job
-    bool is_aside = false;  // it takes no slot
+    std::string name;       // the job's name for clients
+    bool is_aside = false;  // it takes no slot of a lane
     std::string method;
     std::string target;
-    std::string fields;  // "Name: value\r\n" …, with the framing of the body
+    std::string fields;  // lines of "Name: value\r\n", with the framing of the body
     Body body;
 
     // written by the supervisor, for the latest attempt
     Generation generation;
-    std::string trouble;     // how the latest attempt broke; empty: it did not
-    std::string last_words;  // what its worker printed before it died; not for clients
-    JobProgress progress;    // as its model tells
-    std::string stacks;  // of its worker, while it ran far over the usual time; empty: it did not
+    std::string trouble;     // how the latest attempt failed; empty if it did not
+    std::string last_words;  // what the worker printed before it died; not for clients
+    JobProgress progress;    // as the model reported it
+    std::string stacks;      // of the worker, if the job ran far longer than usual; otherwise empty
     Answer answer;
 };
 
@@ -50,13 +50,13 @@ using ExchangePtr = std::shared_ptr<Exchange>;
 
 class Exchanges {
 public:
-    /// A fresh one for a job that was just admitted; also found by its id.
+    /// Returns an empty exchange for a job that was just admitted. find() then returns it too.
     ExchangePtr open(JobId job);
     [[nodiscard]] ExchangePtr find(JobId job) const;
 
-    /// The gate is done with it: no longer found.
+    /// Must be called when the gate is done with it. find() no longer returns it.
     void close(ExchangePtr&& exchange);
-    /// The supervisor is done with it.
+    /// Must be called when the supervisor is done with it.
     void drop(ExchangePtr&& exchange);
 
 private:
@@ -64,8 +64,8 @@ private:
 
     ExchangePtr take_oldest_spare();
 
-    std::vector<ExchangePtr> by_place_;         // an id's low half is a dense place
-    std::array<ExchangePtr, spare_max> spare_;  // a ring
+    std::vector<ExchangePtr> by_place_;         // index: the low half of a job's id, which is dense
+    std::array<ExchangePtr, spare_max> spare_;  // used as a ring
     std::size_t spare_first_ = 0;
     std::size_t spare_count_ = 0;
 };

@@ -13,18 +13,18 @@ namespace turnpike {
 
 namespace {
 
-/// -1 and errno if it can't be.
+/// Returns a descriptor, or -1 and sets errno.
 int make_unnamed(const std::string& folder) {
     if (folder.empty()) return ::memfd_create("turnpike-body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
-    std::string path = folder + "/turnpike-spool-XXXXXX";  // a file system without O_TMPFILE
+    std::string path = folder + "/turnpike-spool-XXXXXX";  // if the file system has no O_TMPFILE
     const int named = ::mkostemp(path.data(), O_CLOEXEC);
     if (named >= 0) ::unlink(path.c_str());
     return named;
 }
 
-constexpr off_t large = 8 * 1024 * 1024;  // takes a millisecond to close
+constexpr off_t large = 8 * 1024 * 1024;  // closing a larger one takes over a millisecond
 
 }  // namespace
 

@@ -1,6 +1,6 @@
-// Spool files: room for bodies and answers that are too large for our own memory, on disk or (for
-// native lanes) in a memfd. A file has no name, so it is gone with whoever holds it, also after
-// kill -9.
+// Spool files hold bodies and answers that are too large for our own memory. They are on disk or,
+// for native lanes, in a memfd. A file has no name, so it is gone when its last owner is gone, even
+// after kill -9.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,36 @@
 
 namespace turnpike {
 
-/// Where the bytes of bodies and answers go. Disk is slow, so all of it happens on `disk`.
+/// Where large bodies and answers are kept. The disk is slow, so only the thread of `disk` uses it.
 struct Store {
     Background& disk;
-    std::string folder;  // empty: memory (a memfd), for the bodies of native lanes
-    std::size_t memory_max = 1024 * 1024;       // of one body or answer
-    std::size_t step = 256 * 1024;              // read or written at once
-    std::size_t answer_max = 64 * 1024 * 1024;  // of one answer that waits for its client
+    std::string folder;                    // empty for memfds, which the bodies of native lanes use
+    std::size_t memory_max = 1024 * 1024;  // for one body or answer
+    std::size_t step = 256 * 1024;         // bytes to read or write at once
+    std::size_t answer_max = 64 * 1024 * 1024;  // for one answer that waits for its client
 };
 
-/// A file that may not be there yet. Blocking: call it on the helper thread only.
+/// A file that is made by the first write. Its functions block: call them on the disk thread only.
 class SpoolFile {
 public:
     SpoolFile() = default;
     void adopt(UniqueFd file) { file_ = std::move(file); }
-    /// May be anywhere: a large one is closed elsewhere.
+    /// May run on any thread, because another thread closes a large file.
     ~SpoolFile();
     SpoolFile(const SpoolFile&) = delete;
     SpoolFile& operator=(const SpoolFile&) = delete;
 
-    /// All of it or an errno; makes the file in `folder` (empty: in memory) first, if need be.
+    /// Writes all bytes and returns 0, or returns an errno. Makes the file first if needed: in
+    /// `folder`, or in memory if `folder` is empty.
     [[nodiscard]] int write(const std::string& folder, const char* bytes, std::size_t size,
                             std::uint64_t offset);
     [[nodiscard]] int read(char* bytes, std::size_t size, std::uint64_t offset);
 
-    /// Nothing changes it any more, whoever has it. 0 or an errno; EINVAL: it is not in memory.
+    /// Seals the file, so that nobody can change it any more. Returns 0 or an errno, which is
+    /// EINVAL if the file is not in memory.
     [[nodiscard]] int seal();
-    /// Makes `copy` a sealed one in memory, `step` bytes at a time.
+    /// Copies the file to `copy`, in memory and sealed, `step` bytes at a time. Returns 0 or an
+    /// errno.
     [[nodiscard]] int copy_sealed(SpoolFile& copy, std::uint64_t size, std::size_t step);
     [[nodiscard]] int descriptor() const { return file_.get(); }
 

@@ -11,7 +11,7 @@ Verdict verdict_of(int status) {
 }
 
 void take_field(const http::Field& field, AnswerHead& head) {
-    if (http::is_named_after(field.name, "turnpike-")) return;
+    if (http::has_name_prefix(field.name, "turnpike-")) return;
     if (http::is_named(field.name, "date")) head.has_date = true;
     if (http::is_named(field.name, "access-control-allow-origin")) head.allows_origins = true;
     http::append_field(head.fields, field.name, field.value);

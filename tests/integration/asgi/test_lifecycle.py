@@ -160,7 +160,7 @@ class Hosted(SharedGate):
             client.request("GET", "/ws", None, headers)
             answer = client.answer()
         self.assertEqual(answer.status, 501, answer)
-        self.assertIn("WebSockets are not served here", answer.body.decode())
+        self.assertIn("WebSockets and other upgrades of the connection are not supported", answer.body.decode())
 
 
 class Deaths(NativeCase):

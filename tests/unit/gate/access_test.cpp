@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "tests/unit/gate/asked.h"
+#include "tests/unit/gate/parsed_request.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace turnpike {
@@ -14,9 +14,9 @@ namespace {
 using Checked = std::expected<Caller, Problem>;
 
 /// A gate at 10.0.0.5, with one host and one origin allowed, and two keys.
-class Choke : public testing::Test {
+class AccessControlTest : public testing::Test {
 protected:
-    Choke() {
+    AccessControlTest() {
         plain_ = new_key(folder_.file("keys"), "alice", Access::plain).value_or("");
         admin_ = new_key(folder_.file("keys"), "root", Access::admin).value_or("");
         ring_ = KeyRing(read_keys(folder_.file("keys")).value_or(std::vector<ApiKey>()));
@@ -24,14 +24,14 @@ protected:
     }
 
     [[nodiscard]] Checked check(std::string_view lines, Rule rule = Rule::member,
-                                Door door = Door::tcp) const {
-        const Asked asked(lines);
-        return access_.check(asked.head(), door, rule,
+                                Transport transport = Transport::tcp) const {
+        const ParsedRequest request(lines);
+        return access_.check(request.head(), transport, rule,
                              {.ring = ring_, .are_required = keys_required_});
     }
     [[nodiscard]] std::optional<Problem> problem(std::string_view lines, Rule rule = Rule::member,
-                                                 Door door = Door::tcp) const {
-        const Checked checked = check(lines, rule, door);
+                                                 Transport transport = Transport::tcp) const {
+        const Checked checked = check(lines, rule, transport);
         return checked ? std::nullopt : std::optional(checked.error());
     }
     [[nodiscard]] std::optional<Problem> of_host(std::string_view host) const {
@@ -52,18 +52,18 @@ protected:
     AccessControl access_{config_, Address{"10.0.0.5", 8000}};
 };
 
-TEST_F(Choke, LetsInByLoopbackNamesOnAnyPort) {
+TEST_F(AccessControlTest, LetsInByLoopbackNamesOnAnyPort) {
     for (const std::string host : {"localhost", "localhost:8000", "localhost:9", "LocalHost:80",
                                    "127.0.0.1", "127.0.0.1:1234", "[::1]", "[::1]:8000"})
         EXPECT_EQ(of_host(host), std::nullopt) << host;
 }
 
-TEST_F(Choke, LetsInByTheBoundAddressAndAllowedNames) {
+TEST_F(AccessControlTest, LetsInByTheBoundAddressAndAllowedNames) {
     for (const std::string host : {"10.0.0.5", "10.0.0.5:8000", "gpu.example", "GPU.example:80"})
         EXPECT_EQ(of_host(host), std::nullopt) << host;
 }
 
-TEST_F(Choke, RefusesForeignHosts) {
+TEST_F(AccessControlTest, RefusesForeignHosts) {
     for (const std::string host :
          {"evil.example", "localhost.evil.example", "evil.localhost", "127.0.0.1.evil.example",
           "10.0.0.50", "10.0.0.5.nip.io", "gpu.example.evil.example", "xgpu.example", "[::2]",
@@ -71,29 +71,31 @@ TEST_F(Choke, RefusesForeignHosts) {
         EXPECT_EQ(of_host(host), Problem::foreign_host) << host;
 }
 
-TEST_F(Choke, ChecksTheHostOfAnAbsoluteTarget) {
+TEST_F(AccessControlTest, ChecksTheHostOfAnAbsoluteTarget) {
     EXPECT_EQ(problem("GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n"),
               Problem::foreign_host);
     EXPECT_EQ(problem("GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n"), std::nullopt);
     EXPECT_EQ(problem("GET http://evil.example/ HTTP/1.0\r\n"), Problem::foreign_host);
 }
 
-TEST_F(Choke, TakesNoHostForNoBrowser) { EXPECT_EQ(problem("GET / HTTP/1.0\r\n"), std::nullopt); }
+TEST_F(AccessControlTest, TakesNoHostForNoBrowser) {
+    EXPECT_EQ(problem("GET / HTTP/1.0\r\n"), std::nullopt);
+}
 
-TEST_F(Choke, ChecksTheHostWhateverTheRule) {
+TEST_F(AccessControlTest, ChecksTheHostWhateverTheRule) {
     for (const Rule rule : {Rule::anybody, Rule::member, Rule::admin})
         EXPECT_EQ(problem("GET / HTTP/1.1\r\nHost: evil.example\r\n", rule), Problem::foreign_host);
 }
 
-TEST_F(Choke, LetsPagesOfItsOwnOriginIn) {
+TEST_F(AccessControlTest, LetsPagesOfItsOwnOriginIn) {
     EXPECT_EQ(of_origin("http://localhost:8000"), std::nullopt);
     EXPECT_EQ(of_origin("http://LOCALHOST:8000"), std::nullopt);
     EXPECT_EQ(of_origin("http://[::1]:8000", "[::1]:8000"), std::nullopt);
-    const Asked asked(get("Origin: http://localhost:8000\r\n"));
-    EXPECT_EQ(access_.allowed_origin(asked.head()), "") << "nothing to allow";
+    const ParsedRequest request(get("Origin: http://localhost:8000\r\n"));
+    EXPECT_EQ(access_.allowed_origin(request.head()), "") << "nothing to allow";
 }
 
-TEST_F(Choke, RefusesPagesOfOtherOrigins) {
+TEST_F(AccessControlTest, RefusesPagesOfOtherOrigins) {
     for (const std::string origin :
          {"http://localhost.evil.example", "http://localhost.evil.example:8000",
           "http://localhost:8001", "http://localhost", "https://localhost:8000", "null", "",
@@ -103,13 +105,13 @@ TEST_F(Choke, RefusesPagesOfOtherOrigins) {
         EXPECT_EQ(of_origin(origin), Problem::foreign_origin) << origin;
 }
 
-TEST_F(Choke, TellsTheAllowedOrigin) {
-    const Asked asked(get("Origin: https://ui.example\r\n"));
-    EXPECT_TRUE(access_.check(asked.head(), Door::tcp, Rule::member, {.ring = ring_}));
-    EXPECT_EQ(access_.allowed_origin(asked.head()), "https://ui.example");
+TEST_F(AccessControlTest, TellsTheAllowedOrigin) {
+    const ParsedRequest request(get("Origin: https://ui.example\r\n"));
+    EXPECT_TRUE(access_.check(request.head(), Transport::tcp, Rule::member, {.ring = ring_}));
+    EXPECT_EQ(access_.allowed_origin(request.head()), "https://ui.example");
 }
 
-TEST_F(Choke, NeedsNoKeyWhereThereAreNone) {
+TEST_F(AccessControlTest, NeedsNoKeyWhereThereAreNone) {
     for (const Rule rule : {Rule::anybody, Rule::member, Rule::admin}) {
         const Checked caller = check(get(), rule);
         ASSERT_TRUE(caller);
@@ -118,13 +120,13 @@ TEST_F(Choke, NeedsNoKeyWhereThereAreNone) {
     }
 }
 
-TEST_F(Choke, IgnoresKeysWhereThereAreNone) {
+TEST_F(AccessControlTest, IgnoresKeysWhereThereAreNone) {
     EXPECT_EQ(problem(get("Authorization: Bearer of-the-worker\r\n")), std::nullopt);
     EXPECT_EQ(problem("GET / HTTP/1.1\r\nHost: evil.example\r\nTurnpike-Key: " + admin_ + "\r\n"),
               Problem::foreign_host);
 }
 
-TEST_F(Choke, AsksForAKey) {
+TEST_F(AccessControlTest, AsksForAKey) {
     keys_required_ = true;
     EXPECT_EQ(problem(get(), Rule::anybody), std::nullopt);
     EXPECT_EQ(problem(get(), Rule::member), Problem::no_key);
@@ -134,7 +136,7 @@ TEST_F(Choke, AsksForAKey) {
     EXPECT_FALSE(check(get(), Rule::anybody)->is_admin);
 }
 
-TEST_F(Choke, TakesAKeyFromEitherField) {
+TEST_F(AccessControlTest, TakesAKeyFromEitherField) {
     keys_required_ = true;
     for (const std::string field :
          {"Authorization: Bearer ", "authorization: bearer ", "Authorization: BEARER   ",
@@ -147,7 +149,7 @@ TEST_F(Choke, TakesAKeyFromEitherField) {
     }
 }
 
-TEST_F(Choke, RefusesWrongKeys) {
+TEST_F(AccessControlTest, RefusesWrongKeys) {
     keys_required_ = true;
     for (const std::string& key : {std::string("guess"), plain_ + "x", plain_.substr(1),
                                    std::string(), std::string(5000, 'k')}) {
@@ -159,7 +161,7 @@ TEST_F(Choke, RefusesWrongKeys) {
         << "the first of the two decides";
 }
 
-TEST_F(Choke, LetsOnlyAdminsThroughToAdminRoutes) {
+TEST_F(AccessControlTest, LetsOnlyAdminsThroughToAdminRoutes) {
     keys_required_ = true;
     EXPECT_EQ(problem(get("Turnpike-Key: " + plain_ + "\r\n"), Rule::admin),
               Problem::not_permitted);
@@ -168,7 +170,7 @@ TEST_F(Choke, LetsOnlyAdminsThroughToAdminRoutes) {
     EXPECT_TRUE(caller->is_admin);
 }
 
-TEST_F(Choke, TakesAValidKeyInsteadOfAHostOfOurs) {
+TEST_F(AccessControlTest, TakesAValidKeyInsteadOfAHostOfOurs) {
     keys_required_ = true;
     const std::string foreign = "GET / HTTP/1.1\r\nHost: gpu.far.example\r\n";
     EXPECT_EQ(problem(foreign + "Turnpike-Key: " + plain_ + "\r\n"), std::nullopt);
@@ -176,24 +178,24 @@ TEST_F(Choke, TakesAValidKeyInsteadOfAHostOfOurs) {
     EXPECT_EQ(problem(foreign), Problem::foreign_host);
 }
 
-TEST_F(Choke, ChecksTheOriginAlsoOfThoseWithAKey) {
+TEST_F(AccessControlTest, ChecksTheOriginAlsoOfThoseWithAKey) {
     keys_required_ = true;
     EXPECT_EQ(problem(get("Origin: http://evil.example\r\nTurnpike-Key: " + admin_ + "\r\n")),
               Problem::foreign_origin);
 }
 
-TEST_F(Choke, TrustsTheUnixSocket) {
+TEST_F(AccessControlTest, TrustsTheUnixSocket) {
     keys_required_ = true;
     const std::string foreign =
         "GET / HTTP/1.1\r\nHost: whatever.example\r\nOrigin: http://evil.example\r\n";
     for (const Rule rule : {Rule::anybody, Rule::member, Rule::admin}) {
-        const Checked caller = check(foreign, rule, Door::unix_socket);
+        const Checked caller = check(foreign, rule, Transport::unix_socket);
         ASSERT_TRUE(caller);
         EXPECT_TRUE(caller->is_admin);
     }
 }
 
-TEST_F(Choke, KnowsWhichFieldsCarryKeys) {
+TEST_F(AccessControlTest, KnowsWhichFieldsCarryKeys) {
     const AccessControl::Keys with{.ring = ring_, .are_required = true};
     const AccessControl::Keys without{.ring = ring_, .are_required = false};
     EXPECT_TRUE(AccessControl::is_key_field("TURNPIKE-KEY", with));

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/gate/asked.h"
+#include "tests/unit/gate/parsed_request.h"
 
 namespace turnpike {
 namespace {
@@ -20,63 +20,63 @@ const std::vector<PoolConfig> with_models{{.name = "plain"},
                                           {.name = "chat", .models = {"qwen", "llama"}},
                                           {.name = "draw", .models = {"sdxl"}}};
 
-/// What must not outlive its request is copied.
-struct Received {
+/// A copy of what refers to the request, so that it can outlive the request.
+struct Routed {
     PoolId pool;
     std::string target;
     Arrival arrival;
 };
 
-std::expected<Received, Objection> receive(const std::vector<PoolConfig>& pools,
-                                           std::string_view lines) {
-    const Asked asked(lines);
-    const auto arrival = Reception(pools).receive(asked.head());
+std::expected<Routed, Objection> route(const std::vector<PoolConfig>& pools,
+                                       std::string_view lines) {
+    const ParsedRequest request(lines);
+    const auto arrival = RequestRouter(pools).route(request.head());
     if (!arrival) return std::unexpected(arrival.error());
-    return Received{arrival->pool, std::string(arrival->target), *arrival};
+    return Routed{arrival->pool, std::string(arrival->target), *arrival};
 }
 
 std::string target_of(const std::vector<PoolConfig>& pools, std::string_view target) {
-    const auto received = receive(pools, get({}, target));
-    if (!received) return std::string(slug_of(received.error().problem));
-    return std::to_string(received->pool.value) + " " + received->target;
+    const auto routed = route(pools, get({}, target));
+    if (!routed) return std::string(slug_of(routed.error().problem));
+    return std::to_string(routed->pool.value) + " " + routed->target;
 }
 
-TEST(Reception, SendsEverythingToTheOnlyPool) {
+TEST(RequestRouter, SendsEverythingToTheOnlyPool) {
     EXPECT_EQ(target_of(one_pool, "/predict?x=1"), "0 /predict?x=1");
     EXPECT_EQ(target_of(one_pool, "/"), "0 /");
 }
 
-TEST(Reception, SendsWhatNamesNoPoolToTheDefault) {
+TEST(RequestRouter, SendsWhatNamesNoPoolToTheDefault) {
     EXPECT_EQ(target_of(with_default, "/predict"), "1 /predict");
 }
 
-TEST(Reception, ListsThePoolsWhenNoneIsTheDefault) {
-    const auto received = receive(two_pools, get());
-    ASSERT_FALSE(received);
-    EXPECT_EQ(received.error().problem, Problem::no_pool);
-    EXPECT_THAT(received.error().detail, HasSubstr("chat, draw"));
+TEST(RequestRouter, ListsThePoolsWhenNoneIsTheDefault) {
+    const auto routed = route(two_pools, get());
+    ASSERT_FALSE(routed);
+    EXPECT_EQ(routed.error().problem, Problem::no_pool);
+    EXPECT_THAT(routed.error().detail, HasSubstr("chat, draw"));
 }
 
-TEST(Reception, TakesThePoolFromThePath) {
+TEST(RequestRouter, TakesThePoolFromThePath) {
     EXPECT_EQ(target_of(two_pools, "/-/to/draw/v1/x?y=/z"), "1 /v1/x?y=/z");
     EXPECT_EQ(target_of(two_pools, "/-/to/chat/"), "0 /");
     EXPECT_EQ(target_of(with_default, "/-/to/chat/-/status"), "0 /-/status");
     EXPECT_EQ(target_of(two_pools, "/-/to/chat/-/to/draw/"), "0 /-/to/draw/") << "only once";
 }
 
-TEST(Reception, RefusesPathsThatNameNoPool) {
+TEST(RequestRouter, RefusesPathsThatNameNoPool) {
     for (const std::string target :
          {"/-/to/none/x", "/-/to//x", "/-/to/chat", "/-/to/chat?x=1", "/-/to/CHAT/x", "/-/to/",
           "/-/to/cha/x", "/-/to/chatt/x", "/-/to/chat%2Fx/"})
         EXPECT_EQ(target_of(two_pools, target), "no-pool") << target;
 }
 
-TEST(Reception, TakesThePoolFromItsField) {
-    EXPECT_EQ(receive(two_pools, get("turnpike-pool: draw\r\n"))->pool, PoolId{1});
-    EXPECT_EQ(receive(with_default, get("Turnpike-Pool: chat\r\n"))->pool, PoolId{0});
-    EXPECT_EQ(receive(with_default, get("Turnpike-Pool: none\r\n")).error().problem,
+TEST(RequestRouter, TakesThePoolFromItsField) {
+    EXPECT_EQ(route(two_pools, get("turnpike-pool: draw\r\n"))->pool, PoolId{1});
+    EXPECT_EQ(route(with_default, get("Turnpike-Pool: chat\r\n"))->pool, PoolId{0});
+    EXPECT_EQ(route(with_default, get("Turnpike-Pool: none\r\n")).error().problem,
               Problem::no_pool);
-    EXPECT_EQ(receive(two_pools, get("Turnpike-Pool: chat\r\n", "/-/to/draw/x"))->pool, PoolId{1})
+    EXPECT_EQ(route(two_pools, get("Turnpike-Pool: chat\r\n", "/-/to/draw/x"))->pool, PoolId{1})
         << "the path is more than the field";
 }
 
@@ -85,29 +85,29 @@ std::string post(std::string_view fields) {
 }
 constexpr std::string_view json_body = "Content-Type: application/json\r\nContent-Length: 9\r\n";
 
-TEST(Reception, ReadsTheModelOfJsonBodiesWherePoolsHaveModels) {
-    EXPECT_TRUE(receive(with_models, post(json_body))->arrival.reads_model);
-    EXPECT_EQ(receive(with_models, post(json_body))->pool, PoolId{1}) << "until the body tells";
+TEST(RequestRouter, ReadsTheModelOfJsonBodiesWherePoolsHaveModels) {
+    EXPECT_TRUE(route(with_models, post(json_body))->arrival.reads_model);
+    EXPECT_EQ(route(with_models, post(json_body))->pool, PoolId{1}) << "until the body tells";
     for (const std::string type :
          {"application/json; charset=utf-8", "Application/JSON", "application/json ;x"})
-        EXPECT_TRUE(receive(with_models,
-                            post("Content-Type: " + type + "\r\nTransfer-Encoding: chunked\r\n"))
-                        ->arrival.reads_model)
+        EXPECT_TRUE(
+            route(with_models, post("Content-Type: " + type + "\r\nTransfer-Encoding: chunked\r\n"))
+                ->arrival.reads_model)
             << type;
 }
 
-TEST(Reception, ReadsNoModelWhereThereIsNothingToReadOrNobodyAsks) {
-    EXPECT_FALSE(receive(one_pool, post(json_body))->arrival.reads_model);
+TEST(RequestRouter, ReadsNoModelWhereThereIsNothingToReadOrNobodyAsks) {
+    EXPECT_FALSE(route(one_pool, post(json_body))->arrival.reads_model);
     const std::string pool = "Turnpike-Pool: plain\r\n";
-    EXPECT_FALSE(receive(with_models, post(pool + std::string(json_body)))->arrival.reads_model);
+    EXPECT_FALSE(route(with_models, post(pool + std::string(json_body)))->arrival.reads_model);
     for (const std::string fields : {"Content-Type: application/json\r\n", "Content-Length: 9\r\n",
                                      "Content-Type: text/plain\r\nContent-Length: 9\r\n",
                                      "Content-Type: application/jsonx\r\nContent-Length: 9\r\n"})
-        EXPECT_EQ(receive(with_models, post(fields)).error().problem, Problem::no_pool) << fields;
+        EXPECT_EQ(route(with_models, post(fields)).error().problem, Problem::no_pool) << fields;
 }
 
-TEST(Reception, FindsThePoolOfAModel) {
-    const Reception reception(with_models);
+TEST(RequestRouter, FindsThePoolOfAModel) {
+    const RequestRouter reception(with_models);
     EXPECT_EQ(reception.pool_for_model("llama"), PoolId{1});
     EXPECT_EQ(reception.pool_for_model("sdxl"), PoolId{2});
     for (const std::string model : {"", "lama", "LLAMA", "llama "}) {
@@ -117,21 +117,21 @@ TEST(Reception, FindsThePoolOfAModel) {
     EXPECT_THAT(reception.pool_for_model("gpt").error().detail, HasSubstr("\"gpt\""));
 }
 
-TEST(Reception, SendsUnknownModelsToTheDefaultPool) {
+TEST(RequestRouter, SendsUnknownModelsToTheDefaultPool) {
     std::vector<PoolConfig> pools = with_models;
     pools[0].is_default = true;
-    const Reception reception(pools);
+    const RequestRouter reception(pools);
     EXPECT_EQ(reception.pool_for_model("gpt"), PoolId{0});
     EXPECT_EQ(reception.pool_for_model("qwen"), PoolId{1});
 }
 
 Arrival asked_with(std::string_view fields) {
-    const auto received = receive(one_pool, get(fields));
-    EXPECT_TRUE(received) << fields;
-    return received ? received->arrival : Arrival{};
+    const auto routed = route(one_pool, get(fields));
+    EXPECT_TRUE(routed) << fields;
+    return routed ? routed->arrival : Arrival{};
 }
 
-TEST(Reception, HasDefaultsForWhatNobodyAsks) {
+TEST(RequestRouter, HasDefaultsForWhatNobodyAsks) {
     const Arrival arrival = asked_with("");
     EXPECT_EQ(arrival.priority.level, 5);
     EXPECT_EQ(arrival.timeout, Duration::max());
@@ -139,7 +139,7 @@ TEST(Reception, HasDefaultsForWhatNobodyAsks) {
     EXPECT_FALSE(arrival.is_aside);
 }
 
-TEST(Reception, TakesPrioritiesTimeoutsAndLanes) {
+TEST(RequestRouter, TakesPrioritiesTimeoutsAndLanes) {
     EXPECT_EQ(asked_with("Turnpike-Priority: 0\r\n").priority.level, 0);
     EXPECT_EQ(asked_with("turnpike-priority: 9\r\n").priority.level, 9);
     EXPECT_EQ(asked_with("Turnpike-Timeout: 500ms\r\n").timeout, 500ms);
@@ -149,25 +149,25 @@ TEST(Reception, TakesPrioritiesTimeoutsAndLanes) {
     EXPECT_EQ(asked_with("Turnpike-Unheard-Of: 1\r\n").priority.level, 5);
 }
 
-TEST(Reception, RefusesValuesThatMakeNoSense) {
+TEST(RequestRouter, RefusesValuesThatMakeNoSense) {
     for (const std::string field :
          {"Turnpike-Priority: 10", "Turnpike-Priority: -1", "Turnpike-Priority: +1",
           "Turnpike-Priority: high", "Turnpike-Priority:", "Turnpike-Priority: 5 ,6",
           "Turnpike-Priority: 99999999999999999999999", "Turnpike-Lane: 1000001",
           "Turnpike-Lane: one", "Turnpike-Lane: 0x1", "Turnpike-Timeout: 0s", "Turnpike-Timeout: 5",
           "Turnpike-Timeout: -5s", "Turnpike-Timeout:", "Turnpike-Timeout: soon"}) {
-        const auto received = receive(one_pool, get(field + "\r\n"));
-        ASSERT_FALSE(received) << field;
-        EXPECT_EQ(received.error().problem, Problem::bad_header) << field;
-        EXPECT_THAT(received.error().detail, HasSubstr(field.substr(0, field.find(':'))));
+        const auto routed = route(one_pool, get(field + "\r\n"));
+        ASSERT_FALSE(routed) << field;
+        EXPECT_EQ(routed.error().problem, Problem::bad_header) << field;
+        EXPECT_THAT(routed.error().detail, HasSubstr(field.substr(0, field.find(':'))));
     }
 }
 
-TEST(Reception, KnowsWhatGoesAside) {
+TEST(RequestRouter, KnowsWhatGoesAside) {
     std::vector<PoolConfig> pools{
         {.name = "only", .aside = {{"GET", "/v1/models"}, {"POST", "/cheap/*"}}}};
     const auto is_aside = [&](const std::string& line) {
-        return receive(pools, line + " HTTP/1.1\r\nHost: localhost\r\n")->arrival.is_aside;
+        return route(pools, line + " HTTP/1.1\r\nHost: localhost\r\n")->arrival.is_aside;
     };
     for (const std::string line : {"GET /v1/models", "GET /v1/models?x=/y", "POST /cheap/",
                                    "POST /cheap/a/b", "GET /-/to/only/v1/models"})

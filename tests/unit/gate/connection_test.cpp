@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tests/unit/gate/gate_stand.h"
+#include "tests/unit/gate/gate_fixture.h"
 
 namespace turnpike {
 namespace {
@@ -17,122 +17,122 @@ std::string post(std::string_view body, std::string_view fields = {}) {
 }
 
 TEST(Connection, BringsAJobToTheEngineAndItsAnswerBack) {
-    GateStand stand;
-    Client& client = stand.ask(post("input"));
-    const ExchangePtr exchange = stand.queued();
+    GateFixture fixture;
+    Client& client = fixture.ask(post("input"));
+    const ExchangePtr exchange = fixture.queued();
     EXPECT_EQ(exchange->method, "POST");
     EXPECT_EQ(exchange->target, "/predict");
     EXPECT_EQ(exchange->body.bytes(), "input");
     EXPECT_TRUE(exchange->fields.ends_with("Content-Length: 5\r\n")) << exchange->fields;
-    stand.taken = 0;
-    stand.answer("output");
-    stand.hear(client, "output");
+    fixture.taken = 0;
+    fixture.answer("output");
+    fixture.hear(client, "output");
     EXPECT_TRUE(client.got.starts_with("HTTP/1.1 200 OK\r\n")) << client.got;
     EXPECT_FALSE(client.is_over);
 }
 
 TEST(Connection, AnswersPipelinedRequestsInOrder) {
-    GateStand stand;
-    Client& client = stand.ask(post("one") + post("two") + std::string(get));
-    stand.answer("first");
-    stand.answer("second");
-    EXPECT_EQ(stand.exchanges.find(stand.job)->method, "GET");
-    stand.answer("third");
-    stand.hear(client, "third");
+    GateFixture fixture;
+    Client& client = fixture.ask(post("one") + post("two") + std::string(get));
+    fixture.answer("first");
+    fixture.answer("second");
+    EXPECT_EQ(fixture.exchanges.find(fixture.job)->method, "GET");
+    fixture.answer("third");
+    fixture.hear(client, "third");
     EXPECT_LT(client.got.find("first"), client.got.find("second"));
     EXPECT_LT(client.got.find("second"), client.got.find("third"));
 }
 
 TEST(Connection, AnswersItsOwnRoutesItself) {
-    GateStand stand;
-    Client& client = stand.ask("GET /-/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    stand.hear(client, "ok\n");
-    EXPECT_TRUE(stand.events.empty());
+    GateFixture fixture;
+    Client& client = fixture.ask("GET /-/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    fixture.hear(client, "ok\n");
+    EXPECT_TRUE(fixture.events.empty());
 }
 
 TEST(Connection, TakesABodyFromDiskToo) {
-    GateStand stand;
+    GateFixture fixture;
     const std::string body(3'000'000, 'b');
-    Client& client = stand.ask(post(body));
-    const ExchangePtr exchange = stand.queued();
+    Client& client = fixture.ask(post(body));
+    const ExchangePtr exchange = fixture.queued();
     EXPECT_FALSE(exchange->body.is_in_memory());
     EXPECT_EQ(exchange->body.size(), body.size());
-    stand.taken = 0;
-    stand.answer("taken");
-    stand.hear(client, "taken");
+    fixture.taken = 0;
+    fixture.answer("taken");
+    fixture.hear(client, "taken");
 }
 
 TEST(Connection, TellsTheEngineThatItsClientLeft) {
-    GateStand stand;
-    Client& client = stand.ask(get);
-    stand.queued();
+    GateFixture fixture;
+    Client& client = fixture.ask(get);
+    fixture.queued();
     client.leave();
-    EXPECT_TRUE(stand.loop.run_until([&] { return stand.count<ClientLeft>() == 1; }));
-    EXPECT_EQ(stand.gate.connections(), 0U);
-    EXPECT_EQ(stand.exchanges.find(stand.job), nullptr);
+    EXPECT_TRUE(fixture.loop.run_until([&] { return fixture.count<ClientLeft>() == 1; }));
+    EXPECT_EQ(fixture.gate.connections(), 0U);
+    EXPECT_EQ(fixture.exchanges.find(fixture.job), nullptr);
 }
 
 TEST(Connection, ClosesAfterWhatIsNoHttp) {
-    GateStand stand;
-    Client& client = stand.ask("GET /x HTTP/1.1\r\nno colon\r\n\r\n");
-    stand.hear(client, "urn:turnpike:problem:malformed");
-    EXPECT_TRUE(stand.loop.run_until([&] { return client.is_over; }));
+    GateFixture fixture;
+    Client& client = fixture.ask("GET /x HTTP/1.1\r\nno colon\r\n\r\n");
+    fixture.hear(client, "urn:turnpike:problem:malformed");
+    EXPECT_TRUE(fixture.loop.run_until([&] { return client.is_over; }));
     EXPECT_TRUE(client.got.contains("Connection: close\r\n"));
     client.leave();
-    EXPECT_TRUE(stand.loop.run_until([&] { return stand.gate.connections() == 0; }));
+    EXPECT_TRUE(fixture.loop.run_until([&] { return fixture.gate.connections() == 0; }));
 }
 
 TEST(Connection, RefusesForeignHostsBeforeAnythingElse) {
-    GateStand stand;
-    Client& client = stand.ask("GET /x HTTP/1.1\r\nHost: evil.example\r\n\r\n");
-    stand.hear(client, "urn:turnpike:problem:foreign-host");
-    EXPECT_TRUE(stand.events.empty());
+    GateFixture fixture;
+    Client& client = fixture.ask("GET /x HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    fixture.hear(client, "urn:turnpike:problem:foreign-host");
+    EXPECT_TRUE(fixture.events.empty());
 }
 
 TEST(Connection, SaysContinueOnlyWhenTheJobIsAdmitted) {
-    GateStand stand;
-    Client& client = stand.ask(
+    GateFixture fixture;
+    Client& client = fixture.ask(
         "POST /x HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
-    stand.hear(client, "HTTP/1.1 100 Continue\r\n\r\n");
-    EXPECT_EQ(stand.count<JobArrived>(), 1);
+    fixture.hear(client, "HTTP/1.1 100 Continue\r\n\r\n");
+    EXPECT_EQ(fixture.count<JobArrived>(), 1);
     client.say("ok");
-    EXPECT_EQ(stand.queued()->body.bytes(), "ok");
+    EXPECT_EQ(fixture.queued()->body.bytes(), "ok");
 }
 
 TEST(Connection, SendsAFlowingAnswerInChunks) {
-    GateStand stand;
-    Client& client = stand.ask(get);
-    const ExchangePtr exchange = stand.queued();
-    exchange->answer.start(&stand.writer).status = 200;
+    GateFixture fixture;
+    Client& client = fixture.ask(get);
+    const ExchangePtr exchange = fixture.queued();
+    exchange->answer.start(&fixture.writer).status = 200;
     exchange->answer.flow();
-    exchange->answer.append(stand.store, "abc");
-    stand.hear(client, "\r\n\r\n3\r\nabc\r\n");
-    exchange->answer.append(stand.store, "de");
+    exchange->answer.append(fixture.store, "abc");
+    fixture.hear(client, "\r\n\r\n3\r\nabc\r\n");
+    exchange->answer.append(fixture.store, "de");
     exchange->answer.complete();
-    stand.hear(client, "2\r\nde\r\n0\r\n\r\n");
-    stand.end(stand.job, EndReason::answered);
-    EXPECT_EQ(stand.gate.connections(), 1U);
+    fixture.hear(client, "2\r\nde\r\n0\r\n\r\n");
+    fixture.end(fixture.job, EndReason::answered);
+    EXPECT_EQ(fixture.gate.connections(), 1U);
 }
 
 TEST(Connection, CutsAStreamThatBreaksWithoutItsLastChunk) {
-    GateStand stand;
-    Client& client = stand.ask(get);
-    const ExchangePtr exchange = stand.queued();
-    exchange->answer.start(&stand.writer).status = 200;
+    GateFixture fixture;
+    Client& client = fixture.ask(get);
+    const ExchangePtr exchange = fixture.queued();
+    exchange->answer.start(&fixture.writer).status = 200;
     exchange->answer.flow();
-    exchange->answer.append(stand.store, "abc");
-    stand.hear(client, "3\r\nabc\r\n");
+    exchange->answer.append(fixture.store, "abc");
+    fixture.hear(client, "3\r\nabc\r\n");
     exchange->answer.break_off();
-    stand.end(stand.job, EndReason::stream_broken);
-    EXPECT_TRUE(stand.loop.run_until([&] { return client.is_over; }));
+    fixture.end(fixture.job, EndReason::stream_broken);
+    EXPECT_TRUE(fixture.loop.run_until([&] { return client.is_over; }));
     EXPECT_FALSE(client.got.contains("0\r\n\r\n"));
-    EXPECT_EQ(stand.gate.connections(), 0U);
+    EXPECT_EQ(fixture.gate.connections(), 0U);
 }
 
-/// A client that does not read, and an answer of known length that has filled all room: there is no
-/// disk, so there is room again as soon as the client takes something.
-struct Jam : GateStand {
-    explicit Jam(std::string_view request = get) : client(connect()) {
+/// A client that does not read, and an answer of known length that has filled all room. There is no
+/// disk, so there is room again as soon as the client reads something.
+struct BlockedAnswer : GateFixture {
+    explicit BlockedAnswer(std::string_view request = get) : client(connect()) {
         store.folder = folder.file("nowhere");
         store.memory_max = 1000;
         store.step = 1000;
@@ -151,33 +151,33 @@ struct Jam : GateStand {
 };
 
 TEST(Connection, LetsTheWriterGoOnWhenASlowClientReads) {
-    Jam jam;
+    BlockedAnswer blocked;
     int told = 0;
-    jam.writer.go_on = [&] { ++told; };
-    jam.client.listen();
-    EXPECT_TRUE(jam.loop.run_until([&] { return told > 0; }));
+    blocked.writer.go_on = [&] { ++told; };
+    blocked.client.listen();
+    EXPECT_TRUE(blocked.loop.run_until([&] { return told > 0; }));
 }
 
 TEST(Connection, ClosesOnceWhenItsJobEndsAsItMakesRoom) {
-    Jam jam;
+    BlockedAnswer blocked;
     bool has_ended = false;
-    jam.writer.go_on = [&] {  // as when AnswerMoved finds that Turnpike-Timeout is over
-        jam.end(jam.job, EndReason::deadline_passed);
+    blocked.writer.go_on = [&] {  // as if Turnpike-Timeout were over at this moment
+        blocked.end(blocked.job, EndReason::deadline_passed);
         has_ended = true;
     };
-    jam.client.listen();
-    EXPECT_TRUE(jam.loop.run_until([&] { return has_ended; }));
-    EXPECT_TRUE(jam.loop.run_until([&] { return jam.client.is_over; }));
-    jam.loop.poll();
-    EXPECT_EQ(jam.gate.connections(), 0U);
-    Client& next = jam.connect();
-    Client& other = jam.connect();
+    blocked.client.listen();
+    EXPECT_TRUE(blocked.loop.run_until([&] { return has_ended; }));
+    EXPECT_TRUE(blocked.loop.run_until([&] { return blocked.client.is_over; }));
+    blocked.loop.poll();
+    EXPECT_EQ(blocked.gate.connections(), 0U);
+    Client& next = blocked.connect();
+    Client& other = blocked.connect();
     for (Client* client : {&next, &other}) {
         client->listen();
         client->say("GET /-/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        jam.hear(*client, "ok\n");
+        blocked.hear(*client, "ok\n");
     }
-    EXPECT_EQ(jam.gate.connections(), 2U);
+    EXPECT_EQ(blocked.gate.connections(), 2U);
 }
 
 }  // namespace

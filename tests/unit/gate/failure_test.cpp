@@ -1,11 +1,11 @@
-// What clients and the log get to read when a native worker fails a job: its words, or only that it
-// failed.
+// What clients and the log get to read when a native worker fails a job: the worker's message, or
+// only that it failed.
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "gate/reply.h"
-#include "tests/unit/gate/gate_stand.h"
+#include "tests/unit/gate/gate_fixture.h"
 
 namespace turnpike {
 namespace {
@@ -20,19 +20,20 @@ PoolConfig native(ErrorsShown errors = ErrorsShown::to_loopback) {
             .errors = errors};
 }
 
-struct Failing : GateStand {
-    explicit Failing(PoolConfig pool = native()) : GateStand(Config{.pools = {std::move(pool)}}) {
+struct FailingJob : GateFixture {
+    explicit FailingJob(PoolConfig pool = native())
+        : GateFixture(Config{.pools = {std::move(pool)}}) {
         lanes.resize(1);
     }
 
-    /// The attempt of the latest job ends so, without an answer.
+    /// Ends the attempt of the latest job without an answer.
     void fail(EndReason reason, std::string_view trouble = words) {
         queued()->trouble = trouble;
         end(job, reason);
     }
-    /// What the gate knows of the latest job when it has ended.
+    /// Returns the page that lists the ended jobs.
     std::string page() {
-        Client& client = connect(Door::unix_socket);
+        Client& client = connect(Transport::unix_socket);
         client.listen();
         client.say("GET /-/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n");
         hear(client, "\"ended\":[");
@@ -45,23 +46,23 @@ std::string problem_of_type(std::string_view slug) {
 }
 
 TEST(Failure, OfBadInputIsToldInTheModelsWordsToEverybody) {
-    Failing stand;
-    Client& client = stand.ask_from_afar(get);
-    stand.fail(EndReason::bad_input, "x must be a list");
-    stand.hear(client, problem_of_type("bad-input"));
+    FailingJob fixture;
+    Client& client = fixture.ask_from_afar(get);
+    fixture.fail(EndReason::bad_input, "x must be a list");
+    fixture.hear(client, problem_of_type("bad-input"));
     EXPECT_TRUE(client.got.starts_with("HTTP/1.1 400 Bad Request\r\n")) << client.got;
     EXPECT_TRUE(client.got.contains("\"detail\":\"x must be a list\"")) << client.got;
     EXPECT_TRUE(client.got.contains("Turnpike-Lane: 0\r\n")) << client.got;
-    EXPECT_TRUE(stand.page().contains("\"detail\":\"bad-input: x must be a list\""));
+    EXPECT_TRUE(fixture.page().contains("\"detail\":\"bad-input: x must be a list\""));
 }
 
 TEST(Failure, NamesTheLogOfItsLaneIfTurnpikeKeepsOne) {
     const auto next_of = [](PoolConfig pool, std::uint32_t attempts) {
-        Failing stand(std::move(pool));
-        Client& client = stand.ask_from_afar(get);
-        stand.queued();
-        stand.end(stand.job, EndReason::worker_died, attempts);
-        stand.hear(client, "\"job\"");
+        FailingJob fixture(std::move(pool));
+        Client& client = fixture.ask_from_afar(get);
+        fixture.queued();
+        fixture.end(fixture.job, EndReason::worker_died, attempts);
+        fixture.hear(client, "\"job\"");
         return client.got.substr(client.got.find("\"next\""));
     };
     const std::string_view command = "the worker's log (turnpike logs 0)";
@@ -71,31 +72,31 @@ TEST(Failure, NamesTheLogOfItsLaneIfTurnpikeKeepsOne) {
 }
 
 TEST(Failure, OfTheModelIsToldInItsWordsOnThisMachine) {
-    Failing stand;
-    Client& client = stand.ask(get);
-    stand.fail(EndReason::model_failed);
-    stand.hear(client, problem_of_type("model-failed"));
+    FailingJob fixture;
+    Client& client = fixture.ask(get);
+    fixture.fail(EndReason::model_failed);
+    fixture.hear(client, problem_of_type("model-failed"));
     EXPECT_TRUE(client.got.starts_with("HTTP/1.1 500 ")) << client.got;
     EXPECT_TRUE(client.got.contains("\"detail\":\"" + std::string(quoted) + '"')) << client.got;
 }
 
 TEST(Failure, OfTheModelIsToldInItsWordsToTheCommandLine) {
-    Failing stand;
-    Client& client = stand.connect(Door::unix_socket, "");
+    FailingJob fixture;
+    Client& client = fixture.connect(Transport::unix_socket, "");
     client.listen();
     client.say(get);
-    stand.fail(EndReason::model_failed);
-    stand.hear(client, quoted);
+    fixture.fail(EndReason::model_failed);
+    fixture.hear(client, quoted);
 }
 
 TEST(Failure, OfTheModelKeepsItsWordsFromOtherMachines) {
     for (const auto& [reason, slug] : {std::pair(EndReason::model_failed, "model-failed"),
                                        std::pair(EndReason::out_of_memory, "out-of-memory"),
                                        std::pair(EndReason::non_finite, "non-finite")}) {
-        Failing stand;
-        Client& client = stand.ask_from_afar(get);
-        stand.fail(reason);
-        stand.hear(client, problem_of_type(slug));
+        FailingJob fixture;
+        Client& client = fixture.ask_from_afar(get);
+        fixture.fail(reason);
+        fixture.hear(client, problem_of_type(slug));
         EXPECT_TRUE(client.got.starts_with("HTTP/1.1 500 ")) << client.got;
         EXPECT_FALSE(client.got.contains("secret")) << client.got;
         EXPECT_FALSE(client.got.contains("\"detail\"")) << client.got;
@@ -103,53 +104,53 @@ TEST(Failure, OfTheModelKeepsItsWordsFromOtherMachines) {
 }
 
 TEST(Failure, OfTheModelIsToldToAllWhereThePoolSaysSo) {
-    Failing stand(native(ErrorsShown::full));
-    Client& client = stand.ask_from_afar(get);
-    stand.fail(EndReason::out_of_memory);
-    stand.hear(client, problem_of_type("out-of-memory"));
+    FailingJob fixture(native(ErrorsShown::full));
+    Client& client = fixture.ask_from_afar(get);
+    fixture.fail(EndReason::out_of_memory);
+    fixture.hear(client, problem_of_type("out-of-memory"));
     EXPECT_TRUE(client.got.contains(quoted)) << client.got;
 }
 
 TEST(Failure, IsInTheRecordAlsoIfItsClientDidNotReadOfIt) {
-    Failing stand;
-    Client& client = stand.ask_from_afar(get);
-    stand.fail(EndReason::model_failed);
-    stand.hear(client, problem_of_type("model-failed"));
-    const std::string page = stand.page();
+    FailingJob fixture;
+    Client& client = fixture.ask_from_afar(get);
+    fixture.fail(EndReason::model_failed);
+    fixture.hear(client, problem_of_type("model-failed"));
+    const std::string page = fixture.page();
     EXPECT_TRUE(page.contains(
         "\"detail\":\"model-failed; not shown to its client: " + std::string(quoted) + '"'))
         << page;
 }
 
 TEST(Failure, ThatTheClientReadIsInTheRecordAsItWasTold) {
-    Failing stand;
-    Client& client = stand.ask(get);
-    stand.fail(EndReason::model_failed);
-    stand.hear(client, quoted);
-    EXPECT_TRUE(stand.page().contains("\"detail\":\"model-failed: " + std::string(quoted) + '"'));
+    FailingJob fixture;
+    Client& client = fixture.ask(get);
+    fixture.fail(EndReason::model_failed);
+    fixture.hear(client, quoted);
+    EXPECT_TRUE(fixture.page().contains("\"detail\":\"model-failed: " + std::string(quoted) + '"'));
 }
 
 TEST(Failure, WithoutWordsIsTheSentenceAlone) {
-    Failing stand;
-    Client& client = stand.ask(get);
-    stand.fail(EndReason::non_finite, "");
-    stand.hear(client, problem_of_type("non-finite"));
+    FailingJob fixture;
+    Client& client = fixture.ask(get);
+    fixture.fail(EndReason::non_finite, "");
+    fixture.hear(client, problem_of_type("non-finite"));
     EXPECT_FALSE(client.got.contains("\"detail\"")) << client.got;
 }
 
 TEST(Failure, OfAnHttpWorkerIsItsOwnAnswer) {
-    Failing stand;
+    FailingJob fixture;
     for (const auto& [reason, status] :
          {std::pair(EndReason::bad_input, 422), std::pair(EndReason::model_failed, 503)}) {
-        Client& client = stand.ask(get);
-        const ExchangePtr exchange = stand.queued();
-        exchange->answer.start(&stand.writer) = {
+        Client& client = fixture.ask(get);
+        const ExchangePtr exchange = fixture.queued();
+        exchange->answer.start(&fixture.writer) = {
             .status = status, .fields = {}, .has_length = true, .length = 3};
         exchange->answer.hold();
-        exchange->answer.append(stand.store, "own");
+        exchange->answer.append(fixture.store, "own");
         exchange->answer.complete();
-        stand.end(stand.job, reason);
-        stand.hear(client, "\r\n\r\nown");
+        fixture.end(fixture.job, reason);
+        fixture.hear(client, "\r\n\r\nown");
         EXPECT_TRUE(client.got.contains("HTTP/1.1 " + std::to_string(status))) << client.got;
     }
 }
@@ -158,9 +159,9 @@ TEST(Failure, OfAnHttpWorkerIsItsOwnAnswer) {
 
 constexpr std::string_view events = "Content-Type: text/event-stream; charset=utf-8\r\n";
 
-struct Streaming : Failing {
+struct Streaming : FailingJob {
     explicit Streaming(std::string_view fields, PoolConfig pool = native())
-        : Failing(std::move(pool)) {
+        : FailingJob(std::move(pool)) {
         begin(fields, get);
     }
     void begin(std::string_view fields, std::string_view request) {
@@ -241,7 +242,7 @@ TEST(BrokenStream, WhoseJobIsStoppedTellsWhyAndDropsTheRest) {
     Streaming stream(events);
     stream.say("data: one\n\n");
     stream.hear(*stream.client, "data: one");
-    stream.end(stream.job, EndReason::ran_too_long);  // its worker streams on
+    stream.end(stream.job, EndReason::ran_too_long);  // its worker goes on streaming
     stream.say("data: late\n\n");
     stream.exchange->answer.complete();
     stream.expect_end();

@@ -4,27 +4,27 @@
 #include <string>
 
 #include "gate/arrival.h"
-#include "tests/unit/gate/asked.h"
+#include "tests/unit/gate/parsed_request.h"
 
 namespace turnpike {
 namespace {
 
-struct Way {
+struct Sender {
     bool keys_required = false;
     std::string_view client = "10.1.1.1";
 };
 
-std::string forwarded(std::string_view lines, const Way& way = {}) {
-    const Asked asked(lines);
+std::string forwarded(std::string_view lines, const Sender& sender = {}) {
+    const ParsedRequest request(lines);
     const KeyRing ring;
-    const AccessControl::Keys keys{.ring = ring, .are_required = way.keys_required};
+    const AccessControl::Keys keys{.ring = ring, .are_required = sender.keys_required};
     std::string out;
     append_forwarded_fields(
-        out, {.head = asked.head(), .keys = keys, .client = way.client, .job = "abc"});
+        out, {.head = request.head(), .keys = keys, .client = sender.client, .job = "abc"});
     return out;
 }
 
-/// Of a client that says nothing about itself, so that only `fields` are left.
+/// Returns what becomes of `fields` alone. The client has no address, so nothing is added to them.
 std::string of_fields(std::string_view fields, bool keys_required = false) {
     const std::string all = forwarded(get(fields), {.keys_required = keys_required, .client = {}});
     const std::string_view host = "Host: localhost:8000\r\n";

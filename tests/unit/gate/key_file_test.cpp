@@ -87,7 +87,7 @@ TEST(KeyFile, KeepsTheLastGoodKeysWhenTheFileIsDamaged) {
     const std::string good = folder.read("keys");
     folder.write("keys", good + "garbage\n");
     EXPECT_FALSE(file.refresh());
-    EXPECT_THAT(file.problem(), HasSubstr("keys:2: not NAME"));
+    EXPECT_THAT(file.problem(), HasSubstr("keys:2: must be NAME"));
     EXPECT_NE(file.ring().find(alice), nullptr);
     EXPECT_FALSE(file.refresh()) << "still";
     EXPECT_NE(file.problem(), "");

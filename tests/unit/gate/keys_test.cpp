@@ -47,7 +47,7 @@ std::vector<std::string> names_in(const std::string& path) {
     return names;
 }
 
-/// The error of reading a file of this text that only its owner can write.
+/// Returns the error of reading a file with this text that only its owner can write.
 std::string error_of(std::string_view text) {
     const TemporaryFolder folder;
     folder.write("keys", text);
@@ -121,7 +121,7 @@ TEST(Keys, HaveNamesOfPlainCharacters) {
         const TemporaryFolder folder;
         const auto key = new_key(folder.file("keys"), name, Access::plain);
         ASSERT_FALSE(key);
-        EXPECT_THAT(key.error(), HasSubstr("a name is 1 to 64"));
+        EXPECT_THAT(key.error(), HasSubstr("a name must have 1 to 64"));
         EXPECT_FALSE(folder.has("keys"));
     }
 }
@@ -191,16 +191,19 @@ TEST(KeyLines, AreRead) {
 
 TEST(KeyLines, AreRefusedByNumber) {
     const std::string rest = "\t" + abc_hash + "\tnow\n";
-    EXPECT_THAT(error_of(good_line + "bob\tplain\n"), StartsWith(":2: not NAME, plain or admin"));
-    EXPECT_THAT(error_of(good_line + "\n"), StartsWith(":2: not NAME"));
+    EXPECT_THAT(error_of(good_line + "bob\tplain\n"),
+                StartsWith(":2: must be NAME, plain or admin"));
+    EXPECT_THAT(error_of(good_line + "\n"), StartsWith(":2: must be NAME"));
     EXPECT_THAT(error_of("bob\tplain" + rest.substr(0, rest.size() - 1) + "\tmore\n"),
-                StartsWith(":1: not NAME"));
-    EXPECT_EQ(error_of("b b\tplain" + rest), ":1: a name is 1 to 64 of A-Z a-z 0-9 . _ -");
-    EXPECT_EQ(error_of("bob\troot" + rest), ":1: neither 'plain' nor 'admin'");
+                StartsWith(":1: must be NAME"));
+    EXPECT_EQ(error_of("b b\tplain" + rest),
+              ":1: a name must have 1 to 64 of the characters A-Z a-z 0-9 . _ -");
+    EXPECT_EQ(error_of("bob\troot" + rest), ":1: the access must be 'plain' or 'admin'");
     EXPECT_EQ(error_of(good_line + good_line), ":2: a second key is named 'alice'");
     for (const std::string& hash : {abc_hash.substr(1), abc_hash + "0", "x" + abc_hash.substr(1),
                                     "A" + abc_hash.substr(1), std::string()})
-        EXPECT_THAT(error_of("bob\tplain\t" + hash + "\tnow\n"), StartsWith(":1: not a SHA-256"));
+        EXPECT_THAT(error_of("bob\tplain\t" + hash + "\tnow\n"),
+                    StartsWith(":1: the SHA-256 must have"));
 }
 
 TEST(KeyLines, AreNotReadWithoutEnd) {

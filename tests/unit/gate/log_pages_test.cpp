@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/unit/gate/gate_stand.h"
+#include "tests/unit/gate/gate_fixture.h"
 
 namespace turnpike {
 namespace {
@@ -65,22 +65,22 @@ TEST(LogPages, ListCrashes) {
 }
 
 struct LogRoutes : testing::Test {
-    GateStand stand;
+    GateFixture fixture;
 
     LogRoutes() {
-        stand.lanes.resize(2);
+        fixture.lanes.resize(2);
         LogSource source;
-        stand.logs.emplace_back().take(source, "from the worker\n", noon_ns);
-        stand.crashes.add({.id = "20261115-1",
-                           .json = "{\"id\":\"20261115-1\"}\n",
-                           .page = "{\"id\":\"20261115-1\",\"log\":\"last words\"}\n"});
+        fixture.logs.emplace_back().take(source, "from the worker\n", noon_ns);
+        fixture.crashes.add({.id = "20261115-1",
+                             .json = "{\"id\":\"20261115-1\"}\n",
+                             .page = "{\"id\":\"20261115-1\",\"log\":\"last words\"}\n"});
     }
-    /// What the command line gets.
+    /// Returns what the command line gets.
     std::string get(const std::string& target) {
-        Client& client = stand.connect(Door::unix_socket);
+        Client& client = fixture.connect(Transport::unix_socket);
         client.listen();
         client.say("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        EXPECT_TRUE(stand.loop.run_until([&] { return client.is_over; }));
+        EXPECT_TRUE(fixture.loop.run_until([&] { return client.is_over; }));
         return client.got;
     }
 };

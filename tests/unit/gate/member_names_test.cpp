@@ -1,4 +1,4 @@
-// Our pages name each member of an object once: strict readers of JSON refuse the second.
+// Our pages name each member of an object only once, because strict JSON parsers refuse duplicates.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -6,19 +6,19 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/unit/gate/gate_stand.h"
+#include "tests/unit/gate/gate_fixture.h"
 
 namespace turnpike {
 namespace {
 
-/// Of the string that begins here, with both quotes.
+/// Returns the size of the string that begins here, with both quotes.
 std::size_t size_of_string(std::string_view json) {
     std::size_t size = 1;
     while (size < json.size() && json[size] != '"') size += json[size] == '\\' ? 2 : 1;
     return std::min(size + 1, json.size());
 }
 
-/// The first name that an object of this page has twice; empty: there is none.
+/// Returns the first name that an object of this page has twice. Empty if there is none.
 std::string named_twice(std::string_view json) {
     std::vector<std::set<std::string_view>> open(1);
     while (!json.empty()) {
@@ -40,16 +40,17 @@ TEST(NamesOfMembers, AreSeenWhereTheyComeTwice) {
     EXPECT_EQ(named_twice(R"({"a":{"b":1},"a":2})"), R"("a")");
 }
 
-/// Two pools, a model and a command, each with a lane; a job that runs, one that ended, and a crash.
-struct BusyGate : GateStand {
+/// Two pools, a model and a command, each with a lane; a job that runs, one that ended, and a
+/// crash.
+struct BusyGate : GateFixture {
     BusyGate()
-        : GateStand(Config{.pools = {{.name = "model",
-                                      .worker = {.model = {.kind = ModelChoice::Kind::python,
-                                                           .path = "/model.py"}},
-                                      .settings = {.lanes = 1}},
-                                     {.name = "command",
-                                      .worker = {.command = "serve {port}"},
-                                      .settings = {.lanes = 1}}}}) {
+        : GateFixture(Config{.pools = {{.name = "model",
+                                        .worker = {.model = {.kind = ModelChoice::Kind::python,
+                                                             .path = "/model.py"}},
+                                        .settings = {.lanes = 1}},
+                                       {.name = "command",
+                                        .worker = {.command = "serve {port}"},
+                                        .settings = {.lanes = 1}}}}) {
         lanes.resize(2);
         for (LaneFacts& lane : lanes)
             lane.gpus = {{.index = 0, .uuid = "GPU-0", .name = "H200", .memory_used = Bytes{1}}};
@@ -69,14 +70,14 @@ struct BusyGate : GateStand {
                            {.job = "d", .is_cut = true}}};
     }
     std::string page(const std::string& path) {
-        Client& client = connect(Door::unix_socket);
+        Client& client = connect(Transport::unix_socket);
         client.listen();
         client.say("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         EXPECT_TRUE(loop.run_until([&] { return client.is_over; }));
         EXPECT_TRUE(client.got.starts_with("HTTP/1.1 200 ")) << path << client.got;
         return client.got.substr(client.got.find("\r\n\r\n"));
     }
-    /// Each ends as a job does that has all there is to tell.
+    /// Lets a job fail with everything that a page can show about it. Returns its name.
     std::string fail_a_job() {
         Client& client = ask("GET /x HTTP/1.1\r\nHost: localhost\r\nTurnpike-Pool: model\r\n\r\n");
         const ExchangePtr exchange = queued();

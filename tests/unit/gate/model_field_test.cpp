@@ -11,7 +11,7 @@ namespace {
 
 using Found = ModelField::Found;
 
-/// "=NAME", or what was found instead.
+/// Returns "=NAME", or what was found instead.
 std::string outcome(ModelField& field) {
     switch (field.finish()) {
         case Found::name: return "=" + field.name();
@@ -21,7 +21,8 @@ std::string outcome(ModelField& field) {
     return "";
 }
 
-/// In one piece, and in two pieces split at every byte, and byte by byte: always the same.
+/// Returns what is found, and checks that it is the same for one piece, for two pieces split at any
+/// byte, and byte by byte.
 std::string model_of(std::string_view body) {
     ModelField whole;
     whole.take(body);

@@ -1,5 +1,5 @@
-// What is different for jobs of native workers: where their bodies are, and what becomes of answers
-// in files.
+// What is different for jobs of native workers: where their bodies are kept, and how answers in
+// files are read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "tests/unit/gate/gate_stand.h"
+#include "tests/unit/gate/gate_fixture.h"
 
 namespace turnpike {
 namespace {
@@ -22,12 +22,12 @@ std::string post(std::string_view body, std::string_view fields = {}) {
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
 }
 
-int spool_files(const GateStand& stand) {
+int spool_files(const GateFixture& fixture) {
     int found = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;
         const std::string target = std::filesystem::read_symlink(entry.path(), gone);
-        if (target.starts_with(stand.folder.file(""))) ++found;
+        if (target.starts_with(fixture.folder.file(""))) ++found;
     }
     return found;
 }
@@ -39,7 +39,7 @@ UniqueFd file_with(std::string_view bytes) {
     return file;
 }
 
-/// Every place can be told from its neighbours.
+/// Returns text in which each part differs from its neighbours.
 std::string long_text(std::size_t size) {
     std::string text;
     for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";
@@ -48,56 +48,56 @@ std::string long_text(std::size_t size) {
 }
 
 TEST(NativeJob, HasItsLargeBodyInMemoryThatItsWorkerCanGet) {
-    GateStand stand(Config{.pools = {native("only")}});
+    GateFixture fixture(Config{.pools = {native("only")}});
     const std::string body = long_text(3'000'000);
-    stand.ask(post(body));
-    const ExchangePtr exchange = stand.queued();
+    fixture.ask(post(body));
+    const ExchangePtr exchange = fixture.queued();
     EXPECT_FALSE(exchange->body.is_in_memory());
-    EXPECT_EQ(spool_files(stand), 0);
+    EXPECT_EQ(spool_files(fixture), 0);
     std::string got(body.size(), '\0');
     int seals = 0;
     bool is_told = false;
-    exchange->body.seal(stand.store, [&](int file, int error) {
+    exchange->body.seal(fixture.store, [&](int file, int error) {
         EXPECT_EQ(error, 0);
         seals = ::fcntl(file, F_GET_SEALS);
         EXPECT_EQ(::pread(file, got.data(), got.size(), 0), static_cast<ssize_t>(got.size()));
         is_told = true;
     });
-    EXPECT_TRUE(stand.loop.run_until([&] { return is_told; }));
+    EXPECT_TRUE(fixture.loop.run_until([&] { return is_told; }));
     EXPECT_NE(seals & F_SEAL_WRITE, 0);
     EXPECT_EQ(got == body, true);
 }
 
 TEST(NativeJob, HasASmallBodyInPlace) {
-    GateStand stand(Config{.pools = {native("only")}});
-    stand.ask(post("input"));
-    EXPECT_EQ(stand.queued()->body.bytes(), "input");
+    GateFixture fixture(Config{.pools = {native("only")}});
+    fixture.ask(post("input"));
+    EXPECT_EQ(fixture.queued()->body.bytes(), "input");
 }
 
 TEST(NativeJob, OfSeveralPoolsIsToldByThePool) {
-    GateStand stand(Config{.pools = {native("native"), PoolConfig{.name = "http"}}});
+    GateFixture fixture(Config{.pools = {native("native"), PoolConfig{.name = "http"}}});
     const std::string body(3'000'000, 'b');
-    stand.ask(post(body, "Turnpike-Pool: http\r\n"));
-    stand.queued();
-    EXPECT_EQ(spool_files(stand), 1);
-    stand.ask(post(body, "Turnpike-Pool: native\r\n"));
-    stand.queued();
-    EXPECT_EQ(spool_files(stand), 1);
+    fixture.ask(post(body, "Turnpike-Pool: http\r\n"));
+    fixture.queued();
+    EXPECT_EQ(spool_files(fixture), 1);
+    fixture.ask(post(body, "Turnpike-Pool: native\r\n"));
+    fixture.queued();
+    EXPECT_EQ(spool_files(fixture), 1);
 }
 
 TEST(NativeJob, KnowsItsName) {
-    GateStand stand(Config{.pools = {native("only")}});
-    Client& client = stand.ask(post("input"));
-    const std::string name = stand.queued()->name;
+    GateFixture fixture(Config{.pools = {native("only")}});
+    Client& client = fixture.ask(post("input"));
+    const std::string name = fixture.queued()->name;
     EXPECT_FALSE(name.empty());
-    stand.taken = 0;
-    stand.answer("output");
-    stand.hear(client, "Turnpike-Job: " + name + "\r\n");
+    fixture.taken = 0;
+    fixture.answer("output");
+    fixture.hear(client, "Turnpike-Job: " + name + "\r\n");
 }
 
-struct FileAnswer : GateStand {
+struct FileAnswer : GateFixture {
     explicit FileAnswer(std::string_view body, EndReason reason = EndReason::answered)
-        : GateStand(Config{.pools = {native("only")}}), client(connect()) {
+        : GateFixture(Config{.pools = {native("only")}}), client(connect()) {
         client.say(post("input"));
         exchange = queued();
         exchange->answer.start(&writer) = {
@@ -129,7 +129,7 @@ TEST(NativeJob, KeepsNoBodyForTheReaderOfItsAnswer) {
     for (const EndReason reason :
          {EndReason::answered, EndReason::bad_input, EndReason::model_failed, EndReason::non_finite,
           EndReason::out_of_memory}) {
-        FileAnswer answer(std::string(5'000'000, 'x'), reason);  // more than a socket holds
+        FileAnswer answer(std::string(5'000'000, 'x'), reason);  // more than a socket buffers
         EXPECT_EQ(answer.exchange->body.size(), 0U) << name_of(reason);
         EXPECT_NE(answer.exchange->body.bytes(), "input") << name_of(reason);
     }
@@ -138,24 +138,24 @@ TEST(NativeJob, KeepsNoBodyForTheReaderOfItsAnswer) {
 TEST(NativeJob, KeepsABodyThatItsWorkerMayStillBeGetting) {
     for (const EndReason reason : {EndReason::ran_too_long, EndReason::deadline_passed,
                                    EndReason::cancel_asked, EndReason::worker_died}) {
-        GateStand stand(Config{.pools = {native("only")}});
-        stand.ask(post("input"));
-        const ExchangePtr exchange = stand.queued();
-        stand.end(stand.job, reason);
+        GateFixture fixture(Config{.pools = {native("only")}});
+        fixture.ask(post("input"));
+        const ExchangePtr exchange = fixture.queued();
+        fixture.end(fixture.job, reason);
         EXPECT_EQ(exchange->body.bytes(), "input") << name_of(reason);
     }
 }
 
 TEST(NativeJob, GetsTheFileInChunksIfItsAnswerFlows) {
-    GateStand stand(Config{.pools = {native("only")}});
-    Client& client = stand.ask(post("input"));
-    const ExchangePtr exchange = stand.queued();
-    exchange->answer.start(&stand.writer).status = 200;
+    GateFixture fixture(Config{.pools = {native("only")}});
+    Client& client = fixture.ask(post("input"));
+    const ExchangePtr exchange = fixture.queued();
+    exchange->answer.start(&fixture.writer).status = 200;
     exchange->answer.flow();
     exchange->answer.adopt(file_with("from a file"), 11);
     exchange->answer.complete();
-    stand.end(stand.job, EndReason::answered);
-    stand.hear(client, "\r\n\r\nb\r\nfrom a file\r\n0\r\n\r\n");
+    fixture.end(fixture.job, EndReason::answered);
+    fixture.hear(client, "\r\n\r\nb\r\nfrom a file\r\n0\r\n\r\n");
 }
 
 TEST(NativeJob, WhoseClientLeavesInTheMiddleOfAFileIsOver) {

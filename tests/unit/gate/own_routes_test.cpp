@@ -16,7 +16,7 @@ using http::Method;
 constexpr std::array methods{Method::get,   Method::head,    Method::post,   Method::put,
                              Method::patch, Method::delete_, Method::options};
 
-/// A target that the route is for.
+/// Returns a target that matches the route.
 std::string example_of(const OwnRoute& route) {
     std::string path(route.path);
     const std::size_t star = path.find('*');

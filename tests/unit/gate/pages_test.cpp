@@ -4,19 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "gate/model_page.h"
-#include "tests/unit/gate/gate_stand.h"
+#include "tests/unit/gate/gate_fixture.h"
 
 namespace turnpike {
 namespace {
 
 using testing::HasSubstr;
 
-/// What /-/status says that a pool's lanes run.
+/// Returns what /-/status shows as the model of a pool.
 std::string model_of(PoolConfig pool) {
-    GateStand stand(Config{.pools = {std::move(pool)}});
-    stand.lanes.resize(stand.config.pools.front().settings.lanes);
-    Client& client = stand.ask("GET /-/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    stand.hear(client, "\"lanes\"");
+    GateFixture fixture(Config{.pools = {std::move(pool)}});
+    fixture.lanes.resize(fixture.config.pools.front().settings.lanes);
+    Client& client = fixture.ask("GET /-/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    fixture.hear(client, "\"lanes\"");
     const std::string member = "\"model\":\"";
     const std::size_t begin = client.got.find(member) + member.size();
     return client.got.substr(begin, client.got.find("\",", begin) - begin);
@@ -37,7 +37,7 @@ const ModelChoice digits{.kind = ModelChoice::Kind::python,
                          .name = "Digits",
                          .text = "models/digits.py:Digits"};
 
-/// The members that a model adds to its lane.
+/// Returns the members that only native lanes have.
 std::string native_members(const WorkerFacts& facts, LaneState state, const Caller& caller) {
     std::string text;
     JsonWriter json(text);
@@ -81,13 +81,13 @@ TEST(StatusPage, ShowsFactsOfAModelOnlyIfTheyAreAnObjectAndToAdmins) {
 }
 
 TEST(StatusPage, TellsWhatALaneOfAModelTakesAndHowItStarted) {
-    GateStand stand(Config{.pools = {{.name = "a",
-                                      .worker = {.model = digits, .python = "/bin/python3"},
-                                      .settings = {.lanes = 1, .slots = 2, .batch = 16}}}});
-    stand.lanes.resize(1);
-    stand.lanes[0].now.start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
-    Client& client = stand.ask("GET /-/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    stand.hear(client, "\"model_facts\"");
+    GateFixture fixture(Config{.pools = {{.name = "a",
+                                          .worker = {.model = digits, .python = "/bin/python3"},
+                                          .settings = {.lanes = 1, .slots = 2, .batch = 16}}}});
+    fixture.lanes.resize(1);
+    fixture.lanes[0].now.start = {.spawn = 3ms, .import = 40ms, .load = 210ms};
+    Client& client = fixture.ask("GET /-/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    fixture.hear(client, "\"model_facts\"");
     EXPECT_THAT(client.got, HasSubstr(R"("python":"/bin/python3")"));
     EXPECT_THAT(client.got, HasSubstr(R"("slots":2,"batch":16,)"));
     EXPECT_THAT(

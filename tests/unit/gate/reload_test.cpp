@@ -1,13 +1,15 @@
-// The routes that ask for a reload, and what /-/status shows of one.
+// The routes that start a reload, and what /-/status shows about it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gate/control.h"
 #include "gate/reload_page.h"
+#include "tests/unit/gate/pages_fixture.h"
 
 namespace turnpike {
 namespace {
@@ -30,14 +32,12 @@ PoolConfig attached(std::string name) {
     return pool;
 }
 
-/// Three pools, of which the second is not ours.
-struct Desk {
-    OwnAnswered ask(std::string_view target) {
-        const FoundRoute found = find_route(http::Method::post, target);
-        if (found.route == nullptr) return refuse(found.problem);
-        EXPECT_EQ(found.route->rule, Rule::admin);
-        return found.route->answer(
-            {.sights = sights, .caller = admin, .name = found.name, .query = found.query});
+/// Three pools, of which Turnpike starts the first and the last.
+struct ReloadFixture : PagesFixture {
+    ReloadFixture()
+        : PagesFixture({.pools = {started("chat", 2), attached("far"), started("draw", 1)}}) {
+        deps.reload_of = [this](PoolId) { return reload ? &*reload : nullptr; };
+        deps.reload = [this](PoolId pool, const ReloadOrder& order) { return begin(pool, order); };
     }
     std::expected<ReloadBegun, std::string> begin(PoolId pool, const ReloadOrder& order) {
         if (!config.pools[pool.value].is_started()) return std::unexpected("not ours");
@@ -47,101 +47,77 @@ struct Desk {
     std::string shown(const Caller& caller) {
         std::string text;
         JsonWriter json(text);
-        append_reload(json, sights, engine.view(clock.now()), PoolId{0}, caller);
+        append_reload(json, deps, engine.view(clock.now()), PoolId{0}, caller);
         return text;
     }
 
-    Config config{.pools = {started("chat", 2), attached("far"), started("draw", 1)}};
-    Engine engine{engine_settings(config, 1)};
-    RecentJobs recent;
-    Exchanges exchanges;
-    std::vector<LaneFacts> facts{4};
-    RecentCrashes crashes{1};
-    JobNames names{1};
-    Clock clock;
-    Caller admin{.is_admin = true};
     std::vector<std::string> asked;
     std::optional<ReloadFacts> reload;
-    Sights sights{
-        .config = config,
-        .engine = engine,
-        .recent = recent,
-        .exchanges = exchanges,
-        .lanes = facts,
-        .crashes = crashes,
-        .log_of = [](std::size_t) { return nullptr; },
-        .names = names,
-        .clock = clock,
-        .started = clock.now(),
-        .address = "http://127.0.0.1:8000",
-        .live = [](JobId) { return nullptr; },
-        .each_live = [](const auto&) {},
-        .order = [](const Event&) {},
-        .reload_of = [this](PoolId) { return reload ? &*reload : nullptr; },
-        .reload = [this](PoolId pool, const ReloadOrder& order) { return begin(pool, order); }};
 };
 
 TEST(ReloadRoutes, SayWhatWasBegun) {
-    Desk desk;
-    const OwnAnswered answer = desk.ask("/-/pools/draw/reload");
+    ReloadFixture fixture;
+    const OwnAnswered answer = fixture.post("/-/pools/draw/reload");
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->status, 202);
     EXPECT_EQ(answer->body,
               "{\"pool\":\"draw\",\"generation\":6,\"kind\":\"in_place\",\"asked\":\"reload\"}\n");
-    EXPECT_THAT(desk.asked, ElementsAre("draw"));
+    EXPECT_THAT(fixture.asked, ElementsAre("draw"));
 }
 
 TEST(ReloadRoutes, ReloadEveryPoolThatIsOurs) {
-    Desk desk;
-    const OwnAnswered answer = desk.ask("/-/reload");
+    ReloadFixture fixture;
+    const OwnAnswered answer = fixture.post("/-/reload");
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->status, 202);
     EXPECT_EQ(answer->body,
               "{\"asked\":\"reload\",\"pools\":[{\"pool\":\"chat\",\"generation\":4,\"kind\":\"in_"
               "place\",\"asked\":\"reload\"},{\"pool\":\"draw\",\"generation\":6,\"kind\":\"in_"
               "place\",\"asked\":\"reload\"}]}\n");
-    EXPECT_THAT(desk.asked, ElementsAre("chat", "draw"));
+    EXPECT_THAT(fixture.asked, ElementsAre("chat", "draw"));
 }
 
 TEST(ReloadRoutes, PassOnThatTheProofMayDiffer) {
-    Desk desk;
-    ASSERT_TRUE(desk.ask("/-/pools/chat/reload?accept=1"));
-    ASSERT_TRUE(desk.ask("/-/reload?accept=1"));
-    EXPECT_THAT(desk.asked, ElementsAre("chat accepted", "chat accepted", "draw accepted"));
+    ReloadFixture fixture;
+    ASSERT_TRUE(fixture.post("/-/pools/chat/reload?accept=1"));
+    ASSERT_TRUE(fixture.post("/-/reload?accept=1"));
+    EXPECT_THAT(fixture.asked, ElementsAre("chat accepted", "chat accepted", "draw accepted"));
 }
 
 TEST(ReloadRoutes, RefuseWhatMakesNoSense) {
-    Desk desk;
-    const auto problem = [&](std::string_view target) { return desk.ask(target).error().problem; };
+    ReloadFixture fixture;
+    const auto problem = [&](std::string_view target) {
+        return fixture.post(target).error().problem;
+    };
     EXPECT_EQ(problem("/-/pools/far/reload"), Problem::no_reload);
     EXPECT_EQ(problem("/-/pools/nobody/reload"), Problem::no_pool);
     EXPECT_EQ(problem("/-/pools/chat/reload?accept=2"), Problem::bad_query);
     EXPECT_EQ(problem("/-/reload?now"), Problem::bad_query);
-    desk.config.pools = {attached("far")};
+    fixture.config.pools = {attached("far")};
     EXPECT_EQ(problem("/-/reload"), Problem::no_reload);
-    EXPECT_THAT(desk.asked, IsEmpty());
+    EXPECT_THAT(fixture.asked, IsEmpty());
 }
 
 TEST(ReloadPage, IsNullUntilThereWasOne) {
-    Desk desk;
-    EXPECT_EQ(desk.shown(desk.admin), "null");
+    ReloadFixture fixture;
+    EXPECT_EQ(fixture.shown(fixture.admin), "null");
 }
 
 TEST(ReloadPage, TellsAdminsWhyItWasAbandoned) {
-    Desk desk;
-    const Instant now = desk.clock.now();
-    desk.reload = {.generation = {2},
-                   .kind = ReloadKind::beside,
-                   .order = {.files = {"/home/me/model.py"}},
-                   .began = now - 400ms,
-                   .ended = now,
-                   .end = ReloadEnd::abandoned,
-                   .trouble = "exit code 1\nTraceback"};
-    EXPECT_EQ(desk.shown(desk.admin),
+    ReloadFixture fixture;
+    const Instant now = fixture.clock.now();
+    fixture.reload = {.generation = {2},
+                      .kind = ReloadKind::beside,
+                      .order = {.files = {"/home/me/model.py"}},
+                      .began = now - 400ms,
+                      .ended = now,
+                      .end = ReloadEnd::abandoned,
+                      .trouble = "exit code 1\nTraceback"};
+    EXPECT_EQ(fixture.shown(fixture.admin),
               "{\"generation\":2,\"state\":\"abandoned\",\"kind\":\"beside\",\"why\":\"model.py "
               "changed\",\"files\":[\"/home/me/model.py\"],\"took_s\":0.4,\"lanes\":2,\"lanes_"
               "switched\":0,\"trouble\":\"exit code 1\\nTraceback\"}");
-    const std::string for_others = desk.shown({});
+    const std::string for_others = fixture.shown({});
     EXPECT_THAT(for_others, HasSubstr("\"state\":\"abandoned\""));
     EXPECT_THAT(for_others, HasSubstr("\"trouble\":null"));
     EXPECT_THAT(for_others, Not(HasSubstr("/home/me")));

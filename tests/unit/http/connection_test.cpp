@@ -1,4 +1,4 @@
-// What a request says about its connection: Connection, Expect, Upgrade; and requests in a row.
+// What a request says about its connection (Connection, Expect, Upgrade), and pipelined requests.
 #include <gtest/gtest.h>
 
 #include "tests/unit/http/rows.h"

@@ -1,4 +1,4 @@
-// Field lines: their shape, their bytes and their ends.
+// Field lines: their form, their bytes and their line ends.
 #include "http/fields.h"
 
 #include <gtest/gtest.h>

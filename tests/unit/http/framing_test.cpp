@@ -1,4 +1,5 @@
-// How the end of a request's body is known: one way, or not at all.
+// How the end of a request's body is found. A request that has two ways, or an unclear one, is
+// refused.
 #include <gtest/gtest.h>
 
 #include "tests/unit/http/rows.h"

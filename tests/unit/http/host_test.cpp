@@ -1,4 +1,4 @@
-// Host: which are well-formed, and how many there must be.
+// Host: which values are well-formed, and that there must be exactly one.
 #include <gtest/gtest.h>
 
 #include "http/request_parser.h"

@@ -1,4 +1,4 @@
-// Limits: each is reached exactly, the same with every split, and before memory is taken.
+// Limits: each one holds exactly, however the bytes are split, and before memory is used.
 #include <gtest/gtest.h>
 
 #include "tests/unit/http/rows.h"

@@ -1,4 +1,5 @@
-// Memory: none per chunk, none per message once a connection runs, little while it is idle.
+// Memory: a chunk needs none, a further message on a connection needs none, an idle connection
+// little.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The first line of a request: its shape, method and version.
+// The first line of a request: its form, method and version.
 #include <gtest/gtest.h>
 
 #include "tests/unit/http/rows.h"

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int random_splits = 8;
 
-/// The bytes that came and were not consumed; always in a new place, to catch stale views.
+/// The bytes that came and were not consumed. They move to a new place each time, to catch stale
+/// views.
 class Buffer {
 public:
     void append(std::string_view piece) { bytes_ = std::string(bytes_).append(piece); }
@@ -28,7 +29,7 @@ private:
     std::string bytes_;
 };
 
-/// One side of a connection, told in words.
+/// Reads one side of a connection, and says in words what it read.
 class Reader {
 public:
     virtual ~Reader() = default;
@@ -157,7 +158,7 @@ private:
     Method asked_;
 };
 
-/// In pieces of 1 to piece_max bytes.
+/// Delivers the bytes in pieces of 1 to piece_max bytes.
 std::string deliver(Reader&& reader, std::string_view raw, std::uint64_t piece_max, Random random) {
     while (!raw.empty()) {
         const std::size_t size = std::min<std::size_t>(1 + random.below(piece_max), raw.size());

@@ -1,4 +1,4 @@
-// Request targets: which are taken, and what is seen of them.
+// Request targets: which ones are accepted, and what is passed on.
 #include <gtest/gtest.h>
 
 #include "tests/unit/http/rows.h"

@@ -1,4 +1,4 @@
-// What is written is what is meant, and parses back to it.
+// Written messages have the intended text, and parse back to the same message.
 #include "http/write.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/unit/stream/answer_ends.h"
+#include "tests/unit/stream/answer_fixture.h"
 
 namespace turnpike {
 namespace {
@@ -21,9 +21,9 @@ UniqueFd file_with(std::string_view bytes) {
     return file;
 }
 
-struct Adoption : Passage {
+struct Adoption : AnswerFixture {
     void adopt(std::string_view bytes) { answer->adopt(file_with(bytes), bytes.size()); }
-    /// As the gate does when it has nothing left to write.
+    /// Asks for more, as the gate does when it has nothing left to write.
     void want() {
         answer->want(store);
         settle();

@@ -1,16 +1,16 @@
-// Whatever way the bytes of an answer take, through memory or through the ring on disk, they arrive
-// in order and complete: random sizes against a plain string.
+// The bytes of an answer arrive complete and in order, through memory and through the ring on disk.
+// Random reads and writes are compared with a plain string.
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/random.h"
-#include "tests/unit/stream/answer_ends.h"
+#include "tests/unit/stream/answer_fixture.h"
 
 namespace turnpike {
 namespace {
 
-struct Play {
+struct TransferMix {
     std::uint64_t seed;
     std::size_t memory_max;
     std::size_t step;
@@ -18,20 +18,21 @@ struct Play {
     unsigned reads_percent;  // the rest are writes
 };
 
-/// A writer that obeys, a reader of moods, and a disk that comes back now or later.
-class Player : public Passage {
+/// A writer that waits when told to, a reader that reads at random, and a disk that is done now or
+/// later.
+class RandomTransfer : public AnswerFixture {
 public:
-    explicit Player(const Play& play) : play_(play), random_(play.seed) {
-        store.memory_max = play.memory_max;
-        store.step = play.step;
-        store.answer_max = play.answer_max;
+    explicit RandomTransfer(const TransferMix& mix) : mix_(mix), random_(mix.seed) {
+        store.memory_max = mix.memory_max;
+        store.step = mix.step;
+        store.answer_max = mix.answer_max;
     }
 
     void pass(std::size_t bytes) {
         begin_flow();
         while (sent_.size() < bytes && !testing::Test::HasFailure()) {
-            if (random_.chance(play_.reads_percent))
-                read(1 + random_.below(2 * play_.step));
+            if (random_.chance(mix_.reads_percent))
+                read(1 + random_.below(2 * mix_.step));
             else
                 write();
             if (random_.chance(20))
@@ -42,23 +43,23 @@ public:
         }
         answer->complete();
         read_all();
-        EXPECT_EQ(reader.got == sent_, true) << "seed " << play_.seed;
+        EXPECT_EQ(reader.got == sent_, true) << "seed " << mix_.seed;
     }
 
 private:
     void write() {
         if (waits_ && writer.told == told_) return;
         waits_ = false;
-        waits_ = append_as_sent(sent_, 1 + random_.below(play_.step)) == Answer::Room::wait;
+        waits_ = append_as_sent(sent_, 1 + random_.below(mix_.step)) == Answer::Room::wait;
         told_ = writer.told;
         waited_ += waits_ ? 1 : 0;
     }
     [[nodiscard]] bool is_bounded() const {
         return sent_.size() - reader.got.size() <=
-               play_.answer_max + play_.memory_max + 4 * play_.step;
+               mix_.answer_max + mix_.memory_max + 4 * mix_.step;
     }
 
-    const Play play_;
+    const TransferMix mix_;
     Random random_;
     std::string sent_;
     bool waits_ = false;
@@ -70,38 +71,38 @@ public:
 
 TEST(AnswerOrder, HoldsWhenTheReaderIsSlow) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Player player({seed, 100, 30, 200, 30});
-        player.pass(5000);
-        EXPECT_GT(player.waited_, 0) << "the ring was never full, seed " << seed;
+        RandomTransfer transfer({seed, 100, 30, 200, 30});
+        transfer.pass(5000);
+        EXPECT_GT(transfer.waited_, 0) << "the ring was never full, seed " << seed;
     }
 }
 
 TEST(AnswerOrder, HoldsWhenTheReaderIsFast) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Player player({seed, 100, 30, 200, 70});
-        player.pass(5000);
+        RandomTransfer transfer({seed, 100, 30, 200, 70});
+        transfer.pass(5000);
     }
 }
 
 TEST(AnswerOrder, HoldsWhereTheRingWrapsAtOddPlaces) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Player player({seed, 10, 7, 31, 45});
-        player.pass(3000);
+        RandomTransfer transfer({seed, 10, 7, 31, 45});
+        transfer.pass(3000);
     }
 }
 
 TEST(AnswerOrder, HoldsWhenTheRingIsSmallerThanAStep) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Player player({seed, 50, 40, 25, 45});
-        player.pass(3000);
+        RandomTransfer transfer({seed, 50, 40, 25, 45});
+        transfer.pass(3000);
     }
 }
 
 TEST(AnswerOrder, HoldsWithoutADisk) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Player player({seed, 100, 30, 200, 45});
-        player.take_away();
-        player.pass(5000);
+        RandomTransfer transfer({seed, 100, 30, 200, 45});
+        transfer.remove_folder();
+        transfer.pass(5000);
     }
 }
 

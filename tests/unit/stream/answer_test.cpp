@@ -8,12 +8,12 @@
 #include <memory>
 #include <string>
 
-#include "tests/unit/stream/answer_ends.h"
+#include "tests/unit/stream/answer_fixture.h"
 
 namespace turnpike {
 namespace {
 
-/// What is on the test's disk is lost: reading it back fails.
+/// Makes reading back from the test's disk fail.
 void truncate_files(const Disk& disk) {
     int found = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -26,289 +26,289 @@ void truncate_files(const Disk& disk) {
 }
 
 TEST(Answer, IsReadWhileItIsMade) {
-    Passage passage;
-    passage.begin_flow();
-    EXPECT_EQ(passage.reader.told, 1);
-    passage.append("one ");
-    EXPECT_EQ(passage.answer->front(), "one ");
-    passage.append("two");
-    passage.read(100);
-    EXPECT_EQ(passage.reader.got, "one two");
-    EXPECT_FALSE(passage.answer->is_drained());
-    passage.answer->complete();
-    EXPECT_TRUE(passage.answer->is_drained());
-    EXPECT_EQ(passage.answer->state(), AnswerState::complete);
-    EXPECT_EQ(passage.reader.told, 4) << "the beginning, each piece and the end";
+    AnswerFixture fixture;
+    fixture.begin_flow();
+    EXPECT_EQ(fixture.reader.told, 1);
+    fixture.append("one ");
+    EXPECT_EQ(fixture.answer->front(), "one ");
+    fixture.append("two");
+    fixture.read(100);
+    EXPECT_EQ(fixture.reader.got, "one two");
+    EXPECT_FALSE(fixture.answer->is_drained());
+    fixture.answer->complete();
+    EXPECT_TRUE(fixture.answer->is_drained());
+    EXPECT_EQ(fixture.answer->state(), AnswerState::complete);
+    EXPECT_EQ(fixture.reader.told, 4) << "the beginning, each piece and the end";
 }
 
 TEST(Answer, ThatIsHeldTellsItsReaderOnlyWhenItIsComplete) {
-    Passage passage;
-    passage.answer->set_reader(&passage.reader);
-    passage.answer->start(&passage.writer);
-    passage.answer->hold();
-    passage.append(numbered(100));
-    EXPECT_EQ(passage.reader.told, 0);
-    passage.answer->complete();
-    EXPECT_EQ(passage.reader.told, 1);
-    passage.read(1000);
-    EXPECT_EQ(passage.reader.got, numbered(100));
-    EXPECT_TRUE(passage.answer->is_drained());
+    AnswerFixture fixture;
+    fixture.answer->set_reader(&fixture.reader);
+    fixture.answer->start(&fixture.writer);
+    fixture.answer->hold();
+    fixture.append(numbered(100));
+    EXPECT_EQ(fixture.reader.told, 0);
+    fixture.answer->complete();
+    EXPECT_EQ(fixture.reader.told, 1);
+    fixture.read(1000);
+    EXPECT_EQ(fixture.reader.got, numbered(100));
+    EXPECT_TRUE(fixture.answer->is_drained());
 }
 
 TEST(Answer, OfNoBytesIsDrainedWhenItIsComplete) {
-    Passage passage;
-    passage.begin_flow();
-    passage.answer->complete();
-    EXPECT_TRUE(passage.answer->is_drained());
+    AnswerFixture fixture;
+    fixture.begin_flow();
+    fixture.answer->complete();
+    EXPECT_TRUE(fixture.answer->is_drained());
 }
 
 TEST(Answer, UpToTheMemoryLimitTouchesNoDisk) {
-    Passage passage;
-    passage.take_away();
-    passage.begin_flow();
-    EXPECT_EQ(passage.append(numbered(100)), Answer::Room::enough);
-    passage.settle();
-    EXPECT_EQ(passage.answer->front().size(), 100U);
+    AnswerFixture fixture;
+    fixture.remove_folder();
+    fixture.begin_flow();
+    EXPECT_EQ(fixture.append(numbered(100)), Answer::Room::enough);
+    fixture.settle();
+    EXPECT_EQ(fixture.answer->front().size(), 100U);
 }
 
 TEST(Answer, BeyondTheMemoryLimitWaitsOnDisk) {
-    Passage passage;
-    passage.begin_flow();
-    passage.append(numbered(100));
-    EXPECT_EQ(passage.append(numbered(50)), Answer::Room::enough);
-    passage.settle();
-    EXPECT_EQ(passage.answer->front(), numbered(100));
-    passage.answer->complete();
-    passage.read_all();
-    EXPECT_EQ(passage.reader.got, numbered(100) + numbered(50));
+    AnswerFixture fixture;
+    fixture.begin_flow();
+    fixture.append(numbered(100));
+    EXPECT_EQ(fixture.append(numbered(50)), Answer::Room::enough);
+    fixture.settle();
+    EXPECT_EQ(fixture.answer->front(), numbered(100));
+    fixture.answer->complete();
+    fixture.read_all();
+    EXPECT_EQ(fixture.reader.got, numbered(100) + numbered(50));
 }
 
 TEST(Answer, TellsItsWriterToWaitWhenAllRoomIsTaken) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) {
-        passage.settle();
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) {
+        fixture.settle();
         ASSERT_LT(sent.size(), 1000U);
     }
-    EXPECT_GE(sent.size(), passage.store.answer_max);
-    EXPECT_LE(sent.size(), passage.store.answer_max + 2 * passage.store.step);
-    EXPECT_EQ(passage.writer.told, 0);
+    EXPECT_GE(sent.size(), fixture.store.answer_max);
+    EXPECT_LE(sent.size(), fixture.store.answer_max + 2 * fixture.store.step);
+    EXPECT_EQ(fixture.writer.told, 0);
 }
 
 TEST(Answer, TellsItsWriterToGoOnOnceWhenThereIsRoom) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
-    while (passage.writer.told == 0) {
-        ASSERT_LT(passage.reader.got.size(), sent.size());
-        passage.read(10);
-        passage.settle();
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
+    while (fixture.writer.told == 0) {
+        ASSERT_LT(fixture.reader.got.size(), sent.size());
+        fixture.read(10);
+        fixture.settle();
     }
-    EXPECT_EQ(passage.append_as_sent(sent, 10), Answer::Room::enough);
-    passage.answer->complete();
-    passage.read_all();
-    EXPECT_EQ(passage.reader.got, sent);
-    EXPECT_EQ(passage.writer.told, 1);
+    EXPECT_EQ(fixture.append_as_sent(sent, 10), Answer::Room::enough);
+    fixture.answer->complete();
+    fixture.read_all();
+    EXPECT_EQ(fixture.reader.got, sent);
+    EXPECT_EQ(fixture.writer.told, 1);
 }
 
 TEST(Answer, WaitsForAReaderWhenTheDiskRefuses) {
-    Passage passage;
-    passage.take_away();
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.remove_folder();
+    fixture.begin_flow();
     std::string sent;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) {
-        passage.settle();
-        ASSERT_LE(sent.size(), passage.store.memory_max + 2 * passage.store.step);
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) {
+        fixture.settle();
+        ASSERT_LE(sent.size(), fixture.store.memory_max + 2 * fixture.store.step);
     }
-    EXPECT_EQ(passage.writer.told, 0);
-    while (passage.writer.told == 0 && passage.reader.got.size() < sent.size()) {
-        passage.read(10);
-        passage.settle();
+    EXPECT_EQ(fixture.writer.told, 0);
+    while (fixture.writer.told == 0 && fixture.reader.got.size() < sent.size()) {
+        fixture.read(10);
+        fixture.settle();
     }
-    EXPECT_EQ(passage.writer.told, 1);
-    passage.append_as_sent(sent, 10);
-    passage.answer->complete();
-    passage.read_all();
-    EXPECT_EQ(passage.reader.got, sent);
-    EXPECT_TRUE(passage.answer->is_drained());
+    EXPECT_EQ(fixture.writer.told, 1);
+    fixture.append_as_sent(sent, 10);
+    fixture.answer->complete();
+    fixture.read_all();
+    EXPECT_EQ(fixture.reader.got, sent);
+    EXPECT_TRUE(fixture.answer->is_drained());
 }
 
 TEST(Answer, LosesNothingWhenTheDiskIsFullInTheMiddle) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    for (int i = 0; i < 13; ++i) passage.append_as_sent(sent, 10), passage.settle();
+    for (int i = 0; i < 13; ++i) fixture.append_as_sent(sent, 10), fixture.settle();
     {
         const FileSizeLimit limit(32);  // some of it is already there
-        while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
-        passage.settle();
+        while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
+        fixture.settle();
     }
-    passage.answer->complete();
-    passage.read_all();
-    EXPECT_EQ(passage.reader.got, sent);
+    fixture.answer->complete();
+    fixture.read_all();
+    EXPECT_EQ(fixture.reader.got, sent);
 }
 
 TEST(Answer, ThatBreaksKeepsWhatCameAndTellsBothThatItIsOver) {
-    Passage passage;
-    passage.begin_flow();
-    passage.append("half of");
-    passage.answer->break_off();
-    EXPECT_EQ(passage.answer->state(), AnswerState::broken);
-    EXPECT_EQ(passage.reader.told, 3);
-    passage.read(100);
-    EXPECT_EQ(passage.reader.got, "half of");
-    EXPECT_FALSE(passage.answer->is_drained()) << "it is not whole";
+    AnswerFixture fixture;
+    fixture.begin_flow();
+    fixture.append("half of");
+    fixture.answer->break_off();
+    EXPECT_EQ(fixture.answer->state(), AnswerState::broken);
+    EXPECT_EQ(fixture.reader.told, 3);
+    fixture.read(100);
+    EXPECT_EQ(fixture.reader.got, "half of");
+    EXPECT_FALSE(fixture.answer->is_drained()) << "it is not whole";
 }
 
 TEST(Answer, ThatIsAbandonedSwallowsEverything) {
-    Passage passage;
-    passage.begin_flow();
-    passage.append(numbered(99));
-    passage.answer->abandon();
-    EXPECT_EQ(passage.answer->front(), "");
-    const int told = passage.reader.told;
-    for (int i = 0; i < 100; ++i) ASSERT_EQ(passage.append(numbered(99)), Answer::Room::enough);
-    passage.answer->complete();
-    passage.settle();
-    EXPECT_EQ(passage.answer->front(), "");
-    EXPECT_EQ(passage.reader.told, told) << "nobody reads any more";
+    AnswerFixture fixture;
+    fixture.begin_flow();
+    fixture.append(numbered(99));
+    fixture.answer->abandon();
+    EXPECT_EQ(fixture.answer->front(), "");
+    const int told = fixture.reader.told;
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(fixture.append(numbered(99)), Answer::Room::enough);
+    fixture.answer->complete();
+    fixture.settle();
+    EXPECT_EQ(fixture.answer->front(), "");
+    EXPECT_EQ(fixture.reader.told, told) << "nobody reads any more";
 }
 
 TEST(Answer, ThatIsAbandonedLetsAWaitingWriterGoOn) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
-    passage.answer->abandon();
-    EXPECT_EQ(passage.writer.told, 1);
-    passage.settle();
-    EXPECT_EQ(passage.writer.told, 1);
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
+    fixture.answer->abandon();
+    EXPECT_EQ(fixture.writer.told, 1);
+    fixture.settle();
+    EXPECT_EQ(fixture.writer.told, 1);
 }
 
 TEST(Answer, DoesNotCallAWriterThatWent) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
-    passage.answer->forget_writer();
-    passage.answer->complete();
-    passage.read_all();
-    EXPECT_EQ(passage.writer.told, 0);
-    EXPECT_EQ(passage.reader.got, sent);
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
+    fixture.answer->forget_writer();
+    fixture.answer->complete();
+    fixture.read_all();
+    EXPECT_EQ(fixture.writer.told, 0);
+    EXPECT_EQ(fixture.reader.got, sent);
 }
 
 TEST(Answer, ForgetsTheEarlierAttempt) {
-    Passage passage;
-    AnswerHead& head = passage.answer->start(&passage.writer);
+    AnswerFixture fixture;
+    AnswerHead& head = fixture.answer->start(&fixture.writer);
     head.status = 500;
     head.fields = "A: b\r\n";
     head.has_length = true;
     head.length = 7;
-    passage.answer->hold();
-    passage.append("earlier");
-    passage.answer->break_off();
+    fixture.answer->hold();
+    fixture.append("earlier");
+    fixture.answer->break_off();
 
-    const AnswerHead& again = passage.answer->start(&passage.writer);
-    EXPECT_EQ(passage.answer->state(), AnswerState::none);
-    EXPECT_EQ(passage.answer->front(), "");
+    const AnswerHead& again = fixture.answer->start(&fixture.writer);
+    EXPECT_EQ(fixture.answer->state(), AnswerState::none);
+    EXPECT_EQ(fixture.answer->front(), "");
     EXPECT_EQ(again.status, 0);
     EXPECT_EQ(again.fields, "");
     EXPECT_FALSE(again.has_length);
     EXPECT_TRUE(again.has_body);
-    passage.answer->hold();
-    passage.append("later");
-    passage.answer->complete();
-    EXPECT_EQ(passage.answer->front(), "later");
+    fixture.answer->hold();
+    fixture.append("later");
+    fixture.answer->complete();
+    EXPECT_EQ(fixture.answer->front(), "later");
 }
 
 TEST(Answer, IsNotToldByADiskThatWorkedForAnEarlierOne) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    passage.append_as_sent(sent, 100);
-    passage.append_as_sent(sent, 60);  // a write is under way
-    passage.answer->clear();
-    passage.begin_flow();
-    passage.append("new");
-    const int told = passage.reader.told;
-    passage.settle();
-    EXPECT_EQ(passage.answer->front(), "new");
-    EXPECT_EQ(passage.reader.told, told);
-    passage.answer->complete();
-    passage.read_all();
-    EXPECT_EQ(passage.reader.got, "new");
+    fixture.append_as_sent(sent, 100);
+    fixture.append_as_sent(sent, 60);  // a write is under way
+    fixture.answer->clear();
+    fixture.begin_flow();
+    fixture.append("new");
+    const int told = fixture.reader.told;
+    fixture.settle();
+    EXPECT_EQ(fixture.answer->front(), "new");
+    EXPECT_EQ(fixture.reader.told, told);
+    fixture.answer->complete();
+    fixture.read_all();
+    EXPECT_EQ(fixture.reader.got, "new");
 }
 
 TEST(Answer, MayBeGoneWhenTheDiskHasWrittenForIt) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    passage.append_as_sent(sent, 100);
-    passage.append_as_sent(sent, 60);
-    passage.answer.reset();
-    passage.settle();
-    EXPECT_EQ(passage.writer.told, 0);
+    fixture.append_as_sent(sent, 100);
+    fixture.append_as_sent(sent, 60);
+    fixture.answer.reset();
+    fixture.settle();
+    EXPECT_EQ(fixture.writer.told, 0);
 }
 
 TEST(Answer, MayBeGoneWhenTheDiskHasReadForIt) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    passage.append_as_sent(sent, 100);
-    passage.append_as_sent(sent, 60);
-    passage.settle();
-    passage.read(100);  // asks for more
-    const int told = passage.reader.told;
-    passage.answer.reset();
-    passage.settle();
-    EXPECT_EQ(passage.reader.told, told);
+    fixture.append_as_sent(sent, 100);
+    fixture.append_as_sent(sent, 60);
+    fixture.settle();
+    fixture.read(100);  // asks for more
+    const int told = fixture.reader.told;
+    fixture.answer.reset();
+    fixture.settle();
+    EXPECT_EQ(fixture.reader.told, told);
 }
 
 TEST(Answer, IsAsNewWhenCleared) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
-    passage.answer->abandon();
-    passage.answer->clear();
-    EXPECT_EQ(passage.answer->state(), AnswerState::none);
-    EXPECT_EQ(passage.answer->head().status, 0);
-    passage.begin_flow();
-    EXPECT_EQ(passage.append(numbered(100)), Answer::Room::enough);
-    passage.answer->complete();
-    passage.read_all();
-    EXPECT_EQ(passage.reader.got, numbered(100));
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
+    fixture.answer->abandon();
+    fixture.answer->clear();
+    EXPECT_EQ(fixture.answer->state(), AnswerState::none);
+    EXPECT_EQ(fixture.answer->head().status, 0);
+    fixture.begin_flow();
+    EXPECT_EQ(fixture.append(numbered(100)), Answer::Room::enough);
+    fixture.answer->complete();
+    fixture.read_all();
+    EXPECT_EQ(fixture.reader.got, numbered(100));
 }
 
 TEST(Answer, LetsItsWriterGoOnWhenTheDiskGivesNothingBack) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
-    passage.settle();
-    truncate_files(passage);
-    passage.read(1000);  // asks the disk
-    const int told = passage.writer.told;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) ASSERT_LT(sent.size(), 2000U);
-    passage.settle();
-    EXPECT_EQ(passage.answer->state(), AnswerState::lost);
-    passage.answer->abandon();  // as the reader does then
-    EXPECT_EQ(passage.writer.told, told + 1) << "it waits for ever";
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
+    fixture.settle();
+    truncate_files(fixture);
+    fixture.read(1000);  // asks the disk
+    const int told = fixture.writer.told;
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) ASSERT_LT(sent.size(), 2000U);
+    fixture.settle();
+    EXPECT_EQ(fixture.answer->state(), AnswerState::lost);
+    fixture.answer->abandon();  // as the reader does then
+    EXPECT_EQ(fixture.writer.told, told + 1) << "it waits for ever";
 }
 
 TEST(Answer, StaysLostWhenItsWriterEndsItLater) {
-    Passage passage;
-    passage.begin_flow();
+    AnswerFixture fixture;
+    fixture.begin_flow();
     std::string sent;
-    while (passage.append_as_sent(sent, 10) == Answer::Room::enough) passage.settle();
-    passage.settle();
-    truncate_files(passage);
-    passage.read(1000);
-    passage.settle();
-    passage.answer->complete();
-    EXPECT_EQ(passage.answer->state(), AnswerState::lost);
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
+    fixture.settle();
+    truncate_files(fixture);
+    fixture.read(1000);
+    fixture.settle();
+    fixture.answer->complete();
+    EXPECT_EQ(fixture.answer->state(), AnswerState::lost);
 }
 
 }  // namespace

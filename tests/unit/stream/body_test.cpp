@@ -14,10 +14,11 @@ namespace {
 TEST(Body, StaysInMemoryUpToTheLimit) {
     Upload upload;
     const std::string bytes = numbered(100);
-    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(0, 60), upload.note()),
+    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(0, 60), upload.record_result()),
               Body::Taken::all);
-    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(60), upload.note()), Body::Taken::all);
-    EXPECT_EQ(upload.body.complete(upload.store, upload.note()), Body::Taken::all);
+    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(60), upload.record_result()),
+              Body::Taken::all);
+    EXPECT_EQ(upload.body.complete(upload.store, upload.record_result()), Body::Taken::all);
     upload.settle();
     EXPECT_TRUE(upload.body.is_in_memory());
     EXPECT_EQ(upload.body.size(), 100U);
@@ -30,9 +31,9 @@ TEST(Body, GoesToDiskWithTheFirstByteBeyondTheLimit) {
     const std::string bytes = numbered(101);
     EXPECT_EQ(upload.append(bytes.substr(0, 100)), 0);
     EXPECT_TRUE(upload.body.is_in_memory());
-    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(100), upload.note()),
+    EXPECT_EQ(upload.body.append(upload.store, bytes.substr(100), upload.record_result()),
               Body::Taken::wait);
-    EXPECT_TRUE(upload.came_back());
+    EXPECT_TRUE(upload.has_resumed());
     EXPECT_EQ(upload.resumed, 0);
     EXPECT_FALSE(upload.body.is_in_memory());
     EXPECT_EQ(upload.complete(), 0);
@@ -54,20 +55,20 @@ TEST(Body, WritesWhatIsLeftInMemoryWhenItIsComplete) {
     Upload upload;
     ASSERT_EQ(upload.append(numbered(150)), 0);
     ASSERT_EQ(upload.append("the end"), 0);
-    EXPECT_EQ(upload.body.complete(upload.store, upload.note()), Body::Taken::wait);
-    ASSERT_TRUE(upload.came_back());
+    EXPECT_EQ(upload.body.complete(upload.store, upload.record_result()), Body::Taken::wait);
+    ASSERT_TRUE(upload.has_resumed());
     EXPECT_EQ(upload.read_back(), numbered(150) + "the end");
 }
 
 TEST(Body, OnDiskIsReadyAtOnceIfNothingIsLeftInMemory) {
     Upload upload;
     ASSERT_EQ(upload.append(numbered(150)), 0);
-    EXPECT_EQ(upload.body.complete(upload.store, upload.note()), Body::Taken::all);
+    EXPECT_EQ(upload.body.complete(upload.store, upload.record_result()), Body::Taken::all);
 }
 
 TEST(Body, TellsWhyTheDiskRefuses) {
     Upload upload;
-    upload.take_away();
+    upload.remove_folder();
     EXPECT_EQ(upload.append(numbered(101)), ENOENT);
 }
 
@@ -88,9 +89,10 @@ TEST(Body, CanBeDroppedWhileTheDiskWorksForIt) {
     Upload upload;
     {
         Body dropped;
-        EXPECT_EQ(dropped.append(upload.store, numbered(500), upload.note()), Body::Taken::wait);
+        EXPECT_EQ(dropped.append(upload.store, numbered(500), upload.record_result()),
+                  Body::Taken::wait);
     }
-    EXPECT_TRUE(upload.came_back());
+    EXPECT_TRUE(upload.has_resumed());
     EXPECT_EQ(upload.resumed, 0);
 }
 
@@ -107,7 +109,7 @@ TEST(Body, IsAsNewWhenCleared) {
     EXPECT_EQ(upload.read_back(), "short" + numbered(300));
 }
 
-/// Text that is short enough lives in its owner, not in memory of its own.
+/// True if the text is inside the object itself: a short string needs no memory of its own.
 bool is_inside(const char* text, const Body& body) {
     const auto* const begin = reinterpret_cast<const char*>(&body);
     return std::less_equal<>()(begin, text) && std::less<>()(text, begin + sizeof body);

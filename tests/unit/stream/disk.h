@@ -1,4 +1,4 @@
-// A store on a disk of a test's own, small enough to be overrun.
+// A store on a test's own disk, with small limits that a test can exceed.
 #pragma once
 
 #include <sys/resource.h>
@@ -24,10 +24,10 @@ struct Disk {
                 .step = 30,
                 .answer_max = 200};
 
-    /// From now on no file can be made. What is there stays usable.
-    void take_away() { store.folder = folder.file("nowhere"); }
+    /// From now on no file can be made. Existing files stay usable.
+    void remove_folder() { store.folder = folder.file("nowhere"); }
 
-    /// All that was given to the disk is done, and its callers were told.
+    /// Waits until the disk has done everything so far, and its callers were told.
     void settle() {
         bool is_done = false;
         background.run([] { return 0; }, [&](int) { is_done = true; });
@@ -35,7 +35,7 @@ struct Disk {
     }
 };
 
-/// As long as it lives, this program may have only so much of it.
+/// Limits a resource of this process as long as the object lives.
 class Limit {
 public:
     Limit(__rlimit_resource_t what, rlim_t most) : what_(what) {
@@ -53,12 +53,12 @@ private:
     rlimit before_{};
 };
 
-/// No file grows beyond that.
+/// Limits the size of files.
 struct FileSizeLimit : Limit {
     explicit FileSizeLimit(rlim_t size) : Limit(RLIMIT_FSIZE, size) {}
 };
 
-/// How many files this program holds whose name begins so.
+/// Returns how many open files of this process have a name with that prefix.
 inline int open_files(std::string_view prefix) {
     int found = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -69,7 +69,7 @@ inline int open_files(std::string_view prefix) {
     return found;
 }
 
-/// Bytes in which every place can be told from its neighbours.
+/// Returns text in which each part differs from its neighbours.
 inline std::string numbered(std::size_t size) {
     std::string text;
     for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";

@@ -12,11 +12,11 @@
 
 namespace {
 
-thread_local std::uint64_t allocations = 0;  // of this thread: the disk's may do what they like
+thread_local std::uint64_t allocations = 0;  // of this thread only; the disk thread may allocate
 
 }  // namespace
 
-// Out of line: inlined, g++ takes malloc and delete for a mismatch.
+// Not inline: otherwise g++ warns that malloc and delete don't match.
 [[gnu::noinline]] void* operator new(std::size_t size) {
     ++allocations;
     if (void* memory = std::malloc(size)) return memory;

@@ -18,7 +18,7 @@ constexpr int all_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SE
 
 int memfds() { return open_files("/memfd:turnpike-body"); }
 
-/// All of it, from its beginning.
+/// Returns the whole content of the file.
 std::string contents_of(int file) {
     struct stat facts{};
     EXPECT_EQ(::fstat(file, &facts), 0);

@@ -1,4 +1,4 @@
-// A body on its way in, and what the disk said.
+// A body that is being uploaded, and the results of the disk.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,32 +16,32 @@ namespace turnpike {
 
 struct Upload : Disk {
     Body body;
-    std::optional<int> resumed;  // with the disk's errno
+    std::optional<int> resumed;  // the errno of the disk, once it has called back
 
-    auto note() {
+    auto record_result() {
         return [this](int error) { resumed = error; };
     }
-    bool came_back() {
+    bool has_resumed() {
         return loop.run_until([&] { return resumed.has_value(); });
     }
-    /// Appends, and waits if it is asked to. The errno of the disk.
+    /// Appends bytes, and waits if it must. Returns the errno of the disk.
     int append(std::string_view bytes) {
         resumed.reset();
-        if (body.append(store, bytes, note()) == Body::Taken::all) return 0;
-        return came_back() ? *resumed : ETIMEDOUT;
+        if (body.append(store, bytes, record_result()) == Body::Taken::all) return 0;
+        return has_resumed() ? *resumed : ETIMEDOUT;
     }
     int complete() {
         resumed.reset();
-        if (body.complete(store, note()) == Body::Taken::all) return 0;
-        return came_back() ? *resumed : ETIMEDOUT;
+        if (body.complete(store, record_result()) == Body::Taken::all) return 0;
+        return has_resumed() ? *resumed : ETIMEDOUT;
     }
     std::string read_back() {
         std::string all;
         while (all.size() < body.size()) {
             const auto piece = std::make_shared<std::string>();
             resumed.reset();
-            body.read(store, all.size(), piece, note());
-            if (!came_back() || *resumed != 0 || piece->empty()) break;
+            body.read(store, all.size(), piece, record_result());
+            if (!has_resumed() || *resumed != 0 || piece->empty()) break;
             EXPECT_LE(piece->size(), store.step);
             all += *piece;
         }

@@ -1,5 +1,5 @@
-// A gate with real sockets and a real disk, whose engine is the test: it admits every job, and the
-// test says how each ends.
+// A gate with real sockets and a real disk. The test plays the engine: every job is admitted, and
+// the test decides how each one ends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,13 +25,13 @@
 
 namespace turnpike {
 
-/// The client's end of a connection. Reads nothing until it listens.
+/// The client's end of a connection. It reads nothing before listen() is called.
 struct Client : std::enable_shared_from_this<Client> {
     using Local = boost::asio::local::stream_protocol;
 
     explicit Client(boost::asio::io_context& loop) : socket(loop) {}
 
-    /// Never blocks: what the gate does not take yet follows when it does.
+    /// Sends bytes without blocking. What the gate does not take now is sent later.
     void say(std::string_view bytes) {
         const bool is_writing = !out.empty();
         out.append(bytes);
@@ -73,42 +73,43 @@ struct IdleWriter final : AnswerWriter {
     void answer_has_room() override { go_on(); }
 };
 
-struct GateStand {
-    GateStand() : GateStand(Config{.pools = {PoolConfig{.name = "only"}}}) {}
-    explicit GateStand(Config settings) : config(std::move(settings)) {}
-    ~GateStand() {
+struct GateFixture {
+    GateFixture() : GateFixture(Config{.pools = {PoolConfig{.name = "only"}}}) {}
+    explicit GateFixture(Config settings) : config(std::move(settings)) {}
+    ~GateFixture() {
         for (const auto& client : clients) client->leave();
         gate.shut_down();
         loop.poll();
     }
-    GateStand(const GateStand&) = delete;
-    GateStand& operator=(const GateStand&) = delete;
+    GateFixture(const GateFixture&) = delete;
+    GateFixture& operator=(const GateFixture&) = delete;
 
-    Client& connect(Door door = Door::tcp, std::string address = "127.0.0.1") {
+    Client& connect(Transport transport = Transport::tcp, std::string address = "127.0.0.1") {
         const auto client = std::make_shared<Client>(loop.context());
         Client::Local::socket ours(loop.context());
         boost::asio::local::connect_pair(client->socket, ours);
         ours.non_blocking(true);
-        gate.welcome(std::move(ours),
-                     {.door = door, .address = std::move(address), .text = "client"});
+        gate.add_connection(
+            std::move(ours),
+            {.transport = transport, .address = std::move(address), .text = "client"});
         clients.push_back(client);
         return *client;
     }
-    /// A client that says this and listens.
+    /// Returns a new client that sends this text and listens.
     Client& ask(std::string_view text) {
         Client& client = connect();
         client.listen();
         client.say(text);
         return client;
     }
-    /// The same, from another machine.
+    /// Does the same, but from another machine.
     Client& ask_from_afar(std::string_view text) {
-        Client& client = connect(Door::tcp, "10.1.1.1");
+        Client& client = connect(Transport::tcp, "10.1.1.1");
         client.listen();
         client.say(text);
         return client;
     }
-    void told(const Event& event) {
+    void deliver(const Event& event) {
         events.push_back(event);
         if (const auto* arrived = std::get_if<JobArrived>(&event))
             gate.carry_out(AdmitJob{arrived->ticket, job = JobId{next_job++}});
@@ -124,19 +125,19 @@ struct GateStand {
                               .attempts = attempts,
                               .lane = LaneId{0}});
     }
-    /// How often it was told of this.
+    /// Returns how many events of this kind the gate delivered.
     template <class What>
     [[nodiscard]] long count() const {
         return std::ranges::count_if(
             events, [](const Event& event) { return std::holds_alternative<What>(event); });
     }
-    /// The body of the latest job is complete: what the worker would get.
+    /// Waits until the body of the latest job is complete, and returns what the worker would get.
     ExchangePtr queued() {
         EXPECT_TRUE(loop.run_until([&] { return count<BodyCompleted>() > taken; }));
         ++taken;
         return exchanges.find(job);
     }
-    /// A whole short answer to the latest job.
+    /// Gives a whole short answer to the latest job.
     void answer(std::string_view body) {
         const ExchangePtr exchange = queued();
         AnswerHead& head = exchange->answer.start(&writer);
@@ -146,7 +147,7 @@ struct GateStand {
         exchange->answer.complete();
         end(job, EndReason::answered);
     }
-    /// Until the client has heard this.
+    /// Waits until the client has received this text.
     void hear(Client& client, std::string_view text) {
         EXPECT_TRUE(loop.run_until([&] { return client.got.contains(text); }))
             << "not heard: " << text << "\nheard: " << client.got;
@@ -164,7 +165,7 @@ struct GateStand {
     std::unique_ptr<LogSink> log = *LogSink::open({});
     std::vector<LaneFacts> lanes;
     RecentCrashes crashes{10};
-    std::deque<LaneLog> logs;  // one for each lane that keeps one
+    std::deque<LaneLog> logs;  // one for each lane that has one
     std::vector<Event> events;
     std::vector<std::shared_ptr<Client>> clients;
     IdleWriter writer;
@@ -183,7 +184,7 @@ struct GateStand {
          .lanes = lanes,
          .crashes = crashes,
          .log_of = [this](std::size_t lane) { return lane < logs.size() ? &logs[lane] : nullptr; },
-         .deliver = [this](const Event& event) { told(event); }},
+         .deliver = [this](const Event& event) { deliver(event); }},
         Address{"127.0.0.1", 8000}};
 };
 

@@ -1,4 +1,4 @@
-// A request as the gate parses it, from its text.
+// Parses the text of a request as the gate does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,15 +11,15 @@
 
 namespace turnpike {
 
-class Asked {
+class ParsedRequest {
 public:
-    /// `lines`: the request line and the fields, each with its CRLF.
-    explicit Asked(std::string_view lines) : text_(std::string(lines) + "\r\n") {
+    /// `lines` are the request line and the fields, each with its CRLF.
+    explicit ParsedRequest(std::string_view lines) : text_(std::string(lines) + "\r\n") {
         EXPECT_EQ(parser_.parse(text_), http::Progress::done)
             << text_ << http::sentence_of(parser_.fault());
     }
-    Asked(const Asked&) = delete;
-    Asked& operator=(const Asked&) = delete;
+    ParsedRequest(const ParsedRequest&) = delete;
+    ParsedRequest& operator=(const ParsedRequest&) = delete;
 
     [[nodiscard]] const http::RequestHead& head() const { return parser_.head(); }
 
@@ -28,7 +28,7 @@ private:
     http::RequestParser parser_{http::Limits{}};
 };
 
-/// GET / with a Host of ours and these fields.
+/// Returns a GET with a valid Host and these fields.
 inline std::string get(std::string_view fields = {}, std::string_view target = "/") {
     return "GET " + std::string(target) + " HTTP/1.1\r\nHost: localhost:8000\r\n" +
            std::string(fields);

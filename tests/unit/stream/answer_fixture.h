@@ -1,4 +1,4 @@
-// An answer between a writer and a reader who take note of what they are told.
+// An answer, with a writer and a reader that record what they are told.
 #pragma once
 
 #include <memory>
@@ -10,21 +10,21 @@
 
 namespace turnpike {
 
-struct NotingReader final : AnswerReader {
+struct RecordingReader final : AnswerReader {
     int told = 0;
     std::string got;
     void answer_moved() override { ++told; }
 };
 
-struct NotingWriter final : AnswerWriter {
+struct RecordingWriter final : AnswerWriter {
     int told = 0;
     void answer_has_room() override { ++told; }
 };
 
-struct Passage : Disk {
+struct AnswerFixture : Disk {
     std::unique_ptr<Answer> answer = std::make_unique<Answer>();
-    NotingReader reader;
-    NotingWriter writer;
+    RecordingReader reader;
+    RecordingWriter writer;
 
     void begin_flow() {
         answer->set_reader(&reader);
@@ -34,20 +34,21 @@ struct Passage : Disk {
     }
     Answer::Room append(std::string_view bytes) { return answer->append(store, bytes); }
 
-    /// `size` more bytes of a long text, so that `sent` is numbered() of its size.
+    /// Appends `size` more bytes of a long text, and adds them to `sent`. So `sent` always equals
+    /// numbered(sent.size()).
     Answer::Room append_as_sent(std::string& sent, std::size_t size) {
         static const std::string text = numbered(10'000);
         const std::size_t before = sent.size();
         sent.append(text, before, size);
         return append(std::string_view(sent).substr(before));
     }
-    /// What is there, at most `size` bytes of it.
+    /// Reads what is there, but at most `size` bytes.
     void read(std::size_t size) {
         const std::string_view piece = answer->front().substr(0, size);
         reader.got += piece;
         if (!piece.empty()) answer->consume(store, piece.size());
     }
-    /// Everything, also what is on disk. The writer must be done.
+    /// Reads everything, also what is on disk. The writer must be done.
     void read_all() {
         EXPECT_TRUE(loop.run_until([&] {
             while (!answer->front().empty()) read(1000);

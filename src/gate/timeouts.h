@@ -1,6 +1,6 @@
-// How long the gate waits for its clients, by what it waits for. Every wait of one kind lasts equally
-// long, so each kind is a list in the order of its ends: waiting costs no search, no allocation and
-// no system call, and one slow timer looks at the fronts.
+// How long the gate waits for its clients. All waits of one kind last equally long, so each kind
+// has a list in the order in which its waits end. Starting a wait needs no search, no allocation
+// and no system call, and one slow timer checks the front of each list.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@ enum class Wait : std::uint8_t {
     request,    // the first byte of a request (idle_timeout)
     head,       // the rest of its head (head_timeout)
     body,       // more of its body (rate_window)
-    departure,  // whether the client left, when pipelined bytes hide it
+    departure,  // the next check whether the client left, when unread bytes hide it
     writing,    // room in the socket (rate_window)
-    closing,    // the client's end of a connection that we ended
+    closing,    // the client to close a connection that we closed
 };
 inline constexpr std::size_t wait_kinds = 7;
 
-/// Thing has: Links<Thing> wait_links; Wait wait; Instant wait_until; void time_is_up().
+/// Thing must have: Links<Thing> wait_links; Wait wait; Instant wait_until; void time_is_up().
 template <class Thing>
-class Patience {
+class Timeouts {
 public:
     void set(Wait kind, Duration limit) { limits_[index(kind)] = limit; }
 
@@ -37,8 +37,8 @@ public:
         lists_[index(kind)].push_back(thing);
     }
 
-    /// Tells everything whose time is up; it then waits for something else, or anew.
-    void look(Instant now) {
+    /// Calls time_is_up() on every thing whose wait is over. It may then start another wait.
+    void expire(Instant now) {
         for (auto& list : lists_) {
             for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
                 Thing& first = *list.front();
@@ -49,8 +49,8 @@ public:
         }
     }
 
-    /// Who has waited longest for this; nullptr: nobody.
-    [[nodiscard]] Thing* longest(Wait kind) const { return lists_[index(kind)].front(); }
+    /// Returns the thing that has waited longest for this, or nullptr if none waits.
+    [[nodiscard]] Thing* longest_waiting(Wait kind) const { return lists_[index(kind)].front(); }
 
 private:
     static constexpr std::size_t index(Wait kind) { return static_cast<std::size_t>(kind); }
