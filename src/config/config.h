@@ -79,8 +79,8 @@ enum class Pin : std::uint8_t {
 
 /// The GPUs of a pool.
 struct GpuChoice {
-    enum class Kind : std::uint8_t { unsaid, all, none, listed };
-    Kind kind = Kind::unsaid;
+    enum class Kind : std::uint8_t { unset, all, none, listed };
+    Kind kind = Kind::unset;
     std::vector<std::string> listed;  // "0", a UUID or its beginning, a MIG device's name
     friend bool operator==(const GpuChoice&, const GpuChoice&) = default;
 };
@@ -108,8 +108,8 @@ struct WorkerConfig {
     ModelChoice model;
     std::string
         python;  // a name for PATH, or absolute; empty: unsaid. Once all is checked: absolute
-    std::uint16_t slots_said = 0;  // of native workers; 0: as the model says
-    std::uint16_t batch_said = 0;
+    std::uint16_t slots_configured = 0;  // of native workers; 0: as the model says
+    std::uint16_t batch_configured = 0;
     std::string command;  // for /bin/sh; has {port} or {socket}, maybe {gpu} {gpus} {lane}
     std::string folder;   // where it runs: the config file's, absolute; empty: that of `up`
     GpuChoice gpus;

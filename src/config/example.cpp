@@ -44,14 +44,14 @@ std::string example_text() {
     std::string text(opening);
     std::string_view table;  // that the keys are in
     for (const Section& section : sections()) {
-        if (!section.says.empty()) text += '\n' + prose(section.says);
+        if (!section.description.empty()) text += '\n' + prose(section.description);
         if (section.prefix != table) {
             const bool is_optional = section.prefix == "pool.*.proof.";
             text += (is_optional ? "#" : "") + header_of(section) + '\n';
         }
         table = section.prefix;
         for (const Key& key : section.keys) {
-            text += '\n' + prose(key.says) + (is_needed(section, key) ? "" : "#");
+            text += '\n' + prose(key.description) + (is_needed(section, key) ? "" : "#");
             text += std::string(key.name) + " = " + shown_value(key, {});
             text += "  # " + bounds_of(key) + '\n';
         }

@@ -15,7 +15,7 @@ void read_flag(Reading& reading, const std::string& path, const std::string& fla
                std::string_view pattern, const Node& node) {
     reading.sources.origins[path] = {.line = 0, .flag = flag};
     for (Flaw& flaw : assign(*find_key(pattern), node, reading.draft))
-        reading.wrong(path, std::move(flaw.problem));
+        reading.add_mistake(path, std::move(flaw.problem));
 }
 
 /// The pool that a flag is about: the only one, made if there is none.
@@ -23,8 +23,8 @@ PoolDraft* only_pool(Reading& reading, const std::string& flag) {
     auto& pools = reading.draft.pools;
     if (pools.size() > 1) {
         reading.sources.origins[flag] = {.line = 0, .flag = flag};
-        reading.wrong(flag, "which pool is meant? The file has " + std::to_string(pools.size()) +
-                                "; say it there");
+        reading.add_mistake(flag, "which pool is meant? The file has " +
+                                      std::to_string(pools.size()) + "; say it there");
         return nullptr;
     }
     return pools.empty() ? &pools.emplace_back() : &pools.front();
@@ -91,9 +91,10 @@ void read_watch(Reading& reading) {
     }
     if (is_any || reading.draft.pools.empty()) return;
     reading.sources.origins["--watch"] = {.line = 0, .flag = "--watch"};
-    reading.wrong("--watch",
-                  "is for pools with a model: which files an HTTP server is made of is not known; "
-                  "reload it with `turnpike reload`");
+    reading.add_mistake(
+        "--watch",
+        "is for pools with a model: which files an HTTP server is made of is not known; "
+        "reload it with `turnpike reload`");
 }
 
 void read_host(Reading& reading, const std::string& text) {
@@ -102,7 +103,7 @@ void read_host(Reading& reading, const std::string& text) {
     if (host)
         reading.draft.config.gate.listen.host = std::move(*host);
     else
-        reading.wrong("gate.listen", quoted(text) + ' ' + host.error());
+        reading.add_mistake("gate.listen", quoted(text) + ' ' + host.error());
 }
 
 }  // namespace

@@ -92,13 +92,13 @@ struct Key {
     std::variant<TimeKey, SizeKey, CountKey, NumberKey, FlagKey, TextKey, ListKey, GpusKey,
                  TableKey>
         kind;
-    std::string_view says;
+    std::string_view description;
 };
 
 /// Neighbours with the same prefix are one table of the file.
 struct Section {
     std::string_view prefix;  // of its keys' paths: "gate.", "pool.*.proof."
-    std::string_view says;
+    std::string_view description;
     std::span<const Key> keys;
 };
 

@@ -9,7 +9,7 @@
 namespace turnpike {
 
 /// Letters to put in, take out, change, or swap with their neighbour.
-[[nodiscard]] std::size_t slips_between(std::string_view, std::string_view);
+[[nodiscard]] std::size_t edit_distance(std::string_view, std::string_view);
 
 /// "": none is near.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> known);

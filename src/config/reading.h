@@ -18,9 +18,9 @@ struct Reading {
     std::set<std::string> unsound;  // paths of values with mistakes
 
     /// Of the value at `path`.
-    void wrong(std::string_view path, std::string problem);
+    void add_mistake(std::string_view path, std::string problem);
 
-    [[nodiscard]] bool is_said(const std::string& path) const {
+    [[nodiscard]] bool is_set(const std::string& path) const {
         return sources.origins.contains(path);
     }
 

@@ -1,8 +1,8 @@
 // The keys of a pool, whoever starts its workers.
 #include <array>
 
-#include "config/blanks.h"
 #include "config/model.h"
+#include "config/placeholders.h"
 #include "config/places.h"
 #include "config/rows.h"
 #include "config/text.h"
@@ -99,7 +99,7 @@ Taken take_worker(Draft& draft, std::string_view text) {
     if (text.size() > length_max) return std::unexpected("is longer than 16KiB");
     if (has_control_characters(text))
         return std::unexpected("has a line break or another control character");
-    const int ways = int{has_blank(text, "port")} + int{has_blank(text, "socket")};
+    const int ways = int{has_placeholder(text, "port")} + int{has_placeholder(text, "socket")};
     if (ways != 1)
         return std::unexpected(ways == 0 ? "must say {port} (or {socket}), where the worker listens"
                                          : "has both {port} and {socket}; one is enough");

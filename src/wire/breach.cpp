@@ -58,8 +58,8 @@ Words words_of(Breach breach) {
         case Breach::pong_unasked: return {"pong_unasked", "There is a pong without a ping."};
         case Breach::stacks_unasked:
             return {"stacks_unasked", "There are stacks that nobody asked for."};
-        case Breach::deaf_to_pause:
-            return {"deaf_to_pause", "The worker goes on sending chunks after pause."};
+        case Breach::pause_ignored:
+            return {"pause_ignored", "The worker goes on sending chunks after pause."};
         case Breach::length_broken:
             return {"length_broken", "An answer is not as long as its Content-Length says."};
     }

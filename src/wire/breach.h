@@ -38,7 +38,7 @@ enum class Breach : std::uint8_t {
     status_again,    // done with a status although `begin` had one
     pong_unasked,
     stacks_unasked,
-    deaf_to_pause,  // too many bytes after pause
+    pause_ignored,  // too many bytes after pause
     length_broken,  // the chunks are not as long as Content-Length said: found by whoever asked
 };
 

@@ -72,9 +72,9 @@ private:
 };
 
 /// The rest of a frame whose body is in a descriptor.
-class Elsewhere {
+class DescriptorLength {
 public:
-    explicit Elsewhere(const BodyPart& body)
+    explicit DescriptorLength(const BodyPart& body)
         : length_(little_endian(body.in_descriptor)), is_there_(body.is_in_descriptor) {
         CHECK(body.bytes.size() <= inline_max && (!is_there_ || body.bytes.empty()));
     }
@@ -169,12 +169,12 @@ void append(std::string& out, const Chunk& chunk) {
 }
 
 void append(std::string& out, const Done& done) {
-    const Elsewhere elsewhere(done.body);
+    const DescriptorLength descriptor_length(done.body);
     Head(Kind::done, done.id, done.body)
         .u16(done.status)
         .u16(0)
         .length32(done.fields, fields_max)
-        .append_to(out, {done.fields, elsewhere.view(), done.body.bytes});
+        .append_to(out, {done.fields, descriptor_length.view(), done.body.bytes});
 }
 
 void append(std::string& out, const Failed& failed) {
@@ -209,7 +209,7 @@ void append_frame(std::string& out, const WorkerFrame& frame) {
 }
 
 void append_head(std::string& out, const Job& job) {
-    const Elsewhere elsewhere(job.body);
+    const DescriptorLength descriptor_length(job.body);
     Head(Kind::job, job.id, job.body)
         .u16(job.attempt)
         .u8(static_cast<std::uint8_t>(job.purpose))
@@ -221,7 +221,7 @@ void append_head(std::string& out, const Job& job) {
         .length16(job.target)
         .u16(0)
         .length32(job.fields, payload_max)
-        .append_to(out, {job.name, job.method, job.target, job.fields, elsewhere.view()},
+        .append_to(out, {job.name, job.method, job.target, job.fields, descriptor_length.view()},
                    job.body.bytes.size());
 }
 

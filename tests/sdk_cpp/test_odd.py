@@ -55,12 +55,12 @@ class Odd(unittest.TestCase):
 
     def test_a_job_that_is_left_though_nobody_cancelled_it_is_the_models_failure(self):
         self.failed(b"/leaves", "exception", "turnpike::Cancelled", "nobody cancelled")
-        self.assertIn("turnpike::Cancelled: the model left a job that nobody cancelled", self.gate.said())
+        self.assertIn("turnpike::Cancelled: the model left a job that nobody cancelled", self.gate.stderr_text())
 
     def test_the_log_calls_a_proof_a_proof(self):
         self.gate.ask(b"bad", purpose=1)
         self.gate.ask(b"", method=b"GET", target=b"/unmapped", purpose=1)
-        self.assertIn("the proof failed: ", self.gate.said())
+        self.assertIn("the proof failed: ", self.gate.stderr_text())
 
     def test_an_exception_of_any_type_has_a_name(self):
         self.failed(b"/unmapped", "exception", "Unmapped", "no std::exception")
@@ -127,8 +127,8 @@ class BeforeReady(unittest.TestCase):
             with self.subTest(oddity), Gate([os.environ["ODD_MODEL"]], patience=20, environment={"ODDITY": oddity}) as gate:
                 gate.until_welcome()
                 self.assertEqual(gate.wait_for_end("it can't load"), 1)
-                self.assertIn("the model does not load: ", gate.said())
-                self.assertIn(words, gate.said())
+                self.assertIn("the model does not load: ", gate.stderr_text())
+                self.assertIn(words, gate.stderr_text())
 
 
 class ABrokenGate(unittest.TestCase):
@@ -143,7 +143,7 @@ class ABrokenGate(unittest.TestCase):
                     gate.until_ready()
                 gate.send(bytes.fromhex(vector["hex"]))
                 self.assertEqual(gate.wait_for_end(vector["name"]), 1)
-                self.assertIn("the gate broke the worker protocol", gate.said())
+                self.assertIn("the gate broke the worker protocol", gate.stderr_text())
 
 
 class WithoutAGate(unittest.TestCase):

@@ -57,7 +57,7 @@ def must_end_itself(gate, what):
         raise Failure(f"exit code 0, though the gate sent {what}")
     if status < 0:
         raise Failure(f"the worker died of signal {-status} when the gate sent {what}")
-    if not gate.said().strip():
+    if not gate.stderr_text().strip():
         raise Failure(f"nothing on stderr, though the gate sent {what}")
 
 

@@ -10,7 +10,7 @@ def must_stop(gate):
     gate.stop()
     status = gate.wait_for_end("stop was sent")
     if status != 0:
-        raise Failure(f"after stop: {status_in_words(status)}, not exit code 0; it said: {gate.last_words()!r}")
+        raise Failure(f"after stop: {status_in_words(status)}, not exit code 0; it said: {gate.last_stderr_line()!r}")
 
 
 def must_end_without_gate(gate):

@@ -72,13 +72,13 @@ class Gate:
         self.output, self.errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.socket, theirs = socket.socketpair()
         self.socket.setblocking(False)
-        self.their_number = theirs.fileno()
-        surroundings = dict(os.environ, TURNPIKE_SOCKET=str(self.their_number), TURNPIKE_LANE="0", TURNPIKE_POOL="conformance",
+        self.worker_descriptor = theirs.fileno()
+        worker_environment = dict(os.environ, TURNPIKE_SOCKET=str(self.worker_descriptor), TURNPIKE_LANE="0", TURNPIKE_POOL="conformance",
                             CONFORMANCE=variant, PYTHONUNBUFFERED="1", **dict(environment))
-        surroundings.pop("CUDA_VISIBLE_DEVICES", None)
+        worker_environment.pop("CUDA_VISIBLE_DEVICES", None)
         with theirs:
             try:
-                self.process = subprocess.Popen(command, pass_fds=[self.their_number], env=surroundings, stdin=subprocess.DEVNULL,
+                self.process = subprocess.Popen(command, pass_fds=[self.worker_descriptor], env=worker_environment, stdin=subprocess.DEVNULL,
                                                 stdout=self.output, stderr=self.errors, start_new_session=True)
             except OSError as error:
                 self.socket.close()
@@ -226,14 +226,14 @@ class Gate:
             status = self.process.wait(1)
         except subprocess.TimeoutExpired:
             return "closed its socket"
-        return f"ended ({status_in_words(status)}{', saying: ' + self.last_words() if self.last_words() else ''})"
+        return f"ended ({status_in_words(status)}{', saying: ' + self.last_stderr_line() if self.last_stderr_line() else ''})"
 
-    def said(self):
+    def stderr_text(self):
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")
 
-    def last_words(self):
-        return self.said().strip().rpartition("\n")[2][:300]
+    def last_stderr_line(self):
+        return self.stderr_text().strip().rpartition("\n")[2][:300]
 
     # ── receiving ────────────────────────────────────────────────────────────────────────────────
 

@@ -72,8 +72,8 @@ def a_failed_load_ends_the_worker(gate):
         raise Failure("ready, though load failed")
     if status == 0:
         raise Failure("exit code 0 after a load that failed")
-    if "no such weights" not in gate.said():
-        raise Failure(f"stderr does not say why load failed ('no such weights'): {gate.last_words()!r}")
+    if "no such weights" not in gate.stderr_text():
+        raise Failure(f"stderr does not say why load failed ('no such weights'): {gate.last_stderr_line()!r}")
 
 
 @check()
@@ -83,15 +83,15 @@ def an_unknown_version_is_refused(gate):
     status = gate.wait_for_end("welcome had version 99")
     if gate.ready:
         raise Failure("ready, though welcome had version 99")
-    if status == 0 or not gate.said().strip():
-        raise Failure(f"after a welcome of version 99: {status_in_words(status)}, stderr: {gate.last_words()!r}")
+    if status == 0 or not gate.stderr_text().strip():
+        raise Failure(f"after a welcome of version 99: {status_in_words(status)}, stderr: {gate.last_stderr_line()!r}")
 
 
 @check()
 def nothing_inherits_the_socket(gate):
     """the socket is close-on-exec, and ends with the worker though a child of it lives on"""
     gate.until_ready()
-    with open(f"/proc/{gate.process.pid}/fdinfo/{gate.their_number}") as info:
+    with open(f"/proc/{gate.process.pid}/fdinfo/{gate.worker_descriptor}") as info:
         flags = next(int(line.split()[1], 8) for line in info if line.startswith("flags:"))
     if not flags & os.O_CLOEXEC:
         raise Failure("the socket is not close-on-exec")

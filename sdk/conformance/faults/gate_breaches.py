@@ -12,7 +12,7 @@ class forgives_everything(Worker):
     def decode(self):
         try:
             super().decode()
-        except right.GateBroke:
+        except right.GateBreach:
             self.pending.clear()
 
 

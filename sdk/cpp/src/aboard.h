@@ -39,8 +39,8 @@ struct Record : std::enable_shared_from_this<Record> {
     std::atomic<bool> is_cancelled = false;
     std::atomic<bool> is_paused = false;
     std::atomic<bool> has_ended = false;  // set before its last frame is sent
-    bool streams = false;
-    std::size_t unlooked = 0;  // bytes of its stream since the last look at what the gate says
+    bool is_streaming = false;
+    std::size_t bytes_since_read = 0;  // bytes of its stream since the last read_orders()
     // Once it runs, under the table's lock:
     bool is_running = false;
     pthread_t thread{};
@@ -57,7 +57,7 @@ public:
     /// Comes right before the last frame about it.
     void end(Record& record);
     /// Its thread is the calling one.
-    void runs(const Batch& batch);
+    void mark_running(const Batch& batch);
 
     // Orders for a job that has just ended are ignored.
     void cancel(std::uint64_t id);

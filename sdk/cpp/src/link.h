@@ -26,12 +26,12 @@ public:
     /// False: nothing was sent.
     bool send_unless(const std::atomic<bool>& is_over, const wire::WorkerFrame& frame);
 
-    enum class Woken { bytes, nothing, closed };
+    enum class Received { bytes, nothing, closed };
     /// Waits for bytes. They live until the next call.
-    Woken receive() { return receive(0); }
+    Received receive() { return receive(0); }
     /// What is there already.
-    Woken receive_at_once();
-    /// Until receive_at_once() would find something, or interrupt(): then false.
+    Received try_receive();
+    /// Until try_receive() would find something, or interrupt(): then false.
     [[nodiscard]] bool wait() const;
     void interrupt() const;
     [[nodiscard]] std::string_view bytes() const { return {buffer_.data(), filled_}; }
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] bool has_lost_descriptors() const { return has_lost_descriptors_; }
 
 private:
-    Woken receive(int flags);
+    Received receive(int flags);
     bool deliver(const wire::WorkerFrame& frame, int descriptor, const std::atomic<bool>* is_over);
     void send_bytes(std::string_view bytes, int descriptor);  // under sending_
 

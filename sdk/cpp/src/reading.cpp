@@ -9,32 +9,32 @@
 
 namespace turnpike::inside {
 
-void Session::refuse(std::string_view why) {
+void Session::end_on_breach(std::string_view why) {
     std::fprintf(stderr, "the gate broke the worker protocol: %.*s\n", static_cast<int>(why.size()),
                  why.data());
     end_process(1);
 }
 
 /// False: the gate is gone.
-bool Session::read_once(Link::Woken woken) {
-    switch (woken) {
-        case Link::Woken::bytes: take_bytes(); return true;
-        case Link::Woken::nothing: return true;
-        case Link::Woken::closed: stop(); return false;
+bool Session::read_once(Link::Received received) {
+    switch (received) {
+        case Link::Received::bytes: take_bytes(); return true;
+        case Link::Received::nothing: return true;
+        case Link::Received::closed: stop(); return false;
     }
     return false;
 }
 
-bool Session::read_what_is_there() {
-    const std::lock_guard taking(taking_);
-    return read_once(link_.receive_at_once());
+bool Session::read_available() {
+    const std::lock_guard reading(reading_);
+    return read_once(link_.try_receive());
 }
 
 /// No other thread can be looking.
-bool Session::is_alone() const { return slots_ == 1 && !aside_thread_.joinable(); }
+bool Session::is_only_reader() const { return slots_ == 1 && !aside_thread_.joinable(); }
 
-void Session::look() {
-    read_what_is_there();
+void Session::read_orders() {
+    read_available();
     const std::lock_guard lock(lock_);
     if (!queue_.empty()) link_.interrupt();  // whoever waits for the socket has not seen it
 }
@@ -42,13 +42,13 @@ void Session::look() {
 void Session::take_bytes() {
     const wire::Breach breach = decoder_.push(link_.bytes(), [&](const wire::GateFrame& frame) {
         if (!welcome_ && !std::holds_alternative<wire::Welcome>(frame))
-            refuse("The first frame is not welcome.");
+            end_on_breach("The first frame is not welcome.");
         std::visit([&](const auto& one) { take(one); }, frame);
         return true;
     });
-    if (breach != wire::Breach::none) refuse(wire::sentence_of(breach));
+    if (breach != wire::Breach::none) end_on_breach(wire::sentence_of(breach));
     if (link_.has_lost_descriptors() || (link_.has_descriptor() && decoder_.pending() == 0))
-        refuse(wire::sentence_of(wire::Breach::descriptor_unannounced));
+        end_on_breach(wire::sentence_of(wire::Breach::descriptor_unannounced));
 }
 
 /// Nobody waits for anything any more: what still computes need not end first.
@@ -62,10 +62,10 @@ void Session::stop() {
 }
 
 void Session::take(const wire::Welcome& welcome) {
-    if (welcome_) refuse("There is a second welcome.");
+    if (welcome_) end_on_breach("There is a second welcome.");
     if (welcome.version != wire::version)
-        refuse("Its welcome has version " + std::to_string(welcome.version) +
-               "; this worker offered version " + std::to_string(wire::version) + ".");
+        end_on_breach("Its welcome has version " + std::to_string(welcome.version) +
+                      "; this worker offered version " + std::to_string(wire::version) + ".");
     lane_.session_ = this;
     lane_.index_ = welcome.lane;
     lane_.gpus_ = welcome.gpus;
@@ -75,17 +75,18 @@ void Session::take(const wire::Welcome& welcome) {
 }
 
 void Session::take(const wire::Job& job) {
-    if (job.batch_index != coming_.size()) refuse("The members of a batch are not in their order.");
+    if (job.batch_index != incomplete_batch_.size())
+        end_on_breach("The members of a batch are not in their order.");
     auto record = std::make_shared<Record>(*this, job);
     if (job.body.is_in_descriptor) record->body_descriptor = body_of(job);
-    if (!aboard_.add(*record)) refuse("A job's number is used twice.");
-    coming_.push_back(std::move(record));
-    if (coming_.size() < job.batch_size) return;
+    if (!aboard_.add(*record)) end_on_breach("A job's number is used twice.");
+    incomplete_batch_.push_back(std::move(record));
+    if (incomplete_batch_.size() < job.batch_size) return;
 
     const std::lock_guard lock(lock_);
-    if (!is_ready_) refuse("A job came before ready.");
+    if (!is_ready_) end_on_breach("A job came before ready.");
     const bool is_aside = job.purpose == wire::Purpose::aside;
-    (is_aside ? asides_ : queue_).push_back(std::exchange(coming_, {}));
+    (is_aside ? asides_ : queue_).push_back(std::exchange(incomplete_batch_, {}));
     if (!is_aside) {
         if (waiting_ > 0) idle_changed_.notify_one();
         return;
@@ -95,10 +96,10 @@ void Session::take(const wire::Job& job) {
 }
 
 Descriptor Session::body_of(const wire::Job& job) {
-    if (!link_.has_descriptor()) refuse(wire::sentence_of(wire::Breach::descriptor_missing));
+    if (!link_.has_descriptor()) end_on_breach(wire::sentence_of(wire::Breach::descriptor_missing));
     Descriptor descriptor = link_.next_descriptor();
     if (!is_sealed(descriptor.number(), job.body.in_descriptor))
-        refuse(wire::sentence_of(wire::Breach::descriptor_unfit));
+        end_on_breach(wire::sentence_of(wire::Breach::descriptor_unfit));
     return descriptor;
 }
 

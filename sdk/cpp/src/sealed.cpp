@@ -37,7 +37,7 @@ Descriptor::~Descriptor() {
 
 int Descriptor::release() { return std::exchange(number_, -1); }
 
-Descriptor sealed(std::string_view bytes) {
+Descriptor sealed_memfd(std::string_view bytes) {
     Descriptor made(::memfd_create("answer", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!made.is_open()) throw_error("memfd_create");
     while (!bytes.empty()) {

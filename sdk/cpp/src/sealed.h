@@ -23,7 +23,7 @@ private:
 };
 
 /// A memfd with these bytes and all seals. Throws std::system_error.
-Descriptor sealed(std::string_view bytes);
+Descriptor sealed_memfd(std::string_view bytes);
 
 /// Whether it is a memfd with all seals, of that length.
 [[nodiscard]] bool is_sealed(int descriptor, std::uint64_t length);

@@ -33,7 +33,7 @@ public:
     void loading(std::optional<double> fraction, std::string_view text);
     Answering& answering() { return *answering_; }
     /// Takes what the gate has said, for a thread that will not be back soon.
-    void look();
+    void read_orders();
 
 private:
     // Reading: one thread at a time.
@@ -48,15 +48,15 @@ private:
     void take(const wire::Stop&) { stop(); }
     bool is_ready();
     Descriptor body_of(const wire::Job& job);
-    bool read_once(Link::Woken woken);
-    bool read_what_is_there();
-    bool is_alone() const;
+    bool read_once(Link::Received received);
+    bool read_available();
+    bool is_only_reader() const;
     void stop();
-    [[noreturn]] void refuse(std::string_view why);
+    [[noreturn]] void end_on_breach(std::string_view why);
 
     bool load(const std::function<Model*()>& make);
     void ask_model();
-    void announce();
+    void send_ready();
     void serve_slots();
     void serve();  // one slot
     void run_next(std::unique_lock<std::mutex>& lock);
@@ -77,10 +77,10 @@ private:
     bool has_check_ = false;
     std::optional<Example> example_;
     std::string facts_;
-    Batch coming_;  // members of a batch whose last one is still to come
+    Batch incomplete_batch_;  // members of a batch whose last one is still to come
 
     pthread_t loading_thread_{};
-    std::mutex taking_;  // from the socket until it has been acted on, where several threads may
+    std::mutex reading_;  // from the socket until it has been acted on, where several threads may
 
     std::mutex lock_;  // of all below
     std::condition_variable idle_changed_;
@@ -93,9 +93,9 @@ private:
     int waiting_ = 0;          // slots with nothing to do, and somebody else reads
     std::uint64_t turns_ = 0;  // grows with each piece of work
     bool is_ready_ = false;
-    bool is_read_ = false;        // somebody reads, or is about to
-    bool watcher_reads_ = false;  // and it is the watcher
-    bool watcher_sleeps_ = false;
+    bool has_reader_ = false;          // somebody reads, or is about to
+    bool is_watcher_reading_ = false;  // and it is the watcher
+    bool is_watcher_asleep_ = false;
     bool is_stopping_ = false;
 };
 

@@ -131,8 +131,8 @@ TEST(ModelPool, IsAsTheFileSays) {
     EXPECT_EQ(pool.worker.model.name, "D");
     EXPECT_EQ(pool.worker.model.text, "../x/m.py:D");
     EXPECT_EQ(pool.worker.python, "/conf/env/bin/python");
-    EXPECT_EQ(pool.worker.slots_said, 2);
-    EXPECT_EQ(pool.worker.batch_said, 16);
+    EXPECT_EQ(pool.worker.slots_configured, 2);
+    EXPECT_EQ(pool.worker.batch_configured, 16);
     EXPECT_EQ(pool.settings.slots, 2U);
     EXPECT_EQ(pool.settings.batch, 16U);
     EXPECT_EQ(pool.worker.pin, Pin::index);
@@ -161,8 +161,8 @@ TEST(ModelPool, SaysHowItIsReloaded) {
 
 TEST(ModelPool, MaySayWhatIsTheDefaultAnyway) {
     const PoolConfig pool = parsed(after_model("slots = 1\nbatch = 0\npython = \"\"\n"));
-    EXPECT_EQ(pool.worker.slots_said, 1) << "said, so it is not the model's to say";
-    EXPECT_EQ(pool.worker.batch_said, 0);
+    EXPECT_EQ(pool.worker.slots_configured, 1) << "said, so it is not the model's to say";
+    EXPECT_EQ(pool.worker.batch_configured, 0);
     EXPECT_EQ(pool.worker.python, "");
 }
 
@@ -310,7 +310,7 @@ TEST_F(ModelFiles, OfAFlagAreRelativeToWhereItWasTyped) {
     EXPECT_EQ(pool.worker.python, in("program"));
     EXPECT_EQ(pool.worker.folder, "");
     EXPECT_EQ(pool.worker.lanes, 2U);
-    EXPECT_EQ(pool.worker.slots_said, 3);
+    EXPECT_EQ(pool.worker.slots_configured, 3);
 }
 
 TEST_F(ModelFiles, FlagsAreNamedInTheirMistakes) {

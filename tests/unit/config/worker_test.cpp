@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/blanks.h"
+#include "config/placeholders.h"
 #include "core/engine.h"
 #include "tests/unit/config/mistakes.h"
 
@@ -82,7 +82,7 @@ TEST(StartedPool, MayHaveItsEnvironmentInATableOfItsOwn) {
 }
 
 TEST(StartedPool, NamesItsGpusByAWord) {
-    EXPECT_EQ(parsed(test::one_started).worker.gpus.kind, GpuChoice::Kind::unsaid);
+    EXPECT_EQ(parsed(test::one_started).worker.gpus.kind, GpuChoice::Kind::unset);
     EXPECT_EQ(parsed(after_started("gpus = \"all\"")).worker.gpus.kind, GpuChoice::Kind::all);
     EXPECT_EQ(parsed(after_started("gpus = \"none\"")).worker.gpus.kind, GpuChoice::Kind::none);
     EXPECT_EQ(parsed(after_started("pin = \"none\"")).worker.pin, Pin::none);
@@ -207,21 +207,21 @@ TEST(Sources, NameThePlaceOfAMistakeThatIsFoundLater) {
               "--gpus: is gone");
 }
 
-// ── blanks ───────────────────────────────────────────────────────────────────────────────────────
+// ── placeholders ─────────────────────────────────────────────────────────────────────────────────
 
 std::string shouted(std::string_view text) {
-    return filled_blanks(text, [](std::string_view word) -> std::optional<std::string> {
+    return filled_placeholders(text, [](std::string_view word) -> std::optional<std::string> {
         if (word == "x") return "{x}!";
         return std::nullopt;
     });
 }
 
-TEST(Blanks, AreFilledOnce) {
+TEST(Placeholders, AreFilledOnce) {
     EXPECT_EQ(shouted("{x}a{x}"), "{x}!a{x}!");
     EXPECT_EQ(shouted("{{x}}"), "{{x}!}");
 }
 
-TEST(Blanks, OtherBracesStayAsTheyAre) {
+TEST(Placeholders, OtherBracesStayAsTheyAre) {
     for (const char* text : {"", "{}", "{", "}", "{y}", "${x}", "{x", "x}", "{ x }", "{\"a\": {}}"})
         EXPECT_EQ(shouted(text), text);
     EXPECT_EQ(shouted("{\"a\":{x}}"), "{\"a\":{x}!}");

@@ -137,13 +137,13 @@ TEST(Conversation, BoundsWhatComesAfterPause) {
     conversation.paused(1);  // said twice, it is still one pause
     for (int i = 0; i < 4; ++i) EXPECT_EQ(conversation.heard(chunk), Breach::none);
     Conversation resumed = conversation;
-    EXPECT_EQ(conversation.heard(Chunk{.id = 1, .bytes = "x"}), Breach::deaf_to_pause);
+    EXPECT_EQ(conversation.heard(Chunk{.id = 1, .bytes = "x"}), Breach::pause_ignored);
 
     resumed.resumed(1);
     for (int i = 0; i < 20; ++i) EXPECT_EQ(resumed.heard(chunk), Breach::none);
     resumed.paused(1);
     for (int i = 0; i < 8; ++i) EXPECT_EQ(resumed.heard(chunk), Breach::none);
-    EXPECT_EQ(resumed.heard(chunk), Breach::deaf_to_pause);
+    EXPECT_EQ(resumed.heard(chunk), Breach::pause_ignored);
 }
 
 TEST(Conversation, CountsEachPausedJobAlone) {

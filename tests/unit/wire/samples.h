@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/wire/told.h"
+#include "tests/unit/wire/frame_text.h"
 
 namespace turnpike::wire::test {
 
@@ -57,9 +57,9 @@ inline const std::vector<WorkerFrame> worker_samples{
 };
 
 template <class Frame>
-std::string told_samples(const std::vector<Frame>& samples) {
+std::string transcript_of_samples(const std::vector<Frame>& samples) {
     std::string all;
-    for (const Frame& frame : samples) all += told(frame) + "\n";
+    for (const Frame& frame : samples) all += text_of(frame) + "\n";
     return all + "end";
 }
 

@@ -9,12 +9,13 @@
 namespace turnpike {
 
 /// What stands for a word; nothing: it is no blank, and stays as it is with its braces.
-using Filling = std::function<std::optional<std::string>(std::string_view word)>;
+using PlaceholderValue = std::function<std::optional<std::string>(std::string_view word)>;
 
 /// Braces after a "$" are the shell's own: "${port}" is no blank.
-[[nodiscard]] std::string filled_blanks(std::string_view text, const Filling& filling);
+[[nodiscard]] std::string filled_placeholders(std::string_view text,
+                                              const PlaceholderValue& value_of);
 
 /// Whether {word} is in the text.
-[[nodiscard]] bool has_blank(std::string_view text, std::string_view word);
+[[nodiscard]] bool has_placeholder(std::string_view text, std::string_view word);
 
 }  // namespace turnpike
