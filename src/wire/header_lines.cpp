@@ -48,7 +48,7 @@ bool is_valid_field(std::string_view name, std::string_view value) {
     return consists_of(is_token_byte, name) && consists_of(is_value_byte, value);
 }
 
-/// Digits with blanks around them.
+/// Parses digits that may have spaces and tabs around them.
 std::optional<std::uint64_t> number_in(std::string_view value) {
     constexpr std::string_view blanks = " \t";
     value.remove_prefix(std::min(value.find_first_not_of(blanks), value.size()));
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> number_in(std::string_view value) {
     return number;
 }
 
-/// Each line, cut at its first colon, is `wanted`.
+/// True if each line has a colon and a CRLF, and `wanted` accepts its name and its value.
 template <class Wanted>
 bool each_line(std::string_view fields, Wanted wanted) {
     while (!fields.empty()) {

@@ -1,4 +1,4 @@
-// What is encoded is decoded, however it is split; and when a decoder stops.
+// Encoded frames are decoded, however the bytes are split; and when a decoder stops.
 #include <gtest/gtest.h>
 
 #include "tests/unit/wire/samples.h"

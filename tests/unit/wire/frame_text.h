@@ -1,4 +1,4 @@
-// Frames in words, so that tests can compare and print them; and bytes decoded in pieces.
+// Shows frames as text, so that tests can compare and print them, and decodes bytes in pieces.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace turnpike::wire::test {
 
-/// `progress 7 250 "step 5"`
+/// Returns a line such as `progress 7 250 "step 5"`.
 std::string text_of(const GateFrame& frame);
 std::string text_of(const WorkerFrame& frame);
 
-/// Feeds a decoder piece by piece and writes down what it says: a line for each frame, and the end.
-/// Each piece has memory of its own, so that a view that outlives it is seen by the sanitizers.
+/// Feeds a decoder piece by piece and records the result: a line for each frame, and the end. Each
+/// piece is a copy of its own, so that the sanitizers find a view that outlives its piece.
 template <class Frame>
 class Listener {
 public:
@@ -48,7 +48,7 @@ std::string transcript_of(std::string_view bytes) {
     return listener.transcript();
 }
 
-/// In pieces of 1 … `piece_max` bytes.
+/// Decodes in pieces of 1 … `piece_max` bytes.
 template <class Frame>
 std::string transcript_in_pieces(std::string_view bytes, std::uint64_t piece_max,
                                  std::uint64_t seed) {

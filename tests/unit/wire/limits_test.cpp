@@ -1,4 +1,5 @@
-// Each limit is reached exactly. (What a few bytes can tell is in sdk/conformance/vectors.json.)
+// Each limit can be reached, and not exceeded. (sdk/conformance/vectors.json has the cases that
+// need few bytes.)
 #include <gtest/gtest.h>
 
 #include "tests/unit/wire/frame_text.h"
@@ -10,7 +11,7 @@ const std::string largest(inline_max, 'x');
 
 std::string_view of(std::size_t size) { return std::string_view(largest).substr(0, size); }
 
-/// A good line of that many bytes.
+/// Returns a valid header line of that many bytes.
 std::string line_of(std::size_t size) { return "A:" + std::string(size - 4, 'b') + "\r\n"; }
 
 template <class Frame>
@@ -51,7 +52,7 @@ TEST(WireLimits, LetThroughTheLargestFrameOfEachKindOfAWorker) {
     expect_passes<WorkerFrame>(Stacks{.id = 7, .text = of(stacks_max)});
 }
 
-/// One more byte at the end of a frame, which its header counts.
+/// Appends one byte to a frame, and counts it in the header.
 template <class Frame>
 std::string told_with_one_more(const Frame& frame) {
     std::string bytes = encoded(frame) + "x";

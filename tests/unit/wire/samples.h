@@ -1,4 +1,4 @@
-// One frame of each kind at least, in an order that makes sense.
+// At least one frame of each kind, in an order that could occur.
 #pragma once
 
 #include <string>

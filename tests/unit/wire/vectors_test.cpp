@@ -1,5 +1,5 @@
-// The vectors of sdk/conformance were built from the documented layout by another program. Both must
-// agree.
+// The codec agrees with the vectors of sdk/conformance, which another program made from the
+// documented layout.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -16,7 +16,7 @@ struct Vector {
     std::string name;
     std::string direction;
     std::string bytes;
-    std::string breach;  // empty: it is good
+    std::string breach;  // empty for a good frame
     boost::json::object frame;
 };
 
