@@ -71,11 +71,12 @@ std::vector<Result> Answering::answers_to(const std::vector<Record*>& members) {
     for (Record* const record : members) requests.emplace_back(record->shared_from_this());
     std::vector<Result> results = model_.predict_batch(requests);
     if (results.size() == members.size()) return results;
-    throw std::logic_error("predict_batch gave " + std::to_string(results.size()) + " answers to " +
-                           std::to_string(members.size()) + " jobs");
+    throw std::logic_error("predict_batch returned " + std::to_string(results.size()) +
+                           " answers for " + std::to_string(members.size()) + " jobs");
 }
 
-/// One job's failure is its own: each is tried by itself, unless it is the GPU or the process that failed.
+/// Tries each member by itself, so that only the faulty job fails. But if the GPU or the process
+/// failed, all members fail.
 void Answering::after_failure(const std::vector<Record*>& members,
                               const std::exception_ptr& thrown) {
     const wire::FailWhy why = failure_of(thrown).why;
@@ -89,7 +90,8 @@ void Answering::after_failure(const std::vector<Record*>& members,
     }
 }
 
-/// Members that are cancelled already, or can't be read, end before the others run.
+/// Runs the members in one call of the model. Members that are cancelled, or whose body can't be
+/// read, end first.
 void Answering::run_together(std::vector<Record*>& members) {
     std::erase_if(members, [&](Record* record) {
         try {
@@ -125,7 +127,7 @@ void Answering::finish(Record& record, const Answer& answer) {
         return;
     }
     if (record.purpose == wire::Purpose::proof && has_check_ && !model_.check(answer.response()))
-        throw std::runtime_error("the model's own check refuses the answer to the proof");
+        throw std::runtime_error("the model's own check rejected the answer to the proof");
     done(record, answer.response());
 }
 
@@ -148,7 +150,8 @@ void Answering::done(Record& record, const Response& response) {
 void Answering::failed(Record& record, const std::exception_ptr& thrown) {
     Failure failure = failure_of(thrown);
     if (failure.why == wire::FailWhy::cancelled && !record.is_cancelled)
-        failure = {.type = failure.type, .message = "the model left a job that nobody cancelled"};
+        failure = {.type = failure.type,
+                   .message = "the model threw Cancelled, but nobody cancelled the job"};
     if (failure.why != wire::FailWhy::bad_input && failure.why != wire::FailWhy::cancelled)
         std::fprintf(stderr, "%s failed: %s: %s\n", name_for_log(record).c_str(),
                      failure.type.c_str(), failure.message.c_str());
@@ -166,11 +169,11 @@ void Answering::progress(const Record& record, std::optional<double> fraction,
 }
 
 void Answering::begin(Record& record, const StreamOptions& options) {
-    if (record.is_streaming) throw std::logic_error("the answer streams already");
+    if (record.is_streaming) throw std::logic_error("the answer is already a stream");
     const std::string fields = fields_of(options.content_type, options.headers);
     const wire::Begin frame{.id = record.id, .status = status_of(options.status), .fields = fields};
     if (!link_.send_unless(record.has_ended, frame))
-        throw std::logic_error("the job has ended already");
+        throw std::logic_error("the job has already ended");
     record.is_streaming = true;
 }
 
@@ -178,8 +181,7 @@ bool Answering::write(Record& record, std::string_view piece) {
     while (!piece.empty()) {
         const std::string_view part = piece.substr(0, wire::inline_max);
         record.bytes_since_read += part.size();
-        if (record.bytes_since_read >
-            read_every) {  // or the watcher might learn too late of a pause
+        if (record.bytes_since_read > read_every) {  // else a pause might be read too late
             record.session.read_orders();
             record.bytes_since_read = part.size();
         }

@@ -18,8 +18,9 @@ namespace {
 
 using wire::FailWhy;
 
-// In lower case, from the CUDA driver, its runtime and the frameworks above; the same as in
-// sdk/python. What they must tell apart is in sdk/conformance/gpu_errors.json.
+// Parts of messages in lower case, from the CUDA driver, its runtime and the frameworks above them.
+// sdk/python has the same lists. sdk/conformance/gpu_errors.json has the messages that they must
+// classify.
 constexpr auto gpu_words = std::to_array<std::string_view>(
     {"cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu",
      "accelerator", "resource_exhausted"});
@@ -48,7 +49,7 @@ constexpr auto fatal_errors = std::to_array<std::string_view>({"illegal memory a
 constexpr auto out_of_memory_errors = std::to_array<std::string_view>(
     {"out of memory", "out_of_memory", "memoryallocation", "alloc_failed"});
 
-/// Of an exception that is none of ours.
+/// Classifies an exception that is not one of <turnpike/worker.h>.
 FailWhy why_by_text(std::string text) {
     for (char& letter : text)
         if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
@@ -88,7 +89,7 @@ Failure failure_of(const std::exception_ptr& thrown) {
         const std::type_info* const type = abi::__cxa_current_exception_type();
         return {
             .type = bounded(type != nullptr ? demangled(type->name()) : "unknown", wire::name_max),
-            .message = "an exception that is no std::exception"};
+            .message = "an exception that is not a std::exception"};
     }
 }
 

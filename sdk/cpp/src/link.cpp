@@ -25,7 +25,7 @@ constexpr std::size_t buffer_size = 256 * 1024;
 constexpr std::size_t descriptors_max = 64;  // in one message
 constexpr std::size_t kept_max = 2 * wire::payload_max;
 
-int inherited_socket = -1;  // for a fork, which has no argument
+int inherited_socket = -1;  // global, because the fork callback has no argument
 
 using Control = std::array<char, CMSG_SPACE(descriptors_max * sizeof(int))>;
 
@@ -38,7 +38,7 @@ void wait_for(int descriptor, short what) {
 
 void end_process(int status) {
     if (::ftrylockfile(stdout) == 0)
-        ::fflush_unlocked(stdout);  // unless the model is just printing
+        ::fflush_unlocked(stdout);  // unless another thread is printing
     ::_exit(status);
 }
 
@@ -93,7 +93,7 @@ void Link::send_bytes(std::string_view bytes, int descriptor) {
             end_process(0);  // the gate is gone
         if (sent <= 0) continue;
         bytes.remove_prefix(static_cast<std::size_t>(sent));
-        descriptor = -1;  // it went with the first byte
+        descriptor = -1;  // it was sent with the first byte
     }
 }
 

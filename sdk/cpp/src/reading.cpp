@@ -1,4 +1,4 @@
-// What a session makes of the gate's frames. A breach ends the process, and stderr says why.
+// How a session handles the gate's frames. A breach ends the process, and stderr says why.
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ void Session::end_on_breach(std::string_view why) {
     end_process(1);
 }
 
-/// False: the gate is gone.
+/// Returns false if the gate is gone.
 bool Session::read_once(Link::Received received) {
     switch (received) {
         case Link::Received::bytes: take_bytes(); return true;
@@ -30,19 +30,20 @@ bool Session::read_available() {
     return read_once(link_.try_receive());
 }
 
-/// No other thread can be looking.
+/// True if no other thread can read the socket.
 bool Session::is_only_reader() const { return slots_ == 1 && !aside_thread_.joinable(); }
 
 void Session::read_orders() {
     read_available();
     const std::lock_guard lock(lock_);
-    if (!queue_.empty()) link_.interrupt();  // whoever waits for the socket has not seen it
+    if (!queue_.empty())
+        link_.interrupt();  // a thread that waits for the socket has not seen the new job
 }
 
 void Session::take_bytes() {
     const wire::Breach breach = decoder_.push(link_.bytes(), [&](const wire::GateFrame& frame) {
         if (!welcome_ && !std::holds_alternative<wire::Welcome>(frame))
-            end_on_breach("The first frame is not welcome.");
+            end_on_breach("The first frame is not a welcome.");
         std::visit([&](const auto& one) { take(one); }, frame);
         return true;
     });
@@ -51,7 +52,7 @@ void Session::take_bytes() {
         end_on_breach(wire::sentence_of(wire::Breach::descriptor_unannounced));
 }
 
-/// Nobody waits for anything any more: what still computes need not end first.
+/// Nobody waits for an answer any more, so the process does not wait for jobs that still compute.
 void Session::stop() {
     const std::lock_guard lock(lock_);
     if (working_ > 0) end_process(0);
@@ -62,9 +63,9 @@ void Session::stop() {
 }
 
 void Session::take(const wire::Welcome& welcome) {
-    if (welcome_) end_on_breach("There is a second welcome.");
+    if (welcome_) end_on_breach("The gate sent welcome twice.");
     if (welcome.version != wire::version)
-        end_on_breach("Its welcome has version " + std::to_string(welcome.version) +
+        end_on_breach("The welcome has version " + std::to_string(welcome.version) +
                       "; this worker offered version " + std::to_string(wire::version) + ".");
     lane_.session_ = this;
     lane_.index_ = welcome.lane;
@@ -76,10 +77,10 @@ void Session::take(const wire::Welcome& welcome) {
 
 void Session::take(const wire::Job& job) {
     if (job.batch_index != incomplete_batch_.size())
-        end_on_breach("The members of a batch are not in their order.");
+        end_on_breach("The members of a batch are out of order.");
     auto record = std::make_shared<Record>(*this, job);
     if (job.body.is_in_descriptor) record->body_descriptor = body_of(job);
-    if (!aboard_.add(*record)) end_on_breach("A job's number is used twice.");
+    if (!aboard_.add(*record)) end_on_breach("The number of a job is used twice.");
     incomplete_batch_.push_back(std::move(record));
     if (incomplete_batch_.size() < job.batch_size) return;
 
@@ -113,7 +114,8 @@ void Session::take(const wire::AskStacks& ask) {
     for (const Aboard::Running& running : aboard_.running())
         text += running.what + "\n" + stack_of(running.thread) + "\n";
     if (text.empty())
-        text = is_ready() ? "nothing runs\n" : "the model loads\n" + stack_of(loading_thread_);
+        text = is_ready() ? "no job is running\n"
+                          : "the model is loading\n" + stack_of(loading_thread_);
     link_.send(wire::Stacks{.id = ask.id, .text = bounded(text, wire::stacks_max)});
 }
 

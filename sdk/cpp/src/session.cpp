@@ -20,7 +20,7 @@ constexpr auto watch_after = std::chrono::milliseconds(5);
 void check_size(const char* what, std::size_t size, std::size_t most) {
     if (size > most)
         throw std::invalid_argument("it has " + std::to_string(size) + " bytes of " + what +
-                                    ", and at most " + std::to_string(most) + " are taken");
+                                    "; at most " + std::to_string(most) + " are allowed");
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ bool Session::load(const std::function<Model*()>& make) {
         ask_model();
     } catch (...) {
         const Failure failure = failure_of(std::current_exception());
-        std::fprintf(stderr, "the model does not load: %s: %s\n", failure.type.c_str(),
+        std::fprintf(stderr, "the model failed to load: %s: %s\n", failure.type.c_str(),
                      failure.message.c_str());
         return false;
     }
@@ -66,7 +66,8 @@ void Session::loading(std::optional<double> fraction, std::string_view text) {
                              .text = bounded(text, wire::fields_max - 1)});
 }
 
-/// Throws what the model throws, and std::invalid_argument for what `ready` can't say.
+/// Asks the model for slots, batch, example and facts. Throws what the model throws, and
+/// std::invalid_argument for values that do not fit into `ready`.
 void Session::ask_model() {
     const auto width = [](int configured, int own) {
         return std::clamp(configured > 0 ? configured : own, 1, int{wire::width_max});
@@ -83,7 +84,7 @@ void Session::ask_model() {
     check_size("example", example_->body.size(), wire::inline_max);
     const std::string& type = example_->content_type;
     if (!wire::is_field_value(type) || bounded(type, wire::name_max) != type)
-        throw std::invalid_argument("the content type of its example is none: " + type);
+        throw std::invalid_argument("the content type of its example is not valid: " + type);
 }
 
 void Session::send_ready() {
@@ -144,7 +145,7 @@ void Session::run_next(std::unique_lock<std::mutex>& lock) {
     ++working_;
     ++turns_;
     if (is_watcher_asleep_) watcher_changed_.notify_one();
-    if (waiting_ > 0) idle_changed_.notify_one();  // to read, or for the next batch
+    if (waiting_ > 0) idle_changed_.notify_one();  // to read, or to run the next batch
     lock.unlock();
     answering_->run(batch);
     batch.clear();
@@ -164,7 +165,8 @@ void Session::end_work() {
     --working_;
 }
 
-/// Jobs beyond the slots: on a thread of their own, which the first of them starts.
+/// Runs the asides, which need no slot, on a thread of their own. The first aside starts this
+/// thread.
 void Session::run_asides() {
     std::unique_lock lock(lock_);
     while (true) {
@@ -180,7 +182,8 @@ void Session::run_asides() {
     }
 }
 
-/// Sleeps while nothing runs. Reads once a piece of work has run for a while and nobody else does.
+/// Sleeps while nothing runs. Starts to read if a job has run for a while and no other thread
+/// reads.
 void Session::watch() {
     std::unique_lock lock(lock_);
     while (!is_stopping_) {
