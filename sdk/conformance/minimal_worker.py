@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A worker in plain Python, without an SDK: docs/worker-protocol.md in the fewest lines that pass the kit.
+"""A worker in plain Python, without an SDK: the fewest lines that implement docs/worker-protocol.md and pass the kit.
 
     kit.py -- python3 minimal_worker.py
 
-For people who write an SDK: read `Worker` first. One thread reads the socket all the time, so that pings and cancels are
-heard while the model computes; one thread per slot computes; whoever has a frame writes it, under a lock.
+If you write an SDK, read `Worker` first. One thread reads the socket all the time, so that the worker sees pings and cancels
+while the model computes. One thread per slot computes. Any thread may write a frame, under a lock.
 broken.py has one class for each way to get this wrong.
 """
 import array
@@ -38,7 +38,7 @@ class GateBreach(Exception):
 
 
 class JobFailure(Exception):
-    """A job that fails with `why`."""
+    """Makes the current job fail with this `why`."""
 
     def __init__(self, why, message):
         super().__init__(message)
@@ -52,7 +52,7 @@ class Job:
         self.may_send = threading.Event()  # cleared by pause, set by resume and cancel
         self.may_send.set()
         self.streams = False
-        self.bytes_since_read = 0  # bytes of the stream since wait_until_all_is_read()
+        self.bytes_since_read = 0  # bytes of the stream since the last wait_until_all_is_read()
 
 
 class Worker:
@@ -63,7 +63,7 @@ class Worker:
         self.socket = socket.socket(fileno=int(os.environ["TURNPIKE_SOCKET"]))
         self.socket.set_inheritable(False)
         self.writing = threading.Lock()
-        self.reading = threading.Lock()  # from the socket until it has been acted on
+        self.reading = threading.Lock()  # held from reading the socket until the frames are handled
         self.jobs, self.batches, self.incomplete_batch = {}, queue.SimpleQueue(), []
         self.pending, self.descriptors = bytearray(), collections.deque()
         self.welcomed = threading.Event()
@@ -79,12 +79,12 @@ class Worker:
         except Exception:
             self.end(1, traceback.format_exc())
         self.ready()
-        for _ in range(self.slots + 1):  # one more for a job aside
+        for _ in range(self.slots + 1):  # one more for an aside
             threading.Thread(target=self.compute_for_ever, daemon=True).start()
         threading.Event().wait()
 
     def end(self, status, why=""):
-        """Ends the process, whatever its threads do."""
+        """Ends the process at once, without waiting for its threads."""
         sys.stderr.write(why)
         sys.stderr.flush()
         os._exit(status)
@@ -125,7 +125,7 @@ class Worker:
         self.write(BEGIN, job.number, struct.pack("<HHI", 200, 0, len(fields)) + fields)
 
     def chunk(self, job, data):
-        """False: nobody wants more."""
+        """Returns False if nobody wants more."""
         for at in range(0, len(data), INLINE_MAX):
             job.may_send.wait()
             if job.cancelled:
@@ -138,7 +138,7 @@ class Worker:
         return True
 
     def wait_until_all_is_read(self):
-        """A pause that has been sent has been heard: with a thread that reads when it can, megabytes might go first."""
+        """Waits until the reading thread has handled everything that came. Else megabytes might be sent before a pause is seen."""
         is_read = False
         while not is_read:
             with self.reading:
@@ -167,7 +167,7 @@ class Worker:
 
     def failed(self, job, why, error):
         kind = type(error).__name__.encode()[:255]
-        message = str(error).encode()[:60_000].decode(errors="ignore").encode()  # a character may have been cut
+        message = str(error).encode()[:60_000].decode(errors="ignore").encode()  # the cut may be inside a character
         self.jobs.pop(job.number)
         self.write(FAILED, job.number, struct.pack("<BBHI", why, 0, len(kind), len(message)) + kind + message)
 
@@ -208,7 +208,7 @@ class Worker:
             del self.pending[:HEADER.size + size]
             self.take(kind, flags, number, payload)
         if self.descriptors and not self.pending:
-            raise GateBreach("a descriptor without the flag")
+            raise GateBreach("a descriptor came without the flag")
 
     def take(self, kind, flags, number, payload):
         if (kind == WELCOME) == self.welcomed.is_set():
@@ -218,7 +218,7 @@ class Worker:
         if kind == JOB:
             return self.take_job(flags, number, payload)
         if payload:
-            raise GateBreach(f"a frame of kind {kind} has no payload")
+            raise GateBreach(f"a frame of kind {kind} has a payload, but must have none")
         if kind == PING:
             self.write(PONG, number)
         elif kind == ASK_STACKS:
@@ -248,7 +248,7 @@ class Worker:
             raise GateBreach(f"job {number} with purpose {purpose}, member {index} of {size}")
         parts, at = [], JOB_FIXED.size
         for length in (name, method, target, fields):
-            parts.append(payload[at:at + length].decode("latin-1"))  # of header lines any byte may come
+            parts.append(payload[at:at + length].decode("latin-1"))  # header lines may have any byte
             at += length
         if at > len(payload):
             raise GateBreach("a job whose parts are longer than its payload")
@@ -264,11 +264,11 @@ class Worker:
 
     def body_in_descriptor(self, rest):
         if len(rest) != 8 or not self.descriptors:
-            raise GateBreach("the flag of a descriptor without one")
+            raise GateBreach("a frame has the flag for a descriptor, but no descriptor came")
         length, descriptor = struct.unpack("<Q", rest)[0], self.descriptors.popleft()
         try:
             if fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) & SEALS != SEALS or os.fstat(descriptor).st_size != length:
-                raise GateBreach("a memfd that lacks seals, or of another length than the frame says")
+                raise GateBreach("a memfd lacks seals, or does not have the length that the frame says")
             parts, at = [], 0
             while at < length:
                 parts.append(os.pread(descriptor, length - at, at))

@@ -37,7 +37,7 @@ class Odd(unittest.TestCase):
             jobs.append(self.gate.jobs.setdefault(number, Job(number)))
             data += frames.job(number, body, index=index, size=len(bodies))
         self.gate.send(data)
-        self.gate.wait(lambda: all(job.ended for job in jobs), "an end of each member")
+        self.gate.wait(lambda: all(job.ended for job in jobs), "the end of each member")
         return jobs
 
     def test_an_answer_that_can_not_be_sent_fails_its_job_and_not_the_worker(self):
