@@ -1,4 +1,4 @@
-// The {words} of a worker's command: blanks that each lane fills in for itself.
+// The {placeholders} in a worker's command, which Turnpike replaces for each lane.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,16 @@
 
 namespace turnpike {
 
-/// What stands for a word; nothing: it is no blank, and stays as it is with its braces.
+/// Returns the value of a placeholder. Returns nullopt if the word is not a placeholder; it then
+/// stays in the text with its braces.
 using PlaceholderValue = std::function<std::optional<std::string>(std::string_view word)>;
 
-/// Braces after a "$" are the shell's own: "${port}" is no blank.
+/// Returns the text with its placeholders replaced. Braces after a "$" belong to the shell:
+/// "${port}" is not a placeholder.
 [[nodiscard]] std::string filled_placeholders(std::string_view text,
                                               const PlaceholderValue& value_of);
 
-/// Whether {word} is in the text.
+/// True if the text has the placeholder {word}.
 [[nodiscard]] bool has_placeholder(std::string_view text, std::string_view word);
 
 }  // namespace turnpike

@@ -11,7 +11,7 @@
 namespace turnpike {
 namespace {
 
-/// A place in the file and its place in the table of keys, where pools are called "*".
+/// A path in the file, and the same path in the table of keys, where the name of a pool is "*".
 struct Spot {
     std::string path;
     std::string pattern;
@@ -26,7 +26,7 @@ std::string last_part(std::string_view path) {
     return std::string(path.substr(path.rfind('.') + 1));
 }
 
-/// Every path that has a meaning: keys and the groups they are in.
+/// Returns every path that may occur: the keys and the groups that they are in.
 std::vector<std::string> known_paths() {
     std::vector<std::string> known;
     for (const Section& section : sections()) {
@@ -41,7 +41,7 @@ std::vector<std::string> known_paths() {
     return known;
 }
 
-/// What stands beside `pattern` in the table: "gate.listen" → listen, body_max, …
+/// Returns the names in the same group as `pattern`: "gate.listen" → listen, body_max, …
 std::vector<std::string> neighbours(std::string_view pattern) {
     const std::string_view group = pattern.substr(0, pattern.rfind('.') + 1);
     std::vector<std::string> result;
@@ -66,7 +66,8 @@ public:
 
     void read(const Table& table, const Spot& spot) {
         for (const auto& [key, node] : table) {
-            if (!is_bare_key(key)) {  // could name what only the table of keys may say
+            if (!is_bare_key(
+                    key)) {  // a dot or star in it could imitate a path of the table of keys
                 const std::string path = spot.within(quoted(key)).path;
                 reading_.sources.origins[path] = {.line = node.line};
                 reading_.add_mistake(path, "unknown key");
@@ -106,8 +107,8 @@ private:
             const Spot spot{"pool." + name, "pool.*"};
             if (!is_name(name)) {
                 reading_.sources.origins["pool"] = {.line = node.line};
-                reading_.add_mistake("pool",
-                                     quoted(name) + " is no name: " + std::string(name_rule));
+                reading_.add_mistake(
+                    "pool", quoted(name) + " is not a valid name: " + std::string(name_rule));
                 continue;
             }
             reading_.draft.pool = {};

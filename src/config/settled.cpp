@@ -1,5 +1,5 @@
-// The end of a reading: what no single value shows. A value that is wrong by itself is not judged
-// again together with others.
+// The last step of reading a configuration: the checks that need several values. A value that is
+// wrong by itself is not checked again together with others.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace turnpike {
 namespace {
 
-/// Two amounts of which the first must not be above the second.
+/// Two amounts. The first must not be above the second.
 template <class Amount>
 struct Pair {
     std::string lesser_path;
@@ -25,7 +25,8 @@ void check_order(Reading& reading, const Pair<Amount>& pair) {
     const auto& [lesser_path, lesser, greater_path, greater] = pair;
     if (lesser <= greater || !reading.is_sound(lesser_path) || !reading.is_sound(greater_path))
         return;
-    const bool is_set = reading.is_set(lesser_path);  // else its default is in the way
+    const bool is_set =
+        reading.is_set(lesser_path);  // if not, its default conflicts with the other value
     reading.add_mistake(is_set ? lesser_path : greater_path,
                         lesser_path + " (" + text_of(lesser) + ") must not be above " +
                             greater_path + " (" + text_of(greater) + ")");
@@ -42,11 +43,11 @@ void check_there_are_pools(Reading& reading) {
     reading.add_mistake(
         reading.sources.file.empty() ? "--worker" : "pool",
         "there is no pool: serve a model with `turnpike up model.py`, or start HTTP "
-        "workers with --worker 'uvicorn app:app --port {port}', or name some that run "
+        "workers with --worker 'uvicorn app:app --port {port}', or attach to running ones "
         "with --attach http://127.0.0.1:8001, or write a [pool.NAME] into a config file");
 }
 
-/// Things that only one pool may have, and only once.
+/// Finds things that are listed twice, in one pool or in two.
 class Claims {
 public:
     explicit Claims(Reading& reading) : reading_(reading) {}
@@ -54,7 +55,7 @@ public:
     void claim(const std::string& thing, const std::string& name, const std::string& path) {
         const auto [first, is_new] = holders_.try_emplace(thing, path);
         if (!is_new)
-            reading_.add_mistake(path, name + " is in " + place_of(first->second) + " already");
+            reading_.add_mistake(path, name + " is already listed in " + place_of(first->second));
     }
 
 private:
@@ -88,8 +89,9 @@ void check_defaults(Reading& reading) {
     for (const PoolDraft& pool : reading.draft.pools) {
         if (!pool.config.is_default) continue;
         if (first != nullptr)
-            reading.add_mistake(path_of(pool, "default"),
-                                "the pool " + first->config.name + " is the default already");
+            reading.add_mistake(
+                path_of(pool, "default"),
+                "pool " + first->config.name + " is already the default; remove one of the two");
         else
             first = &pool;
     }
@@ -140,7 +142,7 @@ ProofConfig settled_proof(PoolDraft& pool) {
     return proof;
 }
 
-/// What a model may say itself, if nobody else does.
+/// Sets slots and batch, which the model decides if they are not configured.
 void settle_native(const Reading& reading, PoolDraft& pool) {
     PoolSettings& settings = pool.config.settings;
     const bool says_slots = reading.is_set(path_of(pool, "slots"));

@@ -1,4 +1,5 @@
-// Texts of the file's author in messages, and texts that may go on into headers and file names.
+// Shows texts of the configuration in messages, and checks texts that go into headers and file
+// names.
 #pragma once
 
 #include <string>
@@ -6,10 +7,10 @@
 
 namespace turnpike {
 
-/// In quotes, on one line, cut where it gets long.
+/// Returns the text in quotes, on one line, cut if it is long.
 [[nodiscard]] std::string quoted(std::string_view);
 
-/// Whether TOML takes it for a key without quotes.
+/// True if TOML accepts the text as a key without quotes.
 [[nodiscard]] bool is_bare_key(std::string_view);
 
 [[nodiscard]] bool has_control_characters(std::string_view);

@@ -39,11 +39,11 @@ void check_native(Reading& reading, const PoolDraft& pool) {
     if (pool.config.worker.model.kind == ModelChoice::Kind::program &&
         !pool.config.worker.python.empty())
         reading.add_mistake(path_of(pool, "python"),
-                            "has no meaning for a program: the model is no Python file");
+                            "has no meaning for a program: the model is not a Python file");
     if (pool.config.worker.model.kind == ModelChoice::Kind::program &&
         !pool.config.worker.preload.empty())
         reading.add_mistake(path_of(pool, "preload"),
-                            "has no meaning for a program: it imports nothing");
+                            "has no meaning for a program: it imports no Python modules");
 }
 
 void check_http(Reading& reading, const PoolDraft& pool) {
@@ -84,11 +84,11 @@ void check_workers(Reading& reading, const PoolDraft& pool) {
             path_of(pool, kinds.front()),
             "a pool has either a model, or HTTP workers that Turnpike starts (worker), or workers "
             "that somebody else started (attach); this one has " +
-                kinds.front() + " and " + kinds.back());
+                kinds.front() + " and " + kinds.back() + ": remove one of them");
     if (kinds.empty()) {
         if (are_sound(reading, pool))
             reading.add_mistake("pool." + pool.config.name,
-                                R"(has no workers: say model = "model.py", or worker = )"
+                                R"(has no workers: set model = "model.py", or worker = )"
                                 R"("uvicorn app:app --port {port}", or attach = )"
                                 R"(["http://127.0.0.1:8001"])");
         return;
