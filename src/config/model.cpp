@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view python_ending = ".py";
-constexpr std::size_t names_max = 10'000;  // of a folder, that are compared with a misspelt one
+constexpr std::size_t names_max = 10'000;  // files that are compared with a misspelt name
 
 /// Accepts every byte beyond ASCII: Python allows letters of all scripts, and checks them itself.
 bool is_identifier(std::string_view name) {

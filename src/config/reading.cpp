@@ -66,8 +66,7 @@ public:
 
     void read(const Table& table, const Spot& spot) {
         for (const auto& [key, node] : table) {
-            if (!is_bare_key(
-                    key)) {  // a dot or star in it could imitate a path of the table of keys
+            if (!is_bare_key(key)) {  // a dot or a star in a key could imitate another path
                 const std::string path = spot.within(quoted(key)).path;
                 reading_.sources.origins[path] = {.line = node.line};
                 reading_.add_mistake(path, "unknown key");

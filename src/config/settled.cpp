@@ -25,8 +25,7 @@ void check_order(Reading& reading, const Pair<Amount>& pair) {
     const auto& [lesser_path, lesser, greater_path, greater] = pair;
     if (lesser <= greater || !reading.is_sound(lesser_path) || !reading.is_sound(greater_path))
         return;
-    const bool is_set =
-        reading.is_set(lesser_path);  // if not, its default conflicts with the other value
+    const bool is_set = reading.is_set(lesser_path);  // if not, blame the greater value
     reading.add_mistake(is_set ? lesser_path : greater_path,
                         lesser_path + " (" + text_of(lesser) + ") must not be above " +
                             greater_path + " (" + text_of(greater) + ")");

@@ -1,5 +1,4 @@
-// The whole life of a worker: says hello, loads the model, and answers jobs until the gate sends
-// stop.
+// The life of a worker: says hello, loads the model, and answers jobs until the gate sends stop.
 //
 // An idle slot reads the socket. With one slot, this is the thread that also computes, so a job
 // never passes from one thread to another. While all slots compute, a watcher thread reads instead,

@@ -24,8 +24,7 @@ constexpr time_t patience_s = 1;
 
 std::array<void*, depth_max> calls;
 int depth = 0;
-std::atomic<pthread_t> asked =
-    0;  // the thread that must answer; it resets this, so that a late thread does not answer
+std::atomic<pthread_t> asked = 0;  // the thread that must answer; it resets this when it does
 sem_t told;
 int signal_number = 0;
 
@@ -64,8 +63,7 @@ std::string readable(std::string_view line) {
 }  // namespace
 
 void prepare_stacks() {
-    ::backtrace(calls.data(),
-                1);  // the first call loads a library, which must not happen in a signal
+    ::backtrace(calls.data(), 1);  // the first call loads a library: not allowed in a signal
     ::sem_init(&told, 0, 0);
     signal_number = SIGRTMAX - 3;
     struct sigaction action{};

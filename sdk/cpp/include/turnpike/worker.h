@@ -38,7 +38,7 @@ struct Record;
 struct BadInput : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// This worker can't continue. It is restarted, and the job runs on another lane.
+/// This worker can't continue. It is restarted, and the job runs on another worker.
 struct Unhealthy : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
