@@ -45,11 +45,9 @@ bool can_be_run(const fs::file_status& file) {
 }  // namespace
 
 std::expected<ModelChoice, std::string> parse_model(std::string_view text) {
-    constexpr std::size_t length_max = 4096;
     if (text.empty()) return ModelChoice{};
-    if (text.size() > length_max) return std::unexpected("is longer than 4KiB");
-    if (has_control_characters(text))
-        return std::unexpected("has a line break or another control character");
+    if (std::string problem = problem_with_line(text, Bytes{4096}); !problem.empty())
+        return std::unexpected(std::move(problem));
     ModelChoice model{.kind = ModelChoice::Kind::program,
                       .path = std::string(text),
                       .name = {},

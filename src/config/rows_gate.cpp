@@ -2,17 +2,14 @@
 #include <array>
 
 #include "config/places.h"
+#include "config/row_parts.h"
 #include "config/rows.h"
 #include "config/text.h"
 
 namespace turnpike {
 namespace {
 
-constexpr Duration long_time = 720h;
 constexpr Bytes tebibyte{1024 * gibibyte.count};
-constexpr std::size_t list_max = 1024;
-
-using Taken = std::expected<void, std::string>;
 
 template <auto Member>
 auto& of_gate(Draft& draft) {

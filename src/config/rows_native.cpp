@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/row_parts.h"
 #include "config/rows.h"
 #include "config/text.h"
 
@@ -10,13 +11,9 @@ namespace {
 
 constexpr std::size_t preload_max = 64;
 
-using Taken = std::expected<void, std::string>;
-
 Taken take_python(Draft& draft, std::string_view text) {
-    constexpr std::size_t length_max = 4096;
-    if (text.size() > length_max) return std::unexpected("is longer than 4KiB");
-    if (has_control_characters(text))
-        return std::unexpected("has a line break or another control character");
+    if (std::string problem = problem_with_line(text, Bytes{4096}); !problem.empty())
+        return std::unexpected(std::move(problem));
     draft.pool.config.worker.python = text;
     return {};
 }
@@ -52,11 +49,6 @@ Taken take_preload(Draft& draft, std::string_view text) {
             R"(is not the name of a module, such as "torch" or "transformers.utils")");
     draft.pool.config.worker.preload.emplace_back(text);
     return {};
-}
-
-template <auto Member>
-auto& of_worker(Draft& draft) {
-    return draft.pool.config.worker.*Member;
 }
 
 constexpr std::array native{

@@ -4,18 +4,15 @@
 #include "config/model.h"
 #include "config/placeholders.h"
 #include "config/places.h"
+#include "config/row_parts.h"
 #include "config/rows.h"
 #include "config/text.h"
 
 namespace turnpike {
 namespace {
 
-constexpr Duration long_time = 720h;
-constexpr std::size_t list_max = 1024;
 constexpr std::size_t model_length_max = 256;
 constexpr std::size_t proof_text_max = mebibyte.count;
-
-using Taken = std::expected<void, std::string>;
 
 template <auto Member>
 auto& of_pool(Draft& draft) {
@@ -24,10 +21,6 @@ auto& of_pool(Draft& draft) {
 template <auto Member>
 auto& of_config(Draft& draft) {
     return draft.pool.config.*Member;
-}
-template <auto Member>
-auto& of_settings(Draft& draft) {
-    return draft.pool.config.settings.*Member;
 }
 template <auto Member>
 auto& of_proof(Draft& draft) {
@@ -95,10 +88,8 @@ Taken take_proof_text(Draft& draft, std::string_view text) {
 }
 
 Taken take_worker(Draft& draft, std::string_view text) {
-    constexpr std::size_t length_max = 16384;
-    if (text.size() > length_max) return std::unexpected("is longer than 16KiB");
-    if (has_control_characters(text))
-        return std::unexpected("has a line break or another control character");
+    if (std::string problem = problem_with_line(text, Bytes{16384}); !problem.empty())
+        return std::unexpected(std::move(problem));
     const int ways = int{has_placeholder(text, "port")} + int{has_placeholder(text, "socket")};
     if (ways != 1)
         return std::unexpected(ways == 0

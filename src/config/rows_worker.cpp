@@ -2,26 +2,15 @@
 #include <algorithm>
 #include <array>
 
+#include "config/row_parts.h"
 #include "config/rows.h"
 
 namespace turnpike {
 namespace {
 
-constexpr Duration long_time = 720h;
 constexpr std::size_t env_max = 256;
 constexpr std::size_t env_value_max = 65536;
 constexpr std::size_t gpus_max = 256;
-
-using Taken = std::expected<void, std::string>;
-
-template <auto Member>
-auto& of_worker(Draft& draft) {
-    return draft.pool.config.worker.*Member;
-}
-template <auto Member>
-auto& of_settings(Draft& draft) {
-    return draft.pool.config.settings.*Member;
-}
 
 Taken take_pin(Draft& draft, std::string_view text) {
     constexpr std::array pins{std::pair{std::string_view("index"), Pin::index},

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
+
 namespace turnpike {
 
 /// Returns the text in quotes, on one line, cut if it is long.
@@ -14,5 +16,9 @@ namespace turnpike {
 [[nodiscard]] bool is_bare_key(std::string_view);
 
 [[nodiscard]] bool has_control_characters(std::string_view);
+
+/// Returns what is wrong with a text that must be one line of at most `max` bytes, or "" if nothing
+/// is. The message follows the text that it is about.
+[[nodiscard]] std::string problem_with_line(std::string_view text, Bytes max);
 
 }  // namespace turnpike
