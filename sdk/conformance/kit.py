@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives a worker program through the whole worker protocol, good and bad.
+"""Tests a worker program against the whole worker protocol, with correct and with broken frames.
 
     kit.py [--only NAME] [--list] [--json] [--patience SECONDS] -- WORKER COMMAND…
 

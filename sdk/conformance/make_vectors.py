@@ -9,12 +9,13 @@ list of
 
     {"name", "direction": "gate" | "worker", "frame": {"kind", …} | null, "hex": "…", "breach": null | "…"}
 
-direction   who sends it
-frame       what a good frame says: numbers (enumerations, too), booleans and texts; bytes are hex (body_hex, bytes_hex,
-            example_hex). A body in a descriptor is body_in_descriptor, its length.
-hex         the bytes. Good: exactly one frame, and what an encoder must write. Malformed: enough to tell what is wrong, often
-            no more than the header; a decoder says so at once, whole or byte by byte.
-breach      the name of what is wrong, as in src/wire/breach.h
+direction   who sends the frame
+frame       the content of a good frame: numbers (also for enumerations), booleans and texts. Bytes are hex (body_hex,
+            bytes_hex, example_hex). A body in a descriptor is body_in_descriptor, its length.
+hex         the bytes. A good vector is exactly one frame, as an encoder must write it. A malformed one has just enough bytes
+            to show the mistake, often only the header. A decoder must find the mistake at once, whether the bytes come
+            whole or one by one.
+breach      the name of the mistake, as in src/wire/breach.h
 """
 import json
 import struct

@@ -32,7 +32,7 @@ struct Address {
     friend bool operator==(const Address&, const Address&) = default;
 };
 
-/// "127.0.0.1:8000", "[::1]:8000"
+/// Returns "127.0.0.1:8000" or "[::1]:8000".
 [[nodiscard]] std::string text_of(const Address& address);
 
 /// The URL of an attached worker: http://host[:port][/prefix].
@@ -40,7 +40,7 @@ struct WorkerUrl {
     std::string text;  // as it was written
     std::string host;  // lower case, without brackets
     std::uint16_t port = 80;
-    std::string prefix;  // without a slash at its end; put before the path of each job
+    std::string prefix;  // comes before the path of each job; has no slash at its end
     friend bool operator==(const WorkerUrl&, const WorkerUrl&) = default;
 };
 
@@ -157,7 +157,7 @@ struct GateConfig {
     Duration idle_timeout = 75s;
     Duration head_timeout = 10s;
     Bytes body_rate_min = kibibyte;    // per second, measured over rate_window; 0: no minimum
-    Bytes answer_rate_min = kibibyte;  // the same
+    Bytes answer_rate_min = kibibyte;  // like body_rate_min
     Duration rate_window = 10s;
     std::vector<std::string> allowed_hosts;    // in lower case, without port and brackets
     std::vector<std::string> allowed_origins;  // scheme://host[:port] in lower case

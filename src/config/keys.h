@@ -97,7 +97,7 @@ struct Key {
 
 /// Sections with the same prefix that follow each other are one table of the file.
 struct Section {
-    std::string_view prefix;  // of its keys' paths: "gate.", "pool.*.proof."
+    std::string_view prefix;  // begins the path of each key: "gate.", "pool.*.proof."
     std::string_view description;
     std::span<const Key> keys;
 };

@@ -18,7 +18,7 @@ struct OtherValue {};              // dates and times, which no key accepts
 
 struct Node {
     std::variant<bool, std::int64_t, double, std::string, List, Table, OtherValue> value;
-    int line = 0;  // of the key, or of the value within a list
+    int line = 0;  // line of the key, or of a value in a list
 };
 
 struct Entry {

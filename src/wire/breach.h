@@ -15,7 +15,7 @@ enum class Breach : std::uint8_t {
     flags_unknown,
     not_zero,             // a part that must be 0 is not
     size_too_large,       // the payload is too large for its kind
-    size_wrong,           // the payload is shorter or longer than its parts
+    size_wrong,           // the size of the payload does not match its parts
     length_too_large,     // a part of the payload is too long
     value_out_of_bounds,  // a count, a status, a permille, an enumeration, a job's number
     not_utf8,

@@ -100,7 +100,7 @@ def several_descriptors_in_turn(gate):
 
 @check()
 def descriptors_are_closed(gate):
-    """after twenty large bodies both ways the worker holds no more descriptors than before"""
+    """after twenty large bodies in both directions the worker holds no more descriptors than before"""
     gate.until_ready()
     def held():
         return len(os.listdir(f"/proc/{gate.process.pid}/fd"))

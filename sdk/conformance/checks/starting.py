@@ -78,7 +78,7 @@ def a_failed_load_ends_the_worker(gate):
 
 @check()
 def an_unknown_version_is_refused(gate):
-    """welcome with a version that the worker did not offer ends it: exit code not 0, the reason on stderr"""
+    """a welcome with a version that the worker did not offer ends the worker: exit code not 0, the reason on stderr"""
     gate.until_welcome(version=99)
     status = gate.wait_for_end("welcome had version 99")
     if gate.ready:

@@ -18,7 +18,7 @@ def long_stream(gate, megabytes):
 
 @check()
 def a_stream_comes_in_order(gate):
-    """begin, chunks and done, in that order, with every byte"""
+    """a stream comes as begin, chunks and done, in this order, and no byte is lost"""
     gate.until_ready()
     for count, size in [(1, 8), (100, 8), (64, 65536)]:
         job = gate.answer({"stream": count, "size": size})

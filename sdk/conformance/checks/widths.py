@@ -38,7 +38,7 @@ def slots_run_at_once(gate):
 
 @check(variant="slots")
 def many_jobs_in_one_write(gate):
-    """jobs and pings in one write are each answered"""
+    """each of several jobs and pings in one write is answered"""
     gate.until_ready()
     for turn in range(25):
         jobs = send_at_once(gate, [({"echo": [turn, member]}, {}) for member in range(4)])

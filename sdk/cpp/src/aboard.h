@@ -40,7 +40,7 @@ struct Record : std::enable_shared_from_this<Record> {
 
     std::atomic<bool> is_cancelled = false;
     std::atomic<bool> is_paused = false;
-    std::atomic<bool> has_ended = false;  // set before its last frame is sent
+    std::atomic<bool> has_ended = false;  // set before the last frame is sent
     bool is_streaming = false;
     std::size_t bytes_since_read = 0;  // bytes of the stream since the last read_orders()
     // Set when the job starts to run; under the lock of Aboard:
