@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Workers with one fault each, to show that the kit, and the gate, find it.
+"""Workers with one fault each, to show that the kit and the gate find the fault.
 
-    broken.py FAULT        a worker: everything right (minimal_worker.py), except for that
-    broken.py --list       every fault, the check of the kit that finds it, and what it says
+    broken.py FAULT        run a worker that has this fault, and is otherwise correct (minimal_worker.py)
+    broken.py --list       list every fault, the check of the kit that finds it, and a part of its message
 
 The faults are in faults/.
 """

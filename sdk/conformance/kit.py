@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Drives a worker program through the whole worker protocol, good and bad.
+"""Tests a worker program against the whole worker protocol, with correct and with broken frames.
 
     kit.py [--only NAME] [--list] [--json] [--patience SECONDS] -- WORKER COMMAND…
 
-The worker must serve the conformance model that README.md describes. One line per check; exit status 0: all passed.
+The worker must serve the conformance model that README.md describes. Prints one line per check. The exit status is 0 if all passed.
 """
 import argparse
 import json
@@ -19,20 +19,20 @@ from checks.gate import Failure, Gate, NoWorker
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", action="append", metavar="NAME", help="only checks whose name contains NAME; may be repeated")
-    parser.add_argument("--list", action="store_true", help="name the checks and what each promises")
-    parser.add_argument("--json", action="store_true", help="one JSON object per check")
+    parser.add_argument("--only", action="append", metavar="NAME", help="run only checks whose name contains NAME; may be repeated")
+    parser.add_argument("--list", action="store_true", help="list the checks, and what each one tests")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per check")
     parser.add_argument("--patience", type=float, default=20, metavar="SECONDS",
-                        help="how long to wait for what must come (20)")
-    parser.add_argument("worker", nargs="*", metavar="WORKER COMMAND", help="the worker, after --")
+                        help="how long to wait for something that must happen (default 20)")
+    parser.add_argument("worker", nargs="*", metavar="WORKER COMMAND", help="the command that starts the worker, after --")
     options = parser.parse_args()
     if not options.worker and not options.list:
-        parser.error("no worker command")
+        parser.error("there is no worker command; give it after --")
     return options
 
 
 def run(check, command, patience):
-    """Why it failed; None: it passed."""
+    """Runs one check. Returns why it failed, or None if it passed."""
     environment = check.environment() if check.environment else {}
     try:
         with Gate(command, patience, check.variant, environment.items()) as gate:

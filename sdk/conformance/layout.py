@@ -1,4 +1,4 @@
-"""How the frames of docs/worker-protocol.md lie in bytes, part by part; any part can be given wrongly."""
+"""Builds the payloads of docs/worker-protocol.md part by part. Every part can be set to a wrong value."""
 import struct
 
 UNKNOWN = 65535
@@ -48,7 +48,7 @@ def progress(permille=0, text=b"", length=None):
 
 
 def answer(status=200, zero=0, fields=b"", rest=b"", length=None):
-    """begin and done"""
+    """The payload of begin and of done."""
     return struct.pack("<HH", status, zero) + lengths("I", length, fields) + fields + rest
 
 

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: every frame of the worker protocol as fields and as bytes, and what must be refused.
+"""Writes vectors.json: every frame of the worker protocol as fields and as bytes, and malformed frames that must be refused.
 
-    make_vectors.py            writes the file beside this script
-    make_vectors.py --check    fails if it would change
+    make_vectors.py            write the file beside this script
+    make_vectors.py --check    fail if the file would change
 
-Built from docs/worker-protocol.md and nothing else, so that it agrees with no implementation by birth. The file is a list of
+This script follows docs/worker-protocol.md and uses no code of an implementation, so that it can't repeat a mistake of one. The file is a
+list of
 
     {"name", "direction": "gate" | "worker", "frame": {"kind", …} | null, "hex": "…", "breach": null | "…"}
 
-direction   who sends it
-frame       what a good frame says: numbers (enumerations, too), booleans and texts; bytes are hex (body_hex, bytes_hex,
-            example_hex). A body in a descriptor is body_in_descriptor, its length.
-hex         the bytes. Good: exactly one frame, and what an encoder must write. Malformed: enough to tell what is wrong, often
-            no more than the header; a decoder says so at once, whole or byte by byte.
-breach      the name of what is wrong, as in src/wire/breach.h
+direction   who sends the frame
+frame       the content of a good frame: numbers (also for enumerations), booleans and texts. Bytes are hex (body_hex,
+            bytes_hex, example_hex). A body in a descriptor is body_in_descriptor, its length.
+hex         the bytes. A good vector is exactly one frame, as an encoder must write it. A malformed one has just enough bytes
+            to show the mistake, often only the header. A decoder must find the mistake at once, whether the bytes come
+            whole or one by one.
+breach      the name of the mistake, as in src/wire/breach.h
 """
 import json
 import struct
@@ -23,7 +25,7 @@ from pathlib import Path
 from layout import KINDS, UNKNOWN, answer, failed, framed, hello, job, loading, log, progress, ready, welcome
 
 FILE = Path(__file__).with_name("vectors.json")
-LARGEST = 2**64 - 1  # of a job, of a ping
+LARGEST = 2**64 - 1  # number of a job or a ping
 
 
 # ── good frames: what they say, and the same in bytes ─────────────────────────────────────────────────────────────────
@@ -153,7 +155,7 @@ def good_worker():
         yield f"stacks of {len(text)}", {"kind": "stacks", "id": 3, "text": text}, framed(0x8B, text.encode(), 3)
 
 
-# ── what must be refused. A vector may end early: what is wrong can be told from these bytes alone. ────────────────────
+# ── frames that must be refused. A vector may end early: its bytes are enough to see the mistake. ──────────────────────
 
 NOT_UTF8 = {
     "a stray continuation byte": b"a\x80", "a character cut off": b"12345678\xC3", "an overlong form": b"\xC0\xAF",
@@ -181,7 +183,7 @@ BAD_LENGTHS = {
 
 
 def bad_headers(kinds):
-    """What is wrong with a header, for frames of one direction."""
+    """Returns vectors with a wrong header, for frames of one direction."""
     with_job = {"job", "cancel", "pause", "resume", "progress", "begin", "chunk", "done", "failed"}
     without_id = {"welcome", "stop", "hello", "loading", "ready", "log"}
     empty = {"cancel", "ping", "pause", "resume", "stop", "pong"} | ({"stacks"} if "job" in kinds else set())

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A worker in plain Python, without an SDK: docs/worker-protocol.md in the fewest lines that pass the kit.
+"""A worker in plain Python, without an SDK: the fewest lines that implement docs/worker-protocol.md and pass the kit.
 
     kit.py -- python3 minimal_worker.py
 
-For people who write an SDK: read `Worker` first. One thread reads the socket all the time, so that pings and cancels are
-heard while the model computes; one thread per slot computes; whoever has a frame writes it, under a lock.
+If you write an SDK, read `Worker` first. One thread reads the socket all the time, so that the worker sees pings and cancels
+while the model computes. One thread per slot computes. Any thread may write a frame, under a lock.
 broken.py has one class for each way to get this wrong.
 """
 import array
@@ -33,12 +33,12 @@ SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SE
 VARIANT = os.environ.get("CONFORMANCE", "full")
 
 
-class GateBroke(Exception):
+class GateBreach(Exception):
     """The gate broke the protocol."""
 
 
-class Fails(Exception):
-    """A job that fails with `why`."""
+class JobFailure(Exception):
+    """Makes the current job fail with this `why`."""
 
     def __init__(self, why, message):
         super().__init__(message)
@@ -49,10 +49,10 @@ class Job:
     def __init__(self, number):
         self.number = number
         self.cancelled = False
-        self.goes_on = threading.Event()  # cleared by pause, set by resume and cancel
-        self.goes_on.set()
+        self.may_send = threading.Event()  # cleared by pause, set by resume and cancel
+        self.may_send.set()
         self.streams = False
-        self.unlooked = 0  # bytes of the stream since wait_until_all_is_read()
+        self.bytes_since_read = 0  # bytes of the stream since the last wait_until_all_is_read()
 
 
 class Worker:
@@ -63,8 +63,8 @@ class Worker:
         self.socket = socket.socket(fileno=int(os.environ["TURNPIKE_SOCKET"]))
         self.socket.set_inheritable(False)
         self.writing = threading.Lock()
-        self.taking = threading.Lock()  # from the socket until it has been acted on
-        self.jobs, self.batches, self.coming = {}, queue.SimpleQueue(), []
+        self.reading = threading.Lock()  # held from reading the socket until the frames are handled
+        self.jobs, self.batches, self.incomplete_batch = {}, queue.SimpleQueue(), []
         self.pending, self.descriptors = bytearray(), collections.deque()
         self.welcomed = threading.Event()
         self.meeting = threading.Condition()
@@ -79,12 +79,12 @@ class Worker:
         except Exception:
             self.end(1, traceback.format_exc())
         self.ready()
-        for _ in range(self.slots + 1):  # one more for a job aside
+        for _ in range(self.slots + 1):  # one more for an aside
             threading.Thread(target=self.compute_for_ever, daemon=True).start()
         threading.Event().wait()
 
     def end(self, status, why=""):
-        """Ends the process, whatever its threads do."""
+        """Ends the process at once, without waiting for its threads."""
         sys.stderr.write(why)
         sys.stderr.flush()
         os._exit(status)
@@ -125,23 +125,23 @@ class Worker:
         self.write(BEGIN, job.number, struct.pack("<HHI", 200, 0, len(fields)) + fields)
 
     def chunk(self, job, data):
-        """False: nobody wants more."""
+        """Returns False if nobody wants more."""
         for at in range(0, len(data), INLINE_MAX):
-            job.goes_on.wait()
+            job.may_send.wait()
             if job.cancelled:
                 return False
             self.write(CHUNK, job.number, data[at:at + INLINE_MAX])
-            job.unlooked += len(data[at:at + INLINE_MAX])
-            if job.unlooked >= INLINE_MAX:
-                job.unlooked = 0
+            job.bytes_since_read += len(data[at:at + INLINE_MAX])
+            if job.bytes_since_read >= INLINE_MAX:
+                job.bytes_since_read = 0
                 self.wait_until_all_is_read()
         return True
 
     def wait_until_all_is_read(self):
-        """A pause that has been sent has been heard: with a thread that reads when it can, megabytes might go first."""
+        """Waits until the reading thread has handled everything that came. Else megabytes might be sent before a pause is seen."""
         is_read = False
         while not is_read:
-            with self.taking:
+            with self.reading:
                 is_read = not select.select([self.socket], [], [], 0)[0]
 
     def done(self, job, status=200, kind="application/json", body=b"", more=b""):
@@ -167,7 +167,7 @@ class Worker:
 
     def failed(self, job, why, error):
         kind = type(error).__name__.encode()[:255]
-        message = str(error).encode()[:60_000].decode(errors="ignore").encode()  # a character may have been cut
+        message = str(error).encode()[:60_000].decode(errors="ignore").encode()  # the cut may be inside a character
         self.jobs.pop(job.number)
         self.write(FAILED, job.number, struct.pack("<BBHI", why, 0, len(kind), len(message)) + kind + message)
 
@@ -177,9 +177,9 @@ class Worker:
         try:
             while True:
                 select.select([self.socket], [], [])
-                with self.taking:
+                with self.reading:
                     self.read()
-        except GateBroke as error:
+        except GateBreach as error:
             self.end(1, f"the gate broke the protocol: {error}\n")
         except OSError:
             self.end(0)
@@ -201,24 +201,24 @@ class Worker:
         while len(self.pending) >= HEADER.size:
             size, kind, flags, reserved, number = HEADER.unpack_from(self.pending)
             if size > PAYLOAD_MAX or reserved or flags & ~1 or (flags and kind != JOB) or not WELCOME <= kind <= STOP:
-                raise GateBroke(f"a header with size {size}, kind {kind}, flags {flags}, reserved part {reserved}")
+                raise GateBreach(f"a header with size {size}, kind {kind}, flags {flags}, reserved part {reserved}")
             if len(self.pending) < HEADER.size + size:
                 return
             payload = bytes(self.pending[HEADER.size:HEADER.size + size])
             del self.pending[:HEADER.size + size]
             self.take(kind, flags, number, payload)
         if self.descriptors and not self.pending:
-            raise GateBroke("a descriptor without the flag")
+            raise GateBreach("a descriptor came without the flag")
 
     def take(self, kind, flags, number, payload):
         if (kind == WELCOME) == self.welcomed.is_set():
-            raise GateBroke("a second welcome" if kind == WELCOME else "the first frame is not welcome")
+            raise GateBreach("a second welcome" if kind == WELCOME else "the first frame is not welcome")
         if kind == WELCOME:
             return self.take_welcome(payload)
         if kind == JOB:
             return self.take_job(flags, number, payload)
         if payload:
-            raise GateBroke(f"a frame of kind {kind} has no payload")
+            raise GateBreach(f"a frame of kind {kind} has a payload, but must have none")
         if kind == PING:
             self.write(PONG, number)
         elif kind == ASK_STACKS:
@@ -228,54 +228,54 @@ class Worker:
         elif number in self.jobs:
             job = self.jobs[number]
             job.cancelled = job.cancelled or kind == CANCEL
-            (job.goes_on.clear if kind == PAUSE and not job.cancelled else job.goes_on.set)()
+            (job.may_send.clear if kind == PAUSE and not job.cancelled else job.may_send.set)()
 
     def take_welcome(self, payload):
         if len(payload) < 12 or len(payload) != 12 + struct.unpack_from("<H", payload, 10)[0]:
-            raise GateBroke("a welcome of the wrong size")
+            raise GateBreach("a welcome of the wrong size")
         version, _, _, slots, batch = struct.unpack_from("<5H", payload)
         if version != 1:
-            raise GateBroke(f"a welcome of version {version}; this worker offered version 1")
+            raise GateBreach(f"a welcome of version {version}; this worker offered version 1")
         self.slots, self.batch = slots or self.slots, batch or self.batch
         self.welcomed.set()
 
     def take_job(self, flags, number, payload):
         if len(payload) < JOB_FIXED.size:
-            raise GateBroke("a job shorter than its fixed part")
+            raise GateBreach("a job shorter than its fixed part")
         attempt, purpose, zero, index, size, *lengths = JOB_FIXED.unpack_from(payload)
         name, method, target, also_zero, fields = lengths
-        if number == 0 or number in self.jobs or purpose > 2 or zero or also_zero or index != len(self.coming) or index >= size:
-            raise GateBroke(f"job {number} with purpose {purpose}, member {index} of {size}")
+        if number == 0 or number in self.jobs or purpose > 2 or zero or also_zero or index != len(self.incomplete_batch) or index >= size:
+            raise GateBreach(f"job {number} with purpose {purpose}, member {index} of {size}")
         parts, at = [], JOB_FIXED.size
         for length in (name, method, target, fields):
-            parts.append(payload[at:at + length].decode("latin-1"))  # of header lines any byte may come
+            parts.append(payload[at:at + length].decode("latin-1"))  # header lines may have any byte
             at += length
         if at > len(payload):
-            raise GateBroke("a job whose parts are longer than its payload")
+            raise GateBreach("a job whose parts are longer than its payload")
         job = Job(number)
         job.name, job.method, job.target, job.fields = parts
         job.attempt, job.purpose = attempt, purpose
         job.body = self.body_in_descriptor(payload[at:]) if flags else payload[at:]
         self.jobs[number] = job
-        self.coming.append(job)
-        if len(self.coming) == size:
-            self.batches.put(self.coming)
-            self.coming = []
+        self.incomplete_batch.append(job)
+        if len(self.incomplete_batch) == size:
+            self.batches.put(self.incomplete_batch)
+            self.incomplete_batch = []
 
     def body_in_descriptor(self, rest):
         if len(rest) != 8 or not self.descriptors:
-            raise GateBroke("the flag of a descriptor without one")
+            raise GateBreach("a frame has the flag for a descriptor, but no descriptor came")
         length, descriptor = struct.unpack("<Q", rest)[0], self.descriptors.popleft()
         try:
             if fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) & SEALS != SEALS or os.fstat(descriptor).st_size != length:
-                raise GateBroke("a memfd that lacks seals, or of another length than the frame says")
+                raise GateBreach("a memfd lacks seals, or does not have the length that the frame says")
             parts, at = [], 0
             while at < length:
                 parts.append(os.pread(descriptor, length - at, at))
                 at += len(parts[-1])
             return b"".join(parts)
         except OSError as error:
-            raise GateBroke(f"a descriptor that is not a memfd: {error}") from None
+            raise GateBreach(f"a descriptor that is not a memfd: {error}") from None
         finally:
             os.close(descriptor)
 
@@ -302,7 +302,7 @@ class Worker:
                 else:
                     self.answer(jobs[0])
             except Exception as error:
-                why = error.why if isinstance(error, Fails) else EXCEPTION
+                why = error.why if isinstance(error, JobFailure) else EXCEPTION
                 for job in jobs:
                     if job.number in self.jobs:
                         self.failed(job, why, error)
@@ -342,7 +342,7 @@ class Worker:
         try:
             asked = json.loads(job.body)
         except ValueError as error:
-            raise Fails(BAD_INPUT, str(error)) from None
+            raise JobFailure(BAD_INPUT, str(error)) from None
         if "fail" in asked:
             self.fail(asked["fail"], asked.get("message", ""))
         if "stream" in asked:
@@ -355,7 +355,7 @@ class Worker:
             if step:
                 answer.update(step(job, asked))
         if job.purpose == 1 and answer != {"echo": "example"}:
-            raise Fails(EXCEPTION, "the proof's answer is wrong")
+            raise JobFailure(EXCEPTION, "the proof's answer is wrong")
         self.done(job, body=json.dumps(answer).encode())
 
     def predict_echo(self, job, asked):
@@ -366,7 +366,7 @@ class Worker:
         end = time.monotonic() + asked["sleep"]
         while time.monotonic() < end:
             if job.cancelled:
-                raise Fails(CANCELLED, "cancelled")
+                raise JobFailure(CANCELLED, "cancelled")
             time.sleep(0.005)
         return {"slept": asked["sleep"]}
 
@@ -375,7 +375,7 @@ class Worker:
         end = time.monotonic() + asked["compute"]
         while time.monotonic() < end:
             if job.cancelled and not asked.get("deaf"):
-                raise Fails(CANCELLED, "cancelled")
+                raise JobFailure(CANCELLED, "cancelled")
             sum(math.sqrt(number) for number in range(10_000))
         return {"computed": asked["compute"]}
 
@@ -397,19 +397,19 @@ class Worker:
     def fail(self, kind, message):
         if kind == "exception":
             raise RuntimeError(message)
-        raise Fails({"bad_input": BAD_INPUT, "out_of_memory": OUT_OF_MEMORY, "non_finite": NON_FINITE,
+        raise JobFailure({"bad_input": BAD_INPUT, "out_of_memory": OUT_OF_MEMORY, "non_finite": NON_FINITE,
                      "unhealthy": UNHEALTHY}[kind], message)
 
     def stream(self, job, asked):
         self.begin(job)
         for number in range(asked["stream"]):
             if not self.chunk(job, b"%0*d\n" % (asked["size"] - 1, number)):
-                raise Fails(CANCELLED, "cancelled")
+                raise JobFailure(CANCELLED, "cancelled")
         if asked.get("then") == "fail":
             raise RuntimeError("the stream broke")
         while asked.get("then") == "sleep":
             if job.cancelled:
-                raise Fails(CANCELLED, "cancelled")
+                raise JobFailure(CANCELLED, "cancelled")
             time.sleep(0.005)
         self.done(job)
 

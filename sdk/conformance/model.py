@@ -16,7 +16,7 @@ met = 0
 
 
 class Plain(turnpike.Model):
-    """Without request()."""
+    """The variant without request()."""
     slots = 4 if VARIANT == "slots" else 1
     example = {"echo": "example"}
     facts = {"model": "conformance"}
@@ -35,7 +35,7 @@ class Plain(turnpike.Model):
         for key in x:
             if key in ANSWERS:
                 return ANSWERS[key](x)
-        raise turnpike.BadInput("what shall I do?")
+        raise turnpike.BadInput("the body has no key of the conformance model")
 
     def check(self, answer):
         return answer == {"echo": "example"}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Jobs per second through a worker's socket, one at a time, and what each costs the worker.
+"""Measures jobs per second through a worker's socket, one at a time, and the processor time that each costs the worker.
 
     speed.py [--jobs N] -- WORKER COMMAND…
 
-The worker serves the conformance model, or anything that answers POST /predict with {"echo": 1}. This side is Python, too: about a third of
-the time between two jobs is its own.
+The worker must serve the conformance model, or any model that answers POST /predict with the body {"echo": 1}. This script is Python, too: it
+needs about a third of the time between two jobs itself.
 """
 import argparse
 import os
@@ -21,7 +21,7 @@ def processor_seconds(pid):
 
 
 def round_trips(sock, first, count):
-    """Seconds for so many jobs."""
+    """Runs `count` jobs. Returns how many seconds they took."""
     jobs = [frames.job(number, b'{"echo": 1}') for number in range(first, first + count)]
     begun = time.perf_counter()
     for job in jobs:

@@ -56,7 +56,9 @@ json::object lane_object(const LanePlan& lane, std::size_t number) {
 }
 
 /// A model may say so itself.
-bool says_slots(const PoolConfig& pool) { return !pool.is_native() || pool.worker.slots_said != 0; }
+bool says_slots(const PoolConfig& pool) {
+    return !pool.is_native() || pool.worker.slots_configured != 0;
+}
 
 std::string slots_text(const PoolConfig& pool) {
     return says_slots(pool) ? counted(pool.settings.slots, "slot") + " each"
@@ -71,7 +73,7 @@ std::string model_text(const ModelChoice& model) {
 void add_model(json::object& object, const CheckedConfig& checked, std::size_t number) {
     const WorkerConfig& worker = checked.config.pools[number].worker;
     object["model"] = model_text(worker.model);
-    if (worker.batch_said != 0) object["batch"] = worker.batch_said;
+    if (worker.batch_configured != 0) object["batch"] = worker.batch_configured;
     if (worker.model.kind != ModelChoice::Kind::python) return;
     object["python"] = worker.python;
     object["python_why"] = checked.python_why[number];

@@ -17,7 +17,8 @@ Flaws too_many(std::size_t count, std::size_t max) {
                " are allowed");
 }
 
-/// An index as it is written, the beginning of a UUID, a MIG device's name.
+/// Returns the GPU's name in a list: an index, the beginning of a UUID, or the name of a MIG
+/// device. Returns an error message if the value is none of these.
 std::expected<std::string, std::string> gpu_name(const Node& node) {
     const auto* number = std::get_if<std::int64_t>(&node.value);
     const auto* text = std::get_if<std::string>(&node.value);
@@ -33,9 +34,9 @@ std::expected<std::string, std::string> gpu_name(const Node& node) {
                          name.size() <= 128 && name.find_first_not_of(letters) == std::string::npos;
     if (is_index) return std::to_string(std::stoi(name));  // "00" is 0
     if (is_long) return name;
-    return std::unexpected(quoted(name) +
-                           R"( is no GPU: use an index such as 0, a UUID such as "GPU-8f6a…" or )"
-                           R"(the name of a MIG device)");
+    return std::unexpected(
+        quoted(name) + R"( is not a GPU: use an index such as 0, a UUID such as "GPU-8f6a…" or )"
+                       R"(the name of a MIG device)");
 }
 
 Flaws wrong_kind(std::string_view wanted, const Node& node) {
@@ -121,7 +122,7 @@ struct Assign {
     }
 
     Flaws listed(const GpusKey& gpus, const List& items) const {
-        if (items.empty()) return one(R"(has no items; "none" is no GPU)");
+        if (items.empty()) return one(R"(is an empty list; for no GPU write "none")");
         if (items.size() > gpus.max) return too_many(items.size(), gpus.max);
         GpuChoice choice{.kind = GpuChoice::Kind::listed};
         Flaws flaws;
@@ -154,7 +155,7 @@ struct Assign {
 
     template <class Kind, class Value>
     Flaws bounded(const Kind& kind, Value value) const {
-        if (!(value >= kind.min && value <= kind.max))  // a NaN is neither
+        if (!(value >= kind.min && value <= kind.max))  // also refuses NaN
             return one("must be " + bounds_of(key));
         kind.at(draft) = value;
         return {};

@@ -1,4 +1,4 @@
-// One value of the file, or of a flag, into the draft.
+// Checks one value of the file or of a flag and stores it in the draft.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ namespace turnpike {
 
 struct Flaw {
     std::string problem;
-    std::string within;  // the part of the value that has it: "[2]", ".HOME"; "": the whole
+    std::string within;  // the wrong part of the value: "[2]", ".HOME"; empty: all of it
 };
 
-/// How parts of a value are called, after its own path.
+/// Return what to append to the path of a list or a table to name one of its parts.
 [[nodiscard]] std::string item_path(std::size_t item);
 [[nodiscard]] std::string entry_path(const std::string& name);
 
-/// A value with flaws leaves the draft as it was, except that the good parts of a list or a table are
-/// taken.
+/// Stores the value in the draft. Returns its flaws. A value with flaws leaves the draft unchanged,
+/// except that the good parts of a list or a table are stored.
 [[nodiscard]] std::vector<Flaw> assign(const Key&, const Node&, Draft&);
 
 }  // namespace turnpike

@@ -36,7 +36,7 @@ Contents contents_of(const std::string& path) {
     return text;
 }
 
-/// False: there is nothing more to judge.
+/// Returns false if the file can't be read or is not TOML; there is nothing more to check then.
 bool read_file(Reading& reading) {
     Contents text = contents_of(reading.sources.file);
     if (text) return read_text(reading, *text);
@@ -44,7 +44,7 @@ bool read_file(Reading& reading) {
     return false;
 }
 
-/// Commands of a file run where the file is, wherever `up` was typed.
+/// Returns the file's absolute folder: its commands run there, wherever `up` was started.
 std::string folder_of(const std::string& path) {
     std::error_code error;
     const auto absolute = std::filesystem::absolute(path, error).lexically_normal();

@@ -1,10 +1,11 @@
 // The configuration: defaults ← turnpike.toml ← flags, checked as a whole before anything starts.
-// Whoever holds a Config may rely on every bound; all mistakes come at once, sorted by line.
+// All values of a Config are within their bounds. All mistakes are reported at once, sorted by
+// line.
 //
 //     auto config = make_config("turnpike.toml", {.port = 9000});
 //     if (!config) for (const Mistake& mistake : config.error()) print(text_of(mistake));
 //
-// The keys, with their bounds and what they mean: config/turnpike.example.toml.
+// config/turnpike.example.toml lists the keys, with their meaning and their bounds.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +24,28 @@
 
 namespace turnpike {
 
-/// "127.0.0.1:8000", "[::1]:8000", "localhost:8000". The host has no brackets; port 0: any free one.
+/// "127.0.0.1:8000", "[::1]:8000", "localhost:8000". The host has no brackets. Port 0
+/// takes any free port.
 struct Address {
     std::string host;
     std::uint16_t port = 0;
     friend bool operator==(const Address&, const Address&) = default;
 };
 
-/// "127.0.0.1:8000", "[::1]:8000"
+/// Returns "127.0.0.1:8000" or "[::1]:8000".
 [[nodiscard]] std::string text_of(const Address& address);
 
-/// http://host[:port][/prefix], of an attached worker.
+/// The URL of an attached worker: http://host[:port][/prefix].
 struct WorkerUrl {
     std::string text;  // as it was written
     std::string host;  // lower case, without brackets
     std::uint16_t port = 80;
-    std::string prefix;  // without a slash at its end; put before the path of each job
+    std::string prefix;  // comes before the path of each job; has no slash at its end
     friend bool operator==(const WorkerUrl&, const WorkerUrl&) = default;
 };
 
-/// "GET /v1/models": the exact path, whatever its query. A path that ends in "/*" stands for all
-/// that begin with what is before the star.
+/// "GET /v1/models" matches this exact path, with any query. A path that ends in "/*" matches every
+/// path that begins with the part before the star.
 struct AsideRule {
     std::string method;
     std::string path;
@@ -52,36 +54,37 @@ struct AsideRule {
 
 enum class Compare : std::uint8_t {
     exact,  // byte by byte
-    json,   // as JSON values; numbers within the tolerances
+    json,   // as JSON values; numbers may differ by the tolerances
 };
 
-/// Whether there is a proof, and which kind, is said by PoolSettings::proof.
+/// The request of a proof and its right answer. PoolSettings::proof tells whether the pool has a
+/// proof, and of which kind.
 struct ProofConfig {
     std::string method = "POST";
-    std::string path = "/predict";  // with its query
+    std::string path = "/predict";  // including the query
     std::string content_type = "application/json";
     std::string body;
     int status = 200;
-    Compare compare = Compare::exact;  // pools that agree: json if there is a tolerance
-    std::string expected;              // JSON text that nobody has parsed yet, or bytes
+    Compare compare = Compare::exact;  // with `agree`: json if there is a tolerance
+    std::string expected;              // JSON text, not parsed yet, or bytes
     double tolerance_absolute = 0;
     double tolerance_relative = 0;
-    bool integers_exact = false;  // the tolerances are for numbers with a point only
+    bool integers_exact = false;  // the tolerances hold only for numbers with a decimal point
     friend bool operator==(const ProofConfig&, const ProofConfig&) = default;
 };
 
-/// How a worker learns which GPUs are its own.
+/// How a worker learns which GPUs it may use.
 enum class Pin : std::uint8_t {
     index,  // CUDA_VISIBLE_DEVICES=0,1 with CUDA_DEVICE_ORDER=PCI_BUS_ID
     uuid,   // CUDA_VISIBLE_DEVICES=GPU-…
-    none,   // not at all
+    none,   // Turnpike sets no variable
 };
 
 /// The GPUs of a pool.
 struct GpuChoice {
-    enum class Kind : std::uint8_t { unsaid, all, none, listed };
-    Kind kind = Kind::unsaid;
-    std::vector<std::string> listed;  // "0", a UUID or its beginning, a MIG device's name
+    enum class Kind : std::uint8_t { unset, all, none, listed };
+    Kind kind = Kind::unset;
+    std::vector<std::string> listed;  // "0", a UUID or its beginning, or the name of a MIG device
     friend bool operator==(const GpuChoice&, const GpuChoice&) = default;
 };
 
@@ -90,49 +93,50 @@ struct ModelChoice {
     enum class Kind : std::uint8_t { none, python, program };
     Kind kind = Kind::none;
     std::string path;  // absolute
-    std::string name;  // python: what follows the colon ("Digits"); empty: the only model in it
+    std::string name;  // python: the part after the colon ("Digits"); empty: the only model
     std::string text;  // as it was written: "model.py:Digits"
     friend bool operator==(const ModelChoice&, const ModelChoice&) = default;
 };
 
-/// How a pool goes over to new code.
+/// How a reload replaces the workers of a pool.
 enum class ReloadChoice : std::uint8_t {
-    automatic,  // beside where there is room for it
+    automatic,  // beside if there is enough memory, else in place
     beside,     // the new workers start while the old ones serve
-    in_place,   // one lane after another: the old worker ends first
+    in_place,   // the old worker of a lane ends before its new one starts
 };
 
-/// Workers that we start ourselves, one per lane: native ones (`model`) or HTTP servers (`command`). Both are
-/// empty in pools of attached ones.
+/// Workers that Turnpike starts, one per lane: native workers (`model`) or HTTP servers
+/// (`command`). Both are empty in a pool of attached workers.
 struct WorkerConfig {
     ModelChoice model;
-    std::string
-        python;  // a name for PATH, or absolute; empty: unsaid. Once all is checked: absolute
-    std::uint16_t slots_said = 0;  // of native workers; 0: as the model says
-    std::uint16_t batch_said = 0;
-    std::string command;  // for /bin/sh; has {port} or {socket}, maybe {gpu} {gpus} {lane}
-    std::string folder;   // where it runs: the config file's, absolute; empty: that of `up`
+    /// Absolute, or a name to find in PATH. Empty if not set. Absolute once all is checked.
+    std::string python;
+    std::uint16_t slots_configured = 0;  // for native workers; 0: the model decides
+    std::uint16_t batch_configured = 0;
+    std::string command;  // for /bin/sh; has {port} or {socket}, optionally {gpu} {gpus} {lane}
+    std::string folder;   // where workers run: the config file's folder; empty: the folder of `up`
     GpuChoice gpus;
     std::uint32_t gpus_per_lane = 1;
-    std::uint32_t lanes = 0;  // in all; 0: as many as the GPUs make, four without a GPU
+    std::uint32_t lanes = 0;  // total; 0: one per gpus_per_lane GPUs, or four without a GPU
     Pin pin = Pin::index;
     std::vector<std::pair<std::string, std::string>> env;
     ReloadChoice reload = ReloadChoice::automatic;
-    bool watch = false;                // native: a save reloads it
-    bool warm = true;                  // Python: start from a process that has imported
-    std::vector<std::string> preload;  // … these modules; empty: what the model imported
+    bool watch = false;  // native: reload when a file is saved
+    bool warm = true;    // Python: fork workers from a process that has done the imports
+    std::vector<std::string> preload;  // its modules; empty: those that the model imported
     friend bool operator==(const WorkerConfig&, const WorkerConfig&) = default;
 };
 
-/// Who gets to read what a model's exception says. BadInput is for everybody.
+/// Which clients see the text of a model's exceptions. All clients see the text of a BadInput.
 enum class ErrorsShown : std::uint8_t { to_loopback, full };
 
-/// The lanes of a started pool (PoolSettings::lanes) are known when it is laid out over the GPUs.
+/// PoolSettings::lanes of a pool that Turnpike starts is set later, when its lanes are assigned to
+/// GPUs.
 struct PoolConfig {
     std::string name = "default";
     std::vector<WorkerUrl> attach;  // one lane each, in this order
     WorkerConfig worker;
-    bool is_default = false;  // takes the jobs that name no pool; the only pool does so anyway
+    bool is_default = false;  // takes the jobs that name no pool; a single pool always does
     std::vector<std::string> models;
     std::vector<AsideRule> aside;
     std::string health_path = "/health";
@@ -152,56 +156,57 @@ struct GateConfig {
     std::uint32_t connections_max = 12000;
     Duration idle_timeout = 75s;
     Duration head_timeout = 10s;
-    Bytes body_rate_min = kibibyte;    // per second, judged over rate_window; 0: none
-    Bytes answer_rate_min = kibibyte;  // the same
+    Bytes body_rate_min = kibibyte;    // per second, measured over rate_window; 0: no minimum
+    Bytes answer_rate_min = kibibyte;  // like body_rate_min
     Duration rate_window = 10s;
-    std::vector<std::string> allowed_hosts;    // names in lower case, without port and brackets
+    std::vector<std::string> allowed_hosts;    // in lower case, without port and brackets
     std::vector<std::string> allowed_origins;  // scheme://host[:port] in lower case
     Duration shutdown_patience = 30s;
     friend bool operator==(const GateConfig&, const GateConfig&) = default;
 };
 
 struct LogConfig {
-    std::string jobs;  // "": none; "-": JSON lines on stdout; else a file
+    std::string jobs;  // a file, "-" for stdout, or "" for no log
     Bytes size_max{100 * mebibyte.count};
     std::uint32_t keep = 5;
     bool starts = false;
-    Bytes lane_size_max{16 * mebibyte.count};  // of a lane's log, before it is put aside
+    Bytes lane_size_max{16 * mebibyte.count};  // at which a lane's log is rotated
     std::uint32_t lane_keep = 3;
     friend bool operator==(const LogConfig&, const LogConfig&) = default;
 };
 
-/// What is kept of workers that died.
+/// Crash reports about workers that died.
 struct CrashConfig {
-    std::uint32_t keep = 50;  // reports; 0: none are written
-    bool inputs = true;       // also the bodies of the jobs aboard
+    std::uint32_t keep = 50;  // number of reports; 0: none are written
+    bool inputs = true;       // also store the bodies of the worker's jobs
     Bytes input_max{16 * mebibyte.count};
     friend bool operator==(const CrashConfig&, const CrashConfig&) = default;
 };
 
 struct Mistake {
-    std::string file;  // "": a flag's mistake
-    int line = 0;      // 0: no line
-    std::string key;   // "gate.listen", "--attach"; "": of the file as a whole
+    std::string file;  // empty for a mistake in a flag
+    int line = 0;      // 0 if there is no line
+    std::string key;   // "gate.listen", "--attach"; empty if it is about the whole file
     std::string problem;
     friend bool operator==(const Mistake&, const Mistake&) = default;
 };
 
-/// file:line: key: problem, without the parts that are not there
+/// Returns "file:line: key: problem", without the parts that are empty.
 [[nodiscard]] std::string text_of(const Mistake&);
 
-/// Where a value was said.
+/// Where a value was set.
 struct Origin {
     int line = 0;
-    std::string flag;  // "": in the file
+    std::string flag;  // empty if the value is in the file
 };
 
-/// Where all of them were, so that who finds a mistake later names the place as well.
+/// Where each value was set, so that a mistake that is found later can still name the place.
 struct Sources {
     std::string file;
     std::map<std::string, Origin> origins;  // by path: "gate.listen", "pool.chat.attach[1]"
 
-    /// Of the value at `path`. What was not said has the line of the table around it.
+    /// Returns a mistake in the value at `path`. If the value was not set, the mistake has the line
+    /// of the table around it.
     [[nodiscard]] Mistake mistake(std::string_view path, std::string problem) const;
 };
 
@@ -216,7 +221,7 @@ struct Config {
     Sources sources;
 };
 
-/// What the engine is told. `seed`: of the restart jitter.
+/// Returns the engine's settings. `seed` is for the restart jitter.
 [[nodiscard]] Settings engine_settings(const Config&, std::uint64_t seed);
 
 using ConfigOrMistakes = std::expected<Config, std::vector<Mistake>>;
@@ -224,12 +229,13 @@ using ConfigOrMistakes = std::expected<Config, std::vector<Mistake>>;
 [[nodiscard]] ConfigOrMistakes parse_config(std::string_view text, std::string_view file_name);
 [[nodiscard]] ConfigOrMistakes load_config(const std::string& path);
 
-/// The flags that override keys. `attach`, `worker` and `model` make the pool "default", or replace the
-/// workers of the file's only pool; `gpus` to `lanes` and `slots` are of the only pool too.
+/// The flags that override keys. `attach`, `worker` and `model` make a pool "default", or replace
+/// the workers of the file's only pool. `python`, `gpus`, `gpus_per_lane`, `lanes` and `slots` set
+/// values of the only pool.
 struct Flags {
     std::vector<std::string> attach;
     std::optional<std::string> worker;
-    std::optional<std::string> model;  // "model.py:Digits", "./worker"; as `worker` otherwise
+    std::optional<std::string> model;  // "model.py:Digits", "./worker"
     std::optional<std::string> python;
     std::optional<std::string> gpus;  // "all", "none", "0,2"
     std::optional<std::uint32_t> gpus_per_lane;
@@ -239,7 +245,7 @@ struct Flags {
     std::optional<std::uint32_t> slots;
     std::optional<std::string> log_jobs;
     bool log_starts = false;
-    bool watch = false;  // every pool with a model
+    bool watch = false;  // for every pool with a model
 };
 
 [[nodiscard]] ConfigOrMistakes make_config(std::optional<std::string> path, const Flags&);

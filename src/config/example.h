@@ -1,11 +1,12 @@
-// The text of config/turnpike.example.toml, made of the table of keys.
+// Makes the text of config/turnpike.example.toml from the table of keys.
 #pragma once
 
 #include <string>
 
 namespace turnpike {
 
-/// Values that are defaults stand behind a "#" without a blank; "# " begins prose.
+/// Returns the text. A default value stands behind a "#" without a space; "# " begins a
+/// description.
 [[nodiscard]] std::string example_text();
 
 }  // namespace turnpike

@@ -1,4 +1,4 @@
-// Flags over the file: each is checked as its key is, and a mistake names the flag.
+// Applies the flags after the file. A flag is checked like its key, and a mistake names the flag.
 #include <utility>
 
 #include "config/assign.h"
@@ -15,22 +15,24 @@ void read_flag(Reading& reading, const std::string& path, const std::string& fla
                std::string_view pattern, const Node& node) {
     reading.sources.origins[path] = {.line = 0, .flag = flag};
     for (Flaw& flaw : assign(*find_key(pattern), node, reading.draft))
-        reading.wrong(path, std::move(flaw.problem));
+        reading.add_mistake(path, std::move(flaw.problem));
 }
 
-/// The pool that a flag is about: the only one, made if there is none.
+/// Returns the only pool; makes one if there is none. With several pools, adds a mistake and
+/// returns nullptr.
 PoolDraft* only_pool(Reading& reading, const std::string& flag) {
     auto& pools = reading.draft.pools;
     if (pools.size() > 1) {
         reading.sources.origins[flag] = {.line = 0, .flag = flag};
-        reading.wrong(flag, "which pool is meant? The file has " + std::to_string(pools.size()) +
-                                "; say it there");
+        reading.add_mistake(flag, "which pool is meant? The file has " +
+                                      std::to_string(pools.size()) +
+                                      " pools: set the value there, in one [pool.NAME]");
         return nullptr;
     }
     return pools.empty() ? &pools.emplace_back() : &pools.front();
 }
 
-/// A value of the only pool.
+/// Sets a value of the only pool.
 void read_pool_flag(Reading& reading, const std::string& key, const std::string& flag, Node node) {
     PoolDraft* pool = only_pool(reading, flag);
     if (pool == nullptr) return;
@@ -50,7 +52,7 @@ void read_attach(Reading& reading, const std::vector<std::string>& urls) {
     read_pool_flag(reading, "attach", "--attach", {.value = std::move(items)});
 }
 
-/// "all", "none", "0,2"
+/// Parses "all", "none", "0,2".
 Node gpus_of(std::string_view text) {
     if (text == "all" || text == "none") return {.value = std::string(text)};
     List items;
@@ -68,7 +70,7 @@ void read_count(Reading& reading, const std::string& key, const std::string& fla
     if (count) read_pool_flag(reading, key, flag, {.value = std::int64_t{*count}});
 }
 
-/// Without a pool they are about nothing, and that there is none is said elsewhere.
+/// If there is no pool, the other flags are ignored: settled() reports that there is no pool.
 void read_pool_flags(Reading& reading, const Flags& flags) {
     if (!flags.attach.empty() || flags.worker || flags.model) forget_workers(reading, flags);
     if (flags.model) read_pool_flag(reading, "model", "MODEL", {.value = *flags.model});
@@ -82,7 +84,8 @@ void read_pool_flags(Reading& reading, const Flags& flags) {
     read_count(reading, "slots", "--slots", flags.slots);
 }
 
-/// What is not ours to know is not watched; --watch with nothing to watch is a mistake.
+/// Watches every pool with a model. Turnpike does not know the files of other pools. If no pool has
+/// a model, --watch is a mistake.
 void read_watch(Reading& reading) {
     bool is_any = false;
     for (PoolDraft& pool : reading.draft.pools) {
@@ -91,9 +94,10 @@ void read_watch(Reading& reading) {
     }
     if (is_any || reading.draft.pools.empty()) return;
     reading.sources.origins["--watch"] = {.line = 0, .flag = "--watch"};
-    reading.wrong("--watch",
-                  "is for pools with a model: which files an HTTP server is made of is not known; "
-                  "reload it with `turnpike reload`");
+    reading.add_mistake(
+        "--watch",
+        "is only for pools with a model: Turnpike does not know the files of an HTTP server; "
+        "reload it with `turnpike reload`");
 }
 
 void read_host(Reading& reading, const std::string& text) {
@@ -102,7 +106,7 @@ void read_host(Reading& reading, const std::string& text) {
     if (host)
         reading.draft.config.gate.listen.host = std::move(*host);
     else
-        reading.wrong("gate.listen", quoted(text) + ' ' + host.error());
+        reading.add_mistake("gate.listen", quoted(text) + ' ' + host.error());
 }
 
 }  // namespace

@@ -56,26 +56,26 @@ struct ValueText {
 std::span<const Section> sections() {
     static const std::array all{
         Section{"", "", top_keys()},
-        Section{"gate.", "The front door.", gate_keys()},
-        Section{"queue.", "What may wait; the same for each pool.", queue_keys()},
-        Section{"log.", "The logs: of jobs, and of what workers print.", log_keys()},
-        Section{"crashes.", "What is kept of workers that died.", crash_keys()},
+        Section{"gate.", "The HTTP server that clients connect to.", gate_keys()},
+        Section{"queue.", "Limits for jobs that arrive or wait. They hold for every pool.",
+                queue_keys()},
+        Section{"log.", "The log of jobs, and the logs of what workers print.", log_keys()},
+        Section{"crashes.", "Reports about workers that died.", crash_keys()},
         Section{"pool.*.",
-                "The lanes that serve one model. There may be several pools; their names are\n"
-                "1 to 64 of a-z, 0-9, dot, underscore and hyphen, and don't begin with a dot.\n"
-                "Each has either a model, or HTTP workers that Turnpike starts, or workers to "
-                "attach to.",
+                "A pool: the lanes that serve one model. There may be several pools. The name of\n"
+                "a pool has 1 to 64 of a-z, 0-9, dot, underscore and hyphen, and does not begin\n"
+                "with a dot. Each pool has exactly one of model, worker and attach.",
                 pool_keys()},
-        Section{"pool.*.", "The rest of a pool is for workers that Turnpike starts only.",
+        Section{"pool.*.",
+                "The following keys are only for workers that Turnpike starts (model or worker).",
                 worker_keys()},
-        Section{"pool.*.", "And these are for pools with a model only.", native_keys()},
-        Section{
-            "pool.*.proof.",
-            "A request whose right answer is known, asked before a lane's first job, after\n"
-            "a reload, after trouble and now and then: one of expect, expect_json, agree = true.\n"
-            "Without this section the example of a model is its proof (docs/proofs.md), if it\n"
-            "has one; else nothing is proved.",
-            proof_keys()},
+        Section{"pool.*.", "The following keys are only for pools with a model.", native_keys()},
+        Section{"pool.*.proof.",
+                "A proof: a request whose right answer is known. A lane must answer it before its\n"
+                "first job, after a reload, after trouble, and from time to time. Set exactly\n"
+                "one of expect, expect_json and agree = true. Without this section a model's\n"
+                "own example is its proof (docs/proofs.md); without an example nothing is proved.",
+                proof_keys()},
     };
     return all;
 }

@@ -1,5 +1,5 @@
-// The table of keys. One row makes a key: where its value goes, what it may be, and what
-// config/turnpike.example.toml says of it. A key without a row does not exist.
+// The table of keys. Each key has one row: where its value is stored, which values are allowed, and
+// its description in config/turnpike.example.toml. A key without a row does not exist.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@
 
 namespace turnpike {
 
-/// A pool as its keys say it; what depends on several keys is settled at the end.
+/// A pool as its keys describe it. settled() computes the values that depend on several keys.
 struct PoolDraft {
     PoolConfig config;
     std::optional<CancelPolicy> cancel;
     std::optional<Pin> pin;
-    std::uint32_t batch = 0;  // 0: as the model says
+    std::uint32_t batch = 0;  // 0: the model decides
     std::uint32_t proof_status = 200;
     bool has_proof = false;
     bool agree = false;
-    std::string expect;  // empty: not this way
+    std::string expect;  // empty if not used
     std::string expect_json;
 };
 
 struct Draft {
     Config config;       // without its pools
     PoolSettings queue;  // the part that all pools share
-    PoolDraft pool;      // the one that is being read
+    PoolDraft pool;      // the pool that is being read
     std::vector<PoolDraft> pools;
 };
 
@@ -58,28 +58,28 @@ struct FlagKey {
     bool& (*at)(Draft&);
 };
 
-/// Puts a text where it belongs, or says what is wrong with it.
+/// Stores a text in the draft, or returns what is wrong with the text.
 using Take = std::expected<void, std::string> (*)(Draft&, std::string_view);
 
 struct TextKey {
     Take take;
-    std::string_view form;   // what it may be, for people
-    std::string_view shown;  // its default; for keys without one, an example
+    std::string_view form;   // allowed values, in words
+    std::string_view shown;  // the default, or an example if there is no default
 };
 struct ListKey {
-    Take take;  // one item
+    Take take;  // stores one item
     std::size_t max;
     std::string_view form;
     std::string_view shown;
 };
 
-/// A word for them all, or a list of integers and strings.
+/// "all", "none", or a list of integers and strings.
 struct GpusKey {
     GpuChoice& (*at)(Draft&);
     std::size_t max;
 };
 
-/// A table of strings with names of the user's own.
+/// A table of strings whose names the user chooses.
 struct TableKey {
     std::expected<void, std::string> (*take)(Draft&, const std::string& name, std::string_view);
     std::size_t max;
@@ -92,28 +92,30 @@ struct Key {
     std::variant<TimeKey, SizeKey, CountKey, NumberKey, FlagKey, TextKey, ListKey, GpusKey,
                  TableKey>
         kind;
-    std::string_view says;
+    std::string_view description;
 };
 
-/// Neighbours with the same prefix are one table of the file.
+/// Sections with the same prefix that follow each other are one table of the file.
 struct Section {
-    std::string_view prefix;  // of its keys' paths: "gate.", "pool.*.proof."
-    std::string_view says;
+    std::string_view prefix;  // begins the path of each key: "gate.", "pool.*.proof."
+    std::string_view description;
     std::span<const Key> keys;
 };
 
 [[nodiscard]] std::span<const Section> sections();
 
-/// `path` has a star for the pool's name: "pool.*.slots". nullptr: no such key.
+/// Returns the key, or nullptr if there is none. `path` has a star for the pool's name:
+/// "pool.*.slots".
 [[nodiscard]] const Key* find_key(std::string_view path);
 
-/// Whether paths of keys go on after this: "gate", "pool.*.health".
+/// True if there are keys below this path: "gate", "pool.*.health".
 [[nodiscard]] bool is_group(std::string_view path);
 
-/// What a key may be: "1KiB to 1TiB".
+/// Returns the allowed values of a key in words: "1KiB to 1TiB".
 [[nodiscard]] std::string bounds_of(const Key&);
 
-/// The value that a key has in a draft, as TOML; of text and lists, what the table shows.
+/// Returns the value of a key in the draft, as TOML. For texts, lists and tables, returns the
+/// default or example of the key's row instead.
 [[nodiscard]] std::string shown_value(const Key&, Draft);
 
 }  // namespace turnpike

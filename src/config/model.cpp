@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view python_ending = ".py";
-constexpr std::size_t names_max = 10'000;  // of a folder, to find one that is near
+constexpr std::size_t names_max = 10'000;  // files that are compared with a misspelt name
 
-/// Python takes letters of all scripts; whether it takes these is for Python to say.
+/// Accepts every byte beyond ASCII: Python allows letters of all scripts, and checks them itself.
 bool is_identifier(std::string_view name) {
     constexpr std::string_view digits = "0123456789";
     if (name.empty() || digits.contains(name.front())) return false;
@@ -45,11 +45,9 @@ bool can_be_run(const fs::file_status& file) {
 }  // namespace
 
 std::expected<ModelChoice, std::string> parse_model(std::string_view text) {
-    constexpr std::size_t length_max = 4096;
     if (text.empty()) return ModelChoice{};
-    if (text.size() > length_max) return std::unexpected("is longer than 4KiB");
-    if (has_control_characters(text))
-        return std::unexpected("has a line break or another control character");
+    if (std::string problem = problem_with_line(text, Bytes{4096}); !problem.empty())
+        return std::unexpected(std::move(problem));
     ModelChoice model{.kind = ModelChoice::Kind::program,
                       .path = std::string(text),
                       .name = {},
@@ -63,8 +61,8 @@ std::expected<ModelChoice, std::string> parse_model(std::string_view text) {
     model.path = text.substr(0, colon);
     model.name = text.substr(colon + 1);
     if (!is_identifier(model.name))
-        return std::unexpected("must have the name of a class or an object after the colon: " +
-                               turnpike::quoted(model.name) + " is none");
+        return std::unexpected("must have the name of a class or an object after the colon; " +
+                               turnpike::quoted(model.name) + " is not a valid name");
     return model;
 }
 
@@ -85,7 +83,7 @@ std::string python_file_near(const std::string& path) {
          !error && entry != end && names.size() < names_max; entry.increment(error))
         if (entry->path().extension() == python_ending)
             names.push_back(entry->path().filename().string());
-    std::ranges::sort(names);  // the order of a folder is nobody's
+    std::ranges::sort(names);  // a folder has no order of its own
     const std::string whole = wanted.filename().string() + std::string(python_ending);
     const std::string near = std::ranges::binary_search(names, whole)
                                  ? whole
@@ -106,10 +104,10 @@ std::string problem_with_file(const ModelChoice& model) {
     }
     if (fs::is_directory(file))
         return "is a folder; a model is a Python file (model.py) or a program";
-    if (!fs::is_regular_file(file)) return "is no file";
-    if (is_python && !std::ifstream(model.path)) return "can't be read by you";
+    if (!fs::is_regular_file(file)) return "is not a regular file";
+    if (is_python && !std::ifstream(model.path)) return "can't be read; check its permissions";
     if (!is_python && !can_be_run(file))
-        return "is no Python file (its name does not end in .py), and no program either: it is not "
+        return "is neither a Python file (its name does not end in .py) nor a program: it is not "
                "executable (chmod +x?)";
     return "";
 }

@@ -1,5 +1,5 @@
-// What a native worker runs, as people write it: "model.py", "model.py:Digits", "./worker". A problem
-// is half a sentence that follows the text it is about.
+// Parses and checks what a native worker runs: "model.py", "model.py:Digits", "./worker". An error
+// message is the second half of a sentence: it follows the text that it is about.
 #pragma once
 
 #include <expected>
@@ -10,20 +10,21 @@
 
 namespace turnpike {
 
-/// Its path is as it was written. An empty text is no model.
+/// Leaves the path as it was written. An empty text gives Kind::none.
 [[nodiscard]] std::expected<ModelChoice, std::string> parse_model(std::string_view text);
 
-/// A name without a slash is looked up in PATH; everything else is a path.
+/// True if the program is a name without a slash, which is looked up in PATH. Others are paths.
 [[nodiscard]] bool is_looked_up(std::string_view program);
 
-/// Makes the paths of a pool absolute. `folder`: what they are relative to; "": the current one.
+/// Makes the paths of a pool absolute. They are relative to `folder`; "" is the current folder.
 void make_absolute(WorkerConfig& worker, const std::string& folder);
 
-/// What is wrong with the file of a model, whose path is absolute; "": nothing.
+/// Returns what is wrong with a model's file, or "" if nothing is. The model's path must be
+/// absolute.
 [[nodiscard]] std::string problem_with_file(const ModelChoice& model);
 
-/// Which Python file was meant by a path at which there is none: "sub/model.py" for "sub/modle.py" and
-/// "sub/model"; empty: none is near.
+/// Returns the existing Python file that was probably meant by a wrong path: "sub/model.py" for
+/// "sub/modle.py" and "sub/model". Returns "" if no file has a similar name.
 [[nodiscard]] std::string python_file_near(const std::string& path);
 
 }  // namespace turnpike

@@ -6,28 +6,28 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t word_length_max = 64;  // the table of slips grows with the square
+constexpr std::size_t word_length_max = 64;  // the table of distances grows with the square
 
 }  // namespace
 
-std::size_t slips_between(std::string_view a, std::string_view b) {
-    std::vector<std::vector<std::size_t>> slips(a.size() + 1,
-                                                std::vector<std::size_t>(b.size() + 1));
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::vector<std::size_t>> distance(a.size() + 1,
+                                                   std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); ++i) {
         for (std::size_t j = 0; j <= b.size(); ++j) {
             if (i == 0 || j == 0) {
-                slips[i][j] = i + j;
+                distance[i][j] = i + j;
                 continue;
             }
             const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-            std::size_t best = slips[i - 1][j - 1] + change;
-            best = std::min({best, slips[i - 1][j] + 1, slips[i][j - 1] + 1});
+            std::size_t best = distance[i - 1][j - 1] + change;
+            best = std::min({best, distance[i - 1][j] + 1, distance[i][j - 1] + 1});
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                best = std::min(best, slips[i - 2][j - 2] + 1);
-            slips[i][j] = best;
+                best = std::min(best, distance[i - 2][j - 2] + 1);
+            distance[i][j] = best;
         }
     }
-    return slips[a.size()][b.size()];
+    return distance[a.size()][b.size()];
 }
 
 std::string nearest(std::string_view word, std::span<const std::string> known) {
@@ -35,9 +35,9 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
     std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
     std::string best;
     for (const std::string& candidate : known) {
-        const std::size_t slips = slips_between(word, candidate);
-        if (slips >= fewest) continue;
-        fewest = slips;
+        const std::size_t distance = edit_distance(word, candidate);
+        if (distance >= fewest) continue;
+        fewest = distance;
         best = candidate;
     }
     return best;

@@ -1,4 +1,4 @@
-// "Did you mean": the known word that takes the fewest slips of the keyboard.
+// For "did you mean": finds the known word with the smallest edit distance.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,11 @@
 
 namespace turnpike {
 
-/// Letters to put in, take out, change, or swap with their neighbour.
-[[nodiscard]] std::size_t slips_between(std::string_view, std::string_view);
+/// Returns how many letters must be inserted, removed, changed or swapped with their neighbour to
+/// turn one word into the other.
+[[nodiscard]] std::size_t edit_distance(std::string_view, std::string_view);
 
-/// "": none is near.
+/// Returns the known word that is most similar, or "" if none is similar.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> known);
 
 }  // namespace turnpike

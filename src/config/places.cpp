@@ -7,7 +7,7 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t host_length_max = 253;  // of DNS
+constexpr std::size_t host_length_max = 253;  // the limit of DNS
 constexpr std::size_t target_length_max = 2048;
 
 using Problem = std::unexpected<std::string>;
@@ -30,7 +30,8 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
     return port;
 }
 
-/// Four numbers of at most 255. What looks like an address must be one: a resolver would guess.
+/// True for four numbers of at most 255. A name of digits and dots must pass this check, since a
+/// resolver would guess what an incomplete address means.
 bool is_ipv4(std::string_view text) {
     int parts = 0;
     while (true) {
@@ -51,7 +52,7 @@ bool is_host_name(std::string_view text) {
     return !consists_of(text, "0123456789.") || is_ipv4(text);
 }
 
-/// Only the characters: whether it is one shows when somebody binds or connects.
+/// Checks only the characters. bind() or connect() will find an address that is wrong.
 bool is_ipv6(std::string_view text) {
     return text.size() <= 45 && std::ranges::count(text, ':') >= 2 &&
            consists_of(text, "0123456789abcdef:.");
@@ -164,7 +165,7 @@ std::expected<AsideRule, std::string> parse_aside_rule(std::string_view text) {
     if (!line) return Problem(std::move(line.error()));
     std::string_view exact = line->target;
     if (exact.find('?') != std::string_view::npos)
-        return Problem("must have no query: it applies whatever the query");
+        return Problem("must have no query: the rule holds for every query");
     if (exact == "/-" || exact.starts_with("/-/"))
         return Problem("is one of Turnpike's own routes, which never reach a worker");
     if (exact.ends_with("/*")) exact.remove_suffix(1);

@@ -1,5 +1,5 @@
-// Where things are, as people write it: addresses, URLs, paths. A problem is half a sentence that
-// follows the text it is about.
+// Parses addresses, URLs and paths as people write them. An error message is the second half of a
+// sentence: it follows the text that it is about.
 #pragma once
 
 #include <expected>
@@ -15,23 +15,24 @@ struct RequestLine {
     std::string target;  // a path, perhaps with a query
 };
 
-/// host:port; the port may be 0.
+/// Parses host:port. The port may be 0.
 [[nodiscard]] std::expected<Address, std::string> parse_address(std::string_view);
 
-/// A name or an IP address, with or without brackets, without a port. In lower case.
+/// Parses a name or an IP address, with or without brackets, without a port. Returns lower case.
 [[nodiscard]] std::expected<std::string, std::string> parse_host(std::string_view);
 
-/// scheme://host[:port], in lower case.
+/// Parses scheme://host[:port]. Returns lower case.
 [[nodiscard]] std::expected<std::string, std::string> parse_origin(std::string_view);
 
 [[nodiscard]] std::expected<WorkerUrl, std::string> parse_worker_url(std::string_view);
 
-/// "POST /predict?x=1"
+/// Parses a line such as "POST /predict?x=1".
 [[nodiscard]] std::expected<RequestLine, std::string> parse_request_line(std::string_view);
 
 [[nodiscard]] std::expected<AsideRule, std::string> parse_aside_rule(std::string_view);
 
-/// What is wrong with a path and its query, as they stand in a request's first line; "": nothing.
+/// Returns what is wrong with a path and its query in the first line of a request, or "" if nothing
+/// is.
 [[nodiscard]] std::string problem_with_target(std::string_view);
 
 }  // namespace turnpike

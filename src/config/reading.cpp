@@ -11,7 +11,7 @@
 namespace turnpike {
 namespace {
 
-/// A place in the file and its place in the table of keys, where pools are called "*".
+/// A path in the file, and the same path in the table of keys, where the name of a pool is "*".
 struct Spot {
     std::string path;
     std::string pattern;
@@ -26,7 +26,7 @@ std::string last_part(std::string_view path) {
     return std::string(path.substr(path.rfind('.') + 1));
 }
 
-/// Every path that has a meaning: keys and the groups they are in.
+/// Returns every path that may occur: the keys and the groups that they are in.
 std::vector<std::string> known_paths() {
     std::vector<std::string> known;
     for (const Section& section : sections()) {
@@ -41,7 +41,7 @@ std::vector<std::string> known_paths() {
     return known;
 }
 
-/// What stands beside `pattern` in the table: "gate.listen" → listen, body_max, …
+/// Returns the names in the same group as `pattern`: "gate.listen" → listen, body_max, …
 std::vector<std::string> neighbours(std::string_view pattern) {
     const std::string_view group = pattern.substr(0, pattern.rfind('.') + 1);
     std::vector<std::string> result;
@@ -66,10 +66,10 @@ public:
 
     void read(const Table& table, const Spot& spot) {
         for (const auto& [key, node] : table) {
-            if (!is_bare_key(key)) {  // could name what only the table of keys may say
+            if (!is_bare_key(key)) {  // a dot or a star in a key could imitate another path
                 const std::string path = spot.within(quoted(key)).path;
                 reading_.sources.origins[path] = {.line = node.line};
-                reading_.wrong(path, "unknown key");
+                reading_.add_mistake(path, "unknown key");
                 continue;
             }
             read(node, spot.within(key));
@@ -81,9 +81,10 @@ private:
         reading_.sources.origins[spot.path] = {.line = node.line};
         const auto* table = std::get_if<Table>(&node.value);
         if (const Key* key = find_key(spot.pattern)) return read_value(*key, node, spot);
-        if (!is_group(spot.pattern)) return reading_.wrong(spot.path, unknown_key(spot));
+        if (!is_group(spot.pattern)) return reading_.add_mistake(spot.path, unknown_key(spot));
         if (table == nullptr)
-            return reading_.wrong(spot.path, "must be a table, not " + std::string(kind_of(node)));
+            return reading_.add_mistake(spot.path,
+                                        "must be a table, not " + std::string(kind_of(node)));
         if (spot.pattern == "pool") return read_pools(*table);
         if (spot.pattern == "pool.*.proof") reading_.draft.pool.has_proof = true;
         read(*table, spot);
@@ -97,7 +98,7 @@ private:
             for (const auto& [name, value] : *entries)
                 reading_.sources.origins[spot.path + entry_path(name)] = {.line = value.line};
         for (Flaw& flaw : assign(key, node, reading_.draft))
-            reading_.wrong(spot.path + flaw.within, std::move(flaw.problem));
+            reading_.add_mistake(spot.path + flaw.within, std::move(flaw.problem));
     }
 
     void read_pools(const Table& pools) {
@@ -105,7 +106,8 @@ private:
             const Spot spot{"pool." + name, "pool.*"};
             if (!is_name(name)) {
                 reading_.sources.origins["pool"] = {.line = node.line};
-                reading_.wrong("pool", quoted(name) + " is no name: " + std::string(name_rule));
+                reading_.add_mistake(
+                    "pool", quoted(name) + " is not a valid name: " + std::string(name_rule));
                 continue;
             }
             reading_.draft.pool = {};
@@ -120,7 +122,7 @@ private:
 
 }  // namespace
 
-void Reading::wrong(std::string_view path, std::string problem) {
+void Reading::add_mistake(std::string_view path, std::string problem) {
     unsound.insert(std::string(path.substr(0, path.find('['))));
     mistakes.push_back(sources.mistake(path, std::move(problem)));
 }

@@ -1,4 +1,4 @@
-// A configuration on its way: what has been understood, where it was said, and all that is wrong.
+// A configuration while it is being read: the values so far, where each was set, and all mistakes.
 #pragma once
 
 #include <set>
@@ -17,23 +17,23 @@ struct Reading {
     std::vector<Mistake> mistakes;
     std::set<std::string> unsound;  // paths of values with mistakes
 
-    /// Of the value at `path`.
-    void wrong(std::string_view path, std::string problem);
+    /// Adds a mistake in the value at `path`.
+    void add_mistake(std::string_view path, std::string problem);
 
-    [[nodiscard]] bool is_said(const std::string& path) const {
+    [[nodiscard]] bool is_set(const std::string& path) const {
         return sources.origins.contains(path);
     }
 
-    /// Nobody has found a mistake in that value yet.
+    /// True if no mistake has been found in the value at `path` so far.
     [[nodiscard]] bool is_sound(const std::string& path) const { return !unsound.contains(path); }
 };
 
-/// False: it is no TOML, so there is nothing more to judge.
+/// Returns false if the text is not TOML. There is nothing more to check then.
 [[nodiscard]] bool read_text(Reading&, std::string_view text);
 
 void read_flags(Reading&, const Flags&);
 
-/// The checks that need several values, and the values that follow from others.
+/// Makes the checks that need several values, and computes the values that depend on others.
 [[nodiscard]] ConfigOrMistakes settled(Reading);
 
 }  // namespace turnpike

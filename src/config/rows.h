@@ -1,4 +1,4 @@
-// The rows of the table, by what they are about.
+// The rows of the table of keys, by subject.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace turnpike {
 [[nodiscard]] std::span<const Key> log_keys();
 [[nodiscard]] std::span<const Key> crash_keys();
 [[nodiscard]] std::span<const Key> pool_keys();
-[[nodiscard]] std::span<const Key> worker_keys();  // that have no meaning for attached ones
-[[nodiscard]] std::span<const Key> native_keys();  // that have a meaning for models only
+[[nodiscard]] std::span<const Key> worker_keys();  // not for attached workers
+[[nodiscard]] std::span<const Key> native_keys();  // only for models
 [[nodiscard]] std::span<const Key> proof_keys();
 
 }  // namespace turnpike

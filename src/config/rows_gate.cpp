@@ -2,17 +2,14 @@
 #include <array>
 
 #include "config/places.h"
+#include "config/row_parts.h"
 #include "config/rows.h"
 #include "config/text.h"
 
 namespace turnpike {
 namespace {
 
-constexpr Duration long_time = 720h;
 constexpr Bytes tebibyte{1024 * gibibyte.count};
-constexpr std::size_t list_max = 1024;
-
-using Taken = std::expected<void, std::string>;
 
 template <auto Member>
 auto& of_gate(Draft& draft) {
@@ -72,73 +69,84 @@ Taken take_log_jobs(Draft& draft, std::string_view text) {
 
 constexpr std::array top{
     Key{"load_parallel", CountKey{of_all<&Config::load_parallel_max>, 0, 1024},
-        "Workers that load (or prove themselves for the first time) at once; 0 is no limit."},
+        "How many workers of the whole gate may load (or run their first proof) at the same\n"
+        "time. 0 means no limit. Set it if loading all models at once overloads the disk or the\n"
+        "memory."},
 };
 
 constexpr std::array gate{
     Key{"listen", TextKey{take_listen, "host:port; IPv6 in brackets", R"("127.0.0.1:8000")"},
-        "Where clients come in. Port 0 takes any free port."},
+        "The address on which the gate listens for clients. Port 0 takes any free port."},
     Key{"body_max", SizeKey{of_gate<&GateConfig::body_max>, kibibyte, tebibyte},
-        "The largest body of a job; not above queue.bytes_max."},
+        "The largest request body. A larger one is refused with 413. Must not exceed\n"
+        "queue.bytes_max."},
     Key{"answer_buffer", SizeKey{of_gate<&GateConfig::answer_buffer>, Bytes{65536}, tebibyte},
-        "How far a worker's answer may run ahead of a slow reader."},
+        "How many bytes of a streamed answer may wait for a slow client. A worker that is\n"
+        "further ahead has to wait. What exceeds 1 MiB waits on disk (see spool)."},
     Key{"spool", TextKey{take_spool, "a folder", R"("/var/tmp")"},
-        "Where bodies and answers over 1 MiB wait. Not a tmpfs: that is memory."},
+        "The folder for bodies and answers over 1 MiB while they wait. Do not use a tmpfs,\n"
+        "which is memory."},
     Key{"connections_max", CountKey{of_gate<&GateConfig::connections_max>, 1, 1'000'000},
-        "Clients connected at once."},
+        "How many client connections may be open at once."},
     Key{"idle_timeout", TimeKey{of_gate<&GateConfig::idle_timeout>, 100ms, long_time},
-        "A connection without a request is closed after this."},
+        "How long a connection may stay open without a request."},
     Key{"head_timeout", TimeKey{of_gate<&GateConfig::head_timeout>, 100ms, 1h},
-        "From the first byte of a request's head to its last."},
+        "How long a client may take to send the head of a request. A slower one gets 408."},
     Key{"body_rate_min", SizeKey{of_gate<&GateConfig::body_rate_min>, Bytes{0}, gibibyte},
-        "An upload slower than this per second is cut; 0B is no minimum."},
+        "The slowest upload that is accepted, in bytes per second. A slower one gets 408. 0B\n"
+        "means no minimum."},
     Key{"answer_rate_min", SizeKey{of_gate<&GateConfig::answer_rate_min>, Bytes{0}, gibibyte},
-        "A reader slower than this per second is cut while an answer waits; 0B is no minimum."},
+        "The slowest client that is accepted while an answer waits for it, in bytes per second.\n"
+        "A slower one is disconnected. 0B means no minimum."},
     Key{"rate_window", TimeKey{of_gate<&GateConfig::rate_window>, 1s, 1h},
-        "Both rates are judged over this long."},
+        "The time over which body_rate_min and answer_rate_min are measured."},
     Key{"allowed_hosts", ListKey{take_host, list_max, "names without ports", "[]"},
-        "Names that clients may use for this machine, beside loopback and the bound address."},
+        "Host names that clients may use for this machine, besides loopback and the listen\n"
+        "address. Requests with another Host and without a valid key are refused with 403."},
     Key{"allowed_origins",
         ListKey{take_origin, list_max, "origins such as https://example.org", "[]"},
-        "Web pages from elsewhere that may send jobs."},
+        "Origins of web pages on other hosts that may send jobs. Others are refused with 403."},
     Key{"shutdown_patience",
         TimeKey{of_gate<&GateConfig::shutdown_patience>, Duration::zero(), long_time},
-        "How long live jobs may go on after the order to stop."},
+        "How long jobs may continue after the gate was told to stop. Then it ends them and\n"
+        "exits."},
 };
 
 constexpr std::array queue{
     Key{"jobs_max", CountKey{of_queue<&PoolSettings::queue_jobs_max>, 1, 1'000'000},
-        "Jobs of a pool that arrive or wait; more are refused with 429."},
+        "How many jobs of one pool may arrive or wait at once. More are refused with 429."},
     Key{"bytes_max", SizeKey{of_all<&Config::bytes_max>, kibibyte, Bytes{16 * tebibyte.count}},
-        "Bodies of all live jobs of the whole gate, those that still arrive included."},
+        "The total size of the bodies of all jobs in the whole gate, including those that still\n"
+        "arrive. Jobs beyond it are refused with 429."},
     Key{"wait_max", TimeKey{of_queue<&PoolSettings::queue_wait_max>, 1ms, long_time},
-        "A job that has waited this long is answered with 503."},
+        "How long a job may wait for a lane. Then it gets 503."},
     Key{"arriving_max", CountKey{of_all<&Config::arriving_max>, 1, 100'000},
-        "Uploads under way in the whole gate."},
+        "How many uploads the whole gate accepts at once. More are refused with 429."},
     Key{"age_step", TimeKey{of_queue<&PoolSettings::age_step>, 1ms, long_time},
-        "A job that has waited this much longer beats one level of priority."},
+        "Waiting this long raises a job by one level of priority, so that no job waits forever."},
 };
 
 constexpr std::array log{
-    Key{"jobs", TextKey{take_log_jobs, R"(a file; "-" is stdout; "" is none)", R"("")"},
-        "One JSON line for each job that ends."},
+    Key{"jobs", TextKey{take_log_jobs, R"(a file, "-" for stdout, or "" for no log)", R"("")"},
+        "Where to log jobs: one JSON line for each job that ends."},
     Key{"size_max", SizeKey{of_log<&LogConfig::size_max>, Bytes{65536}, tebibyte},
-        "The file is put aside and begun anew at this size."},
-    Key{"keep", CountKey{of_log<&LogConfig::keep>, 0, 100}, "How many files put aside are kept."},
-    Key{"starts", FlagKey{of_log<&LogConfig::starts>}, "Also a line when a job begins to run."},
+        "When the job log reaches this size, it is rotated."},
+    Key{"keep", CountKey{of_log<&LogConfig::keep>, 0, 100}, "How many rotated job logs are kept."},
+    Key{"starts", FlagKey{of_log<&LogConfig::starts>}, "Also log a line when a job starts to run."},
     Key{"lane_size_max", SizeKey{of_log<&LogConfig::lane_size_max>, Bytes{65536}, tebibyte},
-        "What a lane's workers print goes to a file of its own, put aside at this size."},
+        "Each lane has a log of what its workers print. At this size the log is rotated."},
     Key{"lane_keep", CountKey{of_log<&LogConfig::lane_keep>, 0, 100},
-        "How many of those files put aside are kept for each lane."},
+        "How many rotated logs are kept for each lane."},
 };
 
 constexpr std::array crashes{
     Key{"keep", CountKey{of_crashes<&CrashConfig::keep>, 0, 1000},
-        "Reports that are kept, one for each death; 0 is none."},
+        "How many crash reports are kept: one for each worker that died. 0 writes none."},
     Key{"inputs", FlagKey{of_crashes<&CrashConfig::inputs>},
-        "Also the bodies of the jobs that were aboard."},
+        "Also keep the request bodies of the jobs that the worker was running. Set to false if\n"
+        "they must not be stored."},
     Key{"input_max", SizeKey{of_crashes<&CrashConfig::input_max>, kibibyte, tebibyte},
-        "A body is cut at this size."},
+        "A body in a crash report is cut at this size."},
 };
 
 }  // namespace

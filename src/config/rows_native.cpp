@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/row_parts.h"
 #include "config/rows.h"
 #include "config/text.h"
 
@@ -10,13 +11,9 @@ namespace {
 
 constexpr std::size_t preload_max = 64;
 
-using Taken = std::expected<void, std::string>;
-
 Taken take_python(Draft& draft, std::string_view text) {
-    constexpr std::size_t length_max = 4096;
-    if (text.size() > length_max) return std::unexpected("is longer than 4KiB");
-    if (has_control_characters(text))
-        return std::unexpected("has a line break or another control character");
+    if (std::string problem = problem_with_line(text, Bytes{4096}); !problem.empty())
+        return std::unexpected(std::move(problem));
     draft.pool.config.worker.python = text;
     return {};
 }
@@ -28,7 +25,7 @@ Taken take_errors(Draft& draft, std::string_view text) {
     return {};
 }
 
-/// "torch", "transformers.models": names between dots.
+/// True for names with dots between them: "torch", "transformers.models".
 bool is_module(std::string_view text) {
     constexpr std::size_t length_max = 256;
     if (text.size() > length_max) return false;
@@ -48,37 +45,32 @@ bool is_module(std::string_view text) {
 
 Taken take_preload(Draft& draft, std::string_view text) {
     if (!is_module(text))
-        return std::unexpected(R"(is no module's name, such as "torch" or "transformers.utils")");
+        return std::unexpected(
+            R"(is not the name of a module, such as "torch" or "transformers.utils")");
     draft.pool.config.worker.preload.emplace_back(text);
     return {};
 }
 
-template <auto Member>
-auto& of_worker(Draft& draft) {
-    return draft.pool.config.worker.*Member;
-}
-
 constexpr std::array native{
-    Key{"python", TextKey{take_python, R"(a path, or a name for the PATH; "" is unsaid)", R"("")"},
-        "The interpreter of a Python model. Unsaid, it is the first of $VIRTUAL_ENV, a .venv "
-        "beside\n"
-        "the model, $CONDA_PREFIX, and python3 of the PATH. Relative to the folder of this file."},
+    Key{"python", TextKey{take_python, R"(a path, a name to find in the PATH, or "")", R"("")"},
+        "The Python interpreter for the model. A path is relative to the folder of this file.\n"
+        "\"\" takes the first of: $VIRTUAL_ENV, a .venv beside the model, $CONDA_PREFIX,\n"
+        "python3 in the PATH."},
     Key{"batch",
         CountKey{[](Draft& draft) -> std::uint32_t& { return draft.pool.batch; }, 0, batch_max},
-        "Waiting jobs that a slot takes together. 0 is as the model says."},
+        "How many waiting jobs a slot takes together. 0 uses what the model says."},
     Key{"errors", TextKey{take_errors, R"("loopback" or "full")", R"("loopback")"},
-        "Who gets to read what a model's exceptions say: clients of this machine, or all. What it\n"
-        "says of bad input is for everybody."},
+        "Which clients see the text of a model's exceptions: those on this machine\n"
+        "(\"loopback\") or all (\"full\"). The text of a BadInput is always shown."},
     Key{"watch", FlagKey{of_worker<&WorkerConfig::watch>},
-        "A save of the model's file, or of a file of yours that it imports, reloads the pool. "
-        "Also:\n"
-        "turnpike up --watch"},
+        "Reload the pool when you save the model's file, or a file of yours that it imports.\n"
+        "The same as `turnpike up --watch`."},
     Key{"warm", FlagKey{of_worker<&WorkerConfig::warm>},
-        "Workers of a Python model are forked from a process that has done their imports.\n"
-        "false: each start imports anew (docs/reload.md)."},
+        "Start workers of a Python model by forking a process that has already done the\n"
+        "imports. With false, each start imports again. See docs/reload.md."},
     Key{"preload", ListKey{take_preload, preload_max, R"(modules such as "torch")", "[]"},
-        "What that process imports, instead of what the model was seen to import. Never files of\n"
-        "your own."},
+        "The modules that this process (see warm) imports. With [] it imports what the model was\n"
+        "seen to import. It never imports files of your own."},
 };
 
 }  // namespace

@@ -1,21 +1,18 @@
-// The keys of a pool, whoever starts its workers.
+// The keys of every pool, and those of its proof.
 #include <array>
 
-#include "config/blanks.h"
 #include "config/model.h"
+#include "config/placeholders.h"
 #include "config/places.h"
+#include "config/row_parts.h"
 #include "config/rows.h"
 #include "config/text.h"
 
 namespace turnpike {
 namespace {
 
-constexpr Duration long_time = 720h;
-constexpr std::size_t list_max = 1024;
 constexpr std::size_t model_length_max = 256;
 constexpr std::size_t proof_text_max = mebibyte.count;
-
-using Taken = std::expected<void, std::string>;
 
 template <auto Member>
 auto& of_pool(Draft& draft) {
@@ -24,10 +21,6 @@ auto& of_pool(Draft& draft) {
 template <auto Member>
 auto& of_config(Draft& draft) {
     return draft.pool.config.*Member;
-}
-template <auto Member>
-auto& of_settings(Draft& draft) {
-    return draft.pool.config.settings.*Member;
 }
 template <auto Member>
 auto& of_proof(Draft& draft) {
@@ -95,14 +88,13 @@ Taken take_proof_text(Draft& draft, std::string_view text) {
 }
 
 Taken take_worker(Draft& draft, std::string_view text) {
-    constexpr std::size_t length_max = 16384;
-    if (text.size() > length_max) return std::unexpected("is longer than 16KiB");
-    if (has_control_characters(text))
-        return std::unexpected("has a line break or another control character");
-    const int ways = int{has_blank(text, "port")} + int{has_blank(text, "socket")};
+    if (std::string problem = problem_with_line(text, Bytes{16384}); !problem.empty())
+        return std::unexpected(std::move(problem));
+    const int ways = int{has_placeholder(text, "port")} + int{has_placeholder(text, "socket")};
     if (ways != 1)
-        return std::unexpected(ways == 0 ? "must say {port} (or {socket}), where the worker listens"
-                                         : "has both {port} and {socket}; one is enough");
+        return std::unexpected(ways == 0
+                                   ? "must contain {port} (or {socket}), where the worker listens"
+                                   : "has both {port} and {socket}; use only one");
     draft.pool.config.worker.command = text;
     return {};
 }
@@ -116,89 +108,102 @@ Taken take_model(Draft& draft, std::string_view text) {
 
 constexpr std::array pool{
     Key{"model",
-        TextKey{take_model,
-                R"("model.py", "model.py:Name", "app.py:app" (ASGI) or a program; "" is none)",
+        TextKey{take_model, R"("model.py", "model.py:Name", "app.py:app" (ASGI), a program, or "")",
                 R"("")"},
-        "A model for Turnpike's own workers, one for each lane: a Python file, perhaps with the\n"
-        "name of a class in it, or a program. Its path is relative to the folder of this file."},
+        "A model that Turnpike runs in one worker per lane: a Python file, optionally with the\n"
+        "name of a class in it, or a program. The path is relative to the folder of this file."},
     Key{"worker",
-        TextKey{take_worker, "for /bin/sh, with {port} or {socket}",
+        TextKey{take_worker, "a command for /bin/sh, with {port} or {socket}",
                 R"("uvicorn app:app --port {port}")"},
-        "Instead of that: the command of an HTTP server, run for each lane in this file's folder.\n"
-        "Filled in: {port} or {socket} (a Unix socket's path), {gpu}, {gpus}, {lane}. No default."},
+        "Instead of a model: the command that starts an HTTP server, run once per lane in the\n"
+        "folder of this file. Turnpike replaces {port} or {socket} (the path of a Unix socket),\n"
+        "{gpu}, {gpus} and {lane}. There is no default."},
     Key{"attach", ListKey{take_attach, lanes_max, "URLs", "[]"},
-        "Or instead of both: workers that somebody else started, each a lane, such as\n"
+        "Instead of both: HTTP servers that are already running, one lane each, such as\n"
         "[\"http://127.0.0.1:8001\", \"http://127.0.0.1:8002/prefix\"]."},
     Key{"default", FlagKey{of_config<&PoolConfig::is_default>},
-        "Takes the jobs that name no pool. The only pool does so anyway."},
+        "This pool takes the jobs that name no pool. Needed only if there are several pools."},
     Key{"models", ListKey{take_model_name, list_max, "names", "[]"},
-        "Jobs whose JSON field \"model\" says one of these go here."},
+        "Jobs whose JSON field \"model\" has one of these names go to this pool."},
     Key{"slots", CountKey{of_settings<&PoolSettings::slots>, 1, slots_max},
-        "Jobs at once on a lane. Unsaid, a model says so itself."},
+        "How many jobs a lane runs at once. If this key is not set, a model decides for itself."},
     Key{"aside",
         ListKey{take_aside, list_max, R"(rules such as "GET /docs", "GET /static/*")", "[]"},
-        "Cheap requests: they go to any serving lane and take no slot."},
+        "Cheap requests that take no slot. They go to any serving lane, even while it runs\n"
+        "jobs."},
     Key{"aside_max", CountKey{of_settings<&PoolSettings::aside_max>, 0, 1024},
-        "Such requests at once on a lane; more are refused with 503."},
+        "How many aside requests a lane takes at once. More are refused with 503."},
     Key{"job_timeout", TimeKey{of_settings<&PoolSettings::job_timeout>, 1ms, long_time},
-        "From a job's start, or the last byte of its answer, to 504."},
+        "How long a job may run without sending a byte of its answer or reporting progress.\n"
+        "Then the client gets 504. Raise it for models that compute for a long time."},
     Key{"cancel", TextKey{take_cancel, R"("finish", "close" or "kill")", R"("finish")"},
-        "A running job that nobody wants any more may finish, or its connection is closed, or its\n"
-        "worker is killed (one slot, and Turnpike started it). Default: finish with one slot,\n"
-        "close with more. A model is told (close, its default) and may go on or not."},
+        "What happens to a running job that is cancelled or whose client has left: \"finish\"\n"
+        "lets it finish, \"close\" closes its connection to the worker, \"kill\" kills the worker\n"
+        "(only with one slot, and only if Turnpike started the worker). With \"close\" a model\n"
+        "is told, and may stop early. The default is \"close\" for models and with several\n"
+        "slots, else \"finish\"."},
     Key{"cancel_grace", TimeKey{of_settings<&PoolSettings::cancel_grace>, 1ms, long_time},
-        "How long a cancelled job may go on before its lane is given up."},
+        "How long a cancelled job may continue. Then its worker is ended and started again; an\n"
+        "attached worker gets no jobs until it answers again."},
     Key{"retry", FlagKey{of_settings<&PoolSettings::may_retry>},
-        "A job whose worker died is run once more."},
+        "Run a job once more if its worker died."},
     Key{"fail_streak", CountKey{of_settings<&PoolSettings::fail_streak>, 1, 1000},
-        "A lane with this many failures in a row must show that it is well."},
+        "After this many failed jobs in a row, while other lanes do better, a lane must pass\n"
+        "its proof (or rest, without a proof) before it takes more jobs."},
     Key{"health.path", TextKey{take_health_path, "a path", R"("/health")"},
-        "An idle lane is asked here how it is: 2xx to 4xx is well."},
-    Key{"health.every", TimeKey{of_settings<&PoolSettings::probe_every>, 10ms, 1h}, "How often."},
+        "The path at which idle HTTP workers are checked. A status of 2xx to 4xx is healthy."},
+    Key{"health.every", TimeKey{of_settings<&PoolSettings::probe_every>, 10ms, 1h},
+        "How often an idle lane is checked."},
     Key{"health.timeout", TimeKey{of_settings<&PoolSettings::probe_timeout>, 10ms, 1h},
-        "How long the answer may take."},
+        "How long the answer to a health check may take."},
     Key{"health.failures", CountKey{of_settings<&PoolSettings::probe_failures_max>, 1, 100},
-        "This many in a row take the lane out; a refused connection does at once."},
+        "After this many failed checks in a row the worker is ended and started again; an\n"
+        "attached worker gets no jobs until it answers again. A refused connection has the same\n"
+        "effect at once."},
     Key{"restart_delay_min", TimeKey{of_settings<&PoolSettings::restart_delay_min>, 1ms, 1h},
-        "A lane that was taken out rests this long at first …"},
+        "How long a lane waits after trouble before it starts again. Each further trouble\n"
+        "doubles the wait."},
     Key{"restart_delay_max", TimeKey{of_settings<&PoolSettings::restart_delay_max>, 1ms, 24h},
-        "… and at most this long after trouble upon trouble."},
+        "The longest wait after trouble (see restart_delay_min)."},
     Key{"restart_good_run", TimeKey{of_settings<&PoolSettings::restart_good_run>, 1ms, long_time},
-        "Serving this long, it has a clean record again."},
+        "After a lane has served for this long, its next wait is restart_delay_min again."},
     Key{"slow_factor", CountKey{of_settings<&PoolSettings::slow_factor>, 2, 1000},
-        "A job is flagged as slow at this many times the usual …"},
+        "A job is reported as slow once it has run for this many times the usual time, and for\n"
+        "at least slow_min."},
     Key{"slow_min", TimeKey{of_settings<&PoolSettings::slow_min>, 1ms, long_time},
-        "… and at least this long."},
+        "A job that runs for less than this is never reported as slow."},
 };
 
 constexpr std::array proof{
     Key{"request", TextKey{take_request, "a method and a path", R"("POST /predict")"},
-        "What is asked."},
+        "The request to send: a method and a path."},
     Key{"content_type",
-        TextKey{take_content_type, "a media type; \"\" is none", R"("application/json")"},
-        "The body's type."},
+        TextKey{take_content_type, "a media type, or \"\" for none", R"("application/json")"},
+        "The Content-Type of the body."},
     Key{"body", TextKey{take_proof_text<of_proof<&ProofConfig::body>>, "at most 1MiB", R"("")"},
-        "The body."},
+        "The request body."},
     Key{"status", CountKey{of_pool<&PoolDraft::proof_status>, 200, 599},
-        "The right answer's status."},
+        "The status of the right answer."},
     Key{"expect",
-        TextKey{take_proof_text<of_pool<&PoolDraft::expect>>, "at most 1MiB; \"\" is not used",
+        TextKey{take_proof_text<of_pool<&PoolDraft::expect>>, "at most 1MiB; \"\" if not used",
                 R"("")"},
-        "The right answer, byte by byte."},
+        "The exact bytes of the right answer."},
     Key{"expect_json",
         TextKey{take_proof_text<of_pool<&PoolDraft::expect_json>>,
-                "JSON of at most 1MiB; \"\" is not used", R"('{"digit": 7}')"},
-        "The right answer as JSON; its numbers may differ by the tolerances. No default."},
+                "JSON of at most 1MiB; \"\" if not used", R"('{"digit": 7}')"},
+        "The right answer as JSON. Its numbers may differ by the tolerances. There is no\n"
+        "default."},
     Key{"agree", FlagKey{of_pool<&PoolDraft::agree>},
-        "Nobody knows the right answer: the lanes are compared with each other."},
+        "If you do not know the right answer: compare the lanes with each other. A lane that\n"
+        "differs from most others fails."},
     Key{"tolerance_absolute", NumberKey{of_proof<&ProofConfig::tolerance_absolute>, 0, 1e300},
-        "Numbers may differ by this much …"},
+        "Numbers may differ by this much, or by tolerance_relative."},
     Key{"tolerance_relative", NumberKey{of_proof<&ProofConfig::tolerance_relative>, 0, 1},
-        "… or by this part of the right one."},
+        "Numbers may differ by this fraction of the right one."},
     Key{"every", TimeKey{of_settings<&PoolSettings::proof_every>, 1s, long_time},
-        "How often, between jobs, one lane at a time."},
+        "How often each lane repeats its proof: between jobs, one lane at a time."},
     Key{"timeout", TimeKey{of_settings<&PoolSettings::proof_timeout>, 1ms, long_time},
-        "How long the answer may take."},
+        "How long the answer to a proof may take."},
 };
 
 }  // namespace

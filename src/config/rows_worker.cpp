@@ -2,26 +2,15 @@
 #include <algorithm>
 #include <array>
 
+#include "config/row_parts.h"
 #include "config/rows.h"
 
 namespace turnpike {
 namespace {
 
-constexpr Duration long_time = 720h;
 constexpr std::size_t env_max = 256;
 constexpr std::size_t env_value_max = 65536;
 constexpr std::size_t gpus_max = 256;
-
-using Taken = std::expected<void, std::string>;
-
-template <auto Member>
-auto& of_worker(Draft& draft) {
-    return draft.pool.config.worker.*Member;
-}
-template <auto Member>
-auto& of_settings(Draft& draft) {
-    return draft.pool.config.settings.*Member;
-}
 
 Taken take_pin(Draft& draft, std::string_view text) {
     constexpr std::array pins{std::pair{std::string_view("index"), Pin::index},
@@ -56,48 +45,52 @@ bool is_variable(std::string_view name) {
 
 Taken take_env(Draft& draft, const std::string& name, std::string_view value) {
     if (!is_variable(name))
-        return std::unexpected("is no name: letters, digits and underscores, no digit first");
+        return std::unexpected(
+            "is not a valid name: use letters, digits and underscores, no digit first");
     if (name.starts_with("TURNPIKE_"))
-        return std::unexpected("is Turnpike's own: names with TURNPIKE_ are set by it");
+        return std::unexpected(
+            "is reserved: Turnpike itself sets the variables that begin with TURNPIKE_");
     if (name == "CUDA_VISIBLE_DEVICES" || name == "CUDA_DEVICE_ORDER")
-        return std::unexpected("is set for each lane as gpus and pin say");
+        return std::unexpected(
+            "is set by Turnpike for each lane: use the keys gpus and pin instead");
     if (value.size() > env_value_max) return std::unexpected("is longer than 64KiB");
-    if (value.contains('\0')) return std::unexpected("has a NUL, which no variable can hold");
+    if (value.contains('\0')) return std::unexpected("has a NUL byte, which no variable can hold");
     draft.pool.config.worker.env.emplace_back(name, value);
     return {};
 }
 
 constexpr std::array worker{
     Key{"gpus", GpusKey{of_worker<&WorkerConfig::gpus>, gpus_max},
-        "The GPUs of this pool: a lane each. \"all\" is those that the CUDA_VISIBLE_DEVICES of "
-        "`up`\n"
-        "allows; without a GPU there are CPU lanes. With several pools each says its own."},
+        "The GPUs of this pool, one lane each. \"all\" takes those that CUDA_VISIBLE_DEVICES of\n"
+        "`turnpike up` allows; if there is no GPU, the lanes run on the CPU. \"none\" asks for\n"
+        "CPU lanes. With several pools, set gpus in each."},
     Key{"gpus_per_lane", CountKey{of_worker<&WorkerConfig::gpus_per_lane>, 1, 64},
-        "GPUs that a worker gets."},
+        "How many GPUs each worker gets. Raise it for models that need several."},
     Key{"lanes", CountKey{of_worker<&WorkerConfig::lanes>, 0, lanes_max},
-        "Lanes in all: several may share a GPU. 0 is as many as the GPUs make, or four on the "
-        "CPU."},
+        "The number of lanes. Several lanes may share a GPU. 0 makes one lane for each\n"
+        "gpus_per_lane GPUs, or four lanes on the CPU."},
     Key{"pin", TextKey{take_pin, R"("index", "uuid" or "none")", R"("index")"},
-        "How CUDA_VISIBLE_DEVICES names a worker's GPUs; \"none\" leaves it alone. Default for a\n"
-        "model: \"uuid\"."},
+        "How CUDA_VISIBLE_DEVICES names a worker's GPUs. \"none\" leaves the variable alone.\n"
+        "The default for a model is \"uuid\"."},
     Key{"env", TableKey{take_env, env_max, R"(variables such as { HF_HOME = "/data/hf" })", "{}"},
-        "Further environment of the workers, beside that of `up`."},
+        "Environment variables for the workers, in addition to those of `turnpike up`."},
     Key{"load_timeout", TimeKey{of_settings<&PoolSettings::load_timeout>, 100ms, long_time},
-        "A worker that loads and is silent for this long is started anew."},
+        "A worker that prints nothing and reports no progress for this long while it loads is\n"
+        "started again."},
     Key{"crash_limit", CountKey{of_settings<&PoolSettings::crash_limit>, 1, crash_limit_max},
-        "This many deaths of a lane's workers …"},
+        "After this many worker crashes within crash_window the lane has failed: it stays down\n"
+        "until `turnpike restart` or a reload that succeeds."},
     Key{"crash_window", TimeKey{of_settings<&PoolSettings::crash_window>, 1s, long_time},
-        "… within this time, and the lane has failed: only `turnpike restart` revives it."},
+        "The time over which crash_limit counts crashes."},
     Key{"stop_grace", TimeKey{of_settings<&PoolSettings::stop_grace>, 1ms, 1h},
-        "From SIGTERM to SIGKILL."},
+        "How long a worker may take to end after it was asked to stop. Then it is killed."},
     Key{"kill_patience", TimeKey{of_settings<&PoolSettings::kill_patience>, 100ms, 1h},
-        "A lane whose worker survives SIGKILL this long is put under quarantine."},
+        "How long a killed worker may take to disappear. Then its lane is quarantined."},
     Key{"reload", TextKey{take_reload, R"("auto", "beside" or "in_place")", R"("auto")"},
-        "How it goes over to new code: the new workers start beside the old ones, or in their "
-        "place,\n"
-        "one lane first. \"auto\" is beside for models on the CPU and where the GPUs have room "
-        "for\n"
-        "it, else in place."},
+        "How a reload replaces the workers. \"beside\" starts the new ones while the old ones\n"
+        "still serve. \"in_place\" ends the old worker of a lane before it starts the new one:\n"
+        "in one lane first, then in the others. \"auto\" is \"beside\" for models on the CPU\n"
+        "and where the GPUs have room for both, else \"in_place\"."},
 };
 
 }  // namespace

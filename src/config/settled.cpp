@@ -1,5 +1,5 @@
-// The end of a reading: what no single value shows. A value that is wrong by itself is not judged
-// again together with others.
+// The last step of reading a configuration: the checks that need several values. A value that is
+// wrong by itself is not checked again together with others.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace turnpike {
 namespace {
 
-/// Two amounts of which the first must not be above the second.
+/// Two amounts. The first must not be above the second.
 template <class Amount>
 struct Pair {
     std::string lesser_path;
@@ -25,10 +25,10 @@ void check_order(Reading& reading, const Pair<Amount>& pair) {
     const auto& [lesser_path, lesser, greater_path, greater] = pair;
     if (lesser <= greater || !reading.is_sound(lesser_path) || !reading.is_sound(greater_path))
         return;
-    const bool is_said = reading.is_said(lesser_path);  // else its default is in the way
-    reading.wrong(is_said ? lesser_path : greater_path, lesser_path + " (" + text_of(lesser) +
-                                                            ") must not be above " + greater_path +
-                                                            " (" + text_of(greater) + ")");
+    const bool is_set = reading.is_set(lesser_path);  // if not, blame the greater value
+    reading.add_mistake(is_set ? lesser_path : greater_path,
+                        lesser_path + " (" + text_of(lesser) + ") must not be above " +
+                            greater_path + " (" + text_of(greater) + ")");
 }
 
 void check_sizes(Reading& reading) {
@@ -39,20 +39,22 @@ void check_sizes(Reading& reading) {
 
 void check_there_are_pools(Reading& reading) {
     if (!reading.draft.pools.empty() || !reading.is_sound("pool")) return;
-    reading.wrong(reading.sources.file.empty() ? "--worker" : "pool",
-                  "there is no pool: serve a model with `turnpike up model.py`, or start HTTP "
-                  "workers with --worker 'uvicorn app:app --port {port}', or name some that run "
-                  "with --attach http://127.0.0.1:8001, or write a [pool.NAME] into a config file");
+    reading.add_mistake(
+        reading.sources.file.empty() ? "--worker" : "pool",
+        "there is no pool: serve a model with `turnpike up model.py`, or start HTTP "
+        "workers with --worker 'uvicorn app:app --port {port}', or attach to running ones "
+        "with --attach http://127.0.0.1:8001, or write a [pool.NAME] into a config file");
 }
 
-/// Things that only one pool may have, and only once.
+/// Finds things that are listed twice, in one pool or in two.
 class Claims {
 public:
     explicit Claims(Reading& reading) : reading_(reading) {}
 
     void claim(const std::string& thing, const std::string& name, const std::string& path) {
         const auto [first, is_new] = holders_.try_emplace(thing, path);
-        if (!is_new) reading_.wrong(path, name + " is in " + place_of(first->second) + " already");
+        if (!is_new)
+            reading_.add_mistake(path, name + " is already listed in " + place_of(first->second));
     }
 
 private:
@@ -86,8 +88,9 @@ void check_defaults(Reading& reading) {
     for (const PoolDraft& pool : reading.draft.pools) {
         if (!pool.config.is_default) continue;
         if (first != nullptr)
-            reading.wrong(path_of(pool, "default"),
-                          "the pool " + first->config.name + " is the default already");
+            reading.add_mistake(
+                path_of(pool, "default"),
+                "pool " + first->config.name + " is already the default; remove one of the two");
         else
             first = &pool;
     }
@@ -96,10 +99,10 @@ void check_defaults(Reading& reading) {
 void check_pool(Reading& reading, const PoolDraft& pool) {
     const PoolSettings& settings = pool.config.settings;
     if (pool.cancel == CancelPolicy::kill && !pool.config.attach.empty())
-        reading.wrong(path_of(pool, "cancel"),
-                      R"(attached workers can't be killed: use "finish" or "close")");
+        reading.add_mistake(path_of(pool, "cancel"),
+                            R"(attached workers can't be killed: use "finish" or "close")");
     else if (pool.cancel == CancelPolicy::kill && (settings.slots > 1 || pool.batch > 1))
-        reading.wrong(
+        reading.add_mistake(
             path_of(pool, "cancel"),
             R"("kill" needs slots = 1 and no batch: the other jobs aboard would die too)");
     check_order<Duration>(reading,
@@ -115,16 +118,17 @@ void check_proof(Reading& reading, const PoolDraft& pool) {
         std::initializer_list<std::string_view>{"proof.expect", "proof.expect_json", "proof.agree"},
         [&](std::string_view key) { return reading.is_sound(path_of(pool, key)); });
     if (ways != 1 && are_sound)
-        reading.wrong(path_of(pool, "proof"),
-                      std::string("needs exactly one of expect, expect_json and agree = true; it "
-                                  "has ") +
-                          (ways == 0 ? "none" : "several"));
+        reading.add_mistake(
+            path_of(pool, "proof"),
+            std::string("needs exactly one of expect, expect_json and agree = true; it "
+                        "has ") +
+                (ways == 0 ? "none" : "several"));
     if (by_json || pool.agree || ways == 0) return;
     for (const auto& [key, tolerance] :
          {std::pair{"proof.tolerance_absolute", pool.config.proof.tolerance_absolute},
           std::pair{"proof.tolerance_relative", pool.config.proof.tolerance_relative}})
         if (tolerance > 0)
-            reading.wrong(path_of(pool, key), "has no meaning with expect; use expect_json");
+            reading.add_mistake(path_of(pool, key), "has no meaning with expect; use expect_json");
 }
 
 ProofConfig settled_proof(PoolDraft& pool) {
@@ -137,12 +141,13 @@ ProofConfig settled_proof(PoolDraft& pool) {
     return proof;
 }
 
-/// What a model may say itself, if nobody else does.
+/// Sets slots and batch, which the model decides if they are not configured.
 void settle_native(const Reading& reading, PoolDraft& pool) {
     PoolSettings& settings = pool.config.settings;
-    const bool says_slots = reading.is_said(path_of(pool, "slots"));
-    pool.config.worker.slots_said = static_cast<std::uint16_t>(says_slots ? settings.slots : 0);
-    pool.config.worker.batch_said = static_cast<std::uint16_t>(pool.batch);
+    const bool says_slots = reading.is_set(path_of(pool, "slots"));
+    pool.config.worker.slots_configured =
+        static_cast<std::uint16_t>(says_slots ? settings.slots : 0);
+    pool.config.worker.batch_configured = static_cast<std::uint16_t>(pool.batch);
     settings.batch = std::max(pool.batch, 1U);
 }
 

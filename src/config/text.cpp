@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "config/units.h"
+
 namespace turnpike {
 namespace {
 
@@ -24,5 +26,11 @@ bool is_bare_key(std::string_view text) {
 }
 
 bool has_control_characters(std::string_view text) { return std::ranges::any_of(text, is_control); }
+
+std::string problem_with_line(std::string_view text, Bytes max) {
+    if (text.size() > max.count) return "is longer than " + text_of(max);
+    if (has_control_characters(text)) return "has a line break or another control character";
+    return "";
+}
 
 }  // namespace turnpike

@@ -1,7 +1,7 @@
-// The only file that sees toml++: its headers cost seconds.
+// The only file that includes toml++, because its headers take seconds to compile.
 //
-// toml++ 3.3 asserts what it should report ("[[[" is enough). A wrong file must not abort the
-// program, so its assertions are exceptions, which end in parse_toml().
+// toml++ 3.3 asserts where it should report an error (for example on "[[["). A wrong file must not
+// abort the program, so this file turns the assertions into exceptions, which parse_toml() catches.
 #include "config/tree.h"
 
 namespace {
@@ -9,7 +9,7 @@ struct BrokenAssertion {};
 [[noreturn]] void assertion_broke() { throw BrokenAssertion{}; }
 }  // namespace
 
-#undef NDEBUG  // would turn the assertions into assumptions
+#undef NDEBUG  // NDEBUG would turn the assertions into assumptions
 #define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ASSERT(condition) ((condition) ? void() : assertion_broke())
@@ -63,7 +63,7 @@ std::expected<Table, SyntaxError> parse_toml(std::string_view text) {
         return std::unexpected(SyntaxError{.line = static_cast<int>(error.source().begin.line),
                                            .problem = std::string(error.description())});
     } catch (const BrokenAssertion&) {
-        return std::unexpected(SyntaxError{.line = 0, .problem = "is not TOML"});
+        return std::unexpected(SyntaxError{.line = 0, .problem = "is not valid TOML"});
     }
 }
 

@@ -1,4 +1,4 @@
-// A TOML document as plain values with their lines: all that the rest of the module knows of TOML.
+// A TOML document as plain values with their lines. The rest of the module does not know toml++.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct Node;
 struct Entry;
 using List = std::vector<Node>;
 using Table = std::vector<Entry>;  // in the file's order
-struct OtherValue {};              // dates and times: no key takes one
+struct OtherValue {};              // dates and times, which no key accepts
 
 struct Node {
     std::variant<bool, std::int64_t, double, std::string, List, Table, OtherValue> value;
-    int line = 0;  // of the key, or of the value within a list
+    int line = 0;  // line of the key, or of a value in a list
 };
 
 struct Entry {
@@ -33,7 +33,7 @@ struct SyntaxError {
 
 [[nodiscard]] std::expected<Table, SyntaxError> parse_toml(std::string_view text);
 
-/// "a string", "an integer", …
+/// Returns "a string", "an integer", …
 [[nodiscard]] std::string_view kind_of(const Node&);
 
 }  // namespace turnpike

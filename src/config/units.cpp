@@ -48,7 +48,8 @@ struct Thousandths {
     std::uint64_t count = 0;
 };
 
-/// ".5" → 500; at most three digits, so that a product with any unit fits.
+/// Reads ".5" as 500. Accepts at most three digits, so that the product with any unit does not
+/// overflow.
 std::expected<Thousandths, Flaw> take_fraction(std::string_view& text) {
     if (!text.starts_with('.')) return Thousandths{};
     text.remove_prefix(1);
@@ -69,7 +70,7 @@ std::expected<std::uint64_t, Flaw> size_of(std::string_view unit, std::span<cons
     return std::unexpected(Flaw::no_unit);
 }
 
-/// How many of the smallest unit `text` says, at most `max`.
+/// Returns the amount in the smallest unit, at most `max`.
 std::expected<std::uint64_t, Flaw> parse(std::string_view text, std::span<const Unit> units,
                                          std::uint64_t max) {
     const auto whole = take_number(text);
@@ -92,7 +93,8 @@ std::string text_of(std::uint64_t count, std::span<const Unit> units) {
 
 std::string problem(Flaw flaw, std::string_view what, std::string_view units) {
     switch (flaw) {
-        case Flaw::no_number: return std::string("is no ").append(what).append(": ").append(units);
+        case Flaw::no_number:
+            return std::string("is not a ").append(what).append(": ").append(units);
         case Flaw::no_unit: return std::string("needs a unit: ").append(units);
         case Flaw::too_large: return "is too large";
     }

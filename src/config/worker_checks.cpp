@@ -23,32 +23,34 @@ std::vector<std::string> kinds_of(const PoolConfig& pool) {
 
 void check_attached(Reading& reading, const PoolDraft& pool) {
     for (const Key& key : worker_keys())
-        if (const std::string at = path_of(pool, key.name); reading.is_said(at))
-            reading.wrong(at,
-                          "has no meaning for attached workers: Turnpike neither starts nor ends "
-                          "them");
+        if (const std::string at = path_of(pool, key.name); reading.is_set(at))
+            reading.add_mistake(
+                at,
+                "has no meaning for attached workers: Turnpike neither starts nor ends "
+                "them");
 }
 
 void check_native(Reading& reading, const PoolDraft& pool) {
     for (const Key& key : pool_keys())
         if (const std::string at = path_of(pool, key.name);
-            key.name.starts_with(health_prefix) && reading.is_said(at))
-            reading.wrong(at,
-                          "has no meaning for a model: its worker answers Turnpike's own pings");
+            key.name.starts_with(health_prefix) && reading.is_set(at))
+            reading.add_mistake(
+                at, "has no meaning for a model: its worker answers Turnpike's own pings");
     if (pool.config.worker.model.kind == ModelChoice::Kind::program &&
         !pool.config.worker.python.empty())
-        reading.wrong(path_of(pool, "python"),
-                      "has no meaning for a program: the model is no Python file");
+        reading.add_mistake(path_of(pool, "python"),
+                            "has no meaning for a program: the model is not a Python file");
     if (pool.config.worker.model.kind == ModelChoice::Kind::program &&
         !pool.config.worker.preload.empty())
-        reading.wrong(path_of(pool, "preload"), "has no meaning for a program: it imports nothing");
+        reading.add_mistake(path_of(pool, "preload"),
+                            "has no meaning for a program: it imports no Python modules");
 }
 
 void check_http(Reading& reading, const PoolDraft& pool) {
     const auto check = [&](std::string_view key, bool is_set) {
         if (is_set)
-            reading.wrong(path_of(pool, key),
-                          "has no meaning for HTTP workers: it is for a pool with a model");
+            reading.add_mistake(path_of(pool, key),
+                                "has no meaning for HTTP workers: it is for a pool with a model");
     };
     check("python", !pool.config.worker.python.empty());
     check("batch", pool.batch != 0);
@@ -78,17 +80,17 @@ std::string path_of(const PoolDraft& pool, std::string_view key, std::size_t ite
 void check_workers(Reading& reading, const PoolDraft& pool) {
     const std::vector<std::string> kinds = kinds_of(pool.config);
     if (kinds.size() > 1)
-        return reading.wrong(
+        return reading.add_mistake(
             path_of(pool, kinds.front()),
             "a pool has either a model, or HTTP workers that Turnpike starts (worker), or workers "
             "that somebody else started (attach); this one has " +
-                kinds.front() + " and " + kinds.back());
+                kinds.front() + " and " + kinds.back() + ": remove one of them");
     if (kinds.empty()) {
         if (are_sound(reading, pool))
-            reading.wrong("pool." + pool.config.name,
-                          R"(has no workers: say model = "model.py", or worker = )"
-                          R"("uvicorn app:app --port {port}", or attach = )"
-                          R"(["http://127.0.0.1:8001"])");
+            reading.add_mistake("pool." + pool.config.name,
+                                R"(has no workers: set model = "model.py", or worker = )"
+                                R"("uvicorn app:app --port {port}", or attach = )"
+                                R"(["http://127.0.0.1:8001"])");
         return;
     }
     if (!pool.config.attach.empty()) check_attached(reading, pool);
@@ -103,7 +105,7 @@ void check_model_files(Reading& reading) {
         const ModelChoice& model = pool.config.worker.model;
         if (model.kind == ModelChoice::Kind::none) continue;
         if (const std::string problem = problem_with_file(model); !problem.empty())
-            reading.wrong(path_of(pool, "model"), quoted(model.text) + ' ' + problem);
+            reading.add_mistake(path_of(pool, "model"), quoted(model.text) + ' ' + problem);
     }
 }
 

@@ -1,4 +1,4 @@
-// Whose workers a pool has, and which of its keys mean something for them.
+// Checks which kind of workers a pool has, and whether its keys apply to that kind.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,20 @@
 
 namespace turnpike {
 
-/// "pool.chat.slots", "pool.chat.attach[1]"
+/// Return the path of a key or of a list's item: "pool.chat.slots", "pool.chat.attach[1]".
 [[nodiscard]] std::string path_of(const PoolDraft& pool, std::string_view key);
 [[nodiscard]] std::string path_of(const PoolDraft& pool, std::string_view key, std::size_t item);
 
-/// A pool has a model, or a command, or attaches to workers: exactly one of them.
+/// Checks that the pool has exactly one of model, worker and attach, and only keys that apply to
+/// it.
 void check_workers(Reading& reading, const PoolDraft& pool);
 
-/// Their files; not for a text that came without a file system.
+/// Checks the files of all models. Not called for a configuration that was parsed from a text
+/// alone.
 void check_model_files(Reading& reading);
 
-/// The workers that the file names for its only pool give way to those of a flag, with what the file
-/// says of them and has no meaning for the others.
+/// Removes the workers that the file names for its only pool, because a flag names others. Also
+/// removes the keys that do not apply to the workers of the flag.
 void forget_workers(Reading& reading, const Flags& flags);
 
 }  // namespace turnpike

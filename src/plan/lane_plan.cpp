@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "config/blanks.h"
+#include "config/placeholders.h"
 #include "os/spawn.h"
 
 namespace turnpike {
@@ -85,7 +85,7 @@ private:
         switch (pool.worker.gpus.kind) {
             case Kind::none: return {};
             case Kind::listed: return listed(pool);
-            case Kind::unsaid:
+            case Kind::unset:
             case Kind::all: break;
         }
         const auto shares = std::ranges::count_if(config_.pools, [](const PoolConfig& other) {
@@ -218,7 +218,7 @@ std::vector<std::pair<std::string, std::string>> python_variables(
 std::string filled_command(const std::string& command, const LanePlan& lane,
                            std::size_t lane_number, const Blanks& blanks) {
     const bool on_cpu = lane.gpus.empty();
-    return filled_blanks(command, [&](std::string_view word) -> std::optional<std::string> {
+    return filled_placeholders(command, [&](std::string_view word) -> std::optional<std::string> {
         if (word == "port") return std::to_string(blanks.port);
         if (word == "socket") return shell_word(blanks.socket);
         if (word == "gpu") return on_cpu ? "cpu" : name_of(lane.gpus.front());

@@ -66,7 +66,7 @@ Breach Conversation::judge(const Chunk& chunk) {
     if (!state->is_streaming) return Breach::chunk_before_begin;
     if (!state->is_paused) return Breach::none;
     state->after_pause += chunk.bytes.size();
-    return state->after_pause > after_pause_max ? Breach::deaf_to_pause : Breach::none;
+    return state->after_pause > after_pause_max ? Breach::pause_ignored : Breach::none;
 }
 
 Breach Conversation::judge(const Done& done) {

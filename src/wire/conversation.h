@@ -1,5 +1,6 @@
-// Whether a worker's frames are in turn: the gate's side of docs/worker-protocol.md, without the
-// bytes. Told what the gate sends, it judges what comes back.
+// Checks that a worker's frames come in an allowed order: the gate's side of
+// docs/worker-protocol.md, without the bytes. The caller reports each frame that the gate sends and
+// each that it receives.
 //
 //     conversation.sent(job.id);                                       // as the frame goes out
 //     if (const Breach breach = conversation.heard(frame); breach != Breach::none) …
@@ -14,34 +15,37 @@
 
 namespace turnpike::wire {
 
-/// Of chunks, after `pause`: what may have been under way.
+/// How many bytes of chunks may still come after `pause`, because they were already on their way.
 inline constexpr std::size_t after_pause_max = 8 * 1024 * 1024;
 
 class Conversation {
 public:
-    // What the gate sent. A job's number is never used twice, and none goes out before `ready`.
+    // Report what the gate has sent. A job's number must never be used twice, and no job may be
+    // sent before `ready`.
     void sent(std::uint64_t job);
     void pinged(std::uint64_t number);
     void asked_stacks(std::uint64_t number);
-    void paused(std::uint64_t job);  // one that has ended meanwhile is ignored; so with resumed()
+    // These two ignore a job that has already ended.
+    void paused(std::uint64_t job);
     void resumed(std::uint64_t job);
 
-    /// One call for each frame, in their order. A breach is final: nothing is judged after it.
+    /// Must be called once for each frame of the worker, in order. After a breach, returns that
+    /// breach for every further frame.
     [[nodiscard]] Breach heard(const WorkerFrame& frame);
 
     [[nodiscard]] bool is_ready() const { return stage_ == Stage::ready; }
-    /// Jobs sent that have not ended.
+    /// Returns how many jobs were sent and have not ended.
     [[nodiscard]] std::size_t jobs_aboard() const { return jobs_.size(); }
 
 private:
-    //  silent ──hello──▶ loading ──ready──▶ ready
+    //  States of the worker:  silent ──hello──▶ loading ──ready──▶ ready
     enum class Stage : std::uint8_t { silent, loading, ready };
 
-    //  each job:  aboard ──begin──▶ streaming;  done and failed end it in either
+    //  States of a job:  aboard ──begin──▶ streaming;  done and failed end it in both states
     struct JobState {
         bool is_streaming = false;
         bool is_paused = false;
-        std::size_t after_pause = 0;  // bytes
+        std::size_t after_pause = 0;  // bytes of chunks since the pause
     };
     struct Nothing {};
 

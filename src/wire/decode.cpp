@@ -50,7 +50,7 @@ Breach Decoder<Frame>::push(std::string_view bytes, Take<Frame> take) {
         if (whole.empty()) return breach_;
         Frame frame;
         breach_ = read_payload(read_header(whole), whole.substr(header_size), frame);
-        is_stopped_ = true;  // as far as `take` knows
+        is_stopped_ = true;  // before `take`, which may destroy the decoder and return false
         if (breach_ != Breach::none) return breach_;
         if (!take(frame)) return Breach::none;
         is_stopped_ = false;
@@ -58,7 +58,8 @@ Breach Decoder<Frame>::push(std::string_view bytes, Take<Frame> take) {
     }
 }
 
-/// Empty: it is not complete, or its header broke.
+/// Returns the next frame. Returns an empty view if the frame is incomplete or its header has a
+/// breach.
 template <class Frame>
 std::string_view Decoder<Frame>::next_frame(std::string_view& bytes) {
     if (pending_.empty() && bytes.size() >= header_size) {
@@ -76,7 +77,7 @@ std::string_view Decoder<Frame>::next_frame(std::string_view& bytes) {
     return pending_;
 }
 
-/// The size of the whole frame.
+/// Checks the header. Returns the size of the whole frame.
 template <class Frame>
 std::size_t Decoder<Frame>::judge_header(std::string_view frame) {
     const Header header = read_header(frame);

@@ -1,6 +1,6 @@
-// Bytes → frames, however the bytes were split. Nothing is believed: lengths are checked before
-// memory is taken, every part against docs/worker-protocol.md. Whether a frame is in turn is not its
-// business (wire/conversation.h).
+// Decodes bytes into frames, however the bytes are split. Lengths are checked before memory is
+// allocated, and every part is checked against docs/worker-protocol.md. wire/conversation.h checks
+// the order of the frames.
 //
 //     decoder.push(bytes, [&](const wire::WorkerFrame& frame) { …; return true; });
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace turnpike::wire {
 
-/// How the receiver of frames is called: true goes on; false stops, and all further bytes are
-/// dropped. Only refers to the function: it lives for one call of push().
+/// A reference to the function that receives the frames. The function returns true to go on, or
+/// false to stop; then all further bytes are dropped. The function must live until push() returns.
 template <class Frame>
 class Take {
 public:
@@ -26,7 +26,7 @@ public:
         requires(!std::same_as<std::remove_cvref_t<Function>, Take> &&
                  std::is_class_v<std::remove_cvref_t<Function>> &&
                  std::is_invocable_r_v<bool, Function&, const Frame&>)
-    Take(Function&& function)  // NOLINT: a lambda shall pass as it is
+    Take(Function&& function)  // NOLINT: implicit, so that a lambda can be passed
         : function_(&function), call_([](const void* to, const Frame& frame) -> bool {
               using Called = std::remove_reference_t<Function>;
               return (*static_cast<Called*>(const_cast<void*>(to)))(frame);
@@ -39,18 +39,19 @@ private:
     bool (*call_)(const void*, const Frame&);
 };
 
-/// Frame: GateFrame (for a worker) or WorkerFrame (for the gate). Views in a frame live until
-/// `take` returns. A frame that lies whole in the pushed bytes is read there; only an incomplete one
-/// is kept, in memory that is used again (at most that of the largest frame).
+/// Frame is GateFrame (for a worker) or WorkerFrame (for the gate). Views in a frame are valid
+/// until `take` returns. A complete frame is read from the pushed bytes without a copy. An
+/// incomplete frame is copied to a buffer that is reused and never grows beyond the largest frame.
 template <class Frame>
 class Decoder {
 public:
-    /// Any breach is final: whoever sent it is not heard any more. Once `take` has returned false
-    /// the decoder is not touched, so that `take` may end its life.
+    /// Decodes the bytes and calls `take` for each frame. Returns the breach, if there is one;
+    /// after a breach all further bytes are dropped. After `take` has returned false, push() does
+    /// not touch the decoder, so that `take` may destroy it.
     Breach push(std::string_view bytes, Take<Frame> take);
-    /// Bytes of a frame that is not complete yet.
+    /// Returns how many bytes of an incomplete frame are kept.
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }
-    /// The kind of the last frame, also of one that broke: for the sentence.
+    /// Returns the kind of the last frame, also if that frame had a breach, for error messages.
     [[nodiscard]] std::uint8_t kind() const { return kind_; }
 
 private:

@@ -18,11 +18,12 @@ std::array<char, sizeof(Number)> little_endian(Number value) {
     return std::bit_cast<std::array<char, sizeof(Number)>>(value);
 }
 
-/// A header and a fixed part, gathered here and appended at once, together with what follows.
+/// Collects the header and the fixed part of a frame. append_to() appends both, and the variable
+/// parts.
 class Head {
 public:
     Head(Kind kind, std::uint64_t id, const BodyPart& body = {}) {
-        u32(0);  // the size: append_to() knows it
+        u32(0);  // the size, which append_to() fills in
         u8(static_cast<std::uint8_t>(kind));
         u8(body.is_in_descriptor ? flag_descriptor : 0);
         u16(0);
@@ -48,7 +49,8 @@ public:
         return u32(static_cast<std::uint32_t>(part.size()));
     }
 
-    /// `following`: bytes of the payload that somebody else appends.
+    /// Appends the frame to `out`. `following` is the size of the rest of the payload, which the
+    /// caller appends.
     void append_to(std::string& out, std::initializer_list<std::string_view> parts,
                    std::size_t following = 0) {
         std::size_t payload = size_ - header_size;
@@ -67,14 +69,15 @@ private:
         return bytes({little.data(), little.size()});
     }
 
-    std::array<char, header_size + 20> bytes_{};  // a job's is the longest
+    std::array<char, header_size + 20> bytes_{};  // a job has the longest fixed part
     std::size_t size_ = 0;
 };
 
-/// The rest of a frame whose body is in a descriptor.
-class Elsewhere {
+/// The end of a frame whose body is in a descriptor: the length of that body. Empty for other
+/// frames.
+class DescriptorLength {
 public:
-    explicit Elsewhere(const BodyPart& body)
+    explicit DescriptorLength(const BodyPart& body)
         : length_(little_endian(body.in_descriptor)), is_there_(body.is_in_descriptor) {
         CHECK(body.bytes.size() <= inline_max && (!is_there_ || body.bytes.empty()));
     }
@@ -169,12 +172,12 @@ void append(std::string& out, const Chunk& chunk) {
 }
 
 void append(std::string& out, const Done& done) {
-    const Elsewhere elsewhere(done.body);
+    const DescriptorLength descriptor_length(done.body);
     Head(Kind::done, done.id, done.body)
         .u16(done.status)
         .u16(0)
         .length32(done.fields, fields_max)
-        .append_to(out, {done.fields, elsewhere.view(), done.body.bytes});
+        .append_to(out, {done.fields, descriptor_length.view(), done.body.bytes});
 }
 
 void append(std::string& out, const Failed& failed) {
@@ -209,7 +212,7 @@ void append_frame(std::string& out, const WorkerFrame& frame) {
 }
 
 void append_head(std::string& out, const Job& job) {
-    const Elsewhere elsewhere(job.body);
+    const DescriptorLength descriptor_length(job.body);
     Head(Kind::job, job.id, job.body)
         .u16(job.attempt)
         .u8(static_cast<std::uint8_t>(job.purpose))
@@ -221,7 +224,7 @@ void append_head(std::string& out, const Job& job) {
         .length16(job.target)
         .u16(0)
         .length32(job.fields, payload_max)
-        .append_to(out, {job.name, job.method, job.target, job.fields, elsewhere.view()},
+        .append_to(out, {job.name, job.method, job.target, job.fields, descriptor_length.view()},
                    job.body.bytes.size());
 }
 

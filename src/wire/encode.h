@@ -1,4 +1,4 @@
-// Frames → bytes. The caller keeps every length within its bound (CHECKed).
+// Encodes frames as bytes. The caller must keep every length within its bound (CHECKed).
 //
 //     std::string out;
 //     append_frame(out, wire::Cancel{.id = 7});
@@ -10,11 +10,12 @@
 
 namespace turnpike::wire {
 
-/// A body that is not in a descriptor is appended, too.
+/// Append the frame to `out`, including a body that is not in a descriptor.
 void append_frame(std::string& out, const GateFrame& frame);
 void append_frame(std::string& out, const WorkerFrame& frame);
 
-/// The frame of a job up to its body, whose bytes must follow: so that they need not be copied.
+/// Appends the frame of a job without the bytes of its body. The caller must send these bytes next;
+/// so they need not be copied.
 void append_head(std::string& out, const Job& job);
 
 }  // namespace turnpike::wire

@@ -1,6 +1,6 @@
 // The frames between the gate and a native worker, as values. docs/worker-protocol.md is the contract.
 //
-// Texts and bytes are views: into the bytes they were decoded from, or into whatever is to be sent.
+// Texts and bytes are views: into the bytes that were decoded, or into the data to send.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,20 @@ namespace turnpike::wire {
 inline constexpr std::uint16_t version = 1;
 inline constexpr std::size_t header_size = 16;
 inline constexpr std::size_t payload_max = 1280 * 1024;
-inline constexpr std::size_t inline_max = 1024 * 1024;  // a body, a chunk, an example
+inline constexpr std::size_t inline_max = 1024 * 1024;  // for a body, a chunk, an example
 inline constexpr std::size_t fields_max = 64 * 1024;
-inline constexpr std::size_t message_max = 64 * 1024;  // also of a log line
+inline constexpr std::size_t message_max = 64 * 1024;  // also for a log line
 inline constexpr std::size_t stacks_max = 256 * 1024;
 inline constexpr std::size_t facts_max = 16 * 1024;
-inline constexpr std::size_t name_max = 255;  // of a content type, an exception's type
+inline constexpr std::size_t name_max = 255;  // for a content type or an exception's type
 inline constexpr std::uint16_t permille_unknown = 65535;
-inline constexpr std::uint16_t width_max = 1024;  // of slots, and of a batch
+inline constexpr std::uint16_t width_max = 1024;  // for slots and for a batch
 
-/// The bytes of a body that follow in the frame; or its length, and a descriptor goes beside it.
+/// A body: either bytes in the frame, or a length, if the body is in a descriptor that comes with
+/// the frame.
 struct BodyPart {
     std::string_view bytes;
-    std::uint64_t in_descriptor = 0;  // the length there; only with is_in_descriptor
+    std::uint64_t in_descriptor = 0;  // length of the body in the descriptor
     bool is_in_descriptor = false;
 };
 
@@ -35,7 +36,7 @@ struct Welcome {
     std::uint16_t version = 1;
     std::uint16_t lane = 0;
     std::uint16_t gpus = 0;
-    std::uint16_t slots = 0;  // 0: the model's choice
+    std::uint16_t slots = 0;  // 0: the model decides
     std::uint16_t batch = 0;
     std::string_view pool;
 };
@@ -119,7 +120,7 @@ struct Chunk {
 
 struct Done {
     std::uint64_t id = 0;
-    std::uint16_t status = 0;  // 0: `begin` said it
+    std::uint16_t status = 0;  // 0 after `begin`, which had the status
     std::string_view fields;
     BodyPart body;
 };

@@ -27,7 +27,7 @@ consteval std::array<bool, 256> value_bytes() {
 constexpr std::array<bool, 256> is_token_byte = token_bytes();
 constexpr std::array<bool, 256> is_value_byte = value_bytes();
 
-bool all_are(const std::array<bool, 256>& table, std::string_view text) {
+bool consists_of(const std::array<bool, 256>& table, std::string_view text) {
     return std::ranges::all_of(text, [&](char c) { return table[static_cast<std::uint8_t>(c)]; });
 }
 
@@ -37,18 +37,18 @@ bool is_named(std::string_view name, std::string_view in_lower_case) {
     return std::ranges::equal(name, in_lower_case, {}, lower);
 }
 
-bool tells_length(std::string_view name) { return is_named(name, "content-length"); }
+bool is_content_length(std::string_view name) { return is_named(name, "content-length"); }
 
-bool frames_the_answer(std::string_view name) {
-    return tells_length(name) || is_named(name, "transfer-encoding") ||
+bool is_framing_field(std::string_view name) {
+    return is_content_length(name) || is_named(name, "transfer-encoding") ||
            is_named(name, "connection");
 }
 
-bool is_fit(std::string_view name, std::string_view value) {
-    return all_are(is_token_byte, name) && all_are(is_value_byte, value);
+bool is_valid_field(std::string_view name, std::string_view value) {
+    return consists_of(is_token_byte, name) && consists_of(is_value_byte, value);
 }
 
-/// Digits with blanks around them.
+/// Parses digits that may have spaces and tabs around them.
 std::optional<std::uint64_t> number_in(std::string_view value) {
     constexpr std::string_view blanks = " \t";
     value.remove_prefix(std::min(value.find_first_not_of(blanks), value.size()));
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> number_in(std::string_view value) {
     return number;
 }
 
-/// Each line, cut at its first colon, is `wanted`.
+/// True if each line has a colon and a CRLF, and `wanted` accepts its name and its value.
 template <class Wanted>
 bool each_line(std::string_view fields, Wanted wanted) {
     while (!fields.empty()) {
@@ -86,27 +86,27 @@ bool are_lines(std::string_view fields) {
 
 bool are_answer_fields(std::string_view fields) {
     return each_line(fields, [](std::string_view name, std::string_view value) {
-        return is_fit(name, value) && !frames_the_answer(name);
+        return is_valid_field(name, value) && !is_framing_field(name);
     });
 }
 
 bool are_stream_fields(std::string_view fields) {
     int lengths = 0;
     return each_line(fields, [&](std::string_view name, std::string_view value) {
-        if (tells_length(name)) return ++lengths == 1 && number_in(value).has_value();
-        return is_fit(name, value) && !frames_the_answer(name);
+        if (is_content_length(name)) return ++lengths == 1 && number_in(value).has_value();
+        return is_valid_field(name, value) && !is_framing_field(name);
     });
 }
 
 std::optional<std::uint64_t> announced_length(std::string_view fields) {
     std::optional<std::uint64_t> length;
     each_line(fields, [&](std::string_view name, std::string_view value) {
-        if (tells_length(name)) length = number_in(value);
+        if (is_content_length(name)) length = number_in(value);
         return !length;
     });
     return length;
 }
 
-bool is_field_value(std::string_view value) { return all_are(is_value_byte, value); }
+bool is_field_value(std::string_view value) { return consists_of(is_value_byte, value); }
 
 }  // namespace turnpike::wire

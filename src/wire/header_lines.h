@@ -1,4 +1,4 @@
-// Header lines as they travel in a frame: `Name: value\r\n` each, or none at all.
+// Checks the header lines of a frame: any number of lines `Name: value\r\n`.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,23 @@
 
 namespace turnpike::wire {
 
-/// Every line ends with CRLF and has a colon after its first byte; CR, LF and NUL are nowhere else.
-/// What a worker asks of the gate, which has checked the rest.
+/// True if every line ends with CRLF and has a colon after its first byte, and there is no other
+/// CR, LF or NUL. A worker checks only this of the gate's lines, because the gate has checked the
+/// rest.
 [[nodiscard]] bool are_lines(std::string_view fields);
 
-/// Fit to be sent to a client: names are tokens, values have no control bytes, none frames the
-/// answer (Content-Length, Transfer-Encoding, Connection).
+/// True if the lines can be sent to a client: names are tokens, values have no control bytes, and
+/// none is Content-Length, Transfer-Encoding or Connection, which only the gate may set.
 [[nodiscard]] bool are_answer_fields(std::string_view fields);
 
-/// The same of a stream, which may announce its length: one Content-Length, of digits alone.
+/// The same as are_answer_fields(), for a stream: one Content-Length, of digits only, is allowed.
 [[nodiscard]] bool are_stream_fields(std::string_view fields);
 
-/// The Content-Length among the fields of a stream, which were checked.
+/// Returns the Content-Length of a stream, if it has one. The fields must have passed
+/// are_stream_fields().
 [[nodiscard]] std::optional<std::uint64_t> announced_length(std::string_view fields);
 
-/// The value of a field: no control byte but the tab.
+/// True if the value of a field has no control byte except tabs.
 [[nodiscard]] bool is_field_value(std::string_view value);
 
 }  // namespace turnpike::wire

@@ -1,4 +1,4 @@
-// The numbers of the frames, and what their headers must keep: one row for each kind.
+// The numbers of the kinds of frames, and the rules for their headers: one row for each kind.
 #pragma once
 
 #include <array>
@@ -36,16 +36,16 @@ inline constexpr std::uint8_t flag_descriptor = 1;
 inline constexpr std::uint8_t trait_example = 1;
 inline constexpr std::uint8_t trait_checks_proofs = 2;
 inline constexpr std::string_view hello_magic = "turnpike";
-inline constexpr std::size_t text_max = 65535;  // of a text whose length is a u16
+inline constexpr std::size_t text_max = 65535;  // for a text whose length is a u16
 
 enum class IdIs : std::uint8_t { zero, job, number };
 
 struct Shape {
     Kind kind;
     IdIs id;
-    std::size_t least;  // of payload: the fixed part
+    std::size_t least;  // bytes of payload: the fixed part
     std::size_t most;
-    bool has_body = false;  // which may be in a descriptor
+    bool has_body = false;  // the body may be in a descriptor
 };
 
 inline constexpr std::array<Shape, 8> gate_shapes{{
@@ -73,7 +73,7 @@ inline constexpr std::array<Shape, 11> worker_shapes{{
     {Kind::stacks, IdIs::number, 0, stacks_max},
 }};
 
-/// nullptr: there is no such kind in that direction.
+/// Returns nullptr if there is no such kind in this direction.
 template <std::size_t N>
 constexpr const Shape* shape_in(const std::array<Shape, N>& shapes, std::uint8_t kind) {
     const std::size_t first = static_cast<std::size_t>(shapes[0].kind);

@@ -1,9 +1,9 @@
-// Values by number, for a set that is small and changes all the time: open addressing in one array
-// that only grows, so that a steady state allocates nothing.
+// A map from numbers to values, for a small set that changes often. It uses open addressing in one
+// array that only grows, so that it stops allocating once it is large enough.
 //
 //     Numbered<State> jobs;
-//     jobs.add(7) = …;                             // CHECKed: it was not there
-//     if (State* state = jobs.find(7)) …           // until the next add() or remove()
+//     jobs.add(7) = …;                             // CHECKs that 7 is not there yet
+//     if (State* state = jobs.find(7)) …           // valid until the next add() or remove()
 //     jobs.remove(7);
 #pragma once
 
@@ -33,7 +33,7 @@ public:
         return nullptr;
     }
 
-    /// Whether it was there.
+    /// Returns true if the number was there.
     bool remove(std::uint64_t number) {
         if (find(number) == nullptr) return false;
         std::size_t gap = home_of(number);
@@ -52,7 +52,7 @@ private:
         bool is_taken = false;
     };
 
-    /// Those that come later in the row move up if their home is not behind the gap.
+    /// Fills the gap with later entries of the same run, unless an entry's home is after the gap.
     void close(std::size_t gap) {
         const std::size_t mask = places_.size() - 1;
         for (std::size_t at = after(gap); places_[at].is_taken; at = after(at)) {
@@ -86,7 +86,7 @@ private:
         return (at + 1) & (places_.size() - 1);
     }
 
-    std::vector<Place> places_;  // a power of two of them; at most half are taken
+    std::vector<Place> places_;  // the size is a power of two; at most half are taken
     std::size_t count_ = 0;
 };
 

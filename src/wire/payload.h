@@ -1,4 +1,4 @@
-// One payload → one frame. The header has been checked against its row of kind.h already.
+// Decodes one payload into one frame. The header must have been checked against its row of kind.h.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Header {
     std::uint64_t id = 0;
 };
 
-/// `frame` is whole only without a breach.
+/// Returns Breach::none and the complete frame, or a breach and an incomplete frame.
 Breach read_payload(const Header& header, std::string_view payload, GateFrame& frame);
 Breach read_payload(const Header& header, std::string_view payload, WorkerFrame& frame);
 

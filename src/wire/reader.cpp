@@ -7,7 +7,8 @@ namespace turnpike::wire {
 
 namespace {
 
-/// How many bytes at the start are ASCII, at least: whole words of eight, as nearly all text is.
+/// Returns a lower bound for the number of ASCII bytes at the start. Reads eight bytes at once,
+/// because nearly all text is ASCII.
 std::size_t ascii_at_start(std::string_view text) {
     constexpr std::uint64_t high_bits = 0x8080808080808080;
     std::size_t count = 0;
@@ -52,7 +53,7 @@ std::string_view Reader::text(std::size_t size) {
 BodyPart Reader::body(std::uint8_t flags) {
     if ((flags & flag_descriptor) != 0)
         return {.in_descriptor = u64(),
-                .is_in_descriptor = true};  // verdict(): nothing else is left
+                .is_in_descriptor = true};  // verdict() checks that nothing is left
     require(left_.size() <= inline_max, Breach::length_too_large);
     return {.bytes = rest()};
 }

@@ -1,5 +1,5 @@
-// Takes the parts of one payload in their order. The first breach stays; after it every part reads
-// as 0 or empty, so that a frame is read straight through and judged once, at its end.
+// Reads the parts of one payload in order. It remembers the first breach; after that every part
+// reads as 0 or empty. So a frame can be read to its end and checked once, with verdict().
 #pragma once
 
 #include <bit>
@@ -33,14 +33,14 @@ public:
     void zero16() { require(u16() == 0, Breach::not_zero); }
     std::uint16_t u16_within(std::uint16_t low, std::uint16_t high);
     std::uint16_t permille();
-    /// A u8 from 0 up to `last`, as an enumeration.
+    /// Reads a u8 from 0 to `last` as an enumeration.
     template <class Choice>
     Choice choice(Choice last) {
         const std::uint8_t value = u8();
         require(value <= static_cast<std::uint8_t>(last), Breach::value_out_of_bounds);
         return is_good() ? static_cast<Choice>(value) : Choice{};
     }
-    /// The length of a part that comes later.
+    /// Read the length of a part that comes later.
     std::size_t length16(std::size_t most) { return within(u16(), most); }
     std::size_t length32(std::size_t most) { return within(u32(), most); }
 
@@ -54,7 +54,7 @@ public:
     std::string_view text(std::size_t size);  // UTF-8
     std::string_view rest() { return bytes(left_.size()); }
     std::string_view text_rest() { return text(left_.size()); }
-    /// All that is left: the body, or with that flag the length of one in a descriptor.
+    /// Reads the rest: the body, or, if the flag is set, the length of a body in a descriptor.
     BodyPart body(std::uint8_t flags);
 
     void require(bool holds, Breach otherwise) {
@@ -62,7 +62,7 @@ public:
     }
     [[nodiscard]] bool is_good() const { return breach_ == Breach::none; }
     [[nodiscard]] std::size_t left() const { return left_.size(); }
-    /// Once all parts are taken.
+    /// Must be called after all parts were read. Returns the first breach.
     [[nodiscard]] Breach verdict() {
         require(left_.empty(), Breach::size_wrong);
         return breach_;

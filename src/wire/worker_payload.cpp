@@ -74,7 +74,7 @@ Begin read_begin(Reader& in, std::uint64_t id) {
     return begin;
 }
 
-/// Without a status it only ends what `begin` began, and nothing may come with it.
+/// A done with status 0 only ends a stream, and may have no fields and no body.
 Done read_done(Reader& in, const Header& header) {
     Done done{.id = header.id};
     done.status = in.u16();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The conformance kit passes a worker that is right, and names the fault of each that is not."""
+"""The conformance kit passes a correct worker, and names the fault of each faulty one."""
 import concurrent.futures
 import json
 import subprocess
@@ -16,7 +16,7 @@ from faults import all_faults  # noqa: E402
 
 FAULTS = all_faults()
 PYTHON = [sys.executable, "-B"]
-SILENCE = 5  # seconds until something that never comes is given up
+SILENCE = 5  # seconds to wait for something that never comes
 
 
 def kit(*arguments):

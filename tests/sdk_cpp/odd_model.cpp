@@ -1,4 +1,5 @@
-// A model that does what models should not, and a few things that the conformance model has no need for.
+// A model that does what models should not do, and a few things that the conformance model does not
+// need.
 #include <turnpike/worker.h>
 
 #include <sys/wait.h>
@@ -14,7 +15,7 @@ using turnpike::Response;
 
 namespace {
 
-struct Unmapped {};  // an exception that is no std::exception
+struct Unmapped {};  // an exception that is not a std::exception
 
 class Odd : public turnpike::Model {
 public:
@@ -42,7 +43,7 @@ public:
     }
 
     std::vector<turnpike::Result> predict_batch(std::span<const Request> requests) override {
-        if (requests.size() == 2) return {};  // two answers too few
+        if (requests.size() == 2) return {};  // no answers for two jobs
         return turnpike::Model::predict_batch(requests);
     }
     Answer predict(const Request& request) override {
@@ -68,7 +69,7 @@ public:
     }
 
 private:
-    /// What the test has asked for, before ready.
+    /// True if the test asked for this oddity, which shows before `ready`.
     static bool is(std::string_view oddity) {
         const char* const asked = std::getenv("ODDITY");
         return asked != nullptr && asked == oddity;
@@ -88,7 +89,7 @@ private:
         if (!request.stream().write("once")) return {};
         return request.stream().write("more") ? "" : "";
     }
-    /// What a thread of the model may do with a job that has ended.
+    /// Keeps a job, so that late() can use it after it has ended.
     Answer keep(const Request& request) {
         if (request.query() == "streams")
             stream_.emplace(request.stream());
@@ -110,7 +111,8 @@ private:
         }).join();
         return told;
     }
-    /// From now on a thread reports progress of the latest job without a pause, ended or not.
+    /// Starts a thread that reports progress of the latest job all the time, even if the job has
+    /// ended.
     Answer hammer(const Request& request) {
         const std::lock_guard lock(hammered_);
         latest_.emplace(request.job());
@@ -125,7 +127,7 @@ private:
             });
         return "hammered";
     }
-    /// The child lives on, as a copy of this process, and has no part in the socket.
+    /// Forks a child that lives on and must not have the socket.
     static Answer forked() {
         const pid_t child = fork();
         if (child == 0) {

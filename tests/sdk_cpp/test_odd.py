@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C++ SDK holds a model that does not know the protocol to it; run by ODD_MODEL, a worker made of odd_model.cpp."""
+"""The C++ SDK keeps the protocol even if the model misbehaves. ODD_MODEL is a worker built from odd_model.cpp."""
 import json
 import os
 import subprocess
@@ -37,12 +37,12 @@ class Odd(unittest.TestCase):
             jobs.append(self.gate.jobs.setdefault(number, Job(number)))
             data += frames.job(number, body, index=index, size=len(bodies))
         self.gate.send(data)
-        self.gate.wait(lambda: all(job.ended for job in jobs), "an end of each member")
+        self.gate.wait(lambda: all(job.ended for job in jobs), "the end of each member")
         return jobs
 
     def test_an_answer_that_can_not_be_sent_fails_its_job_and_not_the_worker(self):
         self.failed(b"/status", "exception", "std::invalid_argument", "status is 99")
-        self.failed(b"/framing", "exception", "std::invalid_argument", "frames the answer")
+        self.failed(b"/framing", "exception", "std::invalid_argument", "not allowed (Content-Length")
         for path in (b"/injected", b"/injected%20type", b"/injected%20stream"):
             self.failed(path, "exception", "std::invalid_argument", "malformed")
 
@@ -55,15 +55,15 @@ class Odd(unittest.TestCase):
 
     def test_a_job_that_is_left_though_nobody_cancelled_it_is_the_models_failure(self):
         self.failed(b"/leaves", "exception", "turnpike::Cancelled", "nobody cancelled")
-        self.assertIn("turnpike::Cancelled: the model left a job that nobody cancelled", self.gate.said())
+        self.assertIn("turnpike::Cancelled: the model threw Cancelled, but nobody cancelled the job", self.gate.stderr_text())
 
     def test_the_log_calls_a_proof_a_proof(self):
         self.gate.ask(b"bad", purpose=1)
         self.gate.ask(b"", method=b"GET", target=b"/unmapped", purpose=1)
-        self.assertIn("the proof failed: ", self.gate.said())
+        self.assertIn("the proof failed: ", self.gate.stderr_text())
 
     def test_an_exception_of_any_type_has_a_name(self):
-        self.failed(b"/unmapped", "exception", "Unmapped", "no std::exception")
+        self.failed(b"/unmapped", "exception", "Unmapped", "not a std::exception")
 
     def test_a_message_that_is_not_utf8_is_made_so(self):
         self.failed(b"/not%20utf8", "exception", "std::runtime_error", "caf\ufffd")
@@ -83,7 +83,7 @@ class Odd(unittest.TestCase):
     def test_a_second_stream_breaks_the_first_off(self):
         job = self.get(b"/twice")
         self.assertEqual(bytes(job.body), b"once")
-        self.assertIn("streams already", job.failed.message)
+        self.assertIn("already a stream", job.failed.message)
 
     def test_header_names_have_no_case_and_values_no_blanks_around(self):
         self.assertEqual(self.get(b"/header", b"X-Name:  seven \t\r\n").body, b"seven")
@@ -106,10 +106,10 @@ class Odd(unittest.TestCase):
     def test_a_job_that_has_ended_may_be_kept_and_says_nothing(self):
         self.assertEqual(self.get(b"/keep").body, b"kept")
         self.assertEqual(self.get(b"/keep?streams").body, b"")
-        self.assertEqual(self.get(b"/late").body, b"refused, the job has ended already, /keep")
+        self.assertEqual(self.get(b"/late").body, b"refused, the job has already ended, /keep")
 
     def test_no_progress_slips_behind_the_end_of_its_job(self):
-        for _ in range(1000):  # the gate of the kit finds a progress of a job that is not aboard
+        for _ in range(1000):  # the kit's gate refuses progress for a job that has ended
             self.assertEqual(self.get(b"/hammer").body, b"hammered")
 
     def test_the_gates_end_is_the_workers(self):
@@ -121,14 +121,14 @@ class Odd(unittest.TestCase):
 
 class BeforeReady(unittest.TestCase):
     def test_what_ready_can_not_say_fails_the_load_in_words(self):
-        for oddity, words in [("huge example", "1048577 bytes of example, and at most 1048576"), ("odd type", "content type of its example"),
-                              ("endless type", "content type of its example"), ("huge facts", "16386 bytes of facts, and at most 16384"),
+        for oddity, words in [("huge example", "1048577 bytes of example; at most 1048576"), ("odd type", "content type of its example"),
+                              ("endless type", "content type of its example"), ("huge facts", "16386 bytes of facts; at most 16384"),
                               ("odd facts", "not UTF-8"), ("throws", "std::runtime_error: no facts today")]:
             with self.subTest(oddity), Gate([os.environ["ODD_MODEL"]], patience=20, environment={"ODDITY": oddity}) as gate:
                 gate.until_welcome()
                 self.assertEqual(gate.wait_for_end("it can't load"), 1)
-                self.assertIn("the model does not load: ", gate.said())
-                self.assertIn(words, gate.said())
+                self.assertIn("the model failed to load: ", gate.stderr_text())
+                self.assertIn(words, gate.stderr_text())
 
 
 class ABrokenGate(unittest.TestCase):
@@ -143,7 +143,7 @@ class ABrokenGate(unittest.TestCase):
                     gate.until_ready()
                 gate.send(bytes.fromhex(vector["hex"]))
                 self.assertEqual(gate.wait_for_end(vector["name"]), 1)
-                self.assertIn("the gate broke the worker protocol", gate.said())
+                self.assertIn("the gate broke the worker protocol", gate.stderr_text())
 
 
 class WithoutAGate(unittest.TestCase):

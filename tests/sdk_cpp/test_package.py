@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C++ SDK as somebody else uses it: installed to a folder, found by CMake, built against, driven by the conformance kit.
+"""Uses the C++ SDK like somebody else would: installs it, finds it with CMake, builds a worker, runs the conformance kit on it.
 
     test_package.py BUILD_FOLDER
 """

@@ -1,4 +1,4 @@
-"""Every check of the kit, in the order in which they run. One function each; its first line of documentation is its promise."""
+"""All checks of the kit, in the order in which they run. Each check is a function; the first line of its docstring says what it tests."""
 from dataclasses import dataclass
 
 CHECKS = []
@@ -14,7 +14,7 @@ class Check:
 
 
 def check(variant="full", environment=()):
-    """Marks a check. It gets a Gate whose worker, of that variant, has just been started."""
+    """Marks a function as a check. The function gets a Gate whose worker, of this variant, has just been started."""
     def mark(function):
         CHECKS.append(Check(function.__name__, function.__doc__.strip().splitlines()[0], variant, function, environment))
         return function

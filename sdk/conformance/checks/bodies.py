@@ -1,4 +1,4 @@
-"""Large bodies, in sealed memfds."""
+"""Checks of large bodies, in sealed memfds."""
 import os
 
 from . import check, frames
@@ -14,17 +14,17 @@ def pattern(size):
 
 
 def echo(gate, body):
-    """A body in a descriptor to /bytes, and back."""
+    """Sends a body in a descriptor to /bytes and expects it back."""
     descriptor = memfd(body)
     try:
         job = gate.send_job(descriptor=descriptor, target=b"/bytes", fields=RAW, in_descriptor=len(body))
-        gate.wait(lambda: job.ended and not gate.out, "an end of a job whose body is in a descriptor")
+        gate.wait(lambda: job.ended and not gate.out, "the end of a job whose body is in a descriptor")
     finally:
         os.close(descriptor)
     if job.failed:
         raise Failure(f"the job failed ({job.failed.why}): {job.failed.type}: {job.failed.message}")
     if job.body != body:
-        raise Failure(f"{len(body)} bytes went in by a descriptor, {len(job.body)} came back, and they differ")
+        raise Failure(f"sent {len(body)} bytes in a descriptor; {len(job.body)} bytes came back, and they differ")
     return job
 
 
@@ -35,13 +35,13 @@ def a_large_answer(gate):
     for size in [0, 1, MIB - 1, MIB, MIB + 1, 5 * MIB + 3]:
         job = gate.answer({"size": size})
         if job.body != pattern(size):
-            raise Failure(f"asked for {size} bytes, {len(job.body)} came, or others")
+            raise Failure(f"asked for {size} bytes; {len(job.body)} bytes came, or not the right ones")
     must_be("whether 5 MiB came in a descriptor", job.in_descriptor, True)
 
 
 @check()
 def a_large_body(gate):
-    """a body in a sealed memfd is read from its beginning, also a small one, also none"""
+    """a body in a sealed memfd is read from its beginning, also if it is small or empty"""
     gate.until_ready()
     for size in [MIB + 1, 7 * MIB, 5, 0]:
         echo(gate, pattern(size))
@@ -55,7 +55,7 @@ def a_large_body_to_predict(gate):
     body = b'{"echo": "' + text.encode() + b'"}'
     descriptor = memfd(body)
     job = gate.send_job(descriptor=descriptor, in_descriptor=len(body))
-    gate.wait(lambda: job.ended, "an end of a job whose body is in a descriptor")
+    gate.wait(lambda: job.ended, "the end of a job whose body is in a descriptor")
     os.close(descriptor)
     if job.failed or job.json != {"echo": text}:
         raise Failure("JSON of 2 MiB in a memfd was not echoed")
@@ -63,7 +63,7 @@ def a_large_body_to_predict(gate):
 
 @check()
 def a_descriptor_with_any_byte(gate):
-    """the descriptor may come with any byte of its frame: the first, one within, the last"""
+    """the descriptor may come with any byte of its frame: the first, one in the middle, the last"""
     gate.until_ready()
     body = pattern(100)
     for split in [0, 1, 15, 16, 17, 60, -1]:
@@ -77,7 +77,7 @@ def a_descriptor_with_any_byte(gate):
         gate.send(data[split:split + 1], [descriptor])
         if data[split + 1:]:
             gate.send(data[split + 1:])
-        gate.wait(lambda: job.ended, f"an end of a job whose descriptor came with byte {split}")
+        gate.wait(lambda: job.ended, f"the end of a job whose descriptor came with byte {split}")
         os.close(descriptor)
         must_be(f"the answer to a job whose descriptor came with byte {split}", bytes(job.body), body)
 
@@ -90,7 +90,7 @@ def several_descriptors_in_turn(gate):
     descriptors = [memfd(body) for body in bodies]
     jobs = [gate.send_job(descriptor=descriptor, target=b"/bytes", fields=RAW, in_descriptor=len(body))
             for body, descriptor in zip(bodies, descriptors)]
-    gate.wait(lambda: all(job.ended for job in jobs) and not gate.out, "an end of four jobs with descriptors")
+    gate.wait(lambda: all(job.ended for job in jobs) and not gate.out, "the end of four jobs with descriptors")
     for descriptor in descriptors:
         os.close(descriptor)
     for body, job in zip(bodies, jobs):
@@ -100,7 +100,7 @@ def several_descriptors_in_turn(gate):
 
 @check()
 def descriptors_are_closed(gate):
-    """after twenty large bodies both ways the worker holds no more descriptors than before"""
+    """after twenty large bodies in both directions the worker holds no more descriptors than before"""
     gate.until_ready()
     def held():
         return len(os.listdir(f"/proc/{gate.process.pid}/fd"))

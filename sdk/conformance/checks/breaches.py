@@ -1,6 +1,6 @@
-"""A gate that breaks the protocol: the worker ends itself, not with exit code 0, and says why on stderr.
+"""Checks with a gate that breaks the protocol: the worker must end itself with an exit code other than 0, and say why on stderr.
 
-One check for each breach, made from a table: name → (what is wrong, what sends it).
+There is one check for each breach, made from a table: name → (what is wrong, the function that sends it).
 """
 import os
 import struct
@@ -10,7 +10,7 @@ from . import check, frames
 from .gate import Failure, Job, memfd
 from .liveness import computing
 
-SHORT = struct.pack("<HBBHHHHHHI", 1, 0, 0, 0, 1, 1, 4, 50_000, 0, 0) + b"jPOST/"  # its target is longer than the payload
+SHORT = struct.pack("<HBBHHHHHHI", 1, 0, 0, 0, 1, 1, 4, 50_000, 0, 0) + b"jPOST/"  # the target is longer than the payload
 
 
 def in_descriptor(length, descriptor):
@@ -54,22 +54,22 @@ BREACHES = {
 def must_end_itself(gate, what):
     status = gate.wait_for_end(f"the gate sent {what}")
     if status == 0:
-        raise Failure(f"exit code 0, though the gate sent {what}")
+        raise Failure(f"the exit code is 0, although the gate sent {what}")
     if status < 0:
         raise Failure(f"the worker died of signal {-status} when the gate sent {what}")
-    if not gate.said().strip():
-        raise Failure(f"nothing on stderr, though the gate sent {what}")
+    if not gate.stderr_text().strip():
+        raise Failure(f"nothing is on stderr, although the gate sent {what}")
 
 
 def check_of(name, what, send):
     def run(gate):
         gate.until_ready()
-        gate.asked.add(1)  # a worker that answers is not blamed for its answer
+        gate.asked.add(1)  # so that an answer of the worker is not a breach itself
         gate.jobs[1] = Job(1)
         send(gate)
         must_end_itself(gate, what)
     run.__name__ = "breach_" + name
-    run.__doc__ = f"the gate sends {what}: the worker ends itself, and says why"
+    run.__doc__ = f"when the gate sends {what}, the worker ends itself and says why"
     check()(run)
 
 
@@ -79,15 +79,15 @@ for key, (wrong, sends) in BREACHES.items():
 
 @check()
 def breach_job_before_welcome(gate):
-    """the gate sends a job in place of welcome: the worker ends itself, and says why"""
+    """when the gate sends a job instead of welcome, the worker ends itself and says why"""
     gate.wait(lambda: gate.hello, "hello")
     gate.send(frames.job(1, b"{}"))
-    must_end_itself(gate, "a job in place of welcome")
+    must_end_itself(gate, "a job instead of welcome")
 
 
 @check()
 def breach_while_computing(gate):
-    """the gate breaks the protocol while the model computes: the worker ends itself, and says why"""
+    """when the gate breaks the protocol while the model computes, the worker ends itself and says why"""
     gate.until_ready()
     computing(gate, deaf=True)
     gate.send(frames.frame(0x7F))

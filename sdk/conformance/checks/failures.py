@@ -1,4 +1,4 @@
-"""What a model does wrong, and what is wrong with what it is given."""
+"""Checks of models that fail, and of requests that are wrong."""
 from . import check
 from .gate import Failure
 from .jobs import must_be
@@ -18,7 +18,7 @@ def still_serves(gate):
 
 @check()
 def bad_input_is_the_clients_fault(gate):
-    """BadInput gives failed (bad input) with the message, and the worker goes on"""
+    """BadInput gives failed (bad input) with the message, and the worker keeps serving"""
     gate.until_ready()
     must_be("message", fails(gate, "bad_input").message, "the ünlucky number")
     still_serves(gate)
@@ -26,7 +26,7 @@ def bad_input_is_the_clients_fault(gate):
 
 @check()
 def an_exception_fails_the_job(gate):
-    """an exception gives failed (exception) with its type and message, and the worker goes on"""
+    """an exception gives failed (exception) with its type and message, and the worker keeps serving"""
     gate.until_ready()
     failed = fails(gate, "exception")
     if not failed.type:
@@ -47,7 +47,7 @@ def a_huge_message_is_cut(gate):
 
 @check()
 def out_of_memory_is_told(gate):
-    """out of GPU memory gives failed (out of memory), and the worker goes on"""
+    """out of GPU memory gives failed (out of memory), and the worker keeps serving"""
     gate.until_ready()
     fails(gate, "out_of_memory")
     still_serves(gate)
@@ -55,7 +55,7 @@ def out_of_memory_is_told(gate):
 
 @check()
 def nan_is_an_error(gate):
-    """an answer with NaN gives failed (non finite), and the worker goes on"""
+    """an answer with NaN gives failed (non finite), and the worker keeps serving"""
     gate.until_ready()
     fails(gate, "non_finite")
     still_serves(gate)
@@ -69,8 +69,8 @@ def unhealthy_is_told(gate):
 
 
 @check()
-def json_that_is_none(gate):
-    """a body that is not JSON is the client's fault: failed (bad input), or a 4xx"""
+def a_body_that_is_not_json(gate):
+    """a body that is not JSON gives failed (bad input), or a 4xx"""
     gate.until_ready()
     for body in [b"{", b"", b"\xff\xfe"]:
         job = gate.ask(body)

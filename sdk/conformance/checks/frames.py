@@ -1,6 +1,6 @@
-"""The frames of docs/worker-protocol.md as the gate sees them: what it sends as bytes, what it gets as values.
+"""The frames of docs/worker-protocol.md on the gate's side: encodes what the gate sends, decodes what it receives.
 
-Written for the kit alone, so that a mistake of an SDK is not repeated here.
+This code is only for the kit and shares nothing with an SDK, so that it does not repeat an SDK's mistakes.
 """
 import re
 import struct
@@ -15,7 +15,7 @@ WELCOME, JOB, CANCEL, PING, ASK_STACKS, PAUSE, RESUME, STOP = range(0x01, 0x09)
 HELLO, LOADING, READY, PROGRESS, BEGIN, CHUNK, DONE, FAILED, PONG, LOG, STACKS = range(0x81, 0x8C)
 NAMES = {HELLO: "hello", LOADING: "loading", READY: "ready", PROGRESS: "progress", BEGIN: "begin", CHUNK: "chunk",
          DONE: "done", FAILED: "failed", PONG: "pong", LOG: "log", STACKS: "stacks"}
-# The fixed part, and the most that a payload can have.
+# The size of the fixed part, and the largest size of the payload.
 SIZES = {HELLO: (14, 14 + TEXT_MAX), LOADING: (6, 6 + TEXT_MAX), READY: (16, 16 + NAME_MAX + INLINE_MAX + FACTS_MAX),
          PROGRESS: (4, 4 + TEXT_MAX), BEGIN: (8, 8 + FIELDS_MAX), CHUNK: (1, INLINE_MAX), DONE: (8, 8 + FIELDS_MAX + INLINE_MAX),
          FAILED: (8, 8 + NAME_MAX + MESSAGE_MAX), PONG: (0, 0), LOG: (2, 2 + MESSAGE_MAX), STACKS: (0, STACKS_MAX)}
@@ -38,7 +38,7 @@ def welcome(version=1, lane=0, gpus=0, slots=0, batch=0, pool=b"conformance"):
 
 def job(number, body=b"", *, method=b"POST", target=b"/predict", fields=b"Content-Type: application/json\r\n", attempt=1,
         purpose=0, index=0, size=1, name=None, in_descriptor=None):
-    """in_descriptor: the body's length there."""
+    """With in_descriptor, the body is in a descriptor and has this length."""
     name = b"job-%d" % number if name is None else name
     payload = struct.pack("<HBBHHHHHHI", attempt, purpose, 0, index, size, len(name), len(method), len(target), 0,
                           len(fields)) + name + method + target + fields
@@ -47,7 +47,7 @@ def job(number, body=b"", *, method=b"POST", target=b"/predict", fields=b"Conten
     return frame(JOB, number, payload + struct.pack("<Q", in_descriptor), flags=1)
 
 
-# ── what it gets ─────────────────────────────────────────────────────────────────────────────────
+# ── what it receives ─────────────────────────────────────────────────────────────────────────────
 
 @dataclass
 class Frame:
@@ -82,7 +82,7 @@ def zero(what, value):
 
 
 class Payload:
-    """Takes a payload apart, and remembers in whose name."""
+    """Splits a payload into its parts. Error messages begin with the name of the frame."""
 
     def __init__(self, kind, data):
         self.name, self.data, self.at = NAMES[kind], data, 0
@@ -127,7 +127,7 @@ def header_of(data):
     if kind in (HELLO, LOADING, READY, LOG):
         zero(f"{name}: id", number)
     elif not number and kind not in (PONG, STACKS):
-        raise Breach(f"{name}: of job 0, which is none")
+        raise Breach(f"{name}: its id is 0, which is not the number of a job")
     return Frame(kind, number, flags), size
 
 
@@ -136,7 +136,7 @@ def read_hello(part):
     if magic != b"turnpike":
         raise Breach(f"hello: its magic is {magic!r}, not b'turnpike'")
     if low > high:
-        raise Breach(f"hello: lowest version {low} above the highest, {high}")
+        raise Breach(f"hello: its lowest version, {low}, is above its highest, {high}")
     return {"low": low, "high": high, "sdk": part.text("sdk", length)}
 
 
@@ -185,7 +185,7 @@ def read_done(part, flags):
     fields = fields_of("done", part.take("fields", length, FIELDS_MAX))
     body = part.rest(0, INLINE_MAX)
     if not status and (fields or body or flags):
-        raise Breach("done with status 0 has no fields and no body")
+        raise Breach("done with status 0 must have no fields and no body")
     if flags and len(body) != 8:
         raise Breach(f"done: with the flag its rest must have 8 bytes, not {len(body)}")
     return {"status": status, "fields": fields, "body": body}
@@ -214,7 +214,7 @@ READERS = {
 
 
 def read(found, data):
-    """The frame with its parts."""
+    """Returns the frame with its parts."""
     part = Payload(found.kind, data)
     found.parts = read_done(part, found.flags) if found.kind == DONE else READERS[found.kind](part)
     part.end()
@@ -227,11 +227,11 @@ FRAMING = {"content-length", "transfer-encoding", "connection"}
 
 
 def fields_of(name, data):
-    """Header lines → a list of (name in lower case, value). A stream may announce its length."""
+    """Returns header lines as a list of (name in lower case, value). Only `begin` may have a content-length."""
     if not data:
         return []
     if not data.endswith(b"\r\n"):
-        raise Breach(f"{name}: its fields do not end with a line's end")
+        raise Breach(f"{name}: its fields do not end with CRLF")
     fields = []
     for line in data[:-2].split(b"\r\n"):
         match = LINE.fullmatch(line)
@@ -241,8 +241,8 @@ def fields_of(name, data):
         value = match[2].decode("latin-1").strip()
         if key == "content-length" and name == "begin":
             if not re.fullmatch("[0-9]+", value) or int(value.lstrip("0")[:21] or "0") >= 2**64 or any(known == key for known, _ in fields):
-                raise Breach(f"{name}: there is one content-length, of digits alone and of 64 bits")
+                raise Breach(f"{name}: there may be only one content-length, and it must be a number of at most 64 bits")
         elif key in FRAMING:
-            raise Breach(f"{name}: the header line {key} is the gate's business")
+            raise Breach(f"{name}: the header line {key} is not allowed: only the gate sets it")
         fields.append((key, value))
     return fields

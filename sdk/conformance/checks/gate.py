@@ -1,11 +1,11 @@
-"""The kit's gate: starts a worker with a socket, sends frames, and holds every answer to the protocol.
+"""The kit's gate: starts a worker with a socket, sends frames, and checks every frame of the worker.
 
     with Gate(command, patience=20) as gate:
         gate.until_ready()
         job = gate.send_job({"echo": 1})
-        gate.wait(lambda: job.ended, "an end of the job")
+        gate.wait(lambda: job.ended, "the end of the job")
 
-Nothing sleeps for luck: everything waits for what must come, up to `patience` seconds.
+Nothing sleeps for a fixed time: every wait ends when the expected thing happens, or fails after `patience` seconds.
 """
 import array
 import fcntl
@@ -48,7 +48,7 @@ class Job:
     progress: list = field(default_factory=list)
     failed: object = None
     ended: bool = False
-    paused_bytes: object = None  # since the pause; None: not paused
+    paused_bytes: object = None  # bytes since the pause; None if not paused
 
     @property
     def json(self):
@@ -72,13 +72,13 @@ class Gate:
         self.output, self.errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.socket, theirs = socket.socketpair()
         self.socket.setblocking(False)
-        self.their_number = theirs.fileno()
-        surroundings = dict(os.environ, TURNPIKE_SOCKET=str(self.their_number), TURNPIKE_LANE="0", TURNPIKE_POOL="conformance",
+        self.worker_descriptor = theirs.fileno()
+        worker_environment = dict(os.environ, TURNPIKE_SOCKET=str(self.worker_descriptor), TURNPIKE_LANE="0", TURNPIKE_POOL="conformance",
                             CONFORMANCE=variant, PYTHONUNBUFFERED="1", **dict(environment))
-        surroundings.pop("CUDA_VISIBLE_DEVICES", None)
+        worker_environment.pop("CUDA_VISIBLE_DEVICES", None)
         with theirs:
             try:
-                self.process = subprocess.Popen(command, pass_fds=[self.their_number], env=surroundings, stdin=subprocess.DEVNULL,
+                self.process = subprocess.Popen(command, pass_fds=[self.worker_descriptor], env=worker_environment, stdin=subprocess.DEVNULL,
                                                 stdout=self.output, stderr=self.errors, start_new_session=True)
             except OSError as error:
                 self.socket.close()
@@ -92,7 +92,7 @@ class Gate:
             os.close(descriptor)
         self.socket.close()
         try:
-            os.killpg(self.process.pid, signal.SIGKILL)  # it, and whatever it left in its session
+            os.killpg(self.process.pid, signal.SIGKILL)  # the worker, and every process that it left in its session
         except ProcessLookupError:
             pass
         self.process.wait()
@@ -102,7 +102,7 @@ class Gate:
     # ── sending ──────────────────────────────────────────────────────────────────────────────────
 
     def send(self, data, descriptors=()):
-        """Goes out as the worker takes it, while frames are read. Descriptors go with the first byte."""
+        """Queues data, and sends as much as the worker accepts; pump() sends the rest. Descriptors go with the first byte."""
         self.out.append((data, list(descriptors)))
         self.flush()
 
@@ -127,7 +127,7 @@ class Gate:
         return self.number
 
     def send_job(self, body=b"", descriptor=None, **parts):
-        """`body`: bytes, or anything that becomes JSON. `descriptor`: the body is in there."""
+        """Sends a job. `body` is bytes, or a value that is sent as JSON. With `descriptor`, the body is in that descriptor."""
         number = self.next_number()
         if not isinstance(body, bytes):
             body = json.dumps(body, ensure_ascii=False).encode()
@@ -135,14 +135,14 @@ class Gate:
         self.send(frames.job(number, body, **parts), [] if descriptor is None else [descriptor])
         return self.jobs[number]
 
-    def ask(self, body, what="an end of the job", **parts):
-        """Sends a job, and waits for its end."""
+    def ask(self, body, what="the end of the job", **parts):
+        """Sends a job and waits until it has ended."""
         job = self.send_job(body, **parts)
         self.wait(lambda: job.ended, what)
         return job
 
     def answer(self, body, **parts):
-        """The same for a job that must not fail."""
+        """The same as ask(), for a job that must not fail."""
         job = self.ask(body, **parts)
         if job.failed:
             raise Failure(f"the job failed ({job.failed.why}): {job.failed.type}: {job.failed.message}")
@@ -173,7 +173,7 @@ class Gate:
         self.send(frames.frame(frames.STOP))
 
     def wait_until_read(self):
-        """Until the worker has taken every byte that was sent."""
+        """Waits until the worker has read every byte that was sent."""
         def unread():
             return struct.unpack("i", fcntl.ioctl(self.socket, termios.TIOCOUTQ, b"\0" * 4))[0]
         deadline = time.monotonic() + self.patience
@@ -203,7 +203,7 @@ class Gate:
         return self
 
     def wait_for_end(self, what):
-        """Until the process has ended: its exit status. What comes meanwhile is still looked at."""
+        """Waits until the process has ended, and returns its exit status. Still checks the frames that come meanwhile."""
         deadline = time.monotonic() + self.patience
         while self.process.poll() is None:
             if time.monotonic() > deadline:
@@ -212,7 +212,7 @@ class Gate:
         return self.process.returncode
 
     def wait_for_silence(self, seconds, count):
-        """Until count() has not changed for so long."""
+        """Waits until count() has not changed for so many seconds."""
         deadline, seen, since = time.monotonic() + self.patience, count(), time.monotonic()
         while time.monotonic() - since < seconds:
             self.pump(0.05)
@@ -226,14 +226,14 @@ class Gate:
             status = self.process.wait(1)
         except subprocess.TimeoutExpired:
             return "closed its socket"
-        return f"ended ({status_in_words(status)}{', saying: ' + self.last_words() if self.last_words() else ''})"
+        return f"ended ({status_in_words(status)}{', saying: ' + self.last_stderr_line() if self.last_stderr_line() else ''})"
 
-    def said(self):
+    def stderr_text(self):
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")
 
-    def last_words(self):
-        return self.said().strip().rpartition("\n")[2][:300]
+    def last_stderr_line(self):
+        return self.stderr_text().strip().rpartition("\n")[2][:300]
 
     # ── receiving ────────────────────────────────────────────────────────────────────────────────
 
@@ -286,7 +286,7 @@ class Gate:
             if not job:
                 raise Breach(f"{name} for job {frame.id}, which is not aboard")
             if job.ended:
-                raise Breach(f"{name} for job {frame.id}, which has ended already")
+                raise Breach(f"{name} for job {frame.id}, which has already ended")
             getattr(self, "take_" + name)(frame, job)
         else:
             getattr(self, "take_" + name)(frame)
@@ -331,10 +331,10 @@ class Gate:
                 raise Breach("done after begin must have status 0")
             announced = job.header("content-length")
             if announced is not None and int(announced) != len(job.body):
-                raise Breach(f"an answer of {len(job.body)} bytes, and its content-length is {announced}")
+                raise Breach(f"an answer has {len(job.body)} bytes, but its content-length is {announced}")
         else:
             if not frame.status:
-                raise Breach("done with status 0, without begin")
+                raise Breach("done without begin must have a status")
             job.status, job.fields = frame.status, frame.fields
             job.body = self.body_in_descriptor(frame) if frame.flags else frame.body
             job.in_descriptor = bool(frame.flags)
@@ -342,7 +342,7 @@ class Gate:
 
     def body_in_descriptor(self, frame):
         if not self.descriptors:
-            raise Breach("done: the flag, but no descriptor came with it")
+            raise Breach("done: it has the flag, but no descriptor came with it")
         length, descriptor = struct.unpack("<Q", frame.body)[0], self.descriptors.pop(0)
         try:
             try:
@@ -353,7 +353,7 @@ class Gate:
                 raise Breach(f"done: its memfd lacks seals: has 0x{seals:x}, must have 0x{SEALS:x}")
             size = os.fstat(descriptor).st_size
             if size != length:
-                raise Breach(f"done: its memfd has {size} bytes, and the frame says {length}")
+                raise Breach(f"done: its memfd has {size} bytes, but the frame says {length}")
             return os.pread(descriptor, length, 0)
         finally:
             os.close(descriptor)
@@ -363,7 +363,7 @@ class Gate:
 
     def take_pong(self, frame):
         if frame.id not in self.asked:
-            raise Breach(f"a pong for {frame.id}, which was not asked")
+            raise Breach(f"a pong with the number {frame.id}, but no such ping was sent")
         self.asked.remove(frame.id)
         self.pongs.add(frame.id)
 
@@ -372,7 +372,7 @@ class Gate:
 
     def take_stacks(self, frame):
         if frame.id not in self.asked_stacks:
-            raise Breach(f"stacks for {frame.id}, which were not asked")
+            raise Breach(f"stacks with the number {frame.id}, but nobody asked for them")
         self.asked_stacks.remove(frame.id)
         self.stacks[frame.id] = frame.text
 
@@ -387,4 +387,4 @@ def memfd(data, seals=SEALS):
     while view:
         view = view[os.write(descriptor, view):]
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
-    return descriptor  # its offset is at its end, which must not matter
+    return descriptor  # the file offset is now at the end, which must not matter

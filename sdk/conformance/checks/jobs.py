@@ -1,4 +1,4 @@
-"""Jobs, one at a time."""
+"""Checks of jobs, one at a time."""
 from . import check, frames
 from .gate import Failure, Job
 
@@ -39,7 +39,7 @@ def a_job_split_in_two_anywhere(gate):
         gate.send(data[:split])
         gate.wait_until_read()
         gate.send(data[split:])
-        gate.wait(lambda: job.ended, f"an end of a job that was split after {split} bytes")
+        gate.wait(lambda: job.ended, f"the end of a job that was split after {split} bytes")
         must_be(f"the answer to a job split after {split} bytes", job.json, {"echo": "€"})
 
 
@@ -52,13 +52,13 @@ def a_job_byte_by_byte(gate):
     for byte in frames.job(number, b'{"echo": [1, 2, 3]}'):
         gate.send(bytes([byte]))
         gate.wait_until_read()
-    gate.wait(lambda: job.ended, "an end of a job that came byte by byte")
+    gate.wait(lambda: job.ended, "the end of a job that came byte by byte")
     must_be("the answer", job.json, {"echo": [1, 2, 3]})
 
 
 @check()
 def jobs_follow_each_other(gate):
-    """500 jobs, one after the other, each answered with what belongs to it"""
+    """500 jobs, one after the other, each get their own answer"""
     gate.until_ready()
     for value in range(500):
         must_be("the answer", gate.answer({"echo": value}).json, {"echo": value})
@@ -88,14 +88,14 @@ def a_response_of_the_models_own(gate):
 
 @check()
 def raw_bytes_come_back(gate):
-    """POST /bytes gives back the bytes as they came, also none, and those that are no text"""
+    """POST /bytes returns the same bytes, also if there are none or they are not text"""
     gate.until_ready()
     fields = b"Content-Type: application/octet-stream\r\n"
     for body in [b"", b"\0", bytes(range(256)), b"x" * 100_000, b"y" * (1024 * 1024)]:
         job = gate.answer(body, target=b"/bytes", fields=fields)
         must_be("status", job.status, 200)
         if job.body != body:
-            raise Failure(f"{len(body)} bytes went in, {len(job.body)} came back, and they differ")
+            raise Failure(f"sent {len(body)} bytes; {len(job.body)} bytes came back, and they differ")
 
 
 @check(variant="plain")
@@ -134,7 +134,7 @@ def progress_is_told(gate):
         raise Failure("no progress frame before the job's end")
     order = [steps.index(found) if found in steps else None for found in job.progress]
     if None in order or order != sorted(order):
-        raise Failure(f"progress frames {job.progress}, the model said {steps}")
+        raise Failure(f"the progress frames were {job.progress}, but the model reported {steps}")
 
 
 @check()
@@ -146,10 +146,10 @@ def progress_may_be_unknown(gate):
 
 @check()
 def a_proof_is_checked(gate):
-    """a proof whose answer the model's own check refuses is failed; the same job of a client is not"""
+    """a proof fails if the model's own check rejects the answer; the same job of a client does not fail"""
     gate.until_ready()
     if not gate.ready.traits & 2:
-        raise Failure("ready does not say that the model checks proofs; the conformance model does")
+        raise Failure("ready does not say that the model checks proofs; the conformance model checks them")
     must_be("a good proof", gate.answer({"echo": "example"}, purpose=1).json, {"echo": "example"})
     must_be("a client's job", gate.answer({"echo": "wrong"}).json, {"echo": "wrong"})
     job = gate.ask({"echo": "wrong"}, purpose=1)
@@ -159,12 +159,12 @@ def a_proof_is_checked(gate):
 
 @check()
 def an_aside_is_answered(gate):
-    """a job aside, beyond the slots, is taken and ends"""
+    """an aside is accepted while all slots are busy, and ends"""
     gate.until_ready()
     busy = gate.send_job({"sleep": 600})
     gate.wait(lambda: busy.progress, "progress of a job that sleeps")
     aside = gate.send_job({"echo": 1}, purpose=2)
     gate.wait_until_read()
     gate.tell(frames.CANCEL, busy)
-    gate.wait(lambda: aside.ended and busy.ended, "an end of both jobs")
+    gate.wait(lambda: aside.ended and busy.ended, "the end of both jobs")
     must_be("the answer aside", aside.json, {"echo": 1})

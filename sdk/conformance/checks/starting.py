@@ -1,4 +1,4 @@
-"""From the start to ready."""
+"""Checks from the start to ready."""
 import json
 import os
 import tempfile
@@ -17,12 +17,12 @@ def hello_comes_first(gate):
 
 @check()
 def ready_is_within_bounds(gate):
-    """ready says slots, batch, and facts that are a JSON object or nothing"""
+    """ready has valid slots and batch, and facts that are a JSON object or empty"""
     gate.until_ready()
     if gate.ready.facts and not isinstance(json.loads(gate.ready.facts), dict):
         raise Failure(f"ready: facts are not a JSON object: {gate.ready.facts[:100]}")
     if gate.ready.slots != 1 or gate.ready.batch != 1:
-        raise Failure(f"ready: slots {gate.ready.slots} and batch {gate.ready.batch}; the conformance model asks for 1 and 1")
+        raise Failure(f"ready: slots {gate.ready.slots} and batch {gate.ready.batch}; the conformance model has 1 and 1")
 
 
 @check()
@@ -50,12 +50,12 @@ def the_configured_width_counts(gate):
     """welcome with slots 2 gives ready with slots 2"""
     gate.until_ready(slots=2)
     if gate.ready.slots != 2:
-        raise Failure(f"welcome said slots 2, ready says {gate.ready.slots}")
+        raise Failure(f"welcome had slots 2, but ready has {gate.ready.slots}")
 
 
 @check()
 def welcome_arrives_in_pieces(gate):
-    """a welcome that comes byte by byte is understood"""
+    """a welcome that arrives byte by byte is understood"""
     gate.wait(lambda: gate.hello, "hello")
     for byte in frames.welcome():
         gate.send(bytes([byte]))
@@ -69,29 +69,29 @@ def a_failed_load_ends_the_worker(gate):
     gate.until_welcome()
     status = gate.wait_for_end("load failed")
     if gate.ready:
-        raise Failure("ready, though load failed")
+        raise Failure("the worker sent ready, although load failed")
     if status == 0:
-        raise Failure("exit code 0 after a load that failed")
-    if "no such weights" not in gate.said():
-        raise Failure(f"stderr does not say why load failed ('no such weights'): {gate.last_words()!r}")
+        raise Failure("the exit code is 0, although load failed")
+    if "no such weights" not in gate.stderr_text():
+        raise Failure(f"stderr does not say why load failed ('no such weights'): {gate.last_stderr_line()!r}")
 
 
 @check()
 def an_unknown_version_is_refused(gate):
-    """welcome with a version that the worker did not offer ends it: exit code not 0, the reason on stderr"""
+    """a welcome with a version that the worker did not offer ends the worker: exit code not 0, the reason on stderr"""
     gate.until_welcome(version=99)
     status = gate.wait_for_end("welcome had version 99")
     if gate.ready:
-        raise Failure("ready, though welcome had version 99")
-    if status == 0 or not gate.said().strip():
-        raise Failure(f"after a welcome of version 99: {status_in_words(status)}, stderr: {gate.last_words()!r}")
+        raise Failure("the worker sent ready, although welcome had version 99")
+    if status == 0 or not gate.stderr_text().strip():
+        raise Failure(f"after a welcome of version 99: {status_in_words(status)}, stderr: {gate.last_stderr_line()!r}")
 
 
 @check()
 def nothing_inherits_the_socket(gate):
-    """the socket is close-on-exec, and ends with the worker though a child of it lives on"""
+    """the socket is close-on-exec, and ends with the worker even if a child of the worker lives on"""
     gate.until_ready()
-    with open(f"/proc/{gate.process.pid}/fdinfo/{gate.their_number}") as info:
+    with open(f"/proc/{gate.process.pid}/fdinfo/{gate.worker_descriptor}") as info:
         flags = next(int(line.split()[1], 8) for line in info if line.startswith("flags:"))
     if not flags & os.O_CLOEXEC:
         raise Failure("the socket is not close-on-exec")
@@ -102,7 +102,7 @@ def nothing_inherits_the_socket(gate):
     try:
         gate.wait(lambda: gate.ended, "the socket's end")
     except Failure:
-        raise Failure(f"the worker has ended, but its socket has not: its child ({child}) has inherited it") from None
+        raise Failure(f"the worker has ended, but its socket has not: its child (process {child}) has inherited it") from None
 
 
 def hold_file():
@@ -121,6 +121,6 @@ def pings_are_answered_while_loading(gate):
     gate.wait(lambda: any(found.text == "half" for found in gate.loading), "the loading frame 'half'")
     gate.ping("a pong while the model loads")
     if gate.ready:
-        raise Failure("ready, though load had not ended")
+        raise Failure("the worker sent ready, although load had not ended")
     let_go(gate)
     gate.wait(lambda: gate.ready, "ready")

@@ -1,4 +1,4 @@
-"""Everything at once, in an order that a seed decides: jobs, streams, large bodies, cancels, pauses, pings and stacks."""
+"""A check of everything at once, in a random order: jobs, streams, large bodies, cancels, pauses, pings and stacks."""
 import json
 import os
 import random
@@ -28,7 +28,7 @@ class Storm:
             self.order(frames.RESUME, number)
         self.flush()
         gate = self.gate
-        gate.wait(lambda: all(gate.jobs[number].ended for number in self.wanted), "an end of every job")
+        gate.wait(lambda: all(gate.jobs[number].ended for number in self.wanted), "the end of every job")
         gate.wait(lambda: not gate.asked and not gate.asked_stacks, "every pong and all stacks")
         for number, want in self.wanted.items():
             self.judge(gate.jobs[number], want)
@@ -48,7 +48,7 @@ class Storm:
             steps.append(self.ask_stacks)
         return steps
 
-    # ── what is sent: kept, and flushed in pieces of any size ──
+    # ── sending: frames are collected in `kept`, and flushed in pieces of any size ──
 
     def flush(self):
         while self.kept:
@@ -109,24 +109,24 @@ class Storm:
         self.gate.asked_stacks.add(number)
         self.kept += frames.frame(frames.ASK_STACKS, number)
 
-    # ── what comes of it ──
+    # ── checking the answers ──
 
     def judge(self, job, want):
         if job.failed:
             if job.failed.why != want and not (job.failed.why == "cancelled" and job.number in self.cancelled):
-                raise Failure(f"job {job.number} failed ({job.failed.why}: {job.failed.message}), which was to give {str(want)[:100]}")
+                raise Failure(f"job {job.number} failed ({job.failed.why}: {job.failed.message}); expected was {str(want)[:100]}")
         elif want in ("exception", "bad_input"):
             raise Failure(f"job {job.number} did not fail, but was answered with {job.status}")
         elif isinstance(want, dict):
             if job.json != want:
                 raise Failure(f"job {job.number} was answered with {job.json}, not with {want}")
         elif job.body != want:
-            raise Failure(f"job {job.number} was answered with {len(job.body)} bytes, not with the right {len(want)}")
+            raise Failure(f"job {job.number} was answered with {len(job.body)} bytes, not with the expected {len(want)} bytes")
 
 
 @check(variant="slots")
 def a_storm(gate):
-    """hundreds of jobs, orders and pings in every mix, in pieces of any size: each job ends once, and rightly"""
+    """among hundreds of mixed jobs, orders and pings, in pieces of any size, each job ends once and with the right result"""
     gate.until_ready()
     for seed in range(3):
         Storm(gate, seed, jobs=150).run()

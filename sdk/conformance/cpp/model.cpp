@@ -109,11 +109,11 @@ Answer spawn(std::int64_t seconds) {
     const std::array<char*, 3> arguments = {program.data(), argument.data(), nullptr};
     pid_t child = 0;
     if (posix_spawnp(&child, "sleep", nullptr, nullptr, arguments.data(), environ) != 0)
-        throw std::runtime_error("sleep does not start");
+        throw std::runtime_error("the program sleep does not start");
     return json::serialize(json::object{{"pid", child}});
 }
 
-/// Without request().
+/// The variant without request().
 class Plain : public turnpike::Model {
 public:
     void load(turnpike::Lane& lane) override {
@@ -136,7 +136,7 @@ public:
         if (asked.contains("progress")) return report(asked, request);
         if (asked.contains("meet")) return meet(asked.at("meet").as_int64());
         if (asked.contains("spawn")) return spawn(asked.at("spawn").as_int64());
-        throw turnpike::BadInput("what shall I do?");
+        throw turnpike::BadInput("the body has no key of the conformance model");
     }
 
     std::vector<turnpike::Result> predict_batch(std::span<const Request> requests) override {

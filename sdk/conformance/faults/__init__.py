@@ -1,4 +1,4 @@
-"""Every worker with a fault: by name, its class, the check of the kit that finds it, and a part of what that says."""
+"""All workers with a fault. For each name: its class, the check that finds the fault, and a part of the check's message."""
 from minimal_worker import Worker
 
 FAULTS = {}
@@ -12,7 +12,7 @@ def fault(check, reason):
 
 
 class OddFrame(Worker):
-    """Sends something odd in place of each answer."""
+    """Sends something wrong instead of each answer."""
 
     def odd(self, job):
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Large bodies."""
+"""Faults with large bodies."""
 import os
 import struct
 import tempfile
@@ -10,7 +10,7 @@ from . import fault
 
 
 class OddDescriptor(Worker):
-    """Sends a large answer in an odd descriptor."""
+    """Sends a large answer in a wrong descriptor."""
     length, flags, passes = 0, 1, True
 
     def done(self, job, status=200, kind="application/json", body=b"", more=b""):
@@ -47,12 +47,12 @@ class file_in_place_of_a_memfd(OddDescriptor):
             return os.dup(file.fileno())
 
 
-@fault("a_large_answer", "and the frame says")
+@fault("a_large_answer", "but the frame says")
 class memfd_longer_than_it_says(OddDescriptor):
     length = -1
 
 
-@fault("a_large_answer", "and the frame says")
+@fault("a_large_answer", "but the frame says")
 class memfd_shorter_than_it_says(OddDescriptor):
     length = 1 << 40
 

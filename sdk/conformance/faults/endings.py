@@ -1,4 +1,4 @@
-"""Stop, and the end of the socket."""
+"""Faults with stop, and with the end of the socket."""
 import time
 
 from minimal_worker import STOP, Worker

@@ -1,4 +1,4 @@
-"""A gate that breaks the protocol, and is not told so."""
+"""Faults of workers that do not notice, or do not report, that the gate broke the protocol."""
 import os
 
 import minimal_worker as right
@@ -12,11 +12,11 @@ class forgives_everything(Worker):
     def decode(self):
         try:
             super().decode()
-        except right.GateBroke:
+        except right.GateBreach:
             self.pending.clear()
 
 
-@fault("breach_wrong_size", "nothing on stderr")
+@fault("breach_wrong_size", "nothing is on stderr")
 class ends_without_a_word(Worker):
     def end(self, status, why=""):
         super().end(status)
@@ -29,7 +29,7 @@ class takes_any_memfd(Worker):
         return b"{}"
 
 
-@fault("breach_unknown_kind", "exit code 0, though")
+@fault("breach_unknown_kind", "exit code is 0, although")
 class calls_a_breach_success(Worker):
     def end(self, status, why=""):
         super().end(0, why)

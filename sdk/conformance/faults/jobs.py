@@ -1,4 +1,4 @@
-"""Jobs and batches."""
+"""Faults with jobs and batches."""
 import os
 import signal
 import struct
@@ -16,14 +16,14 @@ class answers_an_unknown_job(OddFrame):
         self.write(DONE, job.number + 1000, struct.pack("<HHI", 200, 0, 0))
 
 
-@fault("a_job_is_answered", "which has ended already")
+@fault("a_job_is_answered", "which has already ended")
 class two_ends(OddFrame):
     def odd(self, job):
         for _ in range(2):
             self.write(DONE, job.number, struct.pack("<HHI", 200, 0, 0) + b'{"echo": 1}')
 
 
-@fault("a_job_is_answered", "no sign of an end of the job")
+@fault("a_job_is_answered", "no sign of the end of the job")
 class no_end(OddFrame):
     def odd(self, job):
         pass
@@ -105,7 +105,7 @@ class lets_nan_pass(Worker):
             super().failed(job, why, error)
 
 
-@fault("slots_run_at_once", "no sign of an end of four jobs")
+@fault("slots_run_at_once", "no sign of the end of four jobs")
 class one_slot_at_a_time(Worker):
     alone = threading.Lock()
 
@@ -114,7 +114,7 @@ class one_slot_at_a_time(Worker):
             super().answer(job)
 
 
-@fault("a_batch_is_answered_member_by_member", "no sign of an end of each of 2")
+@fault("a_batch_is_answered_member_by_member", "no sign of the end of each of 2")
 class answers_only_the_first_of_a_batch(Worker):
     def predict_batch(self, jobs):
         super().predict_batch(jobs[:1])

@@ -1,11 +1,11 @@
-"""Pings, cancels and stacks."""
+"""Faults with pings, cancels and stacks."""
 import minimal_worker as right
 from minimal_worker import CANCEL, PING, PONG, STACKS, Worker
 
 from . import OddFrame, fault
 
 
-@fault("a_cancel_ends_a_job", "no sign of an end of a job that was cancelled")
+@fault("a_cancel_ends_a_job", "no sign of the end of a job that was cancelled")
 class ignores_cancel(Worker):
     def take(self, kind, flags, number, payload):
         if kind != CANCEL:
@@ -39,19 +39,19 @@ class never_answers_a_ping(Worker):
             super().take(kind, flags, number, payload)
 
 
-@fault("pings_are_answered_while_idle", "which was not asked")
+@fault("pings_are_answered_while_idle", "no such ping was sent")
 class pong_of_another_number(Worker):
     def take(self, kind, flags, number, payload):
         super().take(kind, flags, number + 1 if kind == PING else number, payload)
 
 
-@fault("a_job_is_answered", "which was not asked")
+@fault("a_job_is_answered", "no such ping was sent")
 class pong_unasked(OddFrame):
     def odd(self, job):
         self.write(PONG, 4711)
 
 
-@fault("a_job_is_answered", "which were not asked")
+@fault("a_job_is_answered", "but nobody asked for them")
 class stacks_unasked(OddFrame):
     def odd(self, job):
         self.write(STACKS, 4711, b"here I am")

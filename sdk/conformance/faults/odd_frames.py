@@ -1,4 +1,4 @@
-"""Frames that are none."""
+"""Faults with malformed frames."""
 import os
 import struct
 
@@ -67,7 +67,7 @@ class status_too_small(OddFrame):
         self.write(DONE, job.number, struct.pack("<HHI", 99, 0, 0))
 
 
-@fault("a_job_is_answered", "content-length is the gate's business")
+@fault("a_job_is_answered", "content-length is not allowed")
 class frames_its_answer(OddFrame):
     def odd(self, job):
         fields = b"Content-Length: 1000\r\n"

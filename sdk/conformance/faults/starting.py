@@ -1,4 +1,4 @@
-"""From the start to ready."""
+"""Faults from the start to ready."""
 import os
 import struct
 import sys
@@ -85,14 +85,14 @@ class permille_too_large(Worker):
         super().loading(1.001, text)
 
 
-@fault("the_configured_width_counts", "welcome said slots 2")
+@fault("the_configured_width_counts", "welcome had slots 2")
 class ignores_the_width(Worker):
     def take_welcome(self, payload):
         super().take_welcome(payload)
         self.slots = self.batch = 1
 
 
-@fault("a_failed_load_ends_the_worker", "ready, though load failed")
+@fault("a_failed_load_ends_the_worker", "ready, although load failed")
 class ready_after_a_failed_load(Worker):
     def load(self):
         try:

@@ -1,4 +1,4 @@
-"""Answers that stream."""
+"""Faults with answers that stream."""
 from minimal_worker import CANCEL, CHUNK, PAUSE, RESUME, Worker
 
 from . import fault
@@ -17,13 +17,13 @@ class second_begin(Worker):
         super().begin(job, fields)
 
 
-@fault("a_stream_comes_in_order", "and its content-length is 7")
+@fault("a_stream_comes_in_order", "but its content-length is 7")
 class announces_another_length(Worker):
     def begin(self, job, fields=b""):
         super().begin(job, fields + b"Content-Length: 7\r\n")
 
 
-@fault("a_stream_comes_in_order", "one content-length, of digits alone")
+@fault("a_stream_comes_in_order", "only one content-length, and it must be a number")
 class announces_no_number(Worker):
     def begin(self, job, fields=b""):
         super().begin(job, fields + b"Content-Length: many\r\n")
@@ -69,14 +69,14 @@ class ignores_pause(Worker):
             super().take(kind, flags, number, payload)
 
 
-@fault("pause_and_resume", "no sign of an end of the stream after resume")
+@fault("pause_and_resume", "no sign of the end of the stream after resume")
 class ignores_resume(Worker):
     def take(self, kind, flags, number, payload):
         if kind != RESUME:
             super().take(kind, flags, number, payload)
 
 
-@fault("a_paused_stream_can_be_cancelled", "no sign of an end of a stream that was paused, then cancelled")
+@fault("a_paused_stream_can_be_cancelled", "no sign of the end of a stream that was paused, then cancelled")
 class waits_for_resume_though_cancelled(Worker):
     def take(self, kind, flags, number, payload):
         if kind == CANCEL and number in self.jobs:

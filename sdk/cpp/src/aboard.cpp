@@ -43,7 +43,7 @@ void Aboard::end(Record& record) {
     changed_.notify_all();  // a thread of the model may wait to write more
 }
 
-void Aboard::runs(const Batch& batch) {
+void Aboard::mark_running(const Batch& batch) {
     const auto now = std::chrono::steady_clock::now();
     const std::lock_guard lock(lock_);
     for (const auto& record : batch) {

@@ -1,4 +1,5 @@
-// The jobs aboard: what came of each, and what the gate has ordered since.
+// The jobs that this worker has accepted and not ended: their requests, and the gate's orders for
+// them.
 #pragma once
 
 #include <pthread.h>
@@ -21,7 +22,8 @@ namespace turnpike::inside {
 
 class Session;
 
-/// One job. Its views point into `head`, or into `decoded_path`. The model may keep it beyond its end.
+/// One job. Its views point into `head` or `decoded_path`. The model may keep it after the job has
+/// ended.
 struct Record : std::enable_shared_from_this<Record> {
     Record(Session& its_session, const wire::Job& job);
 
@@ -31,47 +33,47 @@ struct Record : std::enable_shared_from_this<Record> {
     wire::Purpose purpose;
     std::string head;
     std::string_view name, method, path, query, fields;
-    std::string decoded_path;  // where the path has a %
+    std::string decoded_path;  // only if the path has a %
     std::string body;
-    Descriptor body_descriptor;  // the body is still in there
+    Descriptor body_descriptor;  // open while the body is still to be read from it
     std::uint64_t body_length = 0;
 
     std::atomic<bool> is_cancelled = false;
     std::atomic<bool> is_paused = false;
-    std::atomic<bool> has_ended = false;  // set before its last frame is sent
-    bool streams = false;
-    std::size_t unlooked = 0;  // bytes of its stream since the last look at what the gate says
-    // Once it runs, under the table's lock:
+    std::atomic<bool> has_ended = false;  // set before the last frame is sent
+    bool is_streaming = false;
+    std::size_t bytes_since_read = 0;  // bytes of the stream since the last read_orders()
+    // Set when the job starts to run; under the lock of Aboard:
     bool is_running = false;
     pthread_t thread{};
     std::chrono::steady_clock::time_point since;
 };
 
-/// Those that have come together.
+/// The jobs that the gate sent as one batch.
 using Batch = std::vector<std::shared_ptr<Record>>;
 
 class Aboard {
 public:
-    /// False: that number is aboard already.
+    /// Returns false if there is already a job with this number.
     [[nodiscard]] bool add(Record& record);
-    /// Comes right before the last frame about it.
+    /// Must be called right before the last frame of the job is sent.
     void end(Record& record);
-    /// Its thread is the calling one.
-    void runs(const Batch& batch);
+    /// Marks the jobs as running on the calling thread.
+    void mark_running(const Batch& batch);
 
     // Orders for a job that has just ended are ignored.
     void cancel(std::uint64_t id);
     void pause(std::uint64_t id);
     void resume(std::uint64_t id);
 
-    /// Whether there is still somebody who wants more, once it is not paused any more.
+    /// Waits while the job is paused. Returns false if the job was cancelled.
     bool wait_while_paused(const Record& record);
 
     struct Running {
         std::string what;
         pthread_t thread;
     };
-    /// What each job does, in words.
+    /// Returns what each running job does, in words.
     std::vector<Running> running();
 
 private:

@@ -12,13 +12,13 @@ namespace turnpike::inside {
 
 namespace {
 
-constexpr std::size_t look_every = 1024 * 1024;
+constexpr std::size_t read_every = 1024 * 1024;
 
 bool is_predict(const Record& record) {
     return record.method == "POST" && (record.path == "/predict" || record.path == "/");
 }
 
-std::string called(const Record& record) {
+std::string name_for_log(const Record& record) {
     return record.purpose == wire::Purpose::proof ? "the proof" : "job " + std::string(record.name);
 }
 
@@ -38,7 +38,7 @@ Answering::Answering(Link& link, Aboard& aboard, Model& model)
       has_check_(model.has_check()) {}
 
 void Answering::run(Batch& batch) {
-    aboard_.runs(batch);
+    aboard_.mark_running(batch);
     std::vector<Record*> together;
     for (const auto& record : batch) {
         if (batch.size() > 1 && is_predict(*record))
@@ -71,25 +71,27 @@ std::vector<Result> Answering::answers_to(const std::vector<Record*>& members) {
     for (Record* const record : members) requests.emplace_back(record->shared_from_this());
     std::vector<Result> results = model_.predict_batch(requests);
     if (results.size() == members.size()) return results;
-    throw std::logic_error("predict_batch gave " + std::to_string(results.size()) + " answers to " +
-                           std::to_string(members.size()) + " jobs");
+    throw std::logic_error("predict_batch returned " + std::to_string(results.size()) +
+                           " answers for " + std::to_string(members.size()) + " jobs");
 }
 
-/// One job's failure is its own: each is tried by itself, unless it is the GPU or the process that failed.
+/// Tries each member by itself, so that only the faulty job fails. But if the GPU or the process
+/// failed, all members fail.
 void Answering::after_failure(const std::vector<Record*>& members,
                               const std::exception_ptr& thrown) {
     const wire::FailWhy why = failure_of(thrown).why;
     const bool is_about_a_job =
         why != wire::FailWhy::unhealthy && why != wire::FailWhy::out_of_memory;
     for (Record* const record : members) {
-        if (is_about_a_job && members.size() > 1 && !record->streams)
+        if (is_about_a_job && members.size() > 1 && !record->is_streaming)
             run_alone(*record);
         else
             failed(*record, thrown);
     }
 }
 
-/// Members that are cancelled already, or can't be read, end before the others run.
+/// Runs the members in one call of the model. Members that are cancelled, or whose body can't be
+/// read, end first.
 void Answering::run_together(std::vector<Record*>& members) {
     std::erase_if(members, [&](Record* record) {
         try {
@@ -119,13 +121,13 @@ void Answering::run_together(std::vector<Record*>& members) {
 
 void Answering::finish(Record& record, const Answer& answer) {
     if (answer.failure()) std::rethrow_exception(answer.failure());
-    if (record.streams) {
+    if (record.is_streaming) {
         aboard_.end(record);
         link_.send(wire::Done{.id = record.id});
         return;
     }
     if (record.purpose == wire::Purpose::proof && has_check_ && !model_.check(answer.response()))
-        throw std::runtime_error("the model's own check refuses the answer to the proof");
+        throw std::runtime_error("the model's own check rejected the answer to the proof");
     done(record, answer.response());
 }
 
@@ -135,7 +137,7 @@ void Answering::done(Record& record, const Response& response) {
         .id = record.id, .status = status_of(response.status), .fields = fields, .body = {}};
     Descriptor descriptor;
     if (response.body.size() > wire::inline_max) {
-        descriptor = sealed(response.body);
+        descriptor = sealed_memfd(response.body);
         frame.body.is_in_descriptor = true;
         frame.body.in_descriptor = response.body.size();
     } else {
@@ -148,10 +150,11 @@ void Answering::done(Record& record, const Response& response) {
 void Answering::failed(Record& record, const std::exception_ptr& thrown) {
     Failure failure = failure_of(thrown);
     if (failure.why == wire::FailWhy::cancelled && !record.is_cancelled)
-        failure = {.type = failure.type, .message = "the model left a job that nobody cancelled"};
+        failure = {.type = failure.type,
+                   .message = "the model threw Cancelled, but nobody cancelled the job"};
     if (failure.why != wire::FailWhy::bad_input && failure.why != wire::FailWhy::cancelled)
-        std::fprintf(stderr, "%s failed: %s: %s\n", called(record).c_str(), failure.type.c_str(),
-                     failure.message.c_str());
+        std::fprintf(stderr, "%s failed: %s: %s\n", name_for_log(record).c_str(),
+                     failure.type.c_str(), failure.message.c_str());
     aboard_.end(record);
     link_.send(wire::Failed{
         .id = record.id, .why = failure.why, .type = failure.type, .message = failure.message});
@@ -166,21 +169,21 @@ void Answering::progress(const Record& record, std::optional<double> fraction,
 }
 
 void Answering::begin(Record& record, const StreamOptions& options) {
-    if (record.streams) throw std::logic_error("the answer streams already");
+    if (record.is_streaming) throw std::logic_error("the answer is already a stream");
     const std::string fields = fields_of(options.content_type, options.headers);
     const wire::Begin frame{.id = record.id, .status = status_of(options.status), .fields = fields};
     if (!link_.send_unless(record.has_ended, frame))
-        throw std::logic_error("the job has ended already");
-    record.streams = true;
+        throw std::logic_error("the job has already ended");
+    record.is_streaming = true;
 }
 
 bool Answering::write(Record& record, std::string_view piece) {
     while (!piece.empty()) {
         const std::string_view part = piece.substr(0, wire::inline_max);
-        record.unlooked += part.size();
-        if (record.unlooked > look_every) {  // or the watcher might learn too late of a pause
-            record.session.look();
-            record.unlooked = part.size();
+        record.bytes_since_read += part.size();
+        if (record.bytes_since_read > read_every) {  // else a pause might be read too late
+            record.session.read_orders();
+            record.bytes_since_read = part.size();
         }
         if (!aboard_.wait_while_paused(record)) return false;
         if (!link_.send_unless(record.has_ended, wire::Chunk{.id = record.id, .bytes = part}))

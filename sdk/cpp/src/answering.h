@@ -1,4 +1,4 @@
-// From a batch of jobs to their ends: the model is called, what it gives or throws becomes frames.
+// Runs batches of jobs: calls the model, and sends what it returns or throws as frames.
 #pragma once
 
 #include <exception>
@@ -14,10 +14,10 @@ class Answering {
 public:
     Answering(Link& link, Aboard& aboard, Model& model);
 
-    /// Each member has ended when it returns. Nothing is thrown.
+    /// Runs all members of the batch until they have ended. Throws nothing.
     void run(Batch& batch);
 
-    // What a job does on its way.
+    // Called by the model while its job runs.
     void progress(const Record& record, std::optional<double> fraction, std::string_view text);
     void begin(Record& record, const StreamOptions& options);
     bool write(Record& record, std::string_view piece);

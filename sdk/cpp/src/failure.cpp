@@ -18,44 +18,46 @@ namespace {
 
 using wire::FailWhy;
 
-// In lower case, from the CUDA driver, its runtime and the frameworks above; the same as in
-// sdk/python. What they must tell apart is in sdk/conformance/gpu_errors.json.
-constexpr auto speaks_of_gpu = std::to_array<std::string_view>(
+// Parts of messages in lower case, from the CUDA driver, its runtime and the frameworks above them.
+// sdk/python has the same lists. sdk/conformance/gpu_errors.json has the messages that they must
+// classify.
+constexpr auto gpu_words = std::to_array<std::string_view>(
     {"cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu",
      "accelerator", "resource_exhausted"});
-constexpr auto poisons = std::to_array<std::string_view>({"illegal memory access",
-                                                          "illegal address",
-                                                          "illegaladdress",
-                                                          "illegal_address",
-                                                          "device-side assert",
-                                                          "errorassert",
-                                                          "error_assert",
-                                                          "launch failure",
-                                                          "launchfailure",
-                                                          "launch_failed",
-                                                          "launch timed out",
-                                                          "misaligned address",
-                                                          "illegal instruction",
-                                                          "illegal_instruction",
-                                                          "invalid program counter",
-                                                          "invalid address space",
-                                                          "uncorrectable ecc",
-                                                          "hardware stack error",
-                                                          "nvlink error",
-                                                          "contained error",
-                                                          "unrecoverable error",
-                                                          "is lost"});
-constexpr auto shortages = std::to_array<std::string_view>(
+constexpr auto fatal_errors = std::to_array<std::string_view>({"illegal memory access",
+                                                               "illegal address",
+                                                               "illegaladdress",
+                                                               "illegal_address",
+                                                               "device-side assert",
+                                                               "errorassert",
+                                                               "error_assert",
+                                                               "launch failure",
+                                                               "launchfailure",
+                                                               "launch_failed",
+                                                               "launch timed out",
+                                                               "misaligned address",
+                                                               "illegal instruction",
+                                                               "illegal_instruction",
+                                                               "invalid program counter",
+                                                               "invalid address space",
+                                                               "uncorrectable ecc",
+                                                               "hardware stack error",
+                                                               "nvlink error",
+                                                               "contained error",
+                                                               "unrecoverable error",
+                                                               "is lost"});
+constexpr auto out_of_memory_errors = std::to_array<std::string_view>(
     {"out of memory", "out_of_memory", "memoryallocation", "alloc_failed"});
 
-/// Of an exception that is none of ours.
+/// Classifies an exception that is not one of <turnpike/worker.h>.
 FailWhy why_by_text(std::string text) {
     for (char& letter : text)
         if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
     const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
-    if (!std::ranges::any_of(speaks_of_gpu, has)) return FailWhy::exception;
-    if (std::ranges::any_of(poisons, has)) return FailWhy::unhealthy;
-    return std::ranges::any_of(shortages, has) ? FailWhy::out_of_memory : FailWhy::exception;
+    if (!std::ranges::any_of(gpu_words, has)) return FailWhy::exception;
+    if (std::ranges::any_of(fatal_errors, has)) return FailWhy::unhealthy;
+    return std::ranges::any_of(out_of_memory_errors, has) ? FailWhy::out_of_memory
+                                                          : FailWhy::exception;
 }
 
 FailWhy why_of(const std::exception& error) {
@@ -87,7 +89,7 @@ Failure failure_of(const std::exception_ptr& thrown) {
         const std::type_info* const type = abi::__cxa_current_exception_type();
         return {
             .type = bounded(type != nullptr ? demangled(type->name()) : "unknown", wire::name_max),
-            .message = "an exception that is no std::exception"};
+            .message = "an exception that is not a std::exception"};
     }
 }
 

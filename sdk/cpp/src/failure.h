@@ -1,4 +1,4 @@
-// An exception of the model as a frame.
+// Turns an exception of the model into the parts of a `failed` frame.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@ struct Failure {
     std::string message;
 };
 
-/// CUDA's own errors are told by their text: poisoned contexts are unhealthy, some are out of memory.
+/// Recognises CUDA's own errors by their text: a poisoned context is `unhealthy`, others are
+/// `out_of_memory`.
 Failure failure_of(const std::exception_ptr& thrown);
 
-/// std::runtime_error, not St13runtime_error
+/// Returns the readable name of a type: std::runtime_error, not St13runtime_error.
 std::string demangled(const char* name);
 
 }  // namespace turnpike::inside

@@ -25,7 +25,7 @@ constexpr std::size_t buffer_size = 256 * 1024;
 constexpr std::size_t descriptors_max = 64;  // in one message
 constexpr std::size_t kept_max = 2 * wire::payload_max;
 
-int inherited_socket = -1;  // for a fork, which has no argument
+int inherited_socket = -1;  // global, because the fork callback has no argument
 
 using Control = std::array<char, CMSG_SPACE(descriptors_max * sizeof(int))>;
 
@@ -38,7 +38,7 @@ void wait_for(int descriptor, short what) {
 
 void end_process(int status) {
     if (::ftrylockfile(stdout) == 0)
-        ::fflush_unlocked(stdout);  // unless the model is just printing
+        ::fflush_unlocked(stdout);  // unless another thread is printing
     ::_exit(status);
 }
 
@@ -63,11 +63,11 @@ bool Link::deliver(const wire::WorkerFrame& frame, int descriptor,
     out.clear();
     wire::append_frame(out, frame);
     std::unique_lock lock(sending_);
-    const bool goes = is_over == nullptr || !*is_over;
-    if (goes) send_bytes(out, descriptor);
+    const bool may_send = is_over == nullptr || !*is_over;
+    if (may_send) send_bytes(out, descriptor);
     lock.unlock();
     if (out.capacity() > kept_max) out = {};
-    return goes;
+    return may_send;
 }
 
 void Link::send_bytes(std::string_view bytes, int descriptor) {
@@ -93,11 +93,11 @@ void Link::send_bytes(std::string_view bytes, int descriptor) {
             end_process(0);  // the gate is gone
         if (sent <= 0) continue;
         bytes.remove_prefix(static_cast<std::size_t>(sent));
-        descriptor = -1;  // it went with the first byte
+        descriptor = -1;  // it was sent with the first byte
     }
 }
 
-Link::Woken Link::receive(int flags) {
+Link::Received Link::receive(int flags) {
     iovec part{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
     alignas(cmsghdr) Control control;
     msghdr message{};
@@ -107,11 +107,11 @@ Link::Woken Link::receive(int flags) {
     message.msg_controllen = control.size();
     ssize_t got = 0;
     while ((got = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC | flags)) < 0) {
-        if (errno == EAGAIN && flags != 0) return Woken::nothing;
+        if (errno == EAGAIN && flags != 0) return Received::nothing;
         if (errno == EAGAIN)
             wait_for(socket_, POLLIN);
         else if (errno != EINTR)
-            return Woken::closed;
+            return Received::closed;
         message.msg_controllen = control.size();
     }
     for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
@@ -125,12 +125,12 @@ Link::Woken Link::receive(int flags) {
     }
     if ((message.msg_flags & MSG_CTRUNC) != 0) has_lost_descriptors_ = true;
     filled_ = static_cast<std::size_t>(got);
-    return got == 0 ? Woken::closed : Woken::bytes;
+    return got == 0 ? Received::closed : Received::bytes;
 }
 
-Link::Woken Link::receive_at_once() {
+Link::Received Link::try_receive() {
     pollfd one{.fd = socket_, .events = POLLIN, .revents = 0};
-    return ::poll(&one, 1, 0) > 0 ? receive(MSG_DONTWAIT) : Woken::nothing;
+    return ::poll(&one, 1, 0) > 0 ? receive(MSG_DONTWAIT) : Received::nothing;
 }
 
 bool Link::wait() const {

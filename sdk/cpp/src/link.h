@@ -1,5 +1,6 @@
-// The socket to the gate: bytes and descriptors in, frames out. Any thread may send; one at a time
-// receives. The gate's end is an answer of receive(); to a sender it is the end of the process.
+// The socket to the gate: receives bytes and descriptors, and sends frames. Any thread may send.
+// Only one thread at a time may receive. If the gate is gone, receive() returns `closed`, and a
+// send ends the process.
 #pragma once
 
 #include <atomic>
@@ -13,37 +14,38 @@
 
 namespace turnpike::inside {
 
-/// Ends the process at once, whatever its threads do.
+/// Ends the process at once, without waiting for its threads.
 [[noreturn]] void end_process(int status);
 
 class Link {
 public:
-    /// `socket` is not passed on to what this process starts or forks.
+    /// Makes sure that no process that this one starts or forks inherits `socket`.
     explicit Link(int socket);
 
     void send(const wire::WorkerFrame& frame, int descriptor = -1);
-    /// Asks `is_over` once nobody else sends: whoever sets it and sends a last frame has the last word.
-    /// False: nothing was sent.
+    /// Sends the frame unless `is_over` is set. Reads `is_over` under the lock of send(). So a
+    /// thread that sets `is_over` and then sends a last frame can be sure that no frame follows.
+    /// Returns false if nothing was sent.
     bool send_unless(const std::atomic<bool>& is_over, const wire::WorkerFrame& frame);
 
-    enum class Woken { bytes, nothing, closed };
-    /// Waits for bytes. They live until the next call.
-    Woken receive() { return receive(0); }
-    /// What is there already.
-    Woken receive_at_once();
-    /// Until receive_at_once() would find something, or interrupt(): then false.
+    enum class Received { bytes, nothing, closed };
+    /// Waits for bytes. bytes() returns them until the next call.
+    Received receive() { return receive(0); }
+    /// Receives what has already come, without waiting.
+    Received try_receive();
+    /// Waits until try_receive() would find something. Returns false if interrupt() was called.
     [[nodiscard]] bool wait() const;
     void interrupt() const;
     [[nodiscard]] std::string_view bytes() const { return {buffer_.data(), filled_}; }
 
-    /// The descriptors that have come, in their order; the next one that a frame announces.
+    /// The descriptors that have come and that no frame has used yet, in order.
     [[nodiscard]] bool has_descriptor() const { return !descriptors_.empty(); }
     Descriptor next_descriptor();
-    /// More came at once than any frame announces.
+    /// True if so many descriptors came at once that some were lost.
     [[nodiscard]] bool has_lost_descriptors() const { return has_lost_descriptors_; }
 
 private:
-    Woken receive(int flags);
+    Received receive(int flags);
     bool deliver(const wire::WorkerFrame& frame, int descriptor, const std::atomic<bool>* is_over);
     void send_bytes(std::string_view bytes, int descriptor);  // under sending_
 

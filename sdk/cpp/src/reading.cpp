@@ -1,4 +1,4 @@
-// What a session makes of the gate's frames. A breach ends the process, and stderr says why.
+// How a session handles the gate's frames. A breach ends the process, and stderr says why.
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -9,49 +9,50 @@
 
 namespace turnpike::inside {
 
-void Session::refuse(std::string_view why) {
+void Session::end_on_breach(std::string_view why) {
     std::fprintf(stderr, "the gate broke the worker protocol: %.*s\n", static_cast<int>(why.size()),
                  why.data());
     end_process(1);
 }
 
-/// False: the gate is gone.
-bool Session::read_once(Link::Woken woken) {
-    switch (woken) {
-        case Link::Woken::bytes: take_bytes(); return true;
-        case Link::Woken::nothing: return true;
-        case Link::Woken::closed: stop(); return false;
+/// Returns false if the gate is gone.
+bool Session::read_once(Link::Received received) {
+    switch (received) {
+        case Link::Received::bytes: take_bytes(); return true;
+        case Link::Received::nothing: return true;
+        case Link::Received::closed: stop(); return false;
     }
     return false;
 }
 
-bool Session::read_what_is_there() {
-    const std::lock_guard taking(taking_);
-    return read_once(link_.receive_at_once());
+bool Session::read_available() {
+    const std::lock_guard reading(reading_);
+    return read_once(link_.try_receive());
 }
 
-/// No other thread can be looking.
-bool Session::is_alone() const { return slots_ == 1 && !aside_thread_.joinable(); }
+/// True if no other thread can read the socket.
+bool Session::is_only_reader() const { return slots_ == 1 && !aside_thread_.joinable(); }
 
-void Session::look() {
-    read_what_is_there();
+void Session::read_orders() {
+    read_available();
     const std::lock_guard lock(lock_);
-    if (!queue_.empty()) link_.interrupt();  // whoever waits for the socket has not seen it
+    if (!queue_.empty())
+        link_.interrupt();  // a thread that waits for the socket has not seen the new job
 }
 
 void Session::take_bytes() {
     const wire::Breach breach = decoder_.push(link_.bytes(), [&](const wire::GateFrame& frame) {
         if (!welcome_ && !std::holds_alternative<wire::Welcome>(frame))
-            refuse("The first frame is not welcome.");
+            end_on_breach("The first frame is not a welcome.");
         std::visit([&](const auto& one) { take(one); }, frame);
         return true;
     });
-    if (breach != wire::Breach::none) refuse(wire::sentence_of(breach));
+    if (breach != wire::Breach::none) end_on_breach(wire::sentence_of(breach));
     if (link_.has_lost_descriptors() || (link_.has_descriptor() && decoder_.pending() == 0))
-        refuse(wire::sentence_of(wire::Breach::descriptor_unannounced));
+        end_on_breach(wire::sentence_of(wire::Breach::descriptor_unannounced));
 }
 
-/// Nobody waits for anything any more: what still computes need not end first.
+/// Nobody waits for an answer any more, so the process does not wait for jobs that still compute.
 void Session::stop() {
     const std::lock_guard lock(lock_);
     if (working_ > 0) end_process(0);
@@ -62,10 +63,10 @@ void Session::stop() {
 }
 
 void Session::take(const wire::Welcome& welcome) {
-    if (welcome_) refuse("There is a second welcome.");
+    if (welcome_) end_on_breach("The gate sent welcome twice.");
     if (welcome.version != wire::version)
-        refuse("Its welcome has version " + std::to_string(welcome.version) +
-               "; this worker offered version " + std::to_string(wire::version) + ".");
+        end_on_breach("The welcome has version " + std::to_string(welcome.version) +
+                      "; this worker offered version " + std::to_string(wire::version) + ".");
     lane_.session_ = this;
     lane_.index_ = welcome.lane;
     lane_.gpus_ = welcome.gpus;
@@ -75,17 +76,18 @@ void Session::take(const wire::Welcome& welcome) {
 }
 
 void Session::take(const wire::Job& job) {
-    if (job.batch_index != coming_.size()) refuse("The members of a batch are not in their order.");
+    if (job.batch_index != incomplete_batch_.size())
+        end_on_breach("The members of a batch are out of order.");
     auto record = std::make_shared<Record>(*this, job);
     if (job.body.is_in_descriptor) record->body_descriptor = body_of(job);
-    if (!aboard_.add(*record)) refuse("A job's number is used twice.");
-    coming_.push_back(std::move(record));
-    if (coming_.size() < job.batch_size) return;
+    if (!aboard_.add(*record)) end_on_breach("The number of a job is used twice.");
+    incomplete_batch_.push_back(std::move(record));
+    if (incomplete_batch_.size() < job.batch_size) return;
 
     const std::lock_guard lock(lock_);
-    if (!is_ready_) refuse("A job came before ready.");
+    if (!is_ready_) end_on_breach("A job came before ready.");
     const bool is_aside = job.purpose == wire::Purpose::aside;
-    (is_aside ? asides_ : queue_).push_back(std::exchange(coming_, {}));
+    (is_aside ? asides_ : queue_).push_back(std::exchange(incomplete_batch_, {}));
     if (!is_aside) {
         if (waiting_ > 0) idle_changed_.notify_one();
         return;
@@ -95,10 +97,10 @@ void Session::take(const wire::Job& job) {
 }
 
 Descriptor Session::body_of(const wire::Job& job) {
-    if (!link_.has_descriptor()) refuse(wire::sentence_of(wire::Breach::descriptor_missing));
+    if (!link_.has_descriptor()) end_on_breach(wire::sentence_of(wire::Breach::descriptor_missing));
     Descriptor descriptor = link_.next_descriptor();
     if (!is_sealed(descriptor.number(), job.body.in_descriptor))
-        refuse(wire::sentence_of(wire::Breach::descriptor_unfit));
+        end_on_breach(wire::sentence_of(wire::Breach::descriptor_unfit));
     return descriptor;
 }
 
@@ -112,7 +114,8 @@ void Session::take(const wire::AskStacks& ask) {
     for (const Aboard::Running& running : aboard_.running())
         text += running.what + "\n" + stack_of(running.thread) + "\n";
     if (text.empty())
-        text = is_ready() ? "nothing runs\n" : "the model loads\n" + stack_of(loading_thread_);
+        text = is_ready() ? "no job is running\n"
+                          : "the model is loading\n" + stack_of(loading_thread_);
     link_.send(wire::Stacks{.id = ask.id, .text = bounded(text, wire::stacks_max)});
 }
 

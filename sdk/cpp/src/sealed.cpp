@@ -15,7 +15,7 @@ namespace turnpike::inside {
 namespace {
 
 constexpr int all_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
-constexpr std::size_t piece_max = 1 << 30;  // of one call; the kernel's own is just below 2 GiB
+constexpr std::size_t piece_max = 1 << 30;  // for one call; the kernel's limit is just below 2 GiB
 
 [[noreturn]] void throw_error(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
@@ -37,7 +37,7 @@ Descriptor::~Descriptor() {
 
 int Descriptor::release() { return std::exchange(number_, -1); }
 
-Descriptor sealed(std::string_view bytes) {
+Descriptor sealed_memfd(std::string_view bytes) {
     Descriptor made(::memfd_create("answer", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!made.is_open()) throw_error("memfd_create");
     while (!bytes.empty()) {

@@ -1,4 +1,4 @@
-// Bodies in sealed memfds: made for the gate, and checked and read when they come from it.
+// Bodies in sealed memfds: makes those for the gate, and checks and reads those from the gate.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace turnpike::inside {
 
-/// Closes what it holds.
+/// Owns a file descriptor, and closes it.
 class Descriptor {
 public:
     explicit Descriptor(int number = -1) : number_(number) {}
@@ -22,13 +22,13 @@ private:
     int number_;
 };
 
-/// A memfd with these bytes and all seals. Throws std::system_error.
-Descriptor sealed(std::string_view bytes);
+/// Returns a memfd with these bytes and all seals. Throws std::system_error.
+Descriptor sealed_memfd(std::string_view bytes);
 
-/// Whether it is a memfd with all seals, of that length.
+/// True if the descriptor is a memfd with all seals and this length.
 [[nodiscard]] bool is_sealed(int descriptor, std::uint64_t length);
 
-/// All of it, from its beginning. Throws std::system_error.
+/// Returns the whole content, from offset 0. Throws std::system_error.
 std::string contents_of(int descriptor, std::uint64_t length);
 
 }  // namespace turnpike::inside

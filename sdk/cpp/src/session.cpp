@@ -17,10 +17,10 @@ namespace {
 constexpr std::string_view sdk_name = "turnpike-cpp 0.1.0";
 constexpr auto watch_after = std::chrono::milliseconds(5);
 
-void refuse_longer(const char* what, std::size_t size, std::size_t most) {
+void check_size(const char* what, std::size_t size, std::size_t most) {
     if (size > most)
         throw std::invalid_argument("it has " + std::to_string(size) + " bytes of " + what +
-                                    ", and at most " + std::to_string(most) + " are taken");
+                                    "; at most " + std::to_string(most) + " are allowed");
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ int Session::run(const std::function<Model*()>& make) {
     if (is_stopping_) return 0;
     std::thread watcher([this] { watch(); });
     if (!load(make)) end_process(1);
-    announce();
+    send_ready();
     serve_slots();
     watcher_changed_.notify_all();
     link_.interrupt();
@@ -51,7 +51,7 @@ bool Session::load(const std::function<Model*()>& make) {
         ask_model();
     } catch (...) {
         const Failure failure = failure_of(std::current_exception());
-        std::fprintf(stderr, "the model does not load: %s: %s\n", failure.type.c_str(),
+        std::fprintf(stderr, "the model failed to load: %s: %s\n", failure.type.c_str(),
                      failure.message.c_str());
         return false;
     }
@@ -66,7 +66,8 @@ void Session::loading(std::optional<double> fraction, std::string_view text) {
                              .text = bounded(text, wire::fields_max - 1)});
 }
 
-/// Throws what the model throws, and std::invalid_argument for what `ready` can't say.
+/// Asks the model for slots, batch, example and facts. Throws what the model throws, and
+/// std::invalid_argument for values that do not fit into `ready`.
 void Session::ask_model() {
     const auto width = [](int configured, int own) {
         return std::clamp(configured > 0 ? configured : own, 1, int{wire::width_max});
@@ -76,17 +77,17 @@ void Session::ask_model() {
     has_check_ = model_->has_check();
     example_ = model_->example();
     facts_ = model_->facts();
-    refuse_longer("facts", facts_.size(), wire::facts_max);
+    check_size("facts", facts_.size(), wire::facts_max);
     if (bounded(facts_, wire::facts_max) != facts_)
         throw std::invalid_argument("its facts are not UTF-8");
     if (!example_) return;
-    refuse_longer("example", example_->body.size(), wire::inline_max);
+    check_size("example", example_->body.size(), wire::inline_max);
     const std::string& type = example_->content_type;
     if (!wire::is_field_value(type) || bounded(type, wire::name_max) != type)
-        throw std::invalid_argument("the content type of its example is none: " + type);
+        throw std::invalid_argument("the content type of its example is not valid: " + type);
 }
 
-void Session::announce() {
+void Session::send_ready() {
     wire::Ready ready{.slots = static_cast<std::uint16_t>(slots_),
                       .batch = static_cast<std::uint16_t>(batch_),
                       .has_example = example_.has_value(),
@@ -117,20 +118,21 @@ void Session::serve() {
     while (!is_stopping_) {
         if (!queue_.empty()) {
             run_next(lock);
-        } else if (!is_read_) {
-            is_read_ = true;
-            const bool reads_alone = is_alone();
+        } else if (!has_reader_) {
+            has_reader_ = true;
+            const bool reads_alone = is_only_reader();
             lock.unlock();
             if (reads_alone)
                 read_once(link_.receive());
             else if (link_.wait())
-                read_what_is_there();
+                read_available();
             lock.lock();
-            is_read_ = false;
+            has_reader_ = false;
         } else {
-            if (watcher_reads_) link_.interrupt();
+            if (is_watcher_reading_) link_.interrupt();
             ++waiting_;
-            idle_changed_.wait(lock, [&] { return !queue_.empty() || !is_read_ || is_stopping_; });
+            idle_changed_.wait(lock,
+                               [&] { return !queue_.empty() || !has_reader_ || is_stopping_; });
             --waiting_;
         }
     }
@@ -142,8 +144,8 @@ void Session::run_next(std::unique_lock<std::mutex>& lock) {
     queue_.pop_front();
     ++working_;
     ++turns_;
-    if (watcher_sleeps_) watcher_changed_.notify_one();
-    if (waiting_ > 0) idle_changed_.notify_one();  // to read, or for the next batch
+    if (is_watcher_asleep_) watcher_changed_.notify_one();
+    if (waiting_ > 0) idle_changed_.notify_one();  // to read, or to run the next batch
     lock.unlock();
     answering_->run(batch);
     batch.clear();
@@ -163,7 +165,8 @@ void Session::end_work() {
     --working_;
 }
 
-/// Jobs beyond the slots: on a thread of their own, which the first of them starts.
+/// Runs the asides, which need no slot, on a thread of their own. The first aside starts this
+/// thread.
 void Session::run_asides() {
     std::unique_lock lock(lock_);
     while (true) {
@@ -179,22 +182,23 @@ void Session::run_asides() {
     }
 }
 
-/// Sleeps while nothing runs. Reads once a piece of work has run for a while and nobody else does.
+/// Sleeps while nothing runs. Starts to read if a job has run for a while and no other thread
+/// reads.
 void Session::watch() {
     std::unique_lock lock(lock_);
     while (!is_stopping_) {
-        watcher_sleeps_ = true;
+        is_watcher_asleep_ = true;
         watcher_changed_.wait(lock, [&] { return working_ > 0 || is_stopping_; });
-        watcher_sleeps_ = false;
+        is_watcher_asleep_ = false;
         const std::uint64_t seen = turns_;
         watcher_changed_.wait_for(lock, watch_after, [&] { return is_stopping_; });
-        if (is_stopping_ || is_read_ || working_ == 0 || turns_ != seen) continue;
-        is_read_ = watcher_reads_ = true;
+        if (is_stopping_ || has_reader_ || working_ == 0 || turns_ != seen) continue;
+        has_reader_ = is_watcher_reading_ = true;
         lock.unlock();
-        while (link_.wait() && read_what_is_there()) {
+        while (link_.wait() && read_available()) {
         }
         lock.lock();
-        is_read_ = watcher_reads_ = false;
+        has_reader_ = is_watcher_reading_ = false;
         idle_changed_.notify_one();
     }
 }

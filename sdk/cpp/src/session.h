@@ -1,8 +1,9 @@
-// One worker's life: greets the gate, loads the model, answers jobs until it is told to stop.
+// The life of a worker: says hello, loads the model, and answers jobs until the gate sends stop.
 //
-// Whoever has nothing else to do reads the socket: with one slot, the thread that computes, so that a job
-// passes from no thread to another. While all compute, a watcher reads in their place as soon as nobody has read for a few
-// milliseconds: pings, cancels and the gate's end are heard then, too.
+// An idle slot reads the socket. With one slot, this is the thread that also computes, so a job
+// never passes from one thread to another. While all slots compute, a watcher thread reads instead,
+// once nobody has read for a few milliseconds. So the worker always notices pings, cancels and the
+// gate's end.
 #pragma once
 
 #include <condition_variable>
@@ -27,16 +28,18 @@ class Session {
 public:
     explicit Session(int socket) : link_(socket) {}
 
-    /// The exit code. `make` gives the model once the gate has been greeted.
+    /// Runs the worker and returns its exit code. Calls `make` for the model after it has sent
+    /// hello.
     int run(const std::function<Model*()>& make);
 
     void loading(std::optional<double> fraction, std::string_view text);
     Answering& answering() { return *answering_; }
-    /// Takes what the gate has said, for a thread that will not be back soon.
-    void look();
+    /// Reads and handles what the gate has sent. For a thread that is busy for long, such as one
+    /// that streams.
+    void read_orders();
 
 private:
-    // Reading: one thread at a time.
+    // Reading. Only one thread at a time may do this.
     void take_bytes();
     void take(const wire::Welcome& welcome);
     void take(const wire::Job& job);
@@ -48,17 +51,17 @@ private:
     void take(const wire::Stop&) { stop(); }
     bool is_ready();
     Descriptor body_of(const wire::Job& job);
-    bool read_once(Link::Woken woken);
-    bool read_what_is_there();
-    bool is_alone() const;
+    bool read_once(Link::Received received);
+    bool read_available();
+    bool is_only_reader() const;
     void stop();
-    [[noreturn]] void refuse(std::string_view why);
+    [[noreturn]] void end_on_breach(std::string_view why);
 
     bool load(const std::function<Model*()>& make);
     void ask_model();
-    void announce();
+    void send_ready();
     void serve_slots();
-    void serve();  // one slot
+    void serve();  // runs one slot
     void run_next(std::unique_lock<std::mutex>& lock);
     void run_asides();
     void watch();
@@ -77,25 +80,25 @@ private:
     bool has_check_ = false;
     std::optional<Example> example_;
     std::string facts_;
-    Batch coming_;  // members of a batch whose last one is still to come
+    Batch incomplete_batch_;  // the members that have come so far
 
     pthread_t loading_thread_{};
-    std::mutex taking_;  // from the socket until it has been acted on, where several threads may
+    std::mutex reading_;  // held from reading the socket until the frames are handled
 
-    std::mutex lock_;  // of all below
+    std::mutex lock_;  // protects everything below
     std::condition_variable idle_changed_;
     std::condition_variable watcher_changed_;
     std::condition_variable aside_came_;
     std::deque<Batch> queue_;
     std::deque<Batch> asides_;
     std::thread aside_thread_;
-    int working_ = 0;          // jobs that run, or the load
-    int waiting_ = 0;          // slots with nothing to do, and somebody else reads
-    std::uint64_t turns_ = 0;  // grows with each piece of work
+    int working_ = 0;          // jobs that run, including the load
+    int waiting_ = 0;          // idle slots that do not read, because another thread does
+    std::uint64_t turns_ = 0;  // grows with each job that starts
     bool is_ready_ = false;
-    bool is_read_ = false;        // somebody reads, or is about to
-    bool watcher_reads_ = false;  // and it is the watcher
-    bool watcher_sleeps_ = false;
+    bool has_reader_ = false;          // a thread reads, or is about to
+    bool is_watcher_reading_ = false;  // the reader is the watcher
+    bool is_watcher_asleep_ = false;
     bool is_stopping_ = false;
 };
 

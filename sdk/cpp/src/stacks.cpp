@@ -19,12 +19,12 @@ namespace turnpike::inside {
 namespace {
 
 constexpr int depth_max = 100;
-constexpr int frames_of_our_own = 2;  // the signal's
+constexpr int frames_of_our_own = 2;  // those of the signal
 constexpr time_t patience_s = 1;
 
 std::array<void*, depth_max> calls;
 int depth = 0;
-std::atomic<pthread_t> asked = 0;  // who is to tell; it takes itself off, so that no late one tells
+std::atomic<pthread_t> asked = 0;  // the thread that must answer; it resets this when it does
 sem_t told;
 int signal_number = 0;
 
@@ -44,12 +44,12 @@ bool wait_until_told() {
     while (::sem_timedwait(&told, &until) != 0) {
         if (errno == EINTR) continue;
         if (asked.exchange(0) != 0) return false;
-        until.tv_sec += patience_s;  // it has just begun to
+        until.tv_sec += patience_s;  // it has just begun to answer
     }
     return true;
 }
 
-/// "program(_ZN4mineEv+0x1f) [0x…]" with the name as its author wrote it
+/// Returns the line "program(_ZN4mineEv+0x1f) [0x…]" with a readable name.
 std::string readable(std::string_view line) {
     const std::size_t open = line.find('(');
     const std::size_t plus = line.find('+', open);
@@ -63,7 +63,7 @@ std::string readable(std::string_view line) {
 }  // namespace
 
 void prepare_stacks() {
-    ::backtrace(calls.data(), 1);  // its first call loads a library: not in a signal
+    ::backtrace(calls.data(), 1);  // the first call loads a library: not allowed in a signal
     ::sem_init(&told, 0, 0);
     signal_number = SIGRTMAX - 3;
     struct sigaction action{};
@@ -78,7 +78,7 @@ std::string stack_of(pthread_t thread) {
         asked = 0;
         return "  (the thread has ended)\n";
     }
-    if (!wait_until_told()) return "  (it does not react to a signal)\n";
+    if (!wait_until_told()) return "  (the thread does not react to the signal)\n";
     const std::unique_ptr<char*, void (*)(void*)> lines(::backtrace_symbols(calls.data(), depth),
                                                         std::free);
     std::string text;

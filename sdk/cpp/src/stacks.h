@@ -1,4 +1,5 @@
-// The stack of another thread of this process, while it runs: a signal makes it tell its own.
+// Shows the stack of another thread of this process while it runs. A signal makes the thread record
+// its own stack.
 #pragma once
 
 #include <pthread.h>
@@ -7,10 +8,10 @@
 
 namespace turnpike::inside {
 
-/// Once, before any call of stack_of().
+/// Must be called once, before stack_of().
 void prepare_stacks();
 
-/// One line per call. Names are there if the program was linked with -rdynamic.
+/// Returns one line per function call. It has names if the program was linked with -rdynamic.
 std::string stack_of(pthread_t thread);
 
 }  // namespace turnpike::inside

@@ -49,7 +49,9 @@ std::string fields_of(const std::string& content_type, const std::vector<Header>
         const std::string line = name + ": " + value + "\r\n";
         if (!wire::is_field_value(value) || !wire::are_answer_fields(line))
             throw std::invalid_argument(
-                "a header line of the answer is malformed, or frames the answer: " + line);
+                "a header line of the answer is malformed or not allowed (Content-Length, "
+                "Transfer-Encoding, Connection): " +
+                line);
         fields += line;
     };
     if (!content_type.empty()) append("Content-Type", content_type);
@@ -62,7 +64,7 @@ std::string fields_of(const std::string& content_type, const std::vector<Header>
 std::uint16_t status_of(int status) {
     if (status < 200 || status > 599)
         throw std::invalid_argument("the answer's status is " + std::to_string(status) +
-                                    ", not within 200 … 599");
+                                    "; it must be 200 to 599");
     return static_cast<std::uint16_t>(status);
 }
 

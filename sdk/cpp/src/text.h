@@ -1,4 +1,4 @@
-// Whatever a model says, as the protocol wants it.
+// Turns texts and numbers of a model into what the protocol allows.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,20 @@
 
 namespace turnpike::inside {
 
-/// UTF-8 (what is none becomes U+FFFD) of at most `most` bytes.
+/// Returns valid UTF-8 of at most `most` bytes. Invalid bytes become U+FFFD.
 std::string bounded(std::string_view text, std::size_t most);
 
-/// "a%20b" → "a b"; a % without two digits stays.
+/// Decodes "a%20b" to "a b". A % without two digits stays.
 std::string percent_decoded(std::string_view text);
 
-/// 0 … 1000, or unknown.
+/// Returns 0 … 1000, or permille_unknown.
 std::uint16_t permille_of(std::optional<double> fraction);
 
-/// Header lines of an answer. Throws std::invalid_argument if they could not be sent.
+/// Returns the header lines of an answer. Throws std::invalid_argument if the gate would refuse
+/// them.
 std::string fields_of(const std::string& content_type, const std::vector<Header>& headers);
 
-/// Throws std::invalid_argument unless it is 200 … 599.
+/// Returns the status. Throws std::invalid_argument if it is not 200 … 599.
 std::uint16_t status_of(int status);
 
 }  // namespace turnpike::inside

@@ -1,4 +1,4 @@
-// What <turnpike/worker.h> declares.
+// Implements <turnpike/worker.h>.
 #include "turnpike/worker.h"
 
 #include <strings.h>
@@ -70,7 +70,8 @@ std::string_view without_blanks(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// The first of the header lines, which is taken off. They have been checked: each has a colon and an end.
+/// Removes the first header line and returns it. The lines were checked: each has a colon and a
+/// CRLF.
 Line take_line(std::string_view& fields) {
     const std::string_view line = fields.substr(0, fields.find("\r\n"));
     fields.remove_prefix(line.size() + 2);
@@ -118,7 +119,7 @@ std::vector<Result> Model::predict_batch(std::span<const Request> requests) {
 
 namespace {
 
-/// RFC 9457. The texts need no escapes.
+/// Makes a problem of RFC 9457. The texts must not need escapes.
 Response problem(int status, const std::string& title, const std::string& detail) {
     return {.status = status,
             .content_type = "application/problem+json",
@@ -141,7 +142,7 @@ Answer Model::request(const Request& request) {
 
 namespace {
 
-/// −1: there is none.
+/// Returns −1 if there is none.
 int socket_from_environment() {
     const char* const text = std::getenv("TURNPIKE_SOCKET");
     if (text == nullptr) return -1;
@@ -155,11 +156,12 @@ int socket_from_environment() {
 int serve_made(const std::function<Model*()>& make) {
     const int socket = socket_from_environment();
     if (socket < 0) {
-        std::fputs("This is a worker of Turnpike: start it with `turnpike up PROGRAM`.\n", stderr);
+        std::fputs("This program is a Turnpike worker. Start it with `turnpike up PROGRAM`.\n",
+                   stderr);
         return 2;
     }
-    ::unsetenv("TURNPIKE_SOCKET");  // what the model starts shall not take it for its own
-    // Never destroyed: threads of the model may keep jobs, which speak through it.
+    ::unsetenv("TURNPIKE_SOCKET");  // so that no process that the model starts uses it
+    // Never destroyed, because threads of the model may keep jobs, which use it.
     static inside::Session* session = nullptr;
     session = new inside::Session(socket);
     return session->run(make);

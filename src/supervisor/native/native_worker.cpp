@@ -100,8 +100,8 @@ void NativeWorker::hear(const wire::Hello& frame) {
     tell(wire::Welcome{.version = wire::version,
                        .lane = narrow(lane_.value),
                        .gpus = narrow(lane_of_.plan.gpus.size()),
-                       .slots = worker.slots_said,
-                       .batch = worker.batch_said,
+                       .slots = worker.slots_configured,
+                       .batch = worker.batch_configured,
                        .pool = lane_of_.pool.name});
 }
 

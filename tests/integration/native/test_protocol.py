@@ -12,61 +12,61 @@ HOSTILE = HERE / "workers/hostile_native.py"
 LARGE = {"size": 2_000_000}
 STREAM = {"stream": 3, "size": 4}
 
-# Of broken.py: the job that shows the fault (None: it shows before, or in the proof), and what the
-# gate says of it.
+# For each worker of broken.py: the job that shows its fault (None: the fault shows before, or in the
+# proof), and the gate's message about it.
 UNTIL_READY = {
-    "wrong_magic": (None, "What came first is not the greeting"),
+    "wrong_magic": (None, "The hello does not begin with"),
     "log_before_hello": (None, "The first frame is not hello"),
-    "version_too_new": (None, "knows no version of the protocol that we know"),
-    "second_hello": (None, "There is a second hello"),
-    "loading_after_ready": (None, "loading again after it was ready"),
-    "second_ready": (None, "There is a second ready"),
-    "no_slots": (None, "out of its bounds"),
+    "version_too_new": (None, "no protocol version in common"),
+    "second_hello": (None, "sent hello twice"),
+    "loading_after_ready": (None, "sent loading after ready"),
+    "second_ready": (None, "sent ready twice"),
+    "no_slots": (None, "out of bounds"),
     "facts_not_utf8": (None, "not UTF-8"),
-    "lies_about_the_example": (None, "shorter or longer than its parts"),
-    "permille_too_large": (None, "out of its bounds"),
+    "lies_about_the_example": (None, "does not match its parts"),
+    "permille_too_large": (None, "out of bounds"),
 }
 FRAMES = {
     "unknown_kind": (None, "unknown kind"),
     "kind_of_the_gate": (None, "unknown kind"),
-    "size_too_large": (None, "larger than its kind may be"),
-    "payload_too_short": (None, "shorter or longer than its parts"),
-    "payload_too_long": (None, "shorter or longer than its parts"),
+    "size_too_large": (None, "larger than its kind allows"),
+    "payload_too_short": (None, "does not match its parts"),
+    "payload_too_long": (None, "does not match its parts"),
     "reserved_not_zero": (None, "must be 0"),
     "unknown_flags": (None, "unknown flags"),
     "flag_on_a_log": (None, "announces a descriptor"),
     "log_too_long": (None, "than it"),
-    "status_too_small": (None, "out of its bounds"),
-    "frames_its_answer": (None, "The header lines are malformed, or one of them frames the answer"),
-    "malformed_fields": (None, "The header lines are malformed"),
+    "status_too_small": (None, "out of bounds"),
+    "frames_its_answer": (None, "A header line is malformed or not allowed there"),
+    "malformed_fields": (None, "A header line is malformed"),
     "dies_within_a_frame": (None, "exit code 0"),
-    "answers_an_unknown_job": (None, "not aboard, or has ended"),
-    "two_ends": (None, "not aboard, or has ended"),
+    "answers_an_unknown_job": (None, "never sent or has already ended"),
+    "two_ends": (None, "never sent or has already ended"),
     "crashes": (None, "SIGSEGV"),
     "exits": (None, "exit code 3"),
     "pong_unasked": (None, "a pong without a ping"),
-    "stacks_unasked": (None, "stacks that nobody asked for"),
+    "stacks_unasked": (None, "stacks that the gate did not ask for"),
     "pong_of_another_number": (None, "a pong without a ping"),
 }
 JOBS = {
-    "progress_beyond_all": ({"progress": [[0.5, "half"]]}, "out of its bounds"),
-    "fails_for_no_known_reason": ({"fail": "bad_input"}, "out of its bounds"),
+    "progress_beyond_all": ({"progress": [[0.5, "half"]]}, "out of bounds"),
+    "fails_for_no_known_reason": ({"fail": "bad_input"}, "out of bounds"),
     "message_too_long": ({"fail": "bad_input", "message": "x" * 70_000}, "than it"),
     "message_not_utf8": ({"fail": "bad_input", "message": "ü"}, "not UTF-8"),
-    "chunk_without_begin": (STREAM, "a chunk of an answer that has not begun"),
-    "second_begin": (STREAM, "begins twice"),
-    "empty_chunk": (STREAM, "shorter or longer than its parts"),
-    "chunk_too_large": ({"stream": 1, "size": 2 << 20}, "larger than its kind may be"),
-    "answers_after_its_stream": (STREAM, "done with a second status"),
+    "chunk_without_begin": (STREAM, "a chunk before begin"),
+    "second_begin": (STREAM, "sent begin twice"),
+    "empty_chunk": (STREAM, "does not match its parts"),
+    "chunk_too_large": ({"stream": 1, "size": 2 << 20}, "larger than its kind allows"),
+    "answers_after_its_stream": (STREAM, "A done after begin has a second status"),
     "ends_with_an_exception": ({"fail": "exception", "message": "the end"}, "exit code 1: the end"),
-    "memfd_without_seals": (LARGE, "no memfd with all seals"),
-    "memfd_that_can_be_written": (LARGE, "no memfd with all seals"),
-    "file_in_place_of_a_memfd": (LARGE, "no memfd with all seals"),
-    "memfd_longer_than_it_says": (LARGE, "not as long as announced"),
-    "memfd_shorter_than_it_says": (LARGE, "not as long as announced"),
-    "flag_without_descriptor": (LARGE, "announces a descriptor that did not come"),
-    "descriptor_without_flag": (LARGE, "A descriptor came that no frame announces"),
-    "large_answer_inline": ({"size": 1_048_577}, "longer than it may be"),
+    "memfd_without_seals": (LARGE, "not a memfd with all seals"),
+    "memfd_that_can_be_written": (LARGE, "not a memfd with all seals"),
+    "file_in_place_of_a_memfd": (LARGE, "not a memfd with all seals"),
+    "memfd_longer_than_it_says": (LARGE, "does not have the announced length"),
+    "memfd_shorter_than_it_says": (LARGE, "does not have the announced length"),
+    "flag_without_descriptor": (LARGE, "announced a descriptor, but none came"),
+    "descriptor_without_flag": (LARGE, "A descriptor came that no frame announced"),
+    "large_answer_inline": ({"size": 1_048_577}, "longer than allowed"),
 }
 
 
@@ -218,7 +218,7 @@ class Floods(ProtocolCase):
         self.assertEqual(gate.lane(logs["lane"])["restarts"], 0)
         self.assertEqual(self.stop(gate), 0)
 
-    def test_who_is_deaf_to_pause_is_retired(self):
+    def test_a_worker_that_ignores_pause_is_retired(self):
         gate = self.hostile("EndlessChunks", "EndlessPieces")
         memory = self.memory_of(gate)
         for manner in ("EndlessChunks", "EndlessPieces"):
@@ -227,7 +227,7 @@ class Floods(ProtocolCase):
             client = gate.connect()
             client.request("POST", f"/-/to/{manner.lower()}/predict", body_of({"echo": "go"}))
             client.head()
-            self.wait_trouble(gate, "goes on sending chunks after pause", lane, ["failed"])
+            self.wait_trouble(gate, "kept sending chunks after pause", lane, ["failed"])
             client.close()
         self.assert_good_serves(gate)
         self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)

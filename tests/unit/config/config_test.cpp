@@ -248,7 +248,7 @@ restart_delay_min = "1ms"
 restart_delay_max = "1ms"
 proof = { agree = true, every = "1s" }
 )");
-    const Engine engine(engine_settings(parsed(extremes), 1));  // CHECKs what it would break on
+    const Engine engine(engine_settings(parsed(extremes), 1));  // CHECKs its settings
     EXPECT_EQ(engine.next_deadline(), never);
 }
 

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-/// A file of this test's own.
+/// Writes a file for the current test and returns its path.
 std::string file_with(std::string_view text) {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     const std::string path = testing::TempDir() + "turnpike_" + test->name() + ".toml";
@@ -82,7 +82,7 @@ TEST(Flags, AreNamedInTheirMistakes) {
                 ElementsAre(StartsWith("--attach: \"h:1\" must be a URL"),
                             "--slots: must be 1 to 1024", StartsWith("--host: \"a:b:x\" "),
                             StartsWith("--log-jobs: \"a?b\" must be a file's path"),
-                            "--attach: \"http://h:1\" is in --attach already"));
+                            "--attach: \"http://h:1\" is already listed in --attach"));
     EXPECT_THAT(lines_of(make_config(std::nullopt, {.attach = std::vector<std::string>(65)})),
                 ElementsAre("--attach: has 65 items; at most 64 are allowed"));
 }
@@ -90,7 +90,7 @@ TEST(Flags, AreNamedInTheirMistakes) {
 TEST(Flags, OfOnePoolNeedToKnowWhich) {
     const std::string path = file_with(two_pools);
     EXPECT_THAT(lines_of(make_config(path, {.attach = {"http://h:9"}, .slots = 2})),
-                ElementsAre(StartsWith("--attach: which pool is meant? The file has 2"),
+                ElementsAre(StartsWith("--attach: which pool is meant? The file has 2 pools"),
                             StartsWith("--slots: which pool is meant?")));
     EXPECT_THAT(lines_of(make_config(path, {.port = 1})), IsEmpty());
 }
@@ -162,9 +162,10 @@ TEST(Flags, OfStartedWorkersAreNamedInTheirMistakes) {
     EXPECT_THAT(
         lines_of(make_config(std::nullopt,
                              {.worker = "serve", .gpus = "0,,x", .gpus_per_lane = 0, .lanes = 65})),
-        ElementsAre(StartsWith("--worker: \"serve\" must say {port}"),
-                    StartsWith("--gpus: \"\" is no GPU"), StartsWith("--gpus: \"x\" is no GPU"),
-                    "--gpus-per-lane: must be 1 to 64", "--lanes: must be 0 to 64"));
+        ElementsAre(StartsWith("--worker: \"serve\" must contain {port}"),
+                    StartsWith("--gpus: \"\" is not a GPU"),
+                    StartsWith("--gpus: \"x\" is not a GPU"), "--gpus-per-lane: must be 1 to 64",
+                    "--lanes: must be 0 to 64"));
 }
 
 TEST(Flags, OneOfWorkerAndAttachIsEnough) {

@@ -1,4 +1,4 @@
-// The table of keys and the example made of it.
+// The table of keys, and the example file that is made from it.
 #include "config/keys.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ std::string example_file() {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Every value in force: "#key" → "key"; "# prose" stays.
+/// Uncomments every value: "#key" → "key". "# prose" stays.
 std::string uncommented(const std::string& text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {

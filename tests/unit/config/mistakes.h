@@ -1,4 +1,4 @@
-// What the tests of this folder share: configurations as text, and their mistakes as lines.
+// Shared by the tests of this folder: configurations as text, and their mistakes as lines.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace turnpike::test {
 
 inline constexpr std::string_view one_pool = "[pool.a]\nattach = [\"http://h:1\"]\n";
 
-/// A pool that is right, and then `lines`, from line 3.
+/// Returns a correct pool, followed by `lines` from line 3.
 inline std::string after_pool(std::string_view lines) {
     return std::string(one_pool).append(lines);
 }
 
 inline constexpr std::string_view one_started = "[pool.a]\nworker = \"x {port}\"\n";
 
-/// The same with a pool whose workers Turnpike starts.
+/// The same as after_pool(), with a pool whose workers Turnpike starts.
 inline std::string after_started(std::string_view lines) {
     return std::string(one_started).append(lines);
 }
@@ -34,7 +34,7 @@ inline std::vector<std::string> mistakes_in(std::string_view text) {
     return lines_of(parse_config(text, "t.toml"));
 }
 
-/// In a file that is right but for `line`, its first line.
+/// Returns the mistakes in a file whose first line is `line` and whose other lines are correct.
 inline std::vector<std::string> mistakes_of(std::string_view line) {
     return mistakes_in(std::string(line).append("\n").append(one_pool));
 }

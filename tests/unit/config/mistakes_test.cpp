@@ -1,4 +1,4 @@
-// Wrong files, and what their authors are told.
+// Wrong configuration files, and the messages about them.
 #include "tests/unit/config/mistakes.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ colour = "red"
                             StartsWith("t.toml:7: gate.listen: \"nowhere\" needs a port"),
                             StartsWith("t.toml:8: gate.idle_timeout: needs a unit: \"500ms\""),
                             "t.toml:9: gate.colour: unknown key",
-                            StartsWith("t.toml:10: pool.b: has no workers: say model = ")));
+                            StartsWith("t.toml:10: pool.b: has no workers: set model = ")));
 }
 
 TEST(Mistakes, OfSyntaxStandAlone) {
@@ -55,7 +55,7 @@ TEST(Mistakes, OfSyntaxStandAlone) {
 }
 
 TEST(Mistakes, OfTheParserItselfDoNotAbort) {
-    EXPECT_THAT(mistakes_in("[[[\n"), ElementsAre("t.toml: is not TOML"));
+    EXPECT_THAT(mistakes_in("[[[\n"), ElementsAre("t.toml: is not valid TOML"));
 }
 
 TEST(Mistakes, UnknownKeysNameTheNearestKnownOne) {
@@ -82,7 +82,7 @@ TEST(Mistakes, KeysInQuotesCannotImitateTheTable) {
     EXPECT_THAT(mistakes_of("gate.\"\\u001b[2J\" = 1"),
                 ElementsAre(StartsWith("t.toml:1: gate.\"?")));
     EXPECT_THAT(mistakes_of_pool("[pool.\"*\"]\n"),
-                ElementsAre(StartsWith("t.toml:3: pool: \"*\" is no name: 1 to 64")));
+                ElementsAre(StartsWith("t.toml:3: pool: \"*\" is not a valid name: 1 to 64")));
 }
 
 TEST(Mistakes, EveryKindOfValueSaysWhatItWants) {
@@ -146,14 +146,14 @@ TEST(Mistakes, ThereMustBeAPoolWithAWorker) {
     EXPECT_THAT(mistakes_in("[[pool]]\nattach = []\n"),
                 ElementsAre("t.toml:1: pool: must be a table, not a list"));
     EXPECT_THAT(mistakes_in("\n[pool.a]\nattach = []"),
-                ElementsAre(StartsWith("t.toml:2: pool.a: has no workers: say model = ")));
+                ElementsAre(StartsWith("t.toml:2: pool.a: has no workers: set model = ")));
 }
 
 TEST(Mistakes, NamesOfPoolsFollowTheRule) {
     EXPECT_THAT(mistakes_of_pool("[pool.Chat]\n[pool.\".x\"]\n[pool.\"a/b\"]\n"),
-                ElementsAre(StartsWith("t.toml:3: pool: \"Chat\" is no name"),
-                            StartsWith("t.toml:4: pool: \".x\" is no name"),
-                            StartsWith("t.toml:5: pool: \"a/b\" is no name")));
+                ElementsAre(StartsWith("t.toml:3: pool: \"Chat\" is not a valid name"),
+                            StartsWith("t.toml:4: pool: \".x\" is not a valid name"),
+                            StartsWith("t.toml:5: pool: \"a/b\" is not a valid name")));
 }
 
 TEST(Mistakes, APoolHasAtMost64Lanes) {
@@ -171,20 +171,21 @@ TEST(Mistakes, AWorkerIsNotTwoLanes) {
     EXPECT_THAT(
         mistakes_in("[pool.a]\nattach = [\"http://h:80\", \"http://H/\",\n\"http://h/x\"]\n"
                     "[pool.b]\nattach = [\"http://h/x/\"]\n"),
-        ElementsAre("t.toml:2: pool.a.attach: \"http://H/\" is in pool.a.attach already",
-                    "t.toml:5: pool.b.attach: \"http://h/x/\" is in pool.a.attach already"));
+        ElementsAre("t.toml:2: pool.a.attach: \"http://H/\" is already listed in pool.a.attach",
+                    "t.toml:5: pool.b.attach: \"http://h/x/\" is already listed in pool.a.attach"));
 }
 
 TEST(Mistakes, AModelBelongsToOnePool) {
     EXPECT_THAT(mistakes_in("[pool.a]\nattach = [\"http://h:1\"]\nmodels = [\"m\"]\n"
                             "[pool.b]\nattach = [\"http://h:2\"]\nmodels = [\"n\", \"m\"]\n"),
-                ElementsAre("t.toml:6: pool.b.models: \"m\" is in pool.a.models already"));
+                ElementsAre("t.toml:6: pool.b.models: \"m\" is already listed in pool.a.models"));
 }
 
 TEST(Mistakes, OnlyOnePoolIsTheDefault) {
     EXPECT_THAT(mistakes_in("[pool.a]\nattach = [\"http://h:1\"]\ndefault = true\n"
                             "[pool.b]\nattach = [\"http://h:2\"]\ndefault = true\n"),
-                ElementsAre("t.toml:6: pool.b.default: the pool a is the default already"));
+                ElementsAre("t.toml:6: pool.b.default: pool a is already the default; "
+                            "remove one of the two"));
 }
 
 TEST(Mistakes, ABodyFitsIntoWhatAllBodiesMayTake) {

@@ -1,4 +1,4 @@
-// Pools with a model: what their keys say, what follows from them, and what is wrong with them.
+// Pools with a model: their keys, the values that follow from them, and mistakes.
 #include "config/model.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-/// A pool with a Python model, and then `lines`, from line 3. Nobody looks for its file.
+/// Returns a pool with a Python model, followed by `lines` from line 3. The model's file need not
+/// exist.
 std::string after_model(std::string_view lines) {
     return std::string("[pool.a]\nmodel = \"m.py\"\n").append(lines);
 }
@@ -40,7 +41,7 @@ std::vector<std::string> mistakes_after_model(std::string_view lines) {
     return mistakes_in(after_model(lines));
 }
 
-/// A folder with model.py, a program, and a turnpike.toml of the test's own.
+/// A temporary folder with model.py, a program, and a turnpike.toml.
 class ModelFiles : public testing::Test {
 protected:
     void SetUp() override {
@@ -131,8 +132,8 @@ TEST(ModelPool, IsAsTheFileSays) {
     EXPECT_EQ(pool.worker.model.name, "D");
     EXPECT_EQ(pool.worker.model.text, "../x/m.py:D");
     EXPECT_EQ(pool.worker.python, "/conf/env/bin/python");
-    EXPECT_EQ(pool.worker.slots_said, 2);
-    EXPECT_EQ(pool.worker.batch_said, 16);
+    EXPECT_EQ(pool.worker.slots_configured, 2);
+    EXPECT_EQ(pool.worker.batch_configured, 16);
     EXPECT_EQ(pool.settings.slots, 2U);
     EXPECT_EQ(pool.settings.batch, 16U);
     EXPECT_EQ(pool.worker.pin, Pin::index);
@@ -161,8 +162,8 @@ TEST(ModelPool, SaysHowItIsReloaded) {
 
 TEST(ModelPool, MaySayWhatIsTheDefaultAnyway) {
     const PoolConfig pool = parsed(after_model("slots = 1\nbatch = 0\npython = \"\"\n"));
-    EXPECT_EQ(pool.worker.slots_said, 1) << "said, so it is not the model's to say";
-    EXPECT_EQ(pool.worker.batch_said, 0);
+    EXPECT_EQ(pool.worker.slots_configured, 1) << "configured, so the model does not decide";
+    EXPECT_EQ(pool.worker.batch_configured, 0);
     EXPECT_EQ(pool.worker.python, "");
 }
 
@@ -181,7 +182,7 @@ TEST(ModelPool, IsWhatTheEngineTakes) {
     for (const char* lines : {"", "cancel = \"kill\"", "slots = 1024\nbatch = 1024"}) {
         const auto config = parse_config(after_model(lines), "t.toml");
         ASSERT_THAT(lines_of(config), IsEmpty()) << lines;
-        const Engine engine(engine_settings(*config, 1));  // CHECKs what it would break on
+        const Engine engine(engine_settings(*config, 1));  // CHECKs its settings
         EXPECT_EQ(engine.next_deadline(), never);
     }
 }
@@ -236,7 +237,7 @@ TEST(ModelPoolMistakes, APreloadedModuleHasAName) {
     for (const char* name : {"", ".", "a.", ".a", "a..b", "1a", "a-b", "a b", "a.py:x", "\u00e9"})
         EXPECT_THAT(mistakes_after_model("preload = [\"ok\", \"" + std::string(name) + "\"]"),
                     ElementsAre(AllOf(StartsWith("t.toml:3: pool.a.preload: "),
-                                      HasSubstr("is no module's name"))))
+                                      HasSubstr("is not the name of a module"))))
             << name;
     EXPECT_THAT(mistakes_in("[pool.a]\nmodel = \"./w\"\npreload = [\"torch\"]\n"),
                 ElementsAre(StartsWith("t.toml:3: pool.a.preload: has no meaning for a program")));
@@ -310,7 +311,7 @@ TEST_F(ModelFiles, OfAFlagAreRelativeToWhereItWasTyped) {
     EXPECT_EQ(pool.worker.python, in("program"));
     EXPECT_EQ(pool.worker.folder, "");
     EXPECT_EQ(pool.worker.lanes, 2U);
-    EXPECT_EQ(pool.worker.slots_said, 3);
+    EXPECT_EQ(pool.worker.slots_configured, 3);
 }
 
 TEST_F(ModelFiles, FlagsAreNamedInTheirMistakes) {
@@ -333,7 +334,7 @@ TEST_F(ModelFiles, AFlagWatchesEveryModelAndNothingElse) {
     EXPECT_TRUE(config->pools[0].worker.watch);
     EXPECT_FALSE(config->pools[1].worker.watch);
     EXPECT_THAT(lines_of(make_config(std::nullopt, {.worker = "x {port}", .watch = true})),
-                ElementsAre(StartsWith("--watch: is for pools with a model")));
+                ElementsAre(StartsWith("--watch: is only for pools with a model")));
 }
 
 TEST_F(ModelFiles, AModelOfAFlagTakesThePlaceOfOtherWorkers) {

@@ -10,12 +10,12 @@ namespace {
 const std::vector<std::string> known{"listen", "body_max", "spool", "slots"};
 
 TEST(Nearest, CountsSlips) {
-    EXPECT_EQ(slips_between("", ""), 0U);
-    EXPECT_EQ(slips_between("listen", "listen"), 0U);
-    EXPECT_EQ(slips_between("lisetn", "listen"), 1U);
-    EXPECT_EQ(slips_between("isten", "listen"), 1U);
-    EXPECT_EQ(slips_between("abc", ""), 3U);
-    EXPECT_EQ(slips_between("kitten", "sitting"), 3U);
+    EXPECT_EQ(edit_distance("", ""), 0U);
+    EXPECT_EQ(edit_distance("listen", "listen"), 0U);
+    EXPECT_EQ(edit_distance("lisetn", "listen"), 1U);
+    EXPECT_EQ(edit_distance("isten", "listen"), 1U);
+    EXPECT_EQ(edit_distance("abc", ""), 3U);
+    EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
 }
 
 TEST(Nearest, FindsTheWordThatWasMeant) {

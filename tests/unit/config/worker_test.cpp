@@ -1,8 +1,8 @@
-// Pools whose workers Turnpike starts: what their keys say, and what is wrong with them.
+// Pools whose workers Turnpike starts: their keys, and mistakes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/blanks.h"
+#include "config/placeholders.h"
 #include "core/engine.h"
 #include "tests/unit/config/mistakes.h"
 
@@ -82,7 +82,7 @@ TEST(StartedPool, MayHaveItsEnvironmentInATableOfItsOwn) {
 }
 
 TEST(StartedPool, NamesItsGpusByAWord) {
-    EXPECT_EQ(parsed(test::one_started).worker.gpus.kind, GpuChoice::Kind::unsaid);
+    EXPECT_EQ(parsed(test::one_started).worker.gpus.kind, GpuChoice::Kind::unset);
     EXPECT_EQ(parsed(after_started("gpus = \"all\"")).worker.gpus.kind, GpuChoice::Kind::all);
     EXPECT_EQ(parsed(after_started("gpus = \"none\"")).worker.gpus.kind, GpuChoice::Kind::none);
     EXPECT_EQ(parsed(after_started("pin = \"none\"")).worker.pin, Pin::none);
@@ -95,7 +95,7 @@ TEST(StartedPool, IsWhatTheEngineTakes) {
                                              "kill_patience = \"100ms\"\n"),
                                "t.toml");
     ASSERT_THAT(test::lines_of(config), IsEmpty());
-    const Engine engine(engine_settings(*config, 1));  // CHECKs what it would break on
+    const Engine engine(engine_settings(*config, 1));  // CHECKs its settings
     EXPECT_EQ(engine.next_deadline(), never);
 }
 
@@ -103,10 +103,10 @@ TEST(StartedPool, IsWhatTheEngineTakes) {
 
 TEST(StartedPoolMistakes, ACommandSaysWhereItsWorkerListens) {
     EXPECT_THAT(mistakes_of_command(R"("uvicorn app:app")"),
-                ElementsAre(StartsWith("t.toml:2: pool.a.worker: \"uvicorn app:app\" must say "
+                ElementsAre(StartsWith("t.toml:2: pool.a.worker: \"uvicorn app:app\" must contain "
                                        "{port} (or {socket})")));
     for (const char* command : {R"("")", R"("x ${port}")", R"("x {PORT}")", R"("x { port }")"})
-        EXPECT_THAT(mistakes_of_command(command), ElementsAre(HasSubstr("must say {port}")))
+        EXPECT_THAT(mistakes_of_command(command), ElementsAre(HasSubstr("must contain {port}")))
             << command;
     EXPECT_THAT(mistakes_of_command(R"("x {port} {socket}")"),
                 ElementsAre(HasSubstr("has both {port} and {socket}")));
@@ -128,7 +128,7 @@ TEST(StartedPoolMistakes, APoolIsEitherStartedOrAttachedTo) {
     EXPECT_THAT(mistakes_of_pool("worker = \"x {port}\""),
                 ElementsAre(StartsWith("t.toml:3: pool.a.worker: a pool has either")));
     EXPECT_THAT(mistakes_in("[pool.a]\nslots = 2\n"),
-                ElementsAre(StartsWith("t.toml:1: pool.a: has no workers: say model = ")));
+                ElementsAre(StartsWith("t.toml:1: pool.a: has no workers: set model = ")));
     EXPECT_THAT(mistakes_after_started("attach = []"), IsEmpty());
 }
 
@@ -159,15 +159,15 @@ TEST(StartedPoolMistakes, GpusAreAWordOrAListOfNames) {
         EXPECT_THAT(mistakes_after_started("gpus = " + std::string(value)),
                     ElementsAre(StartsWith("t.toml:3: pool.a.gpus: must be \"all\", \"none\"")))
             << value;
-    EXPECT_THAT(mistakes_after_started("gpus = []"), ElementsAre(HasSubstr("has no items")));
+    EXPECT_THAT(mistakes_after_started("gpus = []"), ElementsAre(HasSubstr("is an empty list")));
     EXPECT_THAT(
         mistakes_after_started("gpus = [0,\n-1,\n\"x\", \"0,1\",\n1.5, 99999,\n\"GPU-a b\"]"),
-        ElementsAre(StartsWith("t.toml:4: pool.a.gpus: \"-1\" is no GPU: use an index"),
-                    StartsWith("t.toml:5: pool.a.gpus: \"x\" is no GPU"),
-                    StartsWith("t.toml:5: pool.a.gpus: \"0,1\" is no GPU"),
+        ElementsAre(StartsWith("t.toml:4: pool.a.gpus: \"-1\" is not a GPU: use an index"),
+                    StartsWith("t.toml:5: pool.a.gpus: \"x\" is not a GPU"),
+                    StartsWith("t.toml:5: pool.a.gpus: \"0,1\" is not a GPU"),
                     "t.toml:6: pool.a.gpus: must be an index or a UUID, not a number",
-                    StartsWith("t.toml:6: pool.a.gpus: \"99999\" is no GPU"),
-                    StartsWith("t.toml:7: pool.a.gpus: \"GPU-a b\" is no GPU")));
+                    StartsWith("t.toml:6: pool.a.gpus: \"99999\" is not a GPU"),
+                    StartsWith("t.toml:7: pool.a.gpus: \"GPU-a b\" is not a GPU")));
 }
 
 TEST(StartedPoolMistakes, OfTheEnvironmentHaveTheirOwnLines) {
@@ -175,14 +175,14 @@ TEST(StartedPoolMistakes, OfTheEnvironmentHaveTheirOwnLines) {
         mistakes_after_started("[pool.a.env]\n1A = \"x\"\nTURNPIKE_RUN = \"x\"\n"
                                "CUDA_VISIBLE_DEVICES = \"0\"\nCUDA_DEVICE_ORDER = \"x\"\nN = 7\n"
                                "NUL = \"a\\u0000\"\nGOOD = \"x\"\n\"a=b\" = \"x\"\n"),
-        ElementsAre(StartsWith("t.toml:4: pool.a.env.1A: is no name"),
-                    StartsWith("t.toml:5: pool.a.env.TURNPIKE_RUN: is Turnpike's own"),
-                    "t.toml:6: pool.a.env.CUDA_VISIBLE_DEVICES: is set for each lane as gpus and "
-                    "pin say",
-                    StartsWith("t.toml:7: pool.a.env.CUDA_DEVICE_ORDER: is set for each lane"),
+        ElementsAre(StartsWith("t.toml:4: pool.a.env.1A: is not a valid name"),
+                    StartsWith("t.toml:5: pool.a.env.TURNPIKE_RUN: is reserved"),
+                    "t.toml:6: pool.a.env.CUDA_VISIBLE_DEVICES: is set by Turnpike for each "
+                    "lane: use the keys gpus and pin instead",
+                    StartsWith("t.toml:7: pool.a.env.CUDA_DEVICE_ORDER: is set by Turnpike"),
                     "t.toml:8: pool.a.env.N: must be a string, not an integer",
                     StartsWith("t.toml:9: pool.a.env.NUL: has a NUL"),
-                    StartsWith("t.toml:11: pool.a.env.\"a=b\": is no name")));
+                    StartsWith("t.toml:11: pool.a.env.\"a=b\": is not a valid name")));
     EXPECT_THAT(mistakes_after_started("env = [\"A=1\"]"),
                 ElementsAre("t.toml:3: pool.a.env: must be a table of strings, not a list"));
     EXPECT_THAT(mistakes_after_started("env.A = \"" + std::string(65'537, 'x') + '"'),
@@ -207,21 +207,21 @@ TEST(Sources, NameThePlaceOfAMistakeThatIsFoundLater) {
               "--gpus: is gone");
 }
 
-// ── blanks ───────────────────────────────────────────────────────────────────────────────────────
+// ── placeholders ─────────────────────────────────────────────────────────────────────────────────
 
 std::string shouted(std::string_view text) {
-    return filled_blanks(text, [](std::string_view word) -> std::optional<std::string> {
+    return filled_placeholders(text, [](std::string_view word) -> std::optional<std::string> {
         if (word == "x") return "{x}!";
         return std::nullopt;
     });
 }
 
-TEST(Blanks, AreFilledOnce) {
+TEST(Placeholders, AreFilledOnce) {
     EXPECT_EQ(shouted("{x}a{x}"), "{x}!a{x}!");
     EXPECT_EQ(shouted("{{x}}"), "{{x}!}");
 }
 
-TEST(Blanks, OtherBracesStayAsTheyAre) {
+TEST(Placeholders, OtherBracesStayAsTheyAre) {
     for (const char* text : {"", "{}", "{", "}", "{y}", "${x}", "{x", "x}", "{ x }", "{\"a\": {}}"})
         EXPECT_EQ(shouted(text), text);
     EXPECT_EQ(shouted("{\"a\":{x}}"), "{\"a\":{x}!}");

@@ -1,4 +1,5 @@
-// Memory: none for frames that come whole, that of one frame for those that don't, none on credit.
+// Memory: complete frames need none, incomplete ones need at most one frame, and a length in a
+// header alone allocates nothing.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -34,7 +35,8 @@ TEST(WireAllocation, HappensTwiceForTheFirstLargeFrameInPieces) {
     const std::string large(inline_max, 'x');
     const std::string bytes = encoded(WorkerFrame{Chunk{.id = 7, .bytes = large}});
     Decoder<WorkerFrame> decoder;
-    EXPECT_LE(allocations_in_pieces(decoder, bytes, 1000), 2U);  // its header, and all of it
+    EXPECT_LE(allocations_in_pieces(decoder, bytes, 1000),
+              2U);  // for the header, then for the whole frame
     EXPECT_EQ(allocations_in_pieces(decoder, bytes, 1000), 0U);
 }
 

@@ -1,4 +1,4 @@
-// Turns: which frame may follow which, for the worker and for each of its jobs.
+// The order of frames: which frame may follow which, for the worker and for each of its jobs.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t mebibyte = 1024 * 1024;
 
-/// A worker that said hello and ready, with jobs 1 and 2 aboard.
+/// Returns the conversation with a worker that has sent hello and ready, with jobs 1 and 2 aboard.
 Conversation busy() {
     Conversation conversation;
     EXPECT_EQ(conversation.heard(Hello{}), Breach::none);
@@ -21,7 +21,7 @@ Conversation busy() {
     return conversation;
 }
 
-/// All frames are in turn but the last, which gives that.
+/// Expects that all frames are accepted except the last, which gives `last`.
 void expect_last(Conversation conversation, const std::vector<WorkerFrame>& frames, Breach last) {
     for (std::size_t i = 0; i + 1 < frames.size(); ++i)
         ASSERT_EQ(conversation.heard(frames[i]), Breach::none) << "frame " << i;
@@ -134,16 +134,16 @@ TEST(Conversation, BoundsWhatComesAfterPause) {
     for (int i = 0; i < 20; ++i) EXPECT_EQ(conversation.heard(chunk), Breach::none);
     conversation.paused(1);
     for (int i = 0; i < 4; ++i) EXPECT_EQ(conversation.heard(chunk), Breach::none);
-    conversation.paused(1);  // said twice, it is still one pause
+    conversation.paused(1);  // a second pause changes nothing
     for (int i = 0; i < 4; ++i) EXPECT_EQ(conversation.heard(chunk), Breach::none);
     Conversation resumed = conversation;
-    EXPECT_EQ(conversation.heard(Chunk{.id = 1, .bytes = "x"}), Breach::deaf_to_pause);
+    EXPECT_EQ(conversation.heard(Chunk{.id = 1, .bytes = "x"}), Breach::pause_ignored);
 
     resumed.resumed(1);
     for (int i = 0; i < 20; ++i) EXPECT_EQ(resumed.heard(chunk), Breach::none);
     resumed.paused(1);
     for (int i = 0; i < 8; ++i) EXPECT_EQ(resumed.heard(chunk), Breach::none);
-    EXPECT_EQ(resumed.heard(chunk), Breach::deaf_to_pause);
+    EXPECT_EQ(resumed.heard(chunk), Breach::pause_ignored);
 }
 
 TEST(Conversation, CountsEachPausedJobAlone) {

@@ -1,4 +1,4 @@
-// What is encoded is decoded, however it is split; and when a decoder stops.
+// Encoded frames are decoded, however the bytes are split; and when a decoder stops.
 #include <gtest/gtest.h>
 
 #include "tests/unit/wire/samples.h"
@@ -9,7 +9,7 @@ namespace {
 template <class Frame>
 void expect_each_comes_back(const std::vector<Frame>& samples) {
     for (const Frame& frame : samples)
-        EXPECT_EQ(told_whole<Frame>(encoded(frame)), told(frame) + "\nend");
+        EXPECT_EQ(transcript_of<Frame>(encoded(frame)), text_of(frame) + "\nend");
 }
 
 template <class Frame>
@@ -19,16 +19,17 @@ void expect_same_at_every_split(const std::vector<Frame>& samples) {
         Listener<Frame> listener;
         listener.push(std::string_view(bytes).substr(0, at));
         listener.push(std::string_view(bytes).substr(at));
-        ASSERT_EQ(listener.told_all(), told_samples(samples)) << "split at " << at;
+        ASSERT_EQ(listener.transcript(), transcript_of_samples(samples)) << "split at " << at;
     }
 }
 
 template <class Frame>
 void expect_same_in_pieces(const std::vector<Frame>& samples) {
     const std::string bytes = encoded_samples(samples);
-    EXPECT_EQ(told_in_pieces<Frame>(bytes, 1, 0), told_samples(samples));
+    EXPECT_EQ(transcript_in_pieces<Frame>(bytes, 1, 0), transcript_of_samples(samples));
     for (std::uint64_t seed = 1; seed <= 500; ++seed)
-        ASSERT_EQ(told_in_pieces<Frame>(bytes, 1 + seed % 90, seed), told_samples(samples))
+        ASSERT_EQ(transcript_in_pieces<Frame>(bytes, 1 + seed % 90, seed),
+                  transcript_of_samples(samples))
             << "seed " << seed;
 }
 
@@ -36,9 +37,10 @@ TEST(Decoder, GivesBackEachFrameOfTheGate) { expect_each_comes_back(gate_samples
 TEST(Decoder, GivesBackEachFrameOfAWorker) { expect_each_comes_back(worker_samples); }
 
 TEST(Decoder, TakesManyFramesAtOnce) {
-    EXPECT_EQ(told_whole<GateFrame>(encoded_samples(gate_samples)), told_samples(gate_samples));
-    EXPECT_EQ(told_whole<WorkerFrame>(encoded_samples(worker_samples)),
-              told_samples(worker_samples));
+    EXPECT_EQ(transcript_of<GateFrame>(encoded_samples(gate_samples)),
+              transcript_of_samples(gate_samples));
+    EXPECT_EQ(transcript_of<WorkerFrame>(encoded_samples(worker_samples)),
+              transcript_of_samples(worker_samples));
 }
 
 TEST(Decoder, HearsTheGateTheSameAtEverySplit) { expect_same_at_every_split(gate_samples); }
@@ -54,7 +56,7 @@ TEST(Decoder, TellsHowMuchOfAFrameIsThere) {
         listener.push(bytes.substr(i, 1));
     }
     EXPECT_EQ(listener.decoder().pending(), 0U);
-    EXPECT_EQ(listener.told_all(), "chunk 7 \"12345\"\nend");
+    EXPECT_EQ(listener.transcript(), "chunk 7 \"12345\"\nend");
 }
 
 TEST(Decoder, ReadsAWholeFrameWhereItLies) {
@@ -78,10 +80,10 @@ TEST(Decoder, NeverSpeaksAgainAfterABreach) {
     bad[5] = 2;
     Listener<WorkerFrame> listener;
     listener.push(good + bad + good);
-    EXPECT_EQ(listener.told_all(), "pong 1\nflags_unknown");
+    EXPECT_EQ(listener.transcript(), "pong 1\nflags_unknown");
     EXPECT_EQ(listener.decoder().kind(), 0x89);
     listener.push(good);
-    EXPECT_EQ(listener.told_all(), "pong 1\nflags_unknown");
+    EXPECT_EQ(listener.transcript(), "pong 1\nflags_unknown");
 }
 
 TEST(Decoder, NeverSpeaksAgainAfterABreachWithinAFrame) {
@@ -94,7 +96,7 @@ TEST(Decoder, NeverSpeaksAgainAfterABreachWithinAFrame) {
         listener.push(bad.substr(split) + good);
         EXPECT_EQ(listener.decoder().kind(), 0x82);
         listener.push(good);
-        EXPECT_EQ(listener.told_all(), "value_out_of_bounds");
+        EXPECT_EQ(listener.transcript(), "value_out_of_bounds");
     }
 }
 
@@ -135,7 +137,7 @@ TEST(Encode, LeavesTheBodyOfAJobToTheCaller) {
 TEST(Breach, HasANameAndASentenceEach) {
     std::set<std::string_view> names;
     std::set<std::string_view> sentences;
-    const int count = static_cast<int>(Breach::deaf_to_pause) + 1;
+    const int count = static_cast<int>(Breach::pause_ignored) + 1;
     for (int i = 0; i < count; ++i) {
         names.insert(name_of(static_cast<Breach>(i)));
         sentences.insert(sentence_of(static_cast<Breach>(i)));

@@ -1,7 +1,8 @@
-// Each limit is reached exactly. (What a few bytes can tell is in sdk/conformance/vectors.json.)
+// Each limit can be reached, and not exceeded. (sdk/conformance/vectors.json has the cases that
+// need few bytes.)
 #include <gtest/gtest.h>
 
-#include "tests/unit/wire/told.h"
+#include "tests/unit/wire/frame_text.h"
 
 namespace turnpike::wire::test {
 namespace {
@@ -10,14 +11,14 @@ const std::string largest(inline_max, 'x');
 
 std::string_view of(std::size_t size) { return std::string_view(largest).substr(0, size); }
 
-/// A good line of that many bytes.
+/// Returns a valid header line of that many bytes.
 std::string line_of(std::size_t size) { return "A:" + std::string(size - 4, 'b') + "\r\n"; }
 
 template <class Frame>
 void expect_passes(const Frame& frame) {
     const std::string bytes = encoded(frame);
-    EXPECT_TRUE(told_whole<Frame>(bytes) == told(frame) + "\nend") << bytes.substr(0, 40);
-    EXPECT_TRUE(told_in_pieces<Frame>(bytes, 100'000, 1) == told(frame) + "\nend");
+    EXPECT_TRUE(transcript_of<Frame>(bytes) == text_of(frame) + "\nend") << bytes.substr(0, 40);
+    EXPECT_TRUE(transcript_in_pieces<Frame>(bytes, 100'000, 1) == text_of(frame) + "\nend");
 }
 
 TEST(WireLimits, LetThroughTheLargestFrameOfEachKindOfTheGate) {
@@ -51,13 +52,13 @@ TEST(WireLimits, LetThroughTheLargestFrameOfEachKindOfAWorker) {
     expect_passes<WorkerFrame>(Stacks{.id = 7, .text = of(stacks_max)});
 }
 
-/// One more byte at the end of a frame, which its header counts.
+/// Appends one byte to a frame, and counts it in the header.
 template <class Frame>
 std::string told_with_one_more(const Frame& frame) {
     std::string bytes = encoded(frame) + "x";
     const std::size_t size = bytes.size() - header_size;
     for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<char>(size >> (8 * i));
-    return told_whole<Frame>(bytes);
+    return transcript_of<Frame>(bytes);
 }
 
 TEST(WireLimits, BoundABodyAlsoWhereTheFrameHasRoom) {

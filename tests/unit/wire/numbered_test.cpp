@@ -1,4 +1,4 @@
-// The table of numbers does what a map does.
+// Numbered behaves like std::map.
 #include "wire/numbered.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace turnpike::wire {
 namespace {
 
-/// Numbers that are dense, as ids are, or that all want the same place.
+/// Returns numbers that are dense, like ids, or that all have the same home.
 std::uint64_t number_of(Random& random, bool is_dense) {
     const std::uint64_t low = random.below(40);
     const std::uint64_t high = random.below(3);

@@ -1,10 +1,10 @@
-// One frame of each kind at least, in an order that makes sense.
+// At least one frame of each kind, in an order that could occur.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "tests/unit/wire/told.h"
+#include "tests/unit/wire/frame_text.h"
 
 namespace turnpike::wire::test {
 
@@ -57,9 +57,9 @@ inline const std::vector<WorkerFrame> worker_samples{
 };
 
 template <class Frame>
-std::string told_samples(const std::vector<Frame>& samples) {
+std::string transcript_of_samples(const std::vector<Frame>& samples) {
     std::string all;
-    for (const Frame& frame : samples) all += told(frame) + "\n";
+    for (const Frame& frame : samples) all += text_of(frame) + "\n";
     return all + "end";
 }
 

@@ -9,7 +9,8 @@ namespace turnpike::wire::test {
 
 namespace {
 
-/// Reads the members of one description. A missing one throws: the test fails with its name.
+/// Reads the members of one description. Throws if a member is missing, and the test fails with its
+/// name.
 class Said {
 public:
     Said(const boost::json::object& said, Storage& storage) : said_(said), storage_(storage) {}

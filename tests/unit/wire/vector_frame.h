@@ -1,4 +1,4 @@
-// The frame that a vector of sdk/conformance describes.
+// Makes the frame that a vector of sdk/conformance describes.
 #pragma once
 
 #include <boost/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace turnpike::wire::test {
 
-/// Where the bytes that a frame refers to live.
+/// Owns the bytes that a frame refers to.
 using Storage = std::deque<std::string>;
 
 GateFrame gate_frame_of(const boost::json::object& said, Storage& storage);

@@ -1,12 +1,12 @@
-// The vectors of sdk/conformance were built from the documented layout by another program. Both must
-// agree.
+// The codec agrees with the vectors of sdk/conformance, which another program made from the
+// documented layout.
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 #include <variant>
 
-#include "tests/unit/wire/told.h"
+#include "tests/unit/wire/frame_text.h"
 #include "tests/unit/wire/vector_frame.h"
 
 namespace turnpike::wire::test {
@@ -16,7 +16,7 @@ struct Vector {
     std::string name;
     std::string direction;
     std::string bytes;
-    std::string breach;  // empty: it is good
+    std::string breach;  // empty for a good frame
     boost::json::object frame;
 };
 
@@ -49,15 +49,15 @@ const std::vector<Vector>& all_vectors() {
 }
 
 template <class Frame>
-void expect_told(const Vector& vector, const std::string& expected) {
-    EXPECT_EQ(told_whole<Frame>(vector.bytes), expected) << vector.name;
-    EXPECT_EQ(told_in_pieces<Frame>(vector.bytes, 1, 0), expected) << vector.name;
+void expect_transcript(const Vector& vector, const std::string& expected) {
+    EXPECT_EQ(transcript_of<Frame>(vector.bytes), expected) << vector.name;
+    EXPECT_EQ(transcript_in_pieces<Frame>(vector.bytes, 1, 0), expected) << vector.name;
 }
 
 template <class Frame>
 void expect_good(const Vector& vector, const Frame& frame) {
     EXPECT_EQ(encoded(frame), vector.bytes) << vector.name;
-    expect_told<Frame>(vector, told(frame) + "\nend");
+    expect_transcript<Frame>(vector, text_of(frame) + "\nend");
 }
 
 TEST(Vectors, ThatAreGoodMeanWhatTheySay) {
@@ -85,9 +85,9 @@ TEST(Vectors, ThatAreMalformedAreRefusedForTheirReason) {
         if (vector.breach.empty()) continue;
         breaches.insert(vector.breach);
         if (vector.direction == "gate")
-            expect_told<GateFrame>(vector, vector.breach);
+            expect_transcript<GateFrame>(vector, vector.breach);
         else
-            expect_told<WorkerFrame>(vector, vector.breach);
+            expect_transcript<WorkerFrame>(vector, vector.breach);
     }
     EXPECT_EQ(breaches.size(), static_cast<std::size_t>(Breach::descriptor_out_of_place));
 }
@@ -103,11 +103,11 @@ TEST(Vectors, InARowAreHeardUpToTheFirstThatIsMalformed) {
             break;
         }
         Storage storage;
-        expected += told(worker_frame_of(vector.frame, storage)) + "\n";
+        expected += text_of(worker_frame_of(vector.frame, storage)) + "\n";
     }
-    EXPECT_EQ(told_whole<WorkerFrame>(bytes), expected);
+    EXPECT_EQ(transcript_of<WorkerFrame>(bytes), expected);
     for (std::uint64_t seed = 0; seed < 200; ++seed)
-        ASSERT_EQ(told_in_pieces<WorkerFrame>(bytes, 1 + seed, seed), expected);
+        ASSERT_EQ(transcript_in_pieces<WorkerFrame>(bytes, 1 + seed, seed), expected);
 }
 
 }  // namespace

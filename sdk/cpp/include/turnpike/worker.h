@@ -1,4 +1,4 @@
-// A model that Turnpike serves, in C++20. Derive from turnpike::Model, then
+// Write a model that Turnpike serves, in C++20. Derive from turnpike::Model:
 //
 //     #include <turnpike/worker.h>
 //
@@ -9,8 +9,8 @@
 //     };
 //     int main() { return turnpike::serve<Shout>(); }
 //
-// and `turnpike up ./shout`. One process per lane; a thread of the library answers the gate while the
-// model computes. JSON is not its business: bodies are bytes, bring your own.
+// Then start it with `turnpike up ./shout`. Each lane has one process. While the model computes, a
+// thread of the library answers the gate. Bodies are bytes: bring your own JSON library.
 #pragma once
 
 #include <cstdint>
@@ -32,44 +32,44 @@ class Session;
 struct Record;
 }  // namespace inside
 
-// ── what a model may throw; any other exception fails the job with its type and what() ───────────
+// ── exceptions for models; any other exception fails the job with its type and what() ────────────
 
-/// The client's fault; it is told the message.
+/// The request is wrong. The client gets the message.
 struct BadInput : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// This worker can't go on: it is restarted, and the job runs elsewhere.
+/// This worker can't continue. It is restarted, and the job runs on another worker.
 struct Unhealthy : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// Out of GPU memory. Free what you can before you throw it.
+/// The GPU is out of memory. Free what you can before you throw this.
 struct OutOfMemory : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// The answer has NaN or infinity.
+/// The answer contains NaN or infinity.
 struct NonFinite : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// A way to leave when job().cancelled().
+/// Throw this to stop early when job().cancelled() is true.
 struct Cancelled : std::runtime_error {
     Cancelled() : std::runtime_error("cancelled") {}
 };
 
-// ── what a model gets ────────────────────────────────────────────────────────────────────────────
+// ── the arguments of a model ─────────────────────────────────────────────────────────────────────
 
 /// Where the worker runs.
 class Lane {
 public:
     [[nodiscard]] int index() const { return index_; }
     [[nodiscard]] const std::string& pool() const { return pool_; }
-    /// How many GPUs it has; 0 is a CPU lane. Only those are visible.
+    /// Returns how many GPUs the lane has; 0 means a CPU lane. The process sees only these GPUs.
     [[nodiscard]] int gpus() const { return gpus_; }
-    /// "cuda:0" or "cpu"
+    /// Returns "cuda:0" or "cpu".
     [[nodiscard]] std::string device() const { return gpus_ > 0 ? "cuda:0" : "cpu"; }
-    /// "cuda:0", "cuda:1" …, or "cpu"
+    /// Returns "cuda:0", "cuda:1" …, or "cpu".
     [[nodiscard]] std::vector<std::string> devices() const;
 
-    /// How far load() is, 0 … 1, for people; each call renews `load_timeout`.
+    /// Shows people how far load() is, 0 … 1. Each call starts `load_timeout` again.
     void progress(std::optional<double> fraction, std::string_view text = {});
 
 private:
@@ -80,18 +80,19 @@ private:
     std::string pool_;
 };
 
-/// One job, as people see it. May be kept, and used by any thread, also after its end.
+/// One job. You may keep it and use it from any thread, also after the job has ended.
 class Job {
 public:
     explicit Job(std::shared_ptr<inside::Record> record) : record_(std::move(record)) {}
-    /// What people call it (`Turnpike-Job`).
+    /// Returns the id that people see (`Turnpike-Job`).
     [[nodiscard]] std::string_view id() const;
-    /// 1: the first try.
+    /// Returns 1 for the first try.
     [[nodiscard]] int attempt() const;
     [[nodiscard]] bool is_proof() const;
-    /// Nobody wants the answer any more. Cheap: ask often.
+    /// True if nobody waits for the answer any more. This call is cheap, so make it often.
     [[nodiscard]] bool cancelled() const;
-    /// How far it is, 0 … 1, for people; each call renews `job_timeout`. Nothing once it has ended.
+    /// Shows people how far the job is, 0 … 1. Each call starts `job_timeout` again. Does nothing
+    /// once the job has ended.
     void progress(std::optional<double> fraction, std::string_view text = {}) const;
 
 private:
@@ -109,39 +110,41 @@ struct StreamOptions {
     std::vector<Header> headers = {};
 };
 
-/// An answer in pieces. Each piece leaves at once; write() waits while the client is slow.
+/// An answer in pieces. Each piece is sent at once. write() waits while the client is slow.
 class Stream {
 public:
     explicit Stream(std::shared_ptr<inside::Record> record) : record_(std::move(record)) {}
-    /// False: nobody wants more, or the job has ended.
+    /// Returns false if nobody wants more, or the job has ended.
     bool write(std::string_view piece) const;
-    /// The same as a server-sent event, for the content type `text/event-stream`.
+    /// Writes a server-sent event, for the content type `text/event-stream`. Returns the same as
+    /// write().
     bool event(std::string_view data, std::string_view name = {}) const;
 
 private:
     std::shared_ptr<inside::Record> record_;
 };
 
-/// Views live as long as the request, a copy of it, its Job or its Stream.
+/// The views are valid as long as the request, a copy of it, its Job or its Stream exists.
 class Request {
 public:
     explicit Request(std::shared_ptr<inside::Record> record) : record_(std::move(record)) {}
     [[nodiscard]] std::string_view method() const;
     [[nodiscard]] std::string_view path() const;   // percent-decoded
-    [[nodiscard]] std::string_view query() const;  // as it came, without the ?
+    [[nodiscard]] std::string_view query() const;  // not decoded, without the ?
     [[nodiscard]] std::string_view body() const;
-    /// The value of the first header line of that name, in any case.
+    /// Returns the value of the first header line with this name. Upper and lower case do not
+    /// matter.
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
     [[nodiscard]] std::vector<Header> headers() const;
     [[nodiscard]] Job job() const { return Job(record_); }
-    /// Begins an answer in pieces, once; what the model returns then plays no part.
+    /// Begins an answer in pieces. May be called once. What the model returns is then ignored.
     [[nodiscard]] Stream stream(const StreamOptions& options = {}) const;
 
 private:
     std::shared_ptr<inside::Record> record_;
 };
 
-// ── what a model gives ───────────────────────────────────────────────────────────────────────────
+// ── the answers of a model ───────────────────────────────────────────────────────────────────────
 
 struct Response {
     int status = 200;
@@ -150,13 +153,14 @@ struct Response {
     std::string body = {};
 };
 
-/// JSON text, a Response, or (in a batch) why that member failed. Nothing: after a stream.
+/// JSON text, a Response, or (in a batch) the reason why this member failed. Return `{}` after a
+/// stream.
 class Answer {
 public:
     Answer() = default;
-    Answer(std::string json) { response_.body = std::move(json); }           // NOLINT: as it is
-    Answer(const char* json) { response_.body = json; }                      // NOLINT
-    Answer(Response response) : response_(std::move(response)) {}            // NOLINT
+    Answer(std::string json) { response_.body = std::move(json); }  // NOLINT: implicit on purpose
+    Answer(const char* json) { response_.body = json; }             // NOLINT
+    Answer(Response response) : response_(std::move(response)) {}   // NOLINT
     Answer(std::exception_ptr failure) : failure_(std::move(failure)) {}     // NOLINT
     Answer(const BadInput& bad) : failure_(std::make_exception_ptr(bad)) {}  // NOLINT
 
@@ -177,36 +181,38 @@ struct Example {
 
 // ── the model ────────────────────────────────────────────────────────────────────────────────────
 
-/// load() and, with slots() 1, every job run on the thread that called serve().
+/// load() runs on the thread that called serve(). If slots() is 1, every job does so, too.
 class Model {
 public:
     virtual ~Model() = default;
 
-    /// Once, before the first job. An exception ends the worker.
+    /// Called once, before the first job. An exception ends the worker.
     virtual void load(Lane&) {}
-    /// `POST /` and `POST /predict`. By default: request().
+    /// Answers `POST /` and `POST /predict`. By default calls request().
     virtual Answer predict(const Request& request);
-    /// The same with batch() > 1: an answer for each, in their order. After an exception each job is
-    /// tried by itself, so that one job's failure is its own. By default: predict() for each.
+    /// Called instead of predict() if batch() > 1. Returns one answer for each request, in the same
+    /// order. After an exception the library tries each job by itself, so that only the faulty job
+    /// fails. By default calls predict() for each.
     virtual std::vector<Result> predict_batch(std::span<const Request> requests);
-    /// All other paths and methods. By default: 404 and 405. An `aside` of the configuration may come
-    /// while another job runs.
+    /// Answers all other paths and methods. By default answers 404 or 405. A request that the
+    /// configuration lists as `aside` may come while another job runs.
     virtual Answer request(const Request& request);
 
-    /// Jobs at once, each on a thread of its own, and how many a batch may have. The configuration outranks both.
+    /// Return how many jobs may run at once, each on its own thread, and how many jobs a batch may
+    /// have. The configuration overrides both.
     virtual int slots() const { return 1; }
     virtual int batch() const { return 1; }
     virtual std::optional<Example> example() const { return std::nullopt; }
-    /// A JSON object about the model, for people; or nothing.
+    /// Returns a JSON object about the model, for people, or an empty string.
     virtual std::string facts() const { return {}; }
-    /// Whether check() is to judge the answers to proofs.
+    /// Returns true if check() must accept the answers to proofs.
     virtual bool has_check() const { return false; }
     virtual bool check(const Response&) { return true; }
 };
 
-/// Serves until the gate says stop. The result is the program's exit code.
+/// Serves until the gate sends stop. Returns the exit code for the program.
 [[nodiscard]] int serve(Model& model);
-/// The same; the model is made after the gate has been greeted.
+/// The same, but makes the model only after the worker has sent hello to the gate.
 [[nodiscard]] int serve(const std::function<std::unique_ptr<Model>()>& make);
 template <class OneModel>
 [[nodiscard]] int serve() {

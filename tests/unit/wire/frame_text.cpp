@@ -1,4 +1,4 @@
-#include "tests/unit/wire/told.h"
+#include "tests/unit/wire/frame_text.h"
 
 namespace turnpike::wire::test {
 
@@ -53,11 +53,11 @@ std::string tell(const Stacks& f) { return line("stacks", f.id, f.text); }
 
 }  // namespace
 
-std::string told(const GateFrame& frame) {
+std::string text_of(const GateFrame& frame) {
     return std::visit([](const auto& one) { return tell(one); }, frame);
 }
 
-std::string told(const WorkerFrame& frame) {
+std::string text_of(const WorkerFrame& frame) {
     return std::visit([](const auto& one) { return tell(one); }, frame);
 }
 

@@ -1,10 +1,10 @@
-#include "config/blanks.h"
+#include "config/placeholders.h"
 
 #include <cstddef>
 
 namespace turnpike {
 
-std::string filled_blanks(std::string_view text, const Filling& filling) {
+std::string filled_placeholders(std::string_view text, const PlaceholderValue& value_of) {
     std::string result;
     for (std::size_t at = 0; at < text.size(); ++at) {
         const bool may_open = text[at] == '{' && (at == 0 || text[at - 1] != '$');
@@ -12,7 +12,7 @@ std::string filled_blanks(std::string_view text, const Filling& filling) {
             may_open ? text.find_first_of("{}", at + 1) : std::string_view::npos;
         std::optional<std::string> filled;
         if (end != std::string_view::npos && text[end] == '}')
-            filled = filling(text.substr(at + 1, end - at - 1));
+            filled = value_of(text.substr(at + 1, end - at - 1));
         if (!filled) {
             result += text[at];
             continue;
@@ -23,9 +23,9 @@ std::string filled_blanks(std::string_view text, const Filling& filling) {
     return result;
 }
 
-bool has_blank(std::string_view text, std::string_view word) {
+bool has_placeholder(std::string_view text, std::string_view word) {
     bool found = false;
-    (void)filled_blanks(text, [&](std::string_view there) -> std::optional<std::string> {
+    (void)filled_placeholders(text, [&](std::string_view there) -> std::optional<std::string> {
         found = found || there == word;
         return std::nullopt;
     });

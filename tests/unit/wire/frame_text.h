@@ -1,4 +1,4 @@
-// Frames in words, so that tests can compare and print them; and bytes decoded in pieces.
+// Shows frames as text, so that tests can compare and print them, and decodes bytes in pieces.
 #pragma once
 
 #include <algorithm>
@@ -12,45 +12,46 @@
 
 namespace turnpike::wire::test {
 
-/// `progress 7 250 "step 5"`
-std::string told(const GateFrame& frame);
-std::string told(const WorkerFrame& frame);
+/// Returns a line such as `progress 7 250 "step 5"`.
+std::string text_of(const GateFrame& frame);
+std::string text_of(const WorkerFrame& frame);
 
-/// Feeds a decoder piece by piece and writes down what it says: a line for each frame, and the end.
-/// Each piece has memory of its own, so that a view that outlives it is seen by the sanitizers.
+/// Feeds a decoder piece by piece and records the result: a line for each frame, and the end. Each
+/// piece is a copy of its own, so that the sanitizers find a view that outlives its piece.
 template <class Frame>
 class Listener {
 public:
     void push(std::string_view piece) {
         const std::string copy(piece);
         breach_ = decoder_.push(copy, [&](const Frame& frame) {
-            told_ += told(frame) + "\n";
+            transcript_ += text_of(frame) + "\n";
             return true;
         });
     }
     [[nodiscard]] Breach breach() const { return breach_; }
-    [[nodiscard]] std::string told_all() const {
-        if (breach_ != Breach::none) return told_ + std::string(name_of(breach_));
-        return told_ + (decoder_.pending() > 0 ? "more" : "end");
+    [[nodiscard]] std::string transcript() const {
+        if (breach_ != Breach::none) return transcript_ + std::string(name_of(breach_));
+        return transcript_ + (decoder_.pending() > 0 ? "more" : "end");
     }
     [[nodiscard]] const Decoder<Frame>& decoder() const { return decoder_; }
 
 private:
     Decoder<Frame> decoder_;
-    std::string told_;
+    std::string transcript_;
     Breach breach_ = Breach::none;
 };
 
 template <class Frame>
-std::string told_whole(std::string_view bytes) {
+std::string transcript_of(std::string_view bytes) {
     Listener<Frame> listener;
     listener.push(bytes);
-    return listener.told_all();
+    return listener.transcript();
 }
 
-/// In pieces of 1 … `piece_max` bytes.
+/// Decodes in pieces of 1 … `piece_max` bytes.
 template <class Frame>
-std::string told_in_pieces(std::string_view bytes, std::uint64_t piece_max, std::uint64_t seed) {
+std::string transcript_in_pieces(std::string_view bytes, std::uint64_t piece_max,
+                                 std::uint64_t seed) {
     Listener<Frame> listener;
     Random random(seed);
     while (!bytes.empty()) {
@@ -58,7 +59,7 @@ std::string told_in_pieces(std::string_view bytes, std::uint64_t piece_max, std:
         listener.push(bytes.substr(0, size));
         bytes.remove_prefix(size);
     }
-    return listener.told_all();
+    return listener.transcript();
 }
 
 template <class Frame>
