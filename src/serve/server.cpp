@@ -104,7 +104,7 @@ Gate::Surroundings House::gate_surroundings() {
                 }};
 }
 
-Supervisor::Site House::site() {
+SupervisorDeps House::supervisor_deps() {
     return {.config = config_,
             .machine = ground_.checked.machine,
             .plan = ground_.checked.lanes,
@@ -130,14 +130,14 @@ std::optional<std::string> House::open() {
         return done.error();
     if (!ground_.state.empty()) crashes_.load(in_state(ground_, "crashes"));
     gate_.emplace(gate_surroundings(), *bound);
-    supervisor_.emplace(WorkerSurroundings{.loop = loop_,
-                                           .store = store_,
-                                           .exchanges = exchanges_,
-                                           .background = background_,
-                                           .clock = clock_,
-                                           .lanes = lanes_,
-                                           .deliver = deliver()},
-                        site());
+    supervisor_.emplace(WorkerDeps{.loop = loop_,
+                                   .store = store_,
+                                   .exchanges = exchanges_,
+                                   .background = background_,
+                                   .clock = clock_,
+                                   .lanes = lanes_,
+                                   .deliver = deliver()},
+                        supervisor_deps());
     driver_.set_hands([this](const Action& action) { carry_out(action); });
     news_.opened(*bound, keys_.is_required());
     return std::nullopt;

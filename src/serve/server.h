@@ -64,7 +64,7 @@ private:
     void keep_report(CrashReport report);
     [[nodiscard]] bool is_never_good(const CrashReport& report);
     [[nodiscard]] Gate::Surroundings gate_surroundings();
-    [[nodiscard]] Supervisor::Site site();
+    [[nodiscard]] SupervisorDeps supervisor_deps();
     [[nodiscard]] Deliver deliver() {
         return [this](const Event& event) { driver_.deliver(event); };
     }

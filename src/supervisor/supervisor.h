@@ -25,26 +25,27 @@
 
 namespace turnpike {
 
+struct SupervisorDeps {
+    const Config& config;
+    const Machine& machine;
+    const std::vector<LanePlan>& plan;
+    std::vector<PoolFacts>& pools;
+    std::optional<GpuDriver> driver;       // none: there is no GPU
+    std::string folder;                    // the runtime folder
+    std::string mark;                      // TURNPIKE_RUN
+    std::string version;                   // of Turnpike
+    std::string sdk;                       // the folder of the Python SDK; empty: none
+    Background& log_disk;                  // a thread that only logs wait for
+    std::string logs;                      // the folder of the lanes' logs; empty: none
+    std::vector<std::string> environment;  // of `up`
+    std::uint64_t open_files = 0;          // soft limit of workers
+    std::function<std::uint64_t()> random;
+    std::function<void(CrashReport)> crashed;
+};
+
 class Supervisor {
 public:
-    struct Site {
-        const Config& config;
-        const Machine& machine;
-        const std::vector<LanePlan>& plan;
-        std::vector<PoolFacts>& pools;
-        std::optional<GpuDriver> driver;       // none: there is no GPU
-        std::string folder;                    // the runtime folder
-        std::string mark;                      // TURNPIKE_RUN
-        std::string version;                   // of Turnpike
-        std::string sdk;                       // the folder of the Python SDK; empty: none
-        Background& log_disk;                  // a thread that only logs wait for
-        std::string logs;                      // the folder of the lanes' logs; empty: none
-        std::vector<std::string> environment;  // of `up`
-        std::uint64_t open_files = 0;          // soft limit of workers
-        std::function<std::uint64_t()> random;
-        std::function<void(CrashReport)> crashed;
-    };
-    Supervisor(WorkerSurroundings surroundings, Site site);
+    Supervisor(WorkerDeps worker_deps, SupervisorDeps deps);
     ~Supervisor();
 
     void carry_out(const StartWorker& action);
@@ -108,8 +109,8 @@ private:
     /// Into the lane's log, once for each worker: what its start was made of.
     void log_start(LaneId lane);
 
-    WorkerSurroundings surroundings_;
-    Site site_;
+    WorkerDeps worker_deps_;
+    SupervisorDeps deps_;
     Children children_;
     GpuWatch gpus_;
     Background process_table_;
@@ -122,7 +123,7 @@ private:
     std::map<std::uint64_t, Dump> dumps_;  // of stacks, the latest of each lane
     Generations generations_;
     Reloads reloads_;
-    Premises premises_;
+    ProcessDeps process_deps_;
     std::vector<Place> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<CommonProof>> common_proofs_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<GenerationKept>> kept_;

@@ -7,19 +7,18 @@
 
 namespace turnpike {
 
-AttachedWorker::AttachedWorker(WorkerSurroundings& surroundings, const StartWorker& start,
-                               const PoolConfig& pool, const WorkerUrl& url,
-                               std::shared_ptr<CommonProof> proof)
-    : HttpWorker(surroundings, start,
+AttachedWorker::AttachedWorker(WorkerDeps& deps, const StartWorker& start, const PoolConfig& pool,
+                               const WorkerUrl& url, std::shared_ptr<CommonProof> proof)
+    : HttpWorker(deps, start,
                  {.pool = pool,
                   .host = text_of(Address{url.host, url.port}),
                   .prefix = url.prefix,
                   .common = std::move(proof)}),
       url_(url),
-      resolver_(surroundings.loop) {}
+      resolver_(deps.loop) {}
 
 void AttachedWorker::start() {
-    around_.deliver(WorkerStarted{worker_});
+    deps_.deliver(WorkerStarted{worker_});
     come_up();
 }
 
@@ -40,14 +39,14 @@ void AttachedWorker::come_up() {
 }
 
 /// It is not there any more, and no probe needs to tell.
-void AttachedWorker::proof_broke(std::uint32_t) { around_.deliver(WorkerExited{worker_}); }
+void AttachedWorker::proof_broke(std::uint32_t) { deps_.deliver(WorkerExited{worker_}); }
 
 void AttachedWorker::let_go() {
     if (state_ == State::over) return;
     close({});
     resolver_.cancel();
-    around_.deliver(WorkerExited{worker_});
-    around_.deliver(WorkerGone{worker_});
+    deps_.deliver(WorkerExited{worker_});
+    deps_.deliver(WorkerGone{worker_});
 }
 
 }  // namespace turnpike

@@ -12,9 +12,8 @@ namespace turnpike {
 
 class AttachedWorker final : public HttpWorker {
 public:
-    AttachedWorker(WorkerSurroundings& surroundings, const StartWorker& start,
-                   const PoolConfig& pool, const WorkerUrl& url,
-                   std::shared_ptr<CommonProof> proof);
+    AttachedWorker(WorkerDeps& deps, const StartWorker& start, const PoolConfig& pool,
+                   const WorkerUrl& url, std::shared_ptr<CommonProof> proof);
 
     void start() override;
     void stop(Reason) override { let_go(); }

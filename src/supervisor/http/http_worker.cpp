@@ -38,22 +38,20 @@ std::string trouble_of(const Fetch::Result& result, const std::string& request) 
 
 }  // namespace
 
-HttpWorker::HttpWorker(WorkerSurroundings& surroundings, const StartWorker& start, Post post)
-    : around_(surroundings),
+HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Post post)
+    : deps_(deps),
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
       post_(std::move(post)),
-      knock_timer_(surroundings.loop),
-      idle_timer_(surroundings.loop),
-      probe_(std::make_shared<Fetch>(surroundings.loop, destination_, surroundings.store,
-                                     surroundings.clock)),
-      proof_(std::make_shared<Fetch>(surroundings.loop, destination_, surroundings.store,
-                                     surroundings.clock)),
+      knock_timer_(deps.loop),
+      idle_timer_(deps.loop),
+      probe_(std::make_shared<Fetch>(deps.loop, destination_, deps.store, deps.clock)),
+      proof_(std::make_shared<Fetch>(deps.loop, destination_, deps.store, deps.clock)),
       host_{.worker = worker_,
-            .store = surroundings.store,
-            .clock = surroundings.clock,
-            .deliver = surroundings.deliver,
+            .store = deps.store,
+            .clock = deps.clock,
+            .deliver = deps.deliver,
             .ended = [this](Ride& ride) { ride_ended(ride); },
             .broke = [this](Ride& ride) { ride_broke(ride); }} {}
 
@@ -78,7 +76,7 @@ void HttpWorker::knocked(const Fetch::Result& result) {
         state_ = State::up;
         note("");
         came_up();
-        around_.deliver(WorkerReady{worker_});
+        deps_.deliver(WorkerReady{worker_});
     });
 }
 
@@ -93,10 +91,10 @@ void HttpWorker::knock_later() {
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
 void HttpWorker::send(const SendJob& action) {
-    ExchangePtr exchange = around_.exchanges.find(action.job);
+    ExchangePtr exchange = deps_.exchanges.find(action.job);
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
-    first_job_.sent(*exchange, around_.clock);
+    first_job_.sent(*exchange, deps_.clock);
     free_ride().start(std::move(exchange), action.attempt, action.number, post_.prefix);
 }
 
@@ -105,16 +103,15 @@ void HttpWorker::cancel(AttemptId attempt) {
         rides_, [&](const auto& candidate) { return candidate->attempt() == attempt; });
     if (ride == rides_.end()) return;
     ExchangePtr exchange = (*ride)->stop();
-    std::ignore = first_job_.ended(*exchange, Verdict::cancelled, around_.clock);
-    around_.exchanges.drop(std::move(exchange));
+    std::ignore = first_job_.ended(*exchange, Verdict::cancelled, deps_.clock);
+    deps_.exchanges.drop(std::move(exchange));
     free_rides_.push_back(ride->get());
-    around_.deliver(AttemptEnded{worker_, attempt, Verdict::cancelled});
+    deps_.deliver(AttemptEnded{worker_, attempt, Verdict::cancelled});
 }
 
 Ride& HttpWorker::free_ride() {
     if (free_rides_.empty()) {
-        auto link =
-            std::make_shared<Link>(around_.loop, destination_, around_.store, around_.clock);
+        auto link = std::make_shared<Link>(deps_.loop, destination_, deps_.store, deps_.clock);
         rides_.push_back(std::make_unique<Ride>(host_, std::move(link)));
         return *rides_.back();
     }
@@ -130,9 +127,9 @@ void HttpWorker::ride_broke(Ride& ride) {
 }
 
 void HttpWorker::ride_ended(Ride& ride) {
-    if (const auto took = first_job_.ended(*ride.exchange(), ride.verdict(), around_.clock))
+    if (const auto took = first_job_.ended(*ride.exchange(), ride.verdict(), deps_.clock))
         first_job_took(*took);
-    around_.exchanges.drop(ride.take_exchange());
+    deps_.exchanges.drop(ride.take_exchange());
     free_rides_.push_back(&ride);
     if (!ride.link().is_closed()) watch_idle_links();
 }
@@ -147,7 +144,7 @@ void HttpWorker::watch_idle_links() {
 }
 
 void HttpWorker::close_idle_links() {
-    const Instant now = around_.clock.now();
+    const Instant now = deps_.clock.now();
     bool is_any_idle = false;
     for (Ride* ride : free_rides_) {
         if (!ride->link().is_idle()) continue;
@@ -195,7 +192,7 @@ void HttpWorker::probed(const Fetch::Result& result) {
         const bool is_refused = !result && result.error() == FetchFailure::refused;
         verdict = is_refused ? ProbeVerdict::refused : ProbeVerdict::silent;
     }
-    around_.deliver(ProbeEnded{worker_, probe_number_, verdict});
+    deps_.deliver(ProbeEnded{worker_, probe_number_, verdict});
 }
 
 // ── proofs ───────────────────────────────────────────────────────────────────────────────────────
@@ -216,9 +213,9 @@ void HttpWorker::prove(std::uint32_t number) {
     }
     http::append_field(head, "Connection", "close");
     head.append("\r\n");
-    proof_began_ = around_.clock.now();
+    proof_began_ = deps_.clock.now();
     proof_->body().clear();
-    proof_->body().append(around_.store, proof.body, [](int) {});  // the config keeps it short
+    proof_->body().append(deps_.store, proof.body, [](int) {});  // the config keeps it short
     proof_->start(method, post_.pool.settings.proof_timeout,
                   [self = self(), number](Fetch::Result result) {
                       if (self->state_ == State::up)
@@ -238,7 +235,7 @@ void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
             number, std::move(proof),
             failed_proof(ProofBy::pool, fmt::format("was answered with status {}, not {}",
                                                     result->status, post_.pool.proof.status)));
-    around_.background.run(
+    deps_.background.run(
         [pool = &post_.pool, common = post_.common, lane = lane_.value,
          answer = std::move(result->body)] {
             return judge_answer(*pool, common->groups, lane, answer);
@@ -261,13 +258,13 @@ LaneProof HttpWorker::proof_of(const Fetched& fetched) const {
 }
 
 void HttpWorker::end_proof(std::uint32_t number, LaneProof proof, const Judgement& judgement) {
-    proof.ended = around_.clock.now();
+    proof.ended = deps_.clock.now();
     proof.took = proof.ended - proof_began_;
     std::optional<Duration>& first = facts().start.proof;
     if (!first) first = proof.took;
-    show_proof(around_.lanes, {.lane = lane_, .worker = worker_, .name = "the proof"},
+    show_proof(deps_.lanes, {.lane = lane_, .worker = worker_, .name = "the proof"},
                std::move(proof), judgement);
-    around_.deliver(ProofEnded{worker_, number, judgement.verdict, judgement.group});
+    deps_.deliver(ProofEnded{worker_, number, judgement.verdict, judgement.group});
 }
 
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
@@ -290,7 +287,7 @@ void HttpWorker::close(const Farewell& farewell) {
         if (exchange == nullptr) continue;
         if (!farewell.trouble.empty()) exchange->trouble = farewell.trouble;
         exchange->last_words = farewell.last_words;
-        around_.exchanges.drop(std::move(exchange));
+        deps_.exchanges.drop(std::move(exchange));
     }
 }
 

@@ -38,7 +38,7 @@ protected:
     };
     enum class State : std::uint8_t { coming, up, over };
 
-    HttpWorker(WorkerSurroundings& surroundings, const StartWorker& start, Post post);
+    HttpWorker(WorkerDeps& deps, const StartWorker& start, Post post);
 
     /// One health check; it is up if that answers, else come_up() follows in a while.
     void knock();
@@ -61,12 +61,12 @@ protected:
     void close(const Farewell& farewell);
 
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
-    [[nodiscard]] LaneFacts& lane_facts() { return around_.lanes[lane_.value]; }
+    [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
     [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
     [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }
     [[nodiscard]] std::vector<ExchangePtr> exchanges_aboard() const;
 
-    WorkerSurroundings& around_;
+    WorkerDeps& deps_;
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;

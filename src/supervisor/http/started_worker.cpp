@@ -26,13 +26,13 @@ constexpr Duration exit_delay = 250ms;  // how long news of an exit may take aft
 
 }  // namespace
 
-StartedWorker::StartedWorker(WorkerSurroundings& surroundings, Premises& premises,
-                             const StartWorker& start, const StartedLane& lane)
-    : HttpWorker(surroundings, start,
+StartedWorker::StartedWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
+                             const StartedLane& lane)
+    : HttpWorker(deps, start,
                  {.pool = lane.pool, .host = "localhost", .prefix = "", .common = lane.proof}),
-      premises_(premises),
+      process_deps_(process_deps),
       plan_(lane.plan),
-      process_(surroundings, premises, start, lane, *this) {}
+      process_(deps, process_deps, start, lane, *this) {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
@@ -47,14 +47,14 @@ void StartedWorker::start() {
 std::optional<std::string> StartedWorker::choose_place() {
     const std::string& command = post_.pool.worker.command;
     if (command.contains("{socket}")) {
-        socket_path_ = fmt::format("{}/w{}", premises_.folder, premises_.starts);
+        socket_path_ = fmt::format("{}/w{}", process_deps_.folder, process_deps_.starts);
         if (socket_path_.size() > socket_path_max) return "the path of its socket is too long";
         ::unlink(socket_path_.c_str());
         destination_.endpoints = {asio::local::stream_protocol::endpoint(socket_path_)};
     } else {
-        const auto port = choose_port(premises_.ports, premises_.random());
+        const auto port = choose_port(process_deps_.ports, process_deps_.random());
         if (!port) return "no TCP port is free";
-        port_ = *premises_.ports.insert(*port).first;
+        port_ = *process_deps_.ports.insert(*port).first;
     }
     return std::nullopt;
 }
@@ -66,15 +66,17 @@ void StartedWorker::come_up() {
     if (port_ == 0) return ::access(socket_path_.c_str(), F_OK) == 0 ? listens() : look_later();
     const PortLook look =
         looks_++ % looks_per_thorough == first_thorough ? PortLook::thorough : PortLook::quick;
-    premises_.process_table.run([port = port_, guard = process_.guard(),
-                                 look] { return std::pair(look_at_port(port, guard, look), look); },
-                                [this, stays = self()](const std::pair<PortSight, PortLook>& seen) {
-                                    port_seen(seen.first, seen.second);
-                                });
+    process_deps_.process_table.run(
+        [port = port_, guard = process_.guard(), look] {
+            return std::pair(look_at_port(port, guard, look), look);
+        },
+        [this, stays = self()](const std::pair<PortSight, PortLook>& seen) {
+            port_seen(seen.first, seen.second);
+        });
 }
 
 void StartedWorker::look_later() {
-    const bool is_early = around_.clock.now() - process_.started_at() < look_often_for;
+    const bool is_early = deps_.clock.now() - process_.started_at() < look_often_for;
     process_.after(is_early ? look_every : look_seldom_every, [this] { come_up(); });
 }
 
@@ -113,14 +115,14 @@ void StartedWorker::reached_by(PortSight::Protocol protocol) {
 }
 
 void StartedWorker::listens() {
-    listens_at_ = around_.clock.now();
+    listens_at_ = deps_.clock.now();
     facts().start.listen = listens_at_ - process_.started_at();
     note("");
     knock();
 }
 
 void StartedWorker::came_up() {
-    facts().start.load = around_.clock.now() - listens_at_;
+    facts().start.load = deps_.clock.now() - listens_at_;
     process_.came_up();
 }
 
@@ -146,7 +148,7 @@ void StartedWorker::lost_touch(const std::function<void()>& say) {
 void StartedWorker::check_identity(Check check, const std::function<void(bool)>& then) {
     const bool was_doubted = std::exchange(is_doubted_, false);
     if (port_ == 0 || (check == Check::if_doubted && !was_doubted)) return then(true);
-    premises_.process_table.run(
+    process_deps_.process_table.run(
         [port = port_, guard = process_.guard()] {
             return look_at_port(port, guard, PortLook::quick);
         },
@@ -157,12 +159,12 @@ void StartedWorker::check_identity(Check check, const std::function<void(bool)>&
 
 void StartedWorker::proof_broke(std::uint32_t number) {
     lost_touch(
-        [this, number] { around_.deliver(ProofEnded{worker_, number, ProofVerdict::failed}); });
+        [this, number] { deps_.deliver(ProofEnded{worker_, number, ProofVerdict::failed}); });
 }
 
 void StartedWorker::process_gone() {
     if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
-    premises_.ports.erase(port_);
+    process_deps_.ports.erase(port_);
 }
 
 }  // namespace turnpike

@@ -19,7 +19,7 @@ namespace turnpike {
 
 class StartedWorker final : public HttpWorker, private ProcessUser {
 public:
-    StartedWorker(WorkerSurroundings& surroundings, Premises& premises, const StartWorker& start,
+    StartedWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
                   const StartedLane& lane);
 
     void start() override;
@@ -48,7 +48,7 @@ private:
     void reached_by(PortSight::Protocol protocol);
     void listens();
 
-    Premises& premises_;
+    ProcessDeps& process_deps_;
     const LanePlan& plan_;
     WorkerProcess process_;
     std::uint16_t port_ = 0;   // 0: a Unix socket

@@ -40,7 +40,7 @@ void NativeProof::begin(std::uint32_t number) {
     under_way_ = {
         .id = std::uint64_t{++count_} << NativeRides::place_bits | NativeRides::place_mask,
         .number = number,
-        .began = host_.around.clock.now(),
+        .began = host_.deps.clock.now(),
         .content_type = {},
         .answer = {}};
     std::string fields;
@@ -122,13 +122,13 @@ void NativeProof::judge(ProofAnswer shown) {
         if (is_of(id)) end(judgement, shown);
     };
     if (is_configured())
-        return host_.around.background.run(
+        return host_.deps.background.run(
             [&pool = host_.lane.pool, common = host_.lane.proof, lane = host_.number.value,
              answer = std::move(under_way_.answer)] {
                 return judge_answer(pool, common->groups, lane, answer);
             },
             judged);
-    host_.around.background.run(
+    host_.deps.background.run(
         [common = host_.lane.proof, request = *example_, shown = std::move(shown),
          otherwise = without_judge()] {
             Judgement judgement = common->recorded.judge(request, shown);
@@ -151,14 +151,14 @@ void NativeProof::end(const Judgement& judgement, ProofAnswer answer) {
     shown.answer = std::move(answer);
     shown.file = is_configured() ? "" : recording_path(host_.lane.pool.worker.model);
     shown.generation = host_.generation;
-    shown.ended = host_.around.clock.now();
+    shown.ended = host_.deps.clock.now();
     shown.took = shown.ended - proof.began;
     std::optional<Duration>& first = host_.process.facts().start.proof;
     if (!first) first = shown.took;
-    show_proof(host_.around.lanes,
+    show_proof(host_.deps.lanes,
                {.lane = host_.number, .worker = host_.process.id(), .name = name()},
                std::move(shown), judgement);
-    host_.around.deliver(
+    host_.deps.deliver(
         ProofEnded{host_.process.id(), proof.number, judgement.verdict, judgement.group});
 }
 

@@ -22,7 +22,7 @@ namespace turnpike {
 class NativeProof {
 public:
     struct Host {
-        WorkerSurroundings& around;
+        WorkerDeps& deps;
         WorkerProcess& process;
         const StartedLane& lane;
         LaneId number;

@@ -73,8 +73,8 @@ void NativeRides::send(const SendJob& action, ExchangePtr exchange) {
     ride.exchange->trouble.clear();
     ride.exchange->last_words.clear();
     ride.exchange->answer.start(&ride);
-    ride.moved_at = host_.around.clock.now();
-    first_job_.sent(*ride.exchange, host_.around.clock);
+    ride.moved_at = host_.deps.clock.now();
+    first_job_.sent(*ride.exchange, host_.deps.clock);
     if (action.batch_size == 1 && is_small(ride.exchange->body)) {
         ride.state = NativeRide::State::ready;
         NativeRide* const alone[] = {&ride};
@@ -111,7 +111,7 @@ NativeRide& NativeRides::free_ride() {
 void NativeRides::prepare(NativeRide& ride, const std::shared_ptr<Batch>& batch) {
     Body& body = ride.exchange->body;
     if (is_small(body)) return prepared(ride, batch);
-    body.seal(host_.around.store,
+    body.seal(host_.deps.store,
               [this, &ride, id = ride.id, batch, stays = host_.stays()](int file, int error) {
                   if (!is_under_way(ride, id)) return;
                   ride.body = file;
@@ -219,10 +219,10 @@ void NativeRides::hear(const wire::Progress& frame) {
 
 /// The last thing to do: the engine may end this attempt at once.
 void NativeRides::moved(NativeRide& ride) {
-    const Instant now = host_.around.clock.now();
+    const Instant now = host_.deps.clock.now();
     if (now - ride.moved_at < moved_every) return;
     ride.moved_at = now;
-    host_.around.deliver(AnswerMoved{host_.worker, ride.attempt});
+    host_.deps.deliver(AnswerMoved{host_.worker, ride.attempt});
 }
 
 AnswerHead& NativeRides::begin_answer(NativeRide& ride, std::uint16_t status,
@@ -238,9 +238,9 @@ AnswerHead& NativeRides::begin_answer(NativeRide& ride, std::uint16_t status,
 bool NativeRides::flow(NativeRide& ride) {
     const std::uint64_t id = ride.id;
     ride.state = NativeRide::State::flowing;
-    ride.moved_at = host_.around.clock.now();
+    ride.moved_at = host_.deps.clock.now();
     ride.exchange->answer.flow();
-    if (is_under_way(ride, id)) host_.around.deliver(AnswerBegun{host_.worker, ride.attempt});
+    if (is_under_way(ride, id)) host_.deps.deliver(AnswerBegun{host_.worker, ride.attempt});
     return is_under_way(ride, id);
 }
 
@@ -267,7 +267,7 @@ wire::Breach NativeRides::hear(const wire::Chunk& frame) {
         *ride.left -= frame.bytes.size();
     }
     if (ride.is_cancelled || !ride.exchange->answer.head().has_body) return wire::Breach::none;
-    const Answer::Room room = ride.exchange->answer.append(host_.around.store, frame.bytes);
+    const Answer::Room room = ride.exchange->answer.append(host_.deps.store, frame.bytes);
     if (!is_under_way(ride, frame.id)) return wire::Breach::none;
     if (room == Answer::Room::wait && !std::exchange(ride.is_paused, true)) {
         host_.conversation.paused(ride.id);
@@ -310,7 +310,7 @@ wire::Breach NativeRides::hear(const wire::Done& frame) {
     } else {
         close_elsewhere(std::move(file));  // of a HEAD
         answer.hold();
-        if (head.has_body) answer.append(host_.around.store, frame.body.bytes);
+        if (head.has_body) answer.append(host_.deps.store, frame.body.bytes);
     }
     answer.complete();
     if (is_under_way(ride, frame.id)) end(ride, verdict_of(int{frame.status}));
@@ -334,17 +334,17 @@ void NativeRides::end(NativeRide& ride, Verdict verdict) {
     const AttemptId attempt = ride.attempt;
     const Verdict told =
         ride.is_cancelled && !is_of_the_worker(verdict) ? Verdict::cancelled : verdict;
-    if (const auto took = first_job_.ended(*ride.exchange, told, host_.around.clock))
+    if (const auto took = first_job_.ended(*ride.exchange, told, host_.deps.clock))
         host_.first_job_took(*took);
     give_back(ride);
-    host_.around.deliver(AttemptEnded{host_.worker, attempt, told});
+    host_.deps.deliver(AttemptEnded{host_.worker, attempt, told});
 }
 
 void NativeRides::give_back(NativeRide& ride) {
     ride.exchange->answer.forget_writer();
     ride.state = NativeRide::State::free;
     free_.push_back(&ride);
-    host_.around.exchanges.drop(std::move(ride.exchange));
+    host_.deps.exchanges.drop(std::move(ride.exchange));
 }
 
 // ── the rest ─────────────────────────────────────────────────────────────────────────────────────

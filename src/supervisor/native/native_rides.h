@@ -52,7 +52,7 @@ public:
     static constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;  // no job's
 
     struct Host {
-        WorkerSurroundings& around;
+        WorkerDeps& deps;
         WorkerId worker;
         FrameLink& link;
         wire::Conversation& conversation;

@@ -27,24 +27,24 @@ std::optional<std::uint16_t> told_permille(std::uint16_t permille) {
 
 }  // namespace
 
-NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
-                           const StartWorker& start, const StartedLane& lane)
-    : around_(surroundings),
-      premises_(premises),
+NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
+                           const StartedLane& lane)
+    : deps_(deps),
+      process_deps_(process_deps),
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
       lane_of_(lane),
-      process_(surroundings, premises, start, lane, *this),
-      hello_timer_(surroundings.loop),
-      link_(std::make_shared<FrameLink>(surroundings.loop, static_cast<FrameLinkUser&>(*this))),
-      rides_({.around = surroundings,
+      process_(deps, process_deps, start, lane, *this),
+      hello_timer_(deps.loop),
+      link_(std::make_shared<FrameLink>(deps.loop, static_cast<FrameLinkUser&>(*this))),
+      rides_({.deps = deps,
               .worker = worker_,
               .link = *link_,
               .conversation = conversation_,
               .stays = [this] { return shared_from_this(); },
               .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
-      proof_({.around = surroundings,
+      proof_({.deps = deps,
               .process = process_,
               .lane = lane_of_,
               .number = lane_,
@@ -60,13 +60,14 @@ void NativeWorker::start() {
     const WorkerConfig& worker = lane_of_.pool.worker;
     const bool is_python = worker.model.kind == ModelChoice::Kind::python;
     WorkerProcess::Launch launch{
-        .command = is_python ? python_command(worker, premises_.sdk)
+        .command = is_python ? python_command(worker, process_deps_.sdk)
                              : program_command(lane_of_.kept->program.path()),
         .link = Guarded::Link::socket,
         .variables = {{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}}};
     if (is_python) {
         launch.model = model_argument(worker.model);
-        for (auto& variable : python_variables(worker, premises_.environment, premises_.sdk))
+        for (auto& variable :
+             python_variables(worker, process_deps_.environment, process_deps_.sdk))
             launch.variables.push_back(std::move(variable));
         launch.variables.emplace_back("TURNPIKE_GENERATION", lane_of_.kept->folder);
     }
@@ -107,7 +108,7 @@ void NativeWorker::hear(const wire::Hello& frame) {
 
 void NativeWorker::hear(const wire::Loading& frame) {
     if (frame.phase == wire::LoadPhase::loading && imported_at_ == never) {
-        imported_at_ = around_.clock.now();
+        imported_at_ = deps_.clock.now();
         facts().start.import = imported_at_ - process_.started_at();
     }
     facts().loading = {.permille = told_permille(frame.permille), .text = std::string(frame.text)};
@@ -120,22 +121,22 @@ void NativeWorker::hear(const wire::Ready& frame) {
     own.loading.reset();
     own.model_facts = frame.facts;
     own.start.load =
-        around_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
+        deps_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
     proof_.learn(frame);
     process_.note("");
     process_.came_up();
     lane_of_.kept->came_up = true;
     if (lane_of_.warm != nullptr) lane_of_.warm->learn();
-    around_.deliver(WorkerReady{.worker = worker_,
-                                .slots = frame.slots,
-                                .batch = frame.batch,
-                                .has_example = frame.has_example});
+    deps_.deliver(WorkerReady{.worker = worker_,
+                              .slots = frame.slots,
+                              .batch = frame.batch,
+                              .has_example = frame.has_example});
 }
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
 void NativeWorker::send(const SendJob& action) {
-    ExchangePtr exchange = around_.exchanges.find(action.job);
+    ExchangePtr exchange = deps_.exchanges.find(action.job);
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
     rides_.send(action, std::move(exchange));
@@ -154,7 +155,7 @@ void NativeWorker::hear(const Frame& frame) {
 
 bool NativeWorker::heard(const wire::WorkerFrame& frame) {
     if (state_ == State::over) return false;
-    around_.clock.forget();  // an answer may come in the turn of the loop that sent its job
+    deps_.clock.forget();  // an answer may come in the turn of the loop that sent its job
     const wire::Breach breach = conversation_.heard(frame);
     if (breach != wire::Breach::none) {
         link_->break_off(breach);
@@ -174,7 +175,7 @@ void NativeWorker::probe(std::uint32_t number) {
 }
 
 void NativeWorker::hear(const wire::Pong& frame) {
-    around_.deliver(ProbeEnded{worker_, static_cast<std::uint32_t>(frame.id - 1)});
+    deps_.deliver(ProbeEnded{worker_, static_cast<std::uint32_t>(frame.id - 1)});
 }
 
 void NativeWorker::hear(const wire::Log& frame) {
@@ -192,7 +193,7 @@ bool NativeWorker::ask_stacks(AttemptId attempt) {
     process_.after(stacks_patience, [this, number = stacks_.number] {
         if (state_ == State::over || stacks_.number != number) return;
         stacks_ = {};
-        premises_.look_from_outside(process_);
+        process_deps_.look_from_outside(process_);
     });
     return true;
 }
@@ -225,7 +226,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
 void NativeWorker::misbehaved(const std::string& how) {
     process_.note(how);
     process_.output().remark(how);
-    around_.deliver(WorkerMisbehaved{worker_});
+    deps_.deliver(WorkerMisbehaved{worker_});
 }
 
 void NativeWorker::stop(Reason why) {
@@ -246,7 +247,7 @@ void NativeWorker::process_ended(const Farewell& farewell) {
 void NativeWorker::process_gone() {
     constexpr Generation first{1};
     if (lane_of_.kept->came_up || generation_ != first) return;
-    around_.background.run(
+    deps_.background.run(
         [folder = lane_of_.kept->folder] {
             forget_sources(folder);
             return 0;

@@ -31,7 +31,7 @@ concept OfJob = std::same_as<Frame, wire::Progress> || std::same_as<Frame, wire:
 
 class NativeWorker final : public LaneWorker, private ProcessUser, private FrameLinkUser {
 public:
-    NativeWorker(WorkerSurroundings& surroundings, Premises& premises, const StartWorker& start,
+    NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
                  const StartedLane& lane);
 
     void start() override;
@@ -77,8 +77,8 @@ private:
     [[nodiscard]] auto self() { return std::static_pointer_cast<NativeWorker>(shared_from_this()); }
     [[nodiscard]] WorkerFacts& facts() { return process_.facts(); }
 
-    WorkerSurroundings& around_;
-    Premises& premises_;
+    WorkerDeps& deps_;
+    ProcessDeps& process_deps_;
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;

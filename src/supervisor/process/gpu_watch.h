@@ -24,16 +24,17 @@
 
 namespace turnpike {
 
+struct GpuWatchDeps {
+    boost::asio::io_context& loop;
+    std::optional<GpuDriver> driver;  // none: there is nothing to watch
+    const std::vector<LanePlan>& plan;
+    std::vector<LaneFacts>& lanes;
+    std::function<void(const Event&)> deliver;
+};
+
 class GpuWatch {
 public:
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        std::optional<GpuDriver> driver;  // none: there is nothing to watch
-        const std::vector<LanePlan>& plan;
-        std::vector<LaneFacts>& lanes;
-        std::function<void(const Event&)> deliver;
-    };
-    explicit GpuWatch(Surroundings surroundings);
+    explicit GpuWatch(GpuWatchDeps deps);
     ~GpuWatch();
     GpuWatch(const GpuWatch&) = delete;
     GpuWatch& operator=(const GpuWatch&) = delete;
@@ -64,7 +65,7 @@ private:
     [[nodiscard]] std::vector<std::string> uuids_of(LaneId lane) const;
     void after(Duration wait, std::function<void()> then);
 
-    Surroundings around_;
+    GpuWatchDeps deps_;
     std::map<std::string, Watched> gpus_;  // by UUID
     std::shared_ptr<int> lives_ = std::make_shared<int>();
 };

@@ -58,24 +58,24 @@ struct LaneOutput::File {
     bool is_line_open = false;  // the disk took half of one
 };
 
-LaneOutput::LaneOutput(Surroundings surroundings, LogFile file)
-    : around_(std::move(surroundings)),
+LaneOutput::LaneOutput(LaneOutputDeps deps, LogFile file)
+    : deps_(std::move(deps)),
       log_(file.path.empty() ? LaneLog::Write{} : [this](std::string_view line) { queue(line); }),
-      patience_(around_.loop) {
+      patience_(deps_.loop) {
     file.readers = LogFile::Readers::owner;
     file_ = std::make_shared<File>(std::move(file));
 }
 
 LaneOutput::~LaneOutput() {
     if (!waiting_.empty())
-        around_.disk.run([file = file_, text = std::move(waiting_)] { return file->write(text); },
-                         [](const Outcome&) {});
+        deps_.disk.run([file = file_, text = std::move(waiting_)] { return file->write(text); },
+                       [](const Outcome&) {});
 }
 
 // ── pipes ────────────────────────────────────────────────────────────────────────────────────────
 
 void LaneOutput::attach(UniqueFd fd, LogStream stream, std::uint64_t writer) {
-    const auto pipe = std::make_shared<Pipe>(around_.loop, LogSource{stream, writer});
+    const auto pipe = std::make_shared<Pipe>(deps_.loop, LogSource{stream, writer});
     pipes_.push_back(pipe);
     boost::system::error_code error;
     pipe->fd.assign(fd.get(), error);
@@ -102,7 +102,7 @@ void LaneOutput::hear(const PipePtr& pipe) {
     const Had had = read(*pipe);
     if (had == Had::end) return close(pipe);
     is_full() ? wait_for_disk() : listen(pipe);
-    if (had == Had::some) around_.on_output();
+    if (had == Had::some) deps_.on_output();
 }
 
 void LaneOutput::give_up(const PipePtr& pipe, const boost::system::error_code& error) {
@@ -160,12 +160,11 @@ void LaneOutput::queue(std::string_view line) {
 void LaneOutput::write() {
     if (in_flight_ > 0 || waiting_.empty()) return;
     in_flight_ = waiting_.size();
-    sent_at_ = around_.clock.now();
-    around_.disk.run(
-        [file = file_, text = std::exchange(waiting_, {})] { return file->write(text); },
-        [this, weak = std::weak_ptr(lives_)](Outcome outcome) {
-            if (!weak.expired()) written(std::move(outcome));
-        });
+    sent_at_ = deps_.clock.now();
+    deps_.disk.run([file = file_, text = std::exchange(waiting_, {})] { return file->write(text); },
+                   [this, weak = std::weak_ptr(lives_)](Outcome outcome) {
+                       if (!weak.expired()) written(std::move(outcome));
+                   });
 }
 
 void LaneOutput::written(Outcome outcome) {
@@ -192,7 +191,7 @@ std::string LaneOutput::disk_trouble() const {
 }
 
 std::string LaneOutput::problem() const {
-    const bool is_slow = in_flight_ > 0 && around_.clock.now() - sent_at_ > disk_patience;
+    const bool is_slow = in_flight_ > 0 && deps_.clock.now() - sent_at_ > disk_patience;
     return problem_.empty() && is_slow ? disk_trouble() : problem_;
 }
 

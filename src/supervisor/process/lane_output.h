@@ -27,6 +27,13 @@
 
 namespace turnpike {
 
+struct LaneOutputDeps {
+    boost::asio::io_context& loop;
+    Background& disk;  // lives longer
+    Clock& clock;
+    std::function<void()> on_output = [] {};  // a worker printed something
+};
+
 class LaneOutput {
 public:
     static constexpr std::size_t read_max =
@@ -35,15 +42,8 @@ public:
     static constexpr std::size_t leftover_max = 256 * std::size_t{1024};  // of a pipe let go
     static constexpr Duration disk_patience = 2s;  // a pause longer than that drops text
 
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        Background& disk;  // lives longer
-        Clock& clock;
-        std::function<void()> on_output = [] {};  // a worker printed something
-    };
-
     /// The file's folder is made if need be (0700), the file is 0600. No path: memory only.
-    LaneOutput(Surroundings surroundings, LogFile file);
+    LaneOutput(LaneOutputDeps deps, LogFile file);
     /// What waits is still written.
     ~LaneOutput();
     LaneOutput(const LaneOutput&) = delete;
@@ -96,9 +96,9 @@ private:
     [[nodiscard]] bool is_full() const {
         return !is_hanging_ && waiting_.size() + in_flight_ > waiting_max;
     }
-    [[nodiscard]] std::int64_t now() { return around_.clock.unix_ns(around_.clock.now()); }
+    [[nodiscard]] std::int64_t now() { return deps_.clock.unix_ns(deps_.clock.now()); }
 
-    Surroundings around_;
+    LaneOutputDeps deps_;
     LaneLog log_;
     std::vector<PipePtr> pipes_;
     std::shared_ptr<File> file_;  // only the helper thread looks into it

@@ -29,10 +29,10 @@ std::string cold_text(std::string_view why) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(WorkerSurroundings& surroundings, Premises& premises,
-                             const StartWorker& start, const StartedLane& lane, ProcessUser& user)
-    : around_(surroundings),
-      premises_(premises),
+WorkerProcess::WorkerProcess(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
+                             const StartedLane& lane, ProcessUser& user)
+    : deps_(deps),
+      process_deps_(process_deps),
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
@@ -46,20 +46,21 @@ WorkerProcess::~WorkerProcess() {
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
 void WorkerProcess::begin() {
-    asked_at_ = around_.clock.now();
+    asked_at_ = deps_.clock.now();
     facts().started_at = asked_at_;
     output().forget_last_line();
     log_began_ = output().log().newest();
-    ++premises_.starts;
+    ++process_deps_.starts;
 }
 
 void WorkerProcess::start(Launch launch) {
     launch_ = std::move(launch);
-    if (premises_.cgroup_home)
-        group_ = make_cgroup(
-            *premises_.cgroup_home,
-            fmt::format("turnpike-{}-{}", premises_.mark.substr(premises_.mark.rfind(':') + 1),
-                        premises_.starts));
+    if (process_deps_.cgroup_home)
+        group_ =
+            make_cgroup(*process_deps_.cgroup_home,
+                        fmt::format("turnpike-{}-{}",
+                                    process_deps_.mark.substr(process_deps_.mark.rfind(':') + 1),
+                                    process_deps_.starts));
     WarmProcess* const warm = lane_of_.warm.get();
     if (launch_.model.empty() || warm == nullptr) return start_cold();
     if (!warm->is_ready()) {
@@ -71,7 +72,7 @@ void WorkerProcess::start(Launch launch) {
 
 GuardOrders WorkerProcess::orders() const {
     return {.label = fmt::format("lane {}", lane_.value),
-            .open_files = premises_.open_files,
+            .open_files = process_deps_.open_files,
             .cgroup = group_,
             .folder = lane_of_.pool.worker.folder,
             .command = launch_.command};
@@ -84,14 +85,14 @@ void WorkerProcess::attach(Guarded::Ends ends) {
 }
 
 void WorkerProcess::start_cold() {
-    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
     auto ends = guarded_->start(orders(), environment(launch_.variables), launch_.link);
     if (!ends) return could_not_start(ends.error());
     attach(*std::move(ends));
 }
 
 std::expected<void, std::string> WorkerProcess::start_warm() {
-    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
     auto offered = guarded_->offer();
     if (!offered) return std::unexpected(offered.error());
     const auto asked = lane_of_.warm->fork(orders(), launch_.model, environment(launch_.variables),
@@ -118,12 +119,12 @@ void WorkerProcess::warm_failed(const std::string& why) {
 }
 
 std::vector<std::string> WorkerProcess::environment(const Variables& variables) const {
-    std::vector<std::string> environment = premises_.environment;
+    std::vector<std::string> environment = process_deps_.environment;
     for (const auto& [name, value] :
-         lane_environment(lane_of_.pool, lane_of_.plan, lane_.value, premises_.machine))
+         lane_environment(lane_of_.pool, lane_of_.plan, lane_.value, process_deps_.machine))
         set_variable(environment, name, value);
     for (const auto& [name, value] : variables) set_variable(environment, name, value);
-    set_variable(environment, run_variable, premises_.mark);
+    set_variable(environment, run_variable, process_deps_.mark);
     return environment;
 }
 
@@ -149,7 +150,7 @@ void WorkerProcess::could_not_start(const std::string& why) {
 
 void WorkerProcess::started(const ProcessId& process) {
     process_ = process;
-    started_at_ = around_.clock.now();
+    started_at_ = deps_.clock.now();
     facts().pid = process.pid;
     facts().start.spawn = started_at_ - asked_at_;
     if (ordered_ == Reason::none) note("");  // of the one before
@@ -157,19 +158,19 @@ void WorkerProcess::started(const ProcessId& process) {
                                 process.pid, launch_.command));
     known_ = {process};
     if (const auto guard = read_process(guarded_->guard())) known_.push_back(guard->id);
-    premises_.processes_changed();
-    around_.deliver(WorkerStarted{worker_});
+    process_deps_.processes_changed();
+    deps_.deliver(WorkerStarted{worker_});
     user_.process_started();
 }
 
 void WorkerProcess::came_up() {
-    premises_.process_table.run(
+    process_deps_.process_table.run(
         [guard = guard()] { return descendants_of(guard, list_processes()); },
         [this, stays = user_.owner()](const std::vector<ProcessFacts>& tree) {
             if (has_ended_) return;
             for (const ProcessFacts& process : tree)
                 if (process.id != process_) known_.push_back(process.id);
-            premises_.processes_changed();
+            process_deps_.processes_changed();
         });
 }
 
@@ -179,11 +180,11 @@ void WorkerProcess::first_job_took(Duration time) {
 }
 
 void WorkerProcess::progressed() {
-    const Instant now = around_.clock.now();
+    const Instant now = deps_.clock.now();
     const Duration pause = std::min(progress_every, lane_of_.pool.settings.load_timeout / 4);
     if (now - progressed_at_ < pause) return;
     progressed_at_ = now;
-    around_.deliver(LoadProgressed{worker_});
+    deps_.deliver(LoadProgressed{worker_});
 }
 
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
@@ -212,7 +213,7 @@ void WorkerProcess::order(Reason why) {
 void WorkerProcess::exited(const WorkerEnd& end) {
     has_ended_ = true;
     end_ = end;
-    ended_at_ = around_.clock.now();
+    ended_at_ = deps_.clock.now();
     keep_inputs();
     facts().pid = 0;
     facts().last_exit = end.how;
@@ -220,7 +221,7 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     output().read_now();  // what it said last
     if (!was_wanted(ordered_)) note(trouble_of(ending()));
     user_.process_ended({.trouble = farewell(), .last_words = last_words(ending())});
-    around_.deliver(WorkerExited{worker_});
+    deps_.deliver(WorkerExited{worker_});
 }
 
 /// How it ended is no news to the jobs aboard where we ended it for what it did.
@@ -246,21 +247,21 @@ void WorkerProcess::gone(const std::vector<pid_t>& pids) {
     if (!group_.empty()) remove_cgroup(std::exchange(group_, {}));
     user_.process_gone();
     known_.clear();
-    premises_.processes_changed();
-    if (!was_wanted(ordered_)) premises_.crashed(crash_report());
+    process_deps_.processes_changed();
+    if (!was_wanted(ordered_)) process_deps_.crashed(crash_report());
     if (ordered_ == Reason::shutting_down) return over(Memory::freed, pids);
-    premises_.gpus.ask_memory(
+    process_deps_.gpus.ask_memory(
         lane_, pids, [this, stays = user_.owner(), pids](Memory memory) { over(memory, pids); });
 }
 
 void WorkerProcess::over(Memory memory, const std::vector<pid_t>& pids) {
     guarded_ = nullptr;
-    if (memory == Memory::held) premises_.gpus.tell_when_freed(lane_, pids);
-    around_.deliver(WorkerGone{worker_, memory});
+    if (memory == Memory::held) process_deps_.gpus.tell_when_freed(lane_, pids);
+    deps_.deliver(WorkerGone{worker_, memory});
 }
 
 void WorkerProcess::keep_inputs() {
-    const CrashConfig& rules = premises_.crashes;
+    const CrashConfig& rules = process_deps_.crashes;
     if (!rules.inputs || rules.keep == 0 || was_wanted(ordered_)) return;
     std::uint64_t room = rules.input_max.count;  // for all of them
     for (const ExchangePtr& exchange : user_.aboard()) {
@@ -271,7 +272,7 @@ void WorkerProcess::keep_inputs() {
 
 CrashReport WorkerProcess::crash_report() {
     CrashReport report{
-        .unix_ns = around_.clock.unix_ns(ended_at_),
+        .unix_ns = deps_.clock.unix_ns(ended_at_),
         .lane = lane_.value,
         .pool = lane_of_.pool.name,
         .generation = generation_.value,
@@ -287,12 +288,12 @@ CrashReport WorkerProcess::crash_report() {
         .inputs = inputs_};
     if (end_.memory_peak_kib > 0)
         report.memory_peak = Bytes{static_cast<std::uint64_t>(end_.memory_peak_kib) * 1024};
-    add_gpus(report, around_.lanes[lane_.value]);
+    add_gpus(report, deps_.lanes[lane_.value]);
     return report;
 }
 
 void WorkerProcess::after(Duration wait, std::function<void()> then) {
-    const auto timer = std::make_shared<asio::steady_timer>(around_.loop, wait);
+    const auto timer = std::make_shared<asio::steady_timer>(deps_.loop, wait);
     timer->async_wait(
         [timer, then = std::move(then), stays = user_.owner()](boost::system::error_code error) {
             if (!error) then();

@@ -31,7 +31,7 @@ namespace turnpike {
 class WorkerProcess;
 
 /// What all started workers share.
-struct Premises {
+struct ProcessDeps {
     Children& children;
     GpuWatch& gpus;
     Background& process_table;  // for looks at /proc
@@ -94,7 +94,7 @@ protected:
 
 class WorkerProcess {
 public:
-    WorkerProcess(WorkerSurroundings& surroundings, Premises& premises, const StartWorker& start,
+    WorkerProcess(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
                   const StartedLane& lane, ProcessUser& user);
     ~WorkerProcess();
     WorkerProcess(const WorkerProcess&) = delete;
@@ -126,7 +126,7 @@ public:
 
     /// Its lane's latest trouble; empty: none.
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
-    [[nodiscard]] WorkerFacts& facts() { return around_.lanes[lane_.value].of(worker_); }
+    [[nodiscard]] WorkerFacts& facts() { return deps_.lanes[lane_.value].of(worker_); }
     [[nodiscard]] LaneOutput& output() { return lane_of_.output; }
     [[nodiscard]] Instant started_at() const { return started_at_; }
     void after(Duration wait, std::function<void()> then);
@@ -159,8 +159,8 @@ private:
     void keep_inputs();
     [[nodiscard]] CrashReport crash_report();
 
-    WorkerSurroundings& around_;
-    Premises& premises_;
+    WorkerDeps& deps_;
+    ProcessDeps& process_deps_;
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;

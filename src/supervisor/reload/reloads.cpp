@@ -30,61 +30,60 @@ ReloadKind reload_kind(const PoolConfig& pool, const std::vector<const LaneFacts
     return fits ? ReloadKind::beside : ReloadKind::in_place;
 }
 
-Reloads::Reloads(Surroundings surroundings)
-    : around_(std::move(surroundings)), standings_(around_.lanes.size()) {
-    for (std::size_t i = 0; i < around_.config.size(); ++i) {
+Reloads::Reloads(ReloadDeps deps) : deps_(std::move(deps)), standings_(deps_.lanes.size()) {
+    for (std::size_t i = 0; i < deps_.config.size(); ++i) {
         Pool& pool = pools_.emplace_back();
-        if (!around_.config[i].worker.watch) continue;
+        if (!deps_.config[i].worker.watch) continue;
         pool.watch = std::make_unique<SourceWatch>(
-            SourceWatch::Surroundings{.loop = around_.loop,
-                                      .disk = around_.disk,
-                                      .model = around_.config[i].worker.model,
-                                      .changed = [this, i](std::vector<std::string> files) {
-                                          std::ignore = ask(i, {.files = std::move(files)});
-                                      }});
-        pool.watch->follow({.good = around_.generations.folder(i, pool.good), .newest = {}});
+            SourceWatchDeps{.loop = deps_.loop,
+                            .disk = deps_.disk,
+                            .model = deps_.config[i].worker.model,
+                            .changed = [this, i](std::vector<std::string> files) {
+                                std::ignore = ask(i, {.files = std::move(files)});
+                            }});
+        pool.watch->follow({.good = deps_.generations.folder(i, pool.good), .newest = {}});
     }
 }
 
 std::vector<const LaneFacts*> Reloads::lanes_of(std::size_t pool) const {
     std::vector<const LaneFacts*> lanes;
-    for (std::size_t lane = 0; lane < around_.lanes.size(); ++lane)
-        if (around_.pool_of[lane] == pool) lanes.push_back(&around_.lanes[lane]);
+    for (std::size_t lane = 0; lane < deps_.lanes.size(); ++lane)
+        if (deps_.pool_of[lane] == pool) lanes.push_back(&deps_.lanes[lane]);
     return lanes;
 }
 
 std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrder order) {
-    const PoolConfig& config = around_.config[pool];
+    const PoolConfig& config = deps_.config[pool];
     if (!config.is_started())
         return std::unexpected(
             fmt::format("The workers of the pool {} were started by somebody else: nothing of "
                         "theirs is ours to "
                         "reload.",
                         config.name));
-    const ReloadBegun begun{.generation = around_.generations.next(pool),
+    const ReloadBegun begun{.generation = deps_.generations.next(pool),
                             .kind = reload_kind(config, lanes_of(pool))};
-    around_.pools[pool].reload = {.generation = begun.generation,
-                                  .kind = begun.kind,
-                                  .order = std::move(order),
-                                  .began = around_.clock.now(),
-                                  .trouble = {}};
+    deps_.pools[pool].reload = {.generation = begun.generation,
+                                .kind = begun.kind,
+                                .order = std::move(order),
+                                .began = deps_.clock.now(),
+                                .trouble = {}};
     Pool& own = pools_[pool];
     own.tried.clear();
     own.is_spread = false;
     if (own.watch)
-        own.watch->follow({.good = around_.generations.folder(pool, own.good),
-                           .newest = around_.generations.folder(pool, begun.generation)});
-    if (around_.pools[pool].reload->order.accept) around_.accepted(PoolId{pool}, begun.generation);
-    around_.deliver(
+        own.watch->follow({.good = deps_.generations.folder(pool, own.good),
+                           .newest = deps_.generations.folder(pool, begun.generation)});
+    if (deps_.pools[pool].reload->order.accept) deps_.accepted(PoolId{pool}, begun.generation);
+    deps_.deliver(
         ReloadAsked{.pool = PoolId{pool}, .generation = begun.generation, .kind = begun.kind});
-    for (const LaneId lane : unjustly_off(pool)) around_.deliver(RestartAsked{lane});
+    for (const LaneId lane : unjustly_off(pool)) deps_.deliver(RestartAsked{lane});
     return begun;
 }
 
 std::vector<LaneId> Reloads::unjustly_off(std::size_t pool) const {
     std::vector<LaneId> lanes;
     for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
-        if (around_.pool_of[lane] != pool) continue;
+        if (deps_.pool_of[lane] != pool) continue;
         const auto [state, reason] = standings_[lane];
         if (state != LaneState::quarantined && state != LaneState::drained) return {};
         if (reason == Reason::proof_failed || reason == Reason::disagrees)
@@ -94,8 +93,8 @@ std::vector<LaneId> Reloads::unjustly_off(std::size_t pool) const {
 }
 
 void Reloads::note(const StartWorker& start) {
-    const std::size_t pool = around_.pool_of[start.lane.value];
-    const auto& reload = around_.pools[pool].reload;
+    const std::size_t pool = deps_.pool_of[start.lane.value];
+    const auto& reload = deps_.pools[pool].reload;
     if (reload && reload->generation == start.generation)
         pools_[pool].tried.push_back({.lane = start.lane.value, .worker = start.worker});
 }
@@ -103,11 +102,11 @@ void Reloads::note(const StartWorker& start) {
 /// Of the first worker that has one: its neighbours mostly say the same.
 std::string Reloads::trouble_of(std::size_t pool) const {
     for (const auto& [lane, worker] : pools_[pool].tried) {
-        const WorkerFacts& facts = around_.lanes[lane].of(worker);
+        const WorkerFacts& facts = deps_.lanes[lane].of(worker);
         if (facts.id != worker || facts.trouble.empty()) continue;
         if (facts.proof.by == ProofBy::recording && !facts.proof.is_passed)
             return facts.trouble + "\nif this answer is right: turnpike reload --accept";
-        const LaneLog* log = around_.log_of(lane);
+        const LaneLog* log = deps_.log_of(lane);
         const std::string error = log == nullptr ? "" : last_error(*log, worker.value);
         const std::string_view last = std::string_view(error).substr(error.find_last_of('\n') + 1);
         if (error.empty()) return facts.trouble;
@@ -121,14 +120,14 @@ bool Reloads::is_up(std::size_t pool) const {
         const LaneState state = standings_[lane].state;
         const bool is_off = state == LaneState::drained || state == LaneState::failed ||
                             state == LaneState::quarantined;
-        if (around_.pool_of[lane] == pool && !is_off && !serves(state)) return false;
+        if (deps_.pool_of[lane] == pool && !is_off && !serves(state)) return false;
     }
     return true;
 }
 
 void Reloads::note(const ReportLane& report) {
     standings_[report.lane.value] = {.state = report.state, .reason = report.reason};
-    const std::size_t pool = around_.pool_of[report.lane.value];
+    const std::size_t pool = deps_.pool_of[report.lane.value];
     if (pools_[pool].is_spread && is_up(pool)) finish(pool, ReloadEnd::spread);
 }
 
@@ -136,7 +135,7 @@ void Reloads::note(const ReportLane& report) {
 void Reloads::note(const ReportReload& report) {
     const std::size_t pool = report.pool.value;
     if (report.end == ReloadEnd::spread) pools_[pool].good = report.generation;
-    const auto& reload = around_.pools[pool].reload;
+    const auto& reload = deps_.pools[pool].reload;
     if (!reload || reload->generation != report.generation) return;
     pools_[pool].is_spread = report.end == ReloadEnd::spread;
     if (report.end != ReloadEnd::spread || is_up(pool)) finish(pool, report.end);
@@ -145,13 +144,13 @@ void Reloads::note(const ReportReload& report) {
 void Reloads::finish(std::size_t number, ReloadEnd end) {
     Pool& pool = pools_[number];
     pool.is_spread = false;
-    ReloadFacts& reload = *around_.pools[number].reload;
-    reload.ended = around_.clock.now();
+    ReloadFacts& reload = *deps_.pools[number].reload;
+    reload.ended = deps_.clock.now();
     reload.end = end;
     const bool is_bad = end == ReloadEnd::abandoned;
     if (is_bad) reload.trouble = trouble_of(number);
     if (!pool.watch) return;
-    pool.watch->follow({.good = around_.generations.folder(number, pool.good),
+    pool.watch->follow({.good = deps_.generations.folder(number, pool.good),
                         .newest = {},
                         .suspects = files_in_traceback(reload.trouble),
                         .is_bad = is_bad});
@@ -170,7 +169,7 @@ std::string Reloads::watch_news() {
         if (count == 0) continue;
         text +=
             fmt::format("{}pool {}: watches {} file{}: a save reloads it", text.empty() ? "" : "; ",
-                        around_.config[i].name, count, count == 1 ? "" : "s");
+                        deps_.config[i].name, count, count == 1 ? "" : "s");
     }
     return text;
 }

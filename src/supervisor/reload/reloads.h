@@ -29,23 +29,24 @@ namespace turnpike {
 [[nodiscard]] ReloadKind reload_kind(const PoolConfig& pool,
                                      const std::vector<const LaneFacts*>& lanes);
 
+struct ReloadDeps {
+    boost::asio::io_context& loop;
+    Background& disk;
+    Clock& clock;
+    const std::vector<PoolConfig>& config;
+    const std::vector<std::size_t> pool_of;  // of each lane
+    std::vector<LaneFacts>& lanes;
+    std::vector<PoolFacts>& pools;
+    Generations& generations;
+    std::function<const LaneLog*(std::size_t)> log_of;  // of a lane
+    /// What this generation answers is right, whatever was recorded.
+    std::function<void(PoolId, Generation)> accepted;
+    std::function<void(const Event&)> deliver;
+};
+
 class Reloads {
 public:
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        Background& disk;
-        Clock& clock;
-        const std::vector<PoolConfig>& config;
-        const std::vector<std::size_t> pool_of;  // of each lane
-        std::vector<LaneFacts>& lanes;
-        std::vector<PoolFacts>& pools;
-        Generations& generations;
-        std::function<const LaneLog*(std::size_t)> log_of;  // of a lane
-        /// What this generation answers is right, whatever was recorded.
-        std::function<void(PoolId, Generation)> accepted;
-        std::function<void(const Event&)> deliver;
-    };
-    explicit Reloads(Surroundings surroundings);
+    explicit Reloads(ReloadDeps deps);
 
     /// An error is a sentence: its workers are not ours.
     std::expected<ReloadBegun, std::string> ask(std::size_t pool, ReloadOrder order);
@@ -82,7 +83,7 @@ private:
     /// Lanes whose only fault is that the old code answered wrong, in a pool without a lane that could try the new one.
     [[nodiscard]] std::vector<LaneId> unjustly_off(std::size_t pool) const;
 
-    Surroundings around_;
+    ReloadDeps deps_;
     std::vector<Pool> pools_;
     struct Standing {
         LaneState state{};

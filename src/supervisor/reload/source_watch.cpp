@@ -37,9 +37,9 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.find
 
 }  // namespace
 
-SourceWatch::SourceWatch(Surroundings surroundings)
-    : around_(std::move(surroundings)),
-      watch_(around_.loop, [this](const std::vector<std::string>& files) { saved(files); }) {}
+SourceWatch::SourceWatch(SourceWatchDeps deps)
+    : deps_(std::move(deps)),
+      watch_(deps_.loop, [this](const std::vector<std::string>& files) { saved(files); }) {}
 
 void SourceWatch::follow(Followed followed) {
     followed_ = std::move(followed);
@@ -60,7 +60,7 @@ void SourceWatch::read() {
         return;
     }
     stamp_ = stamp_of(followed_.good) + stamp_of(followed_.newest);
-    around_.disk.run(
+    deps_.disk.run(
         [followed = followed_] {
             Sources sources{.good = kept_in(followed.good), .newest = kept_in(followed.newest)};
             for (const auto& [path, bytes] : sources.newest.empty() ? sources.good : sources.newest)
@@ -76,33 +76,33 @@ void SourceWatch::read() {
 }
 
 void SourceWatch::want(const Sources& sources) {
-    std::set<std::string> files{around_.model.path};
+    std::set<std::string> files{deps_.model.path};
     for (const auto& [path, bytes] : sources.good) files.insert(path);
     for (const auto& [path, bytes] : sources.newest) files.insert(path);
     files.insert(followed_.suspects.begin(), followed_.suspects.end());
     // Before anything works, and after a failure, a module that was missing may be what mends it.
     const bool takes_new = followed_.is_bad || sources.good.empty();
-    knows_imports_ = !sources.good.empty() || around_.model.kind == ModelChoice::Kind::program;
+    knows_imports_ = !sources.good.empty() || deps_.model.kind == ModelChoice::Kind::program;
     // Saved after a worker read it and before it was watched.
     std::vector<std::string> missed;
     std::ranges::copy_if(sources.outdated, std::back_inserter(missed),
                          [this](const std::string& file) { return !files_.contains(file); });
     files_ = std::move(files);
     watch(takes_new ? NewFiles::count : NewFiles::do_not_count);
-    if (!missed.empty() && !followed_.is_bad) around_.changed(std::move(missed));
+    if (!missed.empty() && !followed_.is_bad) deps_.changed(std::move(missed));
 }
 
 void SourceWatch::watch(NewFiles new_files) {
     FileWatch::Wanted wanted{.files = {files_.begin(), files_.end()}};
-    if (new_files == NewFiles::count && around_.model.kind == ModelChoice::Kind::python)
-        wanted.folders.push_back(folder_of(around_.model.path));
+    if (new_files == NewFiles::count && deps_.model.kind == ModelChoice::Kind::python)
+        wanted.folders.push_back(folder_of(deps_.model.path));
     std::ignore = watch_.want(std::move(wanted));
 }
 
 /// A save that brings what runs already (or is tried now) is no news, unless the latest try failed.
 void SourceWatch::saved(const std::vector<std::string>& files) {
     const std::string folder = followed_.newest.empty() ? followed_.good : followed_.newest;
-    around_.disk.run(
+    deps_.disk.run(
         [files, folder = followed_.is_bad ? std::string() : folder] {
             const auto kept = kept_in(folder);
             std::vector<std::string> changed;
@@ -113,7 +113,7 @@ void SourceWatch::saved(const std::vector<std::string>& files) {
             return changed;
         },
         [this, lives = std::weak_ptr(lives_)](std::vector<std::string> changed) {
-            if (!lives.expired() && !changed.empty()) around_.changed(std::move(changed));
+            if (!lives.expired() && !changed.empty()) deps_.changed(std::move(changed));
         });
 }
 

@@ -21,16 +21,17 @@
 
 namespace turnpike {
 
+struct SourceWatchDeps {
+    boost::asio::io_context& loop;
+    Background& disk;
+    const ModelChoice& model;
+    /// These have other bytes than what runs, or is tried.
+    std::function<void(std::vector<std::string>)> changed;
+};
+
 class SourceWatch {
 public:
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        Background& disk;
-        const ModelChoice& model;
-        /// These have other bytes than what runs, or is tried.
-        std::function<void(std::vector<std::string>)> changed;
-    };
-    explicit SourceWatch(Surroundings surroundings);
+    explicit SourceWatch(SourceWatchDeps deps);
 
     /// What there is to watch for.
     struct Followed {
@@ -62,7 +63,7 @@ private:
     void watch(NewFiles new_files);
     void saved(const std::vector<std::string>& files);
 
-    Surroundings around_;
+    SourceWatchDeps deps_;
     FileWatch watch_;
     Followed followed_;
     std::set<std::string> files_;  // that are watched

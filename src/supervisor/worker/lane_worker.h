@@ -20,7 +20,7 @@ namespace turnpike {
 using Deliver = std::function<void(const Event&)>;
 
 /// What all workers share.
-struct WorkerSurroundings {
+struct WorkerDeps {
     boost::asio::io_context& loop;
     const Store& store;
     Exchanges& exchanges;

@@ -72,7 +72,7 @@ TEST(NativeRidesClosed, LetTheirJobsBeTriedElsewhere) {
     wire::Conversation other;
     EXPECT_EQ(other.heard(wire::Hello{}), wire::Breach::none);
     EXPECT_EQ(other.heard(wire::Ready{}), wire::Breach::none);
-    NativeRides elsewhere{{.around = trip.around,
+    NativeRides elsewhere{{.deps = trip.deps,
                            .worker = WorkerId{2},
                            .link = *trip.link,
                            .conversation = other,

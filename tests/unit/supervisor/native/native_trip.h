@@ -30,20 +30,20 @@ struct NativeTrip final : Disk, FrameLinkUser {
     std::vector<LaneFacts> lanes{1};
     std::vector<Event> events;
     std::function<void(const Event&)> act = [](const Event&) {};  // when the engine is told
-    WorkerSurroundings around{.loop = loop.context(),
-                              .store = store,
-                              .exchanges = exchanges,
-                              .background = background,
-                              .clock = clock,
-                              .lanes = lanes,
-                              .deliver = [this](const Event& event) {
-                                  events.push_back(event);
-                                  act(event);
-                              }};
+    WorkerDeps deps{.loop = loop.context(),
+                    .store = store,
+                    .exchanges = exchanges,
+                    .background = background,
+                    .clock = clock,
+                    .lanes = lanes,
+                    .deliver = [this](const Event& event) {
+                        events.push_back(event);
+                        act(event);
+                    }};
     std::shared_ptr<FrameLink> link =
         std::make_shared<FrameLink>(loop.context(), static_cast<FrameLinkUser&>(*this));
     wire::Conversation conversation;
-    NativeRides rides{{.around = around,
+    NativeRides rides{{.deps = deps,
                        .worker = WorkerId{1},
                        .link = *link,
                        .conversation = conversation,

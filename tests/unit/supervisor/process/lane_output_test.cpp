@@ -56,10 +56,10 @@ struct Stand {
     Stand() : Stand(LogFile{}) {}
     explicit Stand(LogFile file) {
         if (file.path.empty()) file.path = path();
-        output.emplace(LaneOutput::Surroundings{.loop = loop.context(),
-                                                .disk = *disk,
-                                                .clock = clock,
-                                                .on_output = [this] { ++heard; }},
+        output.emplace(LaneOutputDeps{.loop = loop.context(),
+                                      .disk = *disk,
+                                      .clock = clock,
+                                      .on_output = [this] { ++heard; }},
                        std::move(file));
     }
     [[nodiscard]] std::string path() const { return folder.file("lanes/0.log"); }
