@@ -52,8 +52,8 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Post post)
             .store = deps.store,
             .clock = deps.clock,
             .deliver = deps.deliver,
-            .ended = [this](Ride& ride) { ride_ended(ride); },
-            .broke = [this](Ride& ride) { ride_broke(ride); }} {}
+            .ended = [this](HttpAttempt& attempt) { attempt_ended(attempt); },
+            .broke = [this](HttpAttempt& attempt) { attempt_broke(attempt); }} {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
@@ -95,43 +95,43 @@ void HttpWorker::send(const SendJob& action) {
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
     first_job_.sent(*exchange, deps_.clock);
-    free_ride().start(std::move(exchange), action.attempt, action.number, post_.prefix);
+    free_attempt().start(std::move(exchange), action.attempt, action.number, post_.prefix);
 }
 
-void HttpWorker::cancel(AttemptId attempt) {
-    const auto ride = std::ranges::find_if(
-        rides_, [&](const auto& candidate) { return candidate->attempt() == attempt; });
-    if (ride == rides_.end()) return;
-    ExchangePtr exchange = (*ride)->stop();
+void HttpWorker::cancel(AttemptId id) {
+    const auto attempt = std::ranges::find_if(
+        attempts_, [&](const auto& candidate) { return candidate->id() == id; });
+    if (attempt == attempts_.end()) return;
+    ExchangePtr exchange = (*attempt)->stop();
     std::ignore = first_job_.ended(*exchange, Verdict::cancelled, deps_.clock);
     deps_.exchanges.drop(std::move(exchange));
-    free_rides_.push_back(ride->get());
-    deps_.deliver(AttemptEnded{worker_, attempt, Verdict::cancelled});
+    free_attempts_.push_back(attempt->get());
+    deps_.deliver(AttemptEnded{worker_, id, Verdict::cancelled});
 }
 
-Ride& HttpWorker::free_ride() {
-    if (free_rides_.empty()) {
+HttpAttempt& HttpWorker::free_attempt() {
+    if (free_attempts_.empty()) {
         auto link = std::make_shared<Link>(deps_.loop, destination_, deps_.store, deps_.clock);
-        rides_.push_back(std::make_unique<Ride>(host_, std::move(link)));
-        return *rides_.back();
+        attempts_.push_back(std::make_unique<HttpAttempt>(host_, std::move(link)));
+        return *attempts_.back();
     }
-    Ride& ride = *free_rides_.back();
-    free_rides_.pop_back();
-    return ride;
+    HttpAttempt& attempt = *free_attempts_.back();
+    free_attempts_.pop_back();
+    return attempt;
 }
 
-void HttpWorker::ride_broke(Ride& ride) {
-    lost_touch([self = self(), &ride, attempt = ride.attempt()] {
-        if (ride.attempt() == attempt) ride.conclude();
+void HttpWorker::attempt_broke(HttpAttempt& attempt) {
+    lost_touch([self = self(), &attempt, id = attempt.id()] {
+        if (attempt.id() == id) attempt.conclude();
     });
 }
 
-void HttpWorker::ride_ended(Ride& ride) {
-    if (const auto took = first_job_.ended(*ride.exchange(), ride.verdict(), deps_.clock))
+void HttpWorker::attempt_ended(HttpAttempt& attempt) {
+    if (const auto took = first_job_.ended(*attempt.exchange(), attempt.verdict(), deps_.clock))
         first_job_took(*took);
-    deps_.exchanges.drop(ride.take_exchange());
-    free_rides_.push_back(&ride);
-    if (!ride.link().is_closed()) watch_idle_links();
+    deps_.exchanges.drop(attempt.take_exchange());
+    free_attempts_.push_back(&attempt);
+    if (!attempt.link().is_closed()) watch_idle_links();
 }
 
 void HttpWorker::watch_idle_links() {
@@ -146,14 +146,14 @@ void HttpWorker::watch_idle_links() {
 void HttpWorker::close_idle_links() {
     const Instant now = deps_.clock.now();
     bool is_any_idle = false;
-    for (Ride* ride : free_rides_) {
-        if (!ride->link().is_idle()) continue;
-        if (now - ride->idle_since() >= link_idle_max)
-            ride->link().close();
+    for (HttpAttempt* attempt : free_attempts_) {
+        if (!attempt->link().is_idle()) continue;
+        if (now - attempt->idle_since() >= link_idle_max)
+            attempt->link().close();
         else
             is_any_idle = true;
     }
-    if (is_any_idle || free_rides_.size() < rides_.size()) watch_idle_links();
+    if (is_any_idle || free_attempts_.size() < attempts_.size()) watch_idle_links();
 }
 
 // ── health ───────────────────────────────────────────────────────────────────────────────────────
@@ -271,8 +271,8 @@ void HttpWorker::end_proof(std::uint32_t number, LaneProof proof, const Judgemen
 
 std::vector<ExchangePtr> HttpWorker::exchanges_aboard() const {
     std::vector<ExchangePtr> exchanges;
-    for (const auto& ride : rides_)
-        if (ride->exchange() != nullptr) exchanges.push_back(ride->exchange());
+    for (const auto& attempt : attempts_)
+        if (attempt->exchange() != nullptr) exchanges.push_back(attempt->exchange());
     return exchanges;
 }
 
@@ -282,8 +282,8 @@ void HttpWorker::close(const Farewell& farewell) {
     proof_->stop();
     knock_timer_.cancel();
     idle_timer_.cancel();
-    for (const auto& ride : rides_) {
-        ExchangePtr exchange = ride->stop();
+    for (const auto& attempt : attempts_) {
+        ExchangePtr exchange = attempt->stop();
         if (exchange == nullptr) continue;
         if (!farewell.trouble.empty()) exchange->trouble = farewell.trouble;
         exchange->last_words = farewell.last_words;

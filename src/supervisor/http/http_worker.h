@@ -15,7 +15,7 @@
 #include "proof/proof_result.h"
 #include "proof/recorded_proof.h"
 #include "supervisor/http/fetch.h"
-#include "supervisor/http/ride.h"
+#include "supervisor/http/http_attempt.h"
 #include "supervisor/process/worker_process.h"
 #include "supervisor/worker/first_job.h"
 #include "supervisor/worker/lane_worker.h"
@@ -25,7 +25,7 @@ namespace turnpike {
 class HttpWorker : public LaneWorker {
 public:
     void send(const SendJob& action) final;
-    void cancel(AttemptId attempt) final;
+    void cancel(AttemptId id) final;
     void probe(std::uint32_t number) final;
     void prove(std::uint32_t number) final;
 
@@ -82,9 +82,9 @@ private:
     void proof_answered(std::uint32_t number, Fetch::Result result);
     void end_proof(std::uint32_t number, LaneProof proof, const Judgement& judgement);
     [[nodiscard]] LaneProof proof_of(const Fetched& fetched) const;
-    void ride_broke(Ride& ride);
-    Ride& free_ride();
-    void ride_ended(Ride& ride);
+    void attempt_broke(HttpAttempt& attempt);
+    HttpAttempt& free_attempt();
+    void attempt_ended(HttpAttempt& attempt);
     void watch_idle_links();
     void close_idle_links();
 
@@ -96,9 +96,9 @@ private:
     std::shared_ptr<Fetch> proof_;
     Instant proof_began_{};
     FirstJob first_job_;
-    Ride::Host host_;
-    std::vector<std::unique_ptr<Ride>> rides_;
-    std::vector<Ride*> free_rides_;
+    HttpAttempt::Host host_;
+    std::vector<std::unique_ptr<HttpAttempt>> attempts_;
+    std::vector<HttpAttempt*> free_attempts_;
 };
 
 }  // namespace turnpike

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "http/write.h"
-#include "supervisor/native/native_rides.h"
+#include "supervisor/native/native_attempts.h"
 #include "supervisor/worker/answer_fields.h"
 #include "wire/encode.h"
 
@@ -38,7 +38,7 @@ void NativeProof::begin(std::uint32_t number) {
             .body = {
                 .content_type = rule.content_type, .bytes = rule.body, .size = rule.body.size()}};
     under_way_ = {
-        .id = std::uint64_t{++count_} << NativeRides::place_bits | NativeRides::place_mask,
+        .id = std::uint64_t{++count_} << NativeAttempts::place_bits | NativeAttempts::place_mask,
         .number = number,
         .began = host_.deps.clock.now(),
         .content_type = {},

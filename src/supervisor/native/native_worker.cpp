@@ -38,12 +38,12 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
       process_(deps, process_deps, start, lane, *this),
       hello_timer_(deps.loop),
       link_(std::make_shared<FrameLink>(deps.loop, static_cast<FrameLinkUser&>(*this))),
-      rides_({.deps = deps,
-              .worker = worker_,
-              .link = *link_,
-              .conversation = conversation_,
-              .stays = [this] { return shared_from_this(); },
-              .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
+      attempts_({.deps = deps,
+                 .worker = worker_,
+                 .link = *link_,
+                 .conversation = conversation_,
+                 .stays = [this] { return shared_from_this(); },
+                 .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
       proof_({.deps = deps,
               .process = process_,
               .lane = lane_of_,
@@ -139,17 +139,17 @@ void NativeWorker::send(const SendJob& action) {
     ExchangePtr exchange = deps_.exchanges.find(action.job);
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
-    rides_.send(action, std::move(exchange));
+    attempts_.send(action, std::move(exchange));
 }
 
 template <OfJob Frame>
 void NativeWorker::hear(const Frame& frame) {
     if (proof_.is_of(frame.id)) return proof_.hear(frame);
     if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>) {
-        const wire::Breach breach = rides_.hear(frame);
+        const wire::Breach breach = attempts_.hear(frame);
         if (breach != wire::Breach::none) link_->break_off(breach);
     } else {
-        rides_.hear(frame);
+        attempts_.hear(frame);
     }
 }
 
@@ -200,7 +200,7 @@ bool NativeWorker::ask_stacks(AttemptId attempt) {
 
 void NativeWorker::hear(const wire::Stacks& frame) {
     if (stacks_.number != frame.id) return;  // somebody else looked meanwhile
-    rides_.add_stacks(stacks_.attempts, frame.text);
+    attempts_.add_stacks(stacks_.attempts, frame.text);
     stacks_ = {};
     process_.output().remark(frame.text, LogStream::stacks);
 }
@@ -239,7 +239,7 @@ void NativeWorker::process_ended(const Farewell& farewell) {
     state_ = State::over;
     hello_timer_.cancel();
     link_->close();
-    rides_.close(farewell);
+    attempts_.close(farewell);
     proof_.close();
 }
 

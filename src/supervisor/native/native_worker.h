@@ -15,8 +15,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "supervisor/native/frame_link.h"
+#include "supervisor/native/native_attempts.h"
 #include "supervisor/native/native_proof.h"
-#include "supervisor/native/native_rides.h"
 #include "supervisor/process/worker_process.h"
 #include "supervisor/worker/lane_worker.h"
 #include "wire/conversation.h"
@@ -36,7 +36,7 @@ public:
 
     void start() override;
     void send(const SendJob& action) override;
-    void cancel(AttemptId attempt) override { rides_.cancel(attempt); }
+    void cancel(AttemptId attempt) override { attempts_.cancel(attempt); }
     void probe(std::uint32_t number) override;
     void prove(std::uint32_t number) override;
     void stop(Reason why) override;
@@ -55,7 +55,7 @@ private:
     };
 
     void process_started() override;
-    [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return rides_.aboard(); }
+    [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return attempts_.aboard(); }
     void process_ended(const Farewell& farewell) override;
     void process_gone() override;
     [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
@@ -88,7 +88,7 @@ private:
     boost::asio::steady_timer hello_timer_;
     std::shared_ptr<FrameLink> link_;
     wire::Conversation conversation_;
-    NativeRides rides_;
+    NativeAttempts attempts_;
     NativeProof proof_;
     Instant imported_at_ = never;
     StacksAsked stacks_;

@@ -1,4 +1,4 @@
-// The rides of one native worker on a real socket, and what everybody around them was told.
+// The attempts of one native worker on a real socket, and what everybody around them was told.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "supervisor/native/native_rides.h"
+#include "supervisor/native/native_attempts.h"
 #include "tests/unit/stream/disk.h"
 #include "tests/unit/supervisor/native/native_peer.h"
 
@@ -23,7 +23,7 @@ struct ActingReader final : AnswerReader {
 };
 
 /// Its store is small: a body of more than 100 bytes goes by descriptor.
-struct NativeTrip final : Disk, FrameLinkUser {
+struct NativeStand final : Disk, FrameLinkUser {
     NativePeer peer{loop};
     Exchanges exchanges;
     Clock clock;
@@ -43,23 +43,23 @@ struct NativeTrip final : Disk, FrameLinkUser {
     std::shared_ptr<FrameLink> link =
         std::make_shared<FrameLink>(loop.context(), static_cast<FrameLinkUser&>(*this));
     wire::Conversation conversation;
-    NativeRides rides{{.deps = deps,
-                       .worker = WorkerId{1},
-                       .link = *link,
-                       .conversation = conversation,
-                       .stays = [] { return nullptr; },
-                       .first_job_took = [this](Duration) { ++first_jobs; }}};
+    NativeAttempts attempts{{.deps = deps,
+                             .worker = WorkerId{1},
+                             .link = *link,
+                             .conversation = conversation,
+                             .stays = [] { return nullptr; },
+                             .first_job_took = [this](Duration) { ++first_jobs; }}};
     ActingReader reader;
     int frames = 0;      // heard of the worker
     int first_jobs = 0;  // that were told
     std::optional<wire::Breach> broke;
 
-    NativeTrip() {
+    NativeStand() {
         EXPECT_EQ(conversation.heard(wire::Hello{}), wire::Breach::none);
         EXPECT_EQ(conversation.heard(wire::Ready{}), wire::Breach::none);
         link->open(std::move(peer.gate));
     }
-    ~NativeTrip() {
+    ~NativeStand() {
         link->close();
         loop.poll();
     }
@@ -72,9 +72,9 @@ struct NativeTrip final : Disk, FrameLinkUser {
         std::visit(
             [&]<class Frame>(const Frame& one) {
                 if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>)
-                    breach = rides.hear(one);
-                else if constexpr (requires { rides.hear(one); })
-                    rides.hear(one);
+                    breach = attempts.hear(one);
+                else if constexpr (requires { attempts.hear(one); })
+                    attempts.hear(one);
             },
             frame);
         if (breach != wire::Breach::none) link->break_off(breach);
@@ -102,13 +102,13 @@ struct NativeTrip final : Disk, FrameLinkUser {
     static AttemptId attempt(std::uint64_t job) { return AttemptId{100 + job}; }
     void send(std::uint64_t job, std::uint32_t index = 0, std::uint32_t size = 1,
               std::uint32_t number = 1) {
-        rides.send({.worker = WorkerId{1},
-                    .job = JobId{job},
-                    .attempt = attempt(job),
-                    .number = number,
-                    .batch_index = index,
-                    .batch_size = size},
-                   exchanges.find(JobId{job}));
+        attempts.send({.worker = WorkerId{1},
+                       .job = JobId{job},
+                       .attempt = attempt(job),
+                       .number = number,
+                       .batch_index = index,
+                       .batch_size = size},
+                      exchanges.find(JobId{job}));
     }
     /// The helper thread does nothing until this is set.
     std::promise<void> hold_disk() {

@@ -1,5 +1,5 @@
 // One attempt of one job over a link: the request goes out, the answer goes to the exchange, and the
-// engine hears how it ended. A ride is used again for the next attempt, with its link.
+// engine hears how it ended. The object is reused, with its link, for the next attempt.
 #pragma once
 
 #include <functional>
@@ -17,34 +17,33 @@ namespace turnpike {
 
 using Deliver = std::function<void(const Event&)>;
 
-class Ride final : private LinkUser, private AnswerWriter {
+class HttpAttempt final : private LinkUser, private AnswerWriter {
 public:
-    /// What a ride needs of its worker.
+    /// What an attempt needs of its worker.
     struct Host {
         WorkerId worker;
         const Store& store;
         Clock& clock;
         const Deliver& deliver;
-        std::function<void(Ride&)> ended;  // before the engine hears of it
+        std::function<void(HttpAttempt&)> ended;  // before the engine hears of it
         /// Its link broke. Whoever takes it calls conclude() or stop(), at once or later: the worker
         /// may be dying, and how it died says more than a closed connection.
-        std::function<void(Ride&)> broke = [](Ride& ride) { ride.conclude(); };
+        std::function<void(HttpAttempt&)> broke = [](HttpAttempt& attempt) { attempt.conclude(); };
     };
 
-    Ride(const Host& host, std::shared_ptr<Link> link);
-    ~Ride();
-    Ride(const Ride&) = delete;
-    Ride& operator=(const Ride&) = delete;
+    HttpAttempt(const Host& host, std::shared_ptr<Link> link);
+    ~HttpAttempt();
+    HttpAttempt(const HttpAttempt&) = delete;
+    HttpAttempt& operator=(const HttpAttempt&) = delete;
 
     /// `prefix`: put before the target. `number`: of the attempt.
-    void start(ExchangePtr exchange, AttemptId attempt, std::uint32_t number,
-               std::string_view prefix);
+    void start(ExchangePtr exchange, AttemptId id, std::uint32_t number, std::string_view prefix);
     /// After `broke`: the engine hears of it.
-    void conclude() { end(attempt_, verdict_); }
+    void conclude() { end(id_, verdict_); }
     /// Closes the link; the engine hears nothing. Gives the exchange back.
     ExchangePtr stop();
 
-    [[nodiscard]] AttemptId attempt() const { return attempt_; }
+    [[nodiscard]] AttemptId id() const { return id_; }
     [[nodiscard]] const ExchangePtr& exchange() const { return exchange_; }
     /// Once it has ended.
     [[nodiscard]] Verdict verdict() const { return verdict_; }
@@ -58,13 +57,13 @@ private:
     void answer_ended() override;
     void answer_broke(Break why, http::Fault fault) override;
     void answer_has_room() override;
-    void end(AttemptId attempt, Verdict verdict);
+    void end(AttemptId id, Verdict verdict);
     void moved();
 
     const Host& host_;
     std::shared_ptr<Link> link_;
     ExchangePtr exchange_;
-    AttemptId attempt_;
+    AttemptId id_;
     Verdict verdict_ = Verdict::answered;
     Instant moved_at_{};
 };

@@ -26,12 +26,12 @@
 namespace turnpike {
 
 /// One attempt of one job.
-struct NativeRide final : AnswerWriter {
+struct NativeAttempt final : AnswerWriter {
     enum class State : std::uint8_t { free, preparing, ready, sent, flowing };
 
-    std::uint64_t id = 0;  // of its frames
+    std::uint64_t frame_id = 0;
     State state = State::free;
-    AttemptId attempt;
+    AttemptId id;
     std::uint16_t number = 1;  // of the attempt
     ExchangePtr exchange;
     int body = -1;  // a descriptor that the exchange keeps; -1: the body goes with the frame
@@ -44,7 +44,7 @@ struct NativeRide final : AnswerWriter {
     void answer_has_room() override { has_room(); }
 };
 
-class NativeRides {
+class NativeAttempts {
 public:
     // A job's number has its place in its low bits: enough for the largest lane; and those above it are
     // enough for a million jobs a second, for a week.
@@ -60,10 +60,10 @@ public:
             stays;  // keeps the worker while something is waited for
         std::function<void(Duration)> first_job_took;
     };
-    explicit NativeRides(Host host) : host_(std::move(host)) {}
+    explicit NativeAttempts(Host host) : host_(std::move(host)) {}
 
     void send(const SendJob& action, ExchangePtr exchange);
-    void cancel(AttemptId attempt);
+    void cancel(AttemptId id);
 
     void hear(const wire::Progress& frame);
     void hear(const wire::Begin& frame);
@@ -79,30 +79,30 @@ public:
     void close(const Farewell& farewell);
 
 private:
-    using Batch = std::vector<NativeRide*>;
+    using Batch = std::vector<NativeAttempt*>;
 
-    NativeRide& free_ride();
-    void give_back(NativeRide& ride);
-    void prepare(NativeRide& ride, const std::shared_ptr<Batch>& batch);
-    void prepared(NativeRide& ride, const std::shared_ptr<Batch>& batch);
-    void send_prepared(std::span<NativeRide* const> batch);
-    void append(const NativeRide& ride, std::uint16_t index, std::uint16_t size);
+    NativeAttempt& free_attempt();
+    void give_back(NativeAttempt& attempt);
+    void prepare(NativeAttempt& attempt, const std::shared_ptr<Batch>& batch);
+    void prepared(NativeAttempt& attempt, const std::shared_ptr<Batch>& batch);
+    void send_prepared(std::span<NativeAttempt* const> batch);
+    void append(const NativeAttempt& attempt, std::uint16_t index, std::uint16_t size);
     void flush();
     void tell(const wire::GateFrame& frame);
-    void resume(const NativeRide& ride);
+    void resume(const NativeAttempt& attempt);
 
-    [[nodiscard]] NativeRide& at(std::uint64_t id);
-    /// Whatever was told meanwhile, it is still the same ride.
-    [[nodiscard]] static bool is_under_way(const NativeRide& ride, std::uint64_t id);
-    AnswerHead& begin_answer(NativeRide& ride, std::uint16_t status, std::string_view fields);
-    static void announce(NativeRide& ride, AnswerHead& head, std::uint64_t length);
-    bool flow(NativeRide& ride);
-    void moved(NativeRide& ride);
-    void end(NativeRide& ride, Verdict verdict);
+    [[nodiscard]] NativeAttempt& at(std::uint64_t frame_id);
+    /// Whatever was told meanwhile, it is still the same attempt.
+    [[nodiscard]] static bool is_under_way(const NativeAttempt& attempt, std::uint64_t frame_id);
+    AnswerHead& begin_answer(NativeAttempt& attempt, std::uint16_t status, std::string_view fields);
+    static void announce(NativeAttempt& attempt, AnswerHead& head, std::uint64_t length);
+    bool flow(NativeAttempt& attempt);
+    void moved(NativeAttempt& attempt);
+    void end(NativeAttempt& attempt, Verdict verdict);
 
     Host host_;
-    std::vector<std::unique_ptr<NativeRide>> rides_;  // an id's low half is a place here
-    std::vector<NativeRide*> free_;
+    std::vector<std::unique_ptr<NativeAttempt>> attempts_;  // an id's low half is a place here
+    std::vector<NativeAttempt*> free_;
     std::shared_ptr<Batch> gathering_;  // until its last member is there
     std::string out_;
     std::uint64_t sequence_ = 0;
