@@ -132,18 +132,18 @@ private:
                          fmt::format("{} would make {} lanes; a pool has at most {}, so say how "
                                      "many",
                                      counted_gpus(gpus.size()), lanes, lanes_max));
-        std::vector<Gpus> hands;
+        std::vector<Gpus> gpu_sets;
         for (std::size_t i = 0; i < shares; ++i) {
             const auto first = gpus.begin() + static_cast<std::ptrdiff_t>(i * each);
-            hands.emplace_back(first, first + static_cast<std::ptrdiff_t>(each));
+            gpu_sets.emplace_back(first, first + static_cast<std::ptrdiff_t>(each));
         }
-        lay_out(number, hands, lanes);
+        lay_out(number, gpu_sets, lanes);
     }
 
-    /// Goes round the hands.
-    void lay_out(std::size_t pool, const std::vector<Gpus>& hands, std::size_t lanes) {
+    /// Assigns the GPU sets to lanes in turn.
+    void lay_out(std::size_t pool, const std::vector<Gpus>& gpu_sets, std::size_t lanes) {
         for (std::size_t i = 0; i < lanes; ++i)
-            lanes_.push_back({.pool = pool, .gpus = hands[i % hands.size()]});
+            lanes_.push_back({.pool = pool, .gpus = gpu_sets[i % gpu_sets.size()]});
     }
 
     const Config& config_;

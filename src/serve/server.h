@@ -54,7 +54,7 @@ public:
     [[nodiscard]] const std::string& url() const { return news_.url(); }
     /// Some thread will not come back, and nothing can be done about it.
     [[nodiscard]] bool hangs() const {
-        return background_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
+        return background_.is_busy() || log_disk_.is_busy() || supervisor_->is_hanging();
     }
 
 private:

@@ -75,7 +75,7 @@ Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
           .random = deps_.random,
           .crashed = deps_.crashed,
           .processes_changed = [this] { write_processes(); },
-          .look_from_outside =
+          .dump_stacks_by_tool =
               [this](const WorkerProcess& process) { std::ignore = dump_by_tool(process); }} {
     for (std::size_t lane = 0; lane < deps_.plan.size(); ++lane) {
         outputs_.emplace_back();
@@ -85,7 +85,7 @@ Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
             LaneOutputDeps{.loop = worker_deps_.loop,
                            .disk = deps_.log_disk,
                            .clock = worker_deps_.clock,
-                           .on_output = [this, lane] { printed(lane); }},
+                           .on_output = [this, lane] { lane_printed(lane); }},
             LogFile{.path = deps_.logs.empty() ? "" : fmt::format("{}/{}.log", deps_.logs, lane),
                     .size_max = log.lane_size_max,
                     .keep = log.lane_keep});
@@ -220,10 +220,10 @@ WorkerProcess* Supervisor::process_on(std::size_t lane) const {
 }
 
 /// Whoever comes up hears that something was said.
-void Supervisor::printed(std::size_t lane) {
+void Supervisor::lane_printed(std::size_t lane) {
     const LaneFacts& facts = worker_deps_.lanes[lane];
     for (const WorkerId id : {facts.now.id, facts.next.id})
-        if (LaneWorker* worker = find(id)) worker->printed();
+        if (LaneWorker* worker = find(id)) worker->process_printed();
 }
 
 std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
@@ -333,11 +333,11 @@ void Supervisor::keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> pr
                                 });
 }
 
-std::shared_ptr<GenerationKept> Supervisor::kept_of(std::size_t pool, Generation generation) {
+std::shared_ptr<KeptGeneration> Supervisor::kept_of(std::size_t pool, Generation generation) {
     auto& kept = kept_[{pool, generation}];
     if (kept != nullptr) return kept;
-    kept = std::make_shared<GenerationKept>(
-        GenerationKept{.folder = generations_.folder(pool, generation)});
+    kept = std::make_shared<KeptGeneration>(
+        KeptGeneration{.folder = generations_.folder(pool, generation)});
     const ModelChoice& model = deps_.config.pools[pool].worker.model;
     if (model.kind != ModelChoice::Kind::program) return kept;
     kept->program = KeptProgram(model.path, kept->folder);

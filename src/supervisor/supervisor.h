@@ -82,7 +82,7 @@ public:
     /// Why some log does not get onto the disk; empty: all do.
     [[nodiscard]] std::string log_problem() const;
     /// A driver call does not come back, so that the process can't be ended by its last line.
-    [[nodiscard]] bool hangs() const { return gpus_.hangs(); }
+    [[nodiscard]] bool is_hanging() const { return gpus_.is_hanging(); }
 
 private:
     using WorkerPtr = std::shared_ptr<LaneWorker>;
@@ -98,11 +98,11 @@ private:
     WorkerPtr make(const StartWorker& action);
     /// The process of a lane's current worker, or of the last one; nullptr: none runs, or it is not ours.
     [[nodiscard]] WorkerProcess* process_on(std::size_t lane) const;
-    void printed(std::size_t lane);
+    void lane_printed(std::size_t lane);
     std::optional<std::string> dump_by_tool(const WorkerProcess& process);
     std::shared_ptr<CommonProof>& common_proof(std::size_t pool, Generation generation);
     void keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof);
-    std::shared_ptr<GenerationKept> kept_of(std::size_t pool, Generation generation);
+    std::shared_ptr<KeptGeneration> kept_of(std::size_t pool, Generation generation);
     void forget_generations(const ReportReload& report);
     void make_warm();
     void write_processes();
@@ -126,7 +126,7 @@ private:
     ProcessDeps process_deps_;
     std::vector<Place> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<CommonProof>> common_proofs_;
-    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<GenerationKept>> kept_;
+    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<KeptGeneration>> kept_;
     std::unique_ptr<LaneOutput> warm_output_;
     std::vector<std::shared_ptr<WarmProcess>> warm_;  // by pool; nullptr: its workers start cold
 };

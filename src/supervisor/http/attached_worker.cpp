@@ -30,18 +30,18 @@ void AttachedWorker::come_up() {
             if (state_ != State::coming) return;
             if (error) {
                 note(fmt::format("the name {} is not known: {}", url_.host, error.message()));
-                return knock_later();
+                return poll_health_later();
             }
             destination_.endpoints.clear();
             for (const auto& entry : found) destination_.endpoints.push_back(entry.endpoint());
-            knock();
+            poll_health();
         });
 }
 
 /// It is not there any more, and no probe needs to tell.
 void AttachedWorker::proof_broke(std::uint32_t) { deps_.deliver(WorkerExited{worker_}); }
 
-void AttachedWorker::let_go() {
+void AttachedWorker::detach() {
     if (state_ == State::over) return;
     close({});
     resolver_.cancel();

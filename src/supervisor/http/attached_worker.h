@@ -16,13 +16,13 @@ public:
                    const WorkerUrl& url, std::shared_ptr<CommonProof> proof);
 
     void start() override;
-    void stop(Reason) override { let_go(); }
-    void kill(Reason) override { let_go(); }
+    void stop(Reason) override { detach(); }
+    void kill(Reason) override { detach(); }
 
 private:
     void come_up() override;
     void proof_broke(std::uint32_t number) override;
-    void let_go();
+    void detach();
 
     const WorkerUrl& url_;
     boost::asio::ip::tcp::resolver resolver_;

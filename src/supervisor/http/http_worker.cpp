@@ -16,8 +16,8 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr Duration knock_every = 250ms;  // until the health path answers
-constexpr Duration link_idle_max = 1s;   // then it is closed
+constexpr Duration poll_every = 250ms;  // until the health path answers
+constexpr Duration link_idle_max = 1s;  // then it is closed
 constexpr Duration idle_check_every = 500ms;
 
 bool is_alive(const Fetch::Result& result) {
@@ -38,13 +38,13 @@ std::string trouble_of(const Fetch::Result& result, const std::string& request) 
 
 }  // namespace
 
-HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Post post)
+HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
     : deps_(deps),
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
-      post_(std::move(post)),
-      knock_timer_(deps.loop),
+      setup_(std::move(setup)),
+      poll_timer_(deps.loop),
       idle_timer_(deps.loop),
       probe_(std::make_shared<Fetch>(deps.loop, destination_, deps.store, deps.clock)),
       proof_(std::make_shared<Fetch>(deps.loop, destination_, deps.store, deps.clock)),
@@ -57,22 +57,22 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Post post)
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
-void HttpWorker::knock() {
+void HttpWorker::poll_health() {
     write_probe_head(probe_->head());
-    probe_->start(http::Method::get, post_.pool.settings.probe_timeout,
+    probe_->start(http::Method::get, setup_.pool.settings.probe_timeout,
                   [self = self()](const Fetch::Result& result) {
-                      if (self->state_ == State::coming) self->knocked(result);
+                      if (self->state_ == State::coming) self->health_polled(result);
                   });
 }
 
-void HttpWorker::knocked(const Fetch::Result& result) {
+void HttpWorker::health_polled(const Fetch::Result& result) {
     if (!is_alive(result)) {
-        note(trouble_of(result, "GET " + post_.pool.health_path));
-        return knock_later();
+        note(trouble_of(result, "GET " + setup_.pool.health_path));
+        return poll_health_later();
     }
     check_identity(Check::surely, [this, stays = self()](bool is_there) {
         if (state_ != State::coming) return;
-        if (!is_there) return knock_later();
+        if (!is_there) return poll_health_later();
         state_ = State::up;
         note("");
         came_up();
@@ -80,9 +80,9 @@ void HttpWorker::knocked(const Fetch::Result& result) {
     });
 }
 
-void HttpWorker::knock_later() {
-    knock_timer_.expires_after(knock_every);
-    knock_timer_.async_wait([self = self()](error_code error) {
+void HttpWorker::poll_health_later() {
+    poll_timer_.expires_after(poll_every);
+    poll_timer_.async_wait([self = self()](error_code error) {
         if (error || self->state_ != State::coming) return;
         self->come_up();
     });
@@ -95,7 +95,7 @@ void HttpWorker::send(const SendJob& action) {
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
     first_job_.sent(*exchange, deps_.clock);
-    free_attempt().start(std::move(exchange), action.attempt, action.number, post_.prefix);
+    free_attempt().start(std::move(exchange), action.attempt, action.number, setup_.prefix);
 }
 
 void HttpWorker::cancel(AttemptId id) {
@@ -121,7 +121,7 @@ HttpAttempt& HttpWorker::free_attempt() {
 }
 
 void HttpWorker::attempt_broke(HttpAttempt& attempt) {
-    lost_touch([self = self(), &attempt, id = attempt.id()] {
+    link_broke([self = self(), &attempt, id = attempt.id()] {
         if (attempt.id() == id) attempt.conclude();
     });
 }
@@ -135,10 +135,10 @@ void HttpWorker::attempt_ended(HttpAttempt& attempt) {
 }
 
 void HttpWorker::watch_idle_links() {
-    if (std::exchange(idle_timer_runs_, true)) return;
+    if (std::exchange(is_idle_timer_running_, true)) return;
     idle_timer_.expires_after(idle_check_every);
     idle_timer_.async_wait([self = self()](error_code error) {
-        self->idle_timer_runs_ = false;
+        self->is_idle_timer_running_ = false;
         if (!error && self->state_ == State::up) self->close_idle_links();
     });
 }
@@ -160,8 +160,8 @@ void HttpWorker::close_idle_links() {
 
 void HttpWorker::write_probe_head(std::string& head) const {
     head.clear();
-    http::append_request_line(head, http::Method::get, post_.prefix + post_.pool.health_path);
-    http::append_field(head, "Host", post_.host);
+    http::append_request_line(head, http::Method::get, setup_.prefix + setup_.pool.health_path);
+    http::append_field(head, "Host", setup_.host);
     http::append_field(head, "User-Agent", "turnpike-probe");
     http::append_field(head, "Connection", "close");
     head.append("\r\n");
@@ -179,7 +179,7 @@ void HttpWorker::probe(std::uint32_t number) {
 void HttpWorker::ask_health() {
     if (probe_->is_under_way()) return;  // a late answer to the last one answers this one, too
     write_probe_head(probe_->head());
-    probe_->start(http::Method::get, post_.pool.settings.probe_timeout,
+    probe_->start(http::Method::get, setup_.pool.settings.probe_timeout,
                   [self = self()](const Fetch::Result& result) {
                       if (self->state_ == State::up) self->probed(result);
                   });
@@ -188,7 +188,7 @@ void HttpWorker::ask_health() {
 void HttpWorker::probed(const Fetch::Result& result) {
     ProbeVerdict verdict = ProbeVerdict::answered;
     if (!is_alive(result)) {
-        note(trouble_of(result, "GET " + post_.pool.health_path));
+        note(trouble_of(result, "GET " + setup_.pool.health_path));
         const bool is_refused = !result && result.error() == FetchFailure::refused;
         verdict = is_refused ? ProbeVerdict::refused : ProbeVerdict::silent;
     }
@@ -199,13 +199,13 @@ void HttpWorker::probed(const Fetch::Result& result) {
 
 void HttpWorker::prove(std::uint32_t number) {
     if (state_ != State::up) return;
-    const ProofConfig& proof = post_.pool.proof;
+    const ProofConfig& proof = setup_.pool.proof;
     const http::Method method = http::method_named(proof.method).value_or(http::Method::post);
     proof_->stop();
     std::string& head = proof_->head();
     head.clear();
-    http::append_request_line(head, method, post_.prefix + proof.path);
-    http::append_field(head, "Host", post_.host);
+    http::append_request_line(head, method, setup_.prefix + proof.path);
+    http::append_field(head, "Host", setup_.host);
     http::append_field(head, "User-Agent", "turnpike-proof");
     if (!proof.body.empty()) {
         http::append_field(head, "Content-Type", proof.content_type);
@@ -216,7 +216,7 @@ void HttpWorker::prove(std::uint32_t number) {
     proof_began_ = deps_.clock.now();
     proof_->body().clear();
     proof_->body().append(deps_.store, proof.body, [](int) {});  // the config keeps it short
-    proof_->start(method, post_.pool.settings.proof_timeout,
+    proof_->start(method, setup_.pool.settings.proof_timeout,
                   [self = self(), number](Fetch::Result result) {
                       if (self->state_ == State::up)
                           self->proof_answered(number, std::move(result));
@@ -226,17 +226,17 @@ void HttpWorker::prove(std::uint32_t number) {
 void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
     if (!result) {
         if (result.error() == FetchFailure::late) return;  // the engine's clock decides
-        note(trouble_of(result, post_.pool.proof.method + " " + post_.pool.proof.path));
+        note(trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path));
         return proof_broke(number);
     }
     LaneProof proof = proof_of(*result);
-    if (result->status != post_.pool.proof.status)
+    if (result->status != setup_.pool.proof.status)
         return end_proof(
             number, std::move(proof),
             failed_proof(ProofBy::pool, fmt::format("was answered with status {}, not {}",
-                                                    result->status, post_.pool.proof.status)));
+                                                    result->status, setup_.pool.proof.status)));
     deps_.background.run(
-        [pool = &post_.pool, common = post_.common, lane = lane_.value,
+        [pool = &setup_.pool, common = setup_.common, lane = lane_.value,
          answer = std::move(result->body)] {
             return judge_answer(*pool, common->groups, lane, answer);
         },
@@ -246,7 +246,7 @@ void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
 }
 
 LaneProof HttpWorker::proof_of(const Fetched& fetched) const {
-    const ProofConfig& rule = post_.pool.proof;
+    const ProofConfig& rule = setup_.pool.proof;
     LaneProof proof;
     proof.request = {.method = rule.method,
                      .path = rule.path,
@@ -276,17 +276,17 @@ std::vector<ExchangePtr> HttpWorker::exchanges_aboard() const {
     return exchanges;
 }
 
-void HttpWorker::close(const Farewell& farewell) {
+void HttpWorker::close(const EndNotice& notice) {
     state_ = State::over;
     probe_->stop();
     proof_->stop();
-    knock_timer_.cancel();
+    poll_timer_.cancel();
     idle_timer_.cancel();
     for (const auto& attempt : attempts_) {
         ExchangePtr exchange = attempt->stop();
         if (exchange == nullptr) continue;
-        if (!farewell.trouble.empty()) exchange->trouble = farewell.trouble;
-        exchange->last_words = farewell.last_words;
+        if (!notice.trouble.empty()) exchange->trouble = notice.trouble;
+        exchange->last_words = notice.last_words;
         deps_.exchanges.drop(std::move(exchange));
     }
 }

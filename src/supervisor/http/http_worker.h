@@ -30,7 +30,7 @@ public:
     void prove(std::uint32_t number) final;
 
 protected:
-    struct Post {
+    struct Setup {
         const PoolConfig& pool;
         std::string host;                     // of the Host field
         std::string prefix;                   // put before each target
@@ -38,17 +38,17 @@ protected:
     };
     enum class State : std::uint8_t { coming, up, over };
 
-    HttpWorker(WorkerDeps& deps, const StartWorker& start, Post post);
+    HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup);
 
     /// One health check; it is up if that answers, else come_up() follows in a while.
-    void knock();
-    void knock_later();
+    void poll_health();
+    void poll_health_later();
     virtual void come_up() = 0;
     /// The engine has not heard of it yet.
     virtual void came_up() {}
     virtual void first_job_took(Duration) {}
-    /// A link broke: `say` tells the engine. Whoever may know better soon calls it later.
-    virtual void lost_touch(const std::function<void()>& say) { say(); }
+    /// A link broke: `report` tells the engine. Whoever may know better soon calls it later.
+    virtual void link_broke(const std::function<void()>& report) { report(); }
     /// Whether the one that is asked for its health is the worker.
     enum class Check : std::uint8_t {
         if_doubted,  // before a probe
@@ -57,8 +57,8 @@ protected:
     virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
     /// There was no whole answer to a proof.
     virtual void proof_broke(std::uint32_t number) = 0;
-    /// Nothing more is sent or heard. Each job aboard gets the farewell, and is forgotten.
-    void close(const Farewell& farewell);
+    /// Nothing more is sent or heard. Each job aboard gets the notice, and is forgotten.
+    void close(const EndNotice& notice);
 
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
@@ -70,12 +70,12 @@ protected:
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;
-    Post post_;
+    Setup setup_;
     State state_ = State::coming;
     Destination destination_;
 
 private:
-    void knocked(const Fetch::Result& result);
+    void health_polled(const Fetch::Result& result);
     void ask_health();
     void probed(const Fetch::Result& result);
     void write_probe_head(std::string& head) const;
@@ -88,9 +88,9 @@ private:
     void watch_idle_links();
     void close_idle_links();
 
-    boost::asio::steady_timer knock_timer_;
+    boost::asio::steady_timer poll_timer_;
     boost::asio::steady_timer idle_timer_;
-    bool idle_timer_runs_ = false;
+    bool is_idle_timer_running_ = false;
     std::shared_ptr<Fetch> probe_;
     std::uint32_t probe_number_ = 0;
     std::shared_ptr<Fetch> proof_;

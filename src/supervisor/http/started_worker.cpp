@@ -38,14 +38,14 @@ StartedWorker::StartedWorker(WorkerDeps& deps, ProcessDeps& process_deps, const 
 
 void StartedWorker::start() {
     process_.begin();
-    if (const auto why_not = choose_place()) return process_.could_not_start(*why_not);
-    process_.start({.command = filled_command(post_.pool.worker.command, plan_, lane_.value,
+    if (const auto why_not = choose_address()) return process_.could_not_start(*why_not);
+    process_.start({.command = filled_command(setup_.pool.worker.command, plan_, lane_.value,
                                               {.port = port_, .socket = socket_path_})});
 }
 
 /// Where it shall listen. Something: why it can't be.
-std::optional<std::string> StartedWorker::choose_place() {
-    const std::string& command = post_.pool.worker.command;
+std::optional<std::string> StartedWorker::choose_address() {
+    const std::string& command = setup_.pool.worker.command;
     if (command.contains("{socket}")) {
         socket_path_ = fmt::format("{}/w{}", process_deps_.folder, process_deps_.starts);
         if (socket_path_.size() > socket_path_max) return "the path of its socket is too long";
@@ -62,8 +62,9 @@ std::optional<std::string> StartedWorker::choose_place() {
 /// Until it listens, a look at the process table; from then on its health path.
 void StartedWorker::come_up() {
     if (state_ != State::coming) return;
-    if (listens_at_ != never) return knock();
-    if (port_ == 0) return ::access(socket_path_.c_str(), F_OK) == 0 ? listens() : look_later();
+    if (listens_at_ != never) return poll_health();
+    if (port_ == 0)
+        return ::access(socket_path_.c_str(), F_OK) == 0 ? started_listening() : look_later();
     const PortLook look =
         looks_++ % looks_per_thorough == first_thorough ? PortLook::thorough : PortLook::quick;
     process_deps_.process_table.run(
@@ -88,7 +89,7 @@ void StartedWorker::port_seen(const PortSight& sight, PortLook look) {
                 sight.is_exposed ? "its worker listens on every address, so that other machines "
                                    "reach it past the gate: add --host 127.0.0.1 to its command"
                                  : "";
-            return reached_by(sight.protocol);
+            return set_destination(sight.protocol);
         case PortSight::Holder::stranger:
             note(fmt::format("{} listens on its port {}, and its worker did not start that",
                              sight.stranger, port_));
@@ -105,20 +106,20 @@ void StartedWorker::port_seen(const PortSight& sight, PortLook look) {
 }
 
 /// By this way only: whoever listens on the port by another is a stranger.
-void StartedWorker::reached_by(PortSight::Protocol protocol) {
+void StartedWorker::set_destination(PortSight::Protocol protocol) {
     const bool is_v4 = protocol == PortSight::Protocol::ipv4;
     destination_.endpoints = {
         is_v4 ? asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), port_)
               : asio::ip::tcp::endpoint(asio::ip::address_v6::loopback(), port_)};
-    post_.host = fmt::format("{}:{}", is_v4 ? "127.0.0.1" : "[::1]", port_);
-    listens();
+    setup_.host = fmt::format("{}:{}", is_v4 ? "127.0.0.1" : "[::1]", port_);
+    started_listening();
 }
 
-void StartedWorker::listens() {
+void StartedWorker::started_listening() {
     listens_at_ = deps_.clock.now();
     facts().start.listen = listens_at_ - process_.started_at();
     note("");
-    knock();
+    poll_health();
 }
 
 void StartedWorker::came_up() {
@@ -126,21 +127,22 @@ void StartedWorker::came_up() {
     process_.came_up();
 }
 
-void StartedWorker::printed() {
+void StartedWorker::process_printed() {
     if (state_ != State::coming) return;
     facts().last_line = process_.output().log().last_line();
     // Servers log our health checks, too: that is no progress.
-    const bool is_echo = listens_at_ != never && facts().last_line.contains(post_.pool.health_path);
+    const bool is_echo =
+        listens_at_ != never && facts().last_line.contains(setup_.pool.health_path);
     if (!is_echo) process_.progressed();
 }
 
 // ── trouble ──────────────────────────────────────────────────────────────────────────────────────
 
 /// A link that breaks may be the first sign of a death; how it died is worth waiting for.
-void StartedWorker::lost_touch(const std::function<void()>& say) {
+void StartedWorker::link_broke(const std::function<void()>& report) {
     is_doubted_ = true;
-    process_.after(exit_delay, [this, say] {
-        if (state_ == State::up) say();
+    process_.after(exit_delay, [this, report] {
+        if (state_ == State::up) report();
     });
 }
 
@@ -158,7 +160,7 @@ void StartedWorker::check_identity(Check check, const std::function<void(bool)>&
 }
 
 void StartedWorker::proof_broke(std::uint32_t number) {
-    lost_touch(
+    link_broke(
         [this, number] { deps_.deliver(ProofEnded{worker_, number, ProofVerdict::failed}); });
 }
 

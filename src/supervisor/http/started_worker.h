@@ -25,28 +25,28 @@ public:
     void start() override;
     void stop(Reason why) override { process_.terminate(why); }
     void kill(Reason why) override { process_.kill(why); }
-    void printed() override;
+    void process_printed() override;
     [[nodiscard]] WorkerProcess* process() override { return &process_; }
 
 private:
     void come_up() override;
     void came_up() override;
     void first_job_took(Duration time) override { process_.first_job_took(time); }
-    void lost_touch(const std::function<void()>& say) override;
+    void link_broke(const std::function<void()>& report) override;
     void proof_broke(std::uint32_t number) override;
     void check_identity(Check check, const std::function<void(bool)>& then) override;
 
     void process_started() override { come_up(); }
     [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return exchanges_aboard(); }
-    void process_ended(const Farewell& farewell) override { close(farewell); }
+    void process_exited(const EndNotice& notice) override { close(notice); }
     void process_gone() override;
     [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
 
-    [[nodiscard]] std::optional<std::string> choose_place();
+    [[nodiscard]] std::optional<std::string> choose_address();
     void port_seen(const PortSight& sight, PortLook look);
     void look_later();
-    void reached_by(PortSight::Protocol protocol);
-    void listens();
+    void set_destination(PortSight::Protocol protocol);
+    void started_listening();
 
     ProcessDeps& process_deps_;
     const LanePlan& plan_;

@@ -112,7 +112,7 @@ void NativeAttempts::prepare(NativeAttempt& attempt, const std::shared_ptr<Batch
     Body& body = attempt.exchange->body;
     if (is_small(body)) return prepared(attempt, batch);
     body.seal(host_.deps.store, [this, &attempt, frame_id = attempt.frame_id, batch,
-                                 stays = host_.stays()](int file, int error) {
+                                 stays = host_.keep_alive()](int file, int error) {
         if (!is_under_way(attempt, frame_id)) return;
         attempt.body = file;
         if (error == 0) return prepared(attempt, batch);
@@ -365,12 +365,12 @@ std::vector<ExchangePtr> NativeAttempts::aboard() const {
     return exchanges;
 }
 
-void NativeAttempts::close(const Farewell& farewell) {
+void NativeAttempts::close(const EndNotice& notice) {
     for (const auto& attempt : attempts_) {
         if (attempt->state == NativeAttempt::State::free) continue;
         Exchange& exchange = *attempt->exchange;
-        if (!farewell.trouble.empty()) exchange.trouble = farewell.trouble;
-        exchange.last_words = farewell.last_words;
+        if (!notice.trouble.empty()) exchange.trouble = notice.trouble;
+        exchange.last_words = notice.last_words;
         if (attempt->state == NativeAttempt::State::flowing) exchange.answer.break_off();
         give_back(*attempt);
     }

@@ -57,7 +57,7 @@ public:
         FrameLink& link;
         wire::Conversation& conversation;
         std::function<std::shared_ptr<void>()>
-            stays;  // keeps the worker while something is waited for
+            keep_alive;  // keeps the worker while something is waited for
         std::function<void(Duration)> first_job_took;
     };
     explicit NativeAttempts(Host host) : host_(std::move(host)) {}
@@ -76,7 +76,7 @@ public:
     /// For the records of the jobs that these attempts are of.
     void add_stacks(std::span<const AttemptId> attempts, std::string_view text);
     [[nodiscard]] std::vector<ExchangePtr> aboard() const;
-    void close(const Farewell& farewell);
+    void close(const EndNotice& notice);
 
 private:
     using Batch = std::vector<NativeAttempt*>;

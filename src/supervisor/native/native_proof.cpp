@@ -117,7 +117,7 @@ void NativeProof::answered() {
 }
 
 void NativeProof::judge(ProofAnswer shown) {
-    const auto judged = [this, stays = host_.stays(), id = under_way_.id,
+    const auto judged = [this, stays = host_.keep_alive(), id = under_way_.id,
                          shown](const Judgement& judgement) {
         if (is_of(id)) end(judgement, shown);
     };

@@ -30,7 +30,7 @@ public:
         FrameLink& link;
         wire::Conversation& conversation;
         std::function<std::shared_ptr<void>()>
-            stays;  // keeps the worker while something is waited for
+            keep_alive;  // keeps the worker while something is waited for
     };
     explicit NativeProof(Host host) : host_(std::move(host)) {}
 

@@ -34,7 +34,7 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
-      lane_of_(lane),
+      started_lane_(lane),
       process_(deps, process_deps, start, lane, *this),
       hello_timer_(deps.loop),
       link_(std::make_shared<FrameLink>(deps.loop, static_cast<FrameLinkUser&>(*this))),
@@ -42,26 +42,26 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
                  .worker = worker_,
                  .link = *link_,
                  .conversation = conversation_,
-                 .stays = [this] { return shared_from_this(); },
+                 .keep_alive = [this] { return shared_from_this(); },
                  .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
       proof_({.deps = deps,
               .process = process_,
-              .lane = lane_of_,
+              .lane = started_lane_,
               .number = lane_,
               .generation = generation_,
               .link = *link_,
               .conversation = conversation_,
-              .stays = [this] { return shared_from_this(); }}) {}
+              .keep_alive = [this] { return shared_from_this(); }}) {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
 void NativeWorker::start() {
     process_.begin();
-    const WorkerConfig& worker = lane_of_.pool.worker;
+    const WorkerConfig& worker = started_lane_.pool.worker;
     const bool is_python = worker.model.kind == ModelChoice::Kind::python;
     WorkerProcess::Launch launch{
         .command = is_python ? python_command(worker, process_deps_.sdk)
-                             : program_command(lane_of_.kept->program.path()),
+                             : program_command(started_lane_.kept->program.path()),
         .link = Guarded::Link::socket,
         .variables = {{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}}};
     if (is_python) {
@@ -69,7 +69,7 @@ void NativeWorker::start() {
         for (auto& variable :
              python_variables(worker, process_deps_.environment, process_deps_.sdk))
             launch.variables.push_back(std::move(variable));
-        launch.variables.emplace_back("TURNPIKE_GENERATION", lane_of_.kept->folder);
+        launch.variables.emplace_back("TURNPIKE_GENERATION", started_lane_.kept->folder);
     }
     process_.start(std::move(launch));
 }
@@ -86,7 +86,7 @@ void NativeWorker::process_started() {
     });
 }
 
-void NativeWorker::printed() {
+void NativeWorker::process_printed() {
     if (state_ != State::starting && state_ != State::loading) return;
     facts().last_line = process_.output().log().last_line();
     process_.progressed();
@@ -97,13 +97,13 @@ void NativeWorker::hear(const wire::Hello& frame) {
     hello_timer_.cancel();
     facts().sdk = frame.sdk;
     process_.note("");
-    const WorkerConfig& worker = lane_of_.pool.worker;
+    const WorkerConfig& worker = started_lane_.pool.worker;
     tell(wire::Welcome{.version = wire::version,
                        .lane = narrow(lane_.value),
-                       .gpus = narrow(lane_of_.plan.gpus.size()),
+                       .gpus = narrow(started_lane_.plan.gpus.size()),
                        .slots = worker.slots_said,
                        .batch = worker.batch_said,
-                       .pool = lane_of_.pool.name});
+                       .pool = started_lane_.pool.name});
 }
 
 void NativeWorker::hear(const wire::Loading& frame) {
@@ -125,8 +125,8 @@ void NativeWorker::hear(const wire::Ready& frame) {
     proof_.learn(frame);
     process_.note("");
     process_.came_up();
-    lane_of_.kept->came_up = true;
-    if (lane_of_.warm != nullptr) lane_of_.warm->learn();
+    started_lane_.kept->has_come_up = true;
+    if (started_lane_.warm != nullptr) started_lane_.warm->learn();
     deps_.deliver(WorkerReady{.worker = worker_,
                               .slots = frame.slots,
                               .batch = frame.batch,
@@ -193,7 +193,7 @@ bool NativeWorker::ask_stacks(AttemptId attempt) {
     process_.after(stacks_patience, [this, number = stacks_.number] {
         if (state_ == State::over || stacks_.number != number) return;
         stacks_ = {};
-        process_deps_.look_from_outside(process_);
+        process_deps_.dump_stacks_by_tool(process_);
     });
     return true;
 }
@@ -235,20 +235,20 @@ void NativeWorker::stop(Reason why) {
     tell(wire::Stop{});
 }
 
-void NativeWorker::process_ended(const Farewell& farewell) {
+void NativeWorker::process_exited(const EndNotice& notice) {
     state_ = State::over;
     hello_timer_.cancel();
     link_->close();
-    attempts_.close(farewell);
+    attempts_.close(notice);
     proof_.close();
 }
 
 /// A typo at the first start is mended by mending the file: what never came up is not kept.
 void NativeWorker::process_gone() {
     constexpr Generation first{1};
-    if (lane_of_.kept->came_up || generation_ != first) return;
+    if (started_lane_.kept->has_come_up || generation_ != first) return;
     deps_.background.run(
-        [folder = lane_of_.kept->folder] {
+        [folder = started_lane_.kept->folder] {
             forget_sources(folder);
             return 0;
         },

@@ -41,7 +41,7 @@ public:
     void prove(std::uint32_t number) override;
     void stop(Reason why) override;
     void kill(Reason why) override { process_.kill(why); }
-    void printed() override;
+    void process_printed() override;
     bool ask_stacks(AttemptId attempt) override;
     [[nodiscard]] WorkerProcess* process() override { return &process_; }
 
@@ -56,7 +56,7 @@ private:
 
     void process_started() override;
     [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return attempts_.aboard(); }
-    void process_ended(const Farewell& farewell) override;
+    void process_exited(const EndNotice& notice) override;
     void process_gone() override;
     [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
 
@@ -82,7 +82,7 @@ private:
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;
-    const StartedLane lane_of_;
+    const StartedLane started_lane_;
     State state_ = State::starting;
     WorkerProcess process_;
     boost::asio::steady_timer hello_timer_;

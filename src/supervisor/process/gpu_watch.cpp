@@ -45,7 +45,7 @@ GpuWatch::~GpuWatch() {
         if (gpu.looks_under_way > 0) std::ignore = gpu.thread.release();  // ends with the process
 }
 
-bool GpuWatch::hangs() const {
+bool GpuWatch::is_hanging() const {
     return std::ranges::any_of(gpus_,
                                [](const auto& gpu) { return gpu.second.looks_under_way > 0; });
 }

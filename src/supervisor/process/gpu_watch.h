@@ -48,7 +48,7 @@ public:
     void tell_when_freed(LaneId lane, std::vector<pid_t> pids);
 
     /// A look is under way: its thread may never end.
-    [[nodiscard]] bool hangs() const;
+    [[nodiscard]] bool is_hanging() const;
 
 private:
     using Sight = std::expected<GpuSight, GpuFailure>;

@@ -98,7 +98,7 @@ void WarmProcess::build() {
     auto made = make();
     coming_ = made ? *made : nullptr;
     if (coming_ != nullptr) {
-        after(usual_max(), coming_, &WarmProcess::is_slow);
+        after(usual_max(), coming_, &WarmProcess::report_slow_import);
         return listen(coming_);
     }
     say(made.error());
@@ -121,7 +121,7 @@ void WarmProcess::after(Duration time, const LifePtr& life,
 }
 
 /// The workers import the same, and came up: what does it wait for?
-void WarmProcess::is_slow(const LifePtr& life) {
+void WarmProcess::report_slow_import(const LifePtr& life) {
     say(fmt::format("it still imports{} after {}", life->importing, text_of(usual_max())));
     news_ = fmt::format(
         "its warm process still imports{} after {}; {} (or preload = [...], warm = "
@@ -129,10 +129,10 @@ void WarmProcess::is_slow(const LifePtr& life) {
         life->importing, text_of(usual_max()),
         ready_ == nullptr ? "starts are cold until it is there"
                           : "until it is there, the one before it serves");
-    after(spec_.import_max - usual_max(), life, &WarmProcess::hangs);
+    after(spec_.import_max - usual_max(), life, &WarmProcess::end_stuck_import);
 }
 
-void WarmProcess::hangs(const LifePtr& life) {
+void WarmProcess::end_stuck_import(const LifePtr& life) {
     say(fmt::format("it was ended: it still imported{} after {}", life->importing,
                     text_of(spec_.import_max)));
     forget(life);

@@ -88,8 +88,8 @@ private:
     void build();
     void build_later();
     void after(Duration time, const LifePtr& life, void (WarmProcess::*then)(const LifePtr&));
-    void is_slow(const LifePtr& life);
-    void hangs(const LifePtr& life);
+    void report_slow_import(const LifePtr& life);
+    void end_stuck_import(const LifePtr& life);
     [[nodiscard]] Duration usual_max() const;
     [[nodiscard]] std::expected<LifePtr, std::string> make();
     void listen(const LifePtr& life);

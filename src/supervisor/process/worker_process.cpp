@@ -36,7 +36,7 @@ WorkerProcess::WorkerProcess(WorkerDeps& deps, ProcessDeps& process_deps, const 
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
-      lane_of_(lane),
+      started_lane_(lane),
       user_(user) {}
 
 WorkerProcess::~WorkerProcess() {
@@ -61,7 +61,7 @@ void WorkerProcess::start(Launch launch) {
                         fmt::format("turnpike-{}-{}",
                                     process_deps_.mark.substr(process_deps_.mark.rfind(':') + 1),
                                     process_deps_.starts));
-    WarmProcess* const warm = lane_of_.warm.get();
+    WarmProcess* const warm = started_lane_.warm.get();
     if (launch_.model.empty() || warm == nullptr) return start_cold();
     if (!warm->is_ready()) {
         if (!warm->trouble().empty()) output().remark(cold_text(warm->trouble()));
@@ -74,7 +74,7 @@ GuardOrders WorkerProcess::orders() const {
     return {.label = fmt::format("lane {}", lane_.value),
             .open_files = process_deps_.open_files,
             .cgroup = group_,
-            .folder = lane_of_.pool.worker.folder,
+            .folder = started_lane_.pool.worker.folder,
             .command = launch_.command};
 }
 
@@ -95,15 +95,15 @@ std::expected<void, std::string> WorkerProcess::start_warm() {
     guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
     auto offered = guarded_->offer();
     if (!offered) return std::unexpected(offered.error());
-    const auto asked = lane_of_.warm->fork(orders(), launch_.model, environment(launch_.variables),
-                                           std::move(offered->theirs));
+    const auto asked = started_lane_.warm->fork(
+        orders(), launch_.model, environment(launch_.variables), std::move(offered->theirs));
     if (!asked) return asked;
     facts().start.is_warm = true;
     attach(std::move(offered->ends));
     after(warm_patience, [this, asked_of = guarded_] {
         if (guarded_ != asked_of || guarded_->guard() != 0 || has_ended_) return;
-        lane_of_.warm->give_up("it did not fork in time");
-        warm_failed(lane_of_.warm->trouble());
+        started_lane_.warm->give_up("it did not fork in time");
+        warm_failed(started_lane_.warm->trouble());
     });
     return {};
 }
@@ -120,8 +120,8 @@ void WorkerProcess::warm_failed(const std::string& why) {
 
 std::vector<std::string> WorkerProcess::environment(const Variables& variables) const {
     std::vector<std::string> environment = process_deps_.environment;
-    for (const auto& [name, value] :
-         lane_environment(lane_of_.pool, lane_of_.plan, lane_.value, process_deps_.machine))
+    for (const auto& [name, value] : lane_environment(started_lane_.pool, started_lane_.plan,
+                                                      lane_.value, process_deps_.machine))
         set_variable(environment, name, value);
     for (const auto& [name, value] : variables) set_variable(environment, name, value);
     set_variable(environment, run_variable, process_deps_.mark);
@@ -139,7 +139,7 @@ GuardedUser WorkerProcess::guarded_user() {
             .stuck = with(&WorkerProcess::stuck),
             .gone = with(&WorkerProcess::gone),
             .unborn = [this, weak = std::weak_ptr(user_.owner())] {
-                if (const auto stays = weak.lock()) warm_failed(lane_of_.warm->trouble());
+                if (const auto stays = weak.lock()) warm_failed(started_lane_.warm->trouble());
             }};
 }
 
@@ -181,7 +181,7 @@ void WorkerProcess::first_job_took(Duration time) {
 
 void WorkerProcess::progressed() {
     const Instant now = deps_.clock.now();
-    const Duration pause = std::min(progress_every, lane_of_.pool.settings.load_timeout / 4);
+    const Duration pause = std::min(progress_every, started_lane_.pool.settings.load_timeout / 4);
     if (now - progressed_at_ < pause) return;
     progressed_at_ = now;
     deps_.deliver(LoadProgressed{worker_});
@@ -219,13 +219,13 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     facts().last_exit = end.how;
     facts().loading.reset();
     output().read_now();  // what it said last
-    if (!was_wanted(ordered_)) note(trouble_of(ending()));
-    user_.process_ended({.trouble = farewell(), .last_words = last_words(ending())});
+    if (!was_requested(ordered_)) note(trouble_of(ending()));
+    user_.process_exited({.trouble = trouble_for_jobs(), .last_words = last_words(ending())});
     deps_.deliver(WorkerExited{worker_});
 }
 
 /// How it ended is no news to the jobs aboard where we ended it for what it did.
-std::string WorkerProcess::farewell() const {
+std::string WorkerProcess::trouble_for_jobs() const {
     const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
     return "its worker " + (is_known ? "was ended: " + trouble_before_ : "died: " + end_.how);
 }
@@ -233,28 +233,28 @@ std::string WorkerProcess::farewell() const {
 WorkerEnding WorkerProcess::ending() const {
     return {.end = end_,
             .ordered = ordered_,
-            .load_timeout = lane_of_.pool.settings.load_timeout,
+            .load_timeout = started_lane_.pool.settings.load_timeout,
             .trouble_before = trouble_before_,
-            .log = lane_of_.output.log(),
+            .log = started_lane_.output.log(),
             .log_began = log_began_,
             .writer = worker_.value};
 }
 
 void WorkerProcess::gone(const std::vector<pid_t>& pids) {
     output().detach(worker_.value);
-    if (!was_wanted(ordered_)) note(trouble_of(ending()));
+    if (!was_requested(ordered_)) note(trouble_of(ending()));
     output().remark("ended: " + end_.how);
     if (!group_.empty()) remove_cgroup(std::exchange(group_, {}));
     user_.process_gone();
     known_.clear();
     process_deps_.processes_changed();
-    if (!was_wanted(ordered_)) process_deps_.crashed(crash_report());
-    if (ordered_ == Reason::shutting_down) return over(Memory::freed, pids);
+    if (!was_requested(ordered_)) process_deps_.crashed(crash_report());
+    if (ordered_ == Reason::shutting_down) return finish(Memory::freed, pids);
     process_deps_.gpus.ask_memory(
-        lane_, pids, [this, stays = user_.owner(), pids](Memory memory) { over(memory, pids); });
+        lane_, pids, [this, stays = user_.owner(), pids](Memory memory) { finish(memory, pids); });
 }
 
-void WorkerProcess::over(Memory memory, const std::vector<pid_t>& pids) {
+void WorkerProcess::finish(Memory memory, const std::vector<pid_t>& pids) {
     guarded_ = nullptr;
     if (memory == Memory::held) process_deps_.gpus.tell_when_freed(lane_, pids);
     deps_.deliver(WorkerGone{worker_, memory});
@@ -262,7 +262,7 @@ void WorkerProcess::over(Memory memory, const std::vector<pid_t>& pids) {
 
 void WorkerProcess::keep_inputs() {
     const CrashConfig& rules = process_deps_.crashes;
-    if (!rules.inputs || rules.keep == 0 || was_wanted(ordered_)) return;
+    if (!rules.inputs || rules.keep == 0 || was_requested(ordered_)) return;
     std::uint64_t room = rules.input_max.count;  // for all of them
     for (const ExchangePtr& exchange : user_.aboard()) {
         inputs_.push_back(input_of(*exchange, room));
@@ -274,7 +274,7 @@ CrashReport WorkerProcess::crash_report() {
     CrashReport report{
         .unix_ns = deps_.clock.unix_ns(ended_at_),
         .lane = lane_.value,
-        .pool = lane_of_.pool.name,
+        .pool = started_lane_.pool.name,
         .generation = generation_.value,
         .pid = process_.pid,
         .command = launch_.command,

@@ -18,10 +18,10 @@
 #include "os/guarded.h"
 #include "plan/lane_plan.h"
 #include "proof/recorded_proof.h"
-#include "supervisor/process/aftermath.h"
 #include "supervisor/process/gpu_watch.h"
 #include "supervisor/process/lane_output.h"
 #include "supervisor/process/warm.h"
+#include "supervisor/process/worker_ending.h"
 #include "supervisor/reload/generations.h"
 #include "supervisor/worker/lane_worker.h"
 #include "telemetry/crash_report.h"
@@ -47,16 +47,16 @@ struct ProcessDeps {
     std::function<void(CrashReport)> crashed;
     std::function<void()> processes_changed;  // those of known_processes()
     /// At the stacks of a worker that does not tell, into the log of its lane.
-    std::function<void(const WorkerProcess&)> look_from_outside;
+    std::function<void(const WorkerProcess&)> dump_stacks_by_tool;
     std::set<std::uint16_t> ports{};  // given to workers that live
     std::uint64_t starts = 0;         // for names
 };
 
 /// What a generation runs, as far as it lies in a folder.
-struct GenerationKept {
+struct KeptGeneration {
     std::string folder;
-    KeptProgram program{};  // if the model is one
-    bool came_up = false;   // a worker of it has loaded
+    KeptProgram program{};     // if the model is one
+    bool has_come_up = false;  // a worker of it has loaded
 };
 
 /// The lane that a worker is started on.
@@ -65,12 +65,12 @@ struct StartedLane {
     const LanePlan& plan;
     LaneOutput& output;
     std::shared_ptr<CommonProof> proof;  // of its generation; of the background thread
-    std::shared_ptr<GenerationKept> kept;
+    std::shared_ptr<KeptGeneration> kept;
     std::shared_ptr<WarmProcess> warm;  // nullptr: it starts cold
 };
 
 /// How it ended, for the jobs aboard.
-struct Farewell {
+struct EndNotice {
     std::string trouble;     // for their clients; empty: they know already
     std::string last_words;  // for their records
 };
@@ -81,8 +81,8 @@ public:
     /// It runs, and the engine knows.
     virtual void process_started() = 0;
     [[nodiscard]] virtual std::vector<ExchangePtr> aboard() const = 0;
-    /// Nothing more is sent or heard. Each job aboard gets the farewell, and is forgotten.
-    virtual void process_ended(const Farewell& farewell) = 0;
+    /// Nothing more is sent or heard. Each job aboard gets the notice, and is forgotten.
+    virtual void process_exited(const EndNotice& notice) = 0;
     /// Nothing of its tree is left.
     virtual void process_gone() {}
     /// Whose member the process is.
@@ -127,7 +127,7 @@ public:
     /// Its lane's latest trouble; empty: none.
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] WorkerFacts& facts() { return deps_.lanes[lane_.value].of(worker_); }
-    [[nodiscard]] LaneOutput& output() { return lane_of_.output; }
+    [[nodiscard]] LaneOutput& output() { return started_lane_.output; }
     [[nodiscard]] Instant started_at() const { return started_at_; }
     void after(Duration wait, std::function<void()> then);
     /// While it loads: what it said last is shown, and renews load_timeout (not for each line).
@@ -153,8 +153,8 @@ private:
     void stuck(const std::string& who);
     void exited(const WorkerEnd& end);
     void gone(const std::vector<pid_t>& pids);
-    void over(Memory memory, const std::vector<pid_t>& pids);
-    [[nodiscard]] std::string farewell() const;
+    void finish(Memory memory, const std::vector<pid_t>& pids);
+    [[nodiscard]] std::string trouble_for_jobs() const;
     [[nodiscard]] WorkerEnding ending() const;
     void keep_inputs();
     [[nodiscard]] CrashReport crash_report();
@@ -164,7 +164,7 @@ private:
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;
-    const StartedLane lane_of_;
+    const StartedLane started_lane_;
     ProcessUser& user_;
     std::shared_ptr<Guarded> guarded_;
     Launch launch_;

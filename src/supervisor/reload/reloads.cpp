@@ -76,11 +76,11 @@ std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrd
     if (deps_.pools[pool].reload->order.accept) deps_.accepted(PoolId{pool}, begun.generation);
     deps_.deliver(
         ReloadAsked{.pool = PoolId{pool}, .generation = begun.generation, .kind = begun.kind});
-    for (const LaneId lane : unjustly_off(pool)) deps_.deliver(RestartAsked{lane});
+    for (const LaneId lane : lanes_off_for_wrong_answers(pool)) deps_.deliver(RestartAsked{lane});
     return begun;
 }
 
-std::vector<LaneId> Reloads::unjustly_off(std::size_t pool) const {
+std::vector<LaneId> Reloads::lanes_off_for_wrong_answers(std::size_t pool) const {
     std::vector<LaneId> lanes;
     for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
         if (deps_.pool_of[lane] != pool) continue;

@@ -81,7 +81,7 @@ private:
     [[nodiscard]] std::vector<const LaneFacts*> lanes_of(std::size_t pool) const;
 
     /// Lanes whose only fault is that the old code answered wrong, in a pool without a lane that could try the new one.
-    [[nodiscard]] std::vector<LaneId> unjustly_off(std::size_t pool) const;
+    [[nodiscard]] std::vector<LaneId> lanes_off_for_wrong_answers(std::size_t pool) const;
 
     ReloadDeps deps_;
     std::vector<Pool> pools_;

@@ -51,11 +51,11 @@ void SourceWatch::follow(Followed followed) {
 }
 
 void SourceWatch::look() {
-    if (!reads_ && stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest)) read();
+    if (!is_reading_ && stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest)) read();
 }
 
 void SourceWatch::read() {
-    if (std::exchange(reads_, true)) {
+    if (std::exchange(is_reading_, true)) {
         stamp_.clear();  // once more, when this is done
         return;
     }
@@ -69,7 +69,7 @@ void SourceWatch::read() {
         },
         [this, lives = std::weak_ptr(lives_)](const Sources& sources) {
             if (lives.expired()) return;
-            reads_ = false;
+            is_reading_ = false;
             want(sources);
             look();
         });
@@ -82,7 +82,7 @@ void SourceWatch::want(const Sources& sources) {
     files.insert(followed_.suspects.begin(), followed_.suspects.end());
     // Before anything works, and after a failure, a module that was missing may be what mends it.
     const bool takes_new = followed_.is_bad || sources.good.empty();
-    knows_imports_ = !sources.good.empty() || deps_.model.kind == ModelChoice::Kind::program;
+    are_imports_known_ = !sources.good.empty() || deps_.model.kind == ModelChoice::Kind::program;
     // Saved after a worker read it and before it was watched.
     std::vector<std::string> missed;
     std::ranges::copy_if(sources.outdated, std::back_inserter(missed),
@@ -119,8 +119,8 @@ void SourceWatch::saved(const std::vector<std::string>& files) {
 
 std::size_t SourceWatch::news() {
     const bool is_behind =
-        reads_ || stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest);
-    if (!knows_imports_ || is_behind || std::exchange(is_told_, true)) return 0;
+        is_reading_ || stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest);
+    if (!are_imports_known_ || is_behind || std::exchange(is_told_, true)) return 0;
     return files_.size();
 }
 

@@ -68,8 +68,8 @@ private:
     Followed followed_;
     std::set<std::string> files_;  // that are watched
     std::string stamp_;            // of the folders, when they were read
-    bool reads_ = false;
-    bool knows_imports_ = false;
+    bool is_reading_ = false;
+    bool are_imports_known_ = false;
     bool is_told_ = false;
     std::shared_ptr<int> lives_ = std::make_shared<int>();
 };

@@ -50,7 +50,7 @@ public:
     virtual void kill(Reason why) = 0;
 
     /// Its process printed something.
-    virtual void printed() {}
+    virtual void process_printed() {}
     /// Asks it what it is doing, for its lane's log and the record of this attempt (none: of no job).
     /// False: it can't tell.
     virtual bool ask_stacks(AttemptId) { return false; }

@@ -14,7 +14,7 @@ namespace {
 
 using testing::IsEmpty;
 
-const Farewell farewell{.trouble = "exit code 1", .last_words = "Traceback"};
+const EndNotice notice{.trouble = "exit code 1", .last_words = "Traceback"};
 
 TEST(NativeAttemptsClosed, GiveTheFarewellToJobsInEveryState) {
     NativeStand stand;
@@ -34,7 +34,7 @@ TEST(NativeAttemptsClosed, GiveTheFarewellToJobsInEveryState) {
     EXPECT_EQ(stand.attempts.aboard().size(), 5U);
     stand.events.clear();
 
-    stand.attempts.close(farewell);
+    stand.attempts.close(notice);
     for (const std::uint64_t job : {0U, 1U, 3U, 4U, 5U}) {
         EXPECT_EQ(stand.exchange(job).trouble, "exit code 1") << job;
         EXPECT_EQ(stand.exchange(job).last_words, "Traceback") << job;
@@ -68,7 +68,7 @@ TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
     stand.open(0, numbered(300));
     stand.send(0);
     stand.heard_job(0);
-    stand.attempts.close(farewell);
+    stand.attempts.close(notice);
     wire::Conversation other;
     EXPECT_EQ(other.heard(wire::Hello{}), wire::Breach::none);
     EXPECT_EQ(other.heard(wire::Ready{}), wire::Breach::none);
@@ -76,7 +76,7 @@ TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
                               .worker = WorkerId{2},
                               .link = *stand.link,
                               .conversation = other,
-                              .stays = [] { return nullptr; }}};
+                              .keep_alive = [] { return nullptr; }}};
     stand.peer.jobs.clear();
     elsewhere.send({.worker = WorkerId{2}, .job = JobId{0}, .attempt = AttemptId{9}, .number = 2},
                    stand.exchanges.find(JobId{0}));
@@ -111,7 +111,7 @@ TEST(NativeAttemptsClosed, MayBeSoByWhoReadsAnAnswer) {
         std::size_t before = 0;
         stand.reader.act = [&] {
             if (++told != when) return;
-            stand.attempts.close(farewell);
+            stand.attempts.close(notice);
             before = stand.events.size();
         };
         hear_all_sorts(stand);
@@ -127,7 +127,7 @@ TEST(NativeAttemptsClosed, MayBeSoByWhoIsToldOfAnAnswer) {
     for (std::size_t when = 1; when <= 6; ++when) {
         NativeStand stand;
         stand.act = [&](const Event&) {
-            if (stand.events.size() == when) stand.attempts.close(farewell);
+            if (stand.events.size() == when) stand.attempts.close(notice);
         };
         hear_all_sorts(stand);
         EXPECT_EQ(stand.events.size(), when) << "nothing more is told";
@@ -222,7 +222,7 @@ TEST(NativeAttemptsAbandoned, WhenTheirWorkerEndsAreForgotten) {
     stand.start(1);
     leave(stand, 0);
     leave(stand, 1);
-    stand.attempts.close(farewell);
+    stand.attempts.close(notice);
     EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
 }
 

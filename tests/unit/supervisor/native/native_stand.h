@@ -47,7 +47,7 @@ struct NativeStand final : Disk, FrameLinkUser {
                              .worker = WorkerId{1},
                              .link = *link,
                              .conversation = conversation,
-                             .stays = [] { return nullptr; },
+                             .keep_alive = [] { return nullptr; },
                              .first_job_took = [this](Duration) { ++first_jobs; }}};
     ActingReader reader;
     int frames = 0;      // heard of the worker

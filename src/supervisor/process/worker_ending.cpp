@@ -1,4 +1,4 @@
-#include "supervisor/process/aftermath.h"
+#include "supervisor/process/worker_ending.h"
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ std::string_view hint_for(const WorkerEnd& end) {
 }
 
 /// Whoever is killed from outside has not said why; what it said before is no reason.
-bool had_a_say(const WorkerEnd& end) {
+bool may_have_said_why(const WorkerEnd& end) {
     const std::optional<int> signal = signal_of(end);
     return signal != SIGKILL && signal != SIGTERM;
 }
@@ -92,7 +92,7 @@ std::string trouble_behind(const WorkerEnding& ending) {
 
 }  // namespace
 
-bool was_wanted(Reason ordered) {
+bool was_requested(Reason ordered) {
     constexpr std::array wanted{Reason::restart_asked, Reason::drain_asked,
                                 Reason::replaced,      Reason::reload_abandoned,
                                 Reason::shutting_down, Reason::job_cancelled};
@@ -113,7 +113,7 @@ std::string trouble_of(const WorkerEnding& ending) {
     if (ending.ordered != Reason::none) return trouble_behind(ending);
     const WorkerEnd& end = ending.end;
     return with_more(fmt::format("{}{}", end.how, hint_for(end)),
-                     had_a_say(end) ? last_line(ending) : "");
+                     may_have_said_why(end) ? last_line(ending) : "");
 }
 
 std::string last_words(const WorkerEnding& ending) {

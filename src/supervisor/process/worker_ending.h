@@ -17,7 +17,7 @@
 namespace turnpike {
 
 /// Nobody needs a report of this end: somebody asked for it.
-[[nodiscard]] bool was_wanted(Reason ordered);
+[[nodiscard]] bool was_requested(Reason ordered);
 
 /// What there is to know of an end.
 struct WorkerEnding {
