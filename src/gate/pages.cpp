@@ -8,6 +8,7 @@
 #include "gate/model_page.h"
 #include "gate/proof_page.h"
 #include "gate/reload_page.h"
+#include "telemetry/start_phases.h"
 
 namespace turnpike {
 
@@ -127,18 +128,13 @@ void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
 
 /// In milliseconds: a thousand times as many seconds. Models are imported, HTTP servers listen.
 void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& pool) {
-    const auto part = [&](std::string_view name, const std::optional<Duration>& time) {
-        append_count(json, name, time ? std::optional(*time * 1000) : std::nullopt);
-    };
+    const auto others = pool.is_native() ? StartPhase::Workers::http : StartPhase::Workers::native;
     json.open_object();
-    part("spawn_ms", start.spawn);
-    if (pool.is_native())
-        part("import_ms", start.import);
-    else
-        part("listen_ms", start.listen);
-    part("load_ms", start.load);
-    part("proof_ms", start.proof);
-    part("first_job_ms", start.first_job);
+    for (const StartPhase& phase : start_phases) {
+        if (phase.workers == others) continue;
+        const std::optional<Duration>& time = start.*phase.time;
+        append_count(json, phase.key, time ? std::optional(*time * 1000) : std::nullopt);
+    }
     if (pool.is_native()) json.member("warm", start.is_warm);
     json.close_object();
 }
