@@ -21,7 +21,7 @@ std::string path_of(const PoolConfig& pool, std::string_view key) {
     return fmt::format("pool.{}.{}", pool.name, key);
 }
 
-/// By index, or by its name if it has none.
+/// Returns the GPU's index, or its UUID if it has none.
 std::string name_of(const Gpu& gpu) { return gpu.index ? std::to_string(*gpu.index) : gpu.uuid; }
 
 std::string names_of(const Gpus& gpus) {
@@ -34,7 +34,7 @@ std::string counted_gpus(std::size_t count) {
     return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
 }
 
-/// The one that is listed as `name`. An error says what there is.
+/// Finds the GPU that the config lists as `name`. The error message says which GPUs there are.
 std::expected<Gpu, std::string> find_gpu(const std::string& name, const Machine& machine) {
     if (machine.gpus.empty())
         return std::unexpected(fmt::format("there is no GPU here: {}", machine.no_gpus));
@@ -46,7 +46,7 @@ std::expected<Gpu, std::string> find_gpu(const std::string& name, const Machine&
     if (found.size() == 1) return found.front();
     if (found.size() > 1)
         return std::unexpected(fmt::format("{} is the beginning of {} GPUs", name, found.size()));
-    if (name.starts_with("MIG-")) return Gpu{.uuid = name};  // drivers list only whole ones
+    if (name.starts_with("MIG-")) return Gpu{.uuid = name};  // drivers list only whole GPUs
     return std::unexpected(fmt::format("there is no GPU {} here; there {} {}", name,
                                        machine.gpus.size() == 1 ? "is" : "are",
                                        names_of(machine.gpus)));
@@ -152,7 +152,8 @@ private:
     std::vector<Mistake> mistakes_;
 };
 
-/// As it is where the shell would take it for one plain word: it may stand within quotes already.
+/// Quotes `text` for the shell. A text that is one plain word is left as it is, because the user's
+/// command may already quote it.
 std::string shell_word(const std::string& text) {
     constexpr std::string_view plain =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:+,@%";

@@ -90,7 +90,7 @@ std::expected<ProofBody, std::string> body_in(const json::object& object) {
     return proof_body(type, *bytes);
 }
 
-/// Nothing: no tolerance at all.
+/// Returns 0 if the key is missing, and nullopt if its value is not a valid tolerance.
 std::optional<double> tolerance_in(const json::object& page, std::string_view key) {
     const json::object* tolerance = object_in(page, "tolerance");
     const json::value* value = tolerance == nullptr ? nullptr : tolerance->if_contains(key);
@@ -180,7 +180,7 @@ std::expected<std::optional<Recording>, std::string> read_recording(const std::s
 
 std::expected<void, std::string> write_recording(const std::string& path,
                                                  const Recording& recording) {
-    constexpr mode_t mode = 0666;  // less what the umask takes: it is as public as the model
+    constexpr mode_t mode = 0666;  // minus the umask: the recording is as public as the model
     const std::string fresh = fmt::format("{}.{}.new", path, ::getpid());
     UniqueFd file(
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));

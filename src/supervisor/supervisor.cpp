@@ -18,7 +18,8 @@
 namespace turnpike {
 namespace {
 
-/// What workers inherit. Python shall not hold its output back: the last words of a crash are in it.
+/// Returns the environment that workers inherit. Python must not buffer its output, because the
+/// output holds the last words before a crash.
 std::vector<std::string> for_workers(std::vector<std::string> environment) {
     std::erase_if(environment,
                   [](const std::string& entry) { return entry.starts_with("TURNPIKE_KEY"); });
@@ -100,7 +101,8 @@ Supervisor::~Supervisor() {
         if (warm != nullptr) warm->close();
 }
 
-/// One for each pool with a model in Python. It is built when the first worker has shown what it imports.
+/// Makes a warm process for each pool with a Python model. Its process starts once the first worker
+/// has shown what it imports.
 void Supervisor::make_warm() {
     const LogConfig& log = deps_.config.log;
     warm_output_ = std::make_unique<LaneOutput>(
@@ -158,8 +160,8 @@ void Supervisor::carry_out(const StartWorker& action) {
     reloads_.note(action);
     const WorkerPtr worker = make(action);
     Place& place = place_of(action.worker);
-    // Its own callback may be what led here: the last worker of this place goes when the stack is
-    // empty.
+    // A callback of the place's last worker may have called us, so that worker is destroyed only
+    // after the stack has unwound.
     boost::asio::post(worker_deps_.loop, [last = std::move(place.worker)] {});
     place = {.id = action.worker, .worker = worker};
     worker->start();
@@ -219,7 +221,7 @@ WorkerProcess* Supervisor::process_on(std::size_t lane) const {
     return worker == nullptr ? nullptr : worker->process();
 }
 
-/// Whoever comes up hears that something was said.
+/// Tells the workers that are coming up on this lane that one of them printed something.
 void Supervisor::lane_printed(std::size_t lane) {
     const LaneFacts& facts = worker_deps_.lanes[lane];
     for (const WorkerId id : {facts.now.id, facts.next.id})
@@ -241,7 +243,7 @@ std::optional<std::string> Supervisor::dump_by_tool(const WorkerProcess& process
     auto& [root, latest] = dumps_[lane];
     if (latest != nullptr && !latest->is_gone()) {
         if (root == guard) return "a dump is under way: see its log";
-        latest->kill();  // of a worker that has ended
+        latest->kill();  // it dumps a worker that has ended
     }
     root = guard;
     std::vector<std::string> environment = process_deps_.environment;
@@ -349,7 +351,7 @@ std::shared_ptr<KeptGeneration> Supervisor::kept_of(std::size_t pool, Generation
     return kept;
 }
 
-/// Nobody starts with them any more.
+/// Removes the generations that no worker will start with any more.
 void Supervisor::forget_generations(const ReportReload& report) {
     std::vector<std::string> folders;
     std::erase_if(kept_, [&](const auto& entry) {
@@ -368,7 +370,7 @@ void Supervisor::forget_generations(const ReportReload& report) {
         [](int) {});
 }
 
-/// For the next gate, in case that this one is killed.
+/// Writes down the known processes, so that the next gate can find them if this gate is killed.
 void Supervisor::write_processes() {
     KnownProcesses known;
     for (const Place& place : places_) {

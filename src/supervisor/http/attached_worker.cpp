@@ -22,7 +22,7 @@ void AttachedWorker::start() {
     come_up();
 }
 
-/// Its name is asked for anew each time: it may have moved.
+/// Resolves the host name each time, because the server may have moved.
 void AttachedWorker::come_up() {
     resolver_.async_resolve(
         url_.host, std::to_string(url_.port),
@@ -38,7 +38,7 @@ void AttachedWorker::come_up() {
         });
 }
 
-/// It is not there any more, and no probe needs to tell.
+/// Reports the worker as exited at once, without waiting for a probe.
 void AttachedWorker::proof_broke(std::uint32_t) { deps_.deliver(WorkerExited{worker_}); }
 
 void AttachedWorker::detach() {

@@ -1,5 +1,5 @@
-// A worker that somebody else started: an HTTP server at a URL. It can't be started or killed, only
-// watched: it is up when its health path answers, and gone when we let go of it.
+// A worker that somebody else started: an HTTP server at a URL. We can't start or kill it, only
+// watch it: it is up when its health path answers, and gone when we detach from it.
 #pragma once
 
 #include <memory>

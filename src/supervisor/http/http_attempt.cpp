@@ -77,7 +77,7 @@ LinkUser::Room HttpAttempt::answer_data(std::string_view bytes) {
     return room == Answer::Room::wait ? Room::wait : Room::enough;
 }
 
-/// The last thing to do: the engine may end this attempt at once.
+/// Must be the last call of a function, since the engine may end this attempt at once.
 void HttpAttempt::moved() {
     const Instant now = host_.clock.now();
     if (now - moved_at_ < moved_every) return;
@@ -103,8 +103,9 @@ void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     host_.broke(*this);
 }
 
-/// Does nothing if `id` is no longer the current attempt: while the answer was delivered, its client
-/// may have been found gone, the attempt stopped, and this object reused for the next one.
+/// Does nothing if `id` is no longer the current attempt. While the answer was delivered, its
+/// client may have been found gone, the attempt stopped, and this object reused for the next
+/// attempt.
 void HttpAttempt::end(AttemptId id, Verdict verdict) {
     if (id_ != id) return;
     id_ = {};

@@ -1,5 +1,6 @@
-// One attempt of one job over a link: the request goes out, the answer goes to the exchange, and the
-// engine hears how it ended. The object is reused, with its link, for the next attempt.
+// One attempt of one job over a link: sends the request, writes the answer to the exchange, and
+// tells the engine how the attempt ended. The object is reused, with its link, for the next
+// attempt.
 #pragma once
 
 #include <functional>
@@ -25,9 +26,9 @@ public:
         const Store& store;
         Clock& clock;
         const Deliver& deliver;
-        std::function<void(HttpAttempt&)> ended;  // before the engine hears of it
-        /// Its link broke. Whoever takes it calls conclude() or stop(), at once or later: the worker
-        /// may be dying, and how it died says more than a closed connection.
+        std::function<void(HttpAttempt&)> ended;  // called before the engine is told
+        /// Called when the link broke. Must call conclude() or stop(), now or later: the worker may
+        /// be dying, and how it died says more than a closed connection.
         std::function<void(HttpAttempt&)> broke = [](HttpAttempt& attempt) { attempt.conclude(); };
     };
 
@@ -36,16 +37,17 @@ public:
     HttpAttempt(const HttpAttempt&) = delete;
     HttpAttempt& operator=(const HttpAttempt&) = delete;
 
-    /// `prefix`: put before the target. `number`: of the attempt.
+    /// Sends the request. `number` counts the job's attempts; `prefix` is put before the target.
     void start(ExchangePtr exchange, AttemptId id, std::uint32_t number, std::string_view prefix);
-    /// After `broke`: the engine hears of it.
+    /// Tells the engine, after `broke` was called.
     void conclude() { end(id_, verdict_); }
-    /// Closes the link; the engine hears nothing. Gives the exchange back.
+    /// Closes the link without telling the engine. Returns the exchange, or nullptr if there is
+    /// none.
     ExchangePtr stop();
 
     [[nodiscard]] AttemptId id() const { return id_; }
     [[nodiscard]] const ExchangePtr& exchange() const { return exchange_; }
-    /// Once it has ended.
+    /// Valid once the attempt has ended.
     [[nodiscard]] Verdict verdict() const { return verdict_; }
     [[nodiscard]] Link& link() { return *link_; }
     [[nodiscard]] Instant idle_since() const { return moved_at_; }

@@ -16,8 +16,8 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr Duration poll_every = 250ms;  // until the health path answers
-constexpr Duration link_idle_max = 1s;  // then it is closed
+constexpr Duration poll_every = 250ms;  // while it comes up
+constexpr Duration link_idle_max = 1s;  // an idle link is closed after this time
 constexpr Duration idle_check_every = 500ms;
 
 bool is_alive(const Fetch::Result& result) {
@@ -177,7 +177,7 @@ void HttpWorker::probe(std::uint32_t number) {
 }
 
 void HttpWorker::ask_health() {
-    if (probe_->is_under_way()) return;  // a late answer to the last one answers this one, too
+    if (probe_->is_under_way()) return;  // its answer will count for this probe, too
     write_probe_head(probe_->head());
     probe_->start(http::Method::get, setup_.pool.settings.probe_timeout,
                   [self = self()](const Fetch::Result& result) {
@@ -215,7 +215,7 @@ void HttpWorker::prove(std::uint32_t number) {
     head.append("\r\n");
     proof_began_ = deps_.clock.now();
     proof_->body().clear();
-    proof_->body().append(deps_.store, proof.body, [](int) {});  // the config keeps it short
+    proof_->body().append(deps_.store, proof.body, [](int) {});  // the config limits its size
     proof_->start(method, setup_.pool.settings.proof_timeout,
                   [self = self(), number](Fetch::Result result) {
                       if (self->state_ == State::up)
@@ -225,7 +225,7 @@ void HttpWorker::prove(std::uint32_t number) {
 
 void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
     if (!result) {
-        if (result.error() == FetchFailure::late) return;  // the engine's clock decides
+        if (result.error() == FetchFailure::late) return;  // the engine has its own timeout
         note(trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path));
         return proof_broke(number);
     }

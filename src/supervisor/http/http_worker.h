@@ -1,5 +1,5 @@
-// A worker that is an HTTP server: how jobs, health checks and proofs get to it. How it comes up and
-// ends is up to who started it.
+// A worker that is an HTTP server: sends jobs, health checks and proofs to it. The derived classes
+// start and end it.
 //
 //   coming ─health path answers─▶ up ─close()─▶ over
 #pragma once
@@ -32,32 +32,34 @@ public:
 protected:
     struct Setup {
         const PoolConfig& pool;
-        std::string host;                     // of the Host field
+        std::string host;                     // value of the Host field
         std::string prefix;                   // put before each target
-        std::shared_ptr<CommonProof> common;  // of its generation; of the background thread
+        std::shared_ptr<CommonProof> common;  // of its generation; background thread only
     };
     enum class State : std::uint8_t { coming, up, over };
 
     HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup);
 
-    /// One health check; it is up if that answers, else come_up() follows in a while.
+    /// Sends one health check. If it is answered, the worker is up; otherwise come_up() is called
+    /// again soon.
     void poll_health();
     void poll_health_later();
     virtual void come_up() = 0;
-    /// The engine has not heard of it yet.
+    /// Called when the worker is up, before the engine is told.
     virtual void came_up() {}
     virtual void first_job_took(Duration) {}
-    /// A link broke: `report` tells the engine. Whoever may know better soon calls it later.
+    /// Called when a link broke. `report` tells the engine; a derived class that may soon learn
+    /// more calls it later.
     virtual void link_broke(const std::function<void()>& report) { report(); }
-    /// Whether the one that is asked for its health is the worker.
+    /// When to check that the worker itself answers, and not another program on its port.
     enum class Check : std::uint8_t {
         if_doubted,  // before a probe
-        surely,      // before it is up
+        surely,      // before the worker counts as up
     };
     virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
-    /// There was no whole answer to a proof.
+    /// Called when a proof got no complete answer.
     virtual void proof_broke(std::uint32_t number) = 0;
-    /// Nothing more is sent or heard. Each job aboard gets the notice, and is forgotten.
+    /// Stops all requests. Each job aboard gets the notice and is then forgotten.
     void close(const EndNotice& notice);
 
     void note(std::string trouble) { facts().trouble = std::move(trouble); }

@@ -17,12 +17,12 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration look_every = 50ms;  // at its port, until it listens …
+constexpr Duration look_every = 50ms;  // at its port, until it listens
 constexpr Duration look_often_for = 10s;
-constexpr Duration look_seldom_every = 250ms;     // … if it takes long
-constexpr std::uint32_t looks_per_thorough = 10;  // that also tell where it listens instead …
-constexpr std::uint32_t first_thorough = 3;       // … beginning with this one
-constexpr Duration exit_delay = 250ms;  // how long news of an exit may take after a link broke
+constexpr Duration look_seldom_every = 250ms;     // if that takes long
+constexpr std::uint32_t looks_per_thorough = 10;  // a thorough look also finds other ports
+constexpr std::uint32_t first_thorough = 3;       // the number of the first thorough look
+constexpr Duration exit_delay = 250ms;  // how late an exit may be reported after a link broke
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void StartedWorker::start() {
                                               {.port = port_, .socket = socket_path_})});
 }
 
-/// Where it shall listen. Something: why it can't be.
+/// Chooses where the worker must listen. Returns an error message if there is no such place.
 std::optional<std::string> StartedWorker::choose_address() {
     const std::string& command = setup_.pool.worker.command;
     if (command.contains("{socket}")) {
@@ -59,7 +59,7 @@ std::optional<std::string> StartedWorker::choose_address() {
     return std::nullopt;
 }
 
-/// Until it listens, a look at the process table; from then on its health path.
+/// Looks at the process table until the worker listens; from then on polls its health path.
 void StartedWorker::come_up() {
     if (state_ != State::coming) return;
     if (listens_at_ != never) return poll_health();
@@ -105,7 +105,7 @@ void StartedWorker::port_seen(const PortSight& sight, PortLook look) {
     look_later();
 }
 
-/// By this way only: whoever listens on the port by another is a stranger.
+/// Uses only this protocol, because another program may listen on the same port with the other one.
 void StartedWorker::set_destination(PortSight::Protocol protocol) {
     const bool is_v4 = protocol == PortSight::Protocol::ipv4;
     destination_.endpoints = {
@@ -130,7 +130,7 @@ void StartedWorker::came_up() {
 void StartedWorker::process_printed() {
     if (state_ != State::coming) return;
     facts().last_line = process_.output().log().last_line();
-    // Servers log our health checks, too: that is no progress.
+    // Servers also log our health checks, which are not progress.
     const bool is_echo =
         listens_at_ != never && facts().last_line.contains(setup_.pool.health_path);
     if (!is_echo) process_.progressed();
@@ -138,7 +138,8 @@ void StartedWorker::process_printed() {
 
 // ── trouble ──────────────────────────────────────────────────────────────────────────────────────
 
-/// A link that breaks may be the first sign of a death; how it died is worth waiting for.
+/// A broken link may be the first sign that the worker died, so the report waits a moment for the
+/// cause.
 void StartedWorker::link_broke(const std::function<void()>& report) {
     is_doubted_ = true;
     process_.after(exit_delay, [this, report] {
@@ -146,7 +147,7 @@ void StartedWorker::link_broke(const std::function<void()>& report) {
     });
 }
 
-/// Whoever took the port since must not answer for it.
+/// Another program that has taken the port must not answer for the worker.
 void StartedWorker::check_identity(Check check, const std::function<void(bool)>& then) {
     const bool was_doubted = std::exchange(is_doubted_, false);
     if (port_ == 0 || (check == Check::if_doubted && !was_doubted)) return then(true);

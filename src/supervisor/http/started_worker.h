@@ -1,10 +1,10 @@
-// A worker that we start ourselves: an HTTP server under a guard, on a port (or a Unix socket) that it
-// is told.
+// A worker that we start ourselves: an HTTP server under a guard, on a port or a Unix socket that
+// we choose.
 //
-//   spawned ─▶ its tree listens ─▶ its health path answers ─▶ up ─▶ exited ─▶ gone ─▶ memory looked at
+//   spawned ─▶ its tree listens ─▶ its health path answers ─▶ up ─▶ exited ─▶ gone
 //
-// It is ready only when the listener belongs to its own process tree: whoever else took the port in
-// between is never sent a job.
+// It is ready only if the listener belongs to its own process tree. Another program that took the
+// port in between never gets a job.
 #pragma once
 
 #include <memory>
@@ -51,11 +51,11 @@ private:
     ProcessDeps& process_deps_;
     const LanePlan& plan_;
     WorkerProcess process_;
-    std::uint16_t port_ = 0;   // 0: a Unix socket
-    std::string socket_path_;  // empty: a port
+    std::uint16_t port_ = 0;   // 0 if it listens on a Unix socket
+    std::string socket_path_;  // empty if it listens on a port
     Instant listens_at_ = never;
-    std::uint32_t looks_ = 0;  // at its port
-    bool is_doubted_ = false;  // a link broke since its port was looked at
+    std::uint32_t looks_ = 0;  // at its port, so far
+    bool is_doubted_ = false;  // a link broke since we last looked at its port
 };
 
 }  // namespace turnpike

@@ -21,11 +21,12 @@ namespace {
 
 constexpr Duration moved_every = 250ms;  // how often progress renews job_timeout
 constexpr std::size_t copied_max =
-    16 * std::size_t{1024};  // a larger body is sent from where it lies
+    16 * std::size_t{1024};  // a larger body is sent without copying it first
 
 bool is_small(const Body& body) { return body.is_in_memory() && body.size() <= wire::inline_max; }
 
-/// Nobody waits for a cancelled job's answer; but what its worker says of itself counts.
+/// True if the verdict is about the worker and not about the job. Such a verdict counts even if the
+/// job was cancelled.
 bool is_of_the_worker(Verdict verdict) {
     return verdict == Verdict::unhealthy || verdict == Verdict::out_of_memory;
 }
@@ -54,7 +55,7 @@ std::string words_of(const wire::Failed& frame) {
 wire::Breach breach_of(const UniqueFd& descriptor, std::uint64_t size) {
     constexpr int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
     if (!descriptor) return wire::Breach::descriptor_missing;
-    const int seals = ::fcntl(descriptor.get(), F_GET_SEALS);  // -1: it is no memfd
+    const int seals = ::fcntl(descriptor.get(), F_GET_SEALS);  // -1 if it is not a memfd
     struct stat facts{};
     const bool is_sealed = seals >= 0 && (seals & needed) == needed;
     const bool fits = is_sealed && ::fstat(descriptor.get(), &facts) == 0 &&
@@ -107,7 +108,7 @@ NativeAttempt& NativeAttempts::free_attempt() {
     return attempt;
 }
 
-/// A small body goes with its frame, a large one in a descriptor.
+/// Gets the body ready: a small one goes with its frame, a large one in a descriptor.
 void NativeAttempts::prepare(NativeAttempt& attempt, const std::shared_ptr<Batch>& batch) {
     Body& body = attempt.exchange->body;
     if (is_small(body)) return prepared(attempt, batch);
@@ -129,7 +130,7 @@ void NativeAttempts::prepared(NativeAttempt& attempt, const std::shared_ptr<Batc
     send_prepared(*batch);
 }
 
-/// Once all are.
+/// Sends the batch once every body is ready.
 void NativeAttempts::send_prepared(std::span<NativeAttempt* const> batch) {
     const auto is_ready = [](const NativeAttempt* attempt) {
         return attempt->state == NativeAttempt::State::ready;
@@ -200,7 +201,7 @@ void NativeAttempts::cancel(AttemptId id) {
 
 NativeAttempt& NativeAttempts::at(std::uint64_t frame_id) {
     NativeAttempt& attempt = *attempts_.at(frame_id & place_mask);
-    CHECK(is_under_way(attempt, frame_id));  // the conversation knows who is aboard
+    CHECK(is_under_way(attempt, frame_id));  // the conversation has checked the id
     return attempt;
 }
 
@@ -217,7 +218,7 @@ void NativeAttempts::hear(const wire::Progress& frame) {
     moved(attempt);
 }
 
-/// The last thing to do: the engine may end this attempt at once.
+/// Must be the last call of a function, since the engine may end this attempt at once.
 void NativeAttempts::moved(NativeAttempt& attempt) {
     const Instant now = host_.deps.clock.now();
     if (now - attempt.moved_at < moved_every) return;
@@ -234,7 +235,7 @@ AnswerHead& NativeAttempts::begin_answer(NativeAttempt& attempt, std::uint16_t s
     return head;
 }
 
-/// False: the engine, or its client, has ended it.
+/// Returns false if the engine or the client has ended the attempt.
 bool NativeAttempts::flow(NativeAttempt& attempt) {
     const std::uint64_t frame_id = attempt.frame_id;
     attempt.state = NativeAttempt::State::flowing;
@@ -301,7 +302,7 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
     AnswerHead& head = begin_answer(attempt, frame.status, frame.fields);
     head.has_length = true;
     head.length = file ? frame.body.in_descriptor : frame.body.bytes.size();
-    if (attempt.exchange->method == "HEAD" && frame.status != 204)  // which has none to tell
+    if (attempt.exchange->method == "HEAD" && frame.status != 204)  // 204 has no length
         http::append_field(head.fields, "Content-Length", head.length);
     if (file && head.has_body) {
         if (!flow(attempt)) {
@@ -310,7 +311,7 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
         }
         answer.adopt(std::move(file), frame.body.in_descriptor);
     } else {
-        close_elsewhere(std::move(file));  // of a HEAD
+        close_elsewhere(std::move(file));  // the answer to HEAD has no body
         answer.hold();
         if (head.has_body) answer.append(host_.deps.store, frame.body.bytes);
     }
@@ -321,8 +322,7 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
 
 void NativeAttempts::hear(const wire::Failed& frame) {
     NativeAttempt& attempt = at(frame.id);
-    if (frame.why ==
-        wire::FailWhy::unhealthy) {  // the job has nothing to do with it, nor its client
+    if (frame.why == wire::FailWhy::unhealthy) {  // the client need not know the details
         attempt.exchange->trouble = "its worker says that it can't go on";
         attempt.exchange->last_words = words_of(frame);
     } else {

@@ -1,10 +1,11 @@
-// The jobs that a native worker has aboard: each goes out as a frame, and comes back as one (or, if it
-// streams, as several). Frames are in turn and of jobs aboard: wire::Conversation has looked.
+// The jobs that a native worker has: each is sent as a frame and answered by one frame, or by
+// several if the answer is streamed. wire::Conversation has already checked that the worker's
+// frames are in turn and belong to jobs that it has.
 //
 //   preparing ─its body is at hand─▶ ready ─▶ sent ─begin─▶ flowing ─▶ free
 //                                              └──────done, failed──────┘
 //
-// Members of a batch are sent together, when the bodies of all are ready.
+// The members of a batch are sent together, once all their bodies are ready.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +33,12 @@ struct NativeAttempt final : AnswerWriter {
     std::uint64_t frame_id = 0;
     State state = State::free;
     AttemptId id;
-    std::uint16_t number = 1;  // of the attempt
+    std::uint16_t number = 1;  // counts the job's attempts
     ExchangePtr exchange;
-    int body = -1;  // a descriptor that the exchange keeps; -1: the body goes with the frame
+    int body = -1;  // a descriptor that the exchange owns; -1 if the body goes with the frame
     bool is_cancelled = false;
     bool is_paused = false;
-    std::optional<std::uint64_t> left;  // bytes of the body, where its length was announced
+    std::optional<std::uint64_t> left;  // bytes of the body, if its length was announced
     Instant moved_at{};
     std::function<void()> has_room;
 
@@ -46,10 +47,11 @@ struct NativeAttempt final : AnswerWriter {
 
 class NativeAttempts {
 public:
-    // A job's number has its place in its low bits: enough for the largest lane; and those above it are
-    // enough for a million jobs a second, for a week.
+    // The low bits of a frame id are an index into attempts_, enough for the largest lane. The bits
+    // above are a count, enough for a million jobs a second for a week. The largest index belongs
+    // to proofs.
     static constexpr std::uint64_t place_bits = 24;
-    static constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;  // no job's
+    static constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;
 
     struct Host {
         WorkerDeps& deps;
@@ -57,7 +59,7 @@ public:
         FrameLink& link;
         wire::Conversation& conversation;
         std::function<std::shared_ptr<void>()>
-            keep_alive;  // keeps the worker while something is waited for
+            keep_alive;  // returns a reference that keeps the worker while something waits
         std::function<void(Duration)> first_job_took;
     };
     explicit NativeAttempts(Host host) : host_(std::move(host)) {}
@@ -67,15 +69,17 @@ public:
 
     void hear(const wire::Progress& frame);
     void hear(const wire::Begin& frame);
-    /// What is wrong with its length, by the one that `begin` announced.
+    /// Returns a breach if the answer is longer than `begin` announced.
     [[nodiscard]] wire::Breach hear(const wire::Chunk& frame);
-    /// The same; or what is wrong with the descriptor that should have come with it.
+    /// Returns a breach if the answer is shorter than `begin` announced, or if the descriptor that
+    /// should have come with the frame is missing or unfit.
     [[nodiscard]] wire::Breach hear(const wire::Done& frame);
     void hear(const wire::Failed& frame);
 
-    /// For the records of the jobs that these attempts are of.
+    /// Adds the stacks to the records of the jobs of these attempts.
     void add_stacks(std::span<const AttemptId> attempts, std::string_view text);
     [[nodiscard]] std::vector<ExchangePtr> aboard() const;
+    /// Gives each job aboard the notice and then forgets it.
     void close(const EndNotice& notice);
 
 private:
@@ -92,7 +96,8 @@ private:
     void resume(const NativeAttempt& attempt);
 
     [[nodiscard]] NativeAttempt& at(std::uint64_t frame_id);
-    /// Whatever was told meanwhile, it is still the same attempt.
+    /// True if this object still holds the attempt with this frame id. A call to a reader or to the
+    /// engine may have ended it.
     [[nodiscard]] static bool is_under_way(const NativeAttempt& attempt, std::uint64_t frame_id);
     AnswerHead& begin_answer(NativeAttempt& attempt, std::uint16_t status, std::string_view fields);
     static void announce(NativeAttempt& attempt, AnswerHead& head, std::uint64_t length);
@@ -101,18 +106,18 @@ private:
     void end(NativeAttempt& attempt, Verdict verdict);
 
     Host host_;
-    std::vector<std::unique_ptr<NativeAttempt>> attempts_;  // an id's low half is a place here
+    std::vector<std::unique_ptr<NativeAttempt>> attempts_;  // by the low bits of frame ids
     std::vector<NativeAttempt*> free_;
-    std::shared_ptr<Batch> gathering_;  // until its last member is there
+    std::shared_ptr<Batch> gathering_;  // the batch whose last member has not come yet
     std::string out_;
     std::uint64_t sequence_ = 0;
     FirstJob first_job_;
 };
 
-/// What a model says of its failure, in one line: "ValueError: the text".
+/// Returns the model's own words about its failure, in one line: "ValueError: the text".
 [[nodiscard]] std::string words_of(const wire::Failed& frame);
 
-/// Whether this is the sealed memfd of a body of this size.
+/// Returns a breach unless this is the sealed memfd of a body of this size.
 [[nodiscard]] wire::Breach breach_of(const UniqueFd& descriptor, std::uint64_t size);
 
 }  // namespace turnpike

@@ -87,7 +87,7 @@ void NativeProof::hear(const wire::Done& frame) {
         const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
         close_elsewhere(std::move(file));
         if (breach != wire::Breach::none) return host_.link.break_off(breach);
-        under_way_.size += frame.body.in_descriptor;  // whatever it is, it is too much
+        under_way_.size += frame.body.in_descriptor;  // a body in a descriptor is always too large
     }
     if (frame.status != 0) {
         under_way_.status = frame.status;

@@ -13,9 +13,9 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration hello_expected = 10s;  // then people are told that there is none
-constexpr Duration exit_delay = 250ms;    // how long news of an exit may take after the link ended
-constexpr Duration stacks_patience = 2s;  // then somebody else looks
+constexpr Duration hello_expected = 10s;  // without one by then, people are told
+constexpr Duration exit_delay = 250ms;    // how late an exit may be reported after the link ended
+constexpr Duration stacks_patience = 2s;  // then py-spy dumps them instead
 
 std::uint16_t narrow(std::size_t value) {
     return static_cast<std::uint16_t>(std::min<std::size_t>(value, UINT16_MAX));
@@ -74,7 +74,7 @@ void NativeWorker::start() {
     process_.start(std::move(launch));
 }
 
-/// Nothing is heard of a worker before it is known to run.
+/// Opens the link only now, so that no frame is heard before the worker is known to run.
 void NativeWorker::process_started() {
     if (state_ == State::starting) link_->open(process_.take_link());
     hello_timer_.expires_after(hello_expected);
@@ -186,7 +186,7 @@ void NativeWorker::hear(const wire::Log& frame) {
 bool NativeWorker::ask_stacks(AttemptId attempt) {
     if (state_ != State::up && state_ != State::loading) return false;
     stacks_.attempts.push_back(attempt);
-    if (stacks_.number != 0) return true;  // they come soon
+    if (stacks_.number != 0) return true;  // the answer to an earlier request will do
     stacks_.number = ++stacks_asked_;
     conversation_.asked_stacks(stacks_.number);
     tell(wire::AskStacks{stacks_.number});
@@ -199,7 +199,7 @@ bool NativeWorker::ask_stacks(AttemptId attempt) {
 }
 
 void NativeWorker::hear(const wire::Stacks& frame) {
-    if (stacks_.number != frame.id) return;  // somebody else looked meanwhile
+    if (stacks_.number != frame.id) return;  // too late: py-spy was asked meanwhile
     attempts_.add_stacks(stacks_.attempts, frame.text);
     stacks_ = {};
     process_.output().remark(frame.text, LogStream::stacks);
@@ -218,7 +218,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
     if (breach != wire::Breach::none)
         return misbehaved(
             fmt::format("it broke the protocol: {} (frame {:#04x})", sentence_of(breach), kind));
-    process_.after(exit_delay, [this] {  // mostly it is the first sign of a death
+    process_.after(exit_delay, [this] {  // it is usually the first sign that the worker died
         if (state_ != State::over) misbehaved("it closed its socket");
     });
 }
@@ -231,7 +231,7 @@ void NativeWorker::misbehaved(const std::string& how) {
 
 void NativeWorker::stop(Reason why) {
     process_.order(why);
-    if (state_ == State::starting) return process_.terminate(why);  // it knows no frames yet
+    if (state_ == State::starting) return process_.terminate(why);  // it does not read frames yet
     tell(wire::Stop{});
 }
 
@@ -243,7 +243,8 @@ void NativeWorker::process_exited(const EndNotice& notice) {
     proof_.close();
 }
 
-/// A typo at the first start is mended by mending the file: what never came up is not kept.
+/// If the first generation never came up, its sources are forgotten, so that the next start reads
+/// the files again: somebody may have fixed a typo.
 void NativeWorker::process_gone() {
     constexpr Generation first{1};
     if (started_lane_.kept->has_come_up || generation_ != first) return;

@@ -1,9 +1,9 @@
-// A worker that speaks frames over a socket that it inherited (docs/worker-protocol.md): a model in
-// Python or C++, in a process of its own under a guard.
+// A worker that speaks frames over an inherited socket (docs/worker-protocol.md): a model in Python
+// or C++, in its own process under a guard.
 //
 //   starting ─hello─▶ loading ─ready─▶ up ─▶ over
 //
-// Whatever breaks the protocol retires the worker, with the reason; the gate is never harmed.
+// A worker that breaks the protocol is retired with the reason; it can't harm the gate.
 #pragma once
 
 #include <concepts>
@@ -23,7 +23,7 @@
 
 namespace turnpike {
 
-/// Frames that are of a job, or of the proof.
+/// Frames that belong to a job or to the proof.
 template <class Frame>
 concept OfJob = std::same_as<Frame, wire::Progress> || std::same_as<Frame, wire::Begin> ||
                 std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done> ||
@@ -48,9 +48,9 @@ public:
 private:
     enum class State : std::uint8_t { starting, loading, up, over };
 
-    /// The one answer that is awaited, and for whom.
+    /// The request for stacks that is under way, and the attempts that it is for.
     struct StacksAsked {
-        std::uint64_t number = 0;  // 0: none is
+        std::uint64_t number = 0;  // 0 if none is under way
         std::vector<AttemptId> attempts;
     };
 
@@ -92,7 +92,7 @@ private:
     NativeProof proof_;
     Instant imported_at_ = never;
     StacksAsked stacks_;
-    std::uint64_t stacks_asked_ = 0;  // so far
+    std::uint64_t stacks_asked_ = 0;  // requests so far
     std::string out_;
 };
 

@@ -24,7 +24,7 @@ bool holds(const GpuSight& sight, const std::vector<pid_t>& pids) {
 
 }  // namespace
 
-/// To all GPUs of a lane: do these processes hold memory?
+/// Asks all GPUs of a lane whether these processes hold memory there.
 struct GpuWatch::Question {
     std::vector<pid_t> pids;
     std::function<void(Memory)> then;

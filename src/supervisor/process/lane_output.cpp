@@ -26,12 +26,12 @@ bool is_unlinked(int fd) {
 
 }  // namespace
 
-/// Opened with the first batch, and again after it could not be.
+/// The log file. It is opened with the first batch, and again after a failure.
 struct LaneOutput::File {
     explicit File(LogFile place) : where(std::move(place)) {}
 
     Outcome write(std::string_view text) {
-        if (file && is_unlinked(file->fd())) file.reset();  // somebody cleaned up
+        if (file && is_unlinked(file->fd())) file.reset();  // somebody removed the file
         if (!file) {
             if (std::string problem = open(); !problem.empty()) return {std::move(problem), true};
         }
@@ -55,7 +55,7 @@ struct LaneOutput::File {
 
     const LogFile where;
     std::optional<RotatingFile> file;
-    bool is_line_open = false;  // the disk took half of one
+    bool is_line_open = false;  // the disk took only part of the last line
 };
 
 LaneOutput::LaneOutput(LaneOutputDeps deps, LogFile file)
@@ -86,7 +86,8 @@ void LaneOutput::attach(UniqueFd fd, LogStream stream, std::uint64_t writer) {
     is_full() ? wait_for_disk() : listen(pipe);
 }
 
-/// Who is dropped from pipes_ is gone, so that nobody is called after the end.
+/// The callback holds only a weak pointer, so it does nothing once the pipe was dropped from
+/// pipes_.
 void LaneOutput::listen(const PipePtr& pipe) {
     if (std::exchange(pipe->is_waiting, true)) return;
     pipe->fd.async_wait(asio::posix::stream_descriptor::wait_read,
@@ -149,7 +150,8 @@ void LaneOutput::remark(std::string_view text, LogStream stream) {
 
 // ── the file ─────────────────────────────────────────────────────────────────────────────────────
 
-/// Pipes pause when much waits for the disk; what comes by other ways is left out.
+/// When too much text waits for the disk, pipes pause; text that does not come from pipes is left
+/// out.
 void LaneOutput::queue(std::string_view line) {
     if (waiting_.size() > 2 * waiting_max)
         has_gap_ = true;
@@ -178,7 +180,7 @@ void LaneOutput::written(Outcome outcome) {
     go_on();
 }
 
-/// Reads on, unless the disk is still behind.
+/// Reads the pipes again, unless the disk is still behind.
 void LaneOutput::go_on() {
     is_pausing_ = false;
     patience_.cancel();
@@ -201,7 +203,7 @@ void LaneOutput::wait_for_disk() {
     patience_.async_wait([this, weak = std::weak_ptr(lives_)](boost::system::error_code error) {
         if (error || weak.expired() || !is_pausing_) return;
         if (asio::steady_timer::clock_type::now() < patience_.expiry())
-            return;  // an earlier wait's
+            return;  // this is the callback of an earlier wait
         problem_ = fmt::format("{}: text is left out", disk_trouble());
         is_hanging_ = true;
         waiting_.clear();

@@ -28,9 +28,9 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t message_max = 16 * std::size_t{1024};  // of what it says
-constexpr std::uint32_t failures_max = 5;                    // in a row; then it stays off
-constexpr Duration import_usual_max = 1min;                  // then people are told
+constexpr std::size_t message_max = 16 * std::size_t{1024};  // of a message from the process
+constexpr std::uint32_t failures_max = 5;                    // in a row; then no other is built
+constexpr Duration import_usual_max = 1min;  // a longer import is reported to people
 
 struct Ends {
     UniqueFd ours, theirs;
@@ -50,7 +50,8 @@ std::string text_in(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The lines NAME=VALUE, which are set before the imports, whoever named those.
+/// Returns the lines NAME=VALUE. These variables are set before the imports, also if `preload`
+/// names the imports.
 std::string settings_in(const std::string& imports) {
     std::istringstream lines(imports);
     std::string settings;
@@ -107,7 +108,7 @@ void WarmProcess::build() {
 
 Duration WarmProcess::usual_max() const { return std::min(import_usual_max, spec_.import_max / 2); }
 
-/// If it is still coming then.
+/// Calls `then` after this time, if the process is still coming up.
 void WarmProcess::after(Duration time, const LifePtr& life,
                         void (WarmProcess::*then)(const LifePtr&)) {
     life->patience.expires_after(time);
@@ -120,7 +121,8 @@ void WarmProcess::after(Duration time, const LifePtr& life,
     });
 }
 
-/// The workers import the same, and came up: what does it wait for?
+/// Workers import the same modules and have come up, so people should hear what the process waits
+/// for.
 void WarmProcess::report_slow_import(const LifePtr& life) {
     say(fmt::format("it still imports{} after {}", life->importing, text_of(usual_max())));
     news_ = fmt::format(
@@ -194,8 +196,8 @@ void WarmProcess::listen(const LifePtr& life) {
                                });
 }
 
-/// `{"importing": "torch"}`, `{"ready": 1834}` with how many modules, or `{"refused": why, "rebuild":
-/// bool}`.
+/// The message is `{"importing": "torch"}`, `{"ready": 1834}` with the number of modules, or
+/// `{"refused": why, "rebuild": bool}`.
 void WarmProcess::hear(const LifePtr& life, std::string_view message) {
     boost::system::error_code error;
     const json::value value = json::parse(json::string_view(message.data(), message.size()), error);

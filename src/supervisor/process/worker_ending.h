@@ -1,4 +1,4 @@
-// What is left to say of a worker that ended: to its clients, on its lane, and in a crash report.
+// Describes how a worker ended: for the clients of its jobs, for its lane and for the crash report.
 #pragma once
 
 #include <cstddef>
@@ -16,37 +16,38 @@
 
 namespace turnpike {
 
-/// Nobody needs a report of this end: somebody asked for it.
+/// True if somebody asked for this end, so that nobody needs a crash report about it.
 [[nodiscard]] bool was_requested(Reason ordered);
 
-/// What there is to know of an end.
+/// What is known about a worker's end.
 struct WorkerEnding {
     const WorkerEnd& end;
-    Reason ordered = Reason::none;  // why we ended it; none: it ended by itself
+    Reason ordered = Reason::none;  // why we ended it; none if it ended by itself
     Duration load_timeout{};
-    std::string trouble_before;  // of its lane, when we ended it
+    std::string trouble_before;  // the lane's trouble when we ended it
     const LaneLog& log;
-    std::uint64_t log_began = 0;  // its first line comes after this one
-    std::uint64_t writer = 0;     // which lines are its own
+    std::uint64_t log_began = 0;  // the number of the last line before its own
+    std::uint64_t writer = 0;     // marks the lines that it wrote
 };
 
-/// "exit code 127 (the shell did not find the program): sh: 1: uvicorn: not found"
+/// Returns what people read as the lane's trouble, such as "exit code 127 (the shell did not find
+/// the program): sh: 1: uvicorn: not found".
 [[nodiscard]] std::string trouble_of(const WorkerEnding& ending);
 
-/// The end of what it wrote to stderr, in one line.
+/// Returns the last lines that the worker wrote to stderr, joined to one line.
 [[nodiscard]] std::string last_words(const WorkerEnding& ending);
 
-/// The last lines of its log.
+/// Returns the last lines of the worker's log.
 [[nodiscard]] std::string last_lines(const WorkerEnding& ending);
 
-/// The exit code, or the signal, if that is how it ended.
+/// Each returns nullopt if the worker did not end that way.
 [[nodiscard]] std::optional<int> exit_code_of(const WorkerEnd& end);
 [[nodiscard]] std::optional<int> signal_of(const WorkerEnd& end);
 
-/// What a job that was aboard had asked; at most `max` bytes of its body.
+/// Returns the request of a job that the worker had, with at most `max` bytes of its body.
 [[nodiscard]] CrashInput input_of(const Exchange& exchange, std::size_t max);
 
-/// The GPUs of its lane, and what was last seen in use there.
+/// Adds the lane's GPUs to the report, and the GPU memory that was last seen in use.
 void add_gpus(CrashReport& report, const LaneFacts& lane);
 
 }  // namespace turnpike

@@ -17,10 +17,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration warm_patience = 5s;      // about a cold start of what is worth to be warm
+constexpr Duration warm_patience = 5s;      // about a cold start of a model that is worth warming
 constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
 
-/// In the log of a lane, "it" would be the worker.
+/// Replaces "it" by "the warm process", because in a lane's log "it" would mean the worker.
 std::string cold_text(std::string_view why) {
     const bool is_of_the_process = why.starts_with("it ");
     return fmt::format("a cold start: {}{}", is_of_the_process ? "the warm process " : "",
@@ -108,7 +108,7 @@ std::expected<void, std::string> WorkerProcess::start_warm() {
     return {};
 }
 
-/// Nobody is there yet: from the beginning, in the usual way.
+/// Starts the worker again as a cold start. There is no process yet.
 void WorkerProcess::warm_failed(const std::string& why) {
     output().detach(worker_.value);
     output().remark(cold_text(why.empty() ? "it did not fork" : why));
@@ -153,7 +153,7 @@ void WorkerProcess::started(const ProcessId& process) {
     started_at_ = deps_.clock.now();
     facts().pid = process.pid;
     facts().start.spawn = started_at_ - asked_at_;
-    if (ordered_ == Reason::none) note("");  // of the one before
+    if (ordered_ == Reason::none) note("");  // clears the trouble of the worker before
     output().remark(fmt::format("started{}, pid {}: {}", facts().start.is_warm ? " warm" : "",
                                 process.pid, launch_.command));
     known_ = {process};
@@ -218,13 +218,13 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     facts().pid = 0;
     facts().last_exit = end.how;
     facts().loading.reset();
-    output().read_now();  // what it said last
+    output().read_now();  // to have its last words
     if (!was_requested(ordered_)) note(trouble_of(ending()));
     user_.process_exited({.trouble = trouble_for_jobs(), .last_words = last_words(ending())});
     deps_.deliver(WorkerExited{worker_});
 }
 
-/// How it ended is no news to the jobs aboard where we ended it for what it did.
+/// If we killed the worker for misbehaving, the jobs aboard get that cause instead of the signal.
 std::string WorkerProcess::trouble_for_jobs() const {
     const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
     return "its worker " + (is_known ? "was ended: " + trouble_before_ : "died: " + end_.how);
@@ -263,7 +263,7 @@ void WorkerProcess::finish(Memory memory, const std::vector<pid_t>& pids) {
 void WorkerProcess::keep_inputs() {
     const CrashConfig& rules = process_deps_.crashes;
     if (!rules.inputs || rules.keep == 0 || was_requested(ordered_)) return;
-    std::uint64_t room = rules.input_max.count;  // for all of them
+    std::uint64_t room = rules.input_max.count;  // shared by all inputs
     for (const ExchangePtr& exchange : user_.aboard()) {
         inputs_.push_back(input_of(*exchange, room));
         room -= std::min(room, exchange->body.size());

@@ -10,8 +10,8 @@
 namespace turnpike {
 namespace {
 
-/// Whether all that is taken there would fit once more into what is free, with a tenth to spare. More
-/// than the pool's own part may be taken: then the answer is too careful, never too bold.
+/// True if the memory in use on this GPU would fit into its free memory once more, with a tenth to
+/// spare. Other programs may use part of it; then the answer is too cautious, never too optimistic.
 bool has_room(const GpuFacts& gpu) {
     if (!gpu.memory_used || *gpu.memory_used > gpu.memory_total) return false;
     const std::uint64_t used = gpu.memory_used->count;
@@ -99,7 +99,8 @@ void Reloads::note(const StartWorker& start) {
         pools_[pool].tried.push_back({.lane = start.lane.value, .worker = start.worker});
 }
 
-/// Of the first worker that has one: its neighbours mostly say the same.
+/// Returns the trouble of the first worker that has one, since the other lanes mostly have the
+/// same.
 std::string Reloads::trouble_of(std::size_t pool) const {
     for (const auto& [lane, worker] : pools_[pool].tried) {
         const WorkerFacts& facts = deps_.lanes[lane].of(worker);
@@ -131,7 +132,8 @@ void Reloads::note(const ReportLane& report) {
     if (pools_[pool].is_spread && is_up(pool)) finish(pool, ReloadEnd::spread);
 }
 
-/// In place, the last lanes come up after the engine has nothing left to decide.
+/// In a reload in place, the last lanes are still coming up when the engine reports the end, so the
+/// reload is finished only when all lanes are up.
 void Reloads::note(const ReportReload& report) {
     const std::size_t pool = report.pool.value;
     if (report.end == ReloadEnd::spread) pools_[pool].good = report.generation;
@@ -164,7 +166,7 @@ void Reloads::look() {
 std::string Reloads::watch_news() {
     std::string text;
     for (std::size_t i = 0; i < pools_.size(); ++i) {
-        if (!pools_[i].watch || !is_up(i)) continue;  // it is still importing
+        if (!pools_[i].watch || !is_up(i)) continue;  // its workers are still importing
         const std::size_t count = pools_[i].watch->news();
         if (count == 0) continue;
         text +=

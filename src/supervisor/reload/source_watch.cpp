@@ -21,7 +21,7 @@ std::map<std::string, std::string> kept_in(const std::string& folder) {
     return kept;
 }
 
-/// Changes when a source was added to the folder, or it was emptied.
+/// Returns a text that changes when a source is added to the folder or the folder is emptied.
 std::string stamp_of(const std::string& folder) {
     struct stat facts{};
     if (folder.empty() || ::stat((folder + "/sources").c_str(), &facts) != 0) return folder;
@@ -43,7 +43,7 @@ SourceWatch::SourceWatch(SourceWatchDeps deps)
 
 void SourceWatch::follow(Followed followed) {
     followed_ = std::move(followed);
-    if (followed_.is_bad) {  // whoever sees that it failed may mend it before all is read
+    if (followed_.is_bad) {  // somebody may fix the error before the folders are read
         files_.insert(followed_.suspects.begin(), followed_.suspects.end());
         watch(NewFiles::count);
     }
@@ -56,7 +56,7 @@ void SourceWatch::look() {
 
 void SourceWatch::read() {
     if (std::exchange(is_reading_, true)) {
-        stamp_.clear();  // once more, when this is done
+        stamp_.clear();  // so that look() reads again when this read is done
         return;
     }
     stamp_ = stamp_of(followed_.good) + stamp_of(followed_.newest);
@@ -80,10 +80,10 @@ void SourceWatch::want(const Sources& sources) {
     for (const auto& [path, bytes] : sources.good) files.insert(path);
     for (const auto& [path, bytes] : sources.newest) files.insert(path);
     files.insert(followed_.suspects.begin(), followed_.suspects.end());
-    // Before anything works, and after a failure, a module that was missing may be what mends it.
+    // If nothing has worked yet, or the latest reload failed, a new file may be the missing module.
     const bool takes_new = followed_.is_bad || sources.good.empty();
     are_imports_known_ = !sources.good.empty() || deps_.model.kind == ModelChoice::Kind::program;
-    // Saved after a worker read it and before it was watched.
+    // Files that were saved after a worker read them and before they were watched.
     std::vector<std::string> missed;
     std::ranges::copy_if(sources.outdated, std::back_inserter(missed),
                          [this](const std::string& file) { return !files_.contains(file); });
@@ -99,7 +99,8 @@ void SourceWatch::watch(NewFiles new_files) {
     std::ignore = watch_.want(std::move(wanted));
 }
 
-/// A save that brings what runs already (or is tried now) is no news, unless the latest try failed.
+/// Ignores a save that leaves a file as it already runs or is being tried, unless the latest reload
+/// failed.
 void SourceWatch::saved(const std::vector<std::string>& files) {
     const std::string folder = followed_.newest.empty() ? followed_.good : followed_.newest;
     deps_.disk.run(
