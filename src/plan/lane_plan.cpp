@@ -45,7 +45,8 @@ std::expected<Gpu, std::string> find_gpu(const std::string& name, const Machine&
     }
     if (found.size() == 1) return found.front();
     if (found.size() > 1)
-        return std::unexpected(fmt::format("{} is the beginning of {} GPUs", name, found.size()));
+        return std::unexpected(
+            fmt::format("{} matches {} GPUs: write more of the UUID", name, found.size()));
     if (name.starts_with("MIG-")) return Gpu{.uuid = name};  // drivers list only whole GPUs
     return std::unexpected(fmt::format("there is no GPU {} here; there {} {}", name,
                                        machine.gpus.size() == 1 ? "is" : "are",
@@ -121,17 +122,18 @@ private:
         const std::size_t lanes = pool.worker.lanes == 0 ? shares : pool.worker.lanes;
         if (shares == 0)
             return wrong(path_of(pool, "gpus_per_lane"),
-                         fmt::format("a lane shall have {}, and the pool has {}",
-                                     counted_gpus(each), counted_gpus(gpus.size())));
+                         fmt::format("a lane needs {}, but the pool has {}", counted_gpus(each),
+                                     counted_gpus(gpus.size())));
         if (gpus.size() % each != 0 && (pool.worker.lanes == 0 || lanes > shares))
-            return wrong(path_of(pool, "gpus_per_lane"),
-                         fmt::format("{} can't be dealt out by {}; lanes = {} would leave {} idle",
-                                     counted_gpus(gpus.size()), each, shares, gpus.size() % each));
+            return wrong(
+                path_of(pool, "gpus_per_lane"),
+                fmt::format("{} can't be divided into lanes of {}; lanes = {} would leave {} idle",
+                            counted_gpus(gpus.size()), each, shares, gpus.size() % each));
         if (lanes > lanes_max)
-            return wrong(path_of(pool, "lanes"),
-                         fmt::format("{} would make {} lanes; a pool has at most {}, so say how "
-                                     "many",
-                                     counted_gpus(gpus.size()), lanes, lanes_max));
+            return wrong(
+                path_of(pool, "lanes"),
+                fmt::format("{} would make {} lanes, but a pool has at most {}: set `lanes`",
+                            counted_gpus(gpus.size()), lanes, lanes_max));
         std::vector<Gpus> gpu_sets;
         for (std::size_t i = 0; i < shares; ++i) {
             const auto first = gpus.begin() + static_cast<std::ptrdiff_t>(i * each);

@@ -86,7 +86,7 @@ std::expected<ProofBody, std::string> body_in(const json::object& object) {
     if (object.contains("text")) return proof_body(type, text_in(object, "text"));
     if (!object.contains("base64")) return proof_body(type, "");
     const auto bytes = bytes_of_base64(text_in(object, "base64"));
-    if (!bytes) return Wrong("its base64 is none");
+    if (!bytes) return Wrong("its \"base64\" is not valid");
     return proof_body(type, *bytes);
 }
 
@@ -102,7 +102,7 @@ std::optional<double> tolerance_in(const json::object& page, std::string_view ke
 
 std::expected<Recording, std::string> recording_in(const json::object& page) {
     const json::value* version = page.if_contains("version");
-    if (version == nullptr || *version != 1) return Wrong("it is not of version 1");
+    if (version == nullptr || *version != 1) return Wrong("its \"version\" is not 1");
     const json::object* request = object_in(page, "request");
     const json::object* answer = object_in(page, "answer");
     if (request == nullptr) return Wrong("it has no \"request\"");

@@ -231,7 +231,7 @@ void Supervisor::lane_printed(std::size_t lane) {
 std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
     const WorkerProcess* process = process_on(lane.value);
     if (process == nullptr) return "its worker was not started by Turnpike";
-    if (process->guard() == 0) return "its worker does not run now";
+    if (process->guard() == 0) return "its worker is not running now";
     LaneWorker* worker = find(process->id());
     if (worker != nullptr && worker->ask_stacks({})) return std::nullopt;
     return dump_by_tool(*process);
@@ -242,7 +242,7 @@ std::optional<std::string> Supervisor::dump_by_tool(const WorkerProcess& process
     const pid_t guard = process.guard();
     auto& [root, latest] = dumps_[lane];
     if (latest != nullptr && !latest->is_gone()) {
-        if (root == guard) return "a dump is under way: see its log";
+        if (root == guard) return "a dump is already under way: see the lane's log";
         latest->kill();  // it dumps a worker that has ended
     }
     root = guard;

@@ -31,7 +31,8 @@ std::string trouble_of(const Fetch::Result& result, const std::string& request) 
         case FetchFailure::refused: return "the connection is refused: nothing listens there";
         case FetchFailure::broke: return fmt::format("{} got no valid HTTP answer", request);
         case FetchFailure::late: return fmt::format("{} got no answer in time", request);
-        case FetchFailure::too_large: return fmt::format("{} answered too much", request);
+        case FetchFailure::too_large:
+            return fmt::format("{} answered with more than 1 MiB", request);
     }
     return "";
 }

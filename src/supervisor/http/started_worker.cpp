@@ -91,14 +91,14 @@ void StartedWorker::port_seen(const PortSight& sight, PortLook look) {
                                  : "";
             return set_destination(sight.protocol);
         case PortSight::Holder::stranger:
-            note(fmt::format("{} listens on its port {}, and its worker did not start that",
+            note(fmt::format("{} listens on its port {}, but its worker did not start that process",
                              sight.stranger, port_));
             break;
         case PortSight::Holder::nobody:
             if (look == PortLook::quick) break;
             note(sight.instead.empty()
                      ? ""
-                     : fmt::format("its worker listens on port {}, not yet on {}, its {{port}}",
+                     : fmt::format("its worker listens on port {}, but not yet on its {{port}}, {}",
                                    fmt::join(sight.instead, ", "), port_));
             break;
     }

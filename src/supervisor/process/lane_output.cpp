@@ -175,7 +175,7 @@ void LaneOutput::written(Outcome outcome) {
     const bool had_gap = std::exchange(has_gap_, outcome.is_lost) || is_hanging_;
     is_hanging_ = false;
     if (had_gap && !outcome.is_lost)
-        log_.remark("the disk did not take all text before this", now());
+        log_.remark("some text before this line is missing: the disk did not take it", now());
     write();
     go_on();
 }
@@ -189,7 +189,7 @@ void LaneOutput::go_on() {
 }
 
 std::string LaneOutput::disk_trouble() const {
-    return fmt::format("the disk does not take the log {}", file_->where.path);
+    return fmt::format("the disk does not take writes to the log {}", file_->where.path);
 }
 
 std::string LaneOutput::problem() const {

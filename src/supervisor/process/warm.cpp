@@ -126,11 +126,11 @@ void WarmProcess::after(Duration time, const LifePtr& life,
 void WarmProcess::report_slow_import(const LifePtr& life) {
     say(fmt::format("it still imports{} after {}", life->importing, text_of(usual_max())));
     news_ = fmt::format(
-        "its warm process still imports{} after {}; {} (or preload = [...], warm = "
-        "false: docs/reload.md)",
+        "its warm process still imports{} after {}; {} (to change that, set preload = [...] or "
+        "warm = false: docs/reload.md)",
         life->importing, text_of(usual_max()),
-        ready_ == nullptr ? "starts are cold until it is there"
-                          : "until it is there, the one before it serves");
+        ready_ == nullptr ? "starts are cold until it is ready"
+                          : "until it is ready, the old one is used");
     after(spec_.import_max - usual_max(), life, &WarmProcess::end_stuck_import);
 }
 
@@ -218,7 +218,7 @@ void WarmProcess::hear(const LifePtr& life, std::string_view message) {
     const json::value* why = said == nullptr ? nullptr : said->if_contains("refused");
     forget(life);
     if (why == nullptr || !why->is_string()) {
-        say("it says what nobody understands");
+        say("it sent a message that Turnpike does not understand");
         return build_later();
     }
     say(std::string(why->get_string()));
@@ -251,7 +251,7 @@ std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
                                                    const std::string& model,
                                                    const std::vector<std::string>& environment,
                                                    Guarded::Offer offer) {
-    if (ready_ == nullptr) return std::unexpected("there is none");
+    if (ready_ == nullptr) return std::unexpected("no warm process is ready");
     json::array variables;
     for (const std::string& variable : environment) variables.emplace_back(variable);
     const std::string request = json::serialize(json::object{{"label", orders.label},

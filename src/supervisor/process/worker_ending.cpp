@@ -24,7 +24,7 @@ constexpr std::size_t last_words_lines = 5;
 std::string_view hint_for(const WorkerEnd& end) {
     const std::optional<int> code = exit_code_of(end);
     if (code == 0) return " (a worker must stay in the foreground)";
-    if (code == 126) return " (the shell may not run the program)";
+    if (code == 126) return " (the shell is not allowed to run the program)";
     if (code == 127) return " (the shell did not find the program)";
     return "";
 }

@@ -114,7 +114,8 @@ void WorkerProcess::warm_failed(const std::string& why) {
     output().remark(cold_text(why.empty() ? "it did not fork" : why));
     facts().start.is_warm = false;
     guarded_->abandon();
-    if (ordered_ != Reason::none) return could_not_start("it was not wanted any more");
+    if (ordered_ != Reason::none)
+        return could_not_start("it was told to end before it had started");
     start_cold();
 }
 

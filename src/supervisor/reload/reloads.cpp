@@ -55,11 +55,10 @@ std::vector<const LaneFacts*> Reloads::lanes_of(std::size_t pool) const {
 std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrder order) {
     const PoolConfig& config = deps_.config[pool];
     if (!config.is_started())
-        return std::unexpected(
-            fmt::format("The workers of the pool {} were started by somebody else: nothing of "
-                        "theirs is ours to "
-                        "reload.",
-                        config.name));
+        return std::unexpected(fmt::format(
+            "Turnpike did not start the workers of the pool {}, so it can't reload them. "
+            "Restart them where they run.",
+            config.name));
     const ReloadBegun begun{.generation = deps_.generations.next(pool),
                             .kind = reload_kind(config, lanes_of(pool))};
     deps_.pools[pool].reload = {.generation = begun.generation,
@@ -113,7 +112,7 @@ std::string Reloads::trouble_of(std::size_t pool) const {
         if (error.empty()) return facts.trouble;
         return facts.trouble.ends_with(last) ? error : facts.trouble + '\n' + error;
     }
-    return "no lane could try it";
+    return "no lane could try the new code";
 }
 
 bool Reloads::is_up(std::size_t pool) const {

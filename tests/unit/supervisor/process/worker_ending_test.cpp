@@ -73,7 +73,8 @@ TEST(TroubleOfAWorker, ThatEndedByItselfIsHowAndWhatItSaidLast) {
 TEST(TroubleOfAWorker, HasAHintForExitCodesThatItDidNotChoose) {
     EXPECT_EQ(trouble_in({.end = exited(0)}), "exit code 0 (a worker must stay in the foreground)");
     EXPECT_EQ(trouble_in({.end = exited(126), .said = "sh: 1: x: Permission denied\n"}),
-              "exit code 126 (the shell may not run the program): sh: 1: x: Permission denied");
+              "exit code 126 (the shell is not allowed to run the program): sh: 1: x: "
+              "Permission denied");
     EXPECT_EQ(trouble_in({.end = exited(127), .said = "sh: 1: uvicorn: not found\n"}),
               "exit code 127 (the shell did not find the program): sh: 1: uvicorn: not found");
 }

@@ -153,7 +153,8 @@ TEST(Reloads, AcceptOtherAnswersOnlyIfThatWasSaid) {
 
 TEST(Reloads, LeaveTheWorkersOfOthersAlone) {
     Stand stand;
-    EXPECT_THAT(stand.reloads.ask(1, {}).error(), HasSubstr("far were started by somebody else"));
+    EXPECT_THAT(stand.reloads.ask(1, {}).error(),
+                HasSubstr("did not start the workers of the pool far"));
     EXPECT_THAT(stand.events, IsEmpty());
     EXPECT_FALSE(stand.pools[1].reload);
 }
