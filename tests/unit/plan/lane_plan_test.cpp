@@ -29,7 +29,7 @@ Config config_of(std::string_view text) {
     return {};
 }
 
-/// A pool that starts its workers, and then `lines`, from line 3.
+/// Returns the config of a pool that starts its workers; `lines` begin at line 3.
 std::string started(std::string_view lines) {
     return std::string("[pool.a]\nworker = \"x {port}\"\n").append(lines).append("\n");
 }
@@ -41,7 +41,7 @@ std::string gpus_of(const LanePlan& lane) {
     return names.empty() ? "cpu" : names;
 }
 
-/// What each lane has: its GPUs, its URL, or "cpu"; or what is wrong.
+/// Returns what each lane has (its GPUs, its URL or "cpu"), or the mistakes.
 std::vector<std::string> planned(std::string_view text, const Machine& machine) {
     Config config = config_of(text);
     const auto lanes = plan_lanes(config, machine);

@@ -271,7 +271,7 @@ TEST(HttpAttempt, GoesOnWhenItsAnswerIsAbandonedJustAsItShouldWait) {
     timer.async_wait([&](boost::system::error_code) { is_later = true; });
     EXPECT_TRUE(stand.loop.run_until([&] { return is_later; }));
     stand.clock.forget();
-    visit.say(numbered(300));  // told to wait, and AnswerMoved is due
+    visit.say(numbered(300));  // the link is told to wait, and AnswerMoved is due
     EXPECT_TRUE(stand.loop.run_until([&] { return stand.events.size() > 1; }));
     visit.say(numbered(200));
     stand.finish();

@@ -1,4 +1,4 @@
-// What comes back from a native worker for its jobs.
+// The answers of a native worker to its jobs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

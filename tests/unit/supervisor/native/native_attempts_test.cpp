@@ -1,4 +1,4 @@
-// How jobs get to a native worker. Their answers: native_answers_test.cpp.
+// How jobs are sent to a native worker. native_answers_test.cpp tests their answers.
 #include "supervisor/native/native_attempts.h"
 
 #include <gmock/gmock.h>
@@ -222,7 +222,7 @@ TEST(NativeAttempts, SendTheRestOfABatchThoughTheEngineUsesTheRideThatFailed) {
     EXPECT_EQ(stand.attempts.aboard().size(), 2U);
 }
 
-// ── the first ────────────────────────────────────────────────────────────────────────────────────
+// ── the first job ────────────────────────────────────────────────────────────────────────────────
 
 TEST(NativeAttempts, TellHowLongTheFirstJobTookThatWasAnsweredWell) {
     NativeStand stand;
@@ -241,7 +241,7 @@ TEST(NativeAttempts, TellTheWorkerOfACancelledJob) {
     const std::uint64_t first = stand.start(0);
     const std::uint64_t second = stand.start(1);
     stand.attempts.cancel(NativeStand::attempt(1));
-    stand.attempts.cancel(NativeStand::attempt(77));  // never heard of
+    stand.attempts.cancel(NativeStand::attempt(77));  // there is no such attempt
     stand.peer.hear();
     EXPECT_THAT(stand.peer.told, ElementsAre("cancel " + std::to_string(second)));
     EXPECT_THAT(stand.events, IsEmpty()) << "the worker ends it";
@@ -275,7 +275,7 @@ TEST(NativeAttempts, EndACancelledJobAsCancelledHoweverTheWorkerEndsIt) {
         {wire::Failed{.why = wire::FailWhy::exception}, Verdict::cancelled},
         {wire::Failed{.why = wire::FailWhy::non_finite}, Verdict::cancelled},
         {wire::Failed{.why = wire::FailWhy::cancelled}, Verdict::cancelled},
-        // what it says of itself
+        // these are about the worker
         {wire::Failed{.why = wire::FailWhy::out_of_memory}, Verdict::out_of_memory},
         {wire::Failed{.why = wire::FailWhy::unhealthy}, Verdict::unhealthy}};
     for (const auto& [frame, verdict] : rows) {

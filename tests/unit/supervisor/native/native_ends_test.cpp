@@ -1,4 +1,4 @@
-// Jobs of a native worker that end from our side: it ended, or their clients left.
+// Jobs of a native worker that end before it answers: the worker ended, or the client left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ TEST(NativeAttemptsClosed, GiveTheFarewellToJobsInEveryState) {
     const std::uint64_t ended = stand.start(2);
     stand.say(wire::Done{.id = ended, .status = 200});
     stand.open(3, "ready, but of a batch");
-    stand.open(4, numbered(300));  // preparing, as the next
+    stand.open(4, numbered(300));  // preparing, like the next one
     stand.open(5, numbered(300));
     std::promise<void> go = stand.hold_disk();
     stand.send(3, 0, 2);
@@ -86,7 +86,7 @@ TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
     EXPECT_EQ(stand.exchange(0).trouble, "");
 }
 
-/// A stream, a whole answer, a large one and a failure, whoever closes the attempts meanwhile.
+/// Hears a stream, a whole answer, a large one and a failure. The attempts may be closed meanwhile.
 void hear_all_sorts(NativeStand& stand) {
     std::vector<std::uint64_t> ids;
     for (std::uint64_t job = 0; job < 4; ++job) ids.push_back(stand.start(job));
@@ -94,7 +94,7 @@ void hear_all_sorts(NativeStand& stand) {
         if (!stand.attempts.aboard().empty()) stand.say(frame, file);
     };
     say(wire::Begin{.id = ids[0]});
-    say(wire::Chunk{.id = ids[0], .bytes = numbered(500)});  // it shall pause
+    say(wire::Chunk{.id = ids[0], .bytes = numbered(500)});  // enough to pause the stream
     say(wire::Failed{.id = ids[0]});
     say(wire::Done{.id = ids[1], .status = 200});
     say(
@@ -137,7 +137,7 @@ TEST(NativeAttemptsClosed, MayBeSoByWhoIsToldOfAnAnswer) {
 
 // ── clients that left ────────────────────────────────────────────────────────────────────────────
 
-/// As the gate does it.
+/// Ends a job as the gate does when its client leaves.
 void leave(NativeStand& stand, std::uint64_t job) {
     ExchangePtr exchange = stand.exchanges.find(JobId{job});
     exchange->answer.abandon();
@@ -190,7 +190,7 @@ TEST(NativeAttemptsAbandoned, WhileTheyFlowGoOnForNobody) {
     NativeStand stand;
     const std::uint64_t id = stand.start(0);
     stand.say(wire::Begin{.id = id});
-    stand.reader.act = [&] { leave(stand, 0); };  // by who reads the first piece
+    stand.reader.act = [&] { leave(stand, 0); };  // while the first piece is read
     stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
     stand.peer.hear();
     EXPECT_THAT(stand.peer.told, IsEmpty());
@@ -226,7 +226,7 @@ TEST(NativeAttemptsAbandoned, WhenTheirWorkerEndsAreForgotten) {
     EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
 }
 
-// ── the next job of a attempt ───────────────────────────────────────────────────────────────────────
+// ── reused attempts ──────────────────────────────────────────────────────────────────────────────
 
 TEST(NativeAttemptsReused, NeverUseANumberTwice) {
     NativeStand stand;

@@ -1,4 +1,4 @@
-// The attempts of one native worker on a real socket, and what everybody around them was told.
+// The attempts of one native worker on a real socket; records what the engine was told.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,14 +22,15 @@ struct ActingReader final : AnswerReader {
     void answer_moved() override { act(); }
 };
 
-/// Its store is small: a body of more than 100 bytes goes by descriptor.
+/// The store is small: a body of more than 100 bytes is sent in a descriptor.
 struct NativeStand final : Disk, FrameLinkUser {
     NativePeer peer{loop};
     Exchanges exchanges;
     Clock clock;
     std::vector<LaneFacts> lanes{1};
     std::vector<Event> events;
-    std::function<void(const Event&)> act = [](const Event&) {};  // when the engine is told
+    std::function<void(const Event&)> act = [](const Event&) {
+    };  // called when the engine is told something
     WorkerDeps deps{.loop = loop.context(),
                     .store = store,
                     .exchanges = exchanges,
@@ -50,8 +51,8 @@ struct NativeStand final : Disk, FrameLinkUser {
                              .keep_alive = [] { return nullptr; },
                              .first_job_took = [this](Duration) { ++first_jobs; }}};
     ActingReader reader;
-    int frames = 0;      // heard of the worker
-    int first_jobs = 0;  // that were told
+    int frames = 0;      // heard from the worker
+    int first_jobs = 0;  // reported so far
     std::optional<wire::Breach> broke;
 
     NativeStand() {
@@ -83,7 +84,7 @@ struct NativeStand final : Disk, FrameLinkUser {
     void link_broke(wire::Breach breach, std::uint8_t) override { broke = breach; }
 
     // ── what the gate and the engine do ──
-    /// Opens the job of that number.
+    /// Opens the job with this number.
     ExchangePtr open(std::uint64_t job, std::string_view body = "",
                      std::string_view method = "POST") {
         ExchangePtr exchange = exchanges.open(JobId{job});
@@ -110,7 +111,7 @@ struct NativeStand final : Disk, FrameLinkUser {
                        .batch_size = size},
                       exchanges.find(JobId{job}));
     }
-    /// The helper thread does nothing until this is set.
+    /// Blocks the background thread until the returned promise is set.
     std::promise<void> hold_disk() {
         std::promise<void> go;
         background.run(
@@ -123,7 +124,7 @@ struct NativeStand final : Disk, FrameLinkUser {
     }
 
     // ── what the worker does ──
-    /// The job of that number, once it is sent.
+    /// Returns the job with this number, once it has been sent.
     HeardJob& heard_job(std::uint64_t job) {
         HeardJob* found = nullptr;
         const std::string name = "job-" + std::to_string(job);
@@ -137,14 +138,14 @@ struct NativeStand final : Disk, FrameLinkUser {
         static HeardJob nothing;
         return found == nullptr ? nothing : *found;
     }
-    /// Opened and sent: the number of its frames.
+    /// Opens and sends a job. Returns the id in its frames.
     std::uint64_t start(std::uint64_t job, std::string_view body = "",
                         std::string_view method = "POST") {
         open(job, body, method);
         send(job);
         return heard_job(job).id;
     }
-    /// Until it is heard.
+    /// Sends a frame and waits until it is heard.
     void say(const wire::WorkerFrame& frame, const UniqueFd& file = UniqueFd()) {
         const int before = frames;
         peer.say(bytes_of(frame), file ? std::vector<int>{file.get()} : std::vector<int>{});
@@ -174,7 +175,7 @@ struct NativeStand final : Disk, FrameLinkUser {
         for (const Event& event : events) found += std::holds_alternative<Told>(event) ? 1 : 0;
         return found;
     }
-    /// All that is left of an answer, as its client reads it.
+    /// Reads the rest of an answer, as a client does.
     std::string read_out(std::uint64_t job) {
         std::string text;
         Answer& from = answer(job);

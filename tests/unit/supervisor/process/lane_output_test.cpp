@@ -63,7 +63,7 @@ struct Stand {
                        std::move(file));
     }
     [[nodiscard]] std::string path() const { return folder.file("lanes/0.log"); }
-    /// The writing end of a pipe that it reads.
+    /// Attaches a pipe and returns its writing end.
     UniqueFd attached(LogStream stream = LogStream::out, std::uint64_t writer = 0) {
         PipeEnds ends = make_pipe();
         output->attach(std::move(ends.reading), stream, writer);
@@ -77,7 +77,7 @@ struct Stand {
     void wait_for_lines(std::uint64_t count) {
         EXPECT_TRUE(loop.run_until([&] { return output->log().newest() >= count; }));
     }
-    /// The helper thread does nothing until this is set.
+    /// Blocks the background thread until the returned promise is set.
     std::promise<void> hold_disk() {
         std::promise<void> go;
         disk->run(
@@ -88,7 +88,7 @@ struct Stand {
             [](int) {});
         return go;
     }
-    /// Everything is in the file, and the output gone.
+    /// Destroys the output, so that everything is written, and returns the file's text.
     std::string written() {
         output.reset();
         disk.reset();
@@ -235,7 +235,7 @@ TEST(LaneOutput, LeavesRemarksOutOfTheFileWhileTooMuchWaitsForTheDisk) {
     std::promise<void> go = stand.hold_disk();
     const std::string line(999, 'x');
     for (std::size_t said = 0; said < 3 * LaneOutput::waiting_max; said += line.size())
-        stand.output->remark(line);  // no pipe that could pause
+        stand.output->remark(line);  // not from a pipe, which could pause
     stand.output->remark("too late");
     EXPECT_EQ(stand.texts().back(), "too late") << "in memory it is there";
     go.set_value();

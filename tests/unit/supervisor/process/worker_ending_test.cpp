@@ -18,7 +18,7 @@ WorkerEnd ended(const ExitStatus& exit) { return {.how = words_for(exit), .exit 
 WorkerEnd exited(int code) { return ended({.code = CLD_EXITED, .status = code}); }
 WorkerEnd killed(int signal) { return ended({.code = CLD_KILLED, .status = signal}); }
 
-/// A worker that said what it had to say, and then ended.
+/// What a worker printed, and how it then ended.
 struct Case {
     WorkerEnd end;
     std::string said = {};  // to stderr
@@ -36,7 +36,7 @@ protected:
     [[nodiscard]] WorkerEnding ending(const WorkerEnd& end) const {
         return {.end = end, .trouble_before = "", .log = log_, .log_began = log_began_};
     }
-    /// Of one of the workers that write to this lane's log at the same time.
+    /// Returns the ending of one of the workers that write to this lane's log at the same time.
     [[nodiscard]] WorkerEnding ending_of(std::uint64_t writer, const WorkerEnd& end,
                                          Reason ordered = Reason::none) const {
         return {.end = end,

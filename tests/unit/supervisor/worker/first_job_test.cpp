@@ -11,7 +11,7 @@ struct Stopwatch {
     Exchange second;
     FirstJob jobs;
 
-    /// It goes out and comes back.
+    /// Sends the job and ends its attempt.
     bool rode(const Exchange& exchange, Verdict verdict = Verdict::answered) {
         jobs.sent(exchange, clock);
         return ended(exchange, verdict);
