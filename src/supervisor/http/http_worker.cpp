@@ -71,7 +71,7 @@ void HttpWorker::health_polled(const Fetch::Result& result) {
         note(trouble_of(result, "GET " + setup_.pool.health_path));
         return poll_health_later();
     }
-    check_identity(Check::surely, [this, stays = self()](bool is_there) {
+    check_identity(Check::always, [this, stays = self()](bool is_there) {
         if (state_ != State::coming) return;
         if (!is_there) return poll_health_later();
         state_ = State::up;

@@ -54,7 +54,7 @@ protected:
     /// When to check that the worker itself answers, and not another program on its port.
     enum class Check : std::uint8_t {
         if_doubted,  // before a probe
-        surely,      // before the worker counts as up
+        always,      // before the worker counts as up
     };
     virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
     /// Called when a proof got no complete answer.
