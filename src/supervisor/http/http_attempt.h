@@ -13,10 +13,9 @@
 #include "os/clock.h"
 #include "stream/exchange.h"
 #include "supervisor/http/link.h"
+#include "supervisor/worker/lane_worker.h"
 
 namespace turnpike {
-
-using Deliver = std::function<void(const Event&)>;
 
 class HttpAttempt final : private LinkUser, private AnswerWriter {
 public:

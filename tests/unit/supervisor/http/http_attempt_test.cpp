@@ -9,15 +9,11 @@
 #include <vector>
 
 #include "tests/unit/stream/disk.h"
+#include "tests/unit/supervisor/acting_reader.h"
 #include "tests/unit/supervisor/http/scripted_worker.h"
 
 namespace turnpike {
 namespace {
-
-struct ActingReader final : AnswerReader {
-    std::function<void()> act = [] {};
-    void answer_moved() override { act(); }
-};
 
 struct Stand : Disk {
     ScriptedWorker worker{loop};

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/supervisor/held_thread.h"
 #include "tests/unit/supervisor/native/native_stand.h"
 
 namespace turnpike {
@@ -136,7 +137,7 @@ TEST(NativeAttempts, LetABatchWaitForItsSlowestBody) {
     stand.open(2, "small, too");
     stand.open(3, numbered(200));
     stand.open(4, "another");
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(stand.background);
     for (std::uint32_t i = 0; i < 4; ++i) stand.send(i, i, 4);
     stand.send(4);
     stand.loop.poll();
@@ -255,7 +256,7 @@ TEST(NativeAttempts, TellTheWorkerOfACancelledJob) {
 TEST(NativeAttempts, TellTheWorkerOfACancelledJobOnlyAfterTheJobItself) {
     NativeStand stand;
     stand.open(0, numbered(300));
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(stand.background);
     stand.send(0);
     stand.attempts.cancel(NativeStand::attempt(0));
     stand.peer.hear();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "supervisor/native/native_attempts.h"
+#include "tests/unit/supervisor/held_thread.h"
 #include "tests/unit/supervisor/native/native_stand.h"
 
 namespace turnpike {
@@ -27,7 +28,7 @@ TEST(NativeAttemptsClosed, GiveTheFarewellToJobsInEveryState) {
     stand.open(3, "ready, but of a batch");
     stand.open(4, numbered(300));  // preparing, like the next one
     stand.open(5, numbered(300));
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(stand.background);
     stand.send(3, 0, 2);
     stand.send(4, 1, 2);
     stand.send(5);
@@ -147,7 +148,7 @@ void leave(NativeStand& stand, std::uint64_t job) {
 TEST(NativeAttemptsAbandoned, WhileTheirBodyIsPreparedAreSentAndDropped) {
     NativeStand stand;
     stand.open(0, numbered(300));
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(stand.background);
     stand.send(0);
     leave(stand, 0);
     stand.attempts.cancel(NativeStand::attempt(0));

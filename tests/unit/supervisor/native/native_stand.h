@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,14 +12,10 @@
 
 #include "supervisor/native/native_attempts.h"
 #include "tests/unit/stream/disk.h"
+#include "tests/unit/supervisor/acting_reader.h"
 #include "tests/unit/supervisor/native/native_peer.h"
 
 namespace turnpike {
-
-struct ActingReader final : AnswerReader {
-    std::function<void()> act = [] {};
-    void answer_moved() override { act(); }
-};
 
 /// The store is small: a body of more than 100 bytes is sent in a descriptor.
 struct NativeStand final : Disk, FrameLinkUser {
@@ -29,8 +24,7 @@ struct NativeStand final : Disk, FrameLinkUser {
     Clock clock;
     std::vector<LaneFacts> lanes{1};
     std::vector<Event> events;
-    std::function<void(const Event&)> act = [](const Event&) {
-    };  // called when the engine is told something
+    std::function<void(const Event&)> act = [](const Event&) {};  // on each event for the engine
     WorkerDeps deps{.loop = loop.context(),
                     .store = store,
                     .exchanges = exchanges,
@@ -110,17 +104,6 @@ struct NativeStand final : Disk, FrameLinkUser {
                        .batch_index = index,
                        .batch_size = size},
                       exchanges.find(JobId{job}));
-    }
-    /// Blocks the background thread until the returned promise is set.
-    std::promise<void> hold_disk() {
-        std::promise<void> go;
-        background.run(
-            [held = go.get_future().share()] {
-                held.wait();
-                return 0;
-            },
-            [](int) {});
-        return go;
     }
 
     // ── what the worker does ──

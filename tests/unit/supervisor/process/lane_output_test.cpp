@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tests/unit/loop.h"
+#include "tests/unit/supervisor/held_thread.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace turnpike {
@@ -76,17 +77,6 @@ struct Stand {
     }
     void wait_for_lines(std::uint64_t count) {
         EXPECT_TRUE(loop.run_until([&] { return output->log().newest() >= count; }));
-    }
-    /// Blocks the background thread until the returned promise is set.
-    std::promise<void> hold_disk() {
-        std::promise<void> go;
-        disk->run(
-            [held = go.get_future().share()] {
-                held.wait();
-                return 0;
-            },
-            [](int) {});
-        return go;
     }
     /// Destroys the output, so that everything is written, and returns the file's text.
     std::string written() {
@@ -184,7 +174,7 @@ TEST(LaneOutput, LetsGoOfAPipeThatIsEmpty) {
 
 TEST(LaneOutput, StopsReadingWhileTheDiskIsBehind) {
     Stand stand;
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(*stand.disk);
     const UniqueFd out = stand.attached();
     ASSERT_NE(::fcntl(out.get(), F_SETFL, O_NONBLOCK), -1);
     const std::string text(4095, 'x');
@@ -213,7 +203,7 @@ TEST(LaneOutput, StopsReadingWhileTheDiskIsBehind) {
 
 TEST(LaneOutput, LeavesTextOutRatherThanKeepAWorkerWaitingForADiskThatHangs) {
     Stand stand;
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(*stand.disk);
     const UniqueFd out = stand.attached();
     ASSERT_NE(::fcntl(out.get(), F_SETFL, O_NONBLOCK), -1);
     const std::string line = std::string(4095, 'x') + "\n";
@@ -232,7 +222,7 @@ TEST(LaneOutput, LeavesTextOutRatherThanKeepAWorkerWaitingForADiskThatHangs) {
 
 TEST(LaneOutput, LeavesRemarksOutOfTheFileWhileTooMuchWaitsForTheDisk) {
     Stand stand;
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(*stand.disk);
     const std::string line(999, 'x');
     for (std::size_t said = 0; said < 3 * LaneOutput::waiting_max; said += line.size())
         stand.output->remark(line);  // not from a pipe, which could pause
@@ -303,7 +293,7 @@ TEST(LaneOutput, IsInMemoryOnlyIfThereIsNoPath) {
 
 TEST(LaneOutput, MayGoWhileItsPipesAndItsDiskAreBusy) {
     Stand stand;
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(*stand.disk);
     const UniqueFd out = stand.attached();
     stand.output->remark("first");
     say(out, "second\n");

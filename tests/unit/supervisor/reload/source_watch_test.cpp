@@ -84,9 +84,7 @@ TEST_F(SourceWatches, CompareWithWhatIsTriedNow) {
     keep("2", "model.py", "two");
     folder_.write("model.py", "two");
     follow({.good = folder_.file("1"), .newest = folder_.file("2")});
-    folder_.write(
-        "model.py",
-        "one");  // back to the code that serves, which differs from the code that is tried
+    folder_.write("model.py", "one");  // as it serves, but not as it is tried
     EXPECT_THAT(next(), ElementsAre(folder_.file("model.py")));
 }
 
