@@ -58,8 +58,8 @@ public:
         WorkerId worker;
         FrameLink& link;
         wire::Conversation& conversation;
-        std::function<std::shared_ptr<void>()>
-            keep_alive;  // returns a reference that keeps the worker while something waits
+        /// Returns a reference that keeps the worker alive while something is waited for.
+        std::function<std::shared_ptr<void>()> keep_alive;
         std::function<void(Duration)> first_job_took;
     };
     explicit NativeAttempts(Host host) : host_(std::move(host)) {}

@@ -29,8 +29,8 @@ public:
         Generation generation;
         FrameLink& link;
         wire::Conversation& conversation;
-        std::function<std::shared_ptr<void>()>
-            keep_alive;  // returns a reference that keeps the worker while something waits
+        /// Returns a reference that keeps the worker alive while something is waited for.
+        std::function<std::shared_ptr<void>()> keep_alive;
     };
     explicit NativeProof(Host host) : host_(std::move(host)) {}
 

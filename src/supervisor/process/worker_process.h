@@ -109,9 +109,8 @@ public:
     struct Launch {
         std::string command;
         Guarded::Link link = Guarded::Link::none;
-        Variables variables{};  // in addition to those of its lane
-        std::string model =
-            {};  // the model that a forked warm process runs; empty if starts are always cold
+        Variables variables{};   // in addition to those of its lane
+        std::string model = {};  // for a warm start; empty if starts are always cold
     };
     /// Starts the process, warm if that is possible. If it can't be started at all, the user and
     /// the engine are told as if it had ended.
@@ -122,7 +121,8 @@ public:
     /// Must be called when the worker is ready. Adds its child processes to known_processes().
     void came_up();
     void first_job_took(Duration time);
-    /// Notes why we want the worker to end, so that its end does not count as a crash.
+    /// Notes why we want the worker to end. Its end is then reported with that reason, not as a
+    /// crash of its own.
     void order(Reason why);
     void terminate(Reason why);
     void kill(Reason why);
@@ -141,8 +141,8 @@ public:
     [[nodiscard]] LaneId lane() const { return lane_; }
     /// Returns the pid of the guard, which is above the worker's whole tree, or 0 if nothing runs.
     [[nodiscard]] pid_t guard() const { return guarded_ == nullptr ? 0 : guarded_->guard(); }
-    /// Returns the processes that are written down, so that the next gate can end what is left of
-    /// them.
+    /// Returns the processes that are written down, so that the next gate can end those that are
+    /// left.
     [[nodiscard]] const std::vector<ProcessId>& known_processes() const { return known_; }
     [[nodiscard]] const std::string& group() const { return group_; }
 
