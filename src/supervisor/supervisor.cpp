@@ -101,8 +101,8 @@ Supervisor::~Supervisor() {
         if (warm != nullptr) warm->close();
 }
 
-/// Makes a warm process for each pool with a Python model. Its process starts once the first worker
-/// has shown what it imports.
+/// Makes a WarmProcess for each pool with a Python model. It starts its process once the first
+/// worker has shown what it imports.
 void Supervisor::make_warm() {
     const LogConfig& log = deps_.config.log;
     warm_output_ = std::make_unique<LaneOutput>(

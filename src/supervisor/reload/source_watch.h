@@ -54,8 +54,7 @@ private:
     struct Sources {
         Kept good;
         Kept newest;
-        std::vector<std::string> outdated =
-            {};  // files of the newer generation that were saved since a worker read them
+        std::vector<std::string> outdated = {};  // newer files, saved since a worker read them
     };
 
     void read();

@@ -8,8 +8,7 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t lines_max =
-    60;  // of a traceback; the end is kept, since it says more than the beginning
+constexpr std::size_t lines_max = 60;  // the last ones of a traceback, which say the most
 constexpr std::size_t plain_lines_max = 10;
 constexpr std::string_view traceback_begins = "Traceback (most recent call last):";
 
