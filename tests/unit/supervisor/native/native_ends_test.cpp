@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 const EndNotice notice{.trouble = "exit code 1", .last_words = "Traceback"};
 
-TEST(NativeAttemptsClosed, GiveTheFarewellToJobsInEveryState) {
+TEST(NativeAttemptsClosed, GiveTheNoticeToJobsInEveryState) {
     NativeStand stand;
     stand.start(0);  // sent
     const std::uint64_t flowing = stand.start(1);
