@@ -12,6 +12,7 @@
 #include "cli/print.h"
 #include "cli/running_gate.h"
 #include "telemetry/lane_words.h"
+#include "telemetry/start_phases.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
 #include "terminal/shown_text.h"
@@ -141,9 +142,9 @@ std::vector<const json::object*> lanes_up(const json::object& page, const std::s
     return lanes;
 }
 
-/// Of one part of a lane's latest start; 0: it is not known.
-double seconds_of(const json::object& lane, std::string_view part) {
-    const json::value* time = object_of(lane, "start").if_contains(std::string(part) + "_ms");
+/// Returns how long one phase of a lane's latest start took, or 0 if that is not known.
+double seconds_of(const json::object& lane, const StartPhase& phase) {
+    const json::value* time = object_of(lane, "start").if_contains(phase.key);
     return time == nullptr || !time->is_number() ? 0 : time->to_number<double>() / 1000;
 }
 
@@ -152,13 +153,13 @@ double seconds_of(const json::object& lane, std::string_view part) {
 std::string remarks_on_starts(const json::object& page, const std::string& pool) {
     const std::vector<const json::object*> lanes = lanes_up(page, pool);
     std::string text;
-    for (const std::string_view part :
-         {"spawn", "listen", "import", "load", "proof", "first_job"}) {
+    for (const StartPhase& phase : start_phases) {
         double longest = 0;
-        for (const json::object* lane : lanes) longest = std::max(longest, seconds_of(*lane, part));
+        for (const json::object* lane : lanes)
+            longest = std::max(longest, seconds_of(*lane, phase));
         if (longest > 0)
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                                part == "first_job" ? "first job" : part, span_text(longest));
+            text +=
+                fmt::format("{}{} {}", text.empty() ? "" : ", ", phase.word, span_text(longest));
     }
     if (text.empty()) return "";
     const std::string of = fmt::format(" (slowest of {} lanes)", lanes.size());
@@ -224,10 +225,10 @@ std::string aboard(const json::object& lane) {
 std::string start_of(const json::object& lane) {
     double total = 0;
     std::pair<double, std::string_view> longest;
-    for (const std::string_view part : {"spawn", "listen", "import", "load", "proof"}) {
-        const double seconds = seconds_of(lane, part);
+    for (const StartPhase& phase : phases_until_serving) {
+        const double seconds = seconds_of(lane, phase);
         total += seconds;
-        longest = std::max(longest, {seconds, part});
+        longest = std::max(longest, {seconds, phase.word});
     }
     if (total <= 0 || !has_started(lane)) return "";
     const bool is_warm = is_true(object_of(lane, "start"), "warm");

@@ -8,6 +8,7 @@
 #include "gate/model_page.h"
 #include "gate/proof_page.h"
 #include "gate/reload_page.h"
+#include "telemetry/start_phases.h"
 
 namespace turnpike {
 
@@ -128,18 +129,13 @@ void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
 /// Durations are written in seconds, so milliseconds are a thousand times the duration. A native
 /// worker has a time of import, an HTTP server a time until it listens.
 void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& pool) {
-    const auto part = [&](std::string_view name, const std::optional<Duration>& time) {
-        append_count(json, name, time ? std::optional(*time * 1000) : std::nullopt);
-    };
+    const auto others = pool.is_native() ? StartPhase::Workers::http : StartPhase::Workers::native;
     json.open_object();
-    part("spawn_ms", start.spawn);
-    if (pool.is_native())
-        part("import_ms", start.import);
-    else
-        part("listen_ms", start.listen);
-    part("load_ms", start.load);
-    part("proof_ms", start.proof);
-    part("first_job_ms", start.first_job);
+    for (const StartPhase& phase : start_phases) {
+        if (phase.workers == others) continue;
+        const std::optional<Duration>& time = start.*phase.time;
+        append_count(json, phase.key, time ? std::optional(*time * 1000) : std::nullopt);
+    }
     if (pool.is_native()) json.member("warm", start.is_warm);
     json.close_object();
 }
@@ -162,8 +158,8 @@ void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& l
     const bool is_of_proof = about.remark.empty() && is_serving(lane.state) && caller.is_admin;
     json.text_or_null("remark", is_of_proof ? facts.proof.remark : about.remark);
     json.text_or_null("trouble", is_serving(lane.state) ? std::string_view()
-                                 : caller.is_admin  ? std::string_view(facts.trouble)
-                                                    : without_worker_output(facts.trouble));
+                                 : caller.is_admin      ? std::string_view(facts.trouble)
+                                                        : without_worker_output(facts.trouble));
     json.text_or_null(
         "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
     json.key("proof"), append_proof(json, facts.proof, caller);

@@ -21,7 +21,7 @@ std::string path_of(const PoolConfig& pool, std::string_view key) {
     return fmt::format("pool.{}.{}", pool.name, key);
 }
 
-/// By index, or by its name if it has none.
+/// Returns the GPU's index, or its UUID if it has none.
 std::string name_of(const Gpu& gpu) { return gpu.index ? std::to_string(*gpu.index) : gpu.uuid; }
 
 std::string names_of(const Gpus& gpus) {
@@ -34,7 +34,7 @@ std::string counted_gpus(std::size_t count) {
     return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
 }
 
-/// The one that is listed as `name`. An error says what there is.
+/// Finds the GPU that the config lists as `name`. The error message says which GPUs there are.
 std::expected<Gpu, std::string> find_gpu(const std::string& name, const Machine& machine) {
     if (machine.gpus.empty())
         return std::unexpected(fmt::format("there is no GPU here: {}", machine.no_gpus));
@@ -45,8 +45,9 @@ std::expected<Gpu, std::string> find_gpu(const std::string& name, const Machine&
     }
     if (found.size() == 1) return found.front();
     if (found.size() > 1)
-        return std::unexpected(fmt::format("{} is the beginning of {} GPUs", name, found.size()));
-    if (name.starts_with("MIG-")) return Gpu{.uuid = name};  // drivers list only whole ones
+        return std::unexpected(
+            fmt::format("{} matches {} GPUs: write more of the UUID", name, found.size()));
+    if (name.starts_with("MIG-")) return Gpu{.uuid = name};  // drivers list only whole GPUs
     return std::unexpected(fmt::format("there is no GPU {} here; there {} {}", name,
                                        machine.gpus.size() == 1 ? "is" : "are",
                                        names_of(machine.gpus)));
@@ -121,29 +122,30 @@ private:
         const std::size_t lanes = pool.worker.lanes == 0 ? shares : pool.worker.lanes;
         if (shares == 0)
             return wrong(path_of(pool, "gpus_per_lane"),
-                         fmt::format("a lane shall have {}, and the pool has {}",
-                                     counted_gpus(each), counted_gpus(gpus.size())));
+                         fmt::format("a lane needs {}, but the pool has {}", counted_gpus(each),
+                                     counted_gpus(gpus.size())));
         if (gpus.size() % each != 0 && (pool.worker.lanes == 0 || lanes > shares))
-            return wrong(path_of(pool, "gpus_per_lane"),
-                         fmt::format("{} can't be dealt out by {}; lanes = {} would leave {} idle",
-                                     counted_gpus(gpus.size()), each, shares, gpus.size() % each));
+            return wrong(
+                path_of(pool, "gpus_per_lane"),
+                fmt::format("{} can't be divided into lanes of {}; lanes = {} would leave {} idle",
+                            counted_gpus(gpus.size()), each, shares, gpus.size() % each));
         if (lanes > lanes_max)
-            return wrong(path_of(pool, "lanes"),
-                         fmt::format("{} would make {} lanes; a pool has at most {}, so say how "
-                                     "many",
-                                     counted_gpus(gpus.size()), lanes, lanes_max));
-        std::vector<Gpus> hands;
+            return wrong(
+                path_of(pool, "lanes"),
+                fmt::format("{} would make {} lanes, but a pool has at most {}: set `lanes`",
+                            counted_gpus(gpus.size()), lanes, lanes_max));
+        std::vector<Gpus> gpu_sets;
         for (std::size_t i = 0; i < shares; ++i) {
             const auto first = gpus.begin() + static_cast<std::ptrdiff_t>(i * each);
-            hands.emplace_back(first, first + static_cast<std::ptrdiff_t>(each));
+            gpu_sets.emplace_back(first, first + static_cast<std::ptrdiff_t>(each));
         }
-        lay_out(number, hands, lanes);
+        lay_out(number, gpu_sets, lanes);
     }
 
-    /// Goes round the hands.
-    void lay_out(std::size_t pool, const std::vector<Gpus>& hands, std::size_t lanes) {
+    /// Assigns the GPU sets to lanes in turn.
+    void lay_out(std::size_t pool, const std::vector<Gpus>& gpu_sets, std::size_t lanes) {
         for (std::size_t i = 0; i < lanes; ++i)
-            lanes_.push_back({.pool = pool, .gpus = hands[i % hands.size()]});
+            lanes_.push_back({.pool = pool, .gpus = gpu_sets[i % gpu_sets.size()]});
     }
 
     const Config& config_;
@@ -152,7 +154,8 @@ private:
     std::vector<Mistake> mistakes_;
 };
 
-/// As it is where the shell would take it for one plain word: it may stand within quotes already.
+/// Quotes `text` for the shell. A text that is one plain word is left as it is, because the user's
+/// command may already quote it.
 std::string shell_word(const std::string& text) {
     constexpr std::string_view plain =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:+,@%";

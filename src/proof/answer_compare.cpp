@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t depth_max = 512;
 constexpr std::size_t shown_max = 80;
 
-// ── the same? ────────────────────────────────────────────────────────────────────────────────────
+// ── equality ─────────────────────────────────────────────────────────────────────────────────────
 
 bool is_near(const ProofConfig& rule, double a, double b) {
     if (!std::isfinite(a) || !std::isfinite(b)) return false;
@@ -25,7 +25,7 @@ bool is_near(const ProofConfig& rule, double a, double b) {
     return std::abs(a - b) <= std::max(rule.tolerance_absolute, rule.tolerance_relative * scale);
 }
 
-/// Whole numbers stay whole: above 2^53 different ones would become the same double.
+/// Compares integers as integers, because different ones above 2^53 would become the same double.
 bool is_same_number(const ProofConfig& rule, const json::value& a, const json::value& b) {
     const bool is_exact =
         rule.integers_exact || (rule.tolerance_absolute == 0 && rule.tolerance_relative == 0);
@@ -67,17 +67,17 @@ std::optional<json::value> parsed(std::string_view text) {
 
 std::string cut(std::string_view text) {
     if (text.size() <= shown_max) return std::string(text);
-    std::size_t end = shown_max;  // not in the middle of a character
+    std::size_t end = shown_max;  // must not be in the middle of a character
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
     return fmt::format("{}…", text.substr(0, end));
 }
 
-/// Numbers as people write them: 0.12, not 1.2E-1.
+/// Writes numbers as people do: 0.12, not 1.2E-1.
 std::string shown(const json::value& value) {
     return value.is_double() ? fmt::format("{}", value.get_double()) : cut(json::serialize(value));
 }
 
-/// ".name", or ["a name"] where that could be misread.
+/// Returns ".name", or ["a name"] if the short form could be misread.
 std::string step_to(std::string_view key) {
     const bool is_plain = !key.empty() && std::ranges::all_of(key, [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -109,7 +109,7 @@ std::optional<Difference> difference_of_objects(const ProofConfig& rule, const j
     return std::nullopt;
 }
 
-/// A different element says more than a different length.
+/// Looks for a different element first, since that says more than a different length.
 std::optional<Difference> difference_of_arrays(const ProofConfig& rule, const json::array& here,
                                                const json::array& there, const std::string& path) {
     for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i)
@@ -131,7 +131,7 @@ std::optional<Difference> difference_of(const ProofConfig& rule, const json::val
 
 // ── the first difference of bytes ────────────────────────────────────────────────────────────────
 
-/// What begins at this byte, as text if all of it is text.
+/// Returns what begins at this byte, as text if the whole answer is text.
 std::string excerpt(std::string_view bytes, std::size_t at, bool is_text) {
     constexpr std::size_t text_max = 24;
     constexpr std::size_t bytes_max = 8;

@@ -11,10 +11,10 @@ namespace {
 constexpr std::size_t columns = 100;
 constexpr std::size_t step = 2;
 
-/// A value, with what is inside it where it is a container.
+/// A JSON value. A container has its elements or members inside.
 struct Node {
-    std::string key;      // of a member, with its quotes; empty: an element
-    std::string literal;  // of a container: its bracket
+    std::string key;      // of a member, with its quotes; empty for an element
+    std::string literal;  // for a container: its opening bracket
     std::vector<Node> inside;
 
     [[nodiscard]] bool is_container() const { return literal == "{" || literal == "["; }
@@ -83,7 +83,7 @@ void append_line(std::string& out, const Node& node) {
 
 void append(std::string& out, const Node& node, std::size_t indent);
 
-/// As many on a line as fit, if they are all short; else one.
+/// Writes as many elements on a line as fit. Members and containers get a line each.
 void append_inside(std::string& out, const Node& node, std::size_t indent) {
     const std::string margin(indent, ' ');
     std::size_t column = columns;

@@ -1,5 +1,5 @@
-// JSON as people like to read it: short things on one line, long ones broken, lists of numbers filled
-// like a paragraph. Every literal stays as it was written.
+// Lays out JSON for people: short values on one line, long ones over several lines, lists of
+// numbers filled like a paragraph. Every literal stays as it was written.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace turnpike {
 
-/// Of valid JSON. Ends with a newline.
+/// `json` must be valid. The result ends with a newline.
 [[nodiscard]] std::string laid_out(std::string_view json);
 
 }  // namespace turnpike

@@ -1,4 +1,4 @@
-// Is this the right answer? By the pool's own rule: a known one, or that of most lanes.
+// Judges the answer to a proof by the pool's own rule: a known answer, or the answer of most lanes.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,30 @@
 
 namespace turnpike {
 
-/// Why `expected` can't be used: not JSON where JSON is asked for. Nothing: it can.
+/// Returns why `expected` can't be used: it is not JSON, but the rule asks for JSON. nullopt if it
+/// can.
 [[nodiscard]] std::optional<std::string> objection_to(const ProofConfig& rule);
 
 /// How a lane's answer differs from the most frequent one.
 struct Opinion {
     std::size_t lane = 0;
-    std::string oddity;  // "answers .digit = 1; lanes 0, 1, 3 answer 7"; empty: it does not
+    std::string oddity;  // "answers .digit = 1; lanes 0, 1, 3 answer 7"; empty if it does not
     friend bool operator==(const Opinion&, const Opinion&) = default;
 };
 
-/// What an answer to a proof shows.
+/// The result of judging an answer to a proof.
 struct Judgement {
     ProofVerdict verdict = ProofVerdict::passed;
     std::uint32_t group = 0;  // with `grouped`
     ProofBy by = ProofBy::pool;
-    std::string trouble;            // with `failed`: where it differs first, or why nobody can tell
-    std::string remark;             // although it passed
-    std::vector<Opinion> opinions;  // with `grouped`: of all lanes so far
+    std::string trouble;  // with `failed`: the first difference, or why it can't be judged
+    std::string remark;   // for people, although the proof passed
+    std::vector<Opinion> opinions;  // with `grouped`: of all lanes that have answered
     bool has_majority = false;      // with `grouped`: strictly more than half agree
-    bool has_judged = true;         // there was a whole answer to look at
+    bool has_judged = true;         // there was a complete answer to compare
 };
 
-/// "lane 2", "lanes 0, 1, 3"
+/// Returns "lane 2" or "lanes 0, 1, 3".
 [[nodiscard]] std::string lanes_text(const std::vector<std::size_t>& lanes);
 
 /// The different answers that the lanes of one generation gave, in the order in which they came.
@@ -45,23 +46,25 @@ class AnswerGroups {
 public:
     static constexpr std::size_t groups_max = 256;
 
-    /// The group whose first answer this one equals; a new one if there is none.
+    /// Returns the group whose first answer equals this one, or a new group if there is none.
     std::uint32_t group_of(const ProofConfig& rule, const std::string& answer);
 
-    /// The same, and it is the lane's latest.
+    /// Does the same, and keeps the group as the lane's latest.
     std::uint32_t add(const ProofConfig& rule, std::size_t lane, const std::string& answer);
-    /// Of each lane that answered, compared with the largest group, or the oldest of those.
+    /// Compares each lane that answered with the largest group, or with the oldest of the largest
+    /// ones.
     [[nodiscard]] std::vector<Opinion> opinions(const ProofConfig& rule) const;
     [[nodiscard]] bool has_majority() const;
-    /// Lanes by their groups, the largest first.
+    /// Returns the lanes of each group, the largest group first.
     [[nodiscard]] std::vector<std::vector<std::size_t>> lanes_by_group() const;
 
 private:
     std::vector<std::string> firsts_;
-    std::map<std::size_t, std::uint32_t> groups_;  // of lanes
+    std::map<std::size_t, std::uint32_t> groups_;  // by lane
 };
 
-/// By the pool's own rule. Slow: for the background thread, the only one that touches `groups`.
+/// Judges by the pool's own rule. Slow, so it must run on the background thread, which alone uses
+/// `groups`.
 [[nodiscard]] Judgement judge_answer(const PoolConfig& pool, AnswerGroups& groups, std::size_t lane,
                                      const std::string& answer);
 

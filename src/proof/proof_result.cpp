@@ -17,7 +17,8 @@ Judgement failed_proof(ProofBy by, std::string why) {
 
 namespace {
 
-/// The one of that generation that was proved by agreement; nullptr: it is not there any more.
+/// Returns the lane's worker of that generation that was proved by agreement, or nullptr if it has
+/// ended.
 WorkerFacts* voter_on(LaneFacts& lane, Generation generation) {
     for (WorkerFacts* worker : {&lane.now, &lane.next})
         if (worker->proof.by == ProofBy::agreement && worker->proof.generation == generation)
@@ -25,7 +26,8 @@ WorkerFacts* voter_on(LaneFacts& lane, Generation generation) {
     return nullptr;
 }
 
-/// Who is outside the majority is told so, as the engine will take it out.
+/// Shows a worker's difference from the majority as its trouble, since the engine will take its
+/// lane out.
 void show_opinion(WorkerFacts& voter, const Opinion& opinion, bool has_majority) {
     const std::string text = opinion.oddity.empty() ? "" : "it " + opinion.oddity;
     voter.proof.remark = text;

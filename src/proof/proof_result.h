@@ -1,5 +1,5 @@
-// What a proof showed, put where people look: the facts of the lane, and of lanes whose answers differ
-// from those of most.
+// Writes the result of a proof where people look: into the facts of its lane, and of other lanes
+// whose answers differ from the majority.
 #pragma once
 
 #include <string>
@@ -18,12 +18,13 @@ struct ProofOf {
     std::string_view name;
 };
 
-/// `proof`: the request, the answer and the times. The latest of its worker from now on; a failed one is its
-/// trouble, too.
+/// Makes `proof` (the request, the answer and the times) the worker's latest proof. If it failed,
+/// it also becomes the worker's trouble.
 void show_proof(std::vector<LaneFacts>& lanes, const ProofOf& of, LaneProof proof,
                 const Judgement& judgement);
 
-/// Nobody had to judge: it failed for this reason ("was answered with status 500").
+/// Returns the judgement of a proof that failed before its answer could be compared. `why`
+/// continues the proof's name: "was answered with status 500".
 [[nodiscard]] Judgement failed_proof(ProofBy by, std::string why);
 
 }  // namespace turnpike

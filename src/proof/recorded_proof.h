@@ -1,9 +1,9 @@
-// The recorded answer that the workers of one generation are held to.
+// The recorded answer that all workers of one generation must give.
 //
-// What counts is the recording that lay beside the model when the generation's first worker was
-// proved. Later changes of the file never take a serving lane down (somebody checks out another
-// branch while the old code runs); but an answer that the file as it is now allows is right, too, so
-// that recording anew, or removing the file, mends what it broke.
+// The recording that was beside the model when the generation's first worker was proved counts. A
+// later change of the file never takes a serving lane down, for example when somebody checks out
+// another branch while the old code runs. But an answer that the current file allows is right, too,
+// so recording again, or removing the file, repairs a wrong recording.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 
 namespace turnpike {
 
-/// Touched on the background thread only, as it reads and writes files.
+/// Must be used on the background thread only, as it reads and writes files.
 class RecordedProof {
 public:
-    /// `path`: where the recording is, or would be; empty: nowhere.
+    /// `path` is where the recording is, or would be. Empty if the model can't have one.
     RecordedProof(std::string path, std::string model)
         : path_(std::move(path)), model_(std::move(model)) {}
 
-    /// Whether this answer to the model's example is right.
+    /// Judges this answer to the model's example.
     [[nodiscard]] Judgement judge(const ProofRequest& request, const ProofAnswer& answer);
 
-    /// From now on the first answer is the right one, whatever was recorded.
+    /// Makes the next answer the right one, even if another is recorded.
     void accept() {
         is_accepting_ = true;
         recording_.reset();
@@ -36,8 +36,9 @@ public:
         std::string recorded;  // when, in UTC
         std::string turnpike;  // the version
     };
-    /// The generation has become good: what was accepted is the recording now. An error says why it could not be
-    /// written. False: nothing was to be written.
+    /// Must be called when the generation has become good. Writes the accepted answer as the
+    /// recording. Returns false if there was nothing to write, or an error message if it could not
+    /// be written.
     [[nodiscard]] std::expected<bool, std::string> keep(const Stamp& stamp);
 
 private:
@@ -50,7 +51,7 @@ private:
     bool is_accepting_ = false;
 };
 
-/// What the workers of one generation are proved with together; touched on the background thread only.
+/// What the proofs of one generation's workers share. Must be used on the background thread only.
 struct CommonProof {
     AnswerGroups groups;
     RecordedProof recorded;

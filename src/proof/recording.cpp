@@ -75,11 +75,11 @@ std::expected<ProofBody, std::string> body_in(const json::object& object) {
     if (object.contains("text")) return proof_body(type, text_in(object, "text"));
     if (!object.contains("base64")) return proof_body(type, "");
     const auto bytes = bytes_of_base64(text_in(object, "base64"));
-    if (!bytes) return Wrong("its base64 is none");
+    if (!bytes) return Wrong("its \"base64\" is not valid");
     return proof_body(type, *bytes);
 }
 
-/// Nothing: no tolerance at all.
+/// Returns 0 if the key is missing, and nullopt if its value is not a valid tolerance.
 std::optional<double> tolerance_in(const json::object& page, std::string_view key) {
     const json::object* tolerance = object_in(page, "tolerance");
     const json::value* value = tolerance == nullptr ? nullptr : tolerance->if_contains(key);
@@ -91,7 +91,7 @@ std::optional<double> tolerance_in(const json::object& page, std::string_view ke
 
 std::expected<Recording, std::string> recording_in(const json::object& page) {
     const json::value* version = page.if_contains("version");
-    if (version == nullptr || *version != 1) return Wrong("it is not of version 1");
+    if (version == nullptr || *version != 1) return Wrong("its \"version\" is not 1");
     const json::object* request = object_in(page, "request");
     const json::object* answer = object_in(page, "answer");
     if (request == nullptr) return Wrong("it has no \"request\"");
@@ -162,7 +162,7 @@ std::expected<std::optional<Recording>, std::string> read_recording(const std::s
 
 std::expected<void, std::string> write_recording(const std::string& path,
                                                  const Recording& recording) {
-    constexpr mode_t mode = 0666;  // less what the umask takes: it is as public as the model
+    constexpr mode_t mode = 0666;  // minus the umask: the recording is as public as the model
     const std::string fresh = fmt::format("{}.{}.new", path, ::getpid());
     UniqueFd file(
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));

@@ -1,6 +1,6 @@
-// The recorded proof of a model: NAME.proof.json beside it. A request (the model's example), the
-// answer that was right when somebody recorded it, and how far an answer may differ. Made to be read,
-// edited (the tolerances) and committed to git.
+// The recorded proof of a model, in NAME.proof.json beside it: a request (the model's example), the
+// right answer, and how far an answer may differ. People can read it, edit the tolerances and
+// commit it to git.
 //
 //   {
 //     "version": 1,
@@ -13,7 +13,7 @@
 //     "tolerance": {"absolute": 1e-06, "relative": 0.0001}
 //   }
 //
-// A body that is no JSON is a "text", or if it is none "base64".
+// A body that is not JSON is a "text", or "base64" if it is not UTF-8 either.
 #pragma once
 
 #include <expected>
@@ -27,38 +27,39 @@
 
 namespace turnpike {
 
-/// Numbers with a point may differ by either: GPUs add in different orders. All else is exact.
+/// Floating-point numbers may differ by either tolerance, because GPUs add in different orders. All
+/// else must be equal.
 inline constexpr double recorded_tolerance_absolute = 1e-6;
 inline constexpr double recorded_tolerance_relative = 1e-4;
 
 struct Recording {
-    std::string model;     // as it was written: "model.py:Digits"
-    std::string recorded;  // when, in UTC
-    std::string turnpike;  // by which version
+    std::string model;     // as the user wrote it: "model.py:Digits"
+    std::string recorded;  // time in UTC
+    std::string turnpike;  // the version that recorded it
     ProofRequest request;
     ProofAnswer answer;
     double tolerance_absolute = recorded_tolerance_absolute;
     double tolerance_relative = recorded_tolerance_relative;
 };
 
-/// "/home/bob/model.proof.json" of /home/bob/model.py; empty: there is no file that it could lie beside.
+/// Returns "/home/bob/model.proof.json" for /home/bob/model.py. Empty if the model has no file.
 [[nodiscard]] std::string recording_path(const ModelChoice& model);
 
 [[nodiscard]] std::string text_of(const Recording& recording);
-/// An error says what is wrong with it.
+/// Returns an error message if the text is not a valid recording.
 [[nodiscard]] std::expected<Recording, std::string> parse_recording(std::string_view text);
 
-/// Nothing: there is none. An error is a sentence, with the path.
+/// Returns nullopt if there is no such file, or an error message that names the path.
 [[nodiscard]] std::expected<std::optional<Recording>, std::string> read_recording(
     const std::string& path);
-/// Whole or not at all, and on the disk when this returns.
+/// Writes the file completely or not at all. It is on the disk when this returns.
 [[nodiscard]] std::expected<void, std::string> write_recording(const std::string& path,
                                                                const Recording& recording);
 
-/// How answers are compared with the recorded one.
+/// Returns the rule for comparing answers with the recorded one.
 [[nodiscard]] ProofConfig rule_of(const Recording& recording);
 [[nodiscard]] bool is_same_request(const ProofRequest& a, const ProofRequest& b);
-/// Where the answer differs from the recorded one; nothing: nowhere.
+/// Returns where the answer first differs from the recorded one, or nullopt if it does not.
 [[nodiscard]] std::optional<Difference> difference_from(const Recording& recording,
                                                         const ProofAnswer& answer);
 

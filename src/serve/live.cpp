@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "telemetry/lane_words.h"
+#include "telemetry/start_phases.h"
 #include "terminal/facts.h"
 #include "terminal/shown_text.h"
 
@@ -97,16 +98,11 @@ std::vector<const LiveLane*> fitting(std::span<const LiveLane> lanes, std::size_
 }  // namespace
 
 std::string breakdown_of(const StartTimes& start) {
-    const std::array<std::pair<std::string_view, std::optional<Duration>>, 5> parts{
-        {{"spawn", start.spawn},
-         {"listen", start.listen},
-         {"import", start.import},
-         {"load", start.load},
-         {"proof", start.proof}}};
     std::string text;
-    for (const auto& [name, time] : parts)
-        if (time)
-            text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, text_of_time(*time));
+    for (const StartPhase& phase : phases_until_serving)
+        if (const auto time = start.*phase.time)
+            text +=
+                fmt::format("{}{} {}", text.empty() ? "" : " + ", phase.word, text_of_time(*time));
     return text.empty() ? "" : fmt::format(" ({}{})", start.is_warm ? "warm: " : "", text);
 }
 

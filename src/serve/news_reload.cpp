@@ -7,6 +7,7 @@
 
 #include "serve/live.h"
 #include "serve/news.h"
+#include "telemetry/start_phases.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
 #include "terminal/shown_text.h"
@@ -20,8 +21,8 @@ std::string time_text(const ReloadFacts& reload) {
 
 Duration time_of(const StartTimes& start) {
     Duration sum{};
-    for (const auto& part : {start.spawn, start.listen, start.import, start.load, start.proof})
-        sum += part.value_or(Duration::zero());
+    for (const StartPhase& phase : phases_until_serving)
+        sum += (start.*phase.time).value_or(Duration::zero());
     return sum;
 }
 

@@ -62,7 +62,7 @@ Server::Server(UpInputs inputs)
       engine_(engine_settings(config_, random_bits())),
       driver_(loop_, engine_, clock_),
       news_(config_, lanes_, clock_, inputs_.name),
-      store_{.disk = backinputs_,
+      store_{.disk = background_,
              .folder = config_.gate.spool,
              .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},
       signals_(loop_, SIGINT, SIGTERM),
@@ -105,7 +105,7 @@ GateDeps Server::gate_deps() {
                 }};
 }
 
-Supervisor::Site Server::site() {
+SupervisorDeps Server::supervisor_deps() {
     return {.config = config_,
             .machine = inputs_.checked.machine,
             .plan = inputs_.checked.lanes,
@@ -131,14 +131,14 @@ std::optional<std::string> Server::open() {
         return done.error();
     if (!inputs_.state.empty()) crashes_.load(in_state(inputs_, "crashes"));
     gate_.emplace(gate_deps(), *bound);
-    supervisor_.emplace(WorkerSurroundings{.loop = loop_,
-                                           .store = store_,
-                                           .exchanges = exchanges_,
-                                           .background = backinputs_,
-                                           .clock = clock_,
-                                           .lanes = lanes_,
-                                           .deliver = deliver()},
-                        site());
+    supervisor_.emplace(WorkerDeps{.loop = loop_,
+                                   .store = store_,
+                                   .exchanges = exchanges_,
+                                   .background = background_,
+                                   .clock = clock_,
+                                   .lanes = lanes_,
+                                   .deliver = deliver()},
+                        supervisor_deps());
     ActionRouter router(*gate_, *supervisor_, news_, [this] { is_leaving_ = true; });
     driver_.set_carry_out([router](const Action& action) mutable { router.carry_out(action); });
     news_.opened(*bound, keys_.is_required());

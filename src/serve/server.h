@@ -54,7 +54,7 @@ public:
     [[nodiscard]] const std::string& url() const { return news_.url(); }
     /// True if a background thread is still busy, for example inside a driver call that never returns.
     [[nodiscard]] bool hangs() const {
-        return backinputs_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
+        return background_.is_busy() || log_disk_.is_busy() || supervisor_->is_hanging();
     }
 
 private:
@@ -63,7 +63,7 @@ private:
     void keep_report(CrashReport report);
     [[nodiscard]] bool is_never_good(const CrashReport& report);
     [[nodiscard]] GateDeps gate_deps();
-    [[nodiscard]] Supervisor::Site site();
+    [[nodiscard]] SupervisorDeps supervisor_deps();
     [[nodiscard]] Deliver deliver() {
         return [this](const Event& event) { driver_.deliver(event); };
     }
@@ -81,7 +81,7 @@ private:
     Driver driver_;
     News news_;
     Exchanges exchanges_;
-    Background backinputs_{loop_, "tp-disk"};
+    Background background_{loop_, "tp-disk"};
     Background log_disk_{loop_, "tp-lanes"};  // a folder of logs that hangs holds nobody else up
     const Store store_;
     std::optional<Gate> gate_;

@@ -18,7 +18,8 @@
 namespace turnpike {
 namespace {
 
-/// What workers inherit. Python shall not hold its output back: the last words of a crash are in it.
+/// Returns the environment that workers inherit. Python must not buffer its output, because the
+/// output holds the last words before a crash.
 std::vector<std::string> for_workers(std::vector<std::string> environment) {
     std::erase_if(environment,
                   [](const std::string& entry) { return entry.starts_with("TURNPIKE_KEY"); });
@@ -37,60 +38,61 @@ bool is_started(const LanePlan& lane) { return lane.url == nullptr; }
 
 }  // namespace
 
-Supervisor::Supervisor(WorkerSurroundings surroundings, Site site)
-    : surroundings_(std::move(surroundings)),
-      site_(std::move(site)),
-      children_(surroundings_.loop),
-      gpus_({.loop = surroundings_.loop,
-             .driver = site_.driver,
-             .plan = site_.plan,
-             .lanes = surroundings_.lanes,
-             .deliver = surroundings_.deliver}),
-      process_table_(surroundings_.loop, "tp-look"),
-      generations_(site_.folder, site_.config.pools),
-      reloads_({.loop = surroundings_.loop,
-                .disk = surroundings_.background,
-                .clock = surroundings_.clock,
-                .config = site_.config.pools,
-                .pool_of = pools_of(site_.plan),
-                .lanes = surroundings_.lanes,
-                .pools = site_.pools,
+Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
+    : worker_deps_(std::move(worker_deps)),
+      deps_(std::move(deps)),
+      children_(worker_deps_.loop),
+      gpus_({.loop = worker_deps_.loop,
+             .driver = deps_.driver,
+             .plan = deps_.plan,
+             .lanes = worker_deps_.lanes,
+             .deliver = worker_deps_.deliver}),
+      process_table_(worker_deps_.loop, "tp-look"),
+      generations_(deps_.folder, deps_.config.pools),
+      reloads_({.loop = worker_deps_.loop,
+                .disk = worker_deps_.background,
+                .clock = worker_deps_.clock,
+                .config = deps_.config.pools,
+                .pool_of = pools_of(deps_.plan),
+                .lanes = worker_deps_.lanes,
+                .pools = deps_.pools,
                 .generations = generations_,
                 .log_of = [this](std::size_t lane) { return log_of(lane); },
                 .accepted = [this](PoolId pool,
                                    Generation generation) { accept_answers(pool, generation); },
-                .deliver = surroundings_.deliver}),
-      premises_{.children = children_,
-                .gpus = gpus_,
-                .process_table = process_table_,
-                .machine = site_.machine,
-                .crashes = site_.config.crashes,
-                .folder = site_.folder,
-                .mark = site_.mark,
-                .sdk = site_.sdk,
-                .environment = for_workers(site_.environment),
-                .cgroup_home = cgroup_home(),
-                .open_files = site_.open_files,
-                .random = site_.random,
-                .crashed = site_.crashed,
-                .processes_changed = [this] { write_processes(); },
-                .look_from_outside =
-                    [this](const WorkerProcess& process) { std::ignore = dump_by_tool(process); }} {
-    for (std::size_t lane = 0; lane < site_.plan.size(); ++lane) {
+                .deliver = worker_deps_.deliver}),
+      process_deps_{
+          .children = children_,
+          .gpus = gpus_,
+          .process_table = process_table_,
+          .machine = deps_.machine,
+          .crashes = deps_.config.crashes,
+          .folder = deps_.folder,
+          .mark = deps_.mark,
+          .sdk = deps_.sdk,
+          .environment = for_workers(deps_.environment),
+          .cgroup_home = cgroup_home(),
+          .open_files = deps_.open_files,
+          .random = deps_.random,
+          .crashed = deps_.crashed,
+          .processes_changed = [this] { write_processes(); },
+          .dump_stacks_by_tool =
+              [this](const WorkerProcess& process) { std::ignore = dump_by_tool(process); }} {
+    for (std::size_t lane = 0; lane < deps_.plan.size(); ++lane) {
         outputs_.emplace_back();
-        if (!is_started(site_.plan[lane])) continue;
-        const LogConfig& log = site_.config.log;
+        if (!is_started(deps_.plan[lane])) continue;
+        const LogConfig& log = deps_.config.log;
         outputs_.back() = std::make_unique<LaneOutput>(
-            LaneOutput::Surroundings{.loop = surroundings_.loop,
-                                     .disk = site_.log_disk,
-                                     .clock = surroundings_.clock,
-                                     .on_output = [this, lane] { printed(lane); }},
-            LogFile{.path = site_.logs.empty() ? "" : fmt::format("{}/{}.log", site_.logs, lane),
+            LaneOutputDeps{.loop = worker_deps_.loop,
+                           .disk = deps_.log_disk,
+                           .clock = worker_deps_.clock,
+                           .on_output = [this, lane] { lane_printed(lane); }},
+            LogFile{.path = deps_.logs.empty() ? "" : fmt::format("{}/{}.log", deps_.logs, lane),
                     .size_max = log.lane_size_max,
                     .keep = log.lane_keep});
     }
     make_warm();
-    if (premises_.cgroup_home) remove_dead_cgroups(*premises_.cgroup_home);
+    if (process_deps_.cgroup_home) remove_dead_cgroups(*process_deps_.cgroup_home);
     gpus_.start();
 }
 
@@ -99,44 +101,45 @@ Supervisor::~Supervisor() {
         if (warm != nullptr) warm->close();
 }
 
-/// One for each pool with a model in Python. It is built when the first worker has shown what it imports.
+/// Makes a WarmProcess for each pool with a Python model. It starts its process once the first
+/// worker has shown what it imports.
 void Supervisor::make_warm() {
-    const LogConfig& log = site_.config.log;
+    const LogConfig& log = deps_.config.log;
     warm_output_ = std::make_unique<LaneOutput>(
-        LaneOutput::Surroundings{
-            .loop = surroundings_.loop, .disk = site_.log_disk, .clock = surroundings_.clock},
-        LogFile{.path = site_.logs.empty() ? "" : site_.logs + "/warm.log",
+        LaneOutputDeps{
+            .loop = worker_deps_.loop, .disk = deps_.log_disk, .clock = worker_deps_.clock},
+        LogFile{.path = deps_.logs.empty() ? "" : deps_.logs + "/warm.log",
                 .size_max = log.lane_size_max,
                 .keep = log.lane_keep});
-    warm_.resize(site_.config.pools.size());
+    warm_.resize(deps_.config.pools.size());
     for (std::size_t i = 0; i < warm_.size(); ++i) {
-        const WorkerConfig& worker = site_.config.pools[i].worker;
+        const WorkerConfig& worker = deps_.config.pools[i].worker;
         if (worker.model.kind != ModelChoice::Kind::python || !worker.warm) continue;
-        std::vector<std::string> environment = premises_.environment;
+        std::vector<std::string> environment = process_deps_.environment;
         for (const auto& [name, value] : worker.env) set_variable(environment, name, value);
         for (const auto& [name, value] :
-             python_variables(worker, premises_.environment, premises_.sdk))
+             python_variables(worker, process_deps_.environment, process_deps_.sdk))
             set_variable(environment, name, value);
-        set_variable(environment, run_variable, premises_.mark);
+        set_variable(environment, run_variable, process_deps_.mark);
         set_variable(environment, "TURNPIKE_SOCKET", std::to_string(link_descriptor));
         warm_[i] = std::make_shared<WarmProcess>(
-            surroundings_.loop, children_, *warm_output_,
+            worker_deps_.loop, children_, *warm_output_,
             WarmSpec{.python = worker.python,
-                     .script = premises_.sdk + "/turnpike_worker.py",
+                     .script = process_deps_.sdk + "/turnpike_worker.py",
                      .imports = generations_.home(i) + "/imports",
                      .preload = worker.preload,
                      .environment = std::move(environment),
-                     .import_max = site_.config.pools[i].settings.load_timeout});
+                     .import_max = deps_.config.pools[i].settings.load_timeout});
     }
 }
 
 Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
     const std::size_t lane = action.lane.value;
-    const LanePlan& plan = site_.plan.at(lane);
-    const PoolConfig& pool = site_.config.pools[plan.pool];
+    const LanePlan& plan = deps_.plan.at(lane);
+    const PoolConfig& pool = deps_.config.pools[plan.pool];
     auto proof = common_proof(plan.pool, action.generation);
     if (!is_started(plan))
-        return std::make_shared<AttachedWorker>(surroundings_, action, pool, *plan.url,
+        return std::make_shared<AttachedWorker>(worker_deps_, action, pool, *plan.url,
                                                 std::move(proof));
     const StartedLane at{.pool = pool,
                          .plan = plan,
@@ -146,20 +149,20 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
                          .warm = warm_[plan.pool]};
     WorkerPtr worker;
     if (pool.is_native())
-        worker = std::make_shared<NativeWorker>(surroundings_, premises_, action, at);
+        worker = std::make_shared<NativeWorker>(worker_deps_, process_deps_, action, at);
     else
-        worker = std::make_shared<StartedWorker>(surroundings_, premises_, action, at);
+        worker = std::make_shared<StartedWorker>(worker_deps_, process_deps_, action, at);
     return worker;
 }
 
 void Supervisor::carry_out(const StartWorker& action) {
-    surroundings_.lanes[action.lane.value].begin(action);
+    worker_deps_.lanes[action.lane.value].begin(action);
     reloads_.note(action);
     const WorkerPtr worker = make(action);
     Place& place = place_of(action.worker);
-    // Its own callback may be what led here: the last worker of this place goes when the stack is
-    // empty.
-    boost::asio::post(surroundings_.loop, [last = std::move(place.worker)] {});
+    // A callback of the place's last worker may have called us, so that worker is destroyed only
+    // after the stack has unwound.
+    boost::asio::post(worker_deps_.loop, [last = std::move(place.worker)] {});
     place = {.id = action.worker, .worker = worker};
     worker->start();
 }
@@ -189,7 +192,7 @@ void Supervisor::carry_out(const ProveWorker& action) {
 }
 
 void Supervisor::note(const ReportSwitch& report) {
-    surroundings_.lanes[report.lane.value].switch_over();
+    worker_deps_.lanes[report.lane.value].switch_over();
     log_start(report.lane);
 }
 
@@ -199,7 +202,7 @@ void Supervisor::note(const ReportLane& report) {
 }
 
 void Supervisor::log_start(LaneId lane) {
-    const WorkerFacts& worker = surroundings_.lanes[lane.value].now;
+    const WorkerFacts& worker = worker_deps_.lanes[lane.value].now;
     logged_.resize(outputs_.size());
     WorkerId& logged = logged_[lane.value];
     if (outputs_[lane.value] == nullptr || std::exchange(logged, worker.id) == worker.id) return;
@@ -214,21 +217,21 @@ void Supervisor::note(const ReportSlowJob& report) {
 }
 
 WorkerProcess* Supervisor::process_on(std::size_t lane) const {
-    LaneWorker* worker = find(surroundings_.lanes[lane].now.id);
+    LaneWorker* worker = find(worker_deps_.lanes[lane].now.id);
     return worker == nullptr ? nullptr : worker->process();
 }
 
-/// Whoever comes up hears that something was said.
-void Supervisor::printed(std::size_t lane) {
-    const LaneFacts& facts = surroundings_.lanes[lane];
+/// Tells the workers that are coming up on this lane that one of them printed something.
+void Supervisor::lane_printed(std::size_t lane) {
+    const LaneFacts& facts = worker_deps_.lanes[lane];
     for (const WorkerId id : {facts.now.id, facts.next.id})
-        if (LaneWorker* worker = find(id)) worker->printed();
+        if (LaneWorker* worker = find(id)) worker->process_printed();
 }
 
 std::optional<std::string> Supervisor::dump_stacks(LaneId lane) {
     const WorkerProcess* process = process_on(lane.value);
     if (process == nullptr) return "its worker was not started by Turnpike";
-    if (process->guard() == 0) return "its worker does not run now";
+    if (process->guard() == 0) return "its worker is not running now";
     LaneWorker* worker = find(process->id());
     if (worker != nullptr && worker->ask_stacks({})) return std::nullopt;
     return dump_by_tool(*process);
@@ -239,13 +242,13 @@ std::optional<std::string> Supervisor::dump_by_tool(const WorkerProcess& process
     const pid_t guard = process.guard();
     auto& [root, latest] = dumps_[lane];
     if (latest != nullptr && !latest->is_gone()) {
-        if (root == guard) return "a dump is under way: see its log";
-        latest->kill();  // of a worker that has ended
+        if (root == guard) return "a dump is already under way: see the lane's log";
+        latest->kill();  // it dumps a worker that has ended
     }
     root = guard;
-    std::vector<std::string> environment = premises_.environment;
-    set_variable(environment, run_variable, premises_.mark);
-    auto dump = turnpike::dump_stacks({.loop = surroundings_.loop,
+    std::vector<std::string> environment = process_deps_.environment;
+    set_variable(environment, run_variable, process_deps_.mark);
+    auto dump = turnpike::dump_stacks({.loop = worker_deps_.loop,
                                        .children = children_,
                                        .output = *outputs_[lane],
                                        .root = guard,
@@ -265,7 +268,7 @@ std::string Supervisor::warm_news() {
         const std::string news = warm_[i] == nullptr ? "" : warm_[i]->take_news();
         if (!news.empty())
             text += fmt::format("{}pool {}: {}", text.empty() ? "" : "; ",
-                                site_.config.pools[i].name, news);
+                                deps_.config.pools[i].name, news);
     }
     return text;
 }
@@ -290,7 +293,7 @@ LaneWorker* Supervisor::find(WorkerId worker) const {
 
 std::shared_ptr<CommonProof>& Supervisor::common_proof(std::size_t pool, Generation generation) {
     auto& proof = common_proofs_[{pool, generation}];
-    const ModelChoice& model = site_.config.pools[pool].worker.model;
+    const ModelChoice& model = deps_.config.pools[pool].worker.model;
     if (proof == nullptr)
         proof = std::make_shared<CommonProof>(AnswerGroups{},
                                               RecordedProof{recording_path(model), model.text});
@@ -298,7 +301,7 @@ std::shared_ptr<CommonProof>& Supervisor::common_proof(std::size_t pool, Generat
 }
 
 void Supervisor::accept_answers(PoolId pool, Generation generation) {
-    surroundings_.background.run(
+    worker_deps_.background.run(
         [proof = common_proof(pool.value, generation)] {
             proof->recorded.accept();
             return 0;
@@ -320,35 +323,35 @@ void Supervisor::note(const ReportReload& report) {
 }
 
 void Supervisor::keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof) {
-    RecordedProof::Stamp stamp{.recorded = {}, .turnpike = site_.version};
-    append_utc(stamp.recorded, surroundings_.clock.unix_ns(surroundings_.clock.now()));
-    surroundings_.background.run([proof = std::move(proof),
-                                  stamp = std::move(stamp)] { return proof->recorded.keep(stamp); },
-                                 [this, pool](const std::expected<bool, std::string>& kept) {
-                                     for (std::size_t lane = 0; lane < site_.plan.size(); ++lane)
-                                         if (site_.plan[lane].pool == pool && !kept)
-                                             surroundings_.lanes[lane].now.proof.remark =
-                                                 kept.error();
-                                 });
+    RecordedProof::Stamp stamp{.recorded = {}, .turnpike = deps_.version};
+    append_utc(stamp.recorded, worker_deps_.clock.unix_ns(worker_deps_.clock.now()));
+    worker_deps_.background.run([proof = std::move(proof),
+                                 stamp = std::move(stamp)] { return proof->recorded.keep(stamp); },
+                                [this, pool](const std::expected<bool, std::string>& kept) {
+                                    for (std::size_t lane = 0; lane < deps_.plan.size(); ++lane)
+                                        if (deps_.plan[lane].pool == pool && !kept)
+                                            worker_deps_.lanes[lane].now.proof.remark =
+                                                kept.error();
+                                });
 }
 
-std::shared_ptr<GenerationKept> Supervisor::kept_of(std::size_t pool, Generation generation) {
+std::shared_ptr<KeptGeneration> Supervisor::kept_of(std::size_t pool, Generation generation) {
     auto& kept = kept_[{pool, generation}];
     if (kept != nullptr) return kept;
-    kept = std::make_shared<GenerationKept>(
-        GenerationKept{.folder = generations_.folder(pool, generation)});
-    const ModelChoice& model = site_.config.pools[pool].worker.model;
+    kept = std::make_shared<KeptGeneration>(
+        KeptGeneration{.folder = generations_.folder(pool, generation)});
+    const ModelChoice& model = deps_.config.pools[pool].worker.model;
     if (model.kind != ModelChoice::Kind::program) return kept;
     kept->program = KeptProgram(model.path, kept->folder);
     if (kept->folder.empty()) return kept;
-    surroundings_.background.run([program = kept->program] { return program.copy(); },
-                                 [kept](bool is_done) {
-                                     if (is_done) kept->program.copied();
-                                 });
+    worker_deps_.background.run([program = kept->program] { return program.copy(); },
+                                [kept](bool is_done) {
+                                    if (is_done) kept->program.copied();
+                                });
     return kept;
 }
 
-/// Nobody starts with them any more.
+/// Removes the generations that no worker will start with any more.
 void Supervisor::forget_generations(const ReportReload& report) {
     std::vector<std::string> folders;
     std::erase_if(kept_, [&](const auto& entry) {
@@ -359,7 +362,7 @@ void Supervisor::forget_generations(const ReportReload& report) {
         folders.push_back(entry.second->folder);
         return true;
     });
-    surroundings_.background.run(
+    worker_deps_.background.run(
         [folders = std::move(folders)] {
             for (const std::string& folder : folders) remove_generation(folder);
             return 0;
@@ -367,7 +370,7 @@ void Supervisor::forget_generations(const ReportReload& report) {
         [](int) {});
 }
 
-/// For the next gate, in case that this one is killed.
+/// Writes down the known processes, so that the next gate can find them if this gate is killed.
 void Supervisor::write_processes() {
     KnownProcesses known;
     for (const Place& place : places_) {
@@ -377,8 +380,8 @@ void Supervisor::write_processes() {
                                process->known_processes().end());
         if (!process->group().empty()) known.groups.push_back(process->group());
     }
-    surroundings_.background.run(
-        [folder = site_.folder, known = std::move(known)] {
+    worker_deps_.background.run(
+        [folder = deps_.folder, known = std::move(known)] {
             write_known(folder, known);
             return 0;
         },

@@ -1,4 +1,5 @@
-// The supervisor: carries out what the engine wants of workers, and tells it what they do.
+// The supervisor carries out the engine's actions on workers, and reports to the engine what
+// workers do.
 #pragma once
 
 #include <cstddef>
@@ -25,26 +26,27 @@
 
 namespace turnpike {
 
+struct SupervisorDeps {
+    const Config& config;
+    const Machine& machine;
+    const std::vector<LanePlan>& plan;
+    std::vector<PoolFacts>& pools;
+    std::optional<GpuDriver> driver;  // nullopt if there is no GPU
+    std::string folder;               // the runtime folder
+    std::string mark;                 // TURNPIKE_RUN
+    std::string version;              // of Turnpike
+    std::string sdk;                  // the folder of the Python SDK; empty if there is none
+    Background& log_disk;             // the thread that writes only logs
+    std::string logs;                 // the folder of the lanes' logs; empty if they are not kept
+    std::vector<std::string> environment;  // of the `up` command
+    std::uint64_t open_files = 0;          // soft limit for workers
+    std::function<std::uint64_t()> random;
+    std::function<void(CrashReport)> crashed;
+};
+
 class Supervisor {
 public:
-    struct Site {
-        const Config& config;
-        const Machine& machine;
-        const std::vector<LanePlan>& plan;
-        std::vector<PoolFacts>& pools;
-        std::optional<GpuDriver> driver;       // none: there is no GPU
-        std::string folder;                    // the runtime folder
-        std::string mark;                      // TURNPIKE_RUN
-        std::string version;                   // of Turnpike
-        std::string sdk;                       // the folder of the Python SDK; empty: none
-        Background& log_disk;                  // a thread that only logs wait for
-        std::string logs;                      // the folder of the lanes' logs; empty: none
-        std::vector<std::string> environment;  // of `up`
-        std::uint64_t open_files = 0;          // soft limit of workers
-        std::function<std::uint64_t()> random;
-        std::function<void(CrashReport)> crashed;
-    };
-    Supervisor(WorkerSurroundings surroundings, Site site);
+    Supervisor(WorkerDeps worker_deps, SupervisorDeps deps);
     ~Supervisor();
 
     void carry_out(const StartWorker& action);
@@ -55,33 +57,39 @@ public:
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
     void note(const ReportSwitch& report);
-    /// Dumps the stacks of the worker that runs it.
+    /// Dumps the stacks of the worker that runs the slow job.
     void note(const ReportSlowJob& report);
 
     void note(const ReportLane& report);
-    /// Keeps what was accepted, and forgets generations that nothing will start any more.
+    /// Keeps the answers that the reload accepted, and removes generations that no worker will
+    /// start with any more.
     void note(const ReportReload& report);
 
-    /// The pool goes over to its code as it is now. An error is a sentence: its workers are not ours.
+    /// Starts a reload of the pool to its code as it is now. Returns an error message if Turnpike
+    /// did not start the pool's workers.
     std::expected<ReloadBegun, std::string> reload(PoolId pool, ReloadOrder order) {
         return reloads_.ask(pool.value, std::move(order));
     }
     [[nodiscard]] Reloads& reloads() { return reloads_; }
-    /// For people, once: what keeps a pool's starts cold; empty: nothing new.
+    /// Returns, once, a message for people about why a pool's starts are cold. Empty if there is
+    /// nothing new.
     [[nodiscard]] std::string warm_news();
-    /// What this generation answers to the model's example is right, whatever is recorded; once it has
-    /// become good, it is the recording. Before the generation's first worker starts.
+    /// Accepts whatever this generation answers to the model's example as right, even if another
+    /// answer is recorded. Once the generation has become good, its answer becomes the recording.
+    /// Must be called before the generation's first worker starts.
     void accept_answers(PoolId pool, Generation generation);
 
-    /// Of a lane's worker, into its log. Something: why not.
+    /// Dumps the stacks of the lane's worker to the lane's log. Returns an error message if it
+    /// cannot.
     std::optional<std::string> dump_stacks(LaneId lane);
 
-    /// nullptr: no such lane, or its workers are not ours.
+    /// Returns nullptr if there is no such lane or Turnpike does not start its workers.
     [[nodiscard]] const LaneLog* log_of(std::size_t lane) const;
-    /// Why some log does not get onto the disk; empty: all do.
+    /// Returns why some log is not written to disk. Empty if all are written.
     [[nodiscard]] std::string log_problem() const;
-    /// A driver call does not come back, so that the process can't be ended by its last line.
-    [[nodiscard]] bool hangs() const { return gpus_.hangs(); }
+    /// True if a call of the GPU driver is still under way. Its thread can't be joined, so the
+    /// process must end without that.
+    [[nodiscard]] bool is_hanging() const { return gpus_.is_hanging(); }
 
 private:
     using WorkerPtr = std::shared_ptr<LaneWorker>;
@@ -91,43 +99,45 @@ private:
         WorkerPtr worker;
     };
 
-    /// Where a worker of this id is, or would be: an id's low half is a dense place.
+    /// Returns the place of this worker id, whether or not a worker is there. The low half of an id
+    /// is an index into places_.
     Place& place_of(WorkerId worker);
     [[nodiscard]] LaneWorker* find(WorkerId worker) const;
     WorkerPtr make(const StartWorker& action);
-    /// The process of a lane's current worker, or of the last one; nullptr: none runs, or it is not ours.
+    /// Returns the process of the lane's current worker, or of its last one. nullptr if there was
+    /// none or Turnpike did not start it.
     [[nodiscard]] WorkerProcess* process_on(std::size_t lane) const;
-    void printed(std::size_t lane);
+    void lane_printed(std::size_t lane);
     std::optional<std::string> dump_by_tool(const WorkerProcess& process);
     std::shared_ptr<CommonProof>& common_proof(std::size_t pool, Generation generation);
     void keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof);
-    std::shared_ptr<GenerationKept> kept_of(std::size_t pool, Generation generation);
+    std::shared_ptr<KeptGeneration> kept_of(std::size_t pool, Generation generation);
     void forget_generations(const ReportReload& report);
     void make_warm();
     void write_processes();
-    /// Into the lane's log, once for each worker: what its start was made of.
+    /// Writes how long each phase of the worker's start took to the lane's log, once per worker.
     void log_start(LaneId lane);
 
-    WorkerSurroundings surroundings_;
-    Site site_;
+    WorkerDeps worker_deps_;
+    SupervisorDeps deps_;
     Children children_;
     GpuWatch gpus_;
     Background process_table_;
-    std::vector<std::unique_ptr<LaneOutput>> outputs_;  // by lane; none of attached ones
-    std::vector<WorkerId> logged_;                      // by lane: whose start is in its log
+    std::vector<std::unique_ptr<LaneOutput>> outputs_;  // by lane; nullptr for attached workers
+    std::vector<WorkerId> logged_;  // by lane: the worker whose start was logged last
     struct Dump {
-        pid_t root = 0;  // of the tree that it looks at
+        pid_t root = 0;  // the root of the process tree that it dumps
         std::shared_ptr<Guarded> guarded;
     };
-    std::map<std::uint64_t, Dump> dumps_;  // of stacks, the latest of each lane
+    std::map<std::uint64_t, Dump> dumps_;  // the latest stack dump of each lane
     Generations generations_;
     Reloads reloads_;
-    Premises premises_;
+    ProcessDeps process_deps_;
     std::vector<Place> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<CommonProof>> common_proofs_;
-    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<GenerationKept>> kept_;
+    std::map<std::pair<std::size_t, Generation>, std::shared_ptr<KeptGeneration>> kept_;
     std::unique_ptr<LaneOutput> warm_output_;
-    std::vector<std::shared_ptr<WarmProcess>> warm_;  // by pool; nullptr: its workers start cold
+    std::vector<std::shared_ptr<WarmProcess>> warm_;  // by pool; nullptr if its workers start cold
 };
 
 }  // namespace turnpike

@@ -7,47 +7,47 @@
 
 namespace turnpike {
 
-AttachedWorker::AttachedWorker(WorkerSurroundings& surroundings, const StartWorker& start,
-                               const PoolConfig& pool, const WorkerUrl& url,
-                               std::shared_ptr<CommonProof> proof)
-    : HttpWorker(surroundings, start,
+AttachedWorker::AttachedWorker(WorkerDeps& deps, const StartWorker& start, const PoolConfig& pool,
+                               const WorkerUrl& url, std::shared_ptr<CommonProof> proof)
+    : HttpWorker(deps, start,
                  {.pool = pool,
                   .host = text_of(Address{url.host, url.port}),
                   .prefix = url.prefix,
                   .common = std::move(proof)}),
       url_(url),
-      resolver_(surroundings.loop) {}
+      resolver_(deps.loop) {}
 
 void AttachedWorker::start() {
-    around_.deliver(WorkerStarted{worker_});
+    deps_.deliver(WorkerStarted{worker_});
     come_up();
 }
 
-/// Its name is asked for anew each time: it may have moved.
+/// Resolves the host name each time, because the server may have moved.
 void AttachedWorker::come_up() {
     resolver_.async_resolve(
         url_.host, std::to_string(url_.port),
         [this, stays = self()](boost::system::error_code error, const auto& found) {
             if (state_ != State::coming) return;
             if (error) {
-                note(fmt::format("the name {} is not known: {}", url_.host, error.message()));
-                return knock_later();
+                note(fmt::format("the host name {} can't be resolved: {}", url_.host,
+                                 error.message()));
+                return poll_health_later();
             }
             destination_.endpoints.clear();
             for (const auto& entry : found) destination_.endpoints.push_back(entry.endpoint());
-            knock();
+            poll_health();
         });
 }
 
-/// It is not there any more, and no probe needs to tell.
-void AttachedWorker::proof_broke(std::uint32_t) { around_.deliver(WorkerExited{worker_}); }
+/// Reports the worker as exited at once, without waiting for a probe.
+void AttachedWorker::proof_broke(std::uint32_t) { deps_.deliver(WorkerExited{worker_}); }
 
-void AttachedWorker::let_go() {
+void AttachedWorker::detach() {
     if (state_ == State::over) return;
     close({});
     resolver_.cancel();
-    around_.deliver(WorkerExited{worker_});
-    around_.deliver(WorkerGone{worker_});
+    deps_.deliver(WorkerExited{worker_});
+    deps_.deliver(WorkerGone{worker_});
 }
 
 }  // namespace turnpike

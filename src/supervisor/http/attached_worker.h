@@ -1,5 +1,5 @@
-// A worker that somebody else started: an HTTP server at a URL. It can't be started or killed, only
-// watched: it is up when its health path answers, and gone when we let go of it.
+// A worker that somebody else started: an HTTP server at a URL. We can't start or kill it, only
+// watch it: it is up when its health path answers, and gone when we detach from it.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,17 @@ namespace turnpike {
 
 class AttachedWorker final : public HttpWorker {
 public:
-    AttachedWorker(WorkerSurroundings& surroundings, const StartWorker& start,
-                   const PoolConfig& pool, const WorkerUrl& url,
-                   std::shared_ptr<CommonProof> proof);
+    AttachedWorker(WorkerDeps& deps, const StartWorker& start, const PoolConfig& pool,
+                   const WorkerUrl& url, std::shared_ptr<CommonProof> proof);
 
     void start() override;
-    void stop(Reason) override { let_go(); }
-    void kill(Reason) override { let_go(); }
+    void stop(Reason) override { detach(); }
+    void kill(Reason) override { detach(); }
 
 private:
     void come_up() override;
     void proof_broke(std::uint32_t number) override;
-    void let_go();
+    void detach();
 
     const WorkerUrl& url_;
     boost::asio::ip::tcp::resolver resolver_;

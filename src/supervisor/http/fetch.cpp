@@ -51,7 +51,7 @@ void Fetch::answer_broke(Break why, http::Fault) {
 }
 
 void Fetch::end(Result result) {
-    const std::shared_ptr<Fetch> self = shared_from_this();  // `then` may let go of it
+    const std::shared_ptr<Fetch> self = shared_from_this();  // `then` may drop its reference
     ++run_;
     timer_.cancel();
     link_->close();

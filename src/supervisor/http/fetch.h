@@ -1,5 +1,6 @@
-// One request of our own to a worker (a health check, a proof): sent on a connection of its own,
-// its answer collected, within a time. Calls back exactly once, unless it is stopped before.
+// One request of our own to a worker (a health check or a proof): sent on its own connection, with
+// a time limit; the whole answer is collected. Calls back exactly once, unless it is stopped
+// before.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ struct Fetched {
 };
 
 enum class FetchFailure : std::uint8_t {
-    refused,  // nobody listens there
-    broke,    // no connection, or no whole answer
+    refused,  // nothing listens there
+    broke,    // no connection, or an incomplete answer
     late,     // no answer in time
     too_large,
 };
@@ -40,12 +41,12 @@ public:
     Fetch(const Fetch&) = delete;
     Fetch& operator=(const Fetch&) = delete;
 
-    /// Fill head() and body() first.
+    /// The head and the body must be filled in before start().
     std::string& head() { return link_->head(); }
     Body& body() { return body_; }
     void start(http::Method method, Duration timeout, Then then);
     [[nodiscard]] bool is_under_way() const { return then_ != nullptr; }
-    /// `then` is not called.
+    /// Ends the request without calling `then`.
     void stop();
 
 private:
@@ -62,7 +63,7 @@ private:
     Body body_;
     Fetched fetched_;
     Then then_;
-    std::uint64_t run_ = 0;  // of start(): an old timer says nothing about a new run
+    std::uint64_t run_ = 0;  // counts start(), so that the timer of an old run can't end a new one
 };
 
 }  // namespace turnpike

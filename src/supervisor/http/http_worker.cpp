@@ -16,8 +16,8 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr Duration knock_every = 250ms;  // until the health path answers
-constexpr Duration link_idle_max = 1s;   // then it is closed
+constexpr Duration poll_every = 250ms;  // while it comes up
+constexpr Duration link_idle_max = 1s;  // an idle link is closed after this time
 constexpr Duration idle_check_every = 500ms;
 
 bool is_alive(const Fetch::Result& result) {
@@ -31,60 +31,59 @@ std::string trouble_of(const Fetch::Result& result, const std::string& request) 
         case FetchFailure::refused: return "the connection is refused: nothing listens there";
         case FetchFailure::broke: return fmt::format("{} got no valid HTTP answer", request);
         case FetchFailure::late: return fmt::format("{} got no answer in time", request);
-        case FetchFailure::too_large: return fmt::format("{} answered too much", request);
+        case FetchFailure::too_large:
+            return fmt::format("{} answered with more than 1 MiB", request);
     }
     return "";
 }
 
 }  // namespace
 
-HttpWorker::HttpWorker(WorkerSurroundings& surroundings, const StartWorker& start, Post post)
-    : around_(surroundings),
+HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
+    : deps_(deps),
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
-      post_(std::move(post)),
-      knock_timer_(surroundings.loop),
-      idle_timer_(surroundings.loop),
-      probe_(std::make_shared<Fetch>(surroundings.loop, destination_, surroundings.store,
-                                     surroundings.clock)),
-      proof_(std::make_shared<Fetch>(surroundings.loop, destination_, surroundings.store,
-                                     surroundings.clock)),
+      setup_(std::move(setup)),
+      poll_timer_(deps.loop),
+      idle_timer_(deps.loop),
+      probe_(std::make_shared<Fetch>(deps.loop, destination_, deps.store, deps.clock)),
+      proof_(std::make_shared<Fetch>(deps.loop, destination_, deps.store, deps.clock)),
       host_{.worker = worker_,
-            .store = surroundings.store,
-            .clock = surroundings.clock,
-            .deliver = surroundings.deliver,
-            .ended = [this](Ride& ride) { ride_ended(ride); },
-            .broke = [this](Ride& ride) { ride_broke(ride); }} {}
+            .store = deps.store,
+            .clock = deps.clock,
+            .deliver = deps.deliver,
+            .ended = [this](HttpAttempt& attempt) { attempt_ended(attempt); },
+            .broke = [this](HttpAttempt& attempt) { attempt_broke(attempt); }} {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
-void HttpWorker::knock() {
+void HttpWorker::poll_health() {
     write_probe_head(probe_->head());
-    probe_->start(http::Method::get, post_.pool.settings.probe_timeout,
+    probe_->start(http::Method::get, setup_.pool.settings.probe_timeout,
                   [self = self()](const Fetch::Result& result) {
-                      if (self->state_ == State::coming) self->knocked(result);
+                      if (self->state_ == State::coming) self->health_polled(result);
                   });
 }
 
-void HttpWorker::knocked(const Fetch::Result& result) {
+void HttpWorker::health_polled(const Fetch::Result& result) {
     if (!is_alive(result)) {
-        note(trouble_of(result, "GET " + post_.pool.health_path));
-        return knock_later();
+        note(trouble_of(result, "GET " + setup_.pool.health_path));
+        return poll_health_later();
     }
-    check_identity(Check::surely, [this, stays = self()](bool is_there) {
+    check_identity(Check::always, [this, stays = self()](bool is_there) {
         if (state_ != State::coming) return;
-        if (!is_there) return knock_later();
+        if (!is_there) return poll_health_later();
         state_ = State::up;
         note("");
         came_up();
-        around_.deliver(WorkerReady{worker_});
+        deps_.deliver(WorkerReady{worker_});
     });
 }
 
-void HttpWorker::knock_later() {
-    knock_timer_.expires_after(knock_every);
-    knock_timer_.async_wait([self = self()](error_code error) {
+void HttpWorker::poll_health_later() {
+    poll_timer_.expires_after(poll_every);
+    poll_timer_.async_wait([self = self()](error_code error) {
         if (error || self->state_ != State::coming) return;
         self->come_up();
     });
@@ -93,78 +92,77 @@ void HttpWorker::knock_later() {
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
 void HttpWorker::send(const SendJob& action) {
-    ExchangePtr exchange = around_.exchanges.find(action.job);
+    ExchangePtr exchange = deps_.exchanges.find(action.job);
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
-    first_job_.sent(*exchange, around_.clock);
-    free_ride().start(std::move(exchange), action.attempt, action.number, post_.prefix);
+    first_job_.sent(*exchange, deps_.clock);
+    free_attempt().start(std::move(exchange), action.attempt, action.number, setup_.prefix);
 }
 
-void HttpWorker::cancel(AttemptId attempt) {
-    const auto ride = std::ranges::find_if(
-        rides_, [&](const auto& candidate) { return candidate->attempt() == attempt; });
-    if (ride == rides_.end()) return;
-    ExchangePtr exchange = (*ride)->stop();
-    std::ignore = first_job_.ended(*exchange, Verdict::cancelled, around_.clock);
-    around_.exchanges.drop(std::move(exchange));
-    free_rides_.push_back(ride->get());
-    around_.deliver(AttemptEnded{worker_, attempt, Verdict::cancelled});
+void HttpWorker::cancel(AttemptId id) {
+    const auto attempt = std::ranges::find_if(
+        attempts_, [&](const auto& candidate) { return candidate->id() == id; });
+    if (attempt == attempts_.end()) return;
+    ExchangePtr exchange = (*attempt)->stop();
+    std::ignore = first_job_.ended(*exchange, Verdict::cancelled, deps_.clock);
+    deps_.exchanges.drop(std::move(exchange));
+    free_attempts_.push_back(attempt->get());
+    deps_.deliver(AttemptEnded{worker_, id, Verdict::cancelled});
 }
 
-Ride& HttpWorker::free_ride() {
-    if (free_rides_.empty()) {
-        auto link =
-            std::make_shared<Link>(around_.loop, destination_, around_.store, around_.clock);
-        rides_.push_back(std::make_unique<Ride>(host_, std::move(link)));
-        return *rides_.back();
+HttpAttempt& HttpWorker::free_attempt() {
+    if (free_attempts_.empty()) {
+        auto link = std::make_shared<Link>(deps_.loop, destination_, deps_.store, deps_.clock);
+        attempts_.push_back(std::make_unique<HttpAttempt>(host_, std::move(link)));
+        return *attempts_.back();
     }
-    Ride& ride = *free_rides_.back();
-    free_rides_.pop_back();
-    return ride;
+    HttpAttempt& attempt = *free_attempts_.back();
+    free_attempts_.pop_back();
+    return attempt;
 }
 
-void HttpWorker::ride_broke(Ride& ride) {
-    lost_touch([self = self(), &ride, attempt = ride.attempt()] {
-        if (ride.attempt() == attempt) ride.conclude();
+void HttpWorker::attempt_broke(HttpAttempt& attempt) {
+    link_broke([self = self(), &attempt, id = attempt.id()] {
+        if (attempt.id() == id) attempt.conclude();
     });
 }
 
-void HttpWorker::ride_ended(Ride& ride) {
-    if (const auto took = first_job_.ended(*ride.exchange(), ride.verdict(), around_.clock))
+void HttpWorker::attempt_ended(HttpAttempt& attempt) {
+    if (const auto took = first_job_.ended(*attempt.exchange(), attempt.verdict(), deps_.clock))
         first_job_took(*took);
-    around_.exchanges.drop(ride.take_exchange());
-    free_rides_.push_back(&ride);
-    if (!ride.link().is_closed()) watch_idle_links();
+    deps_.exchanges.drop(attempt.take_exchange());
+    free_attempts_.push_back(&attempt);
+    if (!attempt.link().is_closed()) watch_idle_links();
 }
 
 void HttpWorker::watch_idle_links() {
-    if (std::exchange(idle_timer_runs_, true)) return;
+    if (std::exchange(is_idle_timer_running_, true)) return;
     idle_timer_.expires_after(idle_check_every);
     idle_timer_.async_wait([self = self()](error_code error) {
-        self->idle_timer_runs_ = false;
+        self->is_idle_timer_running_ = false;
         if (!error && self->state_ == State::up) self->close_idle_links();
     });
 }
 
 void HttpWorker::close_idle_links() {
-    const Instant now = around_.clock.now();
+    const Instant now = deps_.clock.now();
     bool is_any_idle = false;
-    for (Ride* ride : free_rides_) {
-        if (!ride->link().is_idle()) continue;
-        if (now - ride->idle_since() >= link_idle_max)
-            ride->link().close();
+    for (HttpAttempt* attempt : free_attempts_) {
+        if (!attempt->link().is_idle()) continue;
+        if (now - attempt->idle_since() >= link_idle_max)
+            attempt->link().close();
         else
             is_any_idle = true;
     }
-    if (is_any_idle || free_rides_.size() < rides_.size()) watch_idle_links();
+    if (is_any_idle || free_attempts_.size() < attempts_.size()) watch_idle_links();
 }
 
 // ── health ───────────────────────────────────────────────────────────────────────────────────────
 
 void HttpWorker::write_probe_head(std::string& head) const {
     head.clear();
-    http::append_request_line(head, http::Method::get, post_.prefix + post_.pool.health_path);
-    http::append_field(head, "Host", post_.host);
+    http::append_request_line(head, http::Method::get, setup_.prefix + setup_.pool.health_path);
+    http::append_field(head, "Host", setup_.host);
     http::append_field(head, "User-Agent", "turnpike-probe");
     http::append_field(head, "Connection", "close");
     head.append("\r\n");
@@ -180,9 +178,9 @@ void HttpWorker::probe(std::uint32_t number) {
 }
 
 void HttpWorker::ask_health() {
-    if (probe_->is_under_way()) return;  // a late answer to the last one answers this one, too
+    if (probe_->is_under_way()) return;  // its answer will count for this probe, too
     write_probe_head(probe_->head());
-    probe_->start(http::Method::get, post_.pool.settings.probe_timeout,
+    probe_->start(http::Method::get, setup_.pool.settings.probe_timeout,
                   [self = self()](const Fetch::Result& result) {
                       if (self->state_ == State::up) self->probed(result);
                   });
@@ -191,24 +189,24 @@ void HttpWorker::ask_health() {
 void HttpWorker::probed(const Fetch::Result& result) {
     ProbeVerdict verdict = ProbeVerdict::answered;
     if (!is_alive(result)) {
-        note(trouble_of(result, "GET " + post_.pool.health_path));
+        note(trouble_of(result, "GET " + setup_.pool.health_path));
         const bool is_refused = !result && result.error() == FetchFailure::refused;
         verdict = is_refused ? ProbeVerdict::refused : ProbeVerdict::silent;
     }
-    around_.deliver(ProbeEnded{worker_, probe_number_, verdict});
+    deps_.deliver(ProbeEnded{worker_, probe_number_, verdict});
 }
 
 // ── proofs ───────────────────────────────────────────────────────────────────────────────────────
 
 void HttpWorker::prove(std::uint32_t number) {
     if (state_ != State::up) return;
-    const ProofConfig& proof = post_.pool.proof;
+    const ProofConfig& proof = setup_.pool.proof;
     const http::Method method = http::method_named(proof.method).value_or(http::Method::post);
     proof_->stop();
     std::string& head = proof_->head();
     head.clear();
-    http::append_request_line(head, method, post_.prefix + proof.path);
-    http::append_field(head, "Host", post_.host);
+    http::append_request_line(head, method, setup_.prefix + proof.path);
+    http::append_field(head, "Host", setup_.host);
     http::append_field(head, "User-Agent", "turnpike-proof");
     if (!proof.body.empty()) {
         http::append_field(head, "Content-Type", proof.content_type);
@@ -216,10 +214,10 @@ void HttpWorker::prove(std::uint32_t number) {
     }
     http::append_field(head, "Connection", "close");
     head.append("\r\n");
-    proof_began_ = around_.clock.now();
+    proof_began_ = deps_.clock.now();
     proof_->body().clear();
-    proof_->body().append(around_.store, proof.body, [](int) {});  // the config keeps it short
-    proof_->start(method, post_.pool.settings.proof_timeout,
+    proof_->body().append(deps_.store, proof.body, [](int) {});  // the config limits its size
+    proof_->start(method, setup_.pool.settings.proof_timeout,
                   [self = self(), number](Fetch::Result result) {
                       if (self->state_ == State::up)
                           self->proof_answered(number, std::move(result));
@@ -228,18 +226,18 @@ void HttpWorker::prove(std::uint32_t number) {
 
 void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
     if (!result) {
-        if (result.error() == FetchFailure::late) return;  // the engine's clock decides
-        note(trouble_of(result, post_.pool.proof.method + " " + post_.pool.proof.path));
+        if (result.error() == FetchFailure::late) return;  // the engine has its own timeout
+        note(trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path));
         return proof_broke(number);
     }
     LaneProof proof = proof_of(*result);
-    if (result->status != post_.pool.proof.status)
+    if (result->status != setup_.pool.proof.status)
         return end_proof(
             number, std::move(proof),
             failed_proof(ProofBy::pool, fmt::format("was answered with status {}, not {}",
-                                                    result->status, post_.pool.proof.status)));
-    around_.background.run(
-        [pool = &post_.pool, common = post_.common, lane = lane_.value,
+                                                    result->status, setup_.pool.proof.status)));
+    deps_.background.run(
+        [pool = &setup_.pool, common = setup_.common, lane = lane_.value,
          answer = std::move(result->body)] {
             return judge_answer(*pool, common->groups, lane, answer);
         },
@@ -249,7 +247,7 @@ void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
 }
 
 LaneProof HttpWorker::proof_of(const Fetched& fetched) const {
-    const ProofConfig& rule = post_.pool.proof;
+    const ProofConfig& rule = setup_.pool.proof;
     LaneProof proof;
     proof.request = {.method = rule.method,
                      .path = rule.path,
@@ -261,36 +259,36 @@ LaneProof HttpWorker::proof_of(const Fetched& fetched) const {
 }
 
 void HttpWorker::end_proof(std::uint32_t number, LaneProof proof, const Judgement& judgement) {
-    proof.ended = around_.clock.now();
+    proof.ended = deps_.clock.now();
     proof.took = proof.ended - proof_began_;
     std::optional<Duration>& first = facts().start.proof;
     if (!first) first = proof.took;
-    show_proof(around_.lanes, {.lane = lane_, .worker = worker_, .name = "the proof"},
+    show_proof(deps_.lanes, {.lane = lane_, .worker = worker_, .name = "the proof"},
                std::move(proof), judgement);
-    around_.deliver(ProofEnded{worker_, number, judgement.verdict, judgement.group});
+    deps_.deliver(ProofEnded{worker_, number, judgement.verdict, judgement.group});
 }
 
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
 
 std::vector<ExchangePtr> HttpWorker::exchanges_aboard() const {
     std::vector<ExchangePtr> exchanges;
-    for (const auto& ride : rides_)
-        if (ride->exchange() != nullptr) exchanges.push_back(ride->exchange());
+    for (const auto& attempt : attempts_)
+        if (attempt->exchange() != nullptr) exchanges.push_back(attempt->exchange());
     return exchanges;
 }
 
-void HttpWorker::close(const Farewell& farewell) {
+void HttpWorker::close(const EndNotice& notice) {
     state_ = State::over;
     probe_->stop();
     proof_->stop();
-    knock_timer_.cancel();
+    poll_timer_.cancel();
     idle_timer_.cancel();
-    for (const auto& ride : rides_) {
-        ExchangePtr exchange = ride->stop();
+    for (const auto& attempt : attempts_) {
+        ExchangePtr exchange = attempt->stop();
         if (exchange == nullptr) continue;
-        if (!farewell.trouble.empty()) exchange->trouble = farewell.trouble;
-        exchange->last_words = farewell.last_words;
-        around_.exchanges.drop(std::move(exchange));
+        if (!notice.trouble.empty()) exchange->trouble = notice.trouble;
+        exchange->last_words = notice.last_words;
+        deps_.exchanges.drop(std::move(exchange));
     }
 }
 

@@ -1,5 +1,5 @@
-// A worker that is an HTTP server: how jobs, health checks and proofs get to it. How it comes up and
-// ends is up to who started it.
+// A worker that is an HTTP server: sends jobs, health checks and proofs to it. The derived classes
+// start and end it.
 //
 //   coming ─health path answers─▶ up ─close()─▶ over
 #pragma once
@@ -15,7 +15,7 @@
 #include "proof/proof_result.h"
 #include "proof/recorded_proof.h"
 #include "supervisor/http/fetch.h"
-#include "supervisor/http/ride.h"
+#include "supervisor/http/http_attempt.h"
 #include "supervisor/process/worker_process.h"
 #include "supervisor/worker/first_job.h"
 #include "supervisor/worker/lane_worker.h"
@@ -25,80 +25,82 @@ namespace turnpike {
 class HttpWorker : public LaneWorker {
 public:
     void send(const SendJob& action) final;
-    void cancel(AttemptId attempt) final;
+    void cancel(AttemptId id) final;
     void probe(std::uint32_t number) final;
     void prove(std::uint32_t number) final;
 
 protected:
-    struct Post {
+    struct Setup {
         const PoolConfig& pool;
-        std::string host;                     // of the Host field
+        std::string host;                     // value of the Host field
         std::string prefix;                   // put before each target
-        std::shared_ptr<CommonProof> common;  // of its generation; of the background thread
+        std::shared_ptr<CommonProof> common;  // of its generation; background thread only
     };
     enum class State : std::uint8_t { coming, up, over };
 
-    HttpWorker(WorkerSurroundings& surroundings, const StartWorker& start, Post post);
+    HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup);
 
-    /// One health check; it is up if that answers, else come_up() follows in a while.
-    void knock();
-    void knock_later();
+    /// Sends one health check. If it is answered, the worker is up; otherwise come_up() is called
+    /// again soon.
+    void poll_health();
+    void poll_health_later();
     virtual void come_up() = 0;
-    /// The engine has not heard of it yet.
+    /// Called when the worker is up, before the engine is told.
     virtual void came_up() {}
     virtual void first_job_took(Duration) {}
-    /// A link broke: `say` tells the engine. Whoever may know better soon calls it later.
-    virtual void lost_touch(const std::function<void()>& say) { say(); }
-    /// Whether the one that is asked for its health is the worker.
+    /// Called when a link broke. `report` tells the engine; a derived class that may soon learn
+    /// more calls it later.
+    virtual void link_broke(const std::function<void()>& report) { report(); }
+    /// When to check that the worker itself answers, and not another program on its port.
     enum class Check : std::uint8_t {
         if_doubted,  // before a probe
-        surely,      // before it is up
+        always,      // before the worker counts as up
     };
     virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
-    /// There was no whole answer to a proof.
+    /// Called when a proof got no complete answer.
     virtual void proof_broke(std::uint32_t number) = 0;
-    /// Nothing more is sent or heard. Each job aboard gets the farewell, and is forgotten.
-    void close(const Farewell& farewell);
+    /// Stops all requests. Each job aboard gets the notice and is then forgotten.
+    void close(const EndNotice& notice);
 
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
-    [[nodiscard]] LaneFacts& lane_facts() { return around_.lanes[lane_.value]; }
+    [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
     [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
     [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }
     [[nodiscard]] std::vector<ExchangePtr> exchanges_aboard() const;
 
-    WorkerSurroundings& around_;
+    WorkerDeps& deps_;
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;
-    Post post_;
+    Setup setup_;
     State state_ = State::coming;
     Destination destination_;
 
 private:
-    void knocked(const Fetch::Result& result);
+    void health_polled(const Fetch::Result& result);
     void ask_health();
     void probed(const Fetch::Result& result);
     void write_probe_head(std::string& head) const;
     void proof_answered(std::uint32_t number, Fetch::Result result);
     void end_proof(std::uint32_t number, LaneProof proof, const Judgement& judgement);
     [[nodiscard]] LaneProof proof_of(const Fetched& fetched) const;
-    void ride_broke(Ride& ride);
-    Ride& free_ride();
-    void ride_ended(Ride& ride);
+    void attempt_broke(HttpAttempt& attempt);
+    HttpAttempt& free_attempt();
+    void attempt_ended(HttpAttempt& attempt);
     void watch_idle_links();
     void close_idle_links();
 
-    boost::asio::steady_timer knock_timer_;
+    boost::asio::steady_timer poll_timer_;
     boost::asio::steady_timer idle_timer_;
-    bool idle_timer_runs_ = false;
+    bool is_idle_timer_running_ = false;
     std::shared_ptr<Fetch> probe_;
     std::uint32_t probe_number_ = 0;
     std::shared_ptr<Fetch> proof_;
     Instant proof_began_{};
     FirstJob first_job_;
-    Ride::Host host_;
-    std::vector<std::unique_ptr<Ride>> rides_;
-    std::vector<Ride*> free_rides_;
+    HttpAttempt::Host host_;
+    std::vector<std::unique_ptr<HttpAttempt>> attempts_;
+    std::vector<HttpAttempt*> free_attempts_;
 };
 
 }  // namespace turnpike

@@ -23,7 +23,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t read_size = 16 * 1024;
-constexpr std::size_t read_size_max = 64 * 1024;  // of long answers
+constexpr std::size_t read_size_max = 64 * 1024;  // for long answers
 constexpr std::uint32_t interims_max = 16;        // 1xx before the answer
 constexpr std::chrono::seconds connect_timeout{3};
 constexpr Duration idle_close_max = 100ms;  // how late we may learn that a worker closed while idle
@@ -66,8 +66,9 @@ void Link::send(const LinkRequest& request, LinkUser& user) {
         connect(0);
 }
 
-/// Nothing lies in the socket, not even its end. What a worker said unasked must not be taken for
-/// the answer to what it is asked next; the loop may not have come to it yet.
+/// True if nothing can be read from the socket, not even its end. Bytes that the worker sent
+/// unasked must not be taken for the answer to the next request; the loop may not have read them
+/// yet.
 bool Link::is_quiet() {
     char byte = 0;
     return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
@@ -93,7 +94,7 @@ void Link::close() {
 
 // ── the connection ───────────────────────────────────────────────────────────────────────────────
 
-/// `tried`: how many endpoints did not answer yet.
+/// Tries the next endpoint. `tried` is how many endpoints have failed already.
 void Link::connect(std::size_t tried) {
     state_ = State::connecting;
     const std::size_t all = destination_.endpoints.size();
@@ -194,8 +195,9 @@ void Link::write_piece() {
                         });
 }
 
-/// Writes some of it now. False: go on when the socket has room, or never, if the worker does not
-/// take it: then its answer, or the end of the connection, tells what follows.
+/// Writes as much as the socket takes now. Returns false if writing must wait for room in the
+/// socket, or if it failed; after a failure the worker's answer, or the end of the connection,
+/// decides.
 bool Link::flush(std::string_view first, std::string_view second) {
     const ssize_t sent = send_some(socket_.native_handle(), first, second);
     if (sent >= 0) {
@@ -218,8 +220,8 @@ void Link::wait_to_write() {
 
 // ── the answer ───────────────────────────────────────────────────────────────────────────────────
 
-/// Between two requests nothing is read: what a read has taken, and nobody has looked at yet, would
-/// be hidden from is_quiet().
+/// Reads nothing between two requests, because is_quiet() could not see bytes that were already
+/// read.
 void Link::read() {
     if (state_ == State::idle) return watch();
     if (is_reading_ || is_paused_) return;
@@ -236,14 +238,14 @@ void Link::read() {
         });
 }
 
-/// Whatever comes while it is idle, or its end, is the end of this connection.
+/// Waits while the connection is idle. If bytes or an end arrive then, the connection is closed.
 void Link::watch() {
     if (std::exchange(is_watching_, true)) return;
     socket_.async_wait(asio::socket_base::wait_read,
                        [self = shared_from_this(), life = life_](error_code error) {
                            if (error || life != self->life_) return;
                            self->is_watching_ = false;
-                           if (self->state_ != State::idle) return;  // it is the answer
+                           if (self->state_ != State::idle) return;  // the bytes are an answer
                            self->is_quiet() ? self->watch() : self->drop_socket();
                        });
 }
@@ -259,12 +261,12 @@ void Link::take(std::size_t size) {
 }
 
 void Link::parse() {
-    const std::shared_ptr<Link> self = shared_from_this();  // users may let go of it
+    const std::shared_ptr<Link> self = shared_from_this();  // the user may drop its reference
     while (state_ == State::busy && !is_paused_)
         if (!(has_head_ ? parse_body() : parse_head())) break;
 }
 
-/// True: look again, there may be more to do.
+/// Returns true if there may be more to parse.
 bool Link::parse_head() {
     const std::string_view bytes(in_.data() + in_taken_, in_size_ - in_taken_);
     switch (parser_.parse(bytes, request_.method)) {
@@ -323,7 +325,7 @@ void Link::input_ended(bool is_clean) {
     break_off(Break::truncated);
 }
 
-/// Whoever called it reads on: the user may have sent its next request by then.
+/// Does not read on: the caller does, and the user may have sent its next request by then.
 void Link::finish() {
     const std::uint64_t body = request_.body == nullptr ? 0 : request_.body->size();
     const bool is_clean = sent_ == head_.size() + body && in_taken_ == in_size_;

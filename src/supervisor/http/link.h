@@ -4,9 +4,10 @@
 //      ▲                          │                     │
 //      └──────────────────────────┴── broke, or not reusable, or closed by either side
 //
-// Never reused after an exchange that did not end cleanly, nor when anything lies in it unasked. A
-// reused connection that ends at once, before the first byte of an answer, is tried once more on a
-// fresh one: the worker had closed it while it was idle, as it may.
+// A connection is not reused after an exchange that did not end cleanly, nor if it holds bytes that
+// we did not ask for. If a reused connection ends at once, before the first byte of an answer, the
+// request is tried once more on a new connection: the worker had closed the old one while it was
+// idle.
 #pragma once
 
 #include <cstdint>
@@ -27,34 +28,35 @@
 
 namespace turnpike {
 
-/// Where a worker listens. Names are resolved before; the endpoint that answered last goes first.
+/// Where a worker listens. Names are already resolved; the endpoint that answered last is tried
+/// first.
 struct Destination {
     std::vector<boost::asio::generic::stream_protocol::endpoint>
         endpoints;  // TCP, or a Unix socket
     std::size_t preferred = 0;
 };
 
-/// Why there is no (whole) answer.
+/// Why there is no complete answer.
 enum class Break : std::uint8_t {
-    refused,     // nobody listens there; nothing was sent
+    refused,     // nothing listens there; nothing was sent
     no_link,     // no connection could be made; nothing was sent
     missing,     // the connection ended before the first byte of an answer
-    truncated,   // … within the answer
-    malformed,   // it is not HTTP, or not the strict HTTP that we take
-    unreadable,  // our own disk does not give the request's body back
+    truncated,   // the connection ended within the answer
+    malformed,   // the answer is not HTTP, or not the strict HTTP that we accept
+    unreadable,  // the request's body can't be read back from our own disk
 };
 
-/// "connection refused" …, for people.
+/// Returns a sentence for people, such as "the connection was refused".
 std::string_view sentence_of(Break);
 
-/// Hears what becomes of one request: a head, data, then an end or a break. May send the next
-/// request from answer_ended or answer_broke.
+/// Gets the answer to one request: a head, data, then an end or a break. May send the next request
+/// from answer_ended or answer_broke.
 class LinkUser {
 public:
     enum class Room : std::uint8_t { enough, wait };
 
     virtual void answer_head(const http::ResponseHead& head) = 0;
-    /// `wait`: nothing more is read until Link::resume().
+    /// If this returns `wait`, nothing more is read until Link::resume().
     virtual Room answer_data(std::string_view bytes) = 0;
     virtual void answer_ended() = 0;
     virtual void answer_broke(Break why, http::Fault fault) = 0;
@@ -65,7 +67,7 @@ protected:
 
 struct LinkRequest {
     http::Method method = http::Method::get;
-    const Body* body = nullptr;  // stays until the link is done with it; none: no body
+    const Body* body = nullptr;  // must outlive the request; nullptr if there is no body
 };
 
 class Link : public std::enable_shared_from_this<Link> {
@@ -73,11 +75,12 @@ public:
     Link(boost::asio::io_context& loop, Destination& destination, const Store& store, Clock& clock);
     ~Link();
 
-    /// A head to fill: request line, fields, empty line. Then send().
+    /// The head of the next request: request line, fields, empty line. Must be filled before
+    /// send().
     std::string& head() { return head_; }
     void send(const LinkRequest& request, LinkUser& user);
     void resume();
-    /// Ends it at once; the user hears nothing more.
+    /// Closes the connection at once. The user hears nothing more.
     void close();
 
     [[nodiscard]] bool is_idle() const { return state_ == State::idle; }
@@ -88,7 +91,7 @@ private:
     enum class Try : std::uint8_t {
         fresh,
         reused,
-        second,  // on a fresh connection; the worker may have seen the request already
+        second,  // on a new connection; the worker may have seen the request already
     };
 
     bool is_quiet();
@@ -117,7 +120,7 @@ private:
     const Store& store_;
     Clock& clock_;
     State state_ = State::closed;
-    std::uint64_t life_ = 0;  // of the socket: what an old one completes is ignored
+    std::uint64_t life_ = 0;  // counts sockets, so that callbacks of an old one are ignored
 
     // the request
     LinkUser* user_ = nullptr;
@@ -126,7 +129,7 @@ private:
     Instant sent_at_{};
     std::uint64_t sent_ = 0;  // of head and body
     Try try_ = Try::fresh;
-    bool is_writing_ = false;             // waits for room in the socket, or for the disk
+    bool is_writing_ = false;             // waiting for room in the socket, or for the disk
     std::shared_ptr<std::string> piece_;  // of a body on disk
     std::uint64_t piece_at_ = 0;
 
@@ -135,12 +138,12 @@ private:
     http::BodyDecoder decoder_;
     std::string in_;
     std::size_t in_size_ = 0;   // bytes in in_
-    std::size_t in_taken_ = 0;  // of these, done with
+    std::size_t in_taken_ = 0;  // of these, already parsed
     bool is_reading_ = false;
     bool is_watching_ = false;
     bool is_paused_ = false;
-    bool is_telling_ = false;   // the user is hearing of data …
-    bool was_resumed_ = false;  // … and has room again already
+    bool is_telling_ = false;   // answer_data() is running
+    bool was_resumed_ = false;  // resume() was called meanwhile
     bool has_head_ = false;
     bool is_reusable_ = false;
     std::uint32_t interims_ = 0;

@@ -17,56 +17,57 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration look_every = 50ms;  // at its port, until it listens …
+constexpr Duration look_every = 50ms;  // at its port, until it listens
 constexpr Duration look_often_for = 10s;
-constexpr Duration look_seldom_every = 250ms;     // … if it takes long
-constexpr std::uint32_t looks_per_thorough = 10;  // that also tell where it listens instead …
-constexpr std::uint32_t first_thorough = 3;       // … beginning with this one
-constexpr Duration exit_delay = 250ms;  // how long news of an exit may take after a link broke
+constexpr Duration look_seldom_every = 250ms;     // if that takes long
+constexpr std::uint32_t looks_per_thorough = 10;  // a thorough look also finds other ports
+constexpr std::uint32_t first_thorough = 3;       // the number of the first thorough look
+constexpr Duration exit_delay = 250ms;  // how late an exit may be reported after a link broke
 
 }  // namespace
 
-StartedWorker::StartedWorker(WorkerSurroundings& surroundings, Premises& premises,
-                             const StartWorker& start, const StartedLane& lane)
-    : HttpWorker(surroundings, start,
+StartedWorker::StartedWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
+                             const StartedLane& lane)
+    : HttpWorker(deps, start,
                  {.pool = lane.pool, .host = "localhost", .prefix = "", .common = lane.proof}),
-      premises_(premises),
+      process_deps_(process_deps),
       plan_(lane.plan),
-      process_(surroundings, premises, start, lane, *this) {}
+      process_(deps, process_deps, start, lane, *this) {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
 void StartedWorker::start() {
     process_.begin();
-    if (const auto why_not = choose_place()) return process_.could_not_start(*why_not);
-    process_.start({.command = filled_command(post_.pool.worker.command, plan_, lane_.value,
+    if (const auto why_not = choose_address()) return process_.could_not_start(*why_not);
+    process_.start({.command = filled_command(setup_.pool.worker.command, plan_, lane_.value,
                                               {.port = port_, .socket = socket_path_})});
 }
 
-/// Where it shall listen. Something: why it can't be.
-std::optional<std::string> StartedWorker::choose_place() {
-    const std::string& command = post_.pool.worker.command;
+/// Chooses where the worker must listen. Returns an error message if there is no such place.
+std::optional<std::string> StartedWorker::choose_address() {
+    const std::string& command = setup_.pool.worker.command;
     if (command.contains("{socket}")) {
-        socket_path_ = fmt::format("{}/w{}", premises_.folder, premises_.starts);
+        socket_path_ = fmt::format("{}/w{}", process_deps_.folder, process_deps_.starts);
         if (socket_path_.size() > socket_path_max) return "the path of its socket is too long";
         ::unlink(socket_path_.c_str());
         destination_.endpoints = {asio::local::stream_protocol::endpoint(socket_path_)};
     } else {
-        const auto port = choose_port(premises_.ports, premises_.random());
+        const auto port = choose_port(process_deps_.ports, process_deps_.random());
         if (!port) return "no TCP port is free";
-        port_ = *premises_.ports.insert(*port).first;
+        port_ = *process_deps_.ports.insert(*port).first;
     }
     return std::nullopt;
 }
 
-/// Until it listens, a look at the process table; from then on its health path.
+/// Looks at the process table until the worker listens; from then on polls its health path.
 void StartedWorker::come_up() {
     if (state_ != State::coming) return;
-    if (listens_at_ != never) return knock();
-    if (port_ == 0) return ::access(socket_path_.c_str(), F_OK) == 0 ? listens() : look_later();
+    if (listens_at_ != never) return poll_health();
+    if (port_ == 0)
+        return ::access(socket_path_.c_str(), F_OK) == 0 ? started_listening() : look_later();
     const PortLook look =
         looks_++ % looks_per_thorough == first_thorough ? PortLook::thorough : PortLook::quick;
-    premises_.process_table.run(
+    process_deps_.process_table.run(
         [port = port_, guard = process_.guard(), look] {
             return std::pair(look_at_port(port, guard, look), look);
         },
@@ -76,7 +77,7 @@ void StartedWorker::come_up() {
 }
 
 void StartedWorker::look_later() {
-    const bool is_early = around_.clock.now() - process_.started_at() < look_often_for;
+    const bool is_early = deps_.clock.now() - process_.started_at() < look_often_for;
     process_.after(is_early ? look_every : look_seldom_every, [this] { come_up(); });
 }
 
@@ -88,67 +89,69 @@ void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
                 status.is_exposed ? "its worker listens on every address, so that other machines "
                                     "reach it past the gate: add --host 127.0.0.1 to its command"
                                   : "";
-            return reached_by(status.protocol);
+            return set_destination(status.protocol);
         case PortStatus::Holder::stranger:
-            note(fmt::format("{} listens on its port {}, and its worker did not start that",
+            note(fmt::format("{} listens on its port {}, but its worker did not start that process",
                              status.stranger, port_));
             break;
         case PortStatus::Holder::nobody:
             if (look == PortLook::quick) break;
             note(status.other_ports.empty()
                      ? ""
-                     : fmt::format("its worker listens on port {}, not yet on {}, its {{port}}",
+                     : fmt::format("its worker listens on port {}, but not yet on its {{port}}, {}",
                                    fmt::join(status.other_ports, ", "), port_));
             break;
     }
     look_later();
 }
 
-/// By this way only: whoever listens on the port by another is a stranger.
-void StartedWorker::reached_by(PortStatus::Protocol protocol) {
+/// Uses only this protocol, because another program may listen on the same port with the other one.
+void StartedWorker::set_destination(PortStatus::Protocol protocol) {
     const bool is_v4 = protocol == PortStatus::Protocol::ipv4;
     destination_.endpoints = {
         is_v4 ? asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), port_)
               : asio::ip::tcp::endpoint(asio::ip::address_v6::loopback(), port_)};
-    post_.host = fmt::format("{}:{}", is_v4 ? "127.0.0.1" : "[::1]", port_);
-    listens();
+    setup_.host = fmt::format("{}:{}", is_v4 ? "127.0.0.1" : "[::1]", port_);
+    started_listening();
 }
 
-void StartedWorker::listens() {
-    listens_at_ = around_.clock.now();
+void StartedWorker::started_listening() {
+    listens_at_ = deps_.clock.now();
     facts().start.listen = listens_at_ - process_.started_at();
     note("");
-    knock();
+    poll_health();
 }
 
 void StartedWorker::came_up() {
-    facts().start.load = around_.clock.now() - listens_at_;
+    facts().start.load = deps_.clock.now() - listens_at_;
     process_.came_up();
 }
 
-void StartedWorker::printed() {
+void StartedWorker::process_printed() {
     if (state_ != State::coming) return;
     facts().last_line = process_.output().log().last_line();
-    // Servers log our health checks, too: that is no progress.
-    const bool is_echo = listens_at_ != never && facts().last_line.contains(post_.pool.health_path);
+    // Servers also log our health checks, which are not progress.
+    const bool is_echo =
+        listens_at_ != never && facts().last_line.contains(setup_.pool.health_path);
     if (!is_echo) process_.progressed();
 }
 
 // ── trouble ──────────────────────────────────────────────────────────────────────────────────────
 
-/// A link that breaks may be the first sign of a death; how it died is worth waiting for.
-void StartedWorker::lost_touch(const std::function<void()>& say) {
+/// A broken link may be the first sign that the worker died, so the report waits a moment for the
+/// cause.
+void StartedWorker::link_broke(const std::function<void()>& report) {
     is_doubted_ = true;
-    process_.after(exit_delay, [this, say] {
-        if (state_ == State::up) say();
+    process_.after(exit_delay, [this, report] {
+        if (state_ == State::up) report();
     });
 }
 
-/// Whoever took the port since must not answer for it.
+/// Another program that has taken the port must not answer for the worker.
 void StartedWorker::check_identity(Check check, const std::function<void(bool)>& then) {
     const bool was_doubted = std::exchange(is_doubted_, false);
     if (port_ == 0 || (check == Check::if_doubted && !was_doubted)) return then(true);
-    premises_.process_table.run(
+    process_deps_.process_table.run(
         [port = port_, guard = process_.guard()] {
             return look_at_port(port, guard, PortLook::quick);
         },
@@ -158,13 +161,13 @@ void StartedWorker::check_identity(Check check, const std::function<void(bool)>&
 }
 
 void StartedWorker::proof_broke(std::uint32_t number) {
-    lost_touch(
-        [this, number] { around_.deliver(ProofEnded{worker_, number, ProofVerdict::failed}); });
+    link_broke(
+        [this, number] { deps_.deliver(ProofEnded{worker_, number, ProofVerdict::failed}); });
 }
 
 void StartedWorker::process_gone() {
     if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
-    premises_.ports.erase(port_);
+    process_deps_.ports.erase(port_);
 }
 
 }  // namespace turnpike

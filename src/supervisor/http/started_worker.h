@@ -1,10 +1,10 @@
-// A worker that we start ourselves: an HTTP server under a guard, on a port (or a Unix socket) that it
-// is told.
+// A worker that we start ourselves: an HTTP server under a guard, on a port or a Unix socket that
+// we choose.
 //
-//   spawned ─▶ its tree listens ─▶ its health path answers ─▶ up ─▶ exited ─▶ gone ─▶ memory looked at
+//   spawned ─▶ its tree listens ─▶ its health path answers ─▶ up ─▶ exited ─▶ gone
 //
-// It is ready only when the listener belongs to its own process tree: whoever else took the port in
-// between is never sent a job.
+// It is ready only if the listener belongs to its own process tree. Another program that took the
+// port in between never gets a job.
 #pragma once
 
 #include <memory>
@@ -19,43 +19,43 @@ namespace turnpike {
 
 class StartedWorker final : public HttpWorker, private ProcessUser {
 public:
-    StartedWorker(WorkerSurroundings& surroundings, Premises& premises, const StartWorker& start,
+    StartedWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
                   const StartedLane& lane);
 
     void start() override;
     void stop(Reason why) override { process_.terminate(why); }
     void kill(Reason why) override { process_.kill(why); }
-    void printed() override;
+    void process_printed() override;
     [[nodiscard]] WorkerProcess* process() override { return &process_; }
 
 private:
     void come_up() override;
     void came_up() override;
     void first_job_took(Duration time) override { process_.first_job_took(time); }
-    void lost_touch(const std::function<void()>& say) override;
+    void link_broke(const std::function<void()>& report) override;
     void proof_broke(std::uint32_t number) override;
     void check_identity(Check check, const std::function<void(bool)>& then) override;
 
     void process_started() override { come_up(); }
     [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return exchanges_aboard(); }
-    void process_ended(const Farewell& farewell) override { close(farewell); }
+    void process_exited(const EndNotice& notice) override { close(notice); }
     void process_gone() override;
     [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
 
-    [[nodiscard]] std::optional<std::string> choose_place();
+    [[nodiscard]] std::optional<std::string> choose_address();
     void port_seen(const PortStatus& status, PortLook look);
     void look_later();
-    void reached_by(PortStatus::Protocol protocol);
-    void listens();
+    void set_destination(PortStatus::Protocol protocol);
+    void started_listening();
 
-    Premises& premises_;
+    ProcessDeps& process_deps_;
     const LanePlan& plan_;
     WorkerProcess process_;
-    std::uint16_t port_ = 0;   // 0: a Unix socket
-    std::string socket_path_;  // empty: a port
+    std::uint16_t port_ = 0;   // 0 if it listens on a Unix socket
+    std::string socket_path_;  // empty if it listens on a port
     Instant listens_at_ = never;
-    std::uint32_t looks_ = 0;  // at its port
-    bool is_doubted_ = false;  // a link broke since its port was looked at
+    std::uint32_t looks_ = 0;  // at its port, so far
+    bool is_doubted_ = false;  // a link broke since we last looked at its port
 };
 
 }  // namespace turnpike

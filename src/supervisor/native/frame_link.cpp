@@ -64,8 +64,8 @@ void FrameLink::send(std::string_view bytes, std::string_view more, int descript
     wait_to_send();
 }
 
-/// A worker that is gone may have said something before: the reading side finds out. Whatever else it
-/// is, the frame is lost, and so is the link.
+/// If the worker is gone, it may have sent frames before, so the reading side finds the end. After
+/// any other error the frame is lost, so the link is closed.
 void FrameLink::could_not_send(int error) {
     kept_.clear();
     if (error != EPIPE && error != ECONNRESET) break_off(wire::Breach::none);
@@ -79,7 +79,7 @@ void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t 
     piece.sent = sent;
     if (descriptor < 0) return;
     piece.descriptor = UniqueFd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-    if (!piece.descriptor) break_off(wire::Breach::none);  // we have too many: the worker goes
+    if (!piece.descriptor) break_off(wire::Breach::none);  // too many are open; give up the worker
 }
 
 void FrameLink::wait_to_send() {
@@ -111,7 +111,7 @@ void FrameLink::listen() {
     });
 }
 
-/// Once per turn of the loop: others want theirs, too.
+/// Receives once per turn of the loop, so that others get their turn.
 void FrameLink::receive() {
     iovec part{bytes_.data(), bytes_.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * descriptors_max)> control;
@@ -130,7 +130,7 @@ void FrameLink::receive() {
     if (take_in(static_cast<std::size_t>(got))) listen();
 }
 
-/// False: the link is closed.
+/// Returns false if the link is closed.
 bool FrameLink::take_in(std::size_t size) {
     wire::Breach breach = decoder_.push(
         {bytes_.data(), size},

@@ -1,5 +1,5 @@
-// The socket of a native worker: frames go out, with descriptors beside them where bodies are large, and
-// come in. What the frames mean is not its business.
+// The socket of a native worker: sends and receives frames, with descriptors beside them for large
+// bodies. It does not know what the frames mean.
 #pragma once
 
 #include <array>
@@ -19,9 +19,10 @@ namespace turnpike {
 
 class FrameLinkUser {
 public:
-    /// False: the rest is of no interest.
+    /// Called for each frame. Returns false if later frames are not wanted.
     virtual bool heard(const wire::WorkerFrame& frame) = 0;
-    /// The link is closed. `kind`: of the frame that broke the protocol; none: the worker closed it.
+    /// Called when the link is closed. `breach` is none if the worker closed it; otherwise `kind`
+    /// is the kind of the frame that broke the protocol.
     virtual void link_broke(wire::Breach breach, std::uint8_t kind) = 0;
 
 protected:
@@ -33,16 +34,16 @@ public:
     FrameLink(boost::asio::io_context& loop, FrameLinkUser& user);
 
     void open(UniqueFd socket);
-    /// Nothing more is heard.
+    /// Closes the socket. The user hears nothing more.
     void close();
-    /// The same, and the user hears why.
+    /// Closes the socket and tells the user why.
     void break_off(wire::Breach breach);
     [[nodiscard]] bool is_open() const { return socket_.is_open(); }
 
-    /// Whole frames. The bytes are copied only if the worker does not take them at once; so is the
-    /// descriptor, which goes with the first of them.
+    /// Sends whole frames. The descriptor goes with the first byte. Bytes and descriptor are copied
+    /// only if the worker does not take them at once.
     void send(std::string_view bytes, std::string_view more = {}, int descriptor = -1);
-    /// The descriptor that came with the frame that is heard now; none: the worker sent none.
+    /// Returns the descriptor that came with the current frame. Empty if the worker sent none.
     [[nodiscard]] UniqueFd take_descriptor();
 
 private:
@@ -51,7 +52,7 @@ private:
         UniqueFd descriptor;
         std::size_t sent = 0;
     };
-    static constexpr std::size_t read_size = 32 * std::size_t{1024};  // in a turn of the loop
+    static constexpr std::size_t read_size = 32 * std::size_t{1024};  // per turn of the loop
     static constexpr std::size_t descriptors_max = 16;
 
     void keep(std::string_view bytes, std::string_view more, std::size_t sent, int descriptor);

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "http/write.h"
-#include "supervisor/native/native_rides.h"
+#include "supervisor/native/native_attempts.h"
 #include "supervisor/worker/answer_fields.h"
 #include "wire/encode.h"
 
@@ -38,9 +38,9 @@ void NativeProof::begin(std::uint32_t number) {
             .body = {
                 .content_type = rule.content_type, .bytes = rule.body, .size = rule.body.size()}};
     under_way_ = {
-        .id = std::uint64_t{++count_} << NativeRides::place_bits | NativeRides::place_mask,
+        .id = std::uint64_t{++count_} << NativeAttempts::place_bits | NativeAttempts::place_mask,
         .number = number,
-        .began = host_.around.clock.now(),
+        .began = host_.deps.clock.now(),
         .content_type = {},
         .answer = {}};
     std::string fields;
@@ -87,7 +87,7 @@ void NativeProof::hear(const wire::Done& frame) {
         const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
         close_in_background(std::move(file));
         if (breach != wire::Breach::none) return host_.link.break_off(breach);
-        under_way_.size += frame.body.in_descriptor;  // whatever it is, it is too much
+        under_way_.size += frame.body.in_descriptor;  // a body in a descriptor is always too large
     }
     if (frame.status != 0) {
         under_way_.status = frame.status;
@@ -117,18 +117,18 @@ void NativeProof::answered() {
 }
 
 void NativeProof::judge(ProofAnswer shown) {
-    const auto judged = [this, stays = host_.stays(), id = under_way_.id,
+    const auto judged = [this, stays = host_.keep_alive(), id = under_way_.id,
                          shown](const Judgement& judgement) {
         if (is_of(id)) end(judgement, shown);
     };
     if (is_configured())
-        return host_.around.background.run(
+        return host_.deps.background.run(
             [&pool = host_.lane.pool, common = host_.lane.proof, lane = host_.number.value,
              answer = std::move(under_way_.answer)] {
                 return judge_answer(pool, common->groups, lane, answer);
             },
             judged);
-    host_.around.background.run(
+    host_.deps.background.run(
         [common = host_.lane.proof, request = *example_, shown = std::move(shown),
          otherwise = without_judge()] {
             Judgement judgement = common->recorded.judge(request, shown);
@@ -151,14 +151,14 @@ void NativeProof::end(const Judgement& judgement, ProofAnswer answer) {
     shown.answer = std::move(answer);
     shown.file = is_configured() ? "" : recording_path(host_.lane.pool.worker.model);
     shown.generation = host_.generation;
-    shown.ended = host_.around.clock.now();
+    shown.ended = host_.deps.clock.now();
     shown.took = shown.ended - proof.began;
     std::optional<Duration>& first = host_.process.facts().start.proof;
     if (!first) first = shown.took;
-    show_proof(host_.around.lanes,
+    show_proof(host_.deps.lanes,
                {.lane = host_.number, .worker = host_.process.id(), .name = name()},
                std::move(shown), judgement);
-    host_.around.deliver(
+    host_.deps.deliver(
         ProofEnded{host_.process.id(), proof.number, judgement.verdict, judgement.group});
 }
 

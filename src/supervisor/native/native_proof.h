@@ -1,5 +1,5 @@
-// Proofs of a native worker: the request of the pool's proof, or the model's own example, as a job of
-// its own over the worker's link; the answer judged; the engine told.
+// Proofs of a native worker: sends the request of the pool's proof, or the model's own example, as
+// a job over the worker's link, has the answer judged, and tells the engine.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ namespace turnpike {
 class NativeProof {
 public:
     struct Host {
-        WorkerSurroundings& around;
+        WorkerDeps& deps;
         WorkerProcess& process;
         const StartedLane& lane;
         LaneId number;
         Generation generation;
         FrameLink& link;
         wire::Conversation& conversation;
-        std::function<std::shared_ptr<void>()>
-            stays;  // keeps the worker while something is waited for
+        /// Returns a reference that keeps the worker alive while something is waited for.
+        std::function<std::shared_ptr<void>()> keep_alive;
     };
     explicit NativeProof(Host host) : host_(std::move(host)) {}
 
-    /// What the model says that it can be proved with, where the pool has no proof of its own.
+    /// Notes the model's example, which is the proof if the pool has none of its own.
     void learn(const wire::Ready& frame);
-    /// The worker is up.
+    /// Starts a proof. The worker must be up.
     void begin(std::uint32_t number);
-    /// Whether a frame of this id is of the one under way.
+    /// True if a frame with this id belongs to the proof under way.
     [[nodiscard]] bool is_of(std::uint64_t id) const { return id == under_way_.id; }
 
     void hear(const wire::Begin& frame);
@@ -46,24 +46,25 @@ public:
     void hear(const wire::Done& frame);
     void hear(const wire::Failed& frame);
     void hear(const wire::Progress&) {}
-    /// Nothing more is sent or heard.
+    /// Forgets the proof under way.
     void close() { under_way_ = {}; }
 
 private:
     struct UnderWay {
-        std::uint64_t id = 0;  // of its frames; 0: none
+        std::uint64_t id = 0;  // in its frames; 0 if no proof is under way
         std::uint32_t number = 0;
         Instant began{};
         int status = 0;
         std::string content_type;
         std::string answer;
-        std::size_t size = 0;  // of all of it
+        std::size_t size = 0;  // of the whole answer
     };
 
     void answered();
-    /// By whoever knows the right answer; nobody: the model's example was answered without an error.
+    /// Compares the answer with the right one. If no right answer is known, it is enough that the
+    /// model's example was answered without an error.
     void judge(ProofAnswer answer);
-    /// Of its pool; else the model's example is the proof.
+    /// True if the pool has a proof of its own; otherwise the model's example is the proof.
     [[nodiscard]] bool is_configured() const;
     [[nodiscard]] std::string_view name() const;
     [[nodiscard]] ProofBy without_judge() const;
@@ -73,7 +74,7 @@ private:
 
     Host host_;
     std::optional<ProofRequest> example_;
-    bool has_check_ = false;  // the model looks at its answers itself
+    bool has_check_ = false;  // the model checks its own answers
     UnderWay under_way_;
     std::uint32_t count_ = 0;  // so far
     std::string out_;

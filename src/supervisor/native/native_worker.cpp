@@ -13,9 +13,9 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration hello_expected = 10s;  // then people are told that there is none
-constexpr Duration exit_delay = 250ms;    // how long news of an exit may take after the link ended
-constexpr Duration stacks_patience = 2s;  // then somebody else looks
+constexpr Duration hello_expected = 10s;  // without one by then, people are told
+constexpr Duration exit_delay = 250ms;    // how late an exit may be reported after the link ended
+constexpr Duration stacks_patience = 2s;  // then py-spy dumps them instead
 
 std::uint16_t narrow(std::size_t value) {
     return static_cast<std::uint16_t>(std::min<std::size_t>(value, UINT16_MAX));
@@ -27,53 +27,54 @@ std::optional<std::uint16_t> told_permille(std::uint16_t permille) {
 
 }  // namespace
 
-NativeWorker::NativeWorker(WorkerSurroundings& surroundings, Premises& premises,
-                           const StartWorker& start, const StartedLane& lane)
-    : around_(surroundings),
-      premises_(premises),
+NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
+                           const StartedLane& lane)
+    : deps_(deps),
+      process_deps_(process_deps),
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
-      lane_of_(lane),
-      process_(surroundings, premises, start, lane, *this),
-      hello_timer_(surroundings.loop),
-      link_(std::make_shared<FrameLink>(surroundings.loop, static_cast<FrameLinkUser&>(*this))),
-      rides_({.around = surroundings,
-              .worker = worker_,
-              .link = *link_,
-              .conversation = conversation_,
-              .stays = [this] { return shared_from_this(); },
-              .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
-      proof_({.around = surroundings,
+      started_lane_(lane),
+      process_(deps, process_deps, start, lane, *this),
+      hello_timer_(deps.loop),
+      link_(std::make_shared<FrameLink>(deps.loop, static_cast<FrameLinkUser&>(*this))),
+      attempts_({.deps = deps,
+                 .worker = worker_,
+                 .link = *link_,
+                 .conversation = conversation_,
+                 .keep_alive = [this] { return shared_from_this(); },
+                 .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
+      proof_({.deps = deps,
               .process = process_,
-              .lane = lane_of_,
+              .lane = started_lane_,
               .number = lane_,
               .generation = generation_,
               .link = *link_,
               .conversation = conversation_,
-              .stays = [this] { return shared_from_this(); }}) {}
+              .keep_alive = [this] { return shared_from_this(); }}) {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
 void NativeWorker::start() {
     process_.begin();
-    const WorkerConfig& worker = lane_of_.pool.worker;
+    const WorkerConfig& worker = started_lane_.pool.worker;
     const bool is_python = worker.model.kind == ModelChoice::Kind::python;
     WorkerProcess::Launch launch{
-        .command = is_python ? python_command(worker, premises_.sdk)
-                             : program_command(lane_of_.kept->program.path()),
+        .command = is_python ? python_command(worker, process_deps_.sdk)
+                             : program_command(started_lane_.kept->program.path()),
         .link = Guarded::Link::socket,
         .variables = {{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}}};
     if (is_python) {
         launch.model = model_argument(worker.model);
-        for (auto& variable : python_variables(worker, premises_.environment, premises_.sdk))
+        for (auto& variable :
+             python_variables(worker, process_deps_.environment, process_deps_.sdk))
             launch.variables.push_back(std::move(variable));
-        launch.variables.emplace_back("TURNPIKE_GENERATION", lane_of_.kept->folder);
+        launch.variables.emplace_back("TURNPIKE_GENERATION", started_lane_.kept->folder);
     }
     process_.start(std::move(launch));
 }
 
-/// Nothing is heard of a worker before it is known to run.
+/// Opens the link only now, so that no frame is heard before the worker is known to run.
 void NativeWorker::process_started() {
     if (state_ == State::starting) link_->open(process_.take_link());
     hello_timer_.expires_after(hello_expected);
@@ -85,7 +86,7 @@ void NativeWorker::process_started() {
     });
 }
 
-void NativeWorker::printed() {
+void NativeWorker::process_printed() {
     if (state_ != State::starting && state_ != State::loading) return;
     facts().last_line = process_.output().log().last_line();
     process_.progressed();
@@ -96,18 +97,18 @@ void NativeWorker::hear(const wire::Hello& frame) {
     hello_timer_.cancel();
     facts().sdk = frame.sdk;
     process_.note("");
-    const WorkerConfig& worker = lane_of_.pool.worker;
+    const WorkerConfig& worker = started_lane_.pool.worker;
     tell(wire::Welcome{.version = wire::version,
                        .lane = narrow(lane_.value),
-                       .gpus = narrow(lane_of_.plan.gpus.size()),
+                       .gpus = narrow(started_lane_.plan.gpus.size()),
                        .slots = worker.slots_configured,
                        .batch = worker.batch_configured,
-                       .pool = lane_of_.pool.name});
+                       .pool = started_lane_.pool.name});
 }
 
 void NativeWorker::hear(const wire::Loading& frame) {
     if (frame.phase == wire::LoadPhase::loading && imported_at_ == never) {
-        imported_at_ = around_.clock.now();
+        imported_at_ = deps_.clock.now();
         facts().start.import = imported_at_ - process_.started_at();
     }
     facts().loading = {.permille = told_permille(frame.permille), .text = std::string(frame.text)};
@@ -120,41 +121,41 @@ void NativeWorker::hear(const wire::Ready& frame) {
     own.loading.reset();
     own.model_facts = frame.facts;
     own.start.load =
-        around_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
+        deps_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
     proof_.learn(frame);
     process_.note("");
     process_.came_up();
-    lane_of_.kept->came_up = true;
-    if (lane_of_.warm != nullptr) lane_of_.warm->learn();
-    around_.deliver(WorkerReady{.worker = worker_,
-                                .slots = frame.slots,
-                                .batch = frame.batch,
-                                .has_example = frame.has_example});
+    started_lane_.kept->has_come_up = true;
+    if (started_lane_.warm != nullptr) started_lane_.warm->learn();
+    deps_.deliver(WorkerReady{.worker = worker_,
+                              .slots = frame.slots,
+                              .batch = frame.batch,
+                              .has_example = frame.has_example});
 }
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
 void NativeWorker::send(const SendJob& action) {
-    ExchangePtr exchange = around_.exchanges.find(action.job);
+    ExchangePtr exchange = deps_.exchanges.find(action.job);
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
-    rides_.send(action, std::move(exchange));
+    attempts_.send(action, std::move(exchange));
 }
 
 template <OfJob Frame>
 void NativeWorker::hear(const Frame& frame) {
     if (proof_.is_of(frame.id)) return proof_.hear(frame);
     if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>) {
-        const wire::Breach breach = rides_.hear(frame);
+        const wire::Breach breach = attempts_.hear(frame);
         if (breach != wire::Breach::none) link_->break_off(breach);
     } else {
-        rides_.hear(frame);
+        attempts_.hear(frame);
     }
 }
 
 bool NativeWorker::heard(const wire::WorkerFrame& frame) {
     if (state_ == State::over) return false;
-    around_.clock.forget();  // an answer may come in the turn of the loop that sent its job
+    deps_.clock.forget();  // an answer may come in the turn of the loop that sent its job
     const wire::Breach breach = conversation_.heard(frame);
     if (breach != wire::Breach::none) {
         link_->break_off(breach);
@@ -174,7 +175,7 @@ void NativeWorker::probe(std::uint32_t number) {
 }
 
 void NativeWorker::hear(const wire::Pong& frame) {
-    around_.deliver(ProbeEnded{worker_, static_cast<std::uint32_t>(frame.id - 1)});
+    deps_.deliver(ProbeEnded{worker_, static_cast<std::uint32_t>(frame.id - 1)});
 }
 
 void NativeWorker::hear(const wire::Log& frame) {
@@ -185,21 +186,21 @@ void NativeWorker::hear(const wire::Log& frame) {
 bool NativeWorker::ask_stacks(AttemptId attempt) {
     if (state_ != State::up && state_ != State::loading) return false;
     stacks_.attempts.push_back(attempt);
-    if (stacks_.number != 0) return true;  // they come soon
+    if (stacks_.number != 0) return true;  // the answer to an earlier request will do
     stacks_.number = ++stacks_asked_;
     conversation_.asked_stacks(stacks_.number);
     tell(wire::AskStacks{stacks_.number});
     process_.after(stacks_patience, [this, number = stacks_.number] {
         if (state_ == State::over || stacks_.number != number) return;
         stacks_ = {};
-        premises_.look_from_outside(process_);
+        process_deps_.dump_stacks_by_tool(process_);
     });
     return true;
 }
 
 void NativeWorker::hear(const wire::Stacks& frame) {
-    if (stacks_.number != frame.id) return;  // somebody else looked meanwhile
-    rides_.add_stacks(stacks_.attempts, frame.text);
+    if (stacks_.number != frame.id) return;  // too late: py-spy was asked meanwhile
+    attempts_.add_stacks(stacks_.attempts, frame.text);
     stacks_ = {};
     process_.output().remark(frame.text, LogStream::stacks);
 }
@@ -217,7 +218,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
     if (breach != wire::Breach::none)
         return misbehaved(
             fmt::format("it broke the protocol: {} (frame {:#04x})", sentence_of(breach), kind));
-    process_.after(exit_delay, [this] {  // mostly it is the first sign of a death
+    process_.after(exit_delay, [this] {  // it is usually the first sign that the worker died
         if (state_ != State::over) misbehaved("it closed its socket");
     });
 }
@@ -225,29 +226,30 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
 void NativeWorker::misbehaved(const std::string& how) {
     process_.note(how);
     process_.output().remark(how);
-    around_.deliver(WorkerMisbehaved{worker_});
+    deps_.deliver(WorkerMisbehaved{worker_});
 }
 
 void NativeWorker::stop(Reason why) {
     process_.order(why);
-    if (state_ == State::starting) return process_.terminate(why);  // it knows no frames yet
+    if (state_ == State::starting) return process_.terminate(why);  // it does not read frames yet
     tell(wire::Stop{});
 }
 
-void NativeWorker::process_ended(const Farewell& farewell) {
+void NativeWorker::process_exited(const EndNotice& notice) {
     state_ = State::over;
     hello_timer_.cancel();
     link_->close();
-    rides_.close(farewell);
+    attempts_.close(notice);
     proof_.close();
 }
 
-/// A typo at the first start is mended by mending the file: what never came up is not kept.
+/// If the first generation never came up, its sources are forgotten, so that the next start reads
+/// the files again: somebody may have fixed a typo.
 void NativeWorker::process_gone() {
     constexpr Generation first{1};
-    if (lane_of_.kept->came_up || generation_ != first) return;
-    around_.background.run(
-        [folder = lane_of_.kept->folder] {
+    if (started_lane_.kept->has_come_up || generation_ != first) return;
+    deps_.background.run(
+        [folder = started_lane_.kept->folder] {
             forget_sources(folder);
             return 0;
         },

@@ -1,9 +1,9 @@
-// A worker that speaks frames over a socket that it inherited (docs/worker-protocol.md): a model in
-// Python or C++, in a process of its own under a guard.
+// A worker that speaks frames over an inherited socket (docs/worker-protocol.md): a model in Python
+// or C++, in its own process under a guard.
 //
 //   starting ─hello─▶ loading ─ready─▶ up ─▶ over
 //
-// Whatever breaks the protocol retires the worker, with the reason; the gate is never harmed.
+// A worker that breaks the protocol is retired with the reason; it can't harm the gate.
 #pragma once
 
 #include <concepts>
@@ -15,15 +15,15 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "supervisor/native/frame_link.h"
+#include "supervisor/native/native_attempts.h"
 #include "supervisor/native/native_proof.h"
-#include "supervisor/native/native_rides.h"
 #include "supervisor/process/worker_process.h"
 #include "supervisor/worker/lane_worker.h"
 #include "wire/conversation.h"
 
 namespace turnpike {
 
-/// Frames that are of a job, or of the proof.
+/// Frames that belong to a job or to the proof.
 template <class Frame>
 concept OfJob = std::same_as<Frame, wire::Progress> || std::same_as<Frame, wire::Begin> ||
                 std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done> ||
@@ -31,32 +31,32 @@ concept OfJob = std::same_as<Frame, wire::Progress> || std::same_as<Frame, wire:
 
 class NativeWorker final : public LaneWorker, private ProcessUser, private FrameLinkUser {
 public:
-    NativeWorker(WorkerSurroundings& surroundings, Premises& premises, const StartWorker& start,
+    NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
                  const StartedLane& lane);
 
     void start() override;
     void send(const SendJob& action) override;
-    void cancel(AttemptId attempt) override { rides_.cancel(attempt); }
+    void cancel(AttemptId attempt) override { attempts_.cancel(attempt); }
     void probe(std::uint32_t number) override;
     void prove(std::uint32_t number) override;
     void stop(Reason why) override;
     void kill(Reason why) override { process_.kill(why); }
-    void printed() override;
+    void process_printed() override;
     bool ask_stacks(AttemptId attempt) override;
     [[nodiscard]] WorkerProcess* process() override { return &process_; }
 
 private:
     enum class State : std::uint8_t { starting, loading, up, over };
 
-    /// The one answer that is awaited, and for whom.
+    /// The request for stacks that is under way, and the attempts that it is for.
     struct StacksAsked {
-        std::uint64_t number = 0;  // 0: none is
+        std::uint64_t number = 0;  // 0 if none is under way
         std::vector<AttemptId> attempts;
     };
 
     void process_started() override;
-    [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return rides_.aboard(); }
-    void process_ended(const Farewell& farewell) override;
+    [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return attempts_.aboard(); }
+    void process_exited(const EndNotice& notice) override;
     void process_gone() override;
     [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
 
@@ -77,22 +77,22 @@ private:
     [[nodiscard]] auto self() { return std::static_pointer_cast<NativeWorker>(shared_from_this()); }
     [[nodiscard]] WorkerFacts& facts() { return process_.facts(); }
 
-    WorkerSurroundings& around_;
-    Premises& premises_;
+    WorkerDeps& deps_;
+    ProcessDeps& process_deps_;
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;
-    const StartedLane lane_of_;
+    const StartedLane started_lane_;
     State state_ = State::starting;
     WorkerProcess process_;
     boost::asio::steady_timer hello_timer_;
     std::shared_ptr<FrameLink> link_;
     wire::Conversation conversation_;
-    NativeRides rides_;
+    NativeAttempts attempts_;
     NativeProof proof_;
     Instant imported_at_ = never;
     StacksAsked stacks_;
-    std::uint64_t stacks_asked_ = 0;  // so far
+    std::uint64_t stacks_asked_ = 0;  // requests so far
     std::string out_;
 };
 

@@ -24,7 +24,7 @@ bool holds(const GpuUsage& usage, const std::vector<pid_t>& pids) {
 
 }  // namespace
 
-/// To all GPUs of a lane: do these processes hold memory?
+/// Asks all GPUs of a lane whether these processes hold memory there.
 struct GpuWatch::Question {
     std::vector<pid_t> pids;
     std::function<void(Memory)> then;
@@ -32,12 +32,12 @@ struct GpuWatch::Question {
     bool is_held = false;
 };
 
-GpuWatch::GpuWatch(Surroundings surroundings) : around_(std::move(surroundings)) {
-    if (!around_.driver || !around_.driver->can_look()) return;
-    for (const LanePlan& lane : around_.plan)
+GpuWatch::GpuWatch(GpuWatchDeps deps) : deps_(std::move(deps)) {
+    if (!deps_.driver || !deps_.driver->can_look()) return;
+    for (const LanePlan& lane : deps_.plan)
         for (const Gpu& gpu : lane.gpus)
             if (gpu.index && !gpus_.contains(gpu.uuid))
-                gpus_[gpu.uuid].thread = std::make_unique<Background>(around_.loop, "tp-gpu");
+                gpus_[gpu.uuid].thread = std::make_unique<Background>(deps_.loop, "tp-gpu");
 }
 
 GpuWatch::~GpuWatch() {
@@ -45,7 +45,7 @@ GpuWatch::~GpuWatch() {
         if (gpu.looks_under_way > 0) std::ignore = gpu.thread.release();  // ends with the process
 }
 
-bool GpuWatch::hangs() const {
+bool GpuWatch::is_hanging() const {
     return std::ranges::any_of(gpus_,
                                [](const auto& gpu) { return gpu.second.looks_under_way > 0; });
 }
@@ -58,8 +58,8 @@ void GpuWatch::look(const std::string& uuid, std::function<void(const LookResult
     Watched& gpu = gpus_.at(uuid);
     ++gpu.looks_under_way;
     gpu.thread->run(
-        [driver = *around_.driver, uuid] { return driver.look(uuid); },
-        [&gpu, lives = std::weak_ptr(lives_), then = std::move(then)](LookResult usage) {
+        [driver = *deps_.driver, uuid] { return driver.look(uuid); },
+        [&gpu, lives = std::weak_ptr(lives_), then = std::move(then)](const LookResult& usage) {
             if (lives.expired()) return;
             --gpu.looks_under_way;
             then(usage);
@@ -78,17 +78,17 @@ void GpuWatch::seen(const std::string& uuid, const LookResult& usage) {
     const bool is_lost = !usage && usage.error() == GpuFailure::lost;
     const bool is_news = is_lost && !watched.is_lost;
     if (is_lost || usage) watched.is_lost = is_lost;
-    for (std::size_t lane = 0; lane < around_.lanes.size(); ++lane)
-        for (GpuFacts& gpu : around_.lanes[lane].gpus) {
+    for (std::size_t lane = 0; lane < deps_.lanes.size(); ++lane)
+        for (GpuFacts& gpu : deps_.lanes[lane].gpus) {
             if (gpu.uuid != uuid) continue;
             gpu.memory_used = usage ? std::optional(usage->memory_used) : std::nullopt;
-            if (is_news) around_.deliver(GpuLost{LaneId{lane}});
+            if (is_news) deps_.deliver(GpuLost{LaneId{lane}});
         }
 }
 
 std::vector<std::string> GpuWatch::uuids_of(LaneId lane) const {
     std::vector<std::string> uuids;
-    for (const Gpu& gpu : around_.plan[lane.value].gpus)
+    for (const Gpu& gpu : deps_.plan[lane.value].gpus)
         if (gpus_.contains(gpu.uuid)) uuids.push_back(gpu.uuid);
     return uuids;
 }
@@ -106,7 +106,7 @@ void GpuWatch::ask_memory(LaneId lane, std::vector<pid_t> pids, std::function<vo
         });
     after(answer_patience, [this, lane, question] {
         if (question->answers_missing > 0)
-            around_.lanes[lane.value].now.trouble = "the driver of its GPU does not answer";
+            deps_.lanes[lane.value].now.trouble = "the driver of its GPU does not answer";
     });
 }
 
@@ -114,13 +114,13 @@ void GpuWatch::tell_when_freed(LaneId lane, std::vector<pid_t> pids) {
     after(memory_look_every, [this, lane, pids = std::move(pids)] {
         ask_memory(lane, pids, [this, lane, pids](Memory memory) {
             if (memory == Memory::held) return tell_when_freed(lane, pids);
-            around_.deliver(MemoryFreed{lane});
+            deps_.deliver(MemoryFreed{lane});
         });
     });
 }
 
 void GpuWatch::after(Duration wait, std::function<void()> then) {
-    const auto timer = std::make_shared<boost::asio::steady_timer>(around_.loop, wait);
+    const auto timer = std::make_shared<boost::asio::steady_timer>(deps_.loop, wait);
     timer->async_wait([timer, then = std::move(then),
                        lives = std::weak_ptr(lives_)](boost::system::error_code error) {
         if (!error && !lives.expired()) then();

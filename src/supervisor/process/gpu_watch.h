@@ -1,6 +1,6 @@
-// A look at the GPUs now and then: how much memory is taken, whether one is gone, and whether what a
-// dead worker held is free again. Each GPU has a thread of its own ("tp-gpu"), since a driver may hang,
-// and a GPU that hangs shall keep no lane but its own.
+// Looks at the GPUs now and then: how much memory is in use, whether a GPU is lost, and whether the
+// memory of a dead worker is free again. Each GPU has its own thread ("tp-gpu"), because a driver
+// may hang, and a GPU that hangs must delay only its own lanes.
 #pragma once
 
 #include <sys/types.h>
@@ -24,30 +24,32 @@
 
 namespace turnpike {
 
+struct GpuWatchDeps {
+    boost::asio::io_context& loop;
+    std::optional<GpuDriver> driver;  // nullopt if there is nothing to watch
+    const std::vector<LanePlan>& plan;
+    std::vector<LaneFacts>& lanes;
+    std::function<void(const Event&)> deliver;
+};
+
 class GpuWatch {
 public:
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        std::optional<GpuDriver> driver;  // none: there is nothing to watch
-        const std::vector<LanePlan>& plan;
-        std::vector<LaneFacts>& lanes;
-        std::function<void(const Event&)> deliver;
-    };
-    explicit GpuWatch(Surroundings surroundings);
+    explicit GpuWatch(GpuWatchDeps deps);
     ~GpuWatch();
     GpuWatch(const GpuWatch&) = delete;
     GpuWatch& operator=(const GpuWatch&) = delete;
 
     void start();
 
-    /// The lane's worker is gone, and these were its last processes: is its memory free? A driver
-    /// that does not answer is the lane's trouble; then the answer comes late, or never.
+    /// Asks whether the GPU memory of the lane's worker, which is gone, is free. `pids` are its
+    /// last processes. If the driver does not answer, that becomes the lane's trouble, and `then`
+    /// is called late or never.
     void ask_memory(LaneId lane, std::vector<pid_t> pids, std::function<void(Memory)> then);
-    /// It was held: MemoryFreed follows.
+    /// Delivers MemoryFreed as soon as these processes hold no memory on the lane's GPUs any more.
     void tell_when_freed(LaneId lane, std::vector<pid_t> pids);
 
-    /// A look is under way: its thread may never end.
-    [[nodiscard]] bool hangs() const;
+    /// True if a driver call is under way. Its thread may never end.
+    [[nodiscard]] bool is_hanging() const;
 
 private:
     using LookResult = std::expected<GpuUsage, GpuFailure>;
@@ -64,7 +66,7 @@ private:
     [[nodiscard]] std::vector<std::string> uuids_of(LaneId lane) const;
     void after(Duration wait, std::function<void()> then);
 
-    Surroundings around_;
+    GpuWatchDeps deps_;
     std::map<std::string, Watched> gpus_;  // by UUID
     std::shared_ptr<int> lives_ = std::make_shared<int>();
 };

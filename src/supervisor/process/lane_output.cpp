@@ -26,12 +26,12 @@ bool is_unlinked(int fd) {
 
 }  // namespace
 
-/// Opened with the first batch, and again after it could not be.
+/// The log file. It is opened with the first batch, and again after a failure.
 struct LaneOutput::File {
     explicit File(LogFile place) : where(std::move(place)) {}
 
     Outcome write(std::string_view text) {
-        if (file && is_unlinked(file->fd())) file.reset();  // somebody cleaned up
+        if (file && is_unlinked(file->fd())) file.reset();  // somebody removed the file
         if (!file) {
             if (std::string problem = open(); !problem.empty()) return {std::move(problem), true};
         }
@@ -55,27 +55,27 @@ struct LaneOutput::File {
 
     const LogFile where;
     std::optional<RotatingFile> file;
-    bool is_line_open = false;  // the disk took half of one
+    bool is_line_open = false;  // the disk took only part of the last line
 };
 
-LaneOutput::LaneOutput(Surroundings surroundings, LogFile file)
-    : around_(std::move(surroundings)),
+LaneOutput::LaneOutput(LaneOutputDeps deps, LogFile file)
+    : deps_(std::move(deps)),
       log_(file.path.empty() ? LaneLog::Write{} : [this](std::string_view line) { queue(line); }),
-      patience_(around_.loop) {
+      patience_(deps_.loop) {
     file.readers = LogFile::Readers::owner;
     file_ = std::make_shared<File>(std::move(file));
 }
 
 LaneOutput::~LaneOutput() {
     if (!waiting_.empty())
-        around_.disk.run([file = file_, text = std::move(waiting_)] { return file->write(text); },
-                         [](const Outcome&) {});
+        deps_.disk.run([file = file_, text = std::move(waiting_)] { return file->write(text); },
+                       [](const Outcome&) {});
 }
 
 // ── pipes ────────────────────────────────────────────────────────────────────────────────────────
 
 void LaneOutput::attach(UniqueFd fd, LogStream stream, std::uint64_t writer) {
-    const auto pipe = std::make_shared<Pipe>(around_.loop, LogSource{stream, writer});
+    const auto pipe = std::make_shared<Pipe>(deps_.loop, LogSource{stream, writer});
     pipes_.push_back(pipe);
     boost::system::error_code error;
     pipe->fd.assign(fd.get(), error);
@@ -86,7 +86,8 @@ void LaneOutput::attach(UniqueFd fd, LogStream stream, std::uint64_t writer) {
     is_full() ? wait_for_disk() : listen(pipe);
 }
 
-/// Who is dropped from pipes_ is gone, so that nobody is called after the end.
+/// The callback holds only a weak pointer, so it does nothing once the pipe was dropped from
+/// pipes_.
 void LaneOutput::listen(const PipePtr& pipe) {
     if (std::exchange(pipe->is_waiting, true)) return;
     pipe->fd.async_wait(asio::posix::stream_descriptor::wait_read,
@@ -102,7 +103,7 @@ void LaneOutput::hear(const PipePtr& pipe) {
     const Had had = read(*pipe);
     if (had == Had::end) return close(pipe);
     is_full() ? wait_for_disk() : listen(pipe);
-    if (had == Had::some) around_.on_output();
+    if (had == Had::some) deps_.on_output();
 }
 
 void LaneOutput::give_up(const PipePtr& pipe, const boost::system::error_code& error) {
@@ -149,7 +150,8 @@ void LaneOutput::remark(std::string_view text, LogStream stream) {
 
 // ── the file ─────────────────────────────────────────────────────────────────────────────────────
 
-/// Pipes pause when much waits for the disk; what comes by other ways is left out.
+/// When too much text waits for the disk, pipes pause; text that does not come from pipes is left
+/// out.
 void LaneOutput::queue(std::string_view line) {
     if (waiting_.size() > 2 * waiting_max)
         has_gap_ = true;
@@ -160,12 +162,11 @@ void LaneOutput::queue(std::string_view line) {
 void LaneOutput::write() {
     if (in_flight_ > 0 || waiting_.empty()) return;
     in_flight_ = waiting_.size();
-    sent_at_ = around_.clock.now();
-    around_.disk.run(
-        [file = file_, text = std::exchange(waiting_, {})] { return file->write(text); },
-        [this, weak = std::weak_ptr(lives_)](Outcome outcome) {
-            if (!weak.expired()) written(std::move(outcome));
-        });
+    sent_at_ = deps_.clock.now();
+    deps_.disk.run([file = file_, text = std::exchange(waiting_, {})] { return file->write(text); },
+                   [this, weak = std::weak_ptr(lives_)](Outcome outcome) {
+                       if (!weak.expired()) written(std::move(outcome));
+                   });
 }
 
 void LaneOutput::written(Outcome outcome) {
@@ -174,12 +175,12 @@ void LaneOutput::written(Outcome outcome) {
     const bool had_gap = std::exchange(has_gap_, outcome.is_lost) || is_hanging_;
     is_hanging_ = false;
     if (had_gap && !outcome.is_lost)
-        log_.remark("the disk did not take all text before this", now());
+        log_.remark("some text before this line is missing: the disk did not take it", now());
     write();
     go_on();
 }
 
-/// Reads on, unless the disk is still behind.
+/// Reads the pipes again, unless the disk is still behind.
 void LaneOutput::go_on() {
     is_pausing_ = false;
     patience_.cancel();
@@ -188,11 +189,11 @@ void LaneOutput::go_on() {
 }
 
 std::string LaneOutput::disk_trouble() const {
-    return fmt::format("the disk does not take the log {}", file_->where.path);
+    return fmt::format("the disk does not take writes to the log {}", file_->where.path);
 }
 
 std::string LaneOutput::problem() const {
-    const bool is_slow = in_flight_ > 0 && around_.clock.now() - sent_at_ > disk_patience;
+    const bool is_slow = in_flight_ > 0 && deps_.clock.now() - sent_at_ > disk_patience;
     return problem_.empty() && is_slow ? disk_trouble() : problem_;
 }
 
@@ -202,7 +203,7 @@ void LaneOutput::wait_for_disk() {
     patience_.async_wait([this, weak = std::weak_ptr(lives_)](boost::system::error_code error) {
         if (error || weak.expired() || !is_pausing_) return;
         if (asio::steady_timer::clock_type::now() < patience_.expiry())
-            return;  // an earlier wait's
+            return;  // this is the callback of an earlier wait
         problem_ = fmt::format("{}: text is left out", disk_trouble());
         is_hanging_ = true;
         waiting_.clear();

@@ -1,8 +1,7 @@
-// A lane's log and what feeds it: the pipes of its workers' stdout and stderr on one side, its file
-// on the other. Pipes are read on the loop, the file is written by the helper thread, a batch at a
-// time. While too much waits for the disk, the pipes are not read, so the worker waits too; but a
-// disk that fails or hangs costs text in the file, never the worker. The lines in memory are there
-// with or without a disk.
+// A lane's log, between the pipes of its workers' stdout and stderr and the log file. The loop
+// reads the pipes; the helper thread writes the file, a batch at a time. While too much text waits
+// for the disk, the pipes are not read, so the worker waits too. If the disk fails or hangs, the
+// file loses text, but the worker goes on. The lines in memory do not depend on the disk.
 #pragma once
 
 #include <array>
@@ -27,43 +26,45 @@
 
 namespace turnpike {
 
+struct LaneOutputDeps {
+    boost::asio::io_context& loop;
+    Background& disk;  // must outlive the LaneOutput
+    Clock& clock;
+    std::function<void()> on_output = [] {};  // a worker printed something
+};
+
 class LaneOutput {
 public:
     static constexpr std::size_t read_max =
-        8 * std::size_t{1024};  // in a turn of the loop: tiny lines take their time
+        8 * std::size_t{1024};  // in a turn of the loop, as many tiny lines take long
     static constexpr std::size_t waiting_max = 256 * std::size_t{1024};   // then reading pauses
-    static constexpr std::size_t leftover_max = 256 * std::size_t{1024};  // of a pipe let go
-    static constexpr Duration disk_patience = 2s;  // a pause longer than that drops text
+    static constexpr std::size_t leftover_max = 256 * std::size_t{1024};  // read before closing
+    static constexpr Duration disk_patience = 2s;  // a longer pause drops text
 
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        Background& disk;  // lives longer
-        Clock& clock;
-        std::function<void()> on_output = [] {};  // a worker printed something
-    };
-
-    /// The file's folder is made if need be (0700), the file is 0600. No path: memory only.
-    LaneOutput(Surroundings surroundings, LogFile file);
-    /// What waits is still written.
+    /// Makes the file's folder (mode 0700) if it is missing; the file has mode 0600. If the path is
+    /// empty, the log is kept in memory only.
+    LaneOutput(LaneOutputDeps deps, LogFile file);
+    /// Text that waits for the disk is still written.
     ~LaneOutput();
     LaneOutput(const LaneOutput&) = delete;
     LaneOutput& operator=(const LaneOutput&) = delete;
 
-    /// The reading end of a pipe; closed at its end. `writer`: whose it is (LogLine).
+    /// Reads from this end of a pipe, and closes it when the other end is closed. `writer` is the
+    /// worker that writes (LogLine).
     void attach(UniqueFd pipe, LogStream stream, std::uint64_t writer = 0);
-    /// Takes what is in the pipes, without waiting.
+    /// Reads what is in the pipes now, without waiting.
     void read_now();
-    /// The same, and closes those of this writer: whoever still holds their other ends is not of this
-    /// lane any more.
+    /// Reads what is in the pipes now, then closes the pipes of this writer. A process that still
+    /// holds their other ends does not belong to this lane any more.
     void detach(std::uint64_t writer);
-    /// Lines that no pipe brings.
+    /// Adds lines that did not come through a pipe.
     void remark(std::string_view text, LogStream stream = LogStream::turnpike);
 
     [[nodiscard]] const LaneLog& log() const { return log_; }
     void forget_last_line() { log_.forget_last_line(); }
-    /// Pipes that are open.
+    /// Returns the number of open pipes.
     [[nodiscard]] std::size_t pipes() const { return pipes_.size(); }
-    /// Why text did not get into the file; empty: it does.
+    /// Returns why text did not get into the file. Empty if all of it did.
     [[nodiscard]] std::string problem() const;
 
 private:
@@ -72,12 +73,12 @@ private:
 
         boost::asio::posix::stream_descriptor fd;
         LogSource source;
-        bool is_waiting = false;  // for bytes to come
+        bool is_waiting = false;  // for bytes
     };
     using PipePtr = std::shared_ptr<Pipe>;
     struct File;
     struct Outcome {
-        std::string problem;  // empty: none
+        std::string problem;  // empty if there was none
         bool is_lost = false;
     };
     enum class Had : std::uint8_t { some, none, end };
@@ -96,21 +97,21 @@ private:
     [[nodiscard]] bool is_full() const {
         return !is_hanging_ && waiting_.size() + in_flight_ > waiting_max;
     }
-    [[nodiscard]] std::int64_t now() { return around_.clock.unix_ns(around_.clock.now()); }
+    [[nodiscard]] std::int64_t now() { return deps_.clock.unix_ns(deps_.clock.now()); }
 
-    Surroundings around_;
+    LaneOutputDeps deps_;
     LaneLog log_;
     std::vector<PipePtr> pipes_;
-    std::shared_ptr<File> file_;  // only the helper thread looks into it
+    std::shared_ptr<File> file_;  // used by the helper thread only
     std::string waiting_;         // whole lines
-    std::size_t in_flight_ = 0;   // bytes of the batch that is being written …
-    Instant sent_at_{};           // … since then
+    std::size_t in_flight_ = 0;   // bytes of the batch that is being written
+    Instant sent_at_{};           // when that batch was given to the disk
     std::string problem_;
     boost::asio::steady_timer patience_;
     bool is_pausing_ = false;  // pipes are not read
-    bool has_gap_ = false;     // the file lacks text, and does not say so yet
+    bool has_gap_ = false;     // the file lacks text and does not say so yet
     bool is_hanging_ = false;  // the batch in flight takes too long
-    std::shared_ptr<int> lives_ = std::make_shared<int>();  // for those who come back
+    std::shared_ptr<int> lives_ = std::make_shared<int>();  // callbacks check that it exists
 };
 
 }  // namespace turnpike

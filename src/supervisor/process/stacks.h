@@ -1,4 +1,4 @@
-// Where a worker is right now: the stacks of its Python processes, by py-spy, into its lane's log.
+// Dumps the stacks of a worker's Python processes to its lane's log, with py-spy.
 #pragma once
 
 #include <sys/types.h>
@@ -20,12 +20,12 @@ struct StackDump {
     boost::asio::io_context& loop;
     Children& children;
     LaneOutput& output;
-    pid_t root = 0;                        // whose tree
-    std::vector<std::string> environment;  // with the PATH, and the mark of this run
+    pid_t root = 0;                        // of the process tree to dump
+    std::vector<std::string> environment;  // with PATH and the mark of this run
 };
 
-/// Under a guard of its own, so that it ends with the gate. Nothing is left of it when the guard has
-/// ended. Else why not, as a sentence.
+/// Starts py-spy under its own guard, so that it ends with the gate. The dump is over when the
+/// guard has ended. Returns an error message if it can't be started.
 [[nodiscard]] std::expected<std::shared_ptr<Guarded>, std::string> dump_stacks(
     const StackDump& dump);
 

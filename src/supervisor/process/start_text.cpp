@@ -1,11 +1,10 @@
 #include "supervisor/process/start_text.h"
 
-#include <array>
 #include <chrono>
-#include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
+
+#include "telemetry/start_phases.h"
 
 namespace turnpike {
 
@@ -18,18 +17,15 @@ std::string text_of(Duration time) {
 }  // namespace
 
 std::string start_text(const StartTimes& start) {
-    const std::array<std::pair<std::string_view, std::optional<Duration>>, 5> parts{
-        {{"spawn", start.spawn},
-         {"listen", start.listen},
-         {"import", start.import},
-         {"load", start.load},
-         {"proof", start.proof}}};
     std::string text = start.is_warm ? ": warm" : "";
-    for (const auto& [name, time] : parts)
-        if (time) text += fmt::format("{} {} {}", text.empty() ? ":" : ",", name, text_of(*time));
+    for (const StartPhase& phase : phases_until_serving)
+        if (const auto time = start.*phase.time)
+            text += fmt::format("{} {} {}", text.empty() ? ":" : ",", phase.word, text_of(*time));
     return "serves" + text;
 }
 
-std::string first_job_text(Duration time) { return "first job took " + text_of(time); }
+std::string first_job_text(Duration time) {
+    return fmt::format("{} took {}", first_job_phase.word, text_of(time));
+}
 
 }  // namespace turnpike

@@ -1,4 +1,4 @@
-// How long each part of a worker's start took, for its lane's log.
+// Texts for the lane's log about how long a worker's start took.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace turnpike {
 
-/// "serves: warm, spawn 40 ms, import 31 ms, load 11 ms, proof 3 ms": the parts that are known.
+/// Returns "serves: warm, spawn 40 ms, import 31 ms, load 11 ms, proof 3 ms", with the phases that
+/// are known.
 [[nodiscard]] std::string start_text(const StartTimes& start);
 
-/// "first job took 1200 ms", which nobody knows when it begins to serve.
+/// Returns "first job took 1200 ms", which is known only after the worker has served a job.
 [[nodiscard]] std::string first_job_text(Duration time);
 
 }  // namespace turnpike

@@ -27,9 +27,9 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t message_max = 16 * std::size_t{1024};  // of what it says
-constexpr std::uint32_t failures_max = 5;                    // in a row; then it stays off
-constexpr Duration import_usual_max = 1min;                  // then people are told
+constexpr std::size_t message_max = 16 * std::size_t{1024};  // of a message from the process
+constexpr std::uint32_t failures_max = 5;                    // in a row; then no other is built
+constexpr Duration import_usual_max = 1min;  // a longer import is reported to people
 
 struct Ends {
     UniqueFd ours, theirs;
@@ -44,7 +44,8 @@ bool make_ends(Ends& sockets, Ends& output) {
     return true;
 }
 
-/// The lines NAME=VALUE, which are set before the imports, whoever named those.
+/// Returns the lines NAME=VALUE. These variables are set before the imports, also if `preload`
+/// names the imports.
 std::string settings_in(const std::string& imports) {
     std::istringstream lines(imports);
     std::string settings;
@@ -92,7 +93,7 @@ void WarmProcess::build() {
     auto made = make();
     coming_ = made ? *made : nullptr;
     if (coming_ != nullptr) {
-        after(usual_max(), coming_, &WarmProcess::is_slow);
+        after(usual_max(), coming_, &WarmProcess::report_slow_import);
         return listen(coming_);
     }
     say(made.error());
@@ -101,7 +102,7 @@ void WarmProcess::build() {
 
 Duration WarmProcess::usual_max() const { return std::min(import_usual_max, spec_.import_max / 2); }
 
-/// If it is still coming then.
+/// Calls `then` after this time, if the process is still coming up.
 void WarmProcess::after(Duration time, const LifePtr& life,
                         void (WarmProcess::*then)(const LifePtr&)) {
     life->patience.expires_after(time);
@@ -114,19 +115,20 @@ void WarmProcess::after(Duration time, const LifePtr& life,
     });
 }
 
-/// The workers import the same, and came up: what does it wait for?
-void WarmProcess::is_slow(const LifePtr& life) {
+/// Workers import the same modules and have come up, so people should hear what the process waits
+/// for.
+void WarmProcess::report_slow_import(const LifePtr& life) {
     say(fmt::format("it still imports{} after {}", life->importing, text_of(usual_max())));
     news_ = fmt::format(
-        "its warm process still imports{} after {}; {} (or preload = [...], warm = "
-        "false: docs/reload.md)",
+        "its warm process still imports{} after {}; {} (to change that, set preload = [...] or "
+        "warm = false: docs/reload.md)",
         life->importing, text_of(usual_max()),
-        ready_ == nullptr ? "starts are cold until it is there"
-                          : "until it is there, the one before it serves");
-    after(spec_.import_max - usual_max(), life, &WarmProcess::hangs);
+        ready_ == nullptr ? "starts are cold until it is ready"
+                          : "until it is ready, the old one is used");
+    after(spec_.import_max - usual_max(), life, &WarmProcess::end_stuck_import);
 }
 
-void WarmProcess::hangs(const LifePtr& life) {
+void WarmProcess::end_stuck_import(const LifePtr& life) {
     say(fmt::format("it was ended: it still imported{} after {}", life->importing,
                     text_of(spec_.import_max)));
     forget(life);
@@ -188,8 +190,8 @@ void WarmProcess::listen(const LifePtr& life) {
                                });
 }
 
-/// `{"importing": "torch"}`, `{"ready": 1834}` with how many modules, or `{"refused": why, "rebuild":
-/// bool}`.
+/// The message is `{"importing": "torch"}`, `{"ready": 1834}` with the number of modules, or
+/// `{"refused": why, "rebuild": bool}`.
 void WarmProcess::hear(const LifePtr& life, std::string_view message) {
     boost::system::error_code error;
     const json::value value = json::parse(json::string_view(message.data(), message.size()), error);
@@ -210,7 +212,7 @@ void WarmProcess::hear(const LifePtr& life, std::string_view message) {
     const json::value* why = said == nullptr ? nullptr : said->if_contains("refused");
     forget(life);
     if (why == nullptr || !why->is_string()) {
-        say("it says what nobody understands");
+        say("it sent a message that Turnpike does not understand");
         return build_later();
     }
     say(std::string(why->get_string()));
@@ -243,7 +245,7 @@ std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
                                                    const std::string& model,
                                                    const std::vector<std::string>& environment,
                                                    Guarded::Offer offer) {
-    if (ready_ == nullptr) return std::unexpected("there is none");
+    if (ready_ == nullptr) return std::unexpected("no warm process is ready");
     json::array variables;
     for (const std::string& variable : environment) variables.emplace_back(variable);
     const std::string request = json::serialize(json::object{{"label", orders.label},

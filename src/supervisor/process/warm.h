@@ -1,13 +1,14 @@
-// The warm process of a pool whose model is Python: it has imported what the model imports from elsewhere,
-// and forks a worker for each start (docs/decisions/0005). A start that it can't serve is a cold one.
+// The warm process of a pool with a Python model. It has imported the packages that the model
+// imports, and forks a worker for each start (docs/decisions/0005). If it can't fork, the worker is
+// started cold.
 //
 //   none ─learn()─▶ coming ─it says ready─▶ ready ─imports changed─▶ ready, and another coming
 //    ▲                └─it can't fork, or dies─┘ │
 //    └────────────it died, packages changed──────┘
 //
-// While another comes, the one that is there goes on forking. One that imports without end is ended, and
-// there is none until workers import something else. It is a child of the gate's own, without a guard:
-// all that it makes belongs to others at once.
+// While a new one comes up, the old one goes on forking. A process that imports for too long is
+// ended, and no other is built until workers import something else. The warm process is a child of
+// the gate and has no guard, because every worker that it forks gets a guard of its own at once.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +32,12 @@ namespace turnpike {
 
 struct WarmSpec {
     std::string python;
-    std::string script;                    // of the SDK, which becomes worker or warm process
-    std::string imports;                   // the file in which workers leave what they imported
-    std::vector<std::string> preload;      // this instead, if it is not empty
-    std::vector<std::string> environment;  // of the pool's workers, without what is a lane's
-    Duration build_delay_min = 1s;         // until it is built again; doubles with each failure
-    Duration import_max = 30min;           // then it is ended
+    std::string script;                    // of the SDK; it runs as a worker or as the warm process
+    std::string imports;                   // the file in which workers write what they imported
+    std::vector<std::string> preload;      // imported instead of that, if it is not empty
+    std::vector<std::string> environment;  // of the pool's workers, without the variables of a lane
+    Duration build_delay_min = 1s;         // before it is built again; doubles with each failure
+    Duration import_max = 30min;           // an import that takes longer is ended
 };
 
 class WarmProcess : public std::enable_shared_from_this<WarmProcess> {
@@ -45,31 +46,34 @@ public:
                 WarmSpec spec);
     ~WarmProcess();
 
-    /// A worker has loaded: what it imported is known now, or may have changed.
+    /// Must be called when a worker has loaded, because its imports are known now or may have
+    /// changed.
     void learn();
     [[nodiscard]] bool is_ready() const { return ready_ != nullptr; }
-    /// Of the one that is ready; 0: none is.
+    /// Returns the pid of the process that is ready, or 0 if none is.
     [[nodiscard]] pid_t pid() const { return ready_ == nullptr ? 0 : ready_->pid; }
-    /// Why the latest start was none of its own, or why it is off; empty: nothing is known.
+    /// Returns why the latest start was cold, or why there is no warm process. Empty if nothing is
+    /// known.
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
-    /// For people, once: "its warm process still imports torch after 1min; …"; empty: nothing new.
+    /// Returns, once, a message for people: "its warm process still imports torch after 1min; …".
+    /// Empty if there is nothing new.
     [[nodiscard]] std::string take_news() { return std::exchange(news_, {}); }
 
-    /// A worker of this model, under a guard with these orders. What comes of it is heard through the
-    /// offer's other ends. Else why not.
+    /// Asks for a worker of this model, under a guard with these orders. The guard reports through
+    /// the other ends of `offer`. Returns an error message if the process can't be asked.
     [[nodiscard]] std::expected<void, std::string> fork(const GuardOrders& orders,
                                                         const std::string& model,
                                                         const std::vector<std::string>& environment,
                                                         Guarded::Offer offer);
-    /// It did not answer in time: another is built.
+    /// Must be called when the process did not answer in time. Builds another one.
     void give_up(const std::string& why);
-    /// The gate leaves.
+    /// Must be called when the gate ends.
     void close();
 
 private:
     using Socket = boost::asio::generic::seq_packet_protocol::socket;
 
-    /// One process. It goes with its last owner, whatever it does.
+    /// One process. It is killed when its last owner drops it.
     struct Life {
         Life(boost::asio::io_context& loop, Children& of)
             : children(of), socket(loop), patience(loop) {}
@@ -80,16 +84,16 @@ private:
         boost::asio::socket_base::message_flags flags = 0;
         std::string message;
         pid_t pid = 0;
-        std::string importing;               // the latest that it named
-        boost::asio::steady_timer patience;  // with its imports
+        std::string importing;               // the module that it named last
+        boost::asio::steady_timer patience;  // limits how long it imports
     };
     using LifePtr = std::shared_ptr<Life>;
 
     void build();
     void build_later();
     void after(Duration time, const LifePtr& life, void (WarmProcess::*then)(const LifePtr&));
-    void is_slow(const LifePtr& life);
-    void hangs(const LifePtr& life);
+    void report_slow_import(const LifePtr& life);
+    void end_stuck_import(const LifePtr& life);
     [[nodiscard]] Duration usual_max() const;
     [[nodiscard]] std::expected<LifePtr, std::string> make();
     void listen(const LifePtr& life);
@@ -105,7 +109,7 @@ private:
     LifePtr ready_;
     LifePtr coming_;
     boost::asio::steady_timer timer_;
-    std::string built_of_;        // what the imports were then
+    std::string built_of_;        // the imports when it was built last
     std::uint32_t failures_ = 0;  // in a row
     std::string trouble_;
     std::string news_;

@@ -17,10 +17,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration warm_patience = 5s;      // about a cold start of what is worth to be warm
+constexpr Duration warm_patience = 5s;      // about a cold start of a model that is worth warming
 constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
 
-/// In the log of a lane, "it" would be the worker.
+/// Replaces "it" by "the warm process", because in a lane's log "it" would mean the worker.
 std::string cold_text(std::string_view why) {
     const bool is_of_the_process = why.starts_with("it ");
     return fmt::format("a cold start: {}{}", is_of_the_process ? "the warm process " : "",
@@ -29,14 +29,14 @@ std::string cold_text(std::string_view why) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(WorkerSurroundings& surroundings, Premises& premises,
-                             const StartWorker& start, const StartedLane& lane, ProcessUser& user)
-    : around_(surroundings),
-      premises_(premises),
+WorkerProcess::WorkerProcess(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
+                             const StartedLane& lane, ProcessUser& user)
+    : deps_(deps),
+      process_deps_(process_deps),
       worker_(start.worker),
       lane_(start.lane),
       generation_(start.generation),
-      lane_of_(lane),
+      started_lane_(lane),
       user_(user) {}
 
 WorkerProcess::~WorkerProcess() {
@@ -46,21 +46,22 @@ WorkerProcess::~WorkerProcess() {
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
 void WorkerProcess::begin() {
-    asked_at_ = around_.clock.now();
+    asked_at_ = deps_.clock.now();
     facts().started_at = asked_at_;
     output().forget_last_line();
     log_began_ = output().log().newest();
-    ++premises_.starts;
+    ++process_deps_.starts;
 }
 
 void WorkerProcess::start(Launch launch) {
     launch_ = std::move(launch);
-    if (premises_.cgroup_home)
-        group_ = make_cgroup(
-            *premises_.cgroup_home,
-            fmt::format("turnpike-{}-{}", premises_.mark.substr(premises_.mark.rfind(':') + 1),
-                        premises_.starts));
-    WarmProcess* const warm = lane_of_.warm.get();
+    if (process_deps_.cgroup_home)
+        group_ =
+            make_cgroup(*process_deps_.cgroup_home,
+                        fmt::format("turnpike-{}-{}",
+                                    process_deps_.mark.substr(process_deps_.mark.rfind(':') + 1),
+                                    process_deps_.starts));
+    WarmProcess* const warm = started_lane_.warm.get();
     if (launch_.model.empty() || warm == nullptr) return start_cold();
     if (!warm->is_ready()) {
         if (!warm->trouble().empty()) output().remark(cold_text(warm->trouble()));
@@ -71,9 +72,9 @@ void WorkerProcess::start(Launch launch) {
 
 GuardOrders WorkerProcess::orders() const {
     return {.label = fmt::format("lane {}", lane_.value),
-            .open_files = premises_.open_files,
+            .open_files = process_deps_.open_files,
             .cgroup = group_,
-            .folder = lane_of_.pool.worker.folder,
+            .folder = started_lane_.pool.worker.folder,
             .command = launch_.command};
 }
 
@@ -84,46 +85,47 @@ void WorkerProcess::attach(Guarded::Ends ends) {
 }
 
 void WorkerProcess::start_cold() {
-    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
     auto ends = guarded_->start(orders(), environment(launch_.variables), launch_.link);
     if (!ends) return could_not_start(ends.error());
     attach(*std::move(ends));
 }
 
 std::expected<void, std::string> WorkerProcess::start_warm() {
-    guarded_ = std::make_shared<Guarded>(around_.loop, premises_.children, guarded_user());
+    guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
     auto offered = guarded_->offer();
     if (!offered) return std::unexpected(offered.error());
-    const auto asked = lane_of_.warm->fork(orders(), launch_.model, environment(launch_.variables),
-                                           std::move(offered->theirs));
+    const auto asked = started_lane_.warm->fork(
+        orders(), launch_.model, environment(launch_.variables), std::move(offered->theirs));
     if (!asked) return asked;
     facts().start.is_warm = true;
     attach(std::move(offered->ends));
     after(warm_patience, [this, asked_of = guarded_] {
         if (guarded_ != asked_of || guarded_->guard() != 0 || has_ended_) return;
-        lane_of_.warm->give_up("it did not fork in time");
-        warm_failed(lane_of_.warm->trouble());
+        started_lane_.warm->give_up("it did not fork in time");
+        warm_failed(started_lane_.warm->trouble());
     });
     return {};
 }
 
-/// Nobody is there yet: from the beginning, in the usual way.
+/// Starts the worker again as a cold start. There is no process yet.
 void WorkerProcess::warm_failed(const std::string& why) {
     output().detach(worker_.value);
     output().remark(cold_text(why.empty() ? "it did not fork" : why));
     facts().start.is_warm = false;
     guarded_->abandon();
-    if (ordered_ != Reason::none) return could_not_start("it was not wanted any more");
+    if (ordered_ != Reason::none)
+        return could_not_start("it was told to end before it had started");
     start_cold();
 }
 
 std::vector<std::string> WorkerProcess::environment(const Variables& variables) const {
-    std::vector<std::string> environment = premises_.environment;
-    for (const auto& [name, value] :
-         lane_environment(lane_of_.pool, lane_of_.plan, lane_.value, premises_.machine))
+    std::vector<std::string> environment = process_deps_.environment;
+    for (const auto& [name, value] : lane_environment(started_lane_.pool, started_lane_.plan,
+                                                      lane_.value, process_deps_.machine))
         set_variable(environment, name, value);
     for (const auto& [name, value] : variables) set_variable(environment, name, value);
-    set_variable(environment, run_variable, premises_.mark);
+    set_variable(environment, run_variable, process_deps_.mark);
     return environment;
 }
 
@@ -138,7 +140,7 @@ GuardedUser WorkerProcess::guarded_user() {
             .stuck = with(&WorkerProcess::stuck),
             .gone = with(&WorkerProcess::gone),
             .never_started = [this, weak = std::weak_ptr(user_.owner())] {
-                if (const auto stays = weak.lock()) warm_failed(lane_of_.warm->trouble());
+                if (const auto stays = weak.lock()) warm_failed(started_lane_.warm->trouble());
             }};
 }
 
@@ -149,27 +151,27 @@ void WorkerProcess::could_not_start(const std::string& why) {
 
 void WorkerProcess::started(const ProcessId& process) {
     process_ = process;
-    started_at_ = around_.clock.now();
+    started_at_ = deps_.clock.now();
     facts().pid = process.pid;
     facts().start.spawn = started_at_ - asked_at_;
-    if (ordered_ == Reason::none) note("");  // of the one before
+    if (ordered_ == Reason::none) note("");  // clears the trouble of the worker before
     output().remark(fmt::format("started{}, pid {}: {}", facts().start.is_warm ? " warm" : "",
                                 process.pid, launch_.command));
     known_ = {process};
     if (const auto guard = read_process(guarded_->guard())) known_.push_back(guard->id);
-    premises_.processes_changed();
-    around_.deliver(WorkerStarted{worker_});
+    process_deps_.processes_changed();
+    deps_.deliver(WorkerStarted{worker_});
     user_.process_started();
 }
 
 void WorkerProcess::came_up() {
-    premises_.process_table.run(
+    process_deps_.process_table.run(
         [guard = guard()] { return descendants_of(guard, list_processes()); },
         [this, stays = user_.owner()](const std::vector<ProcessFacts>& tree) {
             if (has_ended_) return;
             for (const ProcessFacts& process : tree)
                 if (process.id != process_) known_.push_back(process.id);
-            premises_.processes_changed();
+            process_deps_.processes_changed();
         });
 }
 
@@ -179,11 +181,11 @@ void WorkerProcess::first_job_took(Duration time) {
 }
 
 void WorkerProcess::progressed() {
-    const Instant now = around_.clock.now();
-    const Duration pause = std::min(progress_every, lane_of_.pool.settings.load_timeout / 4);
+    const Instant now = deps_.clock.now();
+    const Duration pause = std::min(progress_every, started_lane_.pool.settings.load_timeout / 4);
     if (now - progressed_at_ < pause) return;
     progressed_at_ = now;
-    around_.deliver(LoadProgressed{worker_});
+    deps_.deliver(LoadProgressed{worker_});
 }
 
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
@@ -212,19 +214,19 @@ void WorkerProcess::order(Reason why) {
 void WorkerProcess::exited(const WorkerEnd& end) {
     has_ended_ = true;
     end_ = end;
-    ended_at_ = around_.clock.now();
+    ended_at_ = deps_.clock.now();
     keep_inputs();
     facts().pid = 0;
     facts().last_exit = end.how;
     facts().loading.reset();
-    output().read_now();  // what it said last
-    if (!was_wanted(ordered_)) note(trouble_of(ending()));
-    user_.process_ended({.trouble = farewell(), .last_words = last_words(ending())});
-    around_.deliver(WorkerExited{worker_});
+    output().read_now();  // to have its last words
+    if (!was_requested(ordered_)) note(trouble_of(ending()));
+    user_.process_exited({.trouble = trouble_for_jobs(), .last_words = last_words(ending())});
+    deps_.deliver(WorkerExited{worker_});
 }
 
-/// How it ended is no news to the jobs aboard where we ended it for what it did.
-std::string WorkerProcess::farewell() const {
+/// If we killed the worker for misbehaving, the jobs aboard get that cause instead of the signal.
+std::string WorkerProcess::trouble_for_jobs() const {
     const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
     return "its worker " + (is_known ? "was ended: " + trouble_before_ : "died: " + end_.how);
 }
@@ -232,37 +234,37 @@ std::string WorkerProcess::farewell() const {
 WorkerEnding WorkerProcess::ending() const {
     return {.end = end_,
             .ordered = ordered_,
-            .load_timeout = lane_of_.pool.settings.load_timeout,
+            .load_timeout = started_lane_.pool.settings.load_timeout,
             .trouble_before = trouble_before_,
-            .log = lane_of_.output.log(),
+            .log = started_lane_.output.log(),
             .log_began = log_began_,
             .writer = worker_.value};
 }
 
 void WorkerProcess::gone(const std::vector<pid_t>& pids) {
     output().detach(worker_.value);
-    if (!was_wanted(ordered_)) note(trouble_of(ending()));
+    if (!was_requested(ordered_)) note(trouble_of(ending()));
     output().remark("ended: " + end_.how);
     if (!group_.empty()) remove_cgroup(std::exchange(group_, {}));
     user_.process_gone();
     known_.clear();
-    premises_.processes_changed();
-    if (!was_wanted(ordered_)) premises_.crashed(crash_report());
-    if (ordered_ == Reason::shutting_down) return over(Memory::freed, pids);
-    premises_.gpus.ask_memory(
-        lane_, pids, [this, stays = user_.owner(), pids](Memory memory) { over(memory, pids); });
+    process_deps_.processes_changed();
+    if (!was_requested(ordered_)) process_deps_.crashed(crash_report());
+    if (ordered_ == Reason::shutting_down) return finish(Memory::freed, pids);
+    process_deps_.gpus.ask_memory(
+        lane_, pids, [this, stays = user_.owner(), pids](Memory memory) { finish(memory, pids); });
 }
 
-void WorkerProcess::over(Memory memory, const std::vector<pid_t>& pids) {
+void WorkerProcess::finish(Memory memory, const std::vector<pid_t>& pids) {
     guarded_ = nullptr;
-    if (memory == Memory::held) premises_.gpus.tell_when_freed(lane_, pids);
-    around_.deliver(WorkerGone{worker_, memory});
+    if (memory == Memory::held) process_deps_.gpus.tell_when_freed(lane_, pids);
+    deps_.deliver(WorkerGone{worker_, memory});
 }
 
 void WorkerProcess::keep_inputs() {
-    const CrashConfig& rules = premises_.crashes;
-    if (!rules.inputs || rules.keep == 0 || was_wanted(ordered_)) return;
-    std::uint64_t room = rules.input_max.count;  // for all of them
+    const CrashConfig& rules = process_deps_.crashes;
+    if (!rules.inputs || rules.keep == 0 || was_requested(ordered_)) return;
+    std::uint64_t room = rules.input_max.count;  // shared by all inputs
     for (const ExchangePtr& exchange : user_.aboard()) {
         inputs_.push_back(input_of(*exchange, room));
         room -= std::min(room, exchange->body.size());
@@ -271,9 +273,9 @@ void WorkerProcess::keep_inputs() {
 
 CrashReport WorkerProcess::crash_report() {
     CrashReport report{
-        .unix_ns = around_.clock.unix_ns(ended_at_),
+        .unix_ns = deps_.clock.unix_ns(ended_at_),
         .lane = lane_.value,
-        .pool = lane_of_.pool.name,
+        .pool = started_lane_.pool.name,
         .generation = generation_.value,
         .pid = process_.pid,
         .command = launch_.command,
@@ -287,12 +289,12 @@ CrashReport WorkerProcess::crash_report() {
         .inputs = inputs_};
     if (end_.memory_peak_kib > 0)
         report.memory_peak = Bytes{static_cast<std::uint64_t>(end_.memory_peak_kib) * 1024};
-    add_gpus(report, around_.lanes[lane_.value]);
+    add_gpus(report, deps_.lanes[lane_.value]);
     return report;
 }
 
 void WorkerProcess::after(Duration wait, std::function<void()> then) {
-    const auto timer = std::make_shared<asio::steady_timer>(around_.loop, wait);
+    const auto timer = std::make_shared<asio::steady_timer>(deps_.loop, wait);
     timer->async_wait(
         [timer, then = std::move(then), stays = user_.owner()](boost::system::error_code error) {
             if (!error) then();

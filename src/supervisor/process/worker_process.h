@@ -1,9 +1,9 @@
-// The process of a worker that we start: under a guard, its output in its lane's log, and what is left to
-// do when it ends. How jobs get to it is up to who speaks with it.
+// The process of a worker that we start: it runs under a guard, its output goes to its lane's log,
+// and its end is reported and cleaned up. A ProcessUser sends jobs to it.
 //
-//   start() ─▶ started ─▶ exited ─▶ gone ─▶ memory looked at ─▶ over
+//   start() ─▶ started ─▶ exited ─▶ gone (no process of its tree is left) ─▶ GPU memory looked at
 //
-// The engine hears WorkerStarted, WorkerExited and WorkerGone from here.
+// This class delivers WorkerStarted, WorkerExited and WorkerGone to the engine.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@
 #include "os/guarded.h"
 #include "plan/lane_plan.h"
 #include "proof/recorded_proof.h"
-#include "supervisor/process/aftermath.h"
 #include "supervisor/process/gpu_watch.h"
 #include "supervisor/process/lane_output.h"
 #include "supervisor/process/warm.h"
+#include "supervisor/process/worker_ending.h"
 #include "supervisor/reload/generations.h"
 #include "supervisor/worker/lane_worker.h"
 #include "telemetry/crash_report.h"
@@ -30,33 +30,33 @@ namespace turnpike {
 
 class WorkerProcess;
 
-/// What all started workers share.
-struct Premises {
+/// What all workers that we start share.
+struct ProcessDeps {
     Children& children;
     GpuWatch& gpus;
-    Background& process_table;  // for looks at /proc
+    Background& process_table;  // the thread that reads /proc
     const Machine& machine;
     CrashConfig crashes;
     std::string folder;                      // the gate's runtime folder
     std::string mark;                        // TURNPIKE_RUN
     std::string sdk;                         // the folder of the Python SDK
-    std::vector<std::string> environment;    // of `up`, without what is not for workers
-    std::optional<std::string> cgroup_home;  // none: there are no groups
-    std::uint64_t open_files = 0;            // soft limit of workers
+    std::vector<std::string> environment;    // of `up`, without what workers must not see
+    std::optional<std::string> cgroup_home;  // nullopt if there are no control groups
+    std::uint64_t open_files = 0;            // soft limit for workers
     std::function<std::uint64_t()> random;
     std::function<void(CrashReport)> crashed;
-    std::function<void()> processes_changed;  // those of known_processes()
-    /// At the stacks of a worker that does not tell, into the log of its lane.
-    std::function<void(const WorkerProcess&)> look_from_outside;
-    std::set<std::uint16_t> ports{};  // given to workers that live
-    std::uint64_t starts = 0;         // for names
+    std::function<void()> processes_changed;  // known_processes() has changed
+    /// Dumps the stacks of a worker that did not answer, to its lane's log.
+    std::function<void(const WorkerProcess&)> dump_stacks_by_tool;
+    std::set<std::uint16_t> ports{};  // of workers that have not ended
+    std::uint64_t starts = 0;         // so far; used in names
 };
 
-/// What a generation runs, as far as it lies in a folder.
-struct GenerationKept {
+/// The files that a generation runs from.
+struct KeptGeneration {
     std::string folder;
-    KeptProgram program{};  // if the model is one
-    bool came_up = false;   // a worker of it has loaded
+    KeptProgram program{};     // if the model is a program
+    bool has_come_up = false;  // a worker of this generation has loaded
 };
 
 /// The lane that a worker is started on.
@@ -64,28 +64,30 @@ struct StartedLane {
     const PoolConfig& pool;
     const LanePlan& plan;
     LaneOutput& output;
-    std::shared_ptr<CommonProof> proof;  // of its generation; of the background thread
-    std::shared_ptr<GenerationKept> kept;
-    std::shared_ptr<WarmProcess> warm;  // nullptr: it starts cold
+    std::shared_ptr<CommonProof> proof;  // of its generation; used by the background thread only
+    std::shared_ptr<KeptGeneration> kept;
+    std::shared_ptr<WarmProcess> warm;  // nullptr if the worker starts cold
 };
 
-/// How it ended, for the jobs aboard.
-struct Farewell {
-    std::string trouble;     // for their clients; empty: they know already
+/// How a worker ended, for the jobs that it had.
+struct EndNotice {
+    std::string trouble;     // for their clients; empty leaves each job's trouble as it is
     std::string last_words;  // for their records
 };
 
-/// Who speaks with the worker.
+/// Speaks with the worker, by HTTP or by frames.
 class ProcessUser {
 public:
-    /// It runs, and the engine knows.
+    /// Called when the process runs and the engine has been told.
     virtual void process_started() = 0;
+    /// Returns the jobs that the worker has now.
     [[nodiscard]] virtual std::vector<ExchangePtr> aboard() const = 0;
-    /// Nothing more is sent or heard. Each job aboard gets the farewell, and is forgotten.
-    virtual void process_ended(const Farewell& farewell) = 0;
-    /// Nothing of its tree is left.
+    /// Called when the worker's main process has exited. The user must send and hear nothing more,
+    /// put the notice into each job aboard, and forget these jobs.
+    virtual void process_exited(const EndNotice& notice) = 0;
+    /// Called when no process of the worker's tree is left.
     virtual void process_gone() {}
-    /// Whose member the process is.
+    /// Returns the worker whose member this process is, to keep it alive.
     [[nodiscard]] virtual std::shared_ptr<LaneWorker> owner() = 0;
 
 protected:
@@ -94,50 +96,53 @@ protected:
 
 class WorkerProcess {
 public:
-    WorkerProcess(WorkerSurroundings& surroundings, Premises& premises, const StartWorker& start,
+    WorkerProcess(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
                   const StartedLane& lane, ProcessUser& user);
     ~WorkerProcess();
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-    /// The clock of its start begins.
+    /// Begins to measure the start. Must be called before start().
     void begin();
     using Variables = std::vector<std::pair<std::string, std::string>>;
-    /// How it is started.
+    /// How the process is started.
     struct Launch {
         std::string command;
         Guarded::Link link = Guarded::Link::none;
-        Variables variables{};  // beside its lane's own
-        std::string model =
-            {};  // what its pool's warm process makes of itself instead; empty: never
+        Variables variables{};   // in addition to those of its lane
+        std::string model = {};  // for a warm start; empty if starts are always cold
     };
-    /// Warm where that is possible. If it can't be started at all, that is heard as its end.
+    /// Starts the process, warm if that is possible. If it can't be started at all, the user and
+    /// the engine are told as if it had ended.
     void start(Launch launch);
-    /// Our end of its link, once.
+    /// Gives away our end of the worker's socket. Can be called once.
     [[nodiscard]] UniqueFd take_link() { return std::move(link_); }
     void could_not_start(const std::string& why);
-    /// It serves: its tree is there now, and gets known.
+    /// Must be called when the worker is ready. Adds its child processes to known_processes().
     void came_up();
     void first_job_took(Duration time);
-    /// The reason for which it shall end: whatever follows is no crash.
+    /// Notes why we want the worker to end. Its end is then reported with that reason, not as a
+    /// crash of its own.
     void order(Reason why);
     void terminate(Reason why);
     void kill(Reason why);
 
-    /// Its lane's latest trouble; empty: none.
+    /// Sets the lane's latest trouble; an empty text clears it.
     void note(std::string trouble) { facts().trouble = std::move(trouble); }
-    [[nodiscard]] WorkerFacts& facts() { return around_.lanes[lane_.value].of(worker_); }
-    [[nodiscard]] LaneOutput& output() { return lane_of_.output; }
+    [[nodiscard]] WorkerFacts& facts() { return deps_.lanes[lane_.value].of(worker_); }
+    [[nodiscard]] LaneOutput& output() { return started_lane_.output; }
     [[nodiscard]] Instant started_at() const { return started_at_; }
     void after(Duration wait, std::function<void()> then);
-    /// While it loads: what it said last is shown, and renews load_timeout (not for each line).
+    /// Must be called when the loading worker makes progress. Renews load_timeout, but not for each
+    /// line of output.
     void progressed();
 
     [[nodiscard]] WorkerId id() const { return worker_; }
     [[nodiscard]] LaneId lane() const { return lane_; }
-    /// Above its whole tree; 0: nothing runs.
+    /// Returns the pid of the guard, which is above the worker's whole tree, or 0 if nothing runs.
     [[nodiscard]] pid_t guard() const { return guarded_ == nullptr ? 0 : guarded_->guard(); }
-    /// By which the next gate finds what is left of it.
+    /// Returns the processes that are written down, so that the next gate can end those that are
+    /// left.
     [[nodiscard]] const std::vector<ProcessId>& known_processes() const { return known_; }
     [[nodiscard]] const std::string& group() const { return group_; }
 
@@ -153,31 +158,31 @@ private:
     void stuck(const std::string& who);
     void exited(const WorkerEnd& end);
     void gone(const std::vector<pid_t>& pids);
-    void over(Memory memory, const std::vector<pid_t>& pids);
-    [[nodiscard]] std::string farewell() const;
+    void finish(Memory memory, const std::vector<pid_t>& pids);
+    [[nodiscard]] std::string trouble_for_jobs() const;
     [[nodiscard]] WorkerEnding ending() const;
     void keep_inputs();
     [[nodiscard]] CrashReport crash_report();
 
-    WorkerSurroundings& around_;
-    Premises& premises_;
+    WorkerDeps& deps_;
+    ProcessDeps& process_deps_;
     const WorkerId worker_;
     const LaneId lane_;
     const Generation generation_;
-    const StartedLane lane_of_;
+    const StartedLane started_lane_;
     ProcessUser& user_;
     std::shared_ptr<Guarded> guarded_;
     Launch launch_;
-    UniqueFd link_;  // until somebody takes it
+    UniqueFd link_;  // until take_link()
     std::string group_;
     ProcessId process_;
     std::vector<ProcessId> known_;
     Instant asked_at_{};
     Instant started_at_{};
     Instant progressed_at_{};
-    std::uint64_t log_began_ = 0;    // its first line comes after this one
-    Reason ordered_ = Reason::none;  // why we ended it; none: it ended by itself
-    std::string trouble_before_;     // what was known when we did
+    std::uint64_t log_began_ = 0;    // the number of the last log line before its own
+    Reason ordered_ = Reason::none;  // why we ended it; none if it ended by itself
+    std::string trouble_before_;     // the lane's trouble when we did
     WorkerEnd end_;
     Instant ended_at_{};
     std::vector<CrashInput> inputs_;

@@ -26,7 +26,7 @@ bool make_folder(const std::string& path) {
     return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
 }
 
-/// The length of the path (u32, little-endian), the path, the bytes.
+/// The format is: the length of the path (u32, little-endian), the path, the bytes.
 std::optional<KeptSource> parse(const std::string& data) {
     std::uint32_t length = 0;
     if (data.size() < sizeof length) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<KeptSource> parse(const std::string& data) {
                       .bytes = data.substr(sizeof length + length)};
 }
 
-/// Changes with whatever is done to the file's content; empty: it is not there.
+/// Returns a text that changes whenever the file's content changes. Empty if the file is missing.
 std::string identity_of(const std::string& path) {
     struct stat facts{};
     if (::stat(path.c_str(), &facts) != 0) return {};
@@ -44,7 +44,8 @@ std::string identity_of(const std::string& path) {
                        facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
-/// As many as can be read. A range-for over an iterator would throw where a network disk fails midway.
+/// Returns the entries that can be read. A range-for over the iterator would throw if a network
+/// disk failed midway.
 std::vector<fs::path> entries_in(const fs::path& folder) {
     std::vector<fs::path> entries;
     std::error_code error;
@@ -53,7 +54,8 @@ std::vector<fs::path> entries_in(const fs::path& folder) {
     return entries;
 }
 
-/// Programs find their weights and libraries by where they lie themselves.
+/// Links the files beside the program into `folder`, since programs find their weights and
+/// libraries relative to their own path.
 void link_neighbours(const std::string& program, const fs::path& folder) {
     std::error_code ignored;
     fs::create_directory(folder, ignored);
@@ -123,7 +125,7 @@ bool KeptProgram::copy() const {
     link_neighbours(original_, fs::path(copy_).parent_path());
     fs::copy_file(original_, copy_, fs::copy_options::overwrite_existing, error);
     if (!error) fs::permissions(copy_, fs::perms::owner_all, error);
-    // Where programs may not be run, the copy is of no use.
+    // If the disk does not allow programs to run, the copy is useless.
     return !error && identity_of(original_) == identity_ && ::access(copy_.c_str(), X_OK) == 0;
 }
 

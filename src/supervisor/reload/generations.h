@@ -1,6 +1,6 @@
-// Where the generations of each pool lie (docs/decisions/0005): RUNTIME/generations/POOL/N.
+// The folders of each pool's generations (docs/decisions/0005): RUNTIME/generations/POOL/N.
 //
-// The workers of a Python model fill a generation's `sources`; nobody else writes there.
+// Only the workers of a Python model write into a generation's `sources`.
 #pragma once
 
 #include <string>
@@ -14,14 +14,16 @@ namespace turnpike {
 
 class Generations {
 public:
-    /// Empties the place: what an earlier gate ran says nothing about the files as they are now.
+    /// Removes the generations of an earlier gate, since they say nothing about the files as they
+    /// are now.
     Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools);
 
-    /// Of all its generations.
+    /// Returns the folder that holds all generations of the pool.
     [[nodiscard]] const std::string& home(std::size_t pool) const { return pools_[pool].home; }
-    /// Made with this call, if it is not there. Empty: it can't be made.
+    /// Returns the folder of a generation, and makes it if it is missing. Empty if it can't be
+    /// made.
     [[nodiscard]] std::string folder(std::size_t pool, Generation generation) const;
-    /// A number that none had before.
+    /// Returns a number that no generation of the pool had before.
     [[nodiscard]] Generation next(std::size_t pool) { return {++pools_[pool].newest}; }
 
 private:
@@ -36,35 +38,38 @@ struct KeptSource {
     std::string path;  // absolute
     std::string bytes;
 };
-/// The user's own sources that workers of the generation in this folder have imported. Reads files.
+/// Reads the user's own source files that workers of the generation in this folder have imported.
 [[nodiscard]] std::vector<KeptSource> sources_in(const std::string& folder);
 
-/// Nothing of it ever worked: its next worker imports anew.
+/// Removes the kept sources of a generation that never worked, so that its next worker imports the
+/// files again.
 void forget_sources(const std::string& folder);
 
-/// Now and then, for those who clean up what nobody has touched for days.
+/// Must be called now and then, so that programs that remove old temporary files leave the
+/// generations alone.
 void touch_generations(const std::string& runtime_folder);
 
-/// Its generation is over.
+/// Removes the folder of a generation that is over.
 void remove_generation(const std::string& folder);
 
-/// What is kept of a native program: a copy, which is run once the original has changed. Beside it are
-/// links to what lies beside the original, where programs look for things.
+/// A copy of a native program, which is run once the original has changed. Beside the copy are
+/// links to the files beside the original, because programs look for files there.
 class KeptProgram {
 public:
     KeptProgram() = default;
     KeptProgram(std::string original, const std::string& folder);
 
-    /// Slow. False: the original has changed meanwhile, or could not be read.
+    /// Makes the copy, which is slow. Returns false if the original has changed meanwhile or could
+    /// not be read.
     [[nodiscard]] bool copy() const;
     void copied() { has_copy_ = true; }
-    /// What to run now.
+    /// Returns the path to run now.
     [[nodiscard]] const std::string& path() const;
 
 private:
     std::string original_;
     std::string copy_;
-    std::string identity_;  // of the original, as it was
+    std::string identity_;  // of the original when it was chosen
     bool has_copy_ = false;
 };
 

@@ -10,8 +10,8 @@
 namespace turnpike {
 namespace {
 
-/// Whether all that is taken there would fit once more into what is free, with a tenth to spare. More
-/// than the pool's own part may be taken: then the answer is too careful, never too bold.
+/// True if the memory in use on this GPU would fit into its free memory once more, with a tenth to
+/// spare. Other programs may use part of it; then the answer is too cautious, never too optimistic.
 bool has_room(const GpuFacts& gpu) {
     if (!gpu.memory_used || *gpu.memory_used > gpu.memory_total) return false;
     const std::uint64_t used = gpu.memory_used->count;
@@ -30,61 +30,59 @@ ReloadKind reload_kind(const PoolConfig& pool, const std::vector<const LaneFacts
     return fits ? ReloadKind::beside : ReloadKind::in_place;
 }
 
-Reloads::Reloads(Surroundings surroundings)
-    : around_(std::move(surroundings)), standings_(around_.lanes.size()) {
-    for (std::size_t i = 0; i < around_.config.size(); ++i) {
+Reloads::Reloads(ReloadDeps deps) : deps_(std::move(deps)), standings_(deps_.lanes.size()) {
+    for (std::size_t i = 0; i < deps_.config.size(); ++i) {
         Pool& pool = pools_.emplace_back();
-        if (!around_.config[i].worker.watch) continue;
+        if (!deps_.config[i].worker.watch) continue;
         pool.watch = std::make_unique<SourceWatch>(
-            SourceWatch::Surroundings{.loop = around_.loop,
-                                      .disk = around_.disk,
-                                      .model = around_.config[i].worker.model,
-                                      .changed = [this, i](std::vector<std::string> files) {
-                                          std::ignore = ask(i, {.files = std::move(files)});
-                                      }});
-        pool.watch->follow({.good = around_.generations.folder(i, pool.good), .newest = {}});
+            SourceWatchDeps{.loop = deps_.loop,
+                            .disk = deps_.disk,
+                            .model = deps_.config[i].worker.model,
+                            .changed = [this, i](std::vector<std::string> files) {
+                                std::ignore = ask(i, {.files = std::move(files)});
+                            }});
+        pool.watch->follow({.good = deps_.generations.folder(i, pool.good), .newest = {}});
     }
 }
 
 std::vector<const LaneFacts*> Reloads::lanes_of(std::size_t pool) const {
     std::vector<const LaneFacts*> lanes;
-    for (std::size_t lane = 0; lane < around_.lanes.size(); ++lane)
-        if (around_.pool_of[lane] == pool) lanes.push_back(&around_.lanes[lane]);
+    for (std::size_t lane = 0; lane < deps_.lanes.size(); ++lane)
+        if (deps_.pool_of[lane] == pool) lanes.push_back(&deps_.lanes[lane]);
     return lanes;
 }
 
 std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrder order) {
-    const PoolConfig& config = around_.config[pool];
+    const PoolConfig& config = deps_.config[pool];
     if (!config.is_started())
-        return std::unexpected(
-            fmt::format("The workers of the pool {} were started by somebody else: nothing of "
-                        "theirs is ours to "
-                        "reload.",
-                        config.name));
-    const ReloadBegun begun{.generation = around_.generations.next(pool),
+        return std::unexpected(fmt::format(
+            "Turnpike did not start the workers of the pool {}, so it can't reload them. "
+            "Restart them where they run.",
+            config.name));
+    const ReloadBegun begun{.generation = deps_.generations.next(pool),
                             .kind = reload_kind(config, lanes_of(pool))};
-    around_.pools[pool].reload = {.generation = begun.generation,
-                                  .kind = begun.kind,
-                                  .order = std::move(order),
-                                  .began = around_.clock.now(),
-                                  .trouble = {}};
+    deps_.pools[pool].reload = {.generation = begun.generation,
+                                .kind = begun.kind,
+                                .order = std::move(order),
+                                .began = deps_.clock.now(),
+                                .trouble = {}};
     Pool& own = pools_[pool];
     own.tried.clear();
     own.is_spread = false;
     if (own.watch)
-        own.watch->follow({.good = around_.generations.folder(pool, own.good),
-                           .newest = around_.generations.folder(pool, begun.generation)});
-    if (around_.pools[pool].reload->order.accept) around_.accepted(PoolId{pool}, begun.generation);
-    around_.deliver(
+        own.watch->follow({.good = deps_.generations.folder(pool, own.good),
+                           .newest = deps_.generations.folder(pool, begun.generation)});
+    if (deps_.pools[pool].reload->order.accept) deps_.accepted(PoolId{pool}, begun.generation);
+    deps_.deliver(
         ReloadAsked{.pool = PoolId{pool}, .generation = begun.generation, .kind = begun.kind});
-    for (const LaneId lane : unjustly_off(pool)) around_.deliver(RestartAsked{lane});
+    for (const LaneId lane : lanes_off_for_wrong_answers(pool)) deps_.deliver(RestartAsked{lane});
     return begun;
 }
 
-std::vector<LaneId> Reloads::unjustly_off(std::size_t pool) const {
+std::vector<LaneId> Reloads::lanes_off_for_wrong_answers(std::size_t pool) const {
     std::vector<LaneId> lanes;
     for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
-        if (around_.pool_of[lane] != pool) continue;
+        if (deps_.pool_of[lane] != pool) continue;
         const auto [state, reason] = standings_[lane];
         if (state != LaneState::quarantined && state != LaneState::drained) return {};
         if (reason == Reason::proof_failed || reason == Reason::disagrees)
@@ -94,26 +92,27 @@ std::vector<LaneId> Reloads::unjustly_off(std::size_t pool) const {
 }
 
 void Reloads::note(const StartWorker& start) {
-    const std::size_t pool = around_.pool_of[start.lane.value];
-    const auto& reload = around_.pools[pool].reload;
+    const std::size_t pool = deps_.pool_of[start.lane.value];
+    const auto& reload = deps_.pools[pool].reload;
     if (reload && reload->generation == start.generation)
         pools_[pool].tried.push_back({.lane = start.lane.value, .worker = start.worker});
 }
 
-/// Of the first worker that has one: its neighbours mostly say the same.
+/// Returns the trouble of the first worker that has one, since the other lanes mostly have the
+/// same.
 std::string Reloads::trouble_of(std::size_t pool) const {
     for (const auto& [lane, worker] : pools_[pool].tried) {
-        const WorkerFacts& facts = around_.lanes[lane].of(worker);
+        const WorkerFacts& facts = deps_.lanes[lane].of(worker);
         if (facts.id != worker || facts.trouble.empty()) continue;
         if (facts.proof.by == ProofBy::recording && !facts.proof.is_passed)
             return facts.trouble + "\nif this answer is right: turnpike reload --accept";
-        const LaneLog* log = around_.log_of(lane);
+        const LaneLog* log = deps_.log_of(lane);
         const std::string error = log == nullptr ? "" : last_error(*log, worker.value);
         const std::string_view last = std::string_view(error).substr(error.find_last_of('\n') + 1);
         if (error.empty()) return facts.trouble;
         return facts.trouble.ends_with(last) ? error : facts.trouble + '\n' + error;
     }
-    return "no lane could try it";
+    return "no lane could try the new code";
 }
 
 bool Reloads::is_up(std::size_t pool) const {
@@ -121,22 +120,23 @@ bool Reloads::is_up(std::size_t pool) const {
         const LaneState state = standings_[lane].state;
         const bool is_off = state == LaneState::drained || state == LaneState::failed ||
                             state == LaneState::quarantined;
-        if (around_.pool_of[lane] == pool && !is_off && !is_serving(state)) return false;
+        if (deps_.pool_of[lane] == pool && !is_off && !is_serving(state)) return false;
     }
     return true;
 }
 
 void Reloads::note(const ReportLane& report) {
     standings_[report.lane.value] = {.state = report.state, .reason = report.reason};
-    const std::size_t pool = around_.pool_of[report.lane.value];
+    const std::size_t pool = deps_.pool_of[report.lane.value];
     if (pools_[pool].is_spread && is_up(pool)) finish(pool, ReloadEnd::spread);
 }
 
-/// In place, the last lanes come up after the engine has nothing left to decide.
+/// In a reload in place, the last lanes are still coming up when the engine reports the end, so the
+/// reload is finished only when all lanes are up.
 void Reloads::note(const ReportReload& report) {
     const std::size_t pool = report.pool.value;
     if (report.end == ReloadEnd::spread) pools_[pool].good = report.generation;
-    const auto& reload = around_.pools[pool].reload;
+    const auto& reload = deps_.pools[pool].reload;
     if (!reload || reload->generation != report.generation) return;
     pools_[pool].is_spread = report.end == ReloadEnd::spread;
     if (report.end != ReloadEnd::spread || is_up(pool)) finish(pool, report.end);
@@ -145,13 +145,13 @@ void Reloads::note(const ReportReload& report) {
 void Reloads::finish(std::size_t number, ReloadEnd end) {
     Pool& pool = pools_[number];
     pool.is_spread = false;
-    ReloadFacts& reload = *around_.pools[number].reload;
-    reload.ended = around_.clock.now();
+    ReloadFacts& reload = *deps_.pools[number].reload;
+    reload.ended = deps_.clock.now();
     reload.end = end;
     const bool is_bad = end == ReloadEnd::abandoned;
     if (is_bad) reload.trouble = trouble_of(number);
     if (!pool.watch) return;
-    pool.watch->follow({.good = around_.generations.folder(number, pool.good),
+    pool.watch->follow({.good = deps_.generations.folder(number, pool.good),
                         .newest = {},
                         .suspects = files_in_traceback(reload.trouble),
                         .is_bad = is_bad});
@@ -165,12 +165,12 @@ void Reloads::look() {
 std::string Reloads::watch_news() {
     std::string text;
     for (std::size_t i = 0; i < pools_.size(); ++i) {
-        if (!pools_[i].watch || !is_up(i)) continue;  // it is still importing
+        if (!pools_[i].watch || !is_up(i)) continue;  // its workers are still importing
         const std::size_t count = pools_[i].watch->news();
         if (count == 0) continue;
         text +=
             fmt::format("{}pool {}: watches {} file{}: a save reloads it", text.empty() ? "" : "; ",
-                        around_.config[i].name, count, count == 1 ? "" : "s");
+                        deps_.config[i].name, count, count == 1 ? "" : "s");
     }
     return text;
 }

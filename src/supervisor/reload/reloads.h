@@ -1,5 +1,6 @@
-// Reloads, around the engine's decisions: which number a new generation has, whether it may start beside
-// the old one, what is known of the latest one, and which saves ask for one by themselves.
+// Reloads, apart from the engine's decisions: which number a new generation gets, whether its
+// workers may start beside the old ones, what is known about the latest reload, and which saved
+// files start one.
 #pragma once
 
 #include <cstddef>
@@ -25,40 +26,42 @@
 
 namespace turnpike {
 
-/// How the lanes of this pool would go over to new code now. `lanes`: its own.
+/// Returns how a pool with these lanes would switch to new code now.
 [[nodiscard]] ReloadKind reload_kind(const PoolConfig& pool,
                                      const std::vector<const LaneFacts*>& lanes);
 
+struct ReloadDeps {
+    boost::asio::io_context& loop;
+    Background& disk;
+    Clock& clock;
+    const std::vector<PoolConfig>& config;
+    const std::vector<std::size_t> pool_of;  // by lane
+    std::vector<LaneFacts>& lanes;
+    std::vector<PoolFacts>& pools;
+    Generations& generations;
+    std::function<const LaneLog*(std::size_t)> log_of;  // nullptr if there is none
+    /// Accepts this generation's answers as right, even if another answer is recorded.
+    std::function<void(PoolId, Generation)> accepted;
+    std::function<void(const Event&)> deliver;
+};
+
 class Reloads {
 public:
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        Background& disk;
-        Clock& clock;
-        const std::vector<PoolConfig>& config;
-        const std::vector<std::size_t> pool_of;  // of each lane
-        std::vector<LaneFacts>& lanes;
-        std::vector<PoolFacts>& pools;
-        Generations& generations;
-        std::function<const LaneLog*(std::size_t)> log_of;  // of a lane
-        /// What this generation answers is right, whatever was recorded.
-        std::function<void(PoolId, Generation)> accepted;
-        std::function<void(const Event&)> deliver;
-    };
-    explicit Reloads(Surroundings surroundings);
+    explicit Reloads(ReloadDeps deps);
 
-    /// An error is a sentence: its workers are not ours.
+    /// Starts a reload. Returns an error message if Turnpike did not start the pool's workers.
     std::expected<ReloadBegun, std::string> ask(std::size_t pool, ReloadOrder order);
 
     void note(const StartWorker& start);
     void note(const ReportLane& report);
     void note(const ReportReload& report);
-    /// Called now and then: what is watched changes as workers import.
+    /// Must be called now and then, because the files to watch change as workers import more.
     void look();
 
-    /// For people, once: "pool default: 3 files are watched"; empty: nothing new.
+    /// Returns, once, a message for people: "pool default: watches 3 files: a save reloads it".
+    /// Empty if there is nothing new.
     [[nodiscard]] std::string watch_news();
-    /// Why something is not watched; empty: all is.
+    /// Returns why some file is not watched. Empty if all are.
     [[nodiscard]] std::string watch_problem() const;
 
 private:
@@ -68,27 +71,29 @@ private:
     };
     struct Pool {
         Generation good{1};
-        std::vector<Tried> tried;            // the workers of the latest reload
-        bool is_spread = false;              // no old worker is left, but some new ones come up
-        std::unique_ptr<SourceWatch> watch;  // nullptr: nothing is watched
+        std::vector<Tried> tried;  // the workers of the latest reload
+        bool is_spread = false;    // no old worker is left, but some new ones are still coming up
+        std::unique_ptr<SourceWatch> watch;  // nullptr if the pool does not watch files
     };
 
-    /// Whether each of its lanes serves, or is off.
+    /// True if each of the pool's lanes serves or is off.
     [[nodiscard]] bool is_up(std::size_t pool) const;
     void finish(std::size_t pool, ReloadEnd end);
     [[nodiscard]] std::string trouble_of(std::size_t pool) const;
     [[nodiscard]] std::vector<const LaneFacts*> lanes_of(std::size_t pool) const;
 
-    /// Lanes whose only fault is that the old code answered wrong, in a pool without a lane that could try the new one.
-    [[nodiscard]] std::vector<LaneId> unjustly_off(std::size_t pool) const;
+    /// Returns the lanes to restart so that the new code is tried at all: if every lane of the pool
+    /// is off, those that are off only because the old code answered wrong. Otherwise returns
+    /// nothing.
+    [[nodiscard]] std::vector<LaneId> lanes_off_for_wrong_answers(std::size_t pool) const;
 
-    Surroundings around_;
+    ReloadDeps deps_;
     std::vector<Pool> pools_;
     struct Standing {
         LaneState state{};
         Reason reason = Reason::none;
     };
-    std::vector<Standing> standings_;  // of the lanes
+    std::vector<Standing> standings_;  // by lane
 };
 
 }  // namespace turnpike

@@ -22,7 +22,7 @@ std::map<std::string, std::string> kept_in(const std::string& folder) {
     return kept;
 }
 
-/// Changes when a source was added to the folder, or it was emptied.
+/// Returns a text that changes when a source is added to the folder or the folder is emptied.
 std::string stamp_of(const std::string& folder) {
     struct stat facts{};
     if (folder.empty() || ::stat((folder + "/sources").c_str(), &facts) != 0) return folder;
@@ -37,13 +37,13 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.find
 
 }  // namespace
 
-SourceWatch::SourceWatch(Surroundings surroundings)
-    : around_(std::move(surroundings)),
-      watch_(around_.loop, [this](const std::vector<std::string>& files) { saved(files); }) {}
+SourceWatch::SourceWatch(SourceWatchDeps deps)
+    : deps_(std::move(deps)),
+      watch_(deps_.loop, [this](const std::vector<std::string>& files) { saved(files); }) {}
 
 void SourceWatch::follow(Followed followed) {
     followed_ = std::move(followed);
-    if (followed_.is_bad) {  // whoever sees that it failed may mend it before all is read
+    if (followed_.is_bad) {  // somebody may fix the error before the folders are read
         files_.insert(followed_.suspects.begin(), followed_.suspects.end());
         watch(NewFiles::count);
     }
@@ -51,16 +51,16 @@ void SourceWatch::follow(Followed followed) {
 }
 
 void SourceWatch::look() {
-    if (!reads_ && stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest)) read();
+    if (!is_reading_ && stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest)) read();
 }
 
 void SourceWatch::read() {
-    if (std::exchange(reads_, true)) {
-        stamp_.clear();  // once more, when this is done
+    if (std::exchange(is_reading_, true)) {
+        stamp_.clear();  // so that look() reads again when this read is done
         return;
     }
     stamp_ = stamp_of(followed_.good) + stamp_of(followed_.newest);
-    around_.disk.run(
+    deps_.disk.run(
         [followed = followed_] {
             Sources sources{.good = kept_in(followed.good), .newest = kept_in(followed.newest)};
             for (const auto& [path, bytes] : sources.newest.empty() ? sources.good : sources.newest)
@@ -69,40 +69,41 @@ void SourceWatch::read() {
         },
         [this, lives = std::weak_ptr(lives_)](const Sources& sources) {
             if (lives.expired()) return;
-            reads_ = false;
+            is_reading_ = false;
             want(sources);
             look();
         });
 }
 
 void SourceWatch::want(const Sources& sources) {
-    std::set<std::string> files{around_.model.path};
+    std::set<std::string> files{deps_.model.path};
     for (const auto& [path, bytes] : sources.good) files.insert(path);
     for (const auto& [path, bytes] : sources.newest) files.insert(path);
     files.insert(followed_.suspects.begin(), followed_.suspects.end());
-    // Before anything works, and after a failure, a module that was missing may be what mends it.
+    // If nothing has worked yet, or the latest reload failed, a new file may be the missing module.
     const bool takes_new = followed_.is_bad || sources.good.empty();
-    knows_imports_ = !sources.good.empty() || around_.model.kind == ModelChoice::Kind::program;
-    // Saved after a worker read it and before it was watched.
+    are_imports_known_ = !sources.good.empty() || deps_.model.kind == ModelChoice::Kind::program;
+    // Files that were saved after a worker read them and before they were watched.
     std::vector<std::string> missed;
     std::ranges::copy_if(sources.outdated, std::back_inserter(missed),
                          [this](const std::string& file) { return !files_.contains(file); });
     files_ = std::move(files);
     watch(takes_new ? NewFiles::count : NewFiles::do_not_count);
-    if (!missed.empty() && !followed_.is_bad) around_.changed(std::move(missed));
+    if (!missed.empty() && !followed_.is_bad) deps_.changed(std::move(missed));
 }
 
 void SourceWatch::watch(NewFiles new_files) {
     FileWatch::Wanted wanted{.files = {files_.begin(), files_.end()}};
-    if (new_files == NewFiles::count && around_.model.kind == ModelChoice::Kind::python)
-        wanted.folders.push_back(folder_of(around_.model.path));
+    if (new_files == NewFiles::count && deps_.model.kind == ModelChoice::Kind::python)
+        wanted.folders.push_back(folder_of(deps_.model.path));
     std::ignore = watch_.want(std::move(wanted));
 }
 
-/// A save that brings what runs already (or is tried now) is no news, unless the latest try failed.
+/// Ignores a save that leaves a file as it already runs or is being tried, unless the latest reload
+/// failed.
 void SourceWatch::saved(const std::vector<std::string>& files) {
     const std::string folder = followed_.newest.empty() ? followed_.good : followed_.newest;
-    around_.disk.run(
+    deps_.disk.run(
         [files, folder = followed_.is_bad ? std::string() : folder] {
             const auto kept = kept_in(folder);
             std::vector<std::string> changed;
@@ -113,14 +114,14 @@ void SourceWatch::saved(const std::vector<std::string>& files) {
             return changed;
         },
         [this, lives = std::weak_ptr(lives_)](std::vector<std::string> changed) {
-            if (!lives.expired() && !changed.empty()) around_.changed(std::move(changed));
+            if (!lives.expired() && !changed.empty()) deps_.changed(std::move(changed));
         });
 }
 
 std::size_t SourceWatch::news() {
     const bool is_behind =
-        reads_ || stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest);
-    if (!knows_imports_ || is_behind || std::exchange(is_told_, true)) return 0;
+        is_reading_ || stamp_ != stamp_of(followed_.good) + stamp_of(followed_.newest);
+    if (!are_imports_known_ || is_behind || std::exchange(is_told_, true)) return 0;
     return files_.size();
 }
 

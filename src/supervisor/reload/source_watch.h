@@ -1,6 +1,6 @@
-// Which files a pool's model is made of, and whether a save of one is news to it. The files are those that
-// the workers of its generations imported (generations.h), the model's own, and, after a failure, those that
-// the error names and new ones beside the model.
+// Watches the files that a pool's model is made of, and reports saves that change what runs. These
+// files are those that the workers of its generations imported (generations.h), the model's own
+// file and, after a failure, the files that the error names and new files beside the model.
 #pragma once
 
 #include <cstddef>
@@ -21,29 +21,31 @@
 
 namespace turnpike {
 
+struct SourceWatchDeps {
+    boost::asio::io_context& loop;
+    Background& disk;
+    const ModelChoice& model;
+    /// Called with files whose content differs from what runs or is being tried.
+    std::function<void(std::vector<std::string>)> changed;
+};
+
 class SourceWatch {
 public:
-    struct Surroundings {
-        boost::asio::io_context& loop;
-        Background& disk;
-        const ModelChoice& model;
-        /// These have other bytes than what runs, or is tried.
-        std::function<void(std::vector<std::string>)> changed;
-    };
-    explicit SourceWatch(Surroundings surroundings);
+    explicit SourceWatch(SourceWatchDeps deps);
 
-    /// What there is to watch for.
+    /// Which generations to watch the files of.
     struct Followed {
         std::string good;                        // the folder of the generation that serves
-        std::string newest;                      // of the one that is tried; empty: none is
-        std::vector<std::string> suspects = {};  // after a failure: whatever else may mend it
-        bool is_bad = false;                     // the latest failed: any save is worth a try
+        std::string newest;                      // of the one that is being tried; empty if none is
+        std::vector<std::string> suspects = {};  // after a failure: other files that may fix it
+        bool is_bad = false;  // the latest generation failed, so any save is worth a try
     };
     void follow(Followed followed);
-    /// Workers may have imported more.
+    /// Must be called now and then, because workers may have imported more files.
     void look();
 
-    /// How many files are watched, the first time that the model's imports are known; else 0.
+    /// Returns the number of watched files once, as soon as the model's imports are known;
+    /// otherwise 0.
     [[nodiscard]] std::size_t news();
     [[nodiscard]] const std::string& problem() const { return watch_.problem(); }
 
@@ -52,23 +54,23 @@ private:
     struct Sources {
         Kept good;
         Kept newest;
-        std::vector<std::string> outdated = {};  // of the newer ones: saved since they were read
+        std::vector<std::string> outdated = {};  // newer files, saved since a worker read them
     };
 
     void read();
     void want(const Sources& sources);
     enum class NewFiles : std::uint8_t { count, do_not_count };  // beside the model
-    /// What is in files_.
+    /// Watches files_.
     void watch(NewFiles new_files);
     void saved(const std::vector<std::string>& files);
 
-    Surroundings around_;
+    SourceWatchDeps deps_;
     FileWatch watch_;
     Followed followed_;
-    std::set<std::string> files_;  // that are watched
-    std::string stamp_;            // of the folders, when they were read
-    bool reads_ = false;
-    bool knows_imports_ = false;
+    std::set<std::string> files_;  // the watched files
+    std::string stamp_;            // of the generations' folders when they were last read
+    bool is_reading_ = false;
+    bool are_imports_known_ = false;
     bool is_told_ = false;
     std::shared_ptr<int> lives_ = std::make_shared<int>();
 };

@@ -8,7 +8,7 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t lines_max = 60;  // of a traceback; its end says more than its beginning
+constexpr std::size_t lines_max = 60;  // the last ones of a traceback, which say the most
 constexpr std::size_t plain_lines_max = 10;
 constexpr std::string_view traceback_begins = "Traceback (most recent call last):";
 
@@ -17,7 +17,8 @@ constexpr std::string_view of_the_importer =
 
 bool begins_traceback(std::string_view line) { return line.contains(traceback_begins); }
 
-/// Causes come first: "During handling of the above exception, another exception occurred:"
+/// Returns where the last traceback begins, including its causes, which are printed before it:
+/// "During handling of the above exception, another exception occurred:"
 std::size_t first_of_the_last(const std::vector<std::string_view>& lines) {
     std::size_t first = lines.size();
     for (std::size_t i = lines.size(); i > 0; --i) {

@@ -1,4 +1,4 @@
-// What a worker's last words tell of its model's mistake.
+// Finds the error of a model in what its worker printed last.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,13 @@
 
 namespace turnpike {
 
-/// The traceback that this writer printed last, with all that led to it; without one the last lines of
-/// its stderr. Lines with newlines between; empty: it printed nothing there.
+/// Returns the last traceback that this writer printed, with the exceptions that caused it. If
+/// there is no traceback, returns the last lines of its stderr. Lines are separated by newlines;
+/// empty if the writer printed nothing to stderr.
 [[nodiscard]] std::string last_error(const LaneLog& log, std::uint64_t writer);
 
-/// The files that a traceback names, in its order, each once: one of them is where it is mended.
+/// Returns the files that a traceback names, in its order, each once. The error is fixed in one of
+/// them.
 [[nodiscard]] std::vector<std::string> files_in_traceback(std::string_view text);
 
 }  // namespace turnpike

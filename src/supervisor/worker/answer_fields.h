@@ -1,4 +1,4 @@
-// What an attempt's answer head tells, whatever the worker speaks.
+// Reads the head of an attempt's answer, for both HTTP and native workers.
 #pragma once
 
 #include <string_view>
@@ -9,16 +9,17 @@
 
 namespace turnpike {
 
-/// By the status of a whole answer.
+/// Returns the verdict that the status of a complete answer means.
 [[nodiscard]] Verdict verdict_of(int status);
 
-/// Passes a field on, unless it is one of Turnpike's own, and notes what it means for the answer.
+/// Copies the field to `head`, unless its name is one of Turnpike's own, and notes what it means
+/// for the answer.
 void take_field(const http::Field& field, AnswerHead& head);
 
-/// The same for header lines that were checked.
+/// Does the same for each of these header lines, which must be valid.
 void take_fields(std::string_view lines, AnswerHead& head);
 
-/// The value of a field in "Name: value\r\n…"; empty: there is none.
+/// Returns the value of a field in "Name: value\r\n…". Empty if the field is missing.
 [[nodiscard]] std::string_view field_in(std::string_view lines, std::string_view name);
 
 }  // namespace turnpike

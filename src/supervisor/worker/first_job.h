@@ -1,5 +1,6 @@
-// How long the first job of a worker ran: often longer than those after it, since kernels are chosen and
-// caches filled. Only one that was answered well counts; one that was not leaves that to the next.
+// Measures how long the first job of a worker ran. It often takes longer than later jobs, because
+// kernels are chosen and caches filled. Only a job that was answered well counts; if it fails, the
+// next one is measured.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,8 @@ public:
         timed_ = &exchange;
         since_ = clock.now();
     }
-    /// Its attempt has ended. Something: it was the one.
+    /// Must be called when an attempt ends. Returns how long it took if it was the first job that
+    /// was answered well, otherwise nullopt.
     [[nodiscard]] std::optional<Duration> ended(const Exchange& exchange, Verdict verdict,
                                                 Clock& clock) {
         if (timed_ != &exchange) return std::nullopt;

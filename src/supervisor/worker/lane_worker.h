@@ -1,4 +1,5 @@
-// What the supervisor needs of a worker, whoever started it and whatever it speaks.
+// The interface of a worker to the supervisor: the same for HTTP and native workers, started by us
+// or not.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@ namespace turnpike {
 
 using Deliver = std::function<void(const Event&)>;
 
-/// What all workers share.
-struct WorkerSurroundings {
+/// What all workers share, attached ones too.
+struct WorkerDeps {
     boost::asio::io_context& loop;
     const Store& store;
     Exchanges& exchanges;
-    Background& background;  // disk, comparing proofs
+    Background& background;  // for slow work: disk access, comparing proofs
     Clock& clock;
     std::vector<LaneFacts>& lanes;
     Deliver deliver;
@@ -44,17 +45,17 @@ public:
     virtual void cancel(AttemptId attempt) = 0;
     virtual void probe(std::uint32_t number) = 0;
     virtual void prove(std::uint32_t number) = 0;
-    /// Asks it to end. Later the engine hears WorkerExited, then WorkerGone.
+    /// Asks the worker to end. The engine gets WorkerExited and then WorkerGone later.
     virtual void stop(Reason why) = 0;
-    /// Ends it, and all that it started.
+    /// Kills the worker and every process that it started.
     virtual void kill(Reason why) = 0;
 
-    /// Its process printed something.
-    virtual void printed() {}
-    /// Asks it what it is doing, for its lane's log and the record of this attempt (none: of no job).
-    /// False: it can't tell.
+    /// Called when the worker's process printed something.
+    virtual void process_printed() {}
+    /// Asks the worker for its stacks, for the lane's log and the record of this attempt (an empty
+    /// id if they are for no job). Returns false if the worker can't tell.
     virtual bool ask_stacks(AttemptId) { return false; }
-    /// nullptr: it is not ours.
+    /// Returns nullptr if Turnpike did not start the worker.
     [[nodiscard]] virtual WorkerProcess* process() { return nullptr; }
 };
 

@@ -52,7 +52,7 @@ class NeverUp(StartedCase):
     def test_is_not_executable(self):
         path = self.folder / "text"
         path.write_text("hello")
-        self.assert_fails(f"{path} {{port}}", "exit code 126 (the shell may not run the program)")
+        self.assert_fails(f"{path} {{port}}", "exit code 126 (the shell is not allowed to run the program)")
 
     def test_its_folder_is_gone(self):
         folder = self.folder_for("gone")
@@ -131,7 +131,7 @@ class Strangers(StartedCase):
         with socket.create_server(("127.0.0.1", port)) as stranger:
             lane = self.wait_trouble(gate, f"(pid {os.getpid()}) listens on its port {port}",
                                      states=["loading"])
-            self.assertIn("its worker did not start that", lane["trouble"])
+            self.assertIn("its worker did not start that process", lane["trouble"])
             self.assert_told(gate, f"(pid {os.getpid()}) listens on its port")
             waiting = self.later(gate.post, {})
             gate.wait_queued(1)

@@ -114,7 +114,7 @@ class Absent(GpuCase):
         self.fake(2)
         self.assertIn("there is no GPU 5 here; there are 0,1", self.refused("--gpus", "0,5"))
         self.assertIn("is in the list twice", self.refused("--gpus", "1,1"))
-        self.assertIn("a lane shall have 4 GPUs, and the pool has 2 GPUs",
+        self.assertIn("a lane needs 4 GPUs, but the pool has 2 GPUs",
                       self.refused("--gpus-per-lane", "4"))
 
     def test_a_gpu_that_the_caller_may_not_see(self):

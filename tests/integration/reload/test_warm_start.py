@@ -141,7 +141,7 @@ class Trouble(WarmCase):
         (packages / "waiting.py").write_text("import sys, time\nwhile sys.argv[1:2] == ['--warm']: time.sleep(1)\n")
         path = self.model("import waiting\ndef predict(x): return 1\nexample = 1\n", "other.py")
         gate = self.serve(path, pool={"lanes": 1, "load_timeout": "6s", "env.PYTHONPATH": str(packages)})
-        told = "pool default: its warm process still imports waiting after 3s; starts are cold until it is there"
+        told = "pool default: its warm process still imports waiting after 3s; starts are cold until it is ready"
         wait_until(lambda: told in gate.process.output(), "up says so")
         warm = self.warm_pid(gate)
         self.restart(gate)

@@ -29,7 +29,7 @@ Config config_of(std::string_view text) {
     return {};
 }
 
-/// A pool that starts its workers, and then `lines`, from line 3.
+/// Returns the config of a pool that starts its workers; `lines` begin at line 3.
 std::string started(std::string_view lines) {
     return std::string("[pool.a]\nworker = \"x {port}\"\n").append(lines).append("\n");
 }
@@ -41,7 +41,7 @@ std::string gpus_of(const LanePlan& lane) {
     return names.empty() ? "cpu" : names;
 }
 
-/// What each lane has: its GPUs, its URL, or "cpu"; or what is wrong.
+/// Returns what each lane has (its GPUs, its URL or "cpu"), or the mistakes.
 std::vector<std::string> planned(std::string_view text, const Machine& machine) {
     Config config = config_of(text);
     const auto lanes = plan_lanes(config, machine);
@@ -90,15 +90,16 @@ TEST(LanePlan, ALaneMayHaveSeveralGpus) {
 }
 
 TEST(LanePlan, GpusThatCannotBeDealtOutAreAMistakeUnlessLanesSaysSo) {
-    EXPECT_THAT(planned(started("gpus_per_lane = 2"), machine_with(3)),
-                ElementsAre("t.toml:3: pool.a.gpus_per_lane: 3 GPUs can't be dealt out by 2; "
-                            "lanes = 1 would leave 1 idle"));
+    EXPECT_THAT(
+        planned(started("gpus_per_lane = 2"), machine_with(3)),
+        ElementsAre("t.toml:3: pool.a.gpus_per_lane: 3 GPUs can't be divided into lanes of 2; "
+                    "lanes = 1 would leave 1 idle"));
     EXPECT_THAT(planned(started("gpus_per_lane = 2\nlanes = 2"), machine_with(3)),
-                ElementsAre(HasSubstr("can't be dealt out by 2")));
+                ElementsAre(HasSubstr("can't be divided into lanes of 2")));
     EXPECT_THAT(planned(started("gpus_per_lane = 2\nlanes = 1"), machine_with(3)),
                 ElementsAre("0+1"));
     EXPECT_THAT(planned(started("gpus_per_lane = 4\nlanes = 1"), machine_with(2)),
-                ElementsAre("t.toml:3: pool.a.gpus_per_lane: a lane shall have 4 GPUs, and the "
+                ElementsAre("t.toml:3: pool.a.gpus_per_lane: a lane needs 4 GPUs, but the "
                             "pool has 2 GPUs"));
 }
 
@@ -151,7 +152,7 @@ TEST(LanePlan, AnIndexIsTheMachinesAndNotAPlaceInTheList) {
 
 TEST(LanePlan, ABeginningMustBeOfOneGpuOnly) {
     EXPECT_THAT(planned(started(R"(gpus = ["GPU-"])"), machine_with(2)),
-                ElementsAre("t.toml:3: pool.a.gpus: GPU- is the beginning of 2 GPUs"));
+                ElementsAre("t.toml:3: pool.a.gpus: GPU- matches 2 GPUs: write more of the UUID"));
     EXPECT_THAT(planned(started(R"(gpus = ["GPU-"])"), machine_with(1)), ElementsAre("0"));
 }
 
@@ -237,7 +238,7 @@ TEST(LanePlan, SeveralPoolsNeedSayNothingWithoutAGpu) {
 TEST(LanePlan, MistakesOfAllPoolsComeAtOnce) {
     EXPECT_THAT(planned(two_pools("gpus = [9]", "gpus_per_lane = 2\ngpus = [0]"), machine_with(1)),
                 ElementsAre(StartsWith("t.toml:3: pool.a.gpus: there is no GPU 9"),
-                            StartsWith("t.toml:6: pool.b.gpus_per_lane: a lane shall have")));
+                            StartsWith("t.toml:6: pool.b.gpus_per_lane: a lane needs")));
 }
 
 // ── the environment ──────────────────────────────────────────────────────────────────────────────

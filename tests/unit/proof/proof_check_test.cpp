@@ -30,11 +30,11 @@ TEST(JsonProof, MindsEverythingElse) {
     const std::string right = R"({"a":1,"b":[true,null,"x"],"c":{"d":2}})";
     for (const std::string wrong : {
              R"({"a":2,"b":[true,null,"x"],"c":{"d":2}})",          // a number
-             R"({"a":"1","b":[true,null,"x"],"c":{"d":2}})",        // a kind
+             R"({"a":"1","b":[true,null,"x"],"c":{"d":2}})",        // a type
              R"({"a":1,"b":[true,null],"c":{"d":2}})",              // fewer
              R"({"a":1,"b":[true,null,"x","y"],"c":{"d":2}})",      // more
              R"({"a":1,"b":[null,true,"x"],"c":{"d":2}})",          // the order of elements
-             R"({"a":1,"b":[false,null,"x"],"c":{"d":2}})",         // a truth
+             R"({"a":1,"b":[false,null,"x"],"c":{"d":2}})",         // a boolean
              R"({"a":1,"b":[true,null,"X"],"c":{"d":2}})",          // a text
              R"({"a":1,"b":[true,null,"x"],"c":{"e":2}})",          // a name
              R"({"a":1,"b":[true,null,"x"],"c":{"d":2},"f":null})"  // a member more
@@ -84,7 +84,7 @@ TEST(JsonProof, ExpectsValidJson) {
     EXPECT_TRUE(objection_to(rule));
     rule.expected = "{\"a\":1}";
     EXPECT_FALSE(objection_to(rule));
-    rule.expected = "";  // pools that agree expect nothing
+    rule.expected = "";  // pools that prove by agreement expect nothing
     EXPECT_FALSE(objection_to(rule));
     rule.compare = Compare::exact;
     rule.expected = "{\"a\":";
@@ -206,7 +206,7 @@ TEST(Difference, IsShort) {
 
 TEST(AnswerGroups, NameTheOddLaneAndWhatTheOthersAnswer) {
     AnswerGroups groups;
-    groups.add(json, 2, R"({"digit":1})");  // the odd one comes first
+    groups.add(json, 2, R"({"digit":1})");  // the lane that differs answers first
     EXPECT_FALSE(groups.has_majority() && groups.opinions(json)[0].oddity != "");
     for (const std::size_t lane : {0UL, 1UL, 3UL}) groups.add(json, lane, R"({"digit":7})");
     EXPECT_TRUE(groups.has_majority());
@@ -221,7 +221,7 @@ TEST(AnswerGroups, HaveNoMajorityWhereHalfIsAgainstHalf) {
     groups.add(json, 1, "[2]");
     EXPECT_FALSE(groups.has_majority());
     EXPECT_EQ(groups.opinions(json)[1].oddity, "answers [0] = 2; lane 0 answers 1");
-    groups.add(json, 1, "[1]");  // it has changed its mind
+    groups.add(json, 1, "[1]");  // its answer has changed
     EXPECT_TRUE(groups.has_majority());
     EXPECT_EQ(groups.opinions(json)[1].oddity, "");
 }

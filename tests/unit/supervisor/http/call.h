@@ -1,4 +1,4 @@
-// One link to a scripted worker, and what its user was told.
+// One link to a scripted worker; records what the link's user was told.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct NotingUser final : LinkUser {
     int ends = 0;
     std::optional<Break> broke;
     http::Fault fault = http::Fault::none;
-    Room room = Room::enough;  // what it says to data
+    Room room = Room::enough;  // what answer_data() returns
     std::function<void()> on_head = [] {};
     std::function<void()> on_data = [] {};
     std::function<void()> on_end = [] {};
@@ -67,7 +67,7 @@ struct Call : Disk {
     void finish() {
         EXPECT_TRUE(loop.run_until([&] { return user.is_done(); })) << "nobody told the user";
     }
-    /// One whole exchange on the connection of that number.
+    /// Runs one complete exchange on the connection with this number.
     void exchange(std::size_t connection, std::string_view answer) {
         send();
         ScriptedWorker::Visit& visit = heard(connection);

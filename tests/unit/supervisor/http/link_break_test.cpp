@@ -1,4 +1,4 @@
-// What a link makes of workers that do not keep to the rules, and of users who change their mind.
+// How a link handles workers that break the rules, and users that change their mind.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -147,7 +147,8 @@ TEST(LinkBreak, SendsABodyFromDisk) {
     EXPECT_TRUE(call.link->is_idle());
 }
 
-/// A worker that answers before it has read: the answer counts, the connection does not.
+/// The worker answers before it has read the request: the answer counts, but the connection is not
+/// reused.
 void answer_early(Call& call, const Body& body) {
     call.worker.is_deaf = true;
     call.send(&body, http::Method::post);

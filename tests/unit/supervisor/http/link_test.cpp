@@ -110,7 +110,7 @@ TEST(Link, TriesOnceMoreWhenAReusedConnectionWasClosedMeanwhile) {
     Call call;
     call.exchange(0, short_answer);
     call.worker.visits[0]->hang_up();
-    call.send();  // before the loop could tell
+    call.send();  // before the loop has seen the end
     call.heard(1).say(short_answer);
     call.finish();
     EXPECT_EQ(call.user.ends, 1);
@@ -122,7 +122,7 @@ TEST(Link, TriesOnlyOnceMore) {
     Call call;
     call.exchange(0, short_answer);
     call.send();
-    call.worker.visits[0]->hang_up();  // as if it crossed the request
+    call.worker.visits[0]->hang_up();  // as if the end and the request crossed on the way
     call.heard(1).hang_up();
     call.finish();
     EXPECT_EQ(call.user.broke, Break::missing);
@@ -140,7 +140,7 @@ TEST(Link, TakesNothingForAnAnswerThatWasSaidUnasked) {
     EXPECT_NE(call.user.data, "stale");
 }
 
-/// As much as a link reads at once, and then one more that nobody asked for.
+/// An answer as long as a link reads at once, and then another one that nobody asked for.
 std::string answer_and_stale() {
     const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 16342\r\n\r\n";
     EXPECT_EQ(head.size() + 16342, 16U * 1024);

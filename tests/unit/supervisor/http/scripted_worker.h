@@ -1,4 +1,4 @@
-// A worker of a test: a real listener on loopback whose every byte the test decides.
+// A fake worker: a real listener on loopback; the test decides every byte that it sends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class ScriptedWorker {
 public:
     using Tcp = boost::asio::ip::tcp;
 
-    /// One accepted connection. Reads all that comes, unless told not to.
+    /// One accepted connection. Reads everything, unless it is told not to.
     struct Visit : std::enable_shared_from_this<Visit> {
         explicit Visit(Tcp::socket accepted) : socket(std::move(accepted)) {}
 
@@ -40,7 +40,7 @@ public:
             boost::asio::write(socket, boost::asio::buffer(bytes), error);
             EXPECT_FALSE(error) << error.message();
         }
-        /// A clean end: what was said arrives before it.
+        /// Closes cleanly: what was sent before still arrives.
         void hang_up() {
             boost::system::error_code ignored;
             socket.shutdown(Tcp::socket::shutdown_both, ignored);
@@ -50,7 +50,7 @@ public:
         Tcp::socket socket;
         std::array<char, 65536> buffer{};
         std::string got;
-        bool is_over = false;  // the other side ended it
+        bool is_over = false;  // the other side closed the connection
         bool is_deaf = false;
     };
 
@@ -65,10 +65,10 @@ public:
     ScriptedWorker(const ScriptedWorker&) = delete;
     ScriptedWorker& operator=(const ScriptedWorker&) = delete;
 
-    /// Nobody listens there any more.
+    /// Stops listening.
     void close_door() { acceptor_.close(); }
 
-    /// The connection of that number, once it has sent `until`.
+    /// Returns the connection with this number, once it has received `until`.
     Visit& heard(std::size_t number, std::string_view until) {
         EXPECT_TRUE(loop_.run_until([&] {
             return visits.size() > number && visits[number]->got.contains(until);
@@ -78,7 +78,7 @@ public:
     }
 
     Destination destination;
-    bool is_deaf = false;  // new connections are not read from
+    bool is_deaf = false;  // new connections are not read
     std::vector<std::shared_ptr<Visit>> visits;
 
 private:

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using wire::Breach;
 
-/// A link, and what its user heard: the texts of log frames, the sizes of chunks, "done".
+/// A link; records what its user heard: the texts of log frames, the sizes of chunks, "done".
 struct Wired final : FrameLinkUser {
     TestLoop loop;
     NativePeer peer{loop};
@@ -29,7 +29,7 @@ struct Wired final : FrameLinkUser {
     int breaks = 0;
     Breach breach = Breach::none;
     int kind = 0;
-    std::function<void()> act = [] {};  // in heard()
+    std::function<void()> act = [] {};  // called in heard()
 
     Wired() { link->open(std::move(peer.gate)); }
     ~Wired() {
@@ -64,7 +64,7 @@ struct Wired final : FrameLinkUser {
         }
         EXPECT_TRUE(peer.is_over);
     }
-    /// More than the socket takes while nobody reads.
+    /// More bytes than the socket takes while nobody reads.
     std::string stuff() {
         std::string bytes = numbered(4 << 20);
         link->send(bytes);
@@ -79,7 +79,7 @@ std::string done_by_descriptor(std::uint64_t size) {
         .id = 1, .status = 200, .body = {.in_descriptor = size, .is_in_descriptor = true}});
 }
 
-/// The test's own descriptors are not counted.
+/// Does not count the test's own descriptors.
 int memfds() { return open_files("/memfd:native-test"); }
 
 // ── in ───────────────────────────────────────────────────────────────────────────────────────────
@@ -263,7 +263,7 @@ TEST(FrameLink, LetsNothingOvertakeWhatItKeeps) {
     const std::string bytes = wired.stuff();
     std::string got;
     for (std::string more = wired.peer.take(65536); !more.empty(); more = wired.peer.take(65536))
-        got += more;  // so that there is room, and the loop has not turned
+        got += more;  // makes room in the socket, before the loop has turned
     ASSERT_LT(got.size(), bytes.size());
     wired.link->send("after");
     got += wired.peer.take_all(bytes.size() - got.size());

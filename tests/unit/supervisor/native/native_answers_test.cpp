@@ -1,4 +1,4 @@
-// What comes back from a native worker for its jobs.
+// The answers of a native worker to its jobs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
-#include "supervisor/native/native_rides.h"
-#include "tests/unit/supervisor/native/native_trip.h"
+#include "supervisor/native/native_attempts.h"
+#include "tests/unit/supervisor/native/native_stand.h"
 
 namespace turnpike {
 namespace {
@@ -21,30 +21,30 @@ using testing::IsEmpty;
 // ── whole answers ────────────────────────────────────────────────────────────────────────────────
 
 TEST(NativeAnswers, AreTakenWhole) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0);
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
     int told = 0;
-    trip.reader.act = [&] {
+    stand.reader.act = [&] {
         ++told;
-        EXPECT_EQ(trip.answer(0).state(), AnswerState::complete);
+        EXPECT_EQ(stand.answer(0).state(), AnswerState::complete);
     };
-    trip.say(wire::Done{.id = id,
-                        .status = 201,
-                        .fields = "X-Model: a\r\nTurnpike-Job: forged\r\nDate: today\r\n",
-                        .body = {.bytes = "hello"}});
-    EXPECT_EQ(trip.verdict(0), Verdict::answered);
-    EXPECT_EQ(trip.count<AnswerBegun>(), 0) << "it is not streamed";
+    stand.say(wire::Done{.id = id,
+                         .status = 201,
+                         .fields = "X-Model: a\r\nTurnpike-Job: forged\r\nDate: today\r\n",
+                         .body = {.bytes = "hello"}});
+    EXPECT_EQ(stand.verdict(0), Verdict::answered);
+    EXPECT_EQ(stand.count<AnswerBegun>(), 0) << "it is not streamed";
     EXPECT_EQ(told, 1);
-    const AnswerHead& head = trip.answer(0).head();
+    const AnswerHead& head = stand.answer(0).head();
     EXPECT_EQ(head.status, 201);
     EXPECT_EQ(head.fields, "X-Model: a\r\nDate: today\r\n");
     EXPECT_TRUE(head.has_date);
     EXPECT_TRUE(head.has_length);
     EXPECT_TRUE(head.has_body);
     EXPECT_EQ(head.length, 5U);
-    EXPECT_EQ(trip.answer(0).front(), "hello");
-    EXPECT_EQ(trip.exchange(0).trouble, "");
-    EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+    EXPECT_EQ(stand.answer(0).front(), "hello");
+    EXPECT_EQ(stand.exchange(0).trouble, "");
+    EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
 }
 
 TEST(NativeAnswers, AreJudgedByTheirStatus) {
@@ -54,108 +54,108 @@ TEST(NativeAnswers, AreJudgedByTheirStatus) {
         {500, Verdict::model_failed}, {599, Verdict::model_failed}};
     for (const auto& [status, verdict] : rows) {
         for (const bool is_streamed : {false, true}) {
-            NativeTrip trip;
-            const std::uint64_t id = trip.start(0);
-            if (is_streamed) trip.say(wire::Begin{.id = id, .status = status});
-            trip.say(wire::Done{.id = id, .status = is_streamed ? std::uint16_t{0} : status});
-            EXPECT_EQ(trip.verdict(0), verdict) << status << (is_streamed ? " streamed" : "");
-            EXPECT_EQ(trip.answer(0).state(), AnswerState::complete);
+            NativeStand stand;
+            const std::uint64_t id = stand.start(0);
+            if (is_streamed) stand.say(wire::Begin{.id = id, .status = status});
+            stand.say(wire::Done{.id = id, .status = is_streamed ? std::uint16_t{0} : status});
+            EXPECT_EQ(stand.verdict(0), verdict) << status << (is_streamed ? " streamed" : "");
+            EXPECT_EQ(stand.answer(0).state(), AnswerState::complete);
         }
     }
 }
 
 TEST(NativeAnswers, ToHeadTellTheLengthAndHaveNoBody) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0, "", "HEAD");
-    trip.say(wire::Done{.id = id, .status = 200, .body = {.bytes = "hello"}});
-    EXPECT_EQ(trip.verdict(0), Verdict::answered);
-    EXPECT_FALSE(trip.answer(0).head().has_body);
-    EXPECT_EQ(trip.answer(0).head().fields, "Content-Length: 5\r\n");
-    EXPECT_EQ(trip.answer(0).front(), "");
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0, "", "HEAD");
+    stand.say(wire::Done{.id = id, .status = 200, .body = {.bytes = "hello"}});
+    EXPECT_EQ(stand.verdict(0), Verdict::answered);
+    EXPECT_FALSE(stand.answer(0).head().has_body);
+    EXPECT_EQ(stand.answer(0).head().fields, "Content-Length: 5\r\n");
+    EXPECT_EQ(stand.answer(0).front(), "");
 }
 
 TEST(NativeAnswers, ToHeadMayComeByDescriptorOrAsAStream) {
-    NativeTrip trip;
-    std::uint64_t id = trip.start(0, "", "HEAD");
-    trip.say(
+    NativeStand stand;
+    std::uint64_t id = stand.start(0, "", "HEAD");
+    stand.say(
         wire::Done{.id = id, .status = 200, .body = {.in_descriptor = 5, .is_in_descriptor = true}},
         make_memfd("hello"));
-    EXPECT_EQ(trip.verdict(0), Verdict::answered);
-    EXPECT_EQ(trip.answer(0).head().fields, "Content-Length: 5\r\n");
-    EXPECT_TRUE(trip.answer(0).is_drained());
-    EXPECT_EQ(trip.count<AnswerBegun>(), 0);
+    EXPECT_EQ(stand.verdict(0), Verdict::answered);
+    EXPECT_EQ(stand.answer(0).head().fields, "Content-Length: 5\r\n");
+    EXPECT_TRUE(stand.answer(0).is_drained());
+    EXPECT_EQ(stand.count<AnswerBegun>(), 0);
 
-    id = trip.start(1, "", "HEAD");
-    trip.say(wire::Begin{.id = id});
-    trip.say(wire::Chunk{.id = id, .bytes = "nobody wants it"});
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.verdict(1), Verdict::answered);
-    EXPECT_TRUE(trip.answer(1).is_drained());
+    id = stand.start(1, "", "HEAD");
+    stand.say(wire::Begin{.id = id});
+    stand.say(wire::Chunk{.id = id, .bytes = "nobody wants it"});
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(1), Verdict::answered);
+    EXPECT_TRUE(stand.answer(1).is_drained());
 }
 
 TEST(NativeAnswers, WithoutContentDropABodyAndTellNoLength) {
     for (const std::string method : {"GET", "HEAD"}) {
-        NativeTrip trip;
-        const std::uint64_t id = trip.start(0, "", method);
-        trip.say(wire::Done{.id = id, .status = 204, .body = {.bytes = "hello"}});
-        EXPECT_EQ(trip.verdict(0), Verdict::answered);
-        EXPECT_FALSE(trip.answer(0).head().has_body);
-        EXPECT_EQ(trip.answer(0).head().fields, "") << method;
-        EXPECT_TRUE(trip.answer(0).is_drained());
+        NativeStand stand;
+        const std::uint64_t id = stand.start(0, "", method);
+        stand.say(wire::Done{.id = id, .status = 204, .body = {.bytes = "hello"}});
+        EXPECT_EQ(stand.verdict(0), Verdict::answered);
+        EXPECT_FALSE(stand.answer(0).head().has_body);
+        EXPECT_EQ(stand.answer(0).head().fields, "") << method;
+        EXPECT_TRUE(stand.answer(0).is_drained());
     }
 }
 
 // ── announced lengths ────────────────────────────────────────────────────────────────────────────
 
 TEST(NativeAnswers, ThatStreamMayAnnounceTheirLength) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0, "", "GET");
-    trip.say(wire::Begin{.id = id, .fields = "A: b\r\ncontent-length: 5\r\n"});
-    trip.say(wire::Chunk{.id = id, .bytes = "hel"});
-    trip.say(wire::Chunk{.id = id, .bytes = "lo"});
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.verdict(0), Verdict::answered);
-    const AnswerHead& head = trip.answer(0).head();
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0, "", "GET");
+    stand.say(wire::Begin{.id = id, .fields = "A: b\r\ncontent-length: 5\r\n"});
+    stand.say(wire::Chunk{.id = id, .bytes = "hel"});
+    stand.say(wire::Chunk{.id = id, .bytes = "lo"});
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(0), Verdict::answered);
+    const AnswerHead& head = stand.answer(0).head();
     EXPECT_TRUE(head.has_length);
     EXPECT_EQ(head.length, 5U);
     EXPECT_EQ(head.fields, "A: b\r\n") << "the gate writes the length itself";
-    EXPECT_EQ(trip.answer(0).front(), "hello");
-    EXPECT_FALSE(trip.broke);
+    EXPECT_EQ(stand.answer(0).front(), "hello");
+    EXPECT_FALSE(stand.broke);
 }
 
 TEST(NativeAnswers, AreHeldToTheLengthThatTheyAnnounced) {
     for (const std::string_view body : {"hell", "hello!"}) {
-        NativeTrip trip;
-        const std::uint64_t id = trip.start(0, "", "GET");
-        trip.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
-        trip.say(wire::Chunk{.id = id, .bytes = body});
-        if (!trip.broke) trip.say(wire::Done{.id = id});
-        EXPECT_EQ(trip.broke, wire::Breach::length_broken) << body;
-        EXPECT_NE(trip.answer(0).state(), AnswerState::complete);
+        NativeStand stand;
+        const std::uint64_t id = stand.start(0, "", "GET");
+        stand.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
+        stand.say(wire::Chunk{.id = id, .bytes = body});
+        if (!stand.broke) stand.say(wire::Done{.id = id});
+        EXPECT_EQ(stand.broke, wire::Breach::length_broken) << body;
+        EXPECT_NE(stand.answer(0).state(), AnswerState::complete);
     }
 }
 
 TEST(NativeAnswers, OfCancelledJobsMayEndEarly) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0, "", "GET");
-    trip.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
-    trip.rides.cancel(NativeTrip::attempt(0));
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.verdict(0), Verdict::cancelled);
-    EXPECT_FALSE(trip.broke);
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0, "", "GET");
+    stand.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
+    stand.attempts.cancel(NativeStand::attempt(0));
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(0), Verdict::cancelled);
+    EXPECT_FALSE(stand.broke);
 }
 
 TEST(NativeAnswers, ForgetTheLengthOfTheJobBefore) {
-    NativeTrip trip;
-    std::uint64_t id = trip.start(0, "", "GET");
-    trip.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
-    trip.say(wire::Failed{.id = id});
-    id = trip.start(1, "", "GET");
-    trip.say(wire::Begin{.id = id});
-    trip.say(wire::Chunk{.id = id, .bytes = "of any length"});
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.verdict(1), Verdict::answered);
-    EXPECT_FALSE(trip.answer(1).head().has_length);
+    NativeStand stand;
+    std::uint64_t id = stand.start(0, "", "GET");
+    stand.say(wire::Begin{.id = id, .fields = "Content-Length: 5\r\n"});
+    stand.say(wire::Failed{.id = id});
+    id = stand.start(1, "", "GET");
+    stand.say(wire::Begin{.id = id});
+    stand.say(wire::Chunk{.id = id, .bytes = "of any length"});
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(1), Verdict::answered);
+    EXPECT_FALSE(stand.answer(1).head().has_length);
 }
 
 TEST(NativeAnswers, WithoutBodyTellTheLengthThatWasAnnounced) {
@@ -169,14 +169,14 @@ TEST(NativeAnswers, WithoutBodyTellTheLengthThatWasAnnounced) {
                                 {"HEAD", 204, ""},
                                 {"GET", 204, ""}};
     for (const Row& row : rows) {
-        NativeTrip trip;
-        const std::uint64_t id = trip.start(0, "", row.method);
-        trip.say(wire::Begin{.id = id, .status = row.status, .fields = "Content-Length: 5\r\n"});
-        trip.say(wire::Done{.id = id});
-        EXPECT_EQ(trip.verdict(0), Verdict::answered);
-        EXPECT_EQ(trip.answer(0).head().fields, row.fields) << row.method << " " << row.status;
-        EXPECT_FALSE(trip.answer(0).head().has_body);
-        EXPECT_FALSE(trip.broke);
+        NativeStand stand;
+        const std::uint64_t id = stand.start(0, "", row.method);
+        stand.say(wire::Begin{.id = id, .status = row.status, .fields = "Content-Length: 5\r\n"});
+        stand.say(wire::Done{.id = id});
+        EXPECT_EQ(stand.verdict(0), Verdict::answered);
+        EXPECT_EQ(stand.answer(0).head().fields, row.fields) << row.method << " " << row.status;
+        EXPECT_FALSE(stand.answer(0).head().has_body);
+        EXPECT_FALSE(stand.broke);
     }
 }
 
@@ -199,17 +199,17 @@ TEST(NativeAnswers, ThatFailedTellWhy) {
         {FailWhy::cancelled, Verdict::cancelled, "KeyError: no such key", ""}};
     for (const Row& row : rows) {
         for (const bool is_streamed : {false, true}) {
-            NativeTrip trip;
-            const std::uint64_t id = trip.start(0);
-            if (is_streamed) trip.say(wire::Begin{.id = id});
-            trip.say(wire::Failed{
+            NativeStand stand;
+            const std::uint64_t id = stand.start(0);
+            if (is_streamed) stand.say(wire::Begin{.id = id});
+            stand.say(wire::Failed{
                 .id = id, .why = row.why, .type = "KeyError", .message = "no such key"});
-            EXPECT_EQ(trip.verdict(0), row.verdict);
-            EXPECT_EQ(trip.exchange(0).trouble, row.trouble);
-            EXPECT_EQ(trip.exchange(0).last_words, row.last_words);
-            EXPECT_EQ(trip.answer(0).state(),
+            EXPECT_EQ(stand.verdict(0), row.verdict);
+            EXPECT_EQ(stand.exchange(0).trouble, row.trouble);
+            EXPECT_EQ(stand.exchange(0).last_words, row.last_words);
+            EXPECT_EQ(stand.answer(0).state(),
                       is_streamed ? AnswerState::broken : AnswerState::none);
-            EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+            EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
         }
     }
 }
@@ -225,112 +225,112 @@ TEST(NativeAnswers, ThatFailedAreToldInOneLine) {
 // ── streams ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(NativeAnswers, FlowWhenTheyBegin) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0);
-    trip.say(wire::Begin{.id = id, .status = 206, .fields = "Content-Type: text/plain\r\n"});
-    EXPECT_EQ(trip.answer(0).state(), AnswerState::flowing);
-    EXPECT_EQ(trip.count<AnswerBegun>(), 1);
-    EXPECT_FALSE(trip.answer(0).head().has_length);
-    EXPECT_EQ(trip.answer(0).head().fields, "Content-Type: text/plain\r\n");
-    trip.say(wire::Chunk{.id = id, .bytes = "hel"});
-    trip.say(wire::Chunk{.id = id, .bytes = "lo"});
-    EXPECT_EQ(trip.answer(0).front(), "hello");
-    EXPECT_FALSE(trip.verdict(0));
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.verdict(0), Verdict::answered);
-    EXPECT_EQ(trip.answer(0).state(), AnswerState::complete);
-    EXPECT_EQ(trip.answer(0).front(), "hello");
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
+    stand.say(wire::Begin{.id = id, .status = 206, .fields = "Content-Type: text/plain\r\n"});
+    EXPECT_EQ(stand.answer(0).state(), AnswerState::flowing);
+    EXPECT_EQ(stand.count<AnswerBegun>(), 1);
+    EXPECT_FALSE(stand.answer(0).head().has_length);
+    EXPECT_EQ(stand.answer(0).head().fields, "Content-Type: text/plain\r\n");
+    stand.say(wire::Chunk{.id = id, .bytes = "hel"});
+    stand.say(wire::Chunk{.id = id, .bytes = "lo"});
+    EXPECT_EQ(stand.answer(0).front(), "hello");
+    EXPECT_FALSE(stand.verdict(0));
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(0), Verdict::answered);
+    EXPECT_EQ(stand.answer(0).state(), AnswerState::complete);
+    EXPECT_EQ(stand.answer(0).front(), "hello");
 }
 
 TEST(NativeAnswers, PauseWhileNobodyTakesThemAndGoOnWhenSomebodyDoes) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0);
-    trip.say(wire::Begin{.id = id});
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
+    stand.say(wire::Begin{.id = id});
     std::string said;
     for (int i = 0; i < 40; ++i) {
         const std::string piece = numbered(50);
-        trip.say(wire::Chunk{.id = id, .bytes = piece});
+        stand.say(wire::Chunk{.id = id, .bytes = piece});
         said += piece;
     }
-    trip.settle();
-    trip.peer.hear();
-    EXPECT_THAT(trip.peer.told, ElementsAre("pause " + std::to_string(id))) << "once";
-    EXPECT_EQ(trip.read_out(0), said) << "what was under way is not lost";
-    trip.peer.hear();
-    EXPECT_THAT(trip.peer.told,
+    stand.settle();
+    stand.peer.hear();
+    EXPECT_THAT(stand.peer.told, ElementsAre("pause " + std::to_string(id))) << "once";
+    EXPECT_EQ(stand.read_out(0), said) << "what was under way is not lost";
+    stand.peer.hear();
+    EXPECT_THAT(stand.peer.told,
                 ElementsAre("pause " + std::to_string(id), "resume " + std::to_string(id)));
-    trip.say(wire::Chunk{.id = id, .bytes = numbered(500)});
-    trip.peer.hear();
-    EXPECT_EQ(trip.peer.told.size(), 3U) << "and again";
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.read_out(0), numbered(500));
-    trip.peer.hear();
-    EXPECT_EQ(trip.peer.told.size(), 3U) << "nobody resumes what has ended";
-    EXPECT_EQ(trip.verdict(0), Verdict::answered);
+    stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
+    stand.peer.hear();
+    EXPECT_EQ(stand.peer.told.size(), 3U) << "and again";
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.read_out(0), numbered(500));
+    stand.peer.hear();
+    EXPECT_EQ(stand.peer.told.size(), 3U) << "nobody resumes what has ended";
+    EXPECT_EQ(stand.verdict(0), Verdict::answered);
 }
 
 TEST(NativeAnswers, GoOnWhenTheirClientLeavesWhileTheyPause) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0);
-    trip.say(wire::Begin{.id = id});
-    trip.say(wire::Chunk{.id = id, .bytes = numbered(500)});
-    trip.peer.hear();
-    ASSERT_THAT(trip.peer.told, ElementsAre("pause " + std::to_string(id)));
-    trip.answer(0).abandon();
-    trip.peer.hear();
-    EXPECT_EQ(trip.peer.told.back(), "resume " + std::to_string(id));
-    trip.say(wire::Chunk{.id = id, .bytes = numbered(5000)});
-    trip.peer.hear();
-    EXPECT_EQ(trip.peer.told.size(), 2U);
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.verdict(0), Verdict::answered);
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
+    stand.say(wire::Begin{.id = id});
+    stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
+    stand.peer.hear();
+    ASSERT_THAT(stand.peer.told, ElementsAre("pause " + std::to_string(id)));
+    stand.answer(0).abandon();
+    stand.peer.hear();
+    EXPECT_EQ(stand.peer.told.back(), "resume " + std::to_string(id));
+    stand.say(wire::Chunk{.id = id, .bytes = numbered(5000)});
+    stand.peer.hear();
+    EXPECT_EQ(stand.peer.told.size(), 2U);
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(0), Verdict::answered);
 }
 
 // ── progress and stacks ──────────────────────────────────────────────────────────────────────────
 
 TEST(NativeAnswers, AreOnTheirWayAsTheModelTells) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0);
-    trip.say(wire::Progress{.id = id, .permille = 250, .text = "a quarter"});
-    EXPECT_EQ(trip.exchange(0).progress.permille, std::uint16_t{250});
-    EXPECT_EQ(trip.exchange(0).progress.text, "a quarter");
-    trip.say(wire::Progress{.id = id, .text = "who knows"});
-    EXPECT_FALSE(trip.exchange(0).progress.permille);
-    EXPECT_EQ(trip.exchange(0).progress.text, "who knows");
-    EXPECT_THAT(trip.events, IsEmpty()) << "not for each one";
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
+    stand.say(wire::Progress{.id = id, .permille = 250, .text = "a quarter"});
+    EXPECT_EQ(stand.exchange(0).progress.permille, std::uint16_t{250});
+    EXPECT_EQ(stand.exchange(0).progress.text, "a quarter");
+    stand.say(wire::Progress{.id = id, .text = "who knows"});
+    EXPECT_FALSE(stand.exchange(0).progress.permille);
+    EXPECT_EQ(stand.exchange(0).progress.text, "who knows");
+    EXPECT_THAT(stand.events, IsEmpty()) << "not for each one";
 }
 
 TEST(NativeAnswers, RenewTheTimeoutOfTheirJobNowAndThen) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0);
-    const std::uint64_t other = trip.start(1);
-    trip.say(wire::Begin{.id = other});
-    boost::asio::steady_timer timer(trip.loop.context(), std::chrono::milliseconds(260));
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
+    const std::uint64_t other = stand.start(1);
+    stand.say(wire::Begin{.id = other});
+    boost::asio::steady_timer timer(stand.loop.context(), std::chrono::milliseconds(260));
     bool is_later = false;
     timer.async_wait([&](boost::system::error_code) { is_later = true; });
-    EXPECT_TRUE(trip.loop.run_until([&] { return is_later; }));
-    for (int i = 0; i < 3; ++i) trip.say(wire::Progress{.id = id, .text = "on"});
-    EXPECT_THAT(trip.count<AnswerMoved>(), AnyOf(1, 2)) << "2: on a slow machine";
-    const int before = trip.count<AnswerMoved>();
-    trip.say(wire::Chunk{.id = other, .bytes = "x"});
-    EXPECT_EQ(trip.count<AnswerMoved>(), before + 1);
-    const auto* moved = std::get_if<AnswerMoved>(&trip.events.back());
+    EXPECT_TRUE(stand.loop.run_until([&] { return is_later; }));
+    for (int i = 0; i < 3; ++i) stand.say(wire::Progress{.id = id, .text = "on"});
+    EXPECT_THAT(stand.count<AnswerMoved>(), AnyOf(1, 2)) << "2: on a slow machine";
+    const int before = stand.count<AnswerMoved>();
+    stand.say(wire::Chunk{.id = other, .bytes = "x"});
+    EXPECT_EQ(stand.count<AnswerMoved>(), before + 1);
+    const auto* moved = std::get_if<AnswerMoved>(&stand.events.back());
     ASSERT_NE(moved, nullptr);
-    EXPECT_EQ(moved->attempt, NativeTrip::attempt(1));
+    EXPECT_EQ(moved->attempt, NativeStand::attempt(1));
 }
 
 TEST(NativeAnswers, KeepTheStacksOfTheirWorkerForTheRecordsOfSeveralJobs) {
-    NativeTrip trip;
-    for (std::uint64_t job = 0; job < 3; ++job) trip.start(job);
-    const std::uint64_t ended = trip.start(3);
-    const ExchangePtr kept = trip.exchanges.find(JobId{3});
-    trip.say(wire::Done{.id = ended, .status = 200});
-    const AttemptId attempts[] = {NativeTrip::attempt(0), NativeTrip::attempt(2),
-                                  NativeTrip::attempt(3), AttemptId{}};
-    trip.rides.add_stacks(attempts, "in main()");
-    EXPECT_EQ(trip.exchange(0).stacks, "in main()");
-    EXPECT_EQ(trip.exchange(1).stacks, "");
-    EXPECT_EQ(trip.exchange(2).stacks, "in main()");
+    NativeStand stand;
+    for (std::uint64_t job = 0; job < 3; ++job) stand.start(job);
+    const std::uint64_t ended = stand.start(3);
+    const ExchangePtr kept = stand.exchanges.find(JobId{3});
+    stand.say(wire::Done{.id = ended, .status = 200});
+    const AttemptId attempts[] = {NativeStand::attempt(0), NativeStand::attempt(2),
+                                  NativeStand::attempt(3), AttemptId{}};
+    stand.attempts.add_stacks(attempts, "in main()");
+    EXPECT_EQ(stand.exchange(0).stacks, "in main()");
+    EXPECT_EQ(stand.exchange(1).stacks, "");
+    EXPECT_EQ(stand.exchange(2).stacks, "in main()");
     EXPECT_EQ(kept->stacks, "") << "it has ended";
 }
 
@@ -342,29 +342,29 @@ wire::Done by_descriptor(std::uint64_t id, std::uint64_t size) {
 
 TEST(NativeAnswers, MayComeByDescriptor) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{5000}}) {
-        NativeTrip trip;
-        const std::uint64_t id = trip.start(0);
+        NativeStand stand;
+        const std::uint64_t id = stand.start(0);
         const std::string body = numbered(size);
-        trip.say(by_descriptor(id, size), make_memfd(body));
-        EXPECT_EQ(trip.verdict(0), Verdict::answered) << "the lane is free before it is read";
-        EXPECT_EQ(trip.count<AnswerBegun>(), 1);
-        EXPECT_EQ(trip.answer(0).state(), AnswerState::complete);
-        EXPECT_EQ(trip.answer(0).head().length, size);
-        EXPECT_EQ(trip.read_out(0), body);
-        EXPECT_FALSE(trip.broke);
+        stand.say(by_descriptor(id, size), make_memfd(body));
+        EXPECT_EQ(stand.verdict(0), Verdict::answered) << "the lane is free before it is read";
+        EXPECT_EQ(stand.count<AnswerBegun>(), 1);
+        EXPECT_EQ(stand.answer(0).state(), AnswerState::complete);
+        EXPECT_EQ(stand.answer(0).head().length, size);
+        EXPECT_EQ(stand.read_out(0), body);
+        EXPECT_FALSE(stand.broke);
     }
 }
 
 TEST(NativeAnswers, ByAnUnfitDescriptorAreABreach) {
     constexpr int no_write_seal = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     const auto breach_by = [](UniqueFd file, std::uint64_t size) {
-        NativeTrip trip;
-        const std::uint64_t id = trip.start(0);
-        trip.say(by_descriptor(id, size), file);
-        EXPECT_FALSE(trip.verdict(0)) << "its worker's end ends it";
-        EXPECT_EQ(trip.answer(0).state(), AnswerState::none);
-        EXPECT_EQ(trip.rides.aboard().size(), 1U);
-        return trip.broke.value_or(wire::Breach::none);
+        NativeStand stand;
+        const std::uint64_t id = stand.start(0);
+        stand.say(by_descriptor(id, size), file);
+        EXPECT_FALSE(stand.verdict(0)) << "its worker's end ends it";
+        EXPECT_EQ(stand.answer(0).state(), AnswerState::none);
+        EXPECT_EQ(stand.attempts.aboard().size(), 1U);
+        return stand.broke.value_or(wire::Breach::none);
     };
     using wire::Breach;
     EXPECT_EQ(breach_by(make_memfd("hello", no_write_seal), 5), Breach::descriptor_unfit);

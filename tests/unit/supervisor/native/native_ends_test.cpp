@@ -1,4 +1,4 @@
-// Jobs of a native worker that end from our side: it ended, or their clients left.
+// Jobs of a native worker that end before it answers: the worker ended, or the client left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,95 +6,96 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/native/native_rides.h"
-#include "tests/unit/supervisor/native/native_trip.h"
+#include "supervisor/native/native_attempts.h"
+#include "tests/unit/supervisor/held_thread.h"
+#include "tests/unit/supervisor/native/native_stand.h"
 
 namespace turnpike {
 namespace {
 
 using testing::IsEmpty;
 
-const Farewell farewell{.trouble = "exit code 1", .last_words = "Traceback"};
+const EndNotice notice{.trouble = "exit code 1", .last_words = "Traceback"};
 
-TEST(NativeRidesClosed, GiveTheFarewellToJobsInEveryState) {
-    NativeTrip trip;
-    trip.start(0);  // sent
-    const std::uint64_t flowing = trip.start(1);
-    trip.say(wire::Begin{.id = flowing});
-    trip.say(wire::Chunk{.id = flowing, .bytes = "half"});
-    const std::uint64_t ended = trip.start(2);
-    trip.say(wire::Done{.id = ended, .status = 200});
-    trip.open(3, "ready, but of a batch");
-    trip.open(4, numbered(300));  // preparing, as the next
-    trip.open(5, numbered(300));
-    std::promise<void> go = trip.hold_disk();
-    trip.send(3, 0, 2);
-    trip.send(4, 1, 2);
-    trip.send(5);
-    EXPECT_EQ(trip.rides.aboard().size(), 5U);
-    trip.events.clear();
+TEST(NativeAttemptsClosed, GiveTheNoticeToJobsInEveryState) {
+    NativeStand stand;
+    stand.start(0);  // sent
+    const std::uint64_t flowing = stand.start(1);
+    stand.say(wire::Begin{.id = flowing});
+    stand.say(wire::Chunk{.id = flowing, .bytes = "half"});
+    const std::uint64_t ended = stand.start(2);
+    stand.say(wire::Done{.id = ended, .status = 200});
+    stand.open(3, "ready, but of a batch");
+    stand.open(4, numbered(300));  // preparing, like the next one
+    stand.open(5, numbered(300));
+    std::promise<void> go = hold(stand.background);
+    stand.send(3, 0, 2);
+    stand.send(4, 1, 2);
+    stand.send(5);
+    EXPECT_EQ(stand.attempts.aboard().size(), 5U);
+    stand.events.clear();
 
-    trip.rides.close(farewell);
+    stand.attempts.close(notice);
     for (const std::uint64_t job : {0U, 1U, 3U, 4U, 5U}) {
-        EXPECT_EQ(trip.exchange(job).trouble, "exit code 1") << job;
-        EXPECT_EQ(trip.exchange(job).last_words, "Traceback") << job;
-        EXPECT_EQ(trip.answer(job).state(), job == 1 ? AnswerState::broken : AnswerState::none);
+        EXPECT_EQ(stand.exchange(job).trouble, "exit code 1") << job;
+        EXPECT_EQ(stand.exchange(job).last_words, "Traceback") << job;
+        EXPECT_EQ(stand.answer(job).state(), job == 1 ? AnswerState::broken : AnswerState::none);
     }
-    EXPECT_EQ(trip.answer(1).front(), "half");
-    EXPECT_EQ(trip.exchange(2).trouble, "");
-    EXPECT_EQ(trip.answer(2).state(), AnswerState::complete);
-    EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+    EXPECT_EQ(stand.answer(1).front(), "half");
+    EXPECT_EQ(stand.exchange(2).trouble, "");
+    EXPECT_EQ(stand.answer(2).state(), AnswerState::complete);
+    EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
 
     go.set_value();
-    trip.settle();
-    trip.settle();
-    trip.peer.hear();
-    EXPECT_EQ(trip.peer.jobs.size(), 3U) << "what was prepared meanwhile is not sent";
-    EXPECT_THAT(trip.rides.aboard(), IsEmpty()) << "nor comes back";
-    EXPECT_THAT(trip.events, IsEmpty()) << "the engine knows";
+    stand.settle();
+    stand.settle();
+    stand.peer.hear();
+    EXPECT_EQ(stand.peer.jobs.size(), 3U) << "what was prepared meanwhile is not sent";
+    EXPECT_THAT(stand.attempts.aboard(), IsEmpty()) << "nor comes back";
+    EXPECT_THAT(stand.events, IsEmpty()) << "the engine knows";
 }
 
-TEST(NativeRidesClosed, KeepTheTroubleThatIsKnownAlready) {
-    NativeTrip trip;
-    trip.start(0);
-    trip.exchange(0).trouble = "it took too long";
-    trip.rides.close({.trouble = "", .last_words = "Traceback"});
-    EXPECT_EQ(trip.exchange(0).trouble, "it took too long");
-    EXPECT_EQ(trip.exchange(0).last_words, "Traceback");
+TEST(NativeAttemptsClosed, KeepTheTroubleThatIsKnownAlready) {
+    NativeStand stand;
+    stand.start(0);
+    stand.exchange(0).trouble = "it took too long";
+    stand.attempts.close({.trouble = "", .last_words = "Traceback"});
+    EXPECT_EQ(stand.exchange(0).trouble, "it took too long");
+    EXPECT_EQ(stand.exchange(0).last_words, "Traceback");
 }
 
-TEST(NativeRidesClosed, LetTheirJobsBeTriedElsewhere) {
-    NativeTrip trip;
-    trip.open(0, numbered(300));
-    trip.send(0);
-    trip.heard_job(0);
-    trip.rides.close(farewell);
+TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
+    NativeStand stand;
+    stand.open(0, numbered(300));
+    stand.send(0);
+    stand.heard_job(0);
+    stand.attempts.close(notice);
     wire::Conversation other;
     EXPECT_EQ(other.heard(wire::Hello{}), wire::Breach::none);
     EXPECT_EQ(other.heard(wire::Ready{}), wire::Breach::none);
-    NativeRides elsewhere{{.around = trip.around,
-                           .worker = WorkerId{2},
-                           .link = *trip.link,
-                           .conversation = other,
-                           .stays = [] { return nullptr; }}};
-    trip.peer.jobs.clear();
+    NativeAttempts elsewhere{{.deps = stand.deps,
+                              .worker = WorkerId{2},
+                              .link = *stand.link,
+                              .conversation = other,
+                              .keep_alive = [] { return nullptr; }}};
+    stand.peer.jobs.clear();
     elsewhere.send({.worker = WorkerId{2}, .job = JobId{0}, .attempt = AttemptId{9}, .number = 2},
-                   trip.exchanges.find(JobId{0}));
-    const HeardJob& job = trip.heard_job(0);
+                   stand.exchanges.find(JobId{0}));
+    const HeardJob& job = stand.heard_job(0);
     EXPECT_EQ(job.attempt, 2);
     EXPECT_TRUE(job.is_in_descriptor);
-    EXPECT_EQ(trip.exchange(0).trouble, "");
+    EXPECT_EQ(stand.exchange(0).trouble, "");
 }
 
-/// A stream, a whole answer, a large one and a failure, whoever closes the rides meanwhile.
-void hear_all_sorts(NativeTrip& trip) {
+/// Hears a stream, a whole answer, a large one and a failure. The attempts may be closed meanwhile.
+void hear_all_sorts(NativeStand& stand) {
     std::vector<std::uint64_t> ids;
-    for (std::uint64_t job = 0; job < 4; ++job) ids.push_back(trip.start(job));
+    for (std::uint64_t job = 0; job < 4; ++job) ids.push_back(stand.start(job));
     const auto say = [&](const wire::WorkerFrame& frame, const UniqueFd& file = UniqueFd()) {
-        if (!trip.rides.aboard().empty()) trip.say(frame, file);
+        if (!stand.attempts.aboard().empty()) stand.say(frame, file);
     };
     say(wire::Begin{.id = ids[0]});
-    say(wire::Chunk{.id = ids[0], .bytes = numbered(500)});  // it shall pause
+    say(wire::Chunk{.id = ids[0], .bytes = numbered(500)});  // enough to pause the stream
     say(wire::Failed{.id = ids[0]});
     say(wire::Done{.id = ids[1], .status = 200});
     say(
@@ -104,194 +105,195 @@ void hear_all_sorts(NativeTrip& trip) {
     say(wire::Failed{.id = ids[3]});
 }
 
-TEST(NativeRidesClosed, MayBeSoByWhoReadsAnAnswer) {
+TEST(NativeAttemptsClosed, MayBeSoByWhoReadsAnAnswer) {
     for (int when = 1; when <= 6; ++when) {
-        NativeTrip trip;
+        NativeStand stand;
         int told = 0;
         std::size_t before = 0;
-        trip.reader.act = [&] {
+        stand.reader.act = [&] {
             if (++told != when) return;
-            trip.rides.close(farewell);
-            before = trip.events.size();
+            stand.attempts.close(notice);
+            before = stand.events.size();
         };
-        hear_all_sorts(trip);
+        hear_all_sorts(stand);
         EXPECT_GE(told, when);
-        EXPECT_EQ(trip.events.size(), before) << "nothing more is told, " << when;
-        trip.peer.hear();
-        EXPECT_EQ(trip.peer.told.size(), when <= 2 ? 0U : 1U) << "nor to the worker, " << when;
-        EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+        EXPECT_EQ(stand.events.size(), before) << "nothing more is told, " << when;
+        stand.peer.hear();
+        EXPECT_EQ(stand.peer.told.size(), when <= 2 ? 0U : 1U) << "nor to the worker, " << when;
+        EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
     }
 }
 
-TEST(NativeRidesClosed, MayBeSoByWhoIsToldOfAnAnswer) {
+TEST(NativeAttemptsClosed, MayBeSoByWhoIsToldOfAnAnswer) {
     for (std::size_t when = 1; when <= 6; ++when) {
-        NativeTrip trip;
-        trip.act = [&](const Event&) {
-            if (trip.events.size() == when) trip.rides.close(farewell);
+        NativeStand stand;
+        stand.act = [&](const Event&) {
+            if (stand.events.size() == when) stand.attempts.close(notice);
         };
-        hear_all_sorts(trip);
-        EXPECT_EQ(trip.events.size(), when) << "nothing more is told";
-        EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+        hear_all_sorts(stand);
+        EXPECT_EQ(stand.events.size(), when) << "nothing more is told";
+        EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
     }
 }
 
 // ── clients that left ────────────────────────────────────────────────────────────────────────────
 
-/// As the gate does it.
-void leave(NativeTrip& trip, std::uint64_t job) {
-    ExchangePtr exchange = trip.exchanges.find(JobId{job});
+/// Ends a job as the gate does when its client leaves.
+void leave(NativeStand& stand, std::uint64_t job) {
+    ExchangePtr exchange = stand.exchanges.find(JobId{job});
     exchange->answer.abandon();
-    trip.exchanges.close(std::move(exchange));
+    stand.exchanges.close(std::move(exchange));
 }
 
-TEST(NativeRidesAbandoned, WhileTheirBodyIsPreparedAreSentAndDropped) {
-    NativeTrip trip;
-    trip.open(0, numbered(300));
-    std::promise<void> go = trip.hold_disk();
-    trip.send(0);
-    leave(trip, 0);
-    trip.rides.cancel(NativeTrip::attempt(0));
+TEST(NativeAttemptsAbandoned, WhileTheirBodyIsPreparedAreSentAndDropped) {
+    NativeStand stand;
+    stand.open(0, numbered(300));
+    std::promise<void> go = hold(stand.background);
+    stand.send(0);
+    leave(stand, 0);
+    stand.attempts.cancel(NativeStand::attempt(0));
     go.set_value();
-    const std::uint64_t id = trip.heard_job(0).id;
-    ASSERT_EQ(trip.peer.files.size(), 1U);
-    EXPECT_EQ(text_of(trip.peer.files[0]), numbered(300));
-    trip.say(wire::Done{.id = id, .status = 200, .body = {.bytes = "late"}});
-    EXPECT_EQ(trip.verdict(0), Verdict::cancelled);
+    const std::uint64_t id = stand.heard_job(0).id;
+    ASSERT_EQ(stand.peer.files.size(), 1U);
+    EXPECT_EQ(text_of(stand.peer.files[0]), numbered(300));
+    stand.say(wire::Done{.id = id, .status = 200, .body = {.bytes = "late"}});
+    EXPECT_EQ(stand.verdict(0), Verdict::cancelled);
 }
 
-TEST(NativeRidesAbandoned, BeforeTheirAnswerEndAsTheWorkerEndsThem) {
+TEST(NativeAttemptsAbandoned, BeforeTheirAnswerEndAsTheWorkerEndsThem) {
     const std::vector<std::string> ways{"done", "descriptor", "stream", "failed"};
     for (const std::string& way : ways) {
-        NativeTrip trip;
-        const std::uint64_t id = trip.start(0);
-        leave(trip, 0);
-        if (way == "done") trip.say(wire::Done{.id = id, .status = 200, .body = {.bytes = "x"}});
+        NativeStand stand;
+        const std::uint64_t id = stand.start(0);
+        leave(stand, 0);
+        if (way == "done") stand.say(wire::Done{.id = id, .status = 200, .body = {.bytes = "x"}});
         if (way == "descriptor")
-            trip.say(wire::Done{.id = id,
-                                .status = 200,
-                                .body = {.in_descriptor = 5, .is_in_descriptor = true}},
-                     make_memfd("hello"));
+            stand.say(wire::Done{.id = id,
+                                 .status = 200,
+                                 .body = {.in_descriptor = 5, .is_in_descriptor = true}},
+                      make_memfd("hello"));
         if (way == "stream") {
-            trip.say(wire::Begin{.id = id});
-            for (int i = 0; i < 20; ++i) trip.say(wire::Chunk{.id = id, .bytes = numbered(500)});
-            trip.say(wire::Done{.id = id});
+            stand.say(wire::Begin{.id = id});
+            for (int i = 0; i < 20; ++i) stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
+            stand.say(wire::Done{.id = id});
         }
-        if (way == "failed") trip.say(wire::Failed{.id = id});
-        EXPECT_EQ(trip.verdict(0), way == "failed" ? Verdict::model_failed : Verdict::answered)
+        if (way == "failed") stand.say(wire::Failed{.id = id});
+        EXPECT_EQ(stand.verdict(0), way == "failed" ? Verdict::model_failed : Verdict::answered)
             << way;
-        trip.peer.hear();
-        EXPECT_THAT(trip.peer.told, IsEmpty()) << "nothing pauses for nobody";
-        EXPECT_FALSE(trip.broke);
-        EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+        stand.peer.hear();
+        EXPECT_THAT(stand.peer.told, IsEmpty()) << "nothing pauses for nobody";
+        EXPECT_FALSE(stand.broke);
+        EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
     }
 }
 
-TEST(NativeRidesAbandoned, WhileTheyFlowGoOnForNobody) {
-    NativeTrip trip;
-    const std::uint64_t id = trip.start(0);
-    trip.say(wire::Begin{.id = id});
-    trip.reader.act = [&] { leave(trip, 0); };  // by who reads the first piece
-    trip.say(wire::Chunk{.id = id, .bytes = numbered(500)});
-    trip.peer.hear();
-    EXPECT_THAT(trip.peer.told, IsEmpty());
-    trip.say(wire::Chunk{.id = id, .bytes = numbered(500)});
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.verdict(0), Verdict::answered);
+TEST(NativeAttemptsAbandoned, WhileTheyFlowGoOnForNobody) {
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
+    stand.say(wire::Begin{.id = id});
+    stand.reader.act = [&] { leave(stand, 0); };  // while the first piece is read
+    stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
+    stand.peer.hear();
+    EXPECT_THAT(stand.peer.told, IsEmpty());
+    stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(0), Verdict::answered);
 }
 
-TEST(NativeRidesAbandoned, ByWhoReadsTheBeginningOrTheEnd) {
+TEST(NativeAttemptsAbandoned, ByWhoReadsTheBeginningOrTheEnd) {
     for (const AnswerState when : {AnswerState::flowing, AnswerState::complete}) {
-        NativeTrip trip;
-        const std::uint64_t id = trip.start(0);
-        trip.reader.act = [&] {
-            if (trip.answer(0).state() == when) leave(trip, 0);
+        NativeStand stand;
+        const std::uint64_t id = stand.start(0);
+        stand.reader.act = [&] {
+            if (stand.answer(0).state() == when) leave(stand, 0);
         };
-        trip.say(
+        stand.say(
             wire::Done{
                 .id = id, .status = 200, .body = {.in_descriptor = 5, .is_in_descriptor = true}},
             make_memfd("hello"));
-        EXPECT_EQ(trip.verdict(0), Verdict::answered);
-        EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+        EXPECT_EQ(stand.verdict(0), Verdict::answered);
+        EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
     }
 }
 
-TEST(NativeRidesAbandoned, WhenTheirWorkerEndsAreForgotten) {
-    NativeTrip trip;
-    const std::uint64_t flowing = trip.start(0);
-    trip.say(wire::Begin{.id = flowing});
-    trip.start(1);
-    leave(trip, 0);
-    leave(trip, 1);
-    trip.rides.close(farewell);
-    EXPECT_THAT(trip.rides.aboard(), IsEmpty());
+TEST(NativeAttemptsAbandoned, WhenTheirWorkerEndsAreForgotten) {
+    NativeStand stand;
+    const std::uint64_t flowing = stand.start(0);
+    stand.say(wire::Begin{.id = flowing});
+    stand.start(1);
+    leave(stand, 0);
+    leave(stand, 1);
+    stand.attempts.close(notice);
+    EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
 }
 
-// ── the next job of a ride ───────────────────────────────────────────────────────────────────────
+// ── reused attempts ──────────────────────────────────────────────────────────────────────────────
 
-TEST(NativeRidesReused, NeverUseANumberTwice) {
-    NativeTrip trip;
+TEST(NativeAttemptsReused, NeverUseANumberTwice) {
+    NativeStand stand;
     std::set<std::uint64_t> ids;
     for (std::uint64_t job = 0; job < 20; ++job) {
-        const std::uint64_t id = trip.start(job);
+        const std::uint64_t id = stand.start(job);
         EXPECT_TRUE(ids.insert(id).second) << "never 0, never twice";
         EXPECT_NE(id, 0U);
         if (job % 3 == 0) continue;  // some stay aboard
-        trip.say(wire::Done{.id = id, .status = 200, .body = {.bytes = std::to_string(job)}});
-        EXPECT_EQ(trip.answer(job).front(), std::to_string(job));
+        stand.say(wire::Done{.id = id, .status = 200, .body = {.bytes = std::to_string(job)}});
+        EXPECT_EQ(stand.answer(job).front(), std::to_string(job));
     }
-    EXPECT_EQ(trip.rides.aboard().size(), 7U);
+    EXPECT_EQ(stand.attempts.aboard().size(), 7U);
 }
 
-TEST(NativeRidesReused, ForgetWhatTheirJobBeforeWas) {
-    NativeTrip trip;
-    const std::uint64_t before = trip.start(0);
-    trip.say(wire::Begin{.id = before});
-    trip.say(wire::Chunk{.id = before, .bytes = numbered(500)});  // paused
-    trip.rides.cancel(NativeTrip::attempt(0));
-    trip.say(wire::Failed{.id = before, .why = wire::FailWhy::cancelled});
-    ASSERT_EQ(trip.verdict(0), Verdict::cancelled);
-    trip.peer.hear();
-    trip.peer.told.clear();
+TEST(NativeAttemptsReused, ForgetWhatTheirJobBeforeWas) {
+    NativeStand stand;
+    const std::uint64_t before = stand.start(0);
+    stand.say(wire::Begin{.id = before});
+    stand.say(wire::Chunk{.id = before, .bytes = numbered(500)});  // paused
+    stand.attempts.cancel(NativeStand::attempt(0));
+    stand.say(wire::Failed{.id = before, .why = wire::FailWhy::cancelled});
+    ASSERT_EQ(stand.verdict(0), Verdict::cancelled);
+    stand.peer.hear();
+    stand.peer.told.clear();
 
-    const std::uint64_t id = trip.start(1, "small");
-    EXPECT_EQ(id & NativeRides::place_mask, before & NativeRides::place_mask) << "the same ride";
-    trip.answer(0).abandon();
-    trip.say(wire::Begin{.id = id});
-    trip.say(wire::Chunk{.id = id, .bytes = "kept"});
-    EXPECT_EQ(trip.answer(1).front(), "kept") << "this one is not cancelled";
-    trip.peer.hear();
-    EXPECT_THAT(trip.peer.told, IsEmpty());
-    trip.say(wire::Chunk{.id = id, .bytes = numbered(500)});
-    trip.peer.hear();
-    EXPECT_THAT(trip.peer.told, testing::ElementsAre("pause " + std::to_string(id)));
-    trip.say(wire::Done{.id = id});
-    EXPECT_EQ(trip.verdict(1), Verdict::answered);
+    const std::uint64_t id = stand.start(1, "small");
+    EXPECT_EQ(id & NativeAttempts::place_mask, before & NativeAttempts::place_mask)
+        << "the same attempt";
+    stand.answer(0).abandon();
+    stand.say(wire::Begin{.id = id});
+    stand.say(wire::Chunk{.id = id, .bytes = "kept"});
+    EXPECT_EQ(stand.answer(1).front(), "kept") << "this one is not cancelled";
+    stand.peer.hear();
+    EXPECT_THAT(stand.peer.told, IsEmpty());
+    stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
+    stand.peer.hear();
+    EXPECT_THAT(stand.peer.told, testing::ElementsAre("pause " + std::to_string(id)));
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(1), Verdict::answered);
 }
 
-TEST(NativeRidesReused, SendASmallBodyAfterALargeOne) {
-    NativeTrip trip;
-    const std::uint64_t before = trip.start(0, numbered(300));
-    trip.say(wire::Done{.id = before, .status = 200});
-    trip.start(1, "small");
-    EXPECT_FALSE(trip.heard_job(1).is_in_descriptor);
-    EXPECT_EQ(trip.heard_job(1).body, "small");
-    EXPECT_EQ(trip.peer.files.size(), 1U);
+TEST(NativeAttemptsReused, SendASmallBodyAfterALargeOne) {
+    NativeStand stand;
+    const std::uint64_t before = stand.start(0, numbered(300));
+    stand.say(wire::Done{.id = before, .status = 200});
+    stand.start(1, "small");
+    EXPECT_FALSE(stand.heard_job(1).is_in_descriptor);
+    EXPECT_EQ(stand.heard_job(1).body, "small");
+    EXPECT_EQ(stand.peer.files.size(), 1U);
 }
 
-TEST(NativeRidesReused, TakeTheNextJobFromWhoHearsOfAnEnd) {
-    NativeTrip trip;
-    const std::uint64_t before = trip.start(0);
-    trip.open(1, "next");
-    trip.act = [&](const Event& event) {
+TEST(NativeAttemptsReused, TakeTheNextJobFromWhoHearsOfAnEnd) {
+    NativeStand stand;
+    const std::uint64_t before = stand.start(0);
+    stand.open(1, "next");
+    stand.act = [&](const Event& event) {
         const auto* ended = std::get_if<AttemptEnded>(&event);
-        if (ended != nullptr && ended->attempt == NativeTrip::attempt(0)) trip.send(1);
+        if (ended != nullptr && ended->attempt == NativeStand::attempt(0)) stand.send(1);
     };
-    trip.say(wire::Done{.id = before, .status = 200, .body = {.bytes = "first"}});
-    const std::uint64_t id = trip.heard_job(1).id;
-    EXPECT_EQ(id & NativeRides::place_mask, before & NativeRides::place_mask);
-    EXPECT_EQ(trip.answer(0).front(), "first");
-    EXPECT_EQ(trip.answer(1).state(), AnswerState::none);
-    EXPECT_FALSE(trip.verdict(1));
+    stand.say(wire::Done{.id = before, .status = 200, .body = {.bytes = "first"}});
+    const std::uint64_t id = stand.heard_job(1).id;
+    EXPECT_EQ(id & NativeAttempts::place_mask, before & NativeAttempts::place_mask);
+    EXPECT_EQ(stand.answer(0).front(), "first");
+    EXPECT_EQ(stand.answer(1).state(), AnswerState::none);
+    EXPECT_FALSE(stand.verdict(1));
 }
 
 }  // namespace

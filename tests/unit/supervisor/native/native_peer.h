@@ -1,4 +1,4 @@
-// A native worker of a test: the other end of its socket, whose every byte the test decides.
+// A fake native worker: the other end of the gate's socket; the test decides every byte.
 #pragma once
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ inline std::string bytes_of(const wire::WorkerFrame& frame) {
     return bytes;
 }
 
-/// What came of a job, as long as the test wants it.
+/// A copy of a job that was received.
 struct HeardJob {
     std::uint64_t id = 0;
     std::uint16_t attempt = 0;
@@ -68,7 +68,7 @@ public:
         own = UniqueFd(ends[1]);
     }
 
-    /// All of it; descriptors go with the first byte. The loop turns while there is no room.
+    /// Sends all bytes; descriptors go with the first byte. Turns the loop while there is no room.
     void say(std::string_view bytes, const std::vector<int>& descriptors = {}) {
         std::size_t done = 0;
         EXPECT_TRUE(loop_.run_until([&] {
@@ -82,7 +82,7 @@ public:
         }));
     }
 
-    /// At most so many bytes that are there; descriptors go to `files`.
+    /// Receives at most this many bytes that have arrived; descriptors go to `files`.
     std::string take(std::size_t most) {
         std::string bytes(most, '\0');
         iovec part{bytes.data(), bytes.size()};
@@ -99,7 +99,7 @@ public:
         return bytes;
     }
 
-    /// Exactly so many, as they come.
+    /// Receives exactly this many bytes, and waits for them.
     std::string take_all(std::size_t size) {
         std::string bytes;
         EXPECT_TRUE(loop_.run_until([&] {
@@ -113,7 +113,7 @@ public:
         return bytes;
     }
 
-    /// All frames that are there.
+    /// Receives all frames that have arrived.
     void hear() {
         for (std::string bytes = take(65536); !bytes.empty(); bytes = take(65536)) {
             const wire::Breach breach = decoder_.push(bytes, [this](const wire::GateFrame& frame) {
@@ -124,12 +124,12 @@ public:
         }
     }
 
-    UniqueFd gate;  // for whom the test is about
+    UniqueFd gate;  // the gate's end, for the object under test
     UniqueFd own;
     bool is_over = false;  // the gate closed its end
     std::deque<UniqueFd> files;
     std::vector<HeardJob> jobs;
-    std::vector<std::string> told;  // "pause 7": all other frames
+    std::vector<std::string> told;  // all other frames, such as "pause 7"
 
 private:
     inline static const std::vector<int> none{};

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tests/unit/loop.h"
+#include "tests/unit/supervisor/held_thread.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace turnpike {
@@ -56,14 +57,14 @@ struct Stand {
     Stand() : Stand(LogFile{}) {}
     explicit Stand(LogFile file) {
         if (file.path.empty()) file.path = path();
-        output.emplace(LaneOutput::Surroundings{.loop = loop.context(),
-                                                .disk = *disk,
-                                                .clock = clock,
-                                                .on_output = [this] { ++heard; }},
+        output.emplace(LaneOutputDeps{.loop = loop.context(),
+                                      .disk = *disk,
+                                      .clock = clock,
+                                      .on_output = [this] { ++heard; }},
                        std::move(file));
     }
     [[nodiscard]] std::string path() const { return folder.file("lanes/0.log"); }
-    /// The writing end of a pipe that it reads.
+    /// Attaches a pipe and returns its writing end.
     UniqueFd attached(LogStream stream = LogStream::out, std::uint64_t writer = 0) {
         PipeEnds ends = make_pipe();
         output->attach(std::move(ends.reading), stream, writer);
@@ -77,18 +78,7 @@ struct Stand {
     void wait_for_lines(std::uint64_t count) {
         EXPECT_TRUE(loop.run_until([&] { return output->log().newest() >= count; }));
     }
-    /// The helper thread does nothing until this is set.
-    std::promise<void> hold_disk() {
-        std::promise<void> go;
-        disk->run(
-            [held = go.get_future().share()] {
-                held.wait();
-                return 0;
-            },
-            [](int) {});
-        return go;
-    }
-    /// Everything is in the file, and the output gone.
+    /// Destroys the output, so that everything is written, and returns the file's text.
     std::string written() {
         output.reset();
         disk.reset();
@@ -184,7 +174,7 @@ TEST(LaneOutput, LetsGoOfAPipeThatIsEmpty) {
 
 TEST(LaneOutput, StopsReadingWhileTheDiskIsBehind) {
     Stand stand;
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(*stand.disk);
     const UniqueFd out = stand.attached();
     ASSERT_NE(::fcntl(out.get(), F_SETFL, O_NONBLOCK), -1);
     const std::string text(4095, 'x');
@@ -213,7 +203,7 @@ TEST(LaneOutput, StopsReadingWhileTheDiskIsBehind) {
 
 TEST(LaneOutput, LeavesTextOutRatherThanKeepAWorkerWaitingForADiskThatHangs) {
     Stand stand;
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(*stand.disk);
     const UniqueFd out = stand.attached();
     ASSERT_NE(::fcntl(out.get(), F_SETFL, O_NONBLOCK), -1);
     const std::string line = std::string(4095, 'x') + "\n";
@@ -232,10 +222,10 @@ TEST(LaneOutput, LeavesTextOutRatherThanKeepAWorkerWaitingForADiskThatHangs) {
 
 TEST(LaneOutput, LeavesRemarksOutOfTheFileWhileTooMuchWaitsForTheDisk) {
     Stand stand;
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(*stand.disk);
     const std::string line(999, 'x');
     for (std::size_t said = 0; said < 3 * LaneOutput::waiting_max; said += line.size())
-        stand.output->remark(line);  // no pipe that could pause
+        stand.output->remark(line);  // not from a pipe, which could pause
     stand.output->remark("too late");
     EXPECT_EQ(stand.texts().back(), "too late") << "in memory it is there";
     go.set_value();
@@ -282,9 +272,12 @@ TEST(LaneOutput, WritesAgainWhenTheDiskIsBack) {
     std::filesystem::remove(stand.folder.file("lanes"));
     stand.output->remark("found");
     EXPECT_TRUE(stand.loop.run_until([&] { return stand.output->problem().empty(); }));
-    EXPECT_THAT(stand.written(),
-                testing::AllOf(HasSubstr("found"), Not(HasSubstr("lost")),
-                               HasSubstr("turnpike the disk did not take all text before this\n")));
+    EXPECT_THAT(
+        stand.written(),
+        testing::AllOf(
+            HasSubstr("found"), Not(HasSubstr("lost")),
+            HasSubstr(
+                "turnpike some text before this line is missing: the disk did not take it\n")));
 }
 
 TEST(LaneOutput, IsInMemoryOnlyIfThereIsNoPath) {
@@ -300,7 +293,7 @@ TEST(LaneOutput, IsInMemoryOnlyIfThereIsNoPath) {
 
 TEST(LaneOutput, MayGoWhileItsPipesAndItsDiskAreBusy) {
     Stand stand;
-    std::promise<void> go = stand.hold_disk();
+    std::promise<void> go = hold(*stand.disk);
     const UniqueFd out = stand.attached();
     stand.output->remark("first");
     say(out, "second\n");

@@ -1,4 +1,4 @@
-// A warm process whose Python is real and whose script is the test's own.
+// A warm process with a real Python and a script of the test.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 namespace turnpike {
 
-/// What comes before each script: it leaves a line per process in `built`.
+/// Runs before each script, and writes a line per process to `built`.
 inline constexpr std::string_view script_begin = R"(
 import json, os, socket, sys
 gate = socket.socket(fileno=3)
@@ -38,11 +38,11 @@ protected:
         ::prctl(PR_SET_CHILD_SUBREAPER, 0);
     }
 
-    /// From now on the warm process does this.
+    /// Sets what warm processes do from now on.
     void script(std::string_view text) const {
         folder_.write("warm.py", std::string(script_begin) + std::string(text) + "\n");
     }
-    /// Workers have imported this.
+    /// Sets what workers have imported.
     void imported(std::string_view names) const { folder_.write("imports", names); }
     WarmProcess& warm(WarmSpec spec = {}) {
         if (warm_ != nullptr) return *warm_;
@@ -53,7 +53,7 @@ protected:
         warm_ = std::make_shared<WarmProcess>(loop_.context(), children_, output_, std::move(spec));
         return *warm_;
     }
-    /// It has learnt, and is there.
+    /// Makes the warm process learn, and waits until it is ready.
     WarmProcess& ready() {
         imported("json");
         warm().learn();
@@ -69,7 +69,7 @@ protected:
     [[nodiscard]] bool run_until_alone() {
         return loop_.run_until([] { return own_children().empty(); });
     }
-    /// The arguments of each that was built.
+    /// Returns the arguments of each process that was built.
     [[nodiscard]] std::vector<std::string> built() const {
         std::vector<std::string> lines;
         std::ifstream file(folder_.file("built"));
@@ -91,7 +91,7 @@ protected:
     std::shared_ptr<WarmProcess> warm_;
 };
 
-/// Four pipes whose writing ends are offered: what comes of them is read at the others.
+/// Four pipes: their writing ends are offered, and the test reads from the other ends.
 struct TestOffer {
     TestOffer() {
         std::array<UniqueFd*, 4> theirs{&offer.out, &offer.err, &offer.control, &offer.link};
@@ -102,14 +102,15 @@ struct TestOffer {
             *theirs[i] = UniqueFd(ends[1]);
         }
     }
-    /// What is there; "open": nothing, and somebody may still write; "": nobody will.
+    /// Returns what has arrived; "open" if nothing has and somebody may still write, "" if nobody
+    /// can.
     [[nodiscard]] std::string read(std::size_t i) const {
         std::array<char, 100> room{};
         const ssize_t size = ::read(ours[i].get(), room.data(), room.size());
         return size < 0 ? "open" : std::string(room.data(), static_cast<std::size_t>(size));
     }
 
-    /// Of which nobody will read.
+    /// Gives the offer away; the test does not use it again.
     [[nodiscard]] Guarded::Offer offer_for_good() { return std::move(offer); }
 
     Guarded::Offer offer;

@@ -145,7 +145,8 @@ TEST_F(WarmStand, ThatTalksNonsenseIsEndedAndBuiltAgain) {
         script("say('" + text + "'); wait()");
         imported(text);
         warm().learn();
-        ASSERT_TRUE(run_until_trouble("it says what nobody understands")) << text;
+        ASSERT_TRUE(run_until_trouble("it sent a message that Turnpike does not understand"))
+            << text;
         script(says_ready);
         ASSERT_TRUE(loop_.run_until([&] { return warm().trouble().empty(); })) << text;
         EXPECT_TRUE(warm().is_ready());
@@ -157,9 +158,10 @@ TEST_F(WarmStand, ThatImportsWithoutEndIsToldOnceAndEnded) {
     imported("json");
     warm({.import_max = 2ms}).learn();
     ASSERT_TRUE(run_until_trouble("it still imports after 1ms"));
-    EXPECT_EQ(warm().take_news(),
-              "its warm process still imports after 1ms; starts are cold until "
-              "it is there (or preload = [...], warm = false: docs/reload.md)");
+    EXPECT_EQ(
+        warm().take_news(),
+        "its warm process still imports after 1ms; starts are cold until it is ready (to change "
+        "that, set preload = [...] or warm = false: docs/reload.md)");
     EXPECT_EQ(warm().take_news(), "");
     ASSERT_TRUE(run_until_trouble("it was ended: it still imported after 2ms"));
     EXPECT_TRUE(run_until_alone());
@@ -181,7 +183,7 @@ TEST_F(WarmStand, ThatImportsForLongLeavesTheOneBeforeItAlone) {
     warm().learn();
     ASSERT_TRUE(run_until_trouble("it still imports a.b after 2s"));
     EXPECT_THAT(warm().take_news(),
-                HasSubstr("imports a.b after 2s; until it is there, the one before it serves"));
+                HasSubstr("imports a.b after 2s; until it is ready, the old one is used"));
     EXPECT_EQ(warm().pid(), first);
 }
 

@@ -21,7 +21,7 @@ std::vector<PoolConfig> one_pool() {
     return pools;
 }
 
-/// As a worker keeps it.
+/// Writes a kept source in the format that workers use.
 void keep(const std::string& folder, const std::string& path, const std::string& bytes) {
     std::ofstream file(folder + "/sources/" + std::to_string(path.size()), std::ios::binary);
     const auto length = static_cast<std::uint32_t>(path.size());

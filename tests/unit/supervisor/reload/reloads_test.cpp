@@ -28,7 +28,7 @@ PoolConfig http_pool(ReloadChoice choice = ReloadChoice::automatic) {
     return pool;
 }
 
-/// A lane on GPUs of which so many bytes of 1000 are taken; nothing: nobody can tell.
+/// Returns a lane whose GPUs use this many of 1000 bytes each; nullopt if that is not known.
 LaneFacts on_gpus(std::initializer_list<std::optional<std::uint64_t>> used) {
     LaneFacts lane;
     for (const auto& bytes : used)
@@ -65,7 +65,7 @@ TEST(ReloadKinds, AreAsTheFileSays) {
     EXPECT_EQ(kind_on({}, http_pool(ReloadChoice::beside)), ReloadKind::beside);
 }
 
-/// Two pools of one lane each, the second attached.
+/// Two pools with one lane each; the second is attached.
 struct Stand {
     std::expected<ReloadBegun, std::string> ask(std::vector<std::string> files = {}) {
         return reloads.ask(0, {.files = std::move(files)});
@@ -153,7 +153,8 @@ TEST(Reloads, AcceptOtherAnswersOnlyIfThatWasSaid) {
 
 TEST(Reloads, LeaveTheWorkersOfOthersAlone) {
     Stand stand;
-    EXPECT_THAT(stand.reloads.ask(1, {}).error(), HasSubstr("far were started by somebody else"));
+    EXPECT_THAT(stand.reloads.ask(1, {}).error(),
+                HasSubstr("did not start the workers of the pool far"));
     EXPECT_THAT(stand.events, IsEmpty());
     EXPECT_FALSE(stand.pools[1].reload);
 }

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// A model of two files, and generations that hold some of them.
+/// A model of two files, and generations that keep some of them.
 class SourceWatches : public testing::Test {
 protected:
     void SetUp() override {
@@ -25,7 +25,7 @@ protected:
         for (const char* generation : {"1", "2"})
             fs::create_directories(folder_.file(std::string(generation) + "/sources"));
     }
-    /// As a worker does that imports it.
+    /// Keeps a source as a worker does that imports it.
     void keep(const std::string& generation, const std::string& name, const std::string& bytes) {
         const std::string path = folder_.file(name);
         const auto length = static_cast<std::uint32_t>(path.size());
@@ -84,7 +84,7 @@ TEST_F(SourceWatches, CompareWithWhatIsTriedNow) {
     keep("2", "model.py", "two");
     folder_.write("model.py", "two");
     follow({.good = folder_.file("1"), .newest = folder_.file("2")});
-    folder_.write("model.py", "one");  // back to what serves, which is not what is tried
+    folder_.write("model.py", "one");  // as it serves, but not as it is tried
     EXPECT_THAT(next(), ElementsAre(folder_.file("model.py")));
 }
 

@@ -12,7 +12,7 @@ using testing::StartsWith;
 
 constexpr std::uint64_t own = 7;
 
-/// A lane's log with what this worker and another one wrote.
+/// A lane's log with lines of this worker and of another one.
 struct Written {
     void err(std::string_view lines, std::uint64_t writer = own) {
         LogSource source{.stream = LogStream::err, .writer = writer};

@@ -11,8 +11,8 @@ struct Stopwatch {
     Exchange second;
     FirstJob jobs;
 
-    /// It goes out and comes back.
-    bool rode(const Exchange& exchange, Verdict verdict = Verdict::answered) {
+    /// Sends the job and ends its attempt.
+    bool ran(const Exchange& exchange, Verdict verdict = Verdict::answered) {
         jobs.sent(exchange, clock);
         return ended(exchange, verdict);
     }
@@ -35,31 +35,31 @@ TEST(FirstJob, IsTimedFromItsSendingToItsEnd) {
 
 TEST(FirstJob, IsToldOnce) {
     Stopwatch watch;
-    EXPECT_TRUE(watch.rode(watch.first));
-    EXPECT_FALSE(watch.rode(watch.first));
-    EXPECT_FALSE(watch.rode(watch.second));
+    EXPECT_TRUE(watch.ran(watch.first));
+    EXPECT_FALSE(watch.ran(watch.first));
+    EXPECT_FALSE(watch.ran(watch.second));
 }
 
 TEST(FirstJob, ThatWasNotAnsweredWellLeavesItToTheNext) {
     Stopwatch watch;
     for (const Verdict verdict : {Verdict::bad_input, Verdict::model_failed, Verdict::cancelled,
                                   Verdict::broken, Verdict::undelivered})
-        EXPECT_FALSE(watch.rode(watch.first, verdict));
-    EXPECT_TRUE(watch.rode(watch.second));
+        EXPECT_FALSE(watch.ran(watch.first, verdict));
+    EXPECT_TRUE(watch.ran(watch.second));
 }
 
 TEST(FirstJob, IsTheOneThatWentOutFirst) {
     Stopwatch watch;
     watch.jobs.sent(watch.first, watch.clock);
-    EXPECT_FALSE(watch.rode(watch.second)) << "it ended earlier, but is not the first";
+    EXPECT_FALSE(watch.ran(watch.second)) << "it ended earlier, but is not the first";
     EXPECT_TRUE(watch.ended(watch.first));
 }
 
 TEST(FirstJob, IsNoneOfThoseAside) {
     Stopwatch watch;
     watch.first.is_aside = true;
-    EXPECT_FALSE(watch.rode(watch.first));
-    EXPECT_TRUE(watch.rode(watch.second));
+    EXPECT_FALSE(watch.ran(watch.first));
+    EXPECT_TRUE(watch.ran(watch.second));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "supervisor/http/ride.h"
+#include "supervisor/http/http_attempt.h"
 
 #include <utility>
 
@@ -27,14 +27,15 @@ void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& t
 
 }  // namespace
 
-Ride::Ride(const Host& host, std::shared_ptr<Link> link) : host_(host), link_(std::move(link)) {}
+HttpAttempt::HttpAttempt(const Host& host, std::shared_ptr<Link> link)
+    : host_(host), link_(std::move(link)) {}
 
-Ride::~Ride() { stop(); }
+HttpAttempt::~HttpAttempt() { stop(); }
 
-void Ride::start(ExchangePtr exchange, AttemptId attempt, std::uint32_t number,
-                 std::string_view prefix) {
+void HttpAttempt::start(ExchangePtr exchange, AttemptId id, std::uint32_t number,
+                        std::string_view prefix) {
     exchange_ = std::move(exchange);
-    attempt_ = attempt;
+    id_ = id;
     moved_at_ = host_.clock.now();
     exchange_->answer.start(this);
     std::string& head = link_->head();
@@ -48,71 +49,72 @@ void Ride::start(ExchangePtr exchange, AttemptId attempt, std::uint32_t number,
                 *this);
 }
 
-ExchangePtr Ride::stop() {
+ExchangePtr HttpAttempt::stop() {
     link_->close();
-    attempt_ = {};
+    id_ = {};
     if (exchange_ == nullptr) return nullptr;
     exchange_->answer.forget_writer();
     if (exchange_->answer.state() == AnswerState::flowing) exchange_->answer.break_off();
     return std::move(exchange_);
 }
 
-void Ride::answer_head(const http::ResponseHead& head) {
+void HttpAttempt::answer_head(const http::ResponseHead& head) {
     verdict_ = verdict_of(head.status);
     Answer& answer = exchange_->answer;
     AnswerHead& to = answer.start(this);
     take_head(head, http::method_named(exchange_->method).value(), to);
     if (to.has_length && to.length <= host_.store.memory_max) return answer.hold();
     moved_at_ = host_.clock.now();
-    const AttemptId attempt = attempt_;
+    const AttemptId id = id_;
     answer.flow();
-    if (attempt_ == attempt) host_.deliver(AnswerBegun{host_.worker, attempt});
+    if (id_ == id) host_.deliver(AnswerBegun{host_.worker, id});
 }
 
-LinkUser::Room Ride::answer_data(std::string_view bytes) {
-    const AttemptId attempt = attempt_;
+LinkUser::Room HttpAttempt::answer_data(std::string_view bytes) {
+    const AttemptId id = id_;
     const Answer::Room room = exchange_->answer.append(host_.store, bytes);
-    if (attempt_ == attempt) moved();
+    if (id_ == id) moved();
     return room == Answer::Room::wait ? Room::wait : Room::enough;
 }
 
-/// The last thing to do: the engine may end this attempt at once.
-void Ride::moved() {
+/// Must be the last call of a function, since the engine may end this attempt at once.
+void HttpAttempt::moved() {
     const Instant now = host_.clock.now();
     if (now - moved_at_ < moved_every) return;
     moved_at_ = now;
-    host_.deliver(AnswerMoved{host_.worker, attempt_});
+    host_.deliver(AnswerMoved{host_.worker, id_});
 }
 
-void Ride::answer_has_room() { link_->resume(); }
+void HttpAttempt::answer_has_room() { link_->resume(); }
 
-void Ride::answer_ended() {
-    const AttemptId attempt = attempt_;
+void HttpAttempt::answer_ended() {
+    const AttemptId id = id_;
     exchange_->answer.complete();
-    end(attempt, verdict_);
+    end(id, verdict_);
 }
 
-void Ride::answer_broke(Break why, http::Fault fault) {
+void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     exchange_->trouble = fault == http::Fault::none ? sentence_of(why) : http::sentence_of(fault);
-    const AttemptId attempt = attempt_;
+    const AttemptId id = id_;
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     const bool is_delivered = why != Break::refused && why != Break::no_link;
-    if (attempt_ != attempt) return;
+    if (id_ != id) return;
     verdict_ = is_delivered ? Verdict::broken : Verdict::undelivered;
     host_.broke(*this);
 }
 
-/// Telling the answer may show that its client is gone; then the attempt was stopped for that, and
-/// this ride may be on its next one already.
-void Ride::end(AttemptId attempt, Verdict verdict) {
-    if (attempt_ != attempt) return;
-    attempt_ = {};
+/// Does nothing if `id` is no longer the current attempt. While the answer was delivered, its
+/// client may have been found gone, the attempt stopped, and this object reused for the next
+/// attempt.
+void HttpAttempt::end(AttemptId id, Verdict verdict) {
+    if (id_ != id) return;
+    id_ = {};
     exchange_->answer.forget_writer();
     moved_at_ = host_.clock.now();
     const Deliver& deliver = host_.deliver;
     const WorkerId worker = host_.worker;
     host_.ended(*this);
-    deliver(AttemptEnded{worker, attempt, verdict});
+    deliver(AttemptEnded{worker, id, verdict});
 }
 
 }  // namespace turnpike

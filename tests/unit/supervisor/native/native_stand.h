@@ -1,65 +1,60 @@
-// The rides of one native worker on a real socket, and what everybody around them was told.
+// The attempts of one native worker on a real socket; records what the engine was told.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "supervisor/native/native_rides.h"
+#include "supervisor/native/native_attempts.h"
 #include "tests/unit/stream/disk.h"
+#include "tests/unit/supervisor/acting_reader.h"
 #include "tests/unit/supervisor/native/native_peer.h"
 
 namespace turnpike {
 
-struct ActingReader final : AnswerReader {
-    std::function<void()> act = [] {};
-    void answer_moved() override { act(); }
-};
-
-/// Its store is small: a body of more than 100 bytes goes by descriptor.
-struct NativeTrip final : Disk, FrameLinkUser {
+/// The store is small: a body of more than 100 bytes is sent in a descriptor.
+struct NativeStand final : Disk, FrameLinkUser {
     NativePeer peer{loop};
     Exchanges exchanges;
     Clock clock;
     std::vector<LaneFacts> lanes{1};
     std::vector<Event> events;
-    std::function<void(const Event&)> act = [](const Event&) {};  // when the engine is told
-    WorkerSurroundings around{.loop = loop.context(),
-                              .store = store,
-                              .exchanges = exchanges,
-                              .background = background,
-                              .clock = clock,
-                              .lanes = lanes,
-                              .deliver = [this](const Event& event) {
-                                  events.push_back(event);
-                                  act(event);
-                              }};
+    std::function<void(const Event&)> act = [](const Event&) {};  // on each event for the engine
+    WorkerDeps deps{.loop = loop.context(),
+                    .store = store,
+                    .exchanges = exchanges,
+                    .background = background,
+                    .clock = clock,
+                    .lanes = lanes,
+                    .deliver = [this](const Event& event) {
+                        events.push_back(event);
+                        act(event);
+                    }};
     std::shared_ptr<FrameLink> link =
         std::make_shared<FrameLink>(loop.context(), static_cast<FrameLinkUser&>(*this));
     wire::Conversation conversation;
-    NativeRides rides{{.around = around,
-                       .worker = WorkerId{1},
-                       .link = *link,
-                       .conversation = conversation,
-                       .stays = [] { return nullptr; },
-                       .first_job_took = [this](Duration) { ++first_jobs; }}};
+    NativeAttempts attempts{{.deps = deps,
+                             .worker = WorkerId{1},
+                             .link = *link,
+                             .conversation = conversation,
+                             .keep_alive = [] { return nullptr; },
+                             .first_job_took = [this](Duration) { ++first_jobs; }}};
     ActingReader reader;
-    int frames = 0;      // heard of the worker
-    int first_jobs = 0;  // that were told
+    int frames = 0;      // heard from the worker
+    int first_jobs = 0;  // reported so far
     std::optional<wire::Breach> broke;
 
-    NativeTrip() {
+    NativeStand() {
         EXPECT_EQ(conversation.heard(wire::Hello{}), wire::Breach::none);
         EXPECT_EQ(conversation.heard(wire::Ready{}), wire::Breach::none);
         link->open(std::move(peer.gate));
     }
-    ~NativeTrip() {
+    ~NativeStand() {
         link->close();
         loop.poll();
     }
@@ -72,9 +67,9 @@ struct NativeTrip final : Disk, FrameLinkUser {
         std::visit(
             [&]<class Frame>(const Frame& one) {
                 if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>)
-                    breach = rides.hear(one);
-                else if constexpr (requires { rides.hear(one); })
-                    rides.hear(one);
+                    breach = attempts.hear(one);
+                else if constexpr (requires { attempts.hear(one); })
+                    attempts.hear(one);
             },
             frame);
         if (breach != wire::Breach::none) link->break_off(breach);
@@ -83,7 +78,7 @@ struct NativeTrip final : Disk, FrameLinkUser {
     void link_broke(wire::Breach breach, std::uint8_t) override { broke = breach; }
 
     // ── what the gate and the engine do ──
-    /// Opens the job of that number.
+    /// Opens the job with this number.
     ExchangePtr open(std::uint64_t job, std::string_view body = "",
                      std::string_view method = "POST") {
         ExchangePtr exchange = exchanges.open(JobId{job});
@@ -102,28 +97,17 @@ struct NativeTrip final : Disk, FrameLinkUser {
     static AttemptId attempt(std::uint64_t job) { return AttemptId{100 + job}; }
     void send(std::uint64_t job, std::uint32_t index = 0, std::uint32_t size = 1,
               std::uint32_t number = 1) {
-        rides.send({.worker = WorkerId{1},
-                    .job = JobId{job},
-                    .attempt = attempt(job),
-                    .number = number,
-                    .batch_index = index,
-                    .batch_size = size},
-                   exchanges.find(JobId{job}));
-    }
-    /// The helper thread does nothing until this is set.
-    std::promise<void> hold_disk() {
-        std::promise<void> go;
-        background.run(
-            [held = go.get_future().share()] {
-                held.wait();
-                return 0;
-            },
-            [](int) {});
-        return go;
+        attempts.send({.worker = WorkerId{1},
+                       .job = JobId{job},
+                       .attempt = attempt(job),
+                       .number = number,
+                       .batch_index = index,
+                       .batch_size = size},
+                      exchanges.find(JobId{job}));
     }
 
     // ── what the worker does ──
-    /// The job of that number, once it is sent.
+    /// Returns the job with this number, once it has been sent.
     HeardJob& heard_job(std::uint64_t job) {
         HeardJob* found = nullptr;
         const std::string name = "job-" + std::to_string(job);
@@ -137,14 +121,14 @@ struct NativeTrip final : Disk, FrameLinkUser {
         static HeardJob nothing;
         return found == nullptr ? nothing : *found;
     }
-    /// Opened and sent: the number of its frames.
+    /// Opens and sends a job. Returns the id in its frames.
     std::uint64_t start(std::uint64_t job, std::string_view body = "",
                         std::string_view method = "POST") {
         open(job, body, method);
         send(job);
         return heard_job(job).id;
     }
-    /// Until it is heard.
+    /// Sends a frame and waits until it is heard.
     void say(const wire::WorkerFrame& frame, const UniqueFd& file = UniqueFd()) {
         const int before = frames;
         peer.say(bytes_of(frame), file ? std::vector<int>{file.get()} : std::vector<int>{});
@@ -174,7 +158,7 @@ struct NativeTrip final : Disk, FrameLinkUser {
         for (const Event& event : events) found += std::holds_alternative<Told>(event) ? 1 : 0;
         return found;
     }
-    /// All that is left of an answer, as its client reads it.
+    /// Reads the rest of an answer, as a client does.
     std::string read_out(std::uint64_t job) {
         std::string text;
         Answer& from = answer(job);

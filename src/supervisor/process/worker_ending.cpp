@@ -1,4 +1,4 @@
-#include "supervisor/process/aftermath.h"
+#include "supervisor/process/worker_ending.h"
 
 #include <algorithm>
 #include <array>
@@ -19,17 +19,18 @@ namespace {
 constexpr std::size_t report_lines = 50;
 constexpr std::size_t last_words_lines = 5;
 
-/// What exit codes may mean that a worker did not choose itself.
+/// Returns a hint for exit codes that usually come from the shell or from a worker that went to the
+/// background.
 std::string_view hint_for(const WorkerEnd& end) {
     const std::optional<int> code = exit_code_of(end);
     if (code == 0) return " (a worker must stay in the foreground)";
-    if (code == 126) return " (the shell may not run the program)";
+    if (code == 126) return " (the shell is not allowed to run the program)";
     if (code == 127) return " (the shell did not find the program)";
     return "";
 }
 
-/// Whoever is killed from outside has not said why; what it said before is no reason.
-bool had_a_say(const WorkerEnd& end) {
+/// False if the worker was killed from outside: then what it printed before is not the reason.
+bool may_have_said_why(const WorkerEnd& end) {
     const std::optional<int> signal = signal_of(end);
     return signal != SIGKILL && signal != SIGTERM;
 }
@@ -38,7 +39,8 @@ std::string with_more(std::string text, const std::string& more) {
     return more.empty() ? text : std::move(text) + ": " + more;
 }
 
-/// The last lines that it wrote, or we about it: beside it there may be another worker of its lane.
+/// Returns the last lines that the worker wrote, or that Turnpike wrote about it. Another worker of
+/// the lane may write to the same log.
 std::vector<const LogLine*> own_lines(const WorkerEnding& ending) {
     auto lines = ending.log.lines(ending.log_began, LaneLog::lines_kept_max);
     std::erase_if(lines, [&](const LogLine* line) {
@@ -49,7 +51,8 @@ std::vector<const LogLine*> own_lines(const WorkerEnding& ending) {
     return lines;
 }
 
-/// What it wrote to stderr, the last first: of what it printed at the end, that is what says why.
+/// Returns what the worker wrote to stderr, the last line first. These lines most likely say why it
+/// ended.
 std::vector<std::string_view> last_errors(const WorkerEnding& ending, std::size_t max) {
     std::vector<std::string_view> errors;
     for (const LogLine* line : own_lines(ending) | std::views::reverse) {
@@ -59,7 +62,7 @@ std::vector<std::string_view> last_errors(const WorkerEnding& ending, std::size_
     return errors;
 }
 
-/// On stdout or stderr.
+/// Returns the last line that the worker wrote to stdout or stderr.
 std::string last_said(const WorkerEnding& ending) {
     if (std::string begun = ending.log.unfinished_of(ending.writer); !begun.empty()) return begun;
     for (const LogLine* line : own_lines(ending) | std::views::reverse) {
@@ -69,7 +72,8 @@ std::string last_said(const WorkerEnding& ending) {
     return "";
 }
 
-/// An SDK's own words need no name before them.
+/// Returns the line that most likely says why the worker ended, without the prefix of an SDK's own
+/// messages.
 std::string last_line(const WorkerEnding& ending) {
     constexpr std::string_view sdk = "turnpike: ";
     const std::vector<std::string_view> errors = last_errors(ending, 1);
@@ -77,14 +81,14 @@ std::string last_line(const WorkerEnding& ending) {
     return std::string(errors.front().substr(errors.front().starts_with(sdk) ? sdk.size() : 0));
 }
 
-/// That it was killed is no news where we did it; why we did is.
+/// Returns why we ended the worker. That it was then killed says nothing new.
 std::string trouble_behind(const WorkerEnding& ending) {
     if (ending.ordered == Reason::load_silent)
         return with_more(
             fmt::format("no progress for {} (load_timeout)", text_of(ending.load_timeout)),
             ending.trouble_before.empty() ? last_said(ending) : ending.trouble_before);
     if (!ending.trouble_before.empty()) return ending.trouble_before;
-    if (ending.ordered == Reason::gpu_lost) return "";  // the lane's own reason says it
+    if (ending.ordered == Reason::gpu_lost) return "";  // the lane's reason says so already
     std::string why(name_of(ending.ordered));
     std::ranges::replace(why, '_', ' ');
     return "Turnpike ended it: " + why;
@@ -92,7 +96,7 @@ std::string trouble_behind(const WorkerEnding& ending) {
 
 }  // namespace
 
-bool was_wanted(Reason ordered) {
+bool was_requested(Reason ordered) {
     constexpr std::array wanted{Reason::restart_asked, Reason::drain_asked,
                                 Reason::replaced,      Reason::reload_abandoned,
                                 Reason::shutting_down, Reason::job_cancelled};
@@ -113,7 +117,7 @@ std::string trouble_of(const WorkerEnding& ending) {
     if (ending.ordered != Reason::none) return trouble_behind(ending);
     const WorkerEnd& end = ending.end;
     return with_more(fmt::format("{}{}", end.how, hint_for(end)),
-                     had_a_say(end) ? last_line(ending) : "");
+                     may_have_said_why(end) ? last_line(ending) : "");
 }
 
 std::string last_words(const WorkerEnding& ending) {

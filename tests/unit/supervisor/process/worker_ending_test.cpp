@@ -1,4 +1,4 @@
-#include "supervisor/process/aftermath.h"
+#include "supervisor/process/worker_ending.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ WorkerEnd ended(const ExitStatus& exit) { return {.how = words_for(exit), .exit 
 WorkerEnd exited(int code) { return ended({.code = CLD_EXITED, .status = code}); }
 WorkerEnd killed(int signal) { return ended({.code = CLD_KILLED, .status = signal}); }
 
-/// A worker that said what it had to say, and then ended.
+/// What a worker printed, and how it then ended.
 struct Case {
     WorkerEnd end;
     std::string said = {};  // to stderr
@@ -26,7 +26,7 @@ struct Case {
     std::string trouble_before = {};
 };
 
-class Aftermath : public testing::Test {
+class EndedWorker : public testing::Test {
 protected:
     void say(LogStream stream, std::string_view text, std::uint64_t writer = 0) {
         LogSource source{.stream = stream, .writer = writer};
@@ -36,7 +36,7 @@ protected:
     [[nodiscard]] WorkerEnding ending(const WorkerEnd& end) const {
         return {.end = end, .trouble_before = "", .log = log_, .log_began = log_began_};
     }
-    /// Of one of the workers that write to this lane's log at the same time.
+    /// Returns the ending of one of the workers that write to this lane's log at the same time.
     [[nodiscard]] WorkerEnding ending_of(std::uint64_t writer, const WorkerEnd& end,
                                          Reason ordered = Reason::none) const {
         return {.end = end,
@@ -73,7 +73,8 @@ TEST(TroubleOfAWorker, ThatEndedByItselfIsHowAndWhatItSaidLast) {
 TEST(TroubleOfAWorker, HasAHintForExitCodesThatItDidNotChoose) {
     EXPECT_EQ(trouble_in({.end = exited(0)}), "exit code 0 (a worker must stay in the foreground)");
     EXPECT_EQ(trouble_in({.end = exited(126), .said = "sh: 1: x: Permission denied\n"}),
-              "exit code 126 (the shell may not run the program): sh: 1: x: Permission denied");
+              "exit code 126 (the shell is not allowed to run the program): sh: 1: x: "
+              "Permission denied");
     EXPECT_EQ(trouble_in({.end = exited(127), .said = "sh: 1: uvicorn: not found\n"}),
               "exit code 127 (the shell did not find the program): sh: 1: uvicorn: not found");
 }
@@ -117,7 +118,7 @@ TEST(TroubleOfAWorker, ThatLoadedInSilenceIsWhatItSaidOrWhatWasWrong) {
               "no progress for 30min (load_timeout): nobody listens on port 20001");
 }
 
-TEST_F(Aftermath, WhatItSaidLastIsALineOfStderrWhereThereIsOne) {
+TEST_F(EndedWorker, WhatItSaidLastIsALineOfStderrWhereThereIsOne) {
     const WorkerEnd end = exited(1);
     say(LogStream::out, "name? ");
     EXPECT_EQ(trouble_of(ending(end)), "exit code 1: name? ");
@@ -132,14 +133,14 @@ TEST_F(Aftermath, WhatItSaidLastIsALineOfStderrWhereThereIsOne) {
     EXPECT_EQ(trouble_of(ending(end)), "exit code 1: the next worker");
 }
 
-TEST_F(Aftermath, ALineOfStderrFromLongAgoIsNotWhatItSaidLast) {
+TEST_F(EndedWorker, ALineOfStderrFromLongAgoIsNotWhatItSaidLast) {
     const WorkerEnd end = exited(1);
     say(LogStream::err, "a warning at its start\n");
     for (int i = 1; i <= 50; ++i) say(LogStream::out, std::to_string(i) + "\n");
     EXPECT_EQ(trouble_of(ending(end)), "exit code 1: 50");
 }
 
-TEST_F(Aftermath, LastWordsAreTheLastFiveLinesOfStderr) {
+TEST_F(EndedWorker, LastWordsAreTheLastFiveLinesOfStderr) {
     const WorkerEnd end = exited(1);
     EXPECT_EQ(last_words(ending(end)), "");
     say(LogStream::err, "1\n2\n\n3\n");
@@ -149,7 +150,7 @@ TEST_F(Aftermath, LastWordsAreTheLastFiveLinesOfStderr) {
     EXPECT_EQ(last_words(ending(end)), "2 | 3 | 4 | 5 | 6");
 }
 
-TEST_F(Aftermath, WordsOfTheWorkerBeforeAreNotTheLastOnes) {
+TEST_F(EndedWorker, WordsOfTheWorkerBeforeAreNotTheLastOnes) {
     const WorkerEnd end = exited(1);
     say(LogStream::err, "of another worker\n");
     log_began_ = log_.newest();
@@ -161,14 +162,14 @@ TEST_F(Aftermath, WordsOfTheWorkerBeforeAreNotTheLastOnes) {
     EXPECT_EQ(last_lines(ending(end)), "out o\nerr e\n");
 }
 
-TEST_F(Aftermath, OfLinesTheLastFiftyAreKept) {
+TEST_F(EndedWorker, OfLinesTheLastFiftyAreKept) {
     const WorkerEnd end = exited(1);
     for (int i = 1; i <= 51; ++i) say(LogStream::out, std::to_string(i) + "\n");
     EXPECT_THAT(last_lines(ending(end)), StartsWith("out 2\nout 3\n"));
     EXPECT_THAT(last_lines(ending(end)), testing::EndsWith("out 50\nout 51\n"));
 }
 
-TEST_F(Aftermath, WhatTheOtherWorkerOfItsLaneSaysIsNotItsOwn) {
+TEST_F(EndedWorker, WhatTheOtherWorkerOfItsLaneSaysIsNotItsOwn) {
     const WorkerEnd end = exited(1);
     say(LogStream::err, "KeyError of the next\n", 8);
     say(LogStream::out, "GET /health\n", 7);
@@ -181,7 +182,7 @@ TEST_F(Aftermath, WhatTheOtherWorkerOfItsLaneSaysIsNotItsOwn) {
     EXPECT_EQ(last_words(ending_of(8, end)), "KeyError of the next | another KeyError of the next");
 }
 
-TEST_F(Aftermath, OneThatSaidNothingDidNotSayWhatTheOtherSaid) {
+TEST_F(EndedWorker, OneThatSaidNothingDidNotSayWhatTheOtherSaid) {
     const WorkerEnd end = exited(1);
     say(LogStream::out, "GET /health\n", 8);
     EXPECT_EQ(trouble_of(ending_of(7, end)), "exit code 1");
@@ -190,7 +191,7 @@ TEST_F(Aftermath, OneThatSaidNothingDidNotSayWhatTheOtherSaid) {
     EXPECT_EQ(last_lines(ending_of(7, end)), "");
 }
 
-TEST_F(Aftermath, ALineThatIsNotFinishedIsOfWhoeverBeganIt) {
+TEST_F(EndedWorker, ALineThatIsNotFinishedIsOfWhoeverBeganIt) {
     const WorkerEnd end = exited(1);
     LogSource source{.stream = LogStream::out, .writer = 8};
     log_.take(source, "shard 3 of", 0);
@@ -200,7 +201,7 @@ TEST_F(Aftermath, ALineThatIsNotFinishedIsOfWhoeverBeganIt) {
               "no progress for 1min (load_timeout): shard 3 of");
 }
 
-TEST_F(Aftermath, OfItsOwnLinesTheLastFiftyAreKeptHoweverMuchTheOtherSays) {
+TEST_F(EndedWorker, OfItsOwnLinesTheLastFiftyAreKeptHoweverMuchTheOtherSays) {
     const WorkerEnd end = exited(1);
     for (int i = 1; i <= 51; ++i) {
         say(LogStream::out, std::to_string(i) + "\n", 7);
@@ -224,11 +225,11 @@ TEST(EndOfAWorker, WasWantedWhereSomebodyAskedForIt) {
     for (const Reason reason :
          {Reason::restart_asked, Reason::drain_asked, Reason::replaced, Reason::reload_abandoned,
           Reason::shutting_down, Reason::job_cancelled})
-        EXPECT_TRUE(was_wanted(reason)) << name_of(reason);
+        EXPECT_TRUE(was_requested(reason)) << name_of(reason);
     for (const Reason reason : {Reason::none, Reason::exited, Reason::load_silent,
                                 Reason::unhealthy, Reason::proof_failed, Reason::job_stuck,
                                 Reason::gpu_lost, Reason::memory_held, Reason::disagrees})
-        EXPECT_FALSE(was_wanted(reason)) << name_of(reason);
+        EXPECT_FALSE(was_requested(reason)) << name_of(reason);
 }
 
 TEST(InputOfAJob, IsItsNameItsRequestAndItsBody) {

@@ -1,0 +1,72 @@
+// One attempt of one job over a link: sends the request, writes the answer to the exchange, and
+// tells the engine how the attempt ended. The object is reused, with its link, for the next
+// attempt.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/time.h"
+#include "core/event.h"
+#include "core/words.h"
+#include "os/clock.h"
+#include "stream/exchange.h"
+#include "supervisor/http/link.h"
+#include "supervisor/worker/lane_worker.h"
+
+namespace turnpike {
+
+class HttpAttempt final : private LinkUser, private AnswerWriter {
+public:
+    /// What an attempt needs of its worker.
+    struct Host {
+        WorkerId worker;
+        const Store& store;
+        Clock& clock;
+        const Deliver& deliver;
+        std::function<void(HttpAttempt&)> ended;  // called before the engine is told
+        /// Called when the link broke. Must call conclude() or stop(), now or later: the worker may
+        /// be dying, and how it died says more than a closed connection.
+        std::function<void(HttpAttempt&)> broke = [](HttpAttempt& attempt) { attempt.conclude(); };
+    };
+
+    HttpAttempt(const Host& host, std::shared_ptr<Link> link);
+    ~HttpAttempt();
+    HttpAttempt(const HttpAttempt&) = delete;
+    HttpAttempt& operator=(const HttpAttempt&) = delete;
+
+    /// Sends the request. `number` counts the job's attempts; `prefix` is put before the target.
+    void start(ExchangePtr exchange, AttemptId id, std::uint32_t number, std::string_view prefix);
+    /// Tells the engine, after `broke` was called.
+    void conclude() { end(id_, verdict_); }
+    /// Closes the link without telling the engine. Returns the exchange, or nullptr if there is
+    /// none.
+    ExchangePtr stop();
+
+    [[nodiscard]] AttemptId id() const { return id_; }
+    [[nodiscard]] const ExchangePtr& exchange() const { return exchange_; }
+    /// Valid once the attempt has ended.
+    [[nodiscard]] Verdict verdict() const { return verdict_; }
+    [[nodiscard]] Link& link() { return *link_; }
+    [[nodiscard]] Instant idle_since() const { return moved_at_; }
+    ExchangePtr take_exchange() { return std::move(exchange_); }
+
+private:
+    void answer_head(const http::ResponseHead& head) override;
+    Room answer_data(std::string_view bytes) override;
+    void answer_ended() override;
+    void answer_broke(Break why, http::Fault fault) override;
+    void answer_has_room() override;
+    void end(AttemptId id, Verdict verdict);
+    void moved();
+
+    const Host& host_;
+    std::shared_ptr<Link> link_;
+    ExchangePtr exchange_;
+    AttemptId id_;
+    Verdict verdict_ = Verdict::answered;
+    Instant moved_at_{};
+};
+
+}  // namespace turnpike
