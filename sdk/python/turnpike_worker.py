@@ -11,7 +11,7 @@ if __name__ == "__main__":  # children of multiprocessing import this file again
                  "choose another with --python PATH, or python = in turnpike.toml"
                  % (sys.version_info[0], sys.version_info[1], sys.executable))
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from turnpike.worker import main
+    from turnpike._worker.worker import main
 
     del sys.path[0]
     sys.exit(main(sys.argv))

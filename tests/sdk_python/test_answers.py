@@ -122,7 +122,7 @@ class Answers(TalkCase):
         self.assertEqual(talk.answer(1)["open"], first)
 
     def test_a_body_too_large_for_one_read_is_read_in_several(self):
-        from turnpike import memfd
+        from turnpike._worker import memfd
         body = bytes(range(256)) * 1000
         fd = memfd.sealed(body)
         self.addCleanup(os.close, fd)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
 
-from turnpike import apps, find  # noqa: E402
+from turnpike._worker import apps, find  # noqa: E402
 from turnpike.errors import NoModel  # noqa: E402
 
 BARE = "async def app(scope, receive, send): pass\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
 
-from turnpike import asgi_scope  # noqa: E402
+from turnpike._worker import asgi_scope  # noqa: E402
 from turnpike.job import Job  # noqa: E402
 
 

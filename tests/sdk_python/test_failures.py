@@ -222,7 +222,7 @@ class Breaches(TalkCase):
         self.broken(lambda gate: gate.with_descriptor(1, payload, null), "not a memfd")
         self.broken(lambda gate: gate.with_descriptor(1, payload, whole), "not sealed")
         longer = payload[:-8] + frames.LENGTH.pack(1 << 40)
-        from turnpike import memfd
+        from turnpike._worker import memfd
         sealed = memfd.sealed(b"123")
         self.addCleanup(os.close, sealed)
         self.broken(lambda gate: gate.with_descriptor(1, longer, sealed), "another length")

@@ -233,7 +233,7 @@ class Serving(TalkCase):
 
     def test_stop_waits_a_little_for_a_job(self):
         fifo = self.fifo()
-        talk = self.serve("import turnpike.watch\nturnpike.watch.STOP_PATIENCE_S = 600\n" + WAITS)  # whatever else this machine does
+        talk = self.serve("import turnpike._worker.watch\nturnpike._worker.watch.STOP_PATIENCE_S = 600\n" + WAITS)  # whatever else this machine does
         talk.send(str(fifo))
         talk.gate.next()
         talk.order(frames.STOP)

@@ -98,7 +98,7 @@ class Requests(TalkCase):
 
     def test_json_is_the_same_without_orjson_and_with_it(self):
         source = """
-            from turnpike import json_text
+            from turnpike._worker import json_text
             def predict(x):
                 if x == "nan":
                     return {"a": [None, float("nan")]}

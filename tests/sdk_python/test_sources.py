@@ -1,4 +1,4 @@
-"""The store of a generation's sources (turnpike/sources.py): who publishes first is imported by all, whatever is saved since."""
+"""The store of a generation's sources (turnpike/_worker/sources.py): who publishes first is imported by all, whatever is saved since."""
 import hashlib
 import os
 import pathlib
@@ -14,7 +14,7 @@ SDK = str(pathlib.Path(__file__).resolve().parents[2] / "sdk" / "python")
 BEFORE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from turnpike import sources
+from turnpike._worker import sources
 del sys.path[0]
 home, generation = sys.argv[2:4]
 sys.path.insert(0, home)
@@ -300,7 +300,7 @@ class Imports(StoreCase):
         self.write("beside.py", "import json.decoder\n")
         self.out("import beside; sources.leave_imports(generation)")
         self.assertIn("json.decoder", self.listed())
-        for name in ("beside", "turnpike", "turnpike.sources", "__main__", "sys", ""):
+        for name in ("beside", "turnpike", "turnpike._worker.sources", "__main__", "sys", ""):
             self.assertNotIn(name, self.listed())
 
     def test_they_are_written_only_if_something_is_new(self):

@@ -5,7 +5,7 @@ import unittest
 from conversation import SDK, frames
 
 from turnpike.errors import GateBreach
-from turnpike.incoming import Incoming
+from turnpike._worker.incoming import Incoming
 
 VECTORS = json.loads((SDK.parent / "conformance" / "vectors.json").read_text(encoding="utf-8"))
 LEFT_TO_THE_GATE = ("not_utf8", "fields_malformed")  # the worker trusts it there, and survives

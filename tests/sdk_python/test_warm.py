@@ -1,4 +1,4 @@
-"""The warm process (turnpike/warm.py) as far as it goes without a gate: what it imports, what forbids to fork, what it is asked."""
+"""The warm process (turnpike/_worker/warm.py) as far as it goes without a gate: what it imports, what forbids to fork, what it is asked."""
 import array
 import json
 import os
@@ -14,7 +14,7 @@ import unittest
 SDK = pathlib.Path(__file__).resolve().parents[2] / "sdk" / "python"
 sys.path.insert(0, str(SDK))
 
-from turnpike import preloaded, warm  # noqa: E402
+from turnpike._worker import preloaded, warm  # noqa: E402
 
 # In the place of the gate's own program is Python, which takes the word "guard" for a file: it tells who it is, and how
 # the one ended whom it adopted.
@@ -43,7 +43,7 @@ class FolderCase(unittest.TestCase):
 
     def script(self, text, *arguments):
         """In a process of its own: what is imported stays imported."""
-        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike import preloaded, warm\nname = lambda words: words.split(' ')[0].split('/')[-1]\n"
+        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike._worker import preloaded, warm\nname = lambda words: words.split(' ')[0].split('/')[-1]\n"
         done = subprocess.run([sys.executable, "-B", "-c", before + textwrap.dedent(text), *arguments], text=True, capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip(), done.stderr
@@ -267,7 +267,7 @@ class Warm(AskedByATest):
 
     def test_it_wants_to_be_built_anew_without_being_asked_once_an_installation_is_over(self):
         path = self.write("installed.py", "")
-        often = f"import sys; sys.path.insert(0, {str(SDK)!r})\nfrom turnpike import warm\nwarm._LOOK_EVERY_S = 0.01\nwarm.main(sys.argv)"
+        often = f"import sys; sys.path.insert(0, {str(SDK)!r})\nfrom turnpike._worker import warm\nwarm._LOOK_EVERY_S = 0.01\nwarm.main(sys.argv)"
         process, sock = self.begin("installed", start=("-c", often))
         self.assertIn("ready", self.heard(sock))
         path.write_text("A = 1\n")

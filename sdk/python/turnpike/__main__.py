@@ -22,7 +22,7 @@ def main(argv: list[str]) -> int:
     if options.command == "version":
         print(f"turnpike-python {VERSION}, {python_name()}")
         return 0
-    from .check import run
+    from ._worker.check import run
 
     return run(options)
 

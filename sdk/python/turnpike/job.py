@@ -4,14 +4,14 @@ from __future__ import annotations
 import os
 from contextvars import ContextVar
 
-from . import frames, memfd
+from ._worker import frames, memfd
 from .errors import Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .link import Link
+    from ._worker.link import Link
 
 
 class Job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from . import json_text
+from ._worker import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,11 +18,12 @@ import socket
 import threading
 from types import ModuleType
 
-from . import apps, errors, find, frames, json_text
-from .gate_side import Gate, WorkerGone
+from . import errors
+from ._worker import apps, find, frames, json_text
+from ._worker.gate_side import Gate, WorkerGone
+from ._worker.worker import Worker
 from .messages import Headers, Response
 from .model import Model
-from .worker import Worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

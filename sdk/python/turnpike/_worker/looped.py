@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import asyncio
 
+from ..errors import Cancelled
+from ..job import Batch, Job, current
+from ..messages import Response
 from . import answers, failures, frames
-from .errors import Cancelled
-from .job import Batch, Job, current
 from .looping import Looping
-from .messages import Response
 from .served import PREDICT, the_list
 from .serving import begin, refuse_stream
 

@@ -3,16 +3,16 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from ..errors import NoModel, WrongAnswer
+from ..messages import Request, is_field_value
 from . import answers, frames, json_text, shape
-from .errors import NoModel, WrongAnswer
 from .find import near
-from .messages import Request, is_field_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from .job import Job
+    from ..job import Job
 
 PREDICT = frozenset((b"POST/predict", b"POST/"))
 _PATHS = (b"/predict", b"/")

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from types import CoroutineType
 
+from ..messages import Response
 from . import frames, json_text
-from .messages import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

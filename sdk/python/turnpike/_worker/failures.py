@@ -7,16 +7,17 @@ from __future__ import annotations
 import os
 import sys
 
-from . import errors, frames
+from .. import errors
+from . import frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from .job import Job
+    from ..job import Job
 
-_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # In lower case, from the CUDA driver, its runtime and the frameworks above; the same as in sdk/cpp. What they must tell
 # apart is in sdk/conformance/gpu_errors.json.

@@ -7,14 +7,14 @@ import socket
 import sys
 import threading
 
+from ..errors import NoModel
+from ..model import Lane
+from ..version import VERSION, python_name
 from . import alike, failures, find, frames, sources, stacks
 from .apps import App
-from .errors import NoModel
 from .link import Link
-from .model import Lane
 from .serving import exit_code
 from .served import Served
-from .version import VERSION, python_name
 from .watch import Watch
 
 TYPE_CHECKING = False

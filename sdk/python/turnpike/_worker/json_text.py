@@ -8,7 +8,7 @@ import json
 import math
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 
-from .errors import BadInput, NonFinite
+from ..errors import BadInput, NonFinite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

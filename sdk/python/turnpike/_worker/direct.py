@@ -1,8 +1,8 @@
 """One job at a time, in the thread that reads: no hand-over between threads on the way of a job."""
 from __future__ import annotations
 
+from ..job import Job
 from . import frames
-from .job import Job
 from .serving import Serving
 
 TYPE_CHECKING = False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _LENGTH = struct.Struct("<I")
-_SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_SDK = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 
 _CACHED_MIN = 4096  # bytes of source; less is compiled as fast as it is found

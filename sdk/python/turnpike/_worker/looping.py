@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from .job import Job
+    from ..job import Job
     from .link import Link
     from .watch import Watch
 

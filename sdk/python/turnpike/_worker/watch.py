@@ -13,7 +13,7 @@ import threading
 import time
 from queue import SimpleQueue
 
-from .errors import Left
+from ..errors import Left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ import asyncio
 import re
 from enum import Enum
 
+from ..errors import Cancelled
 from . import failures, frames, logged
-from .errors import Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..job import Job
     from .asgi import Hosting
-    from .job import Job
 
 _PIECE = 256 * 1024  # of a request's body, where it does not come in one
 _LOOK_EVERY = 1 << 20  # bytes of a stream between two looks at what the gate says

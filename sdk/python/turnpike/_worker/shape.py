@@ -1,7 +1,7 @@
 """Can a model's function be called as it will be? Told when it loads, not by the first job."""
 from __future__ import annotations
 
-from .errors import NoModel
+from ..errors import NoModel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

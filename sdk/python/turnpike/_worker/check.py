@@ -5,12 +5,12 @@ import os
 import sys
 import time
 
+from ..errors import BadInput, NoModel
+from ..job import Job, current
+from ..messages import Headers, Response
+from ..model import Lane
 from . import advice, answers, failures, find, frames
 from .apps import App
-from .errors import BadInput, NoModel
-from .job import Job, current
-from .messages import Headers, Response
-from .model import Lane
 from .served import Served, the_list
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _check_app(app: App, given: tuple[str, bytes] | None, clock: _Clock) -> int:
     """Starts it up, sends it a POST /predict if there is an input, and shuts it down."""
-    from . import testing
+    from .. import testing
 
     with testing.serve(app.call) as served:
         clock.say("started up")
@@ -157,7 +157,7 @@ def _say_loading(fraction: float | None, text: str) -> None:
 def _innermost(error: BaseException) -> Any:
     """The model's own part of the traceback."""
     start = error.__traceback__
-    folder = os.path.dirname(os.path.abspath(__file__))
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     while start is not None and start.tb_next is not None and start.tb_frame.f_code.co_filename.startswith(folder):
         start = start.tb_next
     return start

@@ -11,15 +11,15 @@ import os
 import socket
 import threading
 
+from ..errors import GateBreach
 from . import frames, memfd
-from .errors import GateBreach
 from .incoming import TRUNCATED, Incoming
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from .job import Job
+    from ..job import Job
 
 _READ_SIZE = 64 * 1024
 _ANCILLARY_SIZE = socket.CMSG_SPACE(8 * 4)  # nobody sends more than one descriptor with a frame

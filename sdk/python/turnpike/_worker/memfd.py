@@ -5,7 +5,7 @@ import fcntl
 import io
 import os
 
-from .errors import GateBreach
+from ..errors import GateBreach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

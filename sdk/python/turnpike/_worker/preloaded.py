@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable
 
-_SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 
 # What is known to break in a forked child once it was imported.
 _NEVER_FORK = {"tensorflow": "TensorFlow", "jax": "JAX", "grpc": "gRPC", "ray": "Ray"}

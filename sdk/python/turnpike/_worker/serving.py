@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import threading
 
+from ..errors import Cancelled, Left
+from ..job import Batch, Job, current
+from ..messages import Response
 from . import answers, failures, frames, json_text
-from .errors import Cancelled, Left
-from .job import Batch, Job, current
-from .messages import Response
 from .served import PREDICT, Served, the_list
 
 TYPE_CHECKING = False

@@ -9,10 +9,10 @@ import array
 import socket
 from collections import deque
 
+from ..errors import GateBreach
+from ..job import Job
 from . import frames, memfd
-from .errors import GateBreach
 from .frames import HEADER, JOB_FRAME
-from .job import Job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

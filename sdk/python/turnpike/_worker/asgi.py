@@ -5,10 +5,10 @@ import json
 import sys
 from types import FunctionType, MethodType
 
+from ..errors import Cancelled, Left
+from ..job import current
 from .asgi_call import Call
 from .asgi_scope import Scopes
-from .errors import Cancelled, Left
-from .job import current
 from .lifespan import Lifespan
 from .logged import note_errors
 from .looping import Looping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import asyncio
     from typing import Any, Callable
 
+    from ..job import Job
     from .apps import App
-    from .job import Job
     from .link import Link
     from .watch import Watch
 

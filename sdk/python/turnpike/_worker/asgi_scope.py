@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from .job import Job
+    from ..job import Job
 
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))  # their length is told even if it is 0
 _SCHEMES = frozenset(("http", "https"))

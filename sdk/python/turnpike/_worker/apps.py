@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from types import FunctionType, ModuleType
 
-from .errors import NoModel
+from ..errors import NoModel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ import os
 import sys
 from types import ModuleType
 
+from ..errors import NoModel
+from ..model import Model
 from . import apps, package, sources
-from .errors import NoModel
-from .model import Model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

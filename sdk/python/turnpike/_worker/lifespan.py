@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 
+from ..errors import NoModel
 from . import failures
-from .errors import NoModel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import logging
 
-from .job import current
+from ..job import current
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .job import Job
+    from ..job import Job
 
 _is_on = False
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 import sys
 
+from ..version import python_name
 from .failures import is_ours
-from .version import python_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ import threading
 import time
 from queue import SimpleQueue
 
+from ..errors import Left
+from ..job import Job
 from . import frames
-from .errors import Left
-from .job import Job
 from .serving import Serving
 from .watch import STOP_PATIENCE_S
 

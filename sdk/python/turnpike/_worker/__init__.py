@@ -1,0 +1,1 @@
+"""What runs inside a worker. None of it is public: users import `turnpike` and `turnpike.testing`."""
