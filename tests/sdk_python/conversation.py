@@ -14,7 +14,7 @@ SDK = Path(__file__).resolve().parents[2] / "sdk" / "python"
 sys.path.insert(0, str(SDK))
 
 from turnpike._worker import frames  # noqa: E402
-from turnpike._worker.gate_side import Gate, WorkerGone  # noqa: E402
+from turnpike._worker.fake_gate import Gate, WorkerGone  # noqa: E402
 
 PATIENCE_S = 60  # for what must come; nothing waits that long unless it is broken
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
 
-from turnpike._worker import apps, find  # noqa: E402
+from turnpike._worker import asgi_apps, find_model  # noqa: E402
 from turnpike.errors import NoModel  # noqa: E402
 
 BARE = "async def app(scope, receive, send): pass\n"
@@ -18,13 +18,13 @@ def found(source, name=""):
     module = types.ModuleType("app")
     module.__file__ = "/srv/app.py"
     exec(textwrap.dedent(source), module.__dict__)
-    return find.find(module, name)
+    return find_model.find(module, name)
 
 
 class Apps(unittest.TestCase):
     def assert_app(self, source, name="", called="app"):
         app = found(source, name)
-        self.assertIsInstance(app, apps.App)
+        self.assertIsInstance(app, asgi_apps.App)
         self.assertEqual(app.name, called)
         return app.call
 

@@ -14,7 +14,7 @@ import unittest
 SDK = pathlib.Path(__file__).resolve().parents[2] / "sdk" / "python"
 sys.path.insert(0, str(SDK))
 
-from turnpike._worker import preloaded, warm  # noqa: E402
+from turnpike._worker import warm, warm_imports  # noqa: E402
 
 # In the place of the gate's own program is Python, which takes the word "guard" for a file: it tells who it is, and how
 # the one ended whom it adopted.
@@ -43,7 +43,7 @@ class FolderCase(unittest.TestCase):
 
     def script(self, text, *arguments):
         """In a process of its own: what is imported stays imported."""
-        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike._worker import preloaded, warm\nname = lambda words: words.split(' ')[0].split('/')[-1]\n"
+        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike._worker import warm, warm_imports\nname = lambda words: words.split(' ')[0].split('/')[-1]\n"
         done = subprocess.run([sys.executable, "-B", "-c", before + textwrap.dedent(text), *arguments], text=True, capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip(), done.stderr
@@ -55,14 +55,14 @@ class Parts(FolderCase):
         self.write("two.py", "")
         out, _ = self.script("""
             import os, one, two
-            seen = preloaded.Files([])
+            seen = warm_imports.Files([])
             print([seen.changed()])
             os.utime(one.__file__, ns=(1, 1))
             print([name(seen.changed())])
-            seen = preloaded.Files([])
+            seen = warm_imports.Files([])
             os.unlink(two.__file__)
             print([name(seen.changed())])
-            print([preloaded.Files([]).changed()])
+            print([warm_imports.Files([]).changed()])
         """)
         self.assertEqual(out, "['']\n['one.py']\n['two.py']\n['']")
 
@@ -74,7 +74,7 @@ class Parts(FolderCase):
             gone = types.ModuleType("gone")
             gone.__file__ = "/nowhere/gone.py"  # as of one that came out of an archive
             sys.modules["gone"] = gone
-            seen = preloaded.Files([])
+            seen = warm_imports.Files([])
             look = lambda: print(name(seen.installed_anew()) or "-")
             look(); look()
             os.rename(one.__file__, one.__file__ + ".old")
@@ -89,8 +89,8 @@ class Parts(FolderCase):
 
     def test_a_package_that_was_missing_is_seen_when_it_comes(self):
         out, _ = self.script("""
-            missing = preloaded.import_all(["nowhere.part", "json", "late.part", "late"], False, str)
-            seen = preloaded.Files(missing)
+            missing = warm_imports.import_all(["nowhere.part", "json", "late.part", "late"], False, str)
+            seen = warm_imports.Files(missing)
             print(sorted(missing), [seen.installed_anew()])
             open(sys.path[1] + "/late.py", "w").close()
             print(seen.installed_anew())
@@ -101,7 +101,7 @@ class Parts(FolderCase):
         self.write("one.py", "A = 1\n")
         out, _ = self.script("""
             import os, one
-            seen, found = preloaded.Files([]), os.stat(one.__file__)
+            seen, found = warm_imports.Files([]), os.stat(one.__file__)
             with open(one.__file__ + ".new", "w") as file: file.write("A = 2\\n")
             os.utime(file.name, ns=(found.st_atime_ns, found.st_mtime_ns))
             os.rename(file.name, one.__file__)
@@ -116,21 +116,21 @@ class Parts(FolderCase):
                 sys.modules[name] = types.ModuleType(name)
                 sys.modules[name].__file__ = file
             sys.modules["d"] = None
-            print([preloaded.Files([]).changed()])
+            print([warm_imports.Files([]).changed()])
         """)[0], "['']")
 
     def test_what_forbids_to_fork(self):
         self.assertEqual(self.script("""
             import threading
-            print([preloaded.obstacle()])
+            print([warm_imports.obstacle()])
             end = threading.Event()
             thread = threading.Thread(target=end.wait, name="busybody")
             thread.start()
-            print(preloaded.obstacle())
+            print(warm_imports.obstacle())
             end.set(); thread.join()
-            print([preloaded.obstacle()])
+            print([warm_imports.obstacle()])
             sys.modules["ray"] = threading
-            print(preloaded.obstacle())
+            print(warm_imports.obstacle())
         """)[0], "['']\nan import has started a thread (busybody), which a fork would lose\n['']\nRay does not survive a fork")
 
     def test_what_can_not_be_imported_is_passed_over_and_said_only_of_what_was_named(self):
@@ -139,7 +139,7 @@ class Parts(FolderCase):
         self.write("warns.py", "import warnings; warnings.warn('old'); WORD = 1")
         names = "['broken', 'nowhere', 'leaves', 'a.b', '', 'warns', 'colorsys']"
         for must in (False, True):
-            out, err = self.script(f"preloaded.import_all({names}, {must}, str); print('warns' in sys.modules, 'colorsys' in sys.modules)")
+            out, err = self.script(f"warm_imports.import_all({names}, {must}, str); print('warns' in sys.modules, 'colorsys' in sys.modules)")
             self.assertEqual(out, "True True")
             said = [line.split()[2] for line in err.splitlines()]
             self.assertEqual(said, ["broken", "nowhere", "leaves", "a.b", "can't"] if must else [])
@@ -147,13 +147,13 @@ class Parts(FolderCase):
     def test_the_list_of_imports_is_read_whatever_its_bytes(self):
         path = self.folder / "imports"
         path.write_bytes(b"json\n\xff\xfe\ncolorsys")
-        self.assertEqual(preloaded.listed(str(path)), (["json", "\udcff\udcfe", "colorsys"], {}))
+        self.assertEqual(warm_imports.listed(str(path)), (["json", "\udcff\udcfe", "colorsys"], {}))
 
     def test_variables_that_the_model_sets_are_listed_with_its_imports(self):
         path = self.folder / "imports"
         path.write_text("json\nOMP_NUM_THREADS=1\nA=b=c")
-        self.assertEqual(preloaded.listed(str(path)), (["json"], {"OMP_NUM_THREADS": "1", "A": "b=c"}))
-        self.assertEqual(preloaded.listed(str(self.folder / "nowhere")), ([], {}))
+        self.assertEqual(warm_imports.listed(str(path)), (["json"], {"OMP_NUM_THREADS": "1", "A": "b=c"}))
+        self.assertEqual(warm_imports.listed(str(self.folder / "nowhere")), ([], {}))
 
     def test_an_environment_of_any_bytes(self):
         request = json.loads(b'{"environment": ["A=\xff=b", "B=", "C", "=D"]}'.decode("utf-8", "surrogateescape"))

@@ -32,5 +32,5 @@ class GateBreach(Exception):
     """The gate said something that docs/worker-protocol.md does not allow."""
 
 
-class Left(BaseException):
+class WorkerEnded(BaseException):
     """Where the SDK runs in a thread of a test: this thread is to end, as the process would."""

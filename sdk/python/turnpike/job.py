@@ -24,7 +24,7 @@ class Job:
     __slots__ = ("number", "attempt", "purpose", "cancelled", "paused", "route", "method_length", "fields",
                  "logged", "_name", "_body", "_fd", "_length", "_link")
 
-    logged: BaseException | None  # not there before there is one (logged.py)
+    logged: BaseException | None  # not there before there is one (logged_errors.py)
 
     def __init__(self, link: Link | None, number: int, attempt: int, purpose: int, name: bytes, route: bytes,
                  method_length: int, fields: bytes, body: bytes, fd: int = -1, length: int = 0) -> None:

@@ -19,8 +19,8 @@ import threading
 from types import ModuleType
 
 from . import errors
-from ._worker import apps, find, frames, json_text
-from ._worker.gate_side import Gate, WorkerGone
+from ._worker import asgi_apps, find_model, frames, json_text
+from ._worker.fake_gate import Gate, WorkerGone
 from ._worker.worker import Worker
 from .messages import Headers, Response
 from .model import Model
@@ -92,9 +92,9 @@ class Served:
     @property
     def model(self) -> Any:
         """The instance that answers (or the module, or the app)."""
-        assert self._worker.served is not None
-        model = self._worker.served.model
-        return model.call if isinstance(model, apps.App) else model
+        assert self._worker.adapter is not None
+        model = self._worker.adapter.model
+        return model.call if isinstance(model, asgi_apps.App) else model
 
     def predict(self, x: Any) -> Any:
         """What a client gets for this input: JSON decoded, text as str, anything else as bytes.
@@ -178,7 +178,7 @@ class Served:
     def _run(self) -> None:
         try:
             self._worker.run(self._found)
-        except errors.Left:
+        except errors.WorkerEnded:
             pass
         except BaseException as error:  # such as a sys.exit of the model
             self._problem = error
@@ -189,11 +189,11 @@ class Served:
     def _found(self) -> Any:
         choice = self._choice
         if isinstance(choice, ModuleType):
-            return find.find(choice)
+            return find_model.find(choice)
         if not isinstance(choice, (str, os.PathLike)):
-            return apps.App(choice, "app") if apps.is_asgi(choice) else choice
-        path, name = find.split(os.fspath(choice))
-        return find.find(find.load_module(path), name)
+            return asgi_apps.App(choice, "app") if asgi_apps.is_asgi(choice) else choice
+        path, name = find_model.split(os.fspath(choice))
+        return find_model.find(find_model.load_module(path), name)
 
     def _close(self) -> None:
         self._gate.sock.close()
@@ -208,4 +208,4 @@ def _failure(frame: Any) -> Exception:
 
 
 def _leave(_: int) -> None:
-    raise errors.Left
+    raise errors.WorkerEnded

@@ -16,14 +16,14 @@ import re
 from enum import Enum
 
 from ..errors import Cancelled
-from . import failures, frames, logged
+from . import failures, frames, logged_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..job import Job
-    from .asgi import Hosting
+    from .asgi_runner import AsgiRunner
 
 _PIECE = 256 * 1024  # of a request's body, where it does not come in one
 _LOOK_EVERY = 1 << 20  # bytes of a stream between two looks at what the gate says
@@ -45,7 +45,7 @@ class Call:
     __slots__ = ("job", "scope", "_host", "_link", "_state", "_given", "_is_waited_for", "_status", "_fields", "_left", "_length",
                  "_body", "_owes", "_unseen", "_unheard")
 
-    def __init__(self, host: Hosting, job: Job) -> None:
+    def __init__(self, host: AsgiRunner, job: Job) -> None:
         self.job = job
         self.scope = host.scopes.of(job)
         self._host = host
@@ -213,7 +213,7 @@ class Call:
 
     def _over(self) -> None:
         self._state = _OVER
-        logged.forget(self.job)
+        logged_errors.forget(self.job)
         if self._is_waited_for:
             self._host.wake()
 
@@ -230,7 +230,7 @@ class Call:
 
     def _judge_held(self) -> None:
         """A bare 500 is what frameworks say that keep the exception to themselves."""
-        error = logged.error_of(self.job) if self._status == 500 else None
+        error = logged_errors.error_of(self.job) if self._status == 500 else None
         if error is None or failures.why(self.job, error) == frames.EXCEPTION:
             self._release()
         else:

@@ -9,9 +9,9 @@ from ..errors import BadInput, NoModel
 from ..job import Job, current
 from ..messages import Headers, Response
 from ..model import Lane
-from . import advice, answers, failures, find, frames
-from .apps import App
-from .served import Served, the_list
+from . import advice, answers, failures, find_model, frames
+from .asgi_apps import App
+from .model_adapter import ModelAdapter, the_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,36 +39,36 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    path, name = find.split(options.model)
+    path, name = find_model.split(options.model)
     try:
         given = _given(options.input)  # before the load, which may take minutes
     except OSError as error:
         print(f"turnpike: the input {options.input} can't be read: {error.strerror}", file=sys.stderr)
         return 1
     clock = _Clock()
-    found = find.find(find.run_file(path), name)
+    found = find_model.find(find_model.run_file(path), name)
     clock.say("imported")
     if isinstance(found, App):
         return _check_app(found, given, clock)
-    served = Served(found)
-    run_to_end = _runner(served)
+    adapter = ModelAdapter(found)
+    run_to_end = _coroutine_runner(adapter)
     lane = Lane(gpus=int(options.device.startswith("cuda")), tell=_say_loading)
-    if served.load is not None:
-        run_to_end(served.load(lane))
+    if adapter.load is not None:
+        run_to_end(adapter.load(lane))
     clock.say(f"loaded on {lane.device}")
-    given = given or served.example()
+    given = given or adapter.example()
     if given is None:
         print("nothing was predicted: the model has no `example`; give it one, or say --input FILE")
         return 0
     job = _job(*given)
     current.set(job)
-    value = run_to_end(_called(served, job))
-    if served.takes_lists:
+    value = run_to_end(_call_model(adapter, job))
+    if adapter.takes_lists:
         value = the_list(value, 1)[0]
     value = _show(value, run_to_end)
     clock.say("answered")
-    if served.check is not None and options.input is None:
-        served.judge(run_to_end(served.check(value)))
+    if adapter.check is not None and options.input is None:
+        adapter.judge(run_to_end(adapter.check(value)))
         print("the model's own check likes it")
     return 0
 
@@ -89,11 +89,11 @@ def _check_app(app: App, given: tuple[str, bytes] | None, clock: _Clock) -> int:
         return 0 if answer.status < 500 else 1
 
 
-def _called(served: Served, job: Job) -> Any:
-    if not served.takes_lists:
-        return served.call(job)
-    assert served.predict is not None
-    return served.predict([served.input_of(job)])
+def _call_model(adapter: ModelAdapter, job: Job) -> Any:
+    if not adapter.takes_lists:
+        return adapter.call(job)
+    assert adapter.predict is not None
+    return adapter.predict([adapter.input_of(job)])
 
 
 def _given(path: str | None) -> tuple[str, bytes] | None:
@@ -111,9 +111,9 @@ def _job(kind: str, body: bytes) -> Job:
     return Job(None, 1, 1, frames.JOB_PURPOSE, b"check", b"POST/predict", 4, fields, body)
 
 
-def _runner(served: Served) -> Any:
+def _coroutine_runner(adapter: ModelAdapter) -> Any:
     """What runs a coroutine to its end, in one loop for load and predict; anything else it gives back."""
-    if not served.is_async:
+    if not adapter.is_async:
         return lambda value: value
     import asyncio
 

@@ -18,7 +18,7 @@ import socket
 import sys
 import time
 
-from . import alike, preloaded, sources
+from . import sources, warm_imports, warm_parity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Forked(Exception):
     def __init__(self, argv: list[str]) -> None:
         super().__init__(argv)
         self.argv = argv
-        self.origin = alike.Origin((), {})
+        self.origin = warm_parity.Origin((), {})
 
 
 def main(argv: list[str]) -> int:
@@ -51,16 +51,16 @@ def main(argv: list[str]) -> int:
         return 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     at_first = {*sys.modules} - {"ctypes", "resource", "signal"}  # those are ours alone
-    names, preset = preloaded.listed(argv[2])
+    names, preset = warm_imports.listed(argv[2])
     os.environ.update(preset)
     before = dict(os.environ)
-    missing = preloaded.import_all(argv[3:] or names, bool(argv[3:]), lambda name: _tell(sock, {"importing": _shown(name)}))
+    missing = warm_imports.import_all(argv[3:] or names, bool(argv[3:]), lambda name: _tell(sock, {"importing": _shown(name)}))
     made = {name: value for name, value in os.environ.items() if before.get(name) != value}
-    reason = preloaded.obstacle()
+    reason = warm_imports.obstacle()
     if reason:
         _tell(sock, {"refused": f"{reason}: each start is a cold one"})
         return 0
-    seen = preloaded.Files(missing)
+    seen = warm_imports.Files(missing)
     _tell(sock, {"ready": len(sys.modules)})
     _settle_memory()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its children: the next fork need not, either
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
         try:
             _serve(sock, data, fds, seen)
         except Forked as forked:
-            forked.origin = alike.Origin(at_first, preset)
+            forked.origin = warm_parity.Origin(at_first, preset)
             for name, value in made.items():  # by imports
                 os.environ.setdefault(name, value)
             raise
@@ -94,8 +94,8 @@ def _is_alone(sock: socket.socket) -> bool:
         return False
 
 
-def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: preloaded.Files) -> None:
-    reason = preloaded.obstacle()
+def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: warm_imports.Files) -> None:
+    reason = warm_imports.obstacle()
     change = seen.changed()
     if reason or change:
         return _tell(sock, {"refused": reason or change, "rebuild": not reason})

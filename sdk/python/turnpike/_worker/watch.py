@@ -13,7 +13,7 @@ import threading
 import time
 from queue import SimpleQueue
 
-from ..errors import Left
+from ..errors import WorkerEnded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Watch:
     def _run(self) -> None:
         try:
             self._watch()
-        except Left:
+        except WorkerEnded:
             pass
 
     def _watch(self) -> None:

@@ -10,18 +10,18 @@ import threading
 from ..errors import NoModel
 from ..model import Lane
 from ..version import VERSION, python_name
-from . import alike, failures, find, frames, sources, stacks
-from .apps import App
+from . import failures, find_model, frames, sources, stacks, warm_parity
+from .asgi_apps import App
 from .link import Link
-from .serving import exit_code
-from .served import Served
+from .model_adapter import ModelAdapter
+from .runner import exit_code
 from .watch import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from .serving import Serving
+    from .runner import Runner
 
 _EXIT_PATIENCE_S = 2.0  # for exit functions and threads of the model
 
@@ -73,12 +73,12 @@ def _end_within(seconds: float, code: int) -> None:
     timer.start()
 
 
-def _be_like_cold(origin: alike.Origin, argv: list[str]) -> None:
+def _be_like_cold(origin: warm_parity.Origin, argv: list[str]) -> None:
     try:
-        path, _ = find.split(argv[1])
+        path, _ = find_model.split(argv[1])
     except NoModel:  # said later
         return
-    name = alike.hidden(path, origin.modules)
+    name = warm_parity.hidden(path, origin.modules)
     if name:
         origin.start_over(f"{name} beside the model has the name of a module that is imported already", argv)
 
@@ -96,16 +96,16 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-def _found(choice: str, origin: alike.Origin | None) -> Any:
+def _found(choice: str, origin: warm_parity.Origin | None) -> Any:
     import traceback  # noqa: F401: now, since a tokenize.py beside the model may stand in its way later
     import urllib.parse  # noqa: F401: the same
 
-    path, name = find.split(choice)
-    with alike.Recording():
-        module = find.run_file(path)
+    path, name = find_model.split(choice)
+    with warm_parity.Recording():
+        module = find_model.run_file(path)
     if origin is not None:
-        alike.tell_differences(origin.preset)
-    return find.find(module, name)
+        warm_parity.tell_differences(origin.preset)
+    return find_model.find(module, name)
 
 
 def _show_crashes() -> None:
@@ -124,7 +124,7 @@ class Worker:
 
     def __init__(self, sock: socket.socket, leave: Callable[[int], Any], generation: str = "") -> None:
         self.link = Link(sock, leave, self._stacks)
-        self.served: Any = None  # a Served, or a Hosted
+        self.adapter: Any = None  # a ModelAdapter, or an AppAdapter
         self.problem: Exception | None = None  # why there is no model
         self._leave = leave
         self._path = ""
@@ -139,11 +139,11 @@ class Worker:
         self._watch.work = self
         self._watch.is_loading = True
         self._watch.thread.start()
-        serving = self._load(found)
-        if serving is None:
+        runner = self._load(found)
+        if runner is None:
             return 1
-        serving.run()
-        self._unload(serving)
+        runner.run()
+        self._unload(runner)
         return 0
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class Worker:
                 link.read()
         link.send(frames.loading(frames.IMPORTING, None, ""))
 
-    def _load(self, found: Callable[[], Any]) -> Serving | None:
+    def _load(self, found: Callable[[], Any]) -> Runner | None:
         """None: there is no model, and the log says why."""
         link = self.link
         assert link.incoming.welcome is not None
@@ -168,15 +168,15 @@ class Worker:
         try:
             model = found()
             link.send(frames.loading(frames.LOADING_PHASE, None, ""))
-            self.served = served = _served(model, slots, batch)
-            if batch > served.batch and isinstance(served, Served):
-                failures.say(f"turnpike: batch = {batch} of the configuration has no effect: predict of {served.name} takes one "
+            self.adapter = adapter = _make_adapter(model, slots, batch)
+            if batch > adapter.batch and isinstance(adapter, ModelAdapter):
+                failures.say(f"turnpike: batch = {batch} of the configuration has no effect: predict of {adapter.name} takes one "
                              "input; write a batch into the model, and let predict take a list\n")
-            serving = self._serving(served)
-            loaded = served.load(Lane(lane, pool, gpus, self._tell)) if served.load else None
+            runner = self._make_runner(adapter)
+            loaded = adapter.load(Lane(lane, pool, gpus, self._tell)) if adapter.load else None
             if self._loop is not None and hasattr(loaded, "__await__"):
                 self._loop.run_until_complete(loaded)
-            ready = frames.ready(served.slots, served.batch, served.check is not None, served.example(), served.facts())
+            ready = frames.ready(adapter.slots, adapter.batch, adapter.check is not None, adapter.example(), adapter.facts())
         except NoModel as error:
             self.problem = error
             failures.say(f"turnpike: {error}\n")
@@ -193,38 +193,38 @@ class Worker:
             failures.say(failures.traceback_of(error) + advice.last_line(error, self._path))
             return None
         if self._generation:
-            sources.leave_imports(self._generation, alike.settings)
+            sources.leave_imports(self._generation, warm_parity.settings)
         self._watch.is_loading = False
         self._watch.work = None
         link.send(ready)
-        return serving
+        return runner
 
-    def _serving(self, served: Any) -> Serving:
-        if isinstance(served.model, App):
-            from .asgi import Hosting
+    def _make_runner(self, adapter: Any) -> Runner:
+        if isinstance(adapter.model, App):
+            from .asgi_runner import AsgiRunner
 
-            hosting = Hosting(self.link, served, self._watch, self._leave)
-            self._loop = hosting.loop
-            return hosting
-        if served.is_async:
-            from .looped import Looped  # asyncio is slow to import
+            app_runner = AsgiRunner(self.link, adapter, self._watch, self._leave)
+            self._loop = app_runner.loop
+            return app_runner
+        if adapter.is_async:
+            from .async_runner import AsyncRunner  # asyncio is slow to import
 
-            looped = Looped(self.link, served, self._watch, self._leave)
-            self._loop = looped.loop
-            return looped
-        if served.slots > 1:
-            from .pooled import Pooled
+            async_runner = AsyncRunner(self.link, adapter, self._watch, self._leave)
+            self._loop = async_runner.loop
+            return async_runner
+        if adapter.slots > 1:
+            from .thread_runner import ThreadRunner
 
-            return Pooled(self.link, served, self._leave)
-        from .direct import Direct
+            return ThreadRunner(self.link, adapter, self._leave)
+        from .serial_runner import SerialRunner
 
-        return Direct(self.link, served, self._watch, self._leave)
+        return SerialRunner(self.link, adapter, self._watch, self._leave)
 
-    def _unload(self, serving: Serving) -> None:
-        if serving.served.unload is None:
+    def _unload(self, runner: Runner) -> None:
+        if runner.adapter.unload is None:
             return
         try:
-            given = serving.served.unload()
+            given = runner.adapter.unload()
             if self._loop is not None and hasattr(given, "__await__"):
                 self._loop.run_until_complete(given)
         except Exception as error:
@@ -241,12 +241,12 @@ class Worker:
             return f"the stacks can't be shown: {error!r}"
 
 
-def _served(found: Any, slots: int, batch: int) -> Any:
+def _make_adapter(found: Any, slots: int, batch: int) -> Any:
     if not isinstance(found, App):
-        return Served(found, slots, batch)
-    from .asgi import Hosted
+        return ModelAdapter(found, slots, batch)
+    from .asgi_runner import AppAdapter
 
     if batch > 1:
         failures.say(f"turnpike: batch = {batch} of the configuration has no effect: an ASGI app takes one request at a time; "
                      "slots = says how many at once\n")
-    return Hosted(found, slots)
+    return AppAdapter(found, slots)

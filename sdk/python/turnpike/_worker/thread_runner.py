@@ -5,10 +5,10 @@ import threading
 import time
 from queue import SimpleQueue
 
-from ..errors import Left
+from ..errors import WorkerEnded
 from ..job import Job
 from . import frames
-from .serving import Serving
+from .runner import Runner
 from .watch import STOP_PATIENCE_S
 
 TYPE_CHECKING = False
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
     from .link import Link
-    from .served import Served
+    from .model_adapter import ModelAdapter
 
 
-class Pooled(Serving):
-    def __init__(self, link: Link, served: Served, leave: Callable[[int], Any]) -> None:
-        super().__init__(link, served, leave)
+class ThreadRunner(Runner):
+    def __init__(self, link: Link, adapter: ModelAdapter, leave: Callable[[int], Any]) -> None:
+        super().__init__(link, adapter, leave)
         self._work: SimpleQueue[Any] = SimpleQueue()
         self._changed = threading.Condition()
         link.incoming.flags_changed = self._wake_paused
 
     def run(self) -> None:
         threads = [threading.Thread(target=self._thread, name=f"turnpike-slot-{slot}", daemon=True)
-                   for slot in range(self.served.slots)]
+                   for slot in range(self.adapter.slots)]
         for thread in threads:
             thread.start()
         link = self.link
@@ -52,7 +52,7 @@ class Pooled(Serving):
                 return
             try:
                 self.serve_in_thread(work)
-            except Left:
+            except WorkerEnded:
                 return
 
     def _stop(self, threads: list[threading.Thread]) -> None:

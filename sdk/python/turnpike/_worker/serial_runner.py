@@ -3,20 +3,20 @@ from __future__ import annotations
 
 from ..job import Job
 from . import frames
-from .serving import Serving
+from .runner import Runner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
     from .link import Link
-    from .served import Served
+    from .model_adapter import ModelAdapter
     from .watch import Watch
 
 
-class Direct(Serving):
-    def __init__(self, link: Link, served: Served, watch: Watch, leave: Callable[[int], Any]) -> None:
-        super().__init__(link, served, leave)
+class SerialRunner(Runner):
+    def __init__(self, link: Link, adapter: ModelAdapter, watch: Watch, leave: Callable[[int], Any]) -> None:
+        super().__init__(link, adapter, leave)
         self.watch = watch
         watch.after_read = self._start_asides
 

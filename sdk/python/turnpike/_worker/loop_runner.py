@@ -1,4 +1,4 @@
-"""An event loop in the main thread, a task per job: for async models (looped.py) and ASGI apps (asgi.py).
+"""An event loop in the main thread, a task per job: for async models (async_runner.py) and ASGI apps (asgi_runner.py).
 
 A cancel sets `turnpike.job().cancelled`; it does not cancel the task, because few expect that at every `await`.
 """
@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import asyncio
 
-from .loops import Readable
-from .serving import Serving, exit_code, leaving
+from .event_loop import Readable
+from .runner import Runner, exit_code, leaving
 from .watch import STOP_PATIENCE_S
 
 TYPE_CHECKING = False
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 
-class Looping(Serving):
+class LoopRunner(Runner):
     """Subclasses say what a task does, in attend()."""
 
-    def __init__(self, link: Link, served: Any, watch: Watch, leave: Callable[[int], Any]) -> None:
-        super().__init__(link, served, leave)
+    def __init__(self, link: Link, adapter: Any, watch: Watch, leave: Callable[[int], Any]) -> None:
+        super().__init__(link, adapter, leave)
         self.loop = self.new_loop()
         asyncio.set_event_loop(self.loop)
         self._watch = watch

@@ -7,18 +7,18 @@ from ..errors import Cancelled
 from ..job import Batch, Job, current
 from ..messages import Response
 from . import answers, failures, frames
-from .looping import Looping
-from .served import PREDICT, the_list
-from .serving import begin, refuse_stream
+from .loop_runner import LoopRunner
+from .model_adapter import PREDICT, the_list
+from .runner import begin, refuse_stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Looped(Looping):
+class AsyncRunner(LoopRunner):
     async def attend(self, work: Job | list[Job]) -> None:
-        if isinstance(work, Job) and not self.served.takes_lists:
+        if isinstance(work, Job) and not self.adapter.takes_lists:
             await self._serve_one(work)
         else:
             await self._serve_many([work] if isinstance(work, Job) else work)
@@ -28,7 +28,7 @@ class Looped(Looping):
         try:
             if job.cancelled:
                 raise Cancelled("the job was cancelled before it began")
-            await self._answer(job, await _awaited(self.served.call(job)))
+            await self._answer(job, await _awaited(self.adapter.call(job)))
         except BaseException as error:
             self.fail(job, error)
 
@@ -38,17 +38,17 @@ class Looped(Looping):
             return await self._stream(job, body, value if isinstance(value, Response) else None)
         if isinstance(value, BaseException):
             raise value
-        if job.purpose == frames.PROOF and self.served.check is not None:
-            self.served.judge(await _awaited(self.served.check(value)))
+        if job.purpose == frames.PROOF and self.adapter.check is not None:
+            self.adapter.judge(await _awaited(self.adapter.check(value)))
         self.link.finish(job, *answers.of(value))
 
     # ── streams ──
 
     async def _stream(self, job: Job, items: Any, response: Response | None) -> None:
         try:
-            if job.purpose == frames.PROOF and self.served.check is not None:
+            if job.purpose == frames.PROOF and self.adapter.check is not None:
                 known = [item async for item in _async_items(items)]
-                self.served.judge(await _awaited(self.served.check(known)))
+                self.adapter.judge(await _awaited(self.adapter.check(known)))
                 await self._send_items(job, iter(known), response)
             else:
                 await self._send_items(job, items, response)
@@ -82,7 +82,7 @@ class Looped(Looping):
     async def _serve_many(self, jobs: list[Job]) -> None:
         inputs = []
         for job in jobs:
-            if job.route in PREDICT or self.served.is_predict(job):
+            if job.route in PREDICT or self.adapter.is_predict(job):
                 inputs += self.inputs([job])
             else:
                 await self._serve_one(job)
@@ -98,9 +98,9 @@ class Looped(Looping):
             await self._answer_one(job, value)
 
     async def _predict_many(self, inputs: list[tuple[Job, Any]]) -> list[Any]:
-        assert self.served.predict is not None
+        assert self.adapter.predict is not None
         current.set(Batch([job for job, _ in inputs]))
-        return the_list(await _awaited(self.served.predict([x for _, x in inputs])), len(inputs))
+        return the_list(await _awaited(self.adapter.predict([x for _, x in inputs])), len(inputs))
 
     async def _each_alone(self, inputs: list[tuple[Job, Any]]) -> None:
         for pair in inputs:

@@ -1,13 +1,13 @@
-"""How a thread runs jobs: call the model, send what it gives. For the loops of direct.py and pooled.py."""
+"""How a thread runs jobs: call the model, send what it gives. For the loops of serial_runner.py and thread_runner.py."""
 from __future__ import annotations
 
 import threading
 
-from ..errors import Cancelled, Left
+from ..errors import Cancelled, WorkerEnded
 from ..job import Batch, Job, current
 from ..messages import Response
 from . import answers, failures, frames, json_text
-from .served import PREDICT, Served, the_list
+from .model_adapter import PREDICT, ModelAdapter, the_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 1 << 20  # bytes of a stream between two looks at what the gate says
 
 
-class Serving:
+class Runner:
     """Jobs in, frames out. Subclasses say how to wait while the gate has paused a stream."""
 
-    def __init__(self, link: Link, served: Served, leave: Callable[[int], Any]) -> None:
+    def __init__(self, link: Link, adapter: ModelAdapter, leave: Callable[[int], Any]) -> None:
         self.link = link
-        self.served = served
+        self.adapter = adapter
         self._leave = leave
 
     def run(self) -> None:
@@ -40,7 +40,7 @@ class Serving:
     # ── in other threads ──
 
     def serve_in_thread(self, work: Job | list[Job]) -> None:
-        """As serve(); what is meant to end the process does so, and not only the thread. Raises Left."""
+        """As serve(); what is meant to end the process does so, and not only the thread. Raises WorkerEnded."""
         try:
             self.serve(work)
         except SystemExit as error:
@@ -55,7 +55,7 @@ class Serving:
     def _serve_aside(self, job: Job) -> None:
         try:
             self.serve_in_thread(job)
-        except Left:
+        except WorkerEnded:
             pass
 
     # ── one job ──
@@ -63,13 +63,13 @@ class Serving:
     def serve(self, work: Job | list[Job]) -> None:
         if type(work) is not Job:
             return self.serve_batch(work)  # type: ignore[arg-type]
-        if self.served.takes_lists:
+        if self.adapter.takes_lists:
             return self.serve_batch([work])
         current.set(work)
         try:
             if work.cancelled:
                 raise Cancelled("the job was cancelled before it began")
-            self.answer(work, self.served.call(work))
+            self.answer(work, self.adapter.call(work))
         except BaseException as error:
             self.fail(work, error)
 
@@ -83,8 +83,8 @@ class Serving:
         body = value if response is None else response.body
         if answers.streams(body):
             return self.stream(job, body, response)
-        if job.purpose == frames.PROOF and self.served.check is not None:
-            self.served.judge(self.served.check(value))
+        if job.purpose == frames.PROOF and self.adapter.check is not None:
+            self.adapter.judge(self.adapter.check(value))
         self.link.finish(job, *answers.of(value))
 
     def fail(self, job: Job, error: BaseException) -> None:
@@ -92,7 +92,7 @@ class Serving:
         if isinstance(error, (SystemExit, KeyboardInterrupt)):
             leaving(error)
             raise error
-        if isinstance(error, Left):
+        if isinstance(error, WorkerEnded):
             raise error
         frame = failures.report(job, error)
         if self.link.end(job):  # else it was answered, and something failed while it was put away
@@ -105,7 +105,7 @@ class Serving:
         if hasattr(type(items), "__anext__"):
             raise TypeError("an async generator came from a model that is not async: write `async def` where it is made")
         try:
-            if job.purpose == frames.PROOF and self.served.check is not None:
+            if job.purpose == frames.PROOF and self.adapter.check is not None:
                 items = self._checked(items)
             self._send_stream(job, iter(items), response)
         finally:
@@ -137,9 +137,9 @@ class Serving:
 
     def _checked(self, items: Any) -> Any:
         """All items of a proof's stream, once the model's own check has seen them."""
-        assert self.served.check is not None
+        assert self.adapter.check is not None
         known = list(items)
-        self.served.judge(self.served.check(known))
+        self.adapter.judge(self.adapter.check(known))
         return iter(known)
 
     # ── batches ──
@@ -167,18 +167,18 @@ class Serving:
             try:
                 if job.cancelled:
                     raise Cancelled("the job was cancelled before it began")
-                if job.route in PREDICT or self.served.is_predict(job):
-                    found.append((job, self.served.input_of(job)))
+                if job.route in PREDICT or self.adapter.is_predict(job):
+                    found.append((job, self.adapter.input_of(job)))
                 else:
-                    self.answer(job, self.served.other(job))
+                    self.answer(job, self.adapter.other(job))
             except BaseException as error:
                 self.fail(job, error)
         return found
 
     def _predict_all(self, inputs: list[tuple[Job, Any]]) -> list[Any]:
-        assert self.served.predict is not None
+        assert self.adapter.predict is not None
         current.set(Batch([job for job, _ in inputs]))
-        return the_list(self.served.predict([x for _, x in inputs]), len(inputs))
+        return the_list(self.adapter.predict([x for _, x in inputs]), len(inputs))
 
     def _one_by_one(self, inputs: list[tuple[Job, Any]]) -> None:
         for pair in inputs:

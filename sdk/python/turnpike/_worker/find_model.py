@@ -7,7 +7,7 @@ from types import ModuleType
 
 from ..errors import NoModel
 from ..model import Model
-from . import apps, package, sources
+from . import asgi_apps, package, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,13 +110,13 @@ def _executed(name: str, path: str) -> ModuleType:
 
 
 def find(module: ModuleType, name: str = "") -> Any:
-    """The Model class or instance, the module itself if its functions are the model, or an apps.App.
+    """The Model class or instance, the module itself if its functions are the model, or an asgi_apps.App.
 
     NoModel says what was there instead.
     """
     if name:
         return _named(module, name)
-    models = [value for value in apps.values(module).values() if _is_model(value) and value.__module__ == module.__name__]
+    models = [value for value in asgi_apps.values(module).values() if _is_model(value) and value.__module__ == module.__name__]
     models = list(dict.fromkeys(models))
     if len(models) == 1:
         return models[0]
@@ -124,12 +124,12 @@ def find(module: ModuleType, name: str = "") -> Any:
         names = [model.__name__ for model in models]
         raise NoModel(f"{_file(module)} has several models ({', '.join(names)}): "
                       f"say which, as in {_file(module)}:{names[-1]}")
-    names = apps.alone(module)  # first: a route of an app may well be called `predict`
+    names = asgi_apps.alone(module)  # first: a route of an app may well be called `predict`
     if len(names) == 1:
-        return apps.App(getattr(module, names[0]), names[0])
+        return asgi_apps.App(getattr(module, names[0]), names[0])
     if names:
         raise NoModel(f"{_file(module)} has several ASGI apps ({', '.join(names)}): say which, as in {_file(module)}:{names[0]}")
-    known = apps.values(module)
+    known = asgi_apps.values(module)
     if callable(known.get("predict")) or callable(known.get("request")):
         return module
     raise NoModel(_nothing_found(module))
@@ -141,7 +141,7 @@ def _named(module: ModuleType, name: str) -> Any:
     value = getattr(module, name)
     if _is_model(value) or isinstance(value, Model):
         return value
-    app = apps.named(module, name)
+    app = asgi_apps.named(module, name)
     if app is not None:
         return app
     if isinstance(value, type):
@@ -158,12 +158,12 @@ def _file(module: ModuleType) -> str:
 
 
 def _nothing_found(module: ModuleType) -> str:
-    for name, value in apps.values(module).items():
-        if apps.is_wsgi(value):
-            return apps.wsgi_text(f"{name} in {_file(module)}")
+    for name, value in asgi_apps.values(module).items():
+        if asgi_apps.is_wsgi(value):
+            return asgi_apps.wsgi_text(f"{name} in {_file(module)}")
     if _file(module) == "manage.py":
         return f"manage.py is Django's command line; the app is in the project's asgi.py: {_asgi_file(module)}:application"
-    own = {name: value for name, value in apps.values(module).items() if getattr(value, "__module__", None) == module.__name__}
+    own = {name: value for name, value in asgi_apps.values(module).items() if getattr(value, "__module__", None) == module.__name__}
     for name, value in own.items():
         if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):
             return f"{_file(module)} has no model, but a class {name}: {_how_to_wrap(name, value)}"
@@ -194,7 +194,7 @@ def near(name: str, names: Iterable[str]) -> str:
 
 def _candidates(module: ModuleType) -> str:
     """What is there that may have been meant."""
-    named = apps.values(module).items()
+    named = asgi_apps.values(module).items()
     models = [name for name, value in named if _is_model(value) or isinstance(value, Model)]
     near = [name for name, value in named if isinstance(value, type) and hasattr(value, "predict") and name not in models]
     said = ([f"Models there: {', '.join(models)}."] if models else []) + \

@@ -1,19 +1,19 @@
-"""ASGI apps: each job is one call of the app, in the loop of looping.py. No server, and no HTTP in between."""
+"""ASGI apps: each job is one call of the app, in the loop of loop_runner.py. No server, and no HTTP in between."""
 from __future__ import annotations
 
 import json
 import sys
 from types import FunctionType, MethodType
 
-from ..errors import Cancelled, Left
+from ..errors import Cancelled, WorkerEnded
 from ..job import current
 from .asgi_call import Call
+from .asgi_lifespan import Lifespan
 from .asgi_scope import Scopes
-from .lifespan import Lifespan
-from .logged import note_errors
-from .looping import Looping
-from .loops import app_loop
-from .serving import leaving
+from .event_loop import app_loop
+from .logged_errors import note_errors
+from .loop_runner import LoopRunner
+from .runner import leaving
 from .watch import STOP_PATIENCE_S
 
 TYPE_CHECKING = False
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
     from ..job import Job
-    from .apps import App
+    from .asgi_apps import App
     from .link import Link
     from .watch import Watch
 
 _MOMENT_S = 0.005
 
 
-class Hosted:
-    """What the worker knows of an app; in the place of a Served."""
+class AppAdapter:
+    """What the worker knows of an app; in the place of a ModelAdapter."""
 
     batch = 1
     check = None
@@ -59,12 +59,12 @@ class Hosted:
         return json.dumps({"asgi": "function" if isinstance(call, (FunctionType, MethodType)) else type(call).__name__}).encode()
 
 
-class Hosting(Looping):
-    def __init__(self, link: Link, hosted: Hosted, watch: Watch, leave: Callable[[int], Any]) -> None:
-        super().__init__(link, hosted, watch, leave)
+class AsgiRunner(LoopRunner):
+    def __init__(self, link: Link, adapter: AppAdapter, watch: Watch, leave: Callable[[int], Any]) -> None:
+        super().__init__(link, adapter, watch, leave)
         watch.stop_patience_s = 2 * STOP_PATIENCE_S  # for background tasks, and then for the app's shutdown
-        self.scopes = Scopes(hosted.lifespan.state)
-        self._app = hosted.model.call
+        self.scopes = Scopes(adapter.lifespan.state)
+        self._app = adapter.model.call
         self._lingering: list[Call] = []
         self._lingered: list[Call] = []  # for the second time
         self._is_timed = False
@@ -83,7 +83,7 @@ class Hosting(Looping):
         except (SystemExit, KeyboardInterrupt) as error:
             leaving(error)
             raise
-        except Left:
+        except WorkerEnded:
             raise
         except BaseException as error:
             call.failed(error)

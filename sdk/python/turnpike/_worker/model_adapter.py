@@ -5,8 +5,8 @@ from types import ModuleType
 
 from ..errors import NoModel, WrongAnswer
 from ..messages import Request, is_field_value
-from . import answers, frames, json_text, shape
-from .find import near
+from . import answers, frames, json_text, signatures
+from .find_model import near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ _PATHS = (b"/predict", b"/")
 _ASYNC_FLAGS = 0x80 | 0x100 | 0x200  # of code: a coroutine, an old-style one, an async generator
 
 
-class Served:
+class ModelAdapter:
     """Made from what find() found: a class is instantiated here."""
 
     def __init__(self, found: Any, slots: int = 0, batch: int = 0) -> None:
         if isinstance(found, type):
-            shape.ensure_made_of_nothing(found)
+            signatures.ensure_made_of_nothing(found)
         self.model = found() if isinstance(found, type) else found
         self.name = found.__name__ if isinstance(found, (type, ModuleType)) else type(found).__name__
         self.predict: Callable[[Any], Any] | None = self._function("predict")
@@ -46,7 +46,7 @@ class Served:
         value = getattr(self.model, name, None)
         if not callable(value):
             return None
-        shape.ensure(value, name, self.name)
+        signatures.ensure(value, name, self.name)
         return value
 
     def _width(self, name: str) -> int:
