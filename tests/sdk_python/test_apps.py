@@ -18,7 +18,7 @@ def found(source, name=""):
     module = types.ModuleType("app")
     module.__file__ = "/srv/app.py"
     exec(textwrap.dedent(source), module.__dict__)
-    return find_model.find(module, name)
+    return find_model.find_in(module, name)
 
 
 class Apps(unittest.TestCase):

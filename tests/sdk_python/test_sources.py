@@ -289,7 +289,7 @@ class WithoutAFolder(StoreCase):
 
     def test_imports_are_not_left_there_and_nobody_cares(self):
         shutil.rmtree(self.generation.parent)
-        self.assertEqual(self.out("sources.leave_imports(generation)\nprint('goes on')"), "goes on")
+        self.assertEqual(self.out("sources.save_imports(generation)\nprint('goes on')"), "goes on")
 
 
 class Imports(StoreCase):
@@ -298,23 +298,23 @@ class Imports(StoreCase):
 
     def test_the_users_own_are_not_among_them(self):
         self.write("beside.py", "import json.decoder\n")
-        self.out("import beside; sources.leave_imports(generation)")
+        self.out("import beside; sources.save_imports(generation)")
         self.assertIn("json.decoder", self.listed())
         for name in ("beside", "turnpike", "turnpike._worker.sources", "__main__", "sys", ""):
             self.assertNotIn(name, self.listed())
 
     def test_they_are_written_only_if_something_is_new(self):
-        self.out("import json; sources.leave_imports(generation)")
+        self.out("import json; sources.save_imports(generation)")
         path = self.generation.parent / "imports"
         before = path.stat().st_ino, path.stat().st_mtime_ns
-        self.out("sources.leave_imports(generation)")
+        self.out("sources.save_imports(generation)")
         self.assertIn("json", self.listed(), "less is no news")
         self.assertEqual((path.stat().st_ino, path.stat().st_mtime_ns), before)
-        self.out("import colorsys; sources.leave_imports(generation)")
+        self.out("import colorsys; sources.save_imports(generation)")
         self.assertLessEqual({"json", "colorsys"}, set(self.listed()), "it only grows")
 
     def test_a_forked_worker_leaves_only_what_its_warm_process_had_not(self):
-        self.out("import json; sources.inherit(); import colorsys; sources.leave_imports(generation)")
+        self.out("import json; sources.remember_inherited(); import colorsys; sources.save_imports(generation)")
         self.assertEqual([name for name in self.listed() if name in ("json", "colorsys")], ["colorsys"])
 
     def test_whose_a_file_is(self):

@@ -71,7 +71,7 @@ class Vectors(unittest.TestCase):
             incoming.take(data)
         except GateBreach as breach:
             return str(breach)
-        return "incomplete" if incoming.missing else None
+        return "incomplete" if incoming.missing_bytes else None
 
     def test_what_the_gate_sends(self):
         checked = 0

@@ -55,14 +55,14 @@ class Parts(FolderCase):
         self.write("two.py", "")
         out, _ = self.script("""
             import os, one, two
-            seen = warm_imports.Files([])
-            print([seen.changed()])
+            seen = warm_imports.ImportedFiles([])
+            print([seen.change()])
             os.utime(one.__file__, ns=(1, 1))
-            print([name(seen.changed())])
-            seen = warm_imports.Files([])
+            print([name(seen.change())])
+            seen = warm_imports.ImportedFiles([])
             os.unlink(two.__file__)
-            print([name(seen.changed())])
-            print([warm_imports.Files([]).changed()])
+            print([name(seen.change())])
+            print([warm_imports.ImportedFiles([]).change()])
         """)
         self.assertEqual(out, "['']\n['one.py']\n['two.py']\n['']")
 
@@ -74,8 +74,8 @@ class Parts(FolderCase):
             gone = types.ModuleType("gone")
             gone.__file__ = "/nowhere/gone.py"  # as of one that came out of an archive
             sys.modules["gone"] = gone
-            seen = warm_imports.Files([])
-            look = lambda: print(name(seen.installed_anew()) or "-")
+            seen = warm_imports.ImportedFiles([])
+            look = lambda: print(name(seen.settled_change()) or "-")
             look(); look()
             os.rename(one.__file__, one.__file__ + ".old")
             look(); look()
@@ -90,10 +90,10 @@ class Parts(FolderCase):
     def test_a_package_that_was_missing_is_seen_when_it_comes(self):
         out, _ = self.script("""
             missing = warm_imports.import_all(["nowhere.part", "json", "late.part", "late"], False, str)
-            seen = warm_imports.Files(missing)
-            print(sorted(missing), [seen.installed_anew()])
+            seen = warm_imports.ImportedFiles(missing)
+            print(sorted(missing), [seen.settled_change()])
             open(sys.path[1] + "/late.py", "w").close()
-            print(seen.installed_anew())
+            print(seen.settled_change())
         """)
         self.assertEqual(out, "['late', 'nowhere'] ['']\nlate is installed now")
 
@@ -101,11 +101,11 @@ class Parts(FolderCase):
         self.write("one.py", "A = 1\n")
         out, _ = self.script("""
             import os, one
-            seen, found = warm_imports.Files([]), os.stat(one.__file__)
+            seen, found = warm_imports.ImportedFiles([]), os.stat(one.__file__)
             with open(one.__file__ + ".new", "w") as file: file.write("A = 2\\n")
             os.utime(file.name, ns=(found.st_atime_ns, found.st_mtime_ns))
             os.rename(file.name, one.__file__)
-            print(name(seen.changed()))
+            print(name(seen.change()))
         """)
         self.assertEqual(out, "one.py")
 
@@ -116,21 +116,21 @@ class Parts(FolderCase):
                 sys.modules[name] = types.ModuleType(name)
                 sys.modules[name].__file__ = file
             sys.modules["d"] = None
-            print([warm_imports.Files([]).changed()])
+            print([warm_imports.ImportedFiles([]).change()])
         """)[0], "['']")
 
     def test_what_forbids_to_fork(self):
         self.assertEqual(self.script("""
             import threading
-            print([warm_imports.obstacle()])
+            print([warm_imports.fork_obstacle()])
             end = threading.Event()
             thread = threading.Thread(target=end.wait, name="busybody")
             thread.start()
-            print(warm_imports.obstacle())
+            print(warm_imports.fork_obstacle())
             end.set(); thread.join()
-            print([warm_imports.obstacle()])
+            print([warm_imports.fork_obstacle()])
             sys.modules["ray"] = threading
-            print(warm_imports.obstacle())
+            print(warm_imports.fork_obstacle())
         """)[0], "['']\nan import has started a thread (busybody), which a fork would lose\n['']\nRay does not survive a fork")
 
     def test_what_can_not_be_imported_is_passed_over_and_said_only_of_what_was_named(self):
@@ -147,13 +147,13 @@ class Parts(FolderCase):
     def test_the_list_of_imports_is_read_whatever_its_bytes(self):
         path = self.folder / "imports"
         path.write_bytes(b"json\n\xff\xfe\ncolorsys")
-        self.assertEqual(warm_imports.listed(str(path)), (["json", "\udcff\udcfe", "colorsys"], {}))
+        self.assertEqual(warm_imports.read_list(str(path)), (["json", "\udcff\udcfe", "colorsys"], {}))
 
     def test_variables_that_the_model_sets_are_listed_with_its_imports(self):
         path = self.folder / "imports"
         path.write_text("json\nOMP_NUM_THREADS=1\nA=b=c")
-        self.assertEqual(warm_imports.listed(str(path)), (["json"], {"OMP_NUM_THREADS": "1", "A": "b=c"}))
-        self.assertEqual(warm_imports.listed(str(self.folder / "nowhere")), ([], {}))
+        self.assertEqual(warm_imports.read_list(str(path)), (["json"], {"OMP_NUM_THREADS": "1", "A": "b=c"}))
+        self.assertEqual(warm_imports.read_list(str(self.folder / "nowhere")), ([], {}))
 
     def test_an_environment_of_any_bytes(self):
         request = json.loads(b'{"environment": ["A=\xff=b", "B=", "C", "=D"]}'.decode("utf-8", "surrogateescape"))
@@ -164,18 +164,18 @@ class Parts(FolderCase):
 
         gate, own = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.addCleanup(own.close)
-        self.assertFalse(warm._is_alone(own))
+        self.assertFalse(warm._is_gate_gone(own))
         gate.close()
-        self.assertTrue(warm._is_alone(own))
+        self.assertTrue(warm._is_gate_gone(own))
 
     def test_a_folder_that_was_removed_is_no_obstacle(self):
         self.assertEqual(self.script("""
             import os, tempfile
             os.chdir(tempfile.mkdtemp())
-            warm._say_where()
+            warm._set_pwd()
             print(os.environ["PWD"] == os.getcwd())
             os.rmdir(os.getcwd())
-            warm._say_where()
+            warm._set_pwd()
         """)[0], "True")
 
 

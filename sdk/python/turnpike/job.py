@@ -22,9 +22,9 @@ class Job:
     """
 
     __slots__ = ("number", "attempt", "purpose", "cancelled", "paused", "route", "method_length", "fields",
-                 "logged", "_name", "_body", "_fd", "_length", "_link")
+                 "logged_error", "_name", "_body", "_fd", "_length", "_link")
 
-    logged: BaseException | None  # not there before there is one (logged_errors.py)
+    logged_error: BaseException | None  # not there before there is one (logged_errors.py)
 
     def __init__(self, link: Link | None, number: int, attempt: int, purpose: int, name: bytes, route: bytes,
                  method_length: int, fields: bytes, body: bytes, fd: int = -1, length: int = 0) -> None:
@@ -78,7 +78,7 @@ class Job:
         """Of the body; one in a descriptor stays there."""
         return os.pread(self._fd, most, at) if self._fd >= 0 else self._body[at:at + most]
 
-    def drop(self) -> None:
+    def close_body(self) -> None:
         """The job has ended: its body is not needed any more."""
         if self._fd >= 0:
             os.close(self._fd)
@@ -108,8 +108,8 @@ class Batch(Job):
             job.progress(fraction, text)
 
 
-_nobodys = Job(None, 0, 1, frames.JOB_PURPOSE, b"", b"POST/predict", 4, b"", b"")
-current: ContextVar[Job] = ContextVar("turnpike.job", default=_nobodys)
+_no_job = Job(None, 0, 1, frames.JOB_PURPOSE, b"", b"POST/predict", 4, b"", b"")
+current: ContextVar[Job] = ContextVar("turnpike.job", default=_no_job)
 
 
 def job() -> Job:

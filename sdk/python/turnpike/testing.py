@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from .messages import Fields
 
-    What = Union[str, "os.PathLike[str]", type[Model], Model, ModuleType]
+    Servable = Union[str, "os.PathLike[str]", type[Model], Model, ModuleType]
 
 _REASONS = {frames.BAD_INPUT: "bad input", frames.EXCEPTION: "exception", frames.OUT_OF_MEMORY: "out of memory",
             frames.NON_FINITE: "non-finite", frames.UNHEALTHY: "unhealthy", frames.CANCELLED: "cancelled"}
@@ -48,7 +48,7 @@ class JobFailed(Exception):
         self.message = message
 
 
-def serve(model: What, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Served:
+def serve(model: Servable, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Served:
     """A Model class, an instance of one, a module with functions, an ASGI app, or "model.py[:Name]"; in a `with` statement.
 
     `gpus` is what the lane claims to have; `slots` and `batch` override the model's own.
@@ -59,7 +59,7 @@ def serve(model: What, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Serv
 class Served:
     """A model that is being served to a test."""
 
-    def __init__(self, model: What, gpus: int, slots: int, batch: int) -> None:
+    def __init__(self, model: Servable, gpus: int, slots: int, batch: int) -> None:
         self._choice = model
         self._welcome: dict[str, Any] = {"gpus": gpus, "slots": slots, "batch": batch}
         self._number = 0
@@ -177,7 +177,7 @@ class Served:
 
     def _run(self) -> None:
         try:
-            self._worker.run(self._found)
+            self._worker.run(self._find_model)
         except errors.WorkerEnded:
             pass
         except BaseException as error:  # such as a sys.exit of the model
@@ -186,14 +186,14 @@ class Served:
             self._worker.close()
             self._theirs.shutdown(socket.SHUT_RDWR)
 
-    def _found(self) -> Any:
+    def _find_model(self) -> Any:
         choice = self._choice
         if isinstance(choice, ModuleType):
-            return find_model.find(choice)
+            return find_model.find_in(choice)
         if not isinstance(choice, (str, os.PathLike)):
             return asgi_apps.App(choice, "app") if asgi_apps.is_asgi(choice) else choice
-        path, name = find_model.split(os.fspath(choice))
-        return find_model.find(find_model.load_module(path), name)
+        path, name = find_model.split_choice(os.fspath(choice))
+        return find_model.find_in(find_model.load_module(path), name)
 
     def _close(self) -> None:
         self._gate.sock.close()

@@ -8,7 +8,7 @@ import os
 import sys
 
 from ..version import python_name
-from .failures import is_ours
+from .failures import is_sdk_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _NO_GPU = ("not compiled with cuda", "no nvidia driver", "no cuda gpus", "cuda.i
 
 def last_line(error: BaseException, path: str) -> str:
     """`path`: the model's file."""
-    said = f"turnpike: {type(error).__name__}: {_text(error)}"
+    said = f"turnpike: {type(error).__name__}: {_one_line(error)}"
     where = place(error)
     advice = _advice(error, os.path.dirname(os.path.abspath(path)))
     return f"{said}{f' ({where})' if where else ''}{f': {advice}' if advice else ''}\n"
@@ -29,13 +29,13 @@ def last_line(error: BaseException, path: str) -> str:
 def place(error: BaseException) -> str:
     """ "net.py, line 3": the innermost of the user's own lines, or nothing."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{_short(error.filename)}, line {error.lineno}" if error.lineno else _short(error.filename)
+        return f"{_relative(error.filename)}, line {error.lineno}" if error.lineno else _relative(error.filename)
     found = ""
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
-        if not is_ours(file) and not _is_installed(file):
-            found = f"{_short(file)}, line {step.tb_lineno}"
+        if not is_sdk_file(file) and not _is_installed(file):
+            found = f"{_relative(file)}, line {step.tb_lineno}"
         step = step.tb_next
     return found
 
@@ -47,7 +47,7 @@ def exit_text(error: SystemExit) -> str:
     return f"sys.exit({said}){f' ({where})' if where else ''}"
 
 
-def _text(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     """In one line, and not long."""
     try:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -57,7 +57,7 @@ def _text(error: BaseException) -> str:
     return text if len(text) <= _TEXT_MAX else text[:_TEXT_MAX] + "…"
 
 
-def _short(file: str) -> str:
+def _relative(file: str) -> str:
     """From the current folder on, if it is in there."""
     try:
         here = os.path.join(os.getcwd(), "")
@@ -81,20 +81,20 @@ def _advice(error: BaseException, folder: str) -> str:
 
 
 def _what_to_do(error: BaseException, folder: str) -> str:
-    hidden = next(_hidden(folder), "") if isinstance(error, (ImportError, AttributeError)) else ""
-    if hidden:
-        return f"{hidden} has the name of another module and hides it; give it another name"
+    hiding = next(_hiding_files(folder), "") if isinstance(error, (ImportError, AttributeError)) else ""
+    if hiding:
+        return f"{hiding} has the name of another module and hides it; give it another name"
     if isinstance(error, ModuleNotFoundError):
         return f"install it for {sys.executable} ({python_name()}), or choose another Python with --python {_other_python(folder)}"
     if isinstance(error, ImportError) and "relative import" in str(error):
         stem = os.path.splitext(os.path.basename(place(error).rpartition(",")[0]))[0]
         return f"that file is in no package yet; import it by a relative import, too: from . import {stem}"
-    if isinstance(error, SyntaxError) and "utf-8" in _text(error).lower():
+    if isinstance(error, SyntaxError) and "utf-8" in _one_line(error).lower():
         return "save the file as UTF-8, or name its encoding in its first line"
     if isinstance(error, EOFError) and "reading a line" in str(error):
         return "a worker has no keyboard, so nobody can answer an input(); read it from a file or from the environment"
     if isinstance(error, FileNotFoundError) and isinstance(error.filename, str) and not os.path.isabs(error.filename):
-        return _of_lost_file(error.filename, folder)
+        return _missing_file_advice(error.filename, folder)
     if any(words in str(error).lower() for words in _NO_GPU):
         return "there is no GPU that this Python can use; write lane.device instead of \"cuda\" (what GPUs there are: turnpike doctor)"
     return ""
@@ -110,14 +110,14 @@ def _other_python(folder: str) -> str:
     return "PATH"
 
 
-def _of_lost_file(name: str, folder: str) -> str:
+def _missing_file_advice(name: str, folder: str) -> str:
     beside = f"os.path.join(os.path.dirname(__file__), {name!r})"
     if os.path.exists(os.path.join(folder, name)):
         return f"it lies beside the model, not in {os.getcwd()}, where turnpike was called; open {beside}"
     return f"looked for in {os.getcwd()}, where turnpike was called; beside the model it would be {beside}"
 
 
-def _hidden(folder: str) -> Iterator[str]:
+def _hiding_files(folder: str) -> Iterator[str]:
     """Files beside the model that were imported in place of a module of Python or of a package."""
     from importlib.machinery import PathFinder
 

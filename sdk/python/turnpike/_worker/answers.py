@@ -17,13 +17,13 @@ EVENT_FIELDS = b"Content-Type: text/event-stream\r\n"
 _PIECE_FIELDS: dict[type, bytes] = {str: TEXT_FIELDS, bytes: BYTES_FIELDS, dict: EVENT_FIELDS}
 
 
-def streams(value: Any) -> bool:
+def is_stream(value: Any) -> bool:
     """Is it a generator, or anything else that gives its items one by one?"""
     kind = type(value)
     return hasattr(kind, "__next__") or hasattr(kind, "__anext__")
 
 
-def encoded(value: Any) -> tuple[bytes, bytes]:
+def encode_value(value: Any) -> tuple[bytes, bytes]:
     """Header lines and body of a value that comes in one piece."""
     if isinstance(value, str):
         return TEXT_FIELDS, value.encode("utf-8")
@@ -35,7 +35,7 @@ def encoded(value: Any) -> tuple[bytes, bytes]:
     return JSON_FIELDS, json_text.encode(value)
 
 
-def lines(response: Response, default: bytes) -> bytes:
+def header_lines(response: Response, default: bytes) -> bytes:
     """The header lines of a Response whose body alone would have had those of `default`."""
     pairs = response.fields()
     text = "".join(f"{name}: {value}\r\n" for name, value in pairs)
@@ -46,12 +46,12 @@ def lines(response: Response, default: bytes) -> bytes:
     return fields
 
 
-def of(value: Any) -> tuple[int, bytes, bytes]:
+def encode_answer(value: Any) -> tuple[int, bytes, bytes]:
     """Status, header lines and body of whatever a model returns in one piece."""
     if isinstance(value, Response):
-        default, body = encoded(value.body)
-        return value.status, lines(value, default), body
-    fields, body = encoded(value)
+        default, body = encode_value(value.body)
+        return value.status, header_lines(value, default), body
+    fields, body = encode_value(value)
     return 200, fields, body
 
 
@@ -70,8 +70,8 @@ class Pieces:
         self.fields = TEXT_FIELDS  # of a stream without any item
         self._kind: type | None = None
 
-    def take(self, item: Any) -> bytes:
-        kind = self._known(item)
+    def encode(self, item: Any) -> bytes:
+        kind = self._kind_of(item)
         if self._kind is None:
             self._kind = kind
             self.fields = _PIECE_FIELDS[kind]
@@ -83,7 +83,7 @@ class Pieces:
         return data
 
     @staticmethod
-    def _known(item: Any) -> type:
+    def _kind_of(item: Any) -> type:
         for kind in (str, bytes, dict):
             if isinstance(item, kind):
                 return kind

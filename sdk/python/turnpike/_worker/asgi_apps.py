@@ -32,12 +32,12 @@ def is_asgi(value: Any) -> bool:
     return _is_framework(value) or _parameters(value)[:3] == ("scope", "receive", "send")
 
 
-def values(module: ModuleType) -> dict[str, Any]:
+def readable_values(module: ModuleType) -> dict[str, Any]:
     """What a file has, less what can't be looked at: the `request` of Quart and Flask raises outside of one."""
-    return {name: value for name, value in vars(module).items() if _can_be_looked_at(value)}
+    return {name: value for name, value in vars(module).items() if _is_readable(value)}
 
 
-def _can_be_looked_at(value: Any) -> bool:
+def _is_readable(value: Any) -> bool:
     try:
         getattr(value, "__code__", None)
         return value.__class__ is not None
@@ -55,10 +55,10 @@ def wsgi_text(where: str) -> str:
             "or wrap the app, as in asgiref.wsgi.WsgiToAsgi(app)")
 
 
-def alone(module: ModuleType) -> list[str]:
+def app_names(module: ModuleType) -> list[str]:
     """Names of what can only be meant as the app of this file; an app under two names counts once."""
     named: dict[int, tuple[str, Any]] = {}
-    for name, value in values(module).items():
+    for name, value in readable_values(module).items():
         is_own = not isinstance(value, FunctionType) or value.__module__ == module.__name__
         if is_own and is_asgi(value) and not _has_base(value, _PARTS):
             named.setdefault(id(value), (name, value))
@@ -66,18 +66,18 @@ def alone(module: ModuleType) -> list[str]:
     return whole or [name for name, _ in named.values()]
 
 
-def named(module: ModuleType, name: str) -> App | None:
+def app_named(module: ModuleType, name: str) -> App | None:
     """What somebody named, if it is an app or a function that makes one; else None."""
     value, where = getattr(module, name), f"{name} in {os.path.basename(getattr(module, '__file__', '') or module.__name__)}"
-    if is_asgi(value) or _is_bare(value):
+    if is_asgi(value) or _is_three_argument_coroutine(value):
         return App(value, name)
     if is_wsgi(value):
         raise NoModel(wsgi_text(where))
-    _refuse_double(value, where)
+    _refuse_asgi_2(value, where)
     if not isinstance(value, FunctionType) or _needs_arguments(value):
         return None
     made = value()
-    if is_asgi(made) or _is_bare(made):
+    if is_asgi(made) or _is_three_argument_coroutine(made):
         return App(made, name)
     if hasattr(made, "close") and hasattr(made, "__await__"):
         made.close()
@@ -93,13 +93,13 @@ def _has_base(value: Any, names: frozenset[str]) -> bool:
     return any(base.__name__ in names for base in type(value).__mro__)
 
 
-def _is_bare(value: Any) -> bool:
+def _is_three_argument_coroutine(value: Any) -> bool:
     """A coroutine function of three, whatever they are called: only if somebody named it."""
     code = _code(value)
     return code is not None and bool(code.co_flags & _COROUTINE) and len(_parameters(value)) == 3
 
 
-def _refuse_double(value: Any, where: str) -> None:
+def _refuse_asgi_2(value: Any, where: str) -> None:
     """ASGI 2: a class, or a function, of the scope alone."""
     is_class = isinstance(value, type)
     taken = _parameters(value.__init__)[1:] if is_class else _parameters(value)

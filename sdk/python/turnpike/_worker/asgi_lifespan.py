@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_LAST_WORDS_S = 1.0  # after `startup.failed`, for the exception that it was about
+_FINAL_ERROR_S = 1.0  # after `startup.failed`, for the exception that it was about
 _SHUTDOWN_S = 2.0
 
 
@@ -24,27 +24,27 @@ class Lifespan:
     def __init__(self, app: Any) -> None:
         self.state: dict[str, Any] = {}
         self._app = app
-        self._said: dict[str, str] = {}  # message types of the app, with their text
+        self._messages: dict[str, str] = {}  # message types of the app, with their text
         self._task: asyncio.Task[None] | None = None
-        self._asked = 0  # how often the app has called receive()
+        self._receive_count = 0  # how often the app has called receive()
 
     async def start(self) -> None:
         """Raises what the app raised, or NoModel if it only said that it failed."""
-        self._heard, self._stopping = asyncio.Event(), asyncio.Event()
+        self._message_came, self._stopping = asyncio.Event(), asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
         await self._wait_for("lifespan.startup.complete", "lifespan.startup.failed")
-        if "lifespan.startup.failed" in self._said:
-            await asyncio.wait((self._task,), timeout=_LAST_WORDS_S)
-        if self._task.done() and "lifespan.startup.complete" not in self._said:
-            self._judge(self._task)
+        if "lifespan.startup.failed" in self._messages:
+            await asyncio.wait((self._task,), timeout=_FINAL_ERROR_S)
+        if self._task.done() and "lifespan.startup.complete" not in self._messages:
+            self._raise_if_failed(self._task)
 
-    def _judge(self, task: asyncio.Task[None]) -> None:
+    def _raise_if_failed(self, task: asyncio.Task[None]) -> None:
         """It ended before it had started."""
         error = None if task.cancelled() else task.exception()
-        if error is not None and self._asked:
+        if error is not None and self._receive_count:
             raise error
-        if "lifespan.startup.failed" in self._said:
-            raise NoModel(self._said["lifespan.startup.failed"] or "the app's lifespan said startup.failed")
+        if "lifespan.startup.failed" in self._messages:
+            raise NoModel(self._messages["lifespan.startup.failed"] or "the app's lifespan said startup.failed")
         if error is not None:
             said = f"{type(error).__name__}: {error}".rstrip(": ")
             failures.say(f"turnpike: the app does not speak lifespan ({said}): it is served without start-up\n")
@@ -56,37 +56,37 @@ class Lifespan:
         self._stopping.set()
         try:
             await asyncio.wait_for(self._wait_for("lifespan.shutdown.complete", "lifespan.shutdown.failed"), _SHUTDOWN_S)
-            await asyncio.wait((self._task,), timeout=_LAST_WORDS_S)
+            await asyncio.wait((self._task,), timeout=_FINAL_ERROR_S)
         except asyncio.TimeoutError:
             return failures.say(f"turnpike: the app's shutdown did not end within {_SHUTDOWN_S:.0f} s\n")
         error = self._task.exception() if self._task.done() and not self._task.cancelled() else None
         if error is not None:
             failures.say(failures.traceback_of(error))
-        elif "lifespan.shutdown.failed" in self._said:
-            failures.say(f"turnpike: the app's shutdown failed: {self._said['lifespan.shutdown.failed']}\n")
+        elif "lifespan.shutdown.failed" in self._messages:
+            failures.say(f"turnpike: the app's shutdown failed: {self._messages['lifespan.shutdown.failed']}\n")
 
     async def _run(self) -> None:
         try:
             scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": self.state}
             await self._app(scope, self._receive, self._send)
         finally:
-            self._heard.set()
+            self._message_came.set()
 
     async def _wait_for(self, *kinds: str) -> None:
         """One of these, or the end of the task."""
         assert self._task is not None
-        while not self._task.done() and not any(kind in self._said for kind in kinds):
-            await self._heard.wait()
-            self._heard.clear()
+        while not self._task.done() and not any(kind in self._messages for kind in kinds):
+            await self._message_came.wait()
+            self._message_came.clear()
             await asyncio.sleep(0)  # a task that has just ended is done by then
 
     async def _receive(self) -> dict[str, Any]:
-        self._asked += 1
-        if self._asked == 1:
+        self._receive_count += 1
+        if self._receive_count == 1:
             return {"type": "lifespan.startup"}
         await self._stopping.wait()
         return {"type": "lifespan.shutdown"}
 
     async def _send(self, message: Any) -> None:
-        self._said[message["type"]] = str(message.get("message", ""))
-        self._heard.set()
+        self._messages[message["type"]] = str(message.get("message", ""))
+        self._message_came.set()

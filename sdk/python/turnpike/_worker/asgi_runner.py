@@ -10,10 +10,10 @@ from ..job import current
 from .asgi_call import Call
 from .asgi_lifespan import Lifespan
 from .asgi_scope import Scopes
-from .event_loop import app_loop
-from .logged_errors import note_errors
+from .event_loop import new_app_loop
+from .logged_errors import keep_logged_errors
 from .loop_runner import LoopRunner
-from .runner import leaving
+from .runner import log_process_end
 from .watch import STOP_PATIENCE_S
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .link import Link
     from .watch import Watch
 
-_MOMENT_S = 0.005
+_DELAY_S = 0.005
 
 
 class AppAdapter:
@@ -42,7 +42,7 @@ class AppAdapter:
         self.name = app.name
         self.slots = slots or 1
         self.lifespan = Lifespan(app.call)
-        _import_what_django_puts_off()
+        _import_django_urls()
 
     async def load(self, _: Any) -> None:
         await self.lifespan.start()
@@ -65,15 +65,15 @@ class AsgiRunner(LoopRunner):
         watch.stop_patience_s = 2 * STOP_PATIENCE_S  # for background tasks, and then for the app's shutdown
         self.scopes = Scopes(adapter.lifespan.state)
         self._app = adapter.model.call
-        self._lingering: list[Call] = []
-        self._lingered: list[Call] = []  # for the second time
-        self._is_timed = False
-        note_errors()
+        self._delayed: list[Call] = []
+        self._delayed_once: list[Call] = []  # for the second time
+        self._is_timer_set = False
+        keep_logged_errors()
 
     def new_loop(self) -> asyncio.AbstractEventLoop:
-        return app_loop()
+        return new_app_loop()
 
-    async def attend(self, job: Job) -> None:
+    async def run_work(self, job: Job) -> None:
         current.set(job)
         if job.cancelled:
             return self.fail(job, Cancelled("the job was cancelled before it began"))
@@ -81,7 +81,7 @@ class AsgiRunner(LoopRunner):
         try:
             await self._app(call.scope, call.receive, call.send)
         except (SystemExit, KeyboardInterrupt) as error:
-            leaving(error)
+            log_process_end(error)
             raise
         except WorkerEnded:
             raise
@@ -92,23 +92,23 @@ class AsgiRunner(LoopRunner):
 
     # ── what is put off for a moment ──
 
-    def linger(self, call: Call) -> None:
-        """Its moment_passed() comes after one moment or two; one timer is for all."""
-        self._lingering.append(call)
-        if not self._is_timed:
-            self._is_timed = True
-            self.loop.call_later(_MOMENT_S, self._moment)
+    def delay(self, call: Call) -> None:
+        """Its delay_passed() comes after one moment or two; one timer is for all."""
+        self._delayed.append(call)
+        if not self._is_timer_set:
+            self._is_timer_set = True
+            self.loop.call_later(_DELAY_S, self._on_timer)
 
-    def _moment(self) -> None:
-        over, self._lingered, self._lingering = self._lingered, self._lingering, []
-        for call in over:
-            call.moment_passed()
-        self._is_timed = bool(self._lingered)
-        if self._is_timed:
-            self.loop.call_later(_MOMENT_S, self._moment)
+    def _on_timer(self) -> None:
+        due, self._delayed_once, self._delayed = self._delayed_once, self._delayed, []
+        for call in due:
+            call.delay_passed()
+        self._is_timer_set = bool(self._delayed_once)
+        if self._is_timer_set:
+            self.loop.call_later(_DELAY_S, self._on_timer)
 
 
-def _import_what_django_puts_off() -> None:
+def _import_django_urls() -> None:
     """Its URLs and views, else imported by the first request: what is wrong in them is for the start, or for a reload, to find."""
     conf, urls = sys.modules.get("django.conf"), sys.modules.get("django.urls")
     if "django.core.handlers.asgi" not in sys.modules or conf is None or urls is None:

@@ -24,9 +24,9 @@ class Scopes:
     def __init__(self, state: dict[str, Any], environment: Mapping[str, str] = os.environ) -> None:
         self._state = state
         self._root_path = environment.get("UVICORN_ROOT_PATH", "")
-        self._is_trusted = _trust(environment.get("FORWARDED_ALLOW_IPS", "127.0.0.1, ::1"))
+        self._is_trusted = _trusted_hops(environment.get("FORWARDED_ALLOW_IPS", "127.0.0.1, ::1"))
 
-    def of(self, job: Job) -> dict[str, Any]:
+    def scope_of(self, job: Job) -> dict[str, Any]:
         route, cut = job.route, job.method_length
         method = route[:cut].decode("latin-1")
         raw_path, _, query = route[cut:].partition(b"?")
@@ -42,7 +42,7 @@ class Scopes:
         client, scheme = self._origin(known)
         return {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": method,
                 "scheme": scheme, "path": _unquoted(path) if "%" in path else path, "raw_path": raw_path, "query_string": query,
-                "root_path": self._root_path, "headers": headers, "client": client, "server": _server(host, scheme),
+                "root_path": self._root_path, "headers": headers, "client": client, "server": _server_address(host, scheme),
                 "state": self._state.copy()}
 
     def _origin(self, known: dict[bytes, bytes]) -> tuple[tuple[str, int] | None, str]:
@@ -68,7 +68,7 @@ def _pair(line: bytes) -> tuple[bytes, bytes]:
     return name.lower(), value.strip(b" \t")
 
 
-def _trust(said: str) -> Any:
+def _trusted_hops(said: str) -> Any:
     """`*`, or addresses and networks with commas between them, as uvicorn takes them → is this address one of them?
     What is neither is nobody's."""
     names = frozenset(name.strip() for name in said.split(","))
@@ -97,7 +97,7 @@ def _network(name: str) -> list[Any]:
         return []
 
 
-def _server(host: bytes, scheme: str) -> tuple[str, int]:
+def _server_address(host: bytes, scheme: str) -> tuple[str, int]:
     name, colon, port = host.decode("latin-1").rpartition(":")
     if colon and port.isdigit():
         return name.strip("[]"), int(port)

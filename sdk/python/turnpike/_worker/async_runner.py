@@ -8,8 +8,8 @@ from ..job import Batch, Job, current
 from ..messages import Response
 from . import answers, failures, frames
 from .loop_runner import LoopRunner
-from .model_adapter import PREDICT, the_list
-from .runner import begin, refuse_stream
+from .model_adapter import PREDICT, checked_list
+from .runner import opening_frame, refuse_stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class AsyncRunner(LoopRunner):
-    async def attend(self, work: Job | list[Job]) -> None:
+    async def run_work(self, work: Job | list[Job]) -> None:
         if isinstance(work, Job) and not self.adapter.takes_lists:
             await self._serve_one(work)
         else:
@@ -34,13 +34,13 @@ class AsyncRunner(LoopRunner):
 
     async def _answer(self, job: Job, value: Any) -> None:
         body = value.body if isinstance(value, Response) else value
-        if answers.streams(body):
+        if answers.is_stream(body):
             return await self._stream(job, body, value if isinstance(value, Response) else None)
         if isinstance(value, BaseException):
             raise value
         if job.purpose == frames.PROOF and self.adapter.check is not None:
             self.adapter.judge(await _awaited(self.adapter.check(value)))
-        self.link.finish(job, *answers.of(value))
+        self.link.finish(job, *answers.encode_answer(value))
 
     # ── streams ──
 
@@ -60,19 +60,19 @@ class AsyncRunner(LoopRunner):
     async def _send_items(self, job: Job, items: Any, response: Response | None) -> None:
         pieces, is_open = answers.Pieces(), False
         async for item in _async_items(items):
-            data = pieces.take(item)
-            opening = b"" if is_open else begin(job, pieces, response)
+            data = pieces.encode(item)
+            opening = b"" if is_open else opening_frame(job, pieces, response)
             is_open = True
             if opening or data:
                 self.link.send(opening + frames.chunks(job.number, data))
-            await self._breathe(job)
+            await self._yield_to_loop(job)
             if job.cancelled:
                 raise Cancelled("the job was cancelled")
-        opening = b"" if is_open else begin(job, pieces, response)
+        opening = b"" if is_open else opening_frame(job, pieces, response)
         self.link.end(job)
         self.link.send(opening + frames.done(job.number, 0, b"", b""))
 
-    async def _breathe(self, job: Job) -> None:
+    async def _yield_to_loop(self, job: Job) -> None:
         """Lets the loop read between two items, and waits while the gate has paused the job."""
         await asyncio.sleep(0)
         await self.while_paused(job)
@@ -83,7 +83,7 @@ class AsyncRunner(LoopRunner):
         inputs = []
         for job in jobs:
             if job.route in PREDICT or self.adapter.is_predict(job):
-                inputs += self.inputs([job])
+                inputs += self.collect_inputs([job])
             else:
                 await self._serve_one(job)
         if not inputs:
@@ -100,7 +100,7 @@ class AsyncRunner(LoopRunner):
     async def _predict_many(self, inputs: list[tuple[Job, Any]]) -> list[Any]:
         assert self.adapter.predict is not None
         current.set(Batch([job for job, _ in inputs]))
-        return the_list(await _awaited(self.adapter.predict([x for _, x in inputs])), len(inputs))
+        return checked_list(await _awaited(self.adapter.predict([x for _, x in inputs])), len(inputs))
 
     async def _each_alone(self, inputs: list[tuple[Job, Any]]) -> None:
         for pair in inputs:

@@ -11,7 +11,7 @@ from ..messages import Headers, Response
 from ..model import Lane
 from . import advice, answers, failures, find_model, frames
 from .asgi_apps import App
-from .model_adapter import ModelAdapter, the_list
+from .model_adapter import ModelAdapter, checked_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,28 +34,28 @@ def run(options: argparse.Namespace) -> int:
         if options.pdb:
             import pdb
 
-            pdb.post_mortem(_innermost(error))
+            pdb.post_mortem(_models_own_traceback(error))
     return 1
 
 
 def _check(options: argparse.Namespace) -> int:
-    path, name = find_model.split(options.model)
+    path, name = find_model.split_choice(options.model)
     try:
-        given = _given(options.input)  # before the load, which may take minutes
+        given = _read_input(options.input)  # before the load, which may take minutes
     except OSError as error:
         print(f"turnpike: the input {options.input} can't be read: {error.strerror}", file=sys.stderr)
         return 1
-    clock = _Clock()
-    found = find_model.find(find_model.run_file(path), name)
-    clock.say("imported")
+    stopwatch = _Stopwatch()
+    found = find_model.find_in(find_model.run_file(path), name)
+    stopwatch.print_lap("imported")
     if isinstance(found, App):
-        return _check_app(found, given, clock)
+        return _check_app(found, given, stopwatch)
     adapter = ModelAdapter(found)
     run_to_end = _coroutine_runner(adapter)
-    lane = Lane(gpus=int(options.device.startswith("cuda")), tell=_say_loading)
+    lane = Lane(gpus=int(options.device.startswith("cuda")), tell=_print_loading)
     if adapter.load is not None:
         run_to_end(adapter.load(lane))
-    clock.say(f"loaded on {lane.device}")
+    stopwatch.print_lap(f"loaded on {lane.device}")
     given = given or adapter.example()
     if given is None:
         print("nothing was predicted: the model has no `example`; give it one, or say --input FILE")
@@ -64,28 +64,28 @@ def _check(options: argparse.Namespace) -> int:
     current.set(job)
     value = run_to_end(_call_model(adapter, job))
     if adapter.takes_lists:
-        value = the_list(value, 1)[0]
+        value = checked_list(value, 1)[0]
     value = _show(value, run_to_end)
-    clock.say("answered")
+    stopwatch.print_lap("answered")
     if adapter.check is not None and options.input is None:
         adapter.judge(run_to_end(adapter.check(value)))
         print("the model's own check likes it")
     return 0
 
 
-def _check_app(app: App, given: tuple[str, bytes] | None, clock: _Clock) -> int:
+def _check_app(app: App, given: tuple[str, bytes] | None, stopwatch: _Stopwatch) -> int:
     """Starts it up, sends it a POST /predict if there is an input, and shuts it down."""
     from .. import testing
 
     with testing.serve(app.call) as served:
-        clock.say("started up")
+        stopwatch.print_lap("started up")
         if given is None:
             print("nothing was asked: say --input FILE, which goes to the app as POST /predict")
             return 0
         answer = served.post("/predict", given[1], {"Host": "localhost", "Content-Type": given[0]})
         print(f"{answer.status} {answer.headers.get('content-type', '')}")
         print(_shortened(answer.body))
-        clock.say("answered")
+        stopwatch.print_lap("answered")
         return 0 if answer.status < 500 else 1
 
 
@@ -96,7 +96,7 @@ def _call_model(adapter: ModelAdapter, job: Job) -> Any:
     return adapter.predict([adapter.input_of(job)])
 
 
-def _given(path: str | None) -> tuple[str, bytes] | None:
+def _read_input(path: str | None) -> tuple[str, bytes] | None:
     """Content type and body of the user's choice: a file, or `-` for stdin."""
     if path is None:
         return None
@@ -127,8 +127,8 @@ def _show(value: Any, run_to_end: Any) -> Any:
     if isinstance(value, BaseException):
         raise value
     body = value.body if isinstance(value, Response) else value
-    if not answers.streams(body):
-        status, fields, data = answers.of(value)
+    if not answers.is_stream(body):
+        status, fields, data = answers.encode_answer(value)
         print(f"{status} {Headers.parsed(fields).get('content-type', '')}")
         print(_shortened(data))
         return value
@@ -139,7 +139,7 @@ def _show(value: Any, run_to_end: Any) -> Any:
         except (StopIteration, StopAsyncIteration):
             break
         items.append(item)
-        print(f"  {_shortened(pieces.take(item)).rstrip()}")
+        print(f"  {_shortened(pieces.encode(item)).rstrip()}")
     print(f"a stream of {Headers.parsed(pieces.fields)['content-type']}")
     return items
 
@@ -149,12 +149,12 @@ def _shortened(data: bytes) -> str:
     return text if len(data) <= _SHOWN_MAX else f"{text} … ({len(data)} bytes)"
 
 
-def _say_loading(fraction: float | None, text: str) -> None:
+def _print_loading(fraction: float | None, text: str) -> None:
     percent = "" if fraction is None else f"{frames.permille(fraction) / 10:.0f} % "
     print(f"  loading: {percent}{text}")
 
 
-def _innermost(error: BaseException) -> Any:
+def _models_own_traceback(error: BaseException) -> Any:
     """The model's own part of the traceback."""
     start = error.__traceback__
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -163,11 +163,11 @@ def _innermost(error: BaseException) -> Any:
     return start
 
 
-class _Clock:
+class _Stopwatch:
     def __init__(self) -> None:
         self._since = time.perf_counter()
 
-    def say(self, what: str) -> None:
+    def print_lap(self, what: str) -> None:
         now = time.perf_counter()
         print(f"{what} in {(now - self._since) * 1000:.1f} ms")
         self._since = now

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def app_loop() -> asyncio.AbstractEventLoop:
+def new_app_loop() -> asyncio.AbstractEventLoop:
     if os.environ.get("UVICORN_LOOP", "auto") != "asyncio":
         try:
             uvloop: Any = import_module("uvloop")

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from ..job import Job
 
-_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_SDK_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # In lower case, from the CUDA driver, its runtime and the frameworks above; the same as in sdk/cpp. What they must tell
 # apart is in sdk/conformance/gpu_errors.json.
-_SPEAKS_OF_GPU = ("cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu", "accelerator",
+_GPU_WORDS = ("cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu", "accelerator",
                   "resource_exhausted")
 _FATAL = ("illegal memory access", "illegal address", "illegaladdress", "illegal_address", "device-side assert",
           "errorassert", "error_assert", "launch failure", "launchfailure", "launch_failed", "launch timed out",
@@ -49,20 +49,20 @@ def _text(error: BaseException) -> str:
         return "(its text can't be shown)"
 
 
-def _of_gpu(error: BaseException) -> int | None:
+def _gpu_reason(error: BaseException) -> int | None:
     """UNHEALTHY, OUT_OF_MEMORY, or None: nothing of the kind."""
     verdict = None
     for link in _chain(error):
         name, text = type(link).__name__, _text(link).lower()
-        of_gpu = name == "AcceleratorError" or any(word in text for word in _SPEAKS_OF_GPU)
-        if of_gpu and any(phrase in text for phrase in _FATAL):
+        is_about_gpu = name == "AcceleratorError" or any(word in text for word in _GPU_WORDS)
+        if is_about_gpu and any(phrase in text for phrase in _FATAL):
             return frames.UNHEALTHY
-        if name in _OUT_OF_MEMORY_TYPES or of_gpu and any(phrase in text for phrase in _OUT_OF_MEMORY):
+        if name in _OUT_OF_MEMORY_TYPES or is_about_gpu and any(phrase in text for phrase in _OUT_OF_MEMORY):
             verdict = frames.OUT_OF_MEMORY
     return verdict
 
 
-def why(job: Job, error: BaseException) -> int:
+def reason_of(job: Job, error: BaseException) -> int:
     """One of the protocol's reasons."""
     if isinstance(error, errors.BadInput):
         return frames.BAD_INPUT
@@ -72,17 +72,17 @@ def why(job: Job, error: BaseException) -> int:
         return frames.NON_FINITE
     if isinstance(error, errors.Cancelled) and job.cancelled:
         return frames.CANCELLED
-    return _of_gpu(error) or frames.EXCEPTION
+    return _gpu_reason(error) or frames.EXCEPTION
 
 
 def is_ordinary(job: Job, error: BaseException) -> bool:
     """Does it speak of the job alone, not of the state of the GPU or of the process?"""
-    return isinstance(error, Exception) and why(job, error) not in (frames.OUT_OF_MEMORY, frames.UNHEALTHY)
+    return isinstance(error, Exception) and reason_of(job, error) not in (frames.OUT_OF_MEMORY, frames.UNHEALTHY)
 
 
 def report(job: Job, error: BaseException) -> bytes:
     """The frame `failed`; the traceback goes to stderr. After an out-of-memory, all that can be freed is."""
-    reason = why(job, error)
+    reason = reason_of(job, error)
     frame = frames.failed(job.number, reason, type(error).__name__, _text(error))
     if reason not in (frames.BAD_INPUT, frames.CANCELLED):
         name = "proof" if job.purpose == frames.PROOF else f"job {job.id}"
@@ -92,9 +92,9 @@ def report(job: Job, error: BaseException) -> bytes:
     return frame
 
 
-def is_ours(file: str) -> bool:
+def is_sdk_file(file: str) -> bool:
     """Is a frame of it the SDK's own, or of the import that it began?"""
-    return file.startswith(_FOLDER) or file.startswith("<frozen importlib")
+    return file.startswith(_SDK_FOLDER) or file.startswith("<frozen importlib")
 
 
 def traceback_of(error: BaseException) -> str:
@@ -102,7 +102,7 @@ def traceback_of(error: BaseException) -> str:
     import traceback  # slow to import, and seldom needed
 
     start: TracebackType | None = error.__traceback__
-    while start is not None and is_ours(start.tb_frame.f_code.co_filename):
+    while start is not None and is_sdk_file(start.tb_frame.f_code.co_filename):
         start = start.tb_next
     try:
         return "".join(traceback.format_exception(type(error), error, start))

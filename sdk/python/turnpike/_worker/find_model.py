@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_ours: set[str] = set()  # modules that were loaded here
+_loaded_here: set[str] = set()  # modules that were loaded here
 
 
-def split(choice: str) -> tuple[str, str]:
+def split_choice(choice: str) -> tuple[str, str]:
     """The file, and the name in it or nothing. Of a folder: its model.py."""
     path, colon, name = choice.rpartition(":")
     if not colon or os.path.exists(choice) or not name.isidentifier():
@@ -25,7 +25,7 @@ def split(choice: str) -> tuple[str, str]:
     if os.path.isdir(path):
         path = os.path.join(path, "model.py")
     if not sources.is_file(os.path.abspath(path)):
-        question = _file_near(path)
+        question = _similar_file(path)
         raise NoModel(f"there is no file {path}{'. ' if question else ''}{question}")
     if path.endswith(".ipynb"):
         raise NoModel(f"{path} is a notebook, and a model is a Python file: "
@@ -33,14 +33,14 @@ def split(choice: str) -> tuple[str, str]:
     return path, name
 
 
-def _file_near(path: str) -> str:
+def _similar_file(path: str) -> str:
     if os.path.isfile(path + ".py"):
         return f"Did you mean {path}.py?"
     try:
         files = [name for name in os.listdir(os.path.dirname(path) or ".") if name.endswith(".py")]
     except OSError:
         return ""
-    return near(os.path.basename(path), files)
+    return did_you_mean(os.path.basename(path), files)
 
 
 def run_file(path: str) -> ModuleType:
@@ -63,112 +63,112 @@ def load_module(path: str) -> ModuleType:
     """
     path = os.path.abspath(path)
     name = os.path.splitext(os.path.basename(path))[0]
-    top, packages = package.of(path)
+    top, packages = package.enclosing(path)
     if not packages:
         if top not in sys.path[:1]:
             sys.path.insert(0, top)
-        _look_in(_here())
-        return _executed(name, path)
+        _append_to_path(_current_folder())
+        return _execute(name, path)
     if sources.is_file(os.path.join(top, "manage.py")):
         sys.path.insert(0, top)
-    for folder in (top, os.path.dirname(path), _here()):  # not first: its random.py is package.random
-        _look_in(folder)
-    parent = package.opened(top, packages)
+    for folder in (top, os.path.dirname(path), _current_folder()):  # not first: its random.py is package.random
+        _append_to_path(folder)
+    parent = package.import_packages(top, packages)
     whole = f"{parent.__name__}.{name}"
-    if whole in sys.modules and whole not in _ours:  # its package imports it
+    if whole in sys.modules and whole not in _loaded_here:  # its package imports it
         return sys.modules[whole]
-    module = _executed(whole, path)
+    module = _execute(whole, path)
     setattr(parent, name, module)
     return module
 
 
-def _here() -> str:
+def _current_folder() -> str:
     try:
         return os.getcwd()
     except OSError:  # somebody removed it
         return ""
 
 
-def _look_in(folder: str) -> None:
+def _append_to_path(folder: str) -> None:
     if folder and folder not in sys.path:
         sys.path.append(folder)
 
 
-def _executed(name: str, path: str) -> ModuleType:
+def _execute(name: str, path: str) -> ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location
 
-    if name in sys.modules and name not in _ours:
+    if name in sys.modules and name not in _loaded_here:
         raise NoModel(f"{path} has the name of a module that is in use already ({name}): give it another")
     loader = sources.loader(name, path)
     spec = spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules[name] = module
-    _ours.add(name)
+    _loaded_here.add(name)
     loader.exec_module(module)
     return module
 
 
-def find(module: ModuleType, name: str = "") -> Any:
+def find_in(module: ModuleType, name: str = "") -> Any:
     """The Model class or instance, the module itself if its functions are the model, or an asgi_apps.App.
 
     NoModel says what was there instead.
     """
     if name:
-        return _named(module, name)
-    models = [value for value in asgi_apps.values(module).values() if _is_model(value) and value.__module__ == module.__name__]
+        return _find_named(module, name)
+    models = [value for value in asgi_apps.readable_values(module).values() if _is_model(value) and value.__module__ == module.__name__]
     models = list(dict.fromkeys(models))
     if len(models) == 1:
         return models[0]
     if models:
         names = [model.__name__ for model in models]
-        raise NoModel(f"{_file(module)} has several models ({', '.join(names)}): "
-                      f"say which, as in {_file(module)}:{names[-1]}")
-    names = asgi_apps.alone(module)  # first: a route of an app may well be called `predict`
+        raise NoModel(f"{_file_name(module)} has several models ({', '.join(names)}): "
+                      f"say which, as in {_file_name(module)}:{names[-1]}")
+    names = asgi_apps.app_names(module)  # first: a route of an app may well be called `predict`
     if len(names) == 1:
         return asgi_apps.App(getattr(module, names[0]), names[0])
     if names:
-        raise NoModel(f"{_file(module)} has several ASGI apps ({', '.join(names)}): say which, as in {_file(module)}:{names[0]}")
-    known = asgi_apps.values(module)
+        raise NoModel(f"{_file_name(module)} has several ASGI apps ({', '.join(names)}): say which, as in {_file_name(module)}:{names[0]}")
+    known = asgi_apps.readable_values(module)
     if callable(known.get("predict")) or callable(known.get("request")):
         return module
-    raise NoModel(_nothing_found(module))
+    raise NoModel(_no_model_text(module))
 
 
-def _named(module: ModuleType, name: str) -> Any:
+def _find_named(module: ModuleType, name: str) -> Any:
     if not hasattr(module, name):
-        raise NoModel(f"{_file(module)} has no {name}. {near(name, vars(module)) or _candidates(module)}")
+        raise NoModel(f"{_file_name(module)} has no {name}. {did_you_mean(name, vars(module)) or _candidates(module)}")
     value = getattr(module, name)
     if _is_model(value) or isinstance(value, Model):
         return value
-    app = asgi_apps.named(module, name)
+    app = asgi_apps.app_named(module, name)
     if app is not None:
         return app
     if isinstance(value, type):
-        raise NoModel(f"{name} in {_file(module)} is a class, but not a model: {_how_to_wrap(name, value)}")
-    raise NoModel(f"{name} in {_file(module)} is a {type(value).__name__}, not a turnpike.Model. {_candidates(module)}")
+        raise NoModel(f"{name} in {_file_name(module)} is a class, but not a model: {_how_to_wrap(name, value)}")
+    raise NoModel(f"{name} in {_file_name(module)} is a {type(value).__name__}, not a turnpike.Model. {_candidates(module)}")
 
 
 def _is_model(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, Model) and value is not Model
 
 
-def _file(module: ModuleType) -> str:
+def _file_name(module: ModuleType) -> str:
     return os.path.basename(getattr(module, "__file__", None) or module.__name__)
 
 
-def _nothing_found(module: ModuleType) -> str:
-    for name, value in asgi_apps.values(module).items():
+def _no_model_text(module: ModuleType) -> str:
+    for name, value in asgi_apps.readable_values(module).items():
         if asgi_apps.is_wsgi(value):
-            return asgi_apps.wsgi_text(f"{name} in {_file(module)}")
-    if _file(module) == "manage.py":
+            return asgi_apps.wsgi_text(f"{name} in {_file_name(module)}")
+    if _file_name(module) == "manage.py":
         return f"manage.py is Django's command line; the app is in the project's asgi.py: {_asgi_file(module)}:application"
-    own = {name: value for name, value in asgi_apps.values(module).items() if getattr(value, "__module__", None) == module.__name__}
+    own = {name: value for name, value in asgi_apps.readable_values(module).items() if getattr(value, "__module__", None) == module.__name__}
     for name, value in own.items():
         if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):
-            return f"{_file(module)} has no model, but a class {name}: {_how_to_wrap(name, value)}"
-    return (f"{_file(module)} has no model: write a class Name(turnpike.Model) with a method predict(self, x), "
-            f"or a function predict(x). {near('predict', own)}".rstrip())
+            return f"{_file_name(module)} has no model, but a class {name}: {_how_to_wrap(name, value)}"
+    return (f"{_file_name(module)} has no model: write a class Name(turnpike.Model) with a method predict(self, x), "
+            f"or a function predict(x). {did_you_mean('predict', own)}".rstrip())
 
 
 def _asgi_file(module: ModuleType) -> str:
@@ -184,7 +184,7 @@ def _how_to_wrap(name: str, value: type) -> str:
     return f"write class {name}(turnpike.Model)"
 
 
-def near(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """A question about a name that was mistyped."""
     from difflib import get_close_matches  # slow to import, and seldom needed
 
@@ -194,7 +194,7 @@ def near(name: str, names: Iterable[str]) -> str:
 
 def _candidates(module: ModuleType) -> str:
     """What is there that may have been meant."""
-    named = asgi_apps.values(module).items()
+    named = asgi_apps.readable_values(module).items()
     models = [name for name, value in named if _is_model(value) or isinstance(value, Model)]
     near = [name for name, value in named if isinstance(value, type) and hasattr(value, "predict") and name not in models]
     said = ([f"Models there: {', '.join(models)}."] if models else []) + \

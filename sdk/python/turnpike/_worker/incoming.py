@@ -33,9 +33,9 @@ class Incoming:
         self.inbox: deque[Work] = deque()
         self.aboard: dict[int, Job] = {}
         self.welcome: tuple[int, int, int, int, int, str] | None = None
-        self.stopping = False
-        self.flags_changed: Callable[[], None] = _nothing  # a job was cancelled, or may go on
-        self.missing = 0  # bytes of a frame that is not complete
+        self.is_stopping = False
+        self.on_flags_changed: Callable[[], None] = _do_nothing  # a job was cancelled, or may go on
+        self.missing_bytes = 0  # bytes of a frame that is not complete
         self._link, self._stacks = link, stacks
         self._parts: list[bytes] = []
         self._fds: deque[int] = deque()
@@ -45,8 +45,8 @@ class Incoming:
     def take(self, data: bytes) -> None:
         if self._parts:
             self._parts.append(data)
-            self.missing -= len(data)
-            if self.missing > 0:
+            self.missing_bytes -= len(data)
+            if self.missing_bytes > 0:
                 return
             data = b"".join(self._parts)
             self._parts = []
@@ -61,9 +61,9 @@ class Incoming:
             at, end = end, end + 16
         if at < size:
             self._parts.append(data[at:])
-            self.missing = end - size
+            self.missing_bytes = end - size
         else:
-            self.missing = 0
+            self.missing_bytes = 0
             if self._fds:
                 raise GateBreach("a descriptor came without a body for it")
 
@@ -83,7 +83,7 @@ class Incoming:
         if body > end or zero2 or zero3 or not (attempt and method and target) or purpose > 2 \
                 or not index < count <= 1024:
             raise GateBreach("a job's parts are out of bounds")
-        if number in self.aboard or self.welcome is None or self.stopping:
+        if number in self.aboard or self.welcome is None or self.is_stopping:
             raise GateBreach(f"job {number} is out of turn")
         job = Job(self._link, number, attempt, purpose, data[at:route], data[route:lines], method, data[lines:body],
                   b"" if flags else data[body:end])
@@ -93,10 +93,10 @@ class Incoming:
         if count == 1 and not self._batch:
             self.inbox.append(job)
         else:
-            self._member(job, index, count)
+            self._add_member(job, index, count)
         return end
 
-    def _member(self, job: Job, index: int, count: int) -> None:
+    def _add_member(self, job: Job, index: int, count: int) -> None:
         batch = self._batch
         if index != len(batch) or (batch and count != self._batch_size):
             raise GateBreach("the members of a batch do not follow each other")
@@ -112,10 +112,10 @@ class Incoming:
         _check_header(length, kind, flags, zero, number)
         end: int = at + 16 + length
         if end <= size:
-            self._obey(kind, number, data[at + 16:end])
+            self._carry_out(kind, number, data[at + 16:end])
         return end
 
-    def _obey(self, kind: int, number: int, payload: bytes) -> None:
+    def _carry_out(self, kind: int, number: int, payload: bytes) -> None:
         if kind == frames.WELCOME_KIND:
             self._welcome(payload)
         elif kind == frames.STOP:
@@ -129,11 +129,11 @@ class Incoming:
 
     def _stop(self) -> None:
         """Nobody waits any more for what is aboard."""
-        self.stopping = True
+        self.is_stopping = True
         self.inbox.append(None)
         for job in list(self.aboard.values()):
             job.cancelled = True
-        self.flags_changed()
+        self.on_flags_changed()
 
     def _flag(self, kind: int, number: int) -> None:
         job = self.aboard.get(number)
@@ -143,7 +143,7 @@ class Incoming:
             job.cancelled = True
         else:
             job.paused = kind == frames.PAUSE
-        self.flags_changed()
+        self.on_flags_changed()
 
     def _welcome(self, payload: bytes) -> None:
         if self.welcome is not None:
@@ -199,5 +199,5 @@ def _check_header(length: int, kind: int, flags: int, zero: int, number: int) ->
         raise GateBreach(f"a frame of kind {kind} has the wrong number {number}")
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass

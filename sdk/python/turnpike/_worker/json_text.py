@@ -31,14 +31,14 @@ def decode(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise BadInput(f"the body is not JSON: byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:  # orjson's is one, too
-        raise BadInput(_place(body, error)) from None
+        raise BadInput(_syntax_problem(body, error)) from None
     except RecursionError:
         raise BadInput("the body is not usable: its JSON is nested too deeply") from None
     except ValueError as error:  # such as a number of 5000 digits
         raise BadInput(f"the body is not usable: {error}") from None
 
 
-def _place(body: bytes, error: json.JSONDecodeError) -> str:
+def _syntax_problem(body: bytes, error: json.JSONDecodeError) -> str:
     if not body.strip():
         return "the body is empty; send JSON, such as {\"x\": 1}"
     if body.startswith(b"--") and b"form-data" in body[:1000]:
@@ -47,11 +47,11 @@ def _place(body: bytes, error: json.JSONDecodeError) -> str:
     return f"the body is not JSON: {what} (line {error.lineno}, column {error.colno})"
 
 
-def _constant(word: str) -> Any:
+def _refuse_constant(word: str) -> Any:
     raise BadInput(f"the body is not JSON: it says {word}, and JSON has no such number")
 
 
-_decoder = json.JSONDecoder(parse_constant=_constant)
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
 _scan = _decoder.scan_once  # type: ignore[attr-defined]
 
 
@@ -118,13 +118,13 @@ def _non_finite(value: Any, path: str) -> str:
     return ""
 
 
-def _explain(value: Any) -> Any:
+def _refuse_value(value: Any) -> Any:
     """Called for what JSON can't say."""
     name = f"{type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
     advice = ""
     if hasattr(value, "tolist"):
-        one = getattr(value, "ndim", None) == 0
-        advice = "; return its .item()" if one and hasattr(value, "item") else "; return its .tolist()"
+        is_scalar = getattr(value, "ndim", None) == 0
+        advice = "; return its .item()" if is_scalar and hasattr(value, "item") else "; return its .tolist()"
     elif isinstance(value, (bytes, bytearray, memoryview)):
         advice = "; return it alone, as bytes, or in base64"
     elif isinstance(value, (set, frozenset)):
@@ -133,8 +133,8 @@ def _explain(value: Any) -> Any:
 
 
 if c_make_encoder is not None:  # made once, where the standard module makes one for each value
-    _encode = c_make_encoder(None, _explain, encode_basestring, None, ":", ",", False, False, False)
+    _encode = c_make_encoder(None, _refuse_value, encode_basestring, None, ":", ",", False, False, False)
 else:
     def _encode(value: Any, _level: int) -> Any:
-        encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_explain)
+        encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_refuse_value)
         return encoder.iterencode(value)

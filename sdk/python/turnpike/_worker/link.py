@@ -92,7 +92,7 @@ class Link:
     def end(self, job: Job) -> bool:
         """Comes right before the last frame of a job. False: it has ended already, and must not again."""
         if job._fd >= 0:
-            job.drop()
+            job.close_body()
         return self.aboard.pop(job.number, None) is not None
 
     def read(self, at_once: bool = False) -> bool:
@@ -101,7 +101,7 @@ class Link:
         False: nothing was there.
         """
         incoming = self.incoming
-        size = _READ_SIZE if incoming.missing < _READ_SIZE else incoming.missing
+        size = _READ_SIZE if incoming.missing_bytes < _READ_SIZE else incoming.missing_bytes
         try:
             data, rights, flags, _ = self._recv(size, _ANCILLARY_SIZE, _AT_ONCE if at_once else _CLOEXEC)
         except BlockingIOError:
@@ -124,16 +124,16 @@ class Link:
         """In a forked child, to whom none of this belongs: it ends when it wants to talk to the gate."""
         self._sock.close()
         self.is_cut = True
-        self._leave = _child_ends
-        self._send = self._recv = _not_ours
+        self._leave = _end_child
+        self._send = self._recv = _no_gate_in_child
         self._sending = threading.Lock()
         self.reading = threading.Lock()
 
 
-def _not_ours(*_: Any) -> Any:
+def _no_gate_in_child(*_: Any) -> Any:
     raise OSError("a forked child has no gate")
 
 
-def _child_ends(_: int) -> None:
+def _end_child(_: int) -> None:
     os.write(2, b"turnpike: a forked child came back from the model; it ends here, and does not answer\n")
     os._exit(1)

@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 _is_on = False
 
 
-def note_errors() -> None:
+def keep_logged_errors() -> None:
     """From now on, in this process. No handler is added: who calls logging.basicConfig() must find none."""
     global _is_on
     if _is_on:
         return
     _is_on = True
-    made = logging.getLogRecordFactory()
+    factory = logging.getLogRecordFactory()
 
-    def noted(*facts: Any, **more: Any) -> logging.LogRecord:
-        record = made(*facts, **more)
+    def record_and_keep(*facts: Any, **more: Any) -> logging.LogRecord:
+        record = factory(*facts, **more)
         if record.exc_info and record.levelno >= logging.ERROR:
-            _note(current.get(), record.exc_info)
+            _keep_error(current.get(), record.exc_info)
         return record
 
-    logging.setLogRecordFactory(noted)
+    logging.setLogRecordFactory(record_and_keep)
 
 
-def _note(job: Job, info: Any) -> None:
+def _keep_error(job: Job, info: Any) -> None:
     """`info` is what an app passed. A job that is over may live on in the context of a task that it made: nothing is for it."""
     is_whole = isinstance(info, tuple) and len(info) == 3 and isinstance(info[1], BaseException)
     if is_whole and job._link is not None and job.number in job._link.aboard:
-        job.logged = info[1]
+        job.logged_error = info[1]
 
 
 def error_of(job: Job) -> BaseException | None:
     """The last one."""
-    return getattr(job, "logged", None)
+    return getattr(job, "logged_error", None)
 
 
 def forget(job: Job) -> None:
     """It is over. The frames of a traceback hold tensors."""
-    job.logged = None
+    job.logged_error = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 
 from .event_loop import Readable
-from .runner import Runner, exit_code, leaving
+from .runner import Runner, exit_code, log_process_end
 from .watch import STOP_PATIENCE_S
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LoopRunner(Runner):
-    """Subclasses say what a task does, in attend()."""
+    """Subclasses say what a task does, in run_work()."""
 
     def __init__(self, link: Link, adapter: Any, watch: Watch, leave: Callable[[int], Any]) -> None:
         super().__init__(link, adapter, leave)
@@ -28,15 +28,15 @@ class LoopRunner(Runner):
         asyncio.set_event_loop(self.loop)
         self._watch = watch
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._last = 0
+        self._last_number = 0
         self._end: asyncio.Future[None] = self.loop.create_future()
         self._changed = asyncio.Event()
-        link.incoming.flags_changed = self._call_soon_wake
+        link.incoming.on_flags_changed = self._notify_change_from_any_thread
 
     def new_loop(self) -> asyncio.AbstractEventLoop:
         return asyncio.new_event_loop()
 
-    async def attend(self, work: Any) -> None:
+    async def run_work(self, work: Any) -> None:
         """Serves a job, or a batch. What it raises ends the process."""
         raise NotImplementedError
 
@@ -44,36 +44,36 @@ class LoopRunner(Runner):
 
     def run(self) -> None:
         watch = self._watch
-        watch.shares = True
+        watch.main_thread_reads = True
         watch.after_read = lambda: self.loop.call_soon_threadsafe(self._start_jobs)
         readable = Readable(self.loop, self.link.fileno())
-        readable.watch(self.look)
+        readable.watch(self.read_pending)
         self._start_jobs()
         try:
-            self.loop.run_until_complete(self._until_the_end())
-        except Ended as ended:
-            raise SystemExit(ended.code) from None
+            self.loop.run_until_complete(self._wait_for_end())
+        except ModelExited as exited:
+            raise SystemExit(exited.code) from None
         except (SystemExit, KeyboardInterrupt) as error:  # of a task that the model made itself
-            leaving(error)
+            log_process_end(error)
             raise
         readable.close()
-        self.loop.run_until_complete(self._finish())
+        self.loop.run_until_complete(self._finish_tasks())
 
-    async def _until_the_end(self) -> None:
+    async def _wait_for_end(self) -> None:
         """A task, and not only a future: anyio keeps its threads for as long as the outermost task lives."""
         await self._end
 
-    async def _finish(self) -> None:
+    async def _finish_tasks(self) -> None:
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()), timeout=STOP_PATIENCE_S)
 
-    def look(self) -> None:
+    def read_pending(self) -> None:
         if not self.link.reading.acquire(blocking=False):
             return
         try:
             self.link.read(at_once=True)
         except BaseException as error:
-            self._over(error)
+            self._end_loop(error)
         finally:
             self.link.reading.release()
         if self.link.inbox:
@@ -84,9 +84,9 @@ class LoopRunner(Runner):
         while inbox:
             work = inbox.popleft()
             if work is None:
-                self._over(None)
+                self._end_loop(None)
                 return
-            self._last = number = self._last + 1
+            self._last_number = number = self._last_number + 1
             self._tasks[number] = self.loop.create_task(self._run_task(number, work))
             if self._watch.work is None:
                 self._watch.work = self
@@ -96,19 +96,19 @@ class LoopRunner(Runner):
     async def _run_task(self, number: int, work: Any) -> None:
         """Its own bookkeeping: a callback at its end would cost a turn of the loop."""
         try:
-            await self.attend(work)
+            await self.run_work(work)
         except (SystemExit, KeyboardInterrupt) as error:  # asyncio would let these pass at once, the loop left half done
-            self._over(Ended(exit_code(error) if isinstance(error, SystemExit) else 130))
+            self._end_loop(ModelExited(exit_code(error) if isinstance(error, SystemExit) else 130))
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            self._over(error)
+            self._end_loop(error)
         finally:
             del self._tasks[number]
             if not self._tasks:
                 self._watch.work = None
 
-    def _over(self, error: BaseException | None) -> None:
+    def _end_loop(self, error: BaseException | None) -> None:
         """The loop's end: the gate said stop, or the model ended its process."""
         if self._end.done():
             return
@@ -124,20 +124,20 @@ class LoopRunner(Runner):
         while job.paused and not job.cancelled:
             await self._changed.wait()
 
-    async def change(self) -> None:
+    async def wait_for_change(self) -> None:
         """Until some job was cancelled, paused or resumed."""
         await self._changed.wait()
 
-    def wake(self) -> None:
+    def notify_change(self) -> None:
         """All who wait for a change look again."""
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def _call_soon_wake(self) -> None:
-        self.loop.call_soon_threadsafe(self.wake)
+    def _notify_change_from_any_thread(self) -> None:
+        self.loop.call_soon_threadsafe(self.notify_change)
 
 
-class Ended(Exception):
+class ModelExited(Exception):
     """The model ended its process by sys.exit, inside of a task."""
 
     def __init__(self, code: int) -> None:

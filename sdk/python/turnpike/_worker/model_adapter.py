@@ -6,7 +6,7 @@ from types import ModuleType
 from ..errors import NoModel, WrongAnswer
 from ..messages import Request, is_field_value
 from . import answers, frames, json_text, signatures
-from .find_model import near
+from .find_model import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class ModelAdapter:
 
     def __init__(self, found: Any, slots: int = 0, batch: int = 0) -> None:
         if isinstance(found, type):
-            signatures.ensure_made_of_nothing(found)
+            signatures.check_constructor(found)
         self.model = found() if isinstance(found, type) else found
         self.name = found.__name__ if isinstance(found, (type, ModuleType)) else type(found).__name__
         self.predict: Callable[[Any], Any] | None = self._function("predict")
@@ -34,7 +34,7 @@ class ModelAdapter:
         self.unload: Callable[[], Any] | None = self._function("unload")
         if self.predict is None and self.request is None:
             raise NoModel(f"{self.name} has neither predict nor request: write a method predict(self, x). "
-                          f"{near('predict', dir(self.model))}".rstrip())
+                          f"{did_you_mean('predict', dir(self.model))}".rstrip())
         own = self._width("batch")
         self.takes_lists = own > 1
         self.batch = (batch or own) if self.takes_lists else 1  # a predict for one input can't be made to take many
@@ -46,7 +46,7 @@ class ModelAdapter:
         value = getattr(self.model, name, None)
         if not callable(value):
             return None
-        signatures.ensure(value, name, self.name)
+        signatures.check_function(value, name, self.name)
         return value
 
     def _width(self, name: str) -> int:
@@ -106,7 +106,7 @@ class ModelAdapter:
         """What `predict` gets for it; BadInput if there is no JSON in it."""
         return Request.of(job) if self.takes_requests else json_text.decode(job.body())
 
-    def other(self, job: Job) -> Any:
+    def answer_other(self, job: Job) -> Any:
         """The answer to a job that is not for `predict`."""
         request = Request.of(job)
         if self.request is not None:
@@ -122,7 +122,7 @@ class ModelAdapter:
         if job.route in PREDICT or self.is_predict(job):
             if self.predict is not None and not self.takes_lists:
                 return self.predict(self.input_of(job))
-        return self.other(job)
+        return self.answer_other(job)
 
     def judge(self, verdict: Any) -> None:
         """Of the model's own check. Nothing said is consent."""
@@ -130,7 +130,7 @@ class ModelAdapter:
             raise WrongAnswer("the model's own check says that its answer is wrong")
 
 
-def the_list(values: Any, count: int) -> list[Any]:
+def checked_list(values: Any, count: int) -> list[Any]:
     """What a predict for batches returned, checked."""
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"predict got a list of {count} and must return a list of {count}, not a {type(values).__name__}")

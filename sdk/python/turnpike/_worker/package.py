@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def of(path: str) -> tuple[str, list[str]]:
+def enclosing(path: str) -> tuple[str, list[str]]:
     """The folder above the top package, and the names of the packages from there on; no names: it is in none."""
     folder = os.path.dirname(path)
     names: list[str] = []
     stem = os.path.splitext(os.path.basename(path))[0]
-    depth = 0 if "." in stem else _depth_said(path)
+    depth = 0 if "." in stem else _relative_import_depth(path)
     while "." not in stem and (depth > len(names) or sources.is_file(os.path.join(folder, "__init__.py"))):
         above, name = os.path.split(folder)
         if not name or "." in name:
@@ -30,7 +30,7 @@ def of(path: str) -> tuple[str, list[str]]:
     return folder, names
 
 
-def _depth_said(path: str) -> int:
+def _relative_import_depth(path: str) -> int:
     """How many dots its relative imports begin with, at most."""
     import re
 
@@ -46,14 +46,14 @@ def _depth_said(path: str) -> int:
         return 0
 
 
-def opened(top: str, names: list[str]) -> ModuleType:
+def import_packages(top: str, names: list[str]) -> ModuleType:
     """The innermost package, imported. It need not be found on sys.path."""
     inner: ModuleType | None = None
     folder = top
     for part in names:
         folder = os.path.join(folder, part)
         name = f"{inner.__name__}.{part}" if inner is not None else _free_name(part, folder)
-        there = sys.modules.get(name) or _imported(name, folder)
+        there = sys.modules.get(name) or _import_folder(name, folder)
         if inner is not None:
             setattr(inner, part, there)
         inner = there
@@ -73,7 +73,7 @@ def _free_name(name: str, folder: str) -> str:
     return name + "_" if is_other or name in sys.builtin_module_names else name
 
 
-def _imported(name: str, folder: str) -> ModuleType:
+def _import_folder(name: str, folder: str) -> ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location
 
     file = os.path.join(folder, "__init__.py")

@@ -7,7 +7,7 @@ from ..errors import Cancelled, WorkerEnded
 from ..job import Batch, Job, current
 from ..messages import Response
 from . import answers, failures, frames, json_text
-from .model_adapter import PREDICT, ModelAdapter, the_list
+from .model_adapter import PREDICT, ModelAdapter, checked_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .link import Link
 
-_LOOK_EVERY = 1 << 20  # bytes of a stream between two looks at what the gate says
+_READ_EVERY_BYTES = 1 << 20  # bytes of a stream between two looks at what the gate says
 
 
 class Runner:
@@ -30,11 +30,11 @@ class Runner:
         """Serves until the gate says stop."""
         raise NotImplementedError
 
-    def wait(self, job: Job) -> None:
+    def wait_while_paused(self, job: Job) -> None:
         """Until the gate wants more of this job's stream, or cancels it."""
         raise NotImplementedError
 
-    def look(self) -> None:
+    def read_pending(self) -> None:
         """Takes what the gate has said, where nobody else would."""
 
     # ── in other threads ──
@@ -81,16 +81,16 @@ class Runner:
             raise value
         response = value if isinstance(value, Response) else None
         body = value if response is None else response.body
-        if answers.streams(body):
+        if answers.is_stream(body):
             return self.stream(job, body, response)
         if job.purpose == frames.PROOF and self.adapter.check is not None:
             self.adapter.judge(self.adapter.check(value))
-        self.link.finish(job, *answers.of(value))
+        self.link.finish(job, *answers.encode_answer(value))
 
     def fail(self, job: Job, error: BaseException) -> None:
         """Tells the gate. What is meant to end the process goes on doing so."""
         if isinstance(error, (SystemExit, KeyboardInterrupt)):
-            leaving(error)
+            log_process_end(error)
             raise error
         if isinstance(error, WorkerEnded):
             raise error
@@ -114,24 +114,24 @@ class Runner:
                 close()
 
     def _send_stream(self, job: Job, items: Any, response: Response | None) -> None:
-        pieces, unseen, link = answers.Pieces(), 0, self.link
+        pieces, sent_since_read, link = answers.Pieces(), 0, self.link
         opening = None
         for item in items:
-            data = pieces.take(item)
+            data = pieces.encode(item)
             if opening is None:
-                opening = begin(job, pieces, response)
+                opening = opening_frame(job, pieces, response)
                 link.send(opening + frames.chunks(job.number, data))
             elif data:
                 link.send(frames.chunks(job.number, data))
-            unseen += len(data)
-            if unseen >= _LOOK_EVERY:
-                unseen = 0
-                self.look()
+            sent_since_read += len(data)
+            if sent_since_read >= _READ_EVERY_BYTES:
+                sent_since_read = 0
+                self.read_pending()
             if job.paused:
-                self.wait(job)
+                self.wait_while_paused(job)
             if job.cancelled:
                 raise Cancelled("the job was cancelled")
-        last = (b"" if opening else begin(job, pieces, response)) + frames.done(job.number, 0, b"", b"")
+        last = (b"" if opening else opening_frame(job, pieces, response)) + frames.done(job.number, 0, b"", b"")
         link.end(job)
         link.send(last)
 
@@ -146,7 +146,7 @@ class Runner:
 
     def serve_batch(self, jobs: list[Job]) -> None:
         """One call for all. If that fails, each job is tried by itself, so that one job's failure is its own."""
-        inputs = self.inputs(jobs)
+        inputs = self.collect_inputs(jobs)
         if not inputs:
             return
         batch = [job for job, _ in inputs]
@@ -159,7 +159,7 @@ class Runner:
         for job, value in zip(batch, values):
             self._answer_member(job, value)
 
-    def inputs(self, jobs: list[Job]) -> list[tuple[Job, Any]]:
+    def collect_inputs(self, jobs: list[Job]) -> list[tuple[Job, Any]]:
         """The members that are for `predict`, with their inputs. The others are answered here."""
         found = []
         for job in jobs:
@@ -170,7 +170,7 @@ class Runner:
                 if job.route in PREDICT or self.adapter.is_predict(job):
                     found.append((job, self.adapter.input_of(job)))
                 else:
-                    self.answer(job, self.adapter.other(job))
+                    self.answer(job, self.adapter.answer_other(job))
             except BaseException as error:
                 self.fail(job, error)
         return found
@@ -178,7 +178,7 @@ class Runner:
     def _predict_all(self, inputs: list[tuple[Job, Any]]) -> list[Any]:
         assert self.adapter.predict is not None
         current.set(Batch([job for job, _ in inputs]))
-        return the_list(self.adapter.predict([x for _, x in inputs]), len(inputs))
+        return checked_list(self.adapter.predict([x for _, x in inputs]), len(inputs))
 
     def _one_by_one(self, inputs: list[tuple[Job, Any]]) -> None:
         for pair in inputs:
@@ -202,21 +202,21 @@ class Runner:
             self.fail(job, error)
 
 
-def leaving(error: BaseException) -> None:
+def log_process_end(error: BaseException) -> None:
     """Leaves a word in the log about a process that ends in the midst of a job."""
     how = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else type(error).__name__
     failures.say(f"turnpike: the model ended its own process, by {how}\n")
 
 
-def begin(job: Job, pieces: answers.Pieces, response: Response | None) -> bytes:
+def opening_frame(job: Job, pieces: answers.Pieces, response: Response | None) -> bytes:
     """The frame that opens a stream."""
     if response is None:
         return frames.begin(job.number, 200, pieces.fields)
-    return frames.begin(job.number, response.status, answers.lines(response, pieces.fields))
+    return frames.begin(job.number, response.status, answers.header_lines(response, pieces.fields))
 
 
 def refuse_stream(value: Any) -> None:
-    if answers.streams(value.body if isinstance(value, Response) else value):
+    if answers.is_stream(value.body if isinstance(value, Response) else value):
         raise TypeError("a member of a batch can't be answered by a stream")
 
 

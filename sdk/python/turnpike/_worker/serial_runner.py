@@ -49,13 +49,13 @@ class SerialRunner(Runner):
                 continue
             self.serve_aside(work)
 
-    def wait(self, job: Job) -> None:
+    def wait_while_paused(self, job: Job) -> None:
         while job.paused and not job.cancelled:
             with self.link.reading:
                 if job.paused and not job.cancelled:
                     self.link.read()
 
-    def look(self) -> None:
+    def read_pending(self) -> None:
         if self.link.reading.acquire(blocking=False):  # else the watch is at it
             try:
                 self.link.read(at_once=True)

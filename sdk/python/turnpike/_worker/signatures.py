@@ -13,11 +13,11 @@ _WHY = {"predict": "it gets one value, the decoded JSON, and takes its parts fro
         "load": "it gets the lane, for lane.device and lane.progress()"}
 
 
-def ensure(function: Any, name: str, model: str) -> None:
+def check_function(function: Any, name: str, model: str) -> None:
     """NoModel, with the words to write, if `function` can't be called with what a `name` gets."""
     code = getattr(function, "__code__", None)
     is_method = getattr(function, "__self__", None) is not None
-    if code is None or not _misfits(function, code, bool(_WANTED[name]) + is_method):
+    if code is None or not _is_mismatch(function, code, bool(_WANTED[name]) + is_method):
         return
     written = ", ".join(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
     wanted = ", ".join(part for part in ("self" if is_method else "", _WANTED[name]) if part)
@@ -25,16 +25,16 @@ def ensure(function: Any, name: str, model: str) -> None:
     raise NoModel(f"{name}({written}) of {model} must be {name}({wanted}){why}")
 
 
-def ensure_made_of_nothing(model: type) -> None:
+def check_constructor(model: type) -> None:
     code = getattr(model.__init__, "__code__", None)  # type: ignore[misc]
-    if code is None or not _misfits(model.__init__, code, 1):  # type: ignore[misc]
+    if code is None or not _is_mismatch(model.__init__, code, 1):  # type: ignore[misc]
         return
     written = ", ".join(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
     raise NoModel(f"__init__({written}) of {model.__name__} must be __init__(self): a model is made without arguments; "
                   "prepare it in load(self, lane)")
 
 
-def _misfits(function: Any, code: Any, given: int) -> bool:
+def _is_mismatch(function: Any, code: Any, given: int) -> bool:
     least = code.co_argcount - len(getattr(function, "__defaults__", None) or ())
     only_named = code.co_kwonlyargcount - len(getattr(function, "__kwdefaults__", None) or ())
     most = given if code.co_flags & _VARARGS else code.co_argcount

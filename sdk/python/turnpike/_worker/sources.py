@@ -36,7 +36,7 @@ _inherited: frozenset[str] = frozenset()
 def open_store(generation: str) -> None:
     """From now on, imports of the user's own modules go through the generation in this folder."""
     global _store
-    _foreign()  # now: looking for them imports
+    _foreign_folders()  # now: looking for them imports
     _store = _Store(os.path.join(generation, "sources"))
     # After what is built in and the finders of others, which come first without us, too.
     sys.meta_path.insert(sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0, _Finder())
@@ -61,7 +61,7 @@ def loader(name: str, path: str) -> SourceFileLoader:
 
 def is_own(path: str) -> bool:
     """Is it the user's, and not the interpreter's, an installed package's or ours?"""
-    return _INSTALLED.isdisjoint(path.split(os.sep)) and not path.startswith(_foreign())
+    return _INSTALLED.isdisjoint(path.split(os.sep)) and not path.startswith(_foreign_folders())
 
 
 def imports() -> list[str]:
@@ -74,13 +74,13 @@ def imports() -> list[str]:
     return found
 
 
-def inherit() -> None:
+def remember_inherited() -> None:
     """In a worker that was forked: what is there already, its warm process has imported, and need not learn."""
     global _inherited
     _inherited = frozenset(sys.modules)
 
 
-def leave_imports(generation: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+def save_imports(generation: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
     """Where the gate looks for them; as a whole, or not at all. The names only grow: each change is a new warm process.
 
     `settings`, as NAME=VALUE: the variables that have to be set before.
@@ -106,7 +106,7 @@ def leave_imports(generation: str, settings: Mapping[str, str] = MappingProxyTyp
 _folders: tuple[str, ...] = ()
 
 
-def _foreign() -> tuple[str, ...]:
+def _foreign_folders() -> tuple[str, ...]:
     global _folders
     if not _folders:
         import sysconfig
@@ -128,7 +128,7 @@ class _Store:
             names = []
         for name in names:
             if not name.startswith("."):
-                self._take(os.path.join(folder, name))
+                self._load(os.path.join(folder, name))
 
     def read(self, path: str) -> bytes:
         if path not in self.kept:
@@ -144,7 +144,7 @@ class _Store:
         try:
             _publish(place, _LENGTH.pack(len(key)) + key + data, os.link)
         except FileExistsError:  # another worker was first
-            self._take(place)
+            self._load(place)
         except OSError as error:
             from . import failures
 
@@ -156,7 +156,7 @@ class _Store:
         digest = hashlib.sha256(kind.encode() + os.fsencode(path) + source)
         return os.path.join(os.path.dirname(os.path.dirname(self.folder)), "code", digest.hexdigest())
 
-    def _take(self, place: str) -> None:
+    def _load(self, place: str) -> None:
         try:
             with open(place, "rb") as file:
                 data = file.read()
@@ -193,7 +193,7 @@ class _Loader(SourceFileLoader):
         if len(source) < _CACHED_MIN or _store is None:
             return self.source_to_code(source, self.path)
         place = _store.place_of_code(self.path, source)
-        code = _compiled_before(place)
+        code = _cached_code(place)
         if code is None:
             code = self.source_to_code(source, self.path)
             _keep_code(place, code)
@@ -203,7 +203,7 @@ class _Loader(SourceFileLoader):
         return read(path) if path == self.path else super().get_data(path)
 
 
-def _compiled_before(place: str) -> CodeType | None:
+def _cached_code(place: str) -> CodeType | None:
     try:
         with open(place, "rb") as file:
             code = marshal.loads(file.read())
@@ -240,14 +240,14 @@ class _Finder:
         spec = _kept_spec(name, sys.path if path is None else path)
         if spec is not None:
             return spec
-        spec = _found_later(name, path, target)
+        spec = _spec_of_later_finders(name, path, target)
         if spec is not None and type(spec.loader) is SourceFileLoader and is_own(spec.origin or ""):
             spec.loader = _Loader(name, spec.loader.path)
             spec.cached = None
         return spec
 
 
-def _found_later(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+def _spec_of_later_finders(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
     """By the finder of files, or one behind it: an editable install has its own."""
     for finder in sys.meta_path[sys.meta_path.index(PathFinder):] if PathFinder in sys.meta_path else ():
         spec = finder.find_spec(name, path, target)

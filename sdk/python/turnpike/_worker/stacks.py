@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 import threading
 
-from .failures import is_ours
+from .failures import is_sdk_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ def text(without: int | None = None, loop: Any = None) -> str:
     parts = []
     for ident, frame in sorted(sys._current_frames().items(), key=lambda item: item[0] != main):
         if ident != without:
-            parts.append(f"thread {names.get(ident, ident)}:\n" + "".join(traceback.format_list(_own(traceback.extract_stack(frame)))))
+            parts.append(f"thread {names.get(ident, ident)}:\n" + "".join(traceback.format_list(_without_sdk(traceback.extract_stack(frame)))))
     if loop is not None:
         parts += _tasks(loop)
     return "\n".join(parts)
 
 
-def _own(steps: list[Any]) -> list[Any]:
+def _without_sdk(steps: list[Any]) -> list[Any]:
     """Without the SDK's steps before the model's first one; if there is none, all of them."""
-    own = [step for step in steps if not is_ours(step.filename) and not step.filename.endswith("turnpike_worker.py")]
+    own = [step for step in steps if not is_sdk_file(step.filename) and not step.filename.endswith("turnpike_worker.py")]
     return steps[steps.index(own[0]):] if own else steps
 
 

@@ -24,10 +24,10 @@ class ThreadRunner(Runner):
         super().__init__(link, adapter, leave)
         self._work: SimpleQueue[Any] = SimpleQueue()
         self._changed = threading.Condition()
-        link.incoming.flags_changed = self._wake_paused
+        link.incoming.on_flags_changed = self._wake_paused
 
     def run(self) -> None:
-        threads = [threading.Thread(target=self._thread, name=f"turnpike-slot-{slot}", daemon=True)
+        threads = [threading.Thread(target=self._run_slot, name=f"turnpike-slot-{slot}", daemon=True)
                    for slot in range(self.adapter.slots)]
         for thread in threads:
             thread.start()
@@ -45,7 +45,7 @@ class ThreadRunner(Runner):
                 if not link.inbox:  # the watch may have read at the end of the load
                     link.read()
 
-    def _thread(self) -> None:
+    def _run_slot(self) -> None:
         while True:
             work = self._work.get()
             if work is None:
@@ -66,6 +66,6 @@ class ThreadRunner(Runner):
         with self._changed:
             self._changed.notify_all()
 
-    def wait(self, job: Job) -> None:
+    def wait_while_paused(self, job: Job) -> None:
         with self._changed:
             self._changed.wait_for(lambda: job.cancelled or not job.paused)

@@ -24,8 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-_GATE_PROGRAM = 4  # the descriptor of the gate's own program
-_LINK = 3          # of a worker; of a guard it is the control socket
+_GATE_PROGRAM_FD = 4  # the descriptor of the gate's own program
+_LINK_FD = 3          # of a worker; of a guard it is the control socket
 _MESSAGE_MAX = 1 << 20
 _NAME_SHOWN_MAX = 100
 _LOOK_EVERY_S = 5.0  # for packages that were installed anew
@@ -38,47 +38,47 @@ class Forked(Exception):
     def __init__(self, argv: list[str]) -> None:
         super().__init__(argv)
         self.argv = argv
-        self.origin = warm_parity.Origin((), {})
+        self.origin = warm_parity.ForkOrigin((), {})
 
 
 def main(argv: list[str]) -> int:
     """`turnpike_worker.py --warm IMPORTS [MODULE…]`. Raises Forked in a worker."""
     sock = socket.socket(fileno=int(os.environ.pop("TURNPIKE_SOCKET")))
     sock.set_inheritable(False)
-    os.set_inheritable(_GATE_PROGRAM, False)
+    os.set_inheritable(_GATE_PROGRAM_FD, False)
     _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-    if _is_alone(sock):
+    if _is_gate_gone(sock):
         return 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    at_first = {*sys.modules} - {"ctypes", "resource", "signal"}  # those are ours alone
-    names, preset = warm_imports.listed(argv[2])
+    initial_modules = {*sys.modules} - {"ctypes", "resource", "signal"}  # those are ours alone
+    names, preset = warm_imports.read_list(argv[2])
     os.environ.update(preset)
     before = dict(os.environ)
-    missing = warm_imports.import_all(argv[3:] or names, bool(argv[3:]), lambda name: _tell(sock, {"importing": _shown(name)}))
-    made = {name: value for name, value in os.environ.items() if before.get(name) != value}
-    reason = warm_imports.obstacle()
+    missing = warm_imports.import_all(argv[3:] or names, bool(argv[3:]), lambda name: _send(sock, {"importing": _shortened(name)}))
+    set_by_imports = {name: value for name, value in os.environ.items() if before.get(name) != value}
+    reason = warm_imports.fork_obstacle()
     if reason:
-        _tell(sock, {"refused": f"{reason}: each start is a cold one"})
+        _send(sock, {"refused": f"{reason}: each start is a cold one"})
         return 0
-    seen = warm_imports.Files(missing)
-    _tell(sock, {"ready": len(sys.modules)})
-    _settle_memory()
+    imported = warm_imports.ImportedFiles(missing)
+    _send(sock, {"ready": len(sys.modules)})
+    _freeze_memory()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its children: the next fork need not, either
     while True:
         if not select.select([sock], [], [], _LOOK_EVERY_S)[0]:
-            change = seen.installed_anew()
+            change = imported.settled_change()
             if not change:
                 continue
-            _tell(sock, {"refused": change, "rebuild": True})
+            _send(sock, {"refused": change, "rebuild": True})
             return 0
         data, fds, _, _ = socket.recv_fds(sock, _MESSAGE_MAX, 8)
         if not data:  # the gate is gone
             return 0
         try:
-            _serve(sock, data, fds, seen)
+            _serve(sock, data, fds, imported)
         except Forked as forked:
-            forked.origin = warm_parity.Origin(at_first, preset)
-            for name, value in made.items():  # by imports
+            forked.origin = warm_parity.ForkOrigin(initial_modules, preset)
+            for name, value in set_by_imports.items():
                 os.environ.setdefault(name, value)
             raise
         finally:
@@ -86,7 +86,7 @@ def main(argv: list[str]) -> int:
                 os.close(fd)
 
 
-def _is_alone(sock: socket.socket) -> bool:
+def _is_gate_gone(sock: socket.socket) -> bool:
     """The gate may have died before its death was a signal."""
     try:
         return not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -94,11 +94,11 @@ def _is_alone(sock: socket.socket) -> bool:
         return False
 
 
-def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: warm_imports.Files) -> None:
-    reason = warm_imports.obstacle()
-    change = seen.changed()
+def _serve(sock: socket.socket, data: bytes, fds: list[int], imported: warm_imports.ImportedFiles) -> None:
+    reason = warm_imports.fork_obstacle()
+    change = imported.change()
     if reason or change:
-        return _tell(sock, {"refused": reason or change, "rebuild": not reason})
+        return _send(sock, {"refused": reason or change, "rebuild": not reason})
     for fd in fds:
         os.set_inheritable(fd, False)
     request = json.loads(data.decode("utf-8", "surrogateescape"))
@@ -118,7 +118,7 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], seen: warm_imports.
     os._exit(0)
 
 
-def _settle_memory() -> None:
+def _freeze_memory() -> None:
     """What is there now is shared with every worker, as long as nobody writes to it."""
     import gc
 
@@ -140,11 +140,11 @@ def _become_guard(request: dict[str, Any], fds: list[int], parent: int) -> NoRet
     worker = os.fork()
     if worker == 0:
         _become_worker(request, fds, own)
-    os.dup2(control, _LINK)
+    os.dup2(control, _LINK_FD)
     while os.getppid() == parent:  # it is about to end; then the gate is our parent
         time.sleep(0.0002)
     words = [request["label"], str(request["open_files"]), request["cgroup"], request["folder"], "", str(worker)]
-    os.execve(_GATE_PROGRAM, ["turnpike", "guard", *words], _environment(request))
+    os.execve(_GATE_PROGRAM_FD, ["turnpike", "guard", *words], _environment(request))
 
 
 def _become_worker(request: dict[str, Any], fds: list[int], guard: int) -> NoReturn:
@@ -154,20 +154,20 @@ def _become_worker(request: dict[str, Any], fds: list[int], guard: int) -> NoRet
     if os.getppid() != guard:
         os._exit(1)
     if request["cgroup"]:
-        _join(request["cgroup"])
+        _join_cgroup(request["cgroup"])
     if request["folder"]:
         os.chdir(request["folder"])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     _limit_open_files(request["open_files"])
-    os.dup2(fds[3], _LINK)
-    for fd in {*fds, _GATE_PROGRAM} - {_LINK}:
+    os.dup2(fds[3], _LINK_FD)
+    for fd in {*fds, _GATE_PROGRAM_FD} - {_LINK_FD}:
         os.close(fd)
     fds.clear()
     os.environ.clear()
     os.environ.update(_environment(request))
-    _say_where()
+    _set_pwd()
     _reseed()
-    sources.inherit()
+    sources.remember_inherited()
     raise Forked([sys.argv[0], request["model"]])
 
 
@@ -175,7 +175,7 @@ def _environment(request: dict[str, Any]) -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in request["environment"] if entry.find("=") > 0)
 
 
-def _say_where() -> None:
+def _set_pwd() -> None:
     """As a shell does."""
     try:
         os.environ["PWD"] = os.getcwd()
@@ -183,7 +183,7 @@ def _say_where() -> None:
         pass
 
 
-def _join(cgroup: str) -> None:
+def _join_cgroup(cgroup: str) -> None:
     try:
         with open(os.path.join(cgroup, "cgroup.procs"), "w") as file:
             file.write("0")
@@ -208,10 +208,10 @@ def _prctl(option: int, value: int) -> None:
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _shown(name: str) -> str:
+def _shortened(name: str) -> str:
     """Short, and in characters that any JSON may have."""
     return name.encode("ascii", "backslashreplace").decode()[:_NAME_SHOWN_MAX]
 
 
-def _tell(sock: socket.socket, news: dict[str, Any]) -> None:
+def _send(sock: socket.socket, news: dict[str, Any]) -> None:
     sock.send(json.dumps(news).encode())

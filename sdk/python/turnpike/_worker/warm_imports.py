@@ -16,7 +16,7 @@ _SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.absp
 _NEVER_FORK = {"tensorflow": "TensorFlow", "jax": "JAX", "grpc": "gRPC", "ray": "Ray"}
 
 
-def listed(path: str) -> tuple[list[str], dict[str, str]]:
+def read_list(path: str) -> tuple[list[str], dict[str, str]]:
     """Names of modules, and the variables that the model sets before it imports them."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
@@ -26,7 +26,7 @@ def listed(path: str) -> tuple[list[str], dict[str, str]]:
     return [line for line in lines if "=" not in line], dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def import_all(names: list[str], must: bool, begins: Callable[[str], None]) -> list[str]:
+def import_all(names: list[str], is_required: bool, on_import: Callable[[str], None]) -> list[str]:
     """Some can't be imported by their own: they came with others. Of those that were named, that is said.
     `begins` hears of each before: it may never return.
 
@@ -35,22 +35,22 @@ def import_all(names: list[str], must: bool, begins: Callable[[str], None]) -> l
     import importlib
     import warnings
 
-    shown, warnings.showwarning = warnings.showwarning, _say_nothing  # the filters are the modules' own
+    shown, warnings.showwarning = warnings.showwarning, _ignore_warning  # the filters are the modules' own
     for name in names:
         if name in sys.modules:
             continue
-        begins(name)
+        on_import(name)
         try:
             importlib.import_module(name)
         except BaseException as error:
-            if must:
+            if is_required:
                 print(f"turnpike: preload: {name} can't be imported: {error!r}", file=sys.stderr, flush=True)
-    if warnings.showwarning is _say_nothing:
+    if warnings.showwarning is _ignore_warning:
         warnings.showwarning = shown
-    return [top for top in {name.partition(".")[0] for name in names} if top and not _is_there(top)]
+    return [top for top in {name.partition(".")[0] for name in names} if top and not _is_installed(top)]
 
 
-def _is_there(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     if package in sys.modules:
         return True
     import importlib.util
@@ -62,11 +62,11 @@ def _is_there(package: str) -> bool:
         return False
 
 
-def _say_nothing(*_: object, **__: object) -> None:
+def _ignore_warning(*_: object, **__: object) -> None:
     pass
 
 
-class Files:
+class ImportedFiles:
     """Of the modules: what has changed since, as after `pip install`; and of packages that were missing. In words."""
 
     def __init__(self, missing: list[str]) -> None:
@@ -76,18 +76,18 @@ class Files:
                        if isinstance(file, str) and not file.startswith(_SDK)}  # the gate touches its own
         self._latest = self._known
 
-    def changed(self) -> str:
+    def change(self) -> str:
         for file, identity in self._known.items():
             if _identity(file) != identity:
                 return f"{file} has changed since it was imported"
         return ""
 
-    def installed_anew(self) -> str:
+    def settled_change(self) -> str:
         """The same, once all files are there and as they were at the last look: nobody is at work on them any more."""
         before, self._latest = self._latest, {file: _identity(file) for file in self._known}
         if self._latest != before or not all(now or not self._known[file] for file, now in self._latest.items()):
             return ""
-        return self.changed() or next((f"{name} is installed now" for name in self._missing if _is_there(name)), "")
+        return self.change() or next((f"{name} is installed now" for name in self._missing if _is_installed(name)), "")
 
 
 def _identity(file: str) -> tuple[int, int, int] | None:
@@ -98,7 +98,7 @@ def _identity(file: str) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def obstacle() -> str:
+def fork_obstacle() -> str:
     """Why this process must not fork; nothing: it may."""
     for module, name in _NEVER_FORK.items():
         if module in sys.modules:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import NoReturn, Union
 
-    _Text = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
+    _PathText = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
 
-_OF_LANES = ("CUDA_VISIBLE_DEVICES", "TURNPIKE_")  # no import needs them, and they differ
+_LANE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "TURNPIKE_")  # no import needs them, and they differ
 
 settings: dict[str, str] = {}  # that this worker's model made while it was imported
 
 
-class Origin:
+class ForkOrigin:
     """What a forked worker had from the beginning: names of modules, its environment, what was set before the imports."""
 
     def __init__(self, modules: Iterable[str], preset: dict[str, str]) -> None:
@@ -37,9 +37,9 @@ class Origin:
         os.execve(sys.executable, [sys.executable, *argv], self.environment)
 
 
-def hidden(path: str, modules: frozenset[str]) -> str:
+def file_that_hides_a_module(path: str, modules: frozenset[str]) -> str:
     """A file beside the model that hides a module which is there already, and was not from the beginning."""
-    top, packages = package.of(os.path.abspath(path))
+    top, packages = package.enclosing(os.path.abspath(path))
     if packages:  # its folder is the last where modules are looked for
         return ""
     try:
@@ -54,7 +54,7 @@ def hidden(path: str, modules: frozenset[str]) -> str:
     return ""
 
 
-class Recording:
+class SettingsRecorder:
     """While it is open, `settings` learns what the user's own code sets."""
 
     def __enter__(self) -> None:
@@ -64,16 +64,16 @@ class Recording:
     def __exit__(self, *_: object) -> None:
         os.putenv = self._putenv
 
-    def _put(self, name: _Text, value: _Text) -> None:
+    def _put(self, name: _PathText, value: _PathText) -> None:
         self._putenv(name, value)
         text, frame = os.fsdecode(name), sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(("<frozen ", os.path.dirname(os.__file__))):
             frame = frame.f_back
-        if sources.is_own(frame.f_code.co_filename) and not text.startswith(_OF_LANES) and "\n" not in os.fsdecode(value):
+        if sources.is_own(frame.f_code.co_filename) and not text.startswith(_LANE_VARIABLES) and "\n" not in os.fsdecode(value):
             settings[text] = os.fsdecode(value)
 
 
-def tell_differences(preset: dict[str, str]) -> None:
+def report_setting_differences(preset: dict[str, str]) -> None:
     """Of a forked worker whose imports had been made under other settings."""
     for name in sorted({*preset, *settings}):
         if preset.get(name) != settings.get(name):

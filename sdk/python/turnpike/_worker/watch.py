@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .link import Link
 
 TICK_S = 0.005
-TURNING_TICK_S = 0.02  # while an event loop is seen to read by itself
+SHARED_TICK_S = 0.02  # while an event loop is seen to read by itself
 IDLE_TICKS = 40
 STOP_PATIENCE_S = 2.0  # for a job that still runs
 
@@ -35,13 +35,13 @@ class Watch:
         self.is_asleep = False
         self.is_loading = False
         self.stop_patience_s = STOP_PATIENCE_S
-        self.shares = False  # the main thread reads as well while it is busy (an event loop)
+        self.main_thread_reads = False  # the main thread reads as well while it is busy (an event loop)
         self.after_read: Callable[[], object] | None = None
         self.thread = threading.Thread(target=self._run, name="turnpike-watch", daemon=True)
         self._link, self._leave = link, leave
         self._alarm: SimpleQueue[None] = SimpleQueue()
         self._stop_at: float | None = None
-        self._is_over = False
+        self._is_closed = False
         self._poll = select.poll()
         self._poll.register(link.fileno(), select.POLLIN)
 
@@ -51,7 +51,7 @@ class Watch:
 
     def close(self) -> None:
         """Ends the thread (for tests in one process)."""
-        self._is_over = True
+        self._is_closed = True
         if self.is_asleep:
             self.wake()
 
@@ -63,11 +63,11 @@ class Watch:
 
     def _watch(self) -> None:
         seen, idle, reads = None, 0, -1
-        while not self._is_over:
+        while not self._is_closed:
             work, tick = self.work, TICK_S
             if work is not None and work is seen:
-                if self.shares and self._link.reads != reads:  # somebody else listens
-                    reads, tick = self._link.reads, TURNING_TICK_S
+                if self.main_thread_reads and self._link.reads != reads:  # somebody else listens
+                    reads, tick = self._link.reads, SHARED_TICK_S
                 elif not self._listen():
                     continue
             idle = 0 if work is not seen or work is not None else idle + 1
@@ -88,15 +88,15 @@ class Watch:
     def _listen(self) -> bool:
         """One look at the socket, while the main thread is busy. False: look again at once."""
         link = self._link
-        if link.incoming.stopping and self._stop_at is None:
+        if link.incoming.is_stopping and self._stop_at is None:
             self._stop()
         patience = None if self._stop_at is None else max(0.0, self._stop_at - time.monotonic())
-        if self.shares:
+        if self.main_thread_reads:
             patience = 0
         found = self._poll.poll(None if patience is None else patience * 1000)
         if self._stop_at is not None and time.monotonic() >= self._stop_at:
             self._leave(0)
-        if not found or self._is_over or not link.reading.acquire(blocking=False):
+        if not found or self._is_closed or not link.reading.acquire(blocking=False):
             return True
         try:
             link.read(at_once=True)
@@ -104,7 +104,7 @@ class Watch:
             link.reading.release()
         if self.after_read is not None:
             self.after_read()
-        return self.shares
+        return self.main_thread_reads
 
     def _stop(self) -> None:
         if self.is_loading:

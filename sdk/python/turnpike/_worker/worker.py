@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
     if generation:
         sources.open_store(generation)
     if origin is not None:
-        _be_like_cold(origin, argv)
+        _start_over_if_a_module_is_hidden(origin, argv)
     sock = socket.socket(fileno=int(number))
     sock.set_inheritable(False)
     sock.setblocking(True)
@@ -55,14 +55,14 @@ def main(argv: list[str]) -> int:
     _show_crashes()
     code = 1
     try:
-        code = worker.run(lambda: _found(argv[1], origin), argv[1])
+        code = worker.run(lambda: _import_model(argv[1], origin), argv[1])
     except SystemExit as error:
         code = exit_code(error)
         raise
     finally:
         _end_within(_EXIT_PATIENCE_S, code)
     if worker.problem is not None:
-        _leave(code)
+        _exit_at_once(code)
     return code
 
 
@@ -73,17 +73,17 @@ def _end_within(seconds: float, code: int) -> None:
     timer.start()
 
 
-def _be_like_cold(origin: warm_parity.Origin, argv: list[str]) -> None:
+def _start_over_if_a_module_is_hidden(origin: warm_parity.ForkOrigin, argv: list[str]) -> None:
     try:
-        path, _ = find_model.split(argv[1])
+        path, _ = find_model.split_choice(argv[1])
     except NoModel:  # said later
         return
-    name = warm_parity.hidden(path, origin.modules)
+    name = warm_parity.file_that_hides_a_module(path, origin.modules)
     if name:
         origin.start_over(f"{name} beside the model has the name of a module that is imported already", argv)
 
 
-def _leave(code: int) -> None:
+def _exit_at_once(code: int) -> None:
     """Of a model that did not load: at once, since whoever saved it waits for the error. Exit functions run, but modules are
     not torn down one by one; with torch that takes half a second."""
     import atexit
@@ -96,16 +96,16 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-def _found(choice: str, origin: warm_parity.Origin | None) -> Any:
+def _import_model(choice: str, origin: warm_parity.ForkOrigin | None) -> Any:
     import traceback  # noqa: F401: now, since a tokenize.py beside the model may stand in its way later
     import urllib.parse  # noqa: F401: the same
 
-    path, name = find_model.split(choice)
-    with warm_parity.Recording():
+    path, name = find_model.split_choice(choice)
+    with warm_parity.SettingsRecorder():
         module = find_model.run_file(path)
     if origin is not None:
-        warm_parity.tell_differences(origin.preset)
-    return find_model.find(module, name)
+        warm_parity.report_setting_differences(origin.preset)
+    return find_model.find_in(module, name)
 
 
 def _show_crashes() -> None:
@@ -132,14 +132,14 @@ class Worker:
         self._watch = Watch(self.link, leave)
         self._loop: Any = None
 
-    def run(self, found: Callable[[], Any], path: str = "") -> int:
-        """`found` imports the model from `path`. Returns the exit code."""
+    def run(self, find: Callable[[], Any], path: str = "") -> int:
+        """`find` imports the model from `path`. Returns the exit code."""
         self._path = path
         self._greet()
         self._watch.work = self
         self._watch.is_loading = True
         self._watch.thread.start()
-        runner = self._load(found)
+        runner = self._load(find)
         if runner is None:
             return 1
         runner.run()
@@ -160,20 +160,20 @@ class Worker:
                 link.read()
         link.send(frames.loading(frames.IMPORTING, None, ""))
 
-    def _load(self, found: Callable[[], Any]) -> Runner | None:
+    def _load(self, find: Callable[[], Any]) -> Runner | None:
         """None: there is no model, and the log says why."""
         link = self.link
         assert link.incoming.welcome is not None
         _, lane, gpus, slots, batch, pool = link.incoming.welcome
         try:
-            model = found()
+            model = find()
             link.send(frames.loading(frames.LOADING_PHASE, None, ""))
             self.adapter = adapter = _make_adapter(model, slots, batch)
             if batch > adapter.batch and isinstance(adapter, ModelAdapter):
                 failures.say(f"turnpike: batch = {batch} of the configuration has no effect: predict of {adapter.name} takes one "
                              "input; write a batch into the model, and let predict take a list\n")
             runner = self._make_runner(adapter)
-            loaded = adapter.load(Lane(lane, pool, gpus, self._tell)) if adapter.load else None
+            loaded = adapter.load(Lane(lane, pool, gpus, self._send_progress)) if adapter.load else None
             if self._loop is not None and hasattr(loaded, "__await__"):
                 self._loop.run_until_complete(loaded)
             ready = frames.ready(adapter.slots, adapter.batch, adapter.check is not None, adapter.example(), adapter.facts())
@@ -193,7 +193,7 @@ class Worker:
             failures.say(failures.traceback_of(error) + advice.last_line(error, self._path))
             return None
         if self._generation:
-            sources.leave_imports(self._generation, warm_parity.settings)
+            sources.save_imports(self._generation, warm_parity.settings)
         self._watch.is_loading = False
         self._watch.work = None
         link.send(ready)
@@ -230,7 +230,7 @@ class Worker:
         except Exception as error:
             failures.say(failures.traceback_of(error))
 
-    def _tell(self, fraction: float | None, text: str) -> None:
+    def _send_progress(self, fraction: float | None, text: str) -> None:
         if not self.link.is_cut and self._watch.is_loading:
             self.link.send(frames.loading(frames.LOADING_PHASE, fraction, text))
 
