@@ -1,6 +1,6 @@
-"""What the gate starts: `python turnpike_worker.py /path/model.py[:Name]`. Everything else is in turnpike/.
+"""The script that the gate starts: `python turnpike_worker.py /path/model.py[:Name]`. All other code is in turnpike/.
 
-Old syntax only, so that a Python that is too old says so instead of pointing at a colon.
+It uses only old syntax, so that a Python that is too old prints the message below and not a syntax error.
 """
 import os
 import sys

@@ -39,7 +39,7 @@ _REASONS = {frames.BAD_INPUT: "bad input", frames.EXCEPTION: "exception", frames
 
 
 class JobFailed(Exception):
-    """The model failed a job: `why` ("exception", "out of memory", …), `type` and `message` of what it raised."""
+    """The model failed a job. `why` is "exception", "out of memory", …; `type` and `message` are those of the exception."""
 
     def __init__(self, why: str, type_name: str, message: str) -> None:
         super().__init__(f"{why}: {type_name}: {message}")
@@ -49,15 +49,16 @@ class JobFailed(Exception):
 
 
 def serve(model: Servable, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Served:
-    """A Model class, an instance of one, a module with functions, an ASGI app, or "model.py[:Name]"; in a `with` statement.
+    """Serves a model inside a `with` statement. `model` is a Model class or instance, a module with functions, an ASGI app, or
+    "model.py[:Name]".
 
-    `gpus` is what the lane claims to have; `slots` and `batch` override the model's own.
+    `gpus` is how many GPUs the lane claims to have; `slots` and `batch` override the model's own.
     """
     return Served(model, gpus, slots, batch)
 
 
 class Served:
-    """A model that is being served to a test."""
+    """A model that is served to a test."""
 
     def __init__(self, model: Servable, gpus: int, slots: int, batch: int) -> None:
         self._choice = model
@@ -91,13 +92,13 @@ class Served:
 
     @property
     def model(self) -> Any:
-        """The instance that answers (or the module, or the app)."""
+        """The instance, module or app that answers."""
         assert self._worker.adapter is not None
         model = self._worker.adapter.model
         return model.call if isinstance(model, asgi_apps.App) else model
 
     def predict(self, x: Any) -> Any:
-        """What a client gets for this input: JSON decoded, text as str, anything else as bytes.
+        """Returns what a client gets for this input: JSON decoded, text as str, anything else as bytes.
 
         Raises BadInput or JobFailed.
         """
@@ -108,7 +109,7 @@ class Served:
         return answer.body.decode("utf-8") if kind.startswith("text/") else answer.body
 
     def predict_all(self, xs: list[Any]) -> list[Any]:
-        """One batch: an answer for each input; a job that failed gives its exception."""
+        """Sends one batch. Returns an answer for each input, or the exception of a job that failed."""
         if not xs:
             return []
         first = self._number + 1
@@ -128,13 +129,13 @@ class Served:
         return self.request("POST", path, body, headers)
 
     def request(self, method: str, path: str, body: bytes = b"", headers: Fields = ()) -> Response:
-        """The whole answer, also of a model that streams."""
+        """Returns the whole answer, also of a model that streams."""
         items = self.stream(method, path, body, headers)
         head = next(items)
         return Response(b"".join(items), head.status, head.headers)
 
     def stream(self, method: str, path: str, body: bytes = b"", headers: Fields = ()) -> Iterator[Any]:
-        """First a Response with status and headers, then each piece of the body as it comes.
+        """Yields first a Response with status and headers, then each piece of the body as it comes.
 
         Leaving early cancels the job.
         """
@@ -167,7 +168,7 @@ class Served:
             raise self._why() from None
 
     def _why(self) -> BaseException:
-        """The worker is gone."""
+        """Returns the exception that ended the worker."""
         return self._problem or self._worker.problem or RuntimeError("the worker ended; stderr says why")
 
     def __getattr__(self, name: str) -> Any:
@@ -180,7 +181,7 @@ class Served:
             self._worker.run(self._find_model)
         except errors.WorkerEnded:
             pass
-        except BaseException as error:  # such as a sys.exit of the model
+        except BaseException as error:  # such as the model's sys.exit
             self._problem = error
         finally:
             self._worker.close()

@@ -1,1 +1,1 @@
-"""What runs inside a worker. None of it is public: users import `turnpike` and `turnpike.testing`."""
+"""The code that runs inside a worker. None of it is public: users import `turnpike` and `turnpike.testing`."""

@@ -1,6 +1,6 @@
-"""What is said of an exception that left no model: one line, the last of the log, which is what people see first.
+"""The last log line of a model that could not be imported or loaded. People see this line first.
 
-It has the exception, its place in the user's own files and, for what happens to everybody once, what to do about it.
+It names the exception, its place in the user's own files and, for common mistakes, what to do about it.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_GPU = ("not compiled with cuda", "no nvidia driver", "no cuda gpus", "cuda.i
 
 
 def last_line(error: BaseException, path: str) -> str:
-    """`path`: the model's file."""
+    """Returns the line. `path` is the model's file."""
     said = f"turnpike: {type(error).__name__}: {_one_line(error)}"
     where = place(error)
     advice = _advice(error, os.path.dirname(os.path.abspath(path)))
@@ -27,7 +27,7 @@ def last_line(error: BaseException, path: str) -> str:
 
 
 def place(error: BaseException) -> str:
-    """ "net.py, line 3": the innermost of the user's own lines, or nothing."""
+    """Returns the innermost line of the user's own code, as "net.py, line 3". Empty if there is none."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_relative(error.filename)}, line {error.lineno}" if error.lineno else _relative(error.filename)
     found = ""
@@ -41,14 +41,14 @@ def place(error: BaseException) -> str:
 
 
 def exit_text(error: SystemExit) -> str:
-    """ "sys.exit(2) (model.py, line 3)" """
+    """Returns the call and its place, as "sys.exit(2) (model.py, line 3)"."""
     said = "" if error.code is None else repr(error.code)[:_TEXT_MAX]
     where = place(error)
     return f"sys.exit({said}){f' ({where})' if where else ''}"
 
 
 def _one_line(error: BaseException) -> str:
-    """In one line, and not long."""
+    """Returns the exception's text in one line, cut to _TEXT_MAX."""
     try:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
     except Exception:
@@ -58,7 +58,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _relative(file: str) -> str:
-    """From the current folder on, if it is in there."""
+    """Returns the path relative to the current folder if the file is inside it, else as it is."""
     try:
         here = os.path.join(os.getcwd(), "")
     except OSError:
@@ -67,8 +67,8 @@ def _relative(file: str) -> str:
 
 
 def _is_installed(file: str) -> bool:
-    """Is it Python's own, or of a package?"""
-    is_compiled_in = not os.path.isabs(file) and not os.path.exists(file)  # uvloop/loop.pyx, of Cython
+    """True if the file belongs to Python itself or to an installed package."""
+    is_compiled_in = not os.path.isabs(file) and not os.path.exists(file)  # such as Cython's uvloop/loop.pyx
     return is_compiled_in or file.startswith("<") or "site-packages" in file or "dist-packages" in file or \
         file.startswith(os.path.dirname(os.__file__) + os.sep)
 
@@ -76,7 +76,7 @@ def _is_installed(file: str) -> bool:
 def _advice(error: BaseException, folder: str) -> str:
     try:
         return _what_to_do(error, folder)
-    except Exception:  # of its __str__, or there is no current folder
+    except Exception:  # its __str__ may raise, or the current folder may be gone
         return ""
 
 
@@ -101,7 +101,7 @@ def _what_to_do(error: BaseException, folder: str) -> str:
 
 
 def _other_python(folder: str) -> str:
-    """A virtual environment that nobody activated is the usual reason."""
+    """Returns the Python of a virtual environment near the model, or "PATH". A venv that is not active is the usual cause."""
     for place in (folder, os.getcwd()):
         for name in (".venv", "venv", "env"):
             python = os.path.join(place, name, "bin", "python")
@@ -118,7 +118,7 @@ def _missing_file_advice(name: str, folder: str) -> str:
 
 
 def _hiding_files(folder: str) -> Iterator[str]:
-    """Files beside the model that were imported in place of a module of Python or of a package."""
+    """Yields files beside the model that were imported in place of a standard or installed module."""
     from importlib.machinery import PathFinder
 
     elsewhere = [path for path in sys.path if os.path.abspath(path) != folder and path != os.getcwd()]

@@ -1,4 +1,4 @@
-"""What a model returns → status, header lines and body."""
+"""Turns what a model returns into status, header lines and body."""
 from __future__ import annotations
 
 from types import CoroutineType
@@ -18,13 +18,13 @@ _PIECE_FIELDS: dict[type, bytes] = {str: TEXT_FIELDS, bytes: BYTES_FIELDS, dict:
 
 
 def is_stream(value: Any) -> bool:
-    """Is it a generator, or anything else that gives its items one by one?"""
+    """True for a generator or any other iterator, sync or async."""
     kind = type(value)
     return hasattr(kind, "__next__") or hasattr(kind, "__anext__")
 
 
 def encode_value(value: Any) -> tuple[bytes, bytes]:
-    """Header lines and body of a value that comes in one piece."""
+    """Returns header lines and body of a value that is not a stream."""
     if isinstance(value, str):
         return TEXT_FIELDS, value.encode("utf-8")
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -36,7 +36,7 @@ def encode_value(value: Any) -> tuple[bytes, bytes]:
 
 
 def header_lines(response: Response, default: bytes) -> bytes:
-    """The header lines of a Response whose body alone would have had those of `default`."""
+    """Returns the header lines of a Response. `default` has the Content-Type of its body, if the Response names none."""
     pairs = response.fields()
     text = "".join(f"{name}: {value}\r\n" for name, value in pairs)
     kind = b"" if any(name.lower() == "content-type" for name, _ in pairs) else default
@@ -47,7 +47,7 @@ def header_lines(response: Response, default: bytes) -> bytes:
 
 
 def encode_answer(value: Any) -> tuple[int, bytes, bytes]:
-    """Status, header lines and body of whatever a model returns in one piece."""
+    """Returns status, header lines and body of a returned value that is not a stream."""
     if isinstance(value, Response):
         default, body = encode_value(value.body)
         return value.status, header_lines(value, default), body
@@ -56,18 +56,18 @@ def encode_answer(value: Any) -> tuple[int, bytes, bytes]:
 
 
 def problem(status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> Response:
-    """An error of ours that is not the model's: RFC 9457."""
+    """Returns an error of the SDK itself (not of the model), as RFC 9457 problem details."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     return Response(body, status, headers or {}, "application/problem+json")
 
 
 class Pieces:
-    """The items of a stream → bytes. The first item decides what the stream is; nothing else may follow."""
+    """Turns the items of a stream into bytes. All items must be of the first item's type."""
 
     __slots__ = ("fields", "_kind")
 
     def __init__(self) -> None:
-        self.fields = TEXT_FIELDS  # of a stream without any item
+        self.fields = TEXT_FIELDS  # for a stream without items
         self._kind: type | None = None
 
     def encode(self, item: Any) -> bytes:

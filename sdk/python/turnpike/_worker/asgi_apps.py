@@ -1,4 +1,4 @@
-"""Which values of a file are ASGI applications. Told by name and shape: no framework is imported."""
+"""Finds the ASGI apps in a module. Recognizes them by class name and parameters, without importing any framework."""
 from __future__ import annotations
 
 import os
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FRAMEWORKS = frozenset(("FastAPI", "Starlette", "Litestar", "Quart", "Sanic", "ASGIHandler", "BlackSheep"))
-_PARTS = frozenset(("Router", "StaticFiles"))  # they take the same three, and are parts of an app
-_COROUTINE = 0x80  # of code
+_PARTS = frozenset(("Router", "StaticFiles"))  # they have the signature of an app, but are parts of one
+_COROUTINE = 0x80  # flag of a code object
 
 
 class App:
-    """An ASGI application that find() found."""
+    """An ASGI app, and its name in the module."""
 
     __slots__ = ("call", "name")
 
@@ -26,14 +26,15 @@ class App:
 
 
 def is_asgi(value: Any) -> bool:
-    """Is it an app of a known framework, or a callable of scope, receive and send?"""
+    """True for an app of a known framework, or a callable with the parameters scope, receive and send."""
     if isinstance(value, type):
         return False
     return _is_framework(value) or _parameters(value)[:3] == ("scope", "receive", "send")
 
 
 def readable_values(module: ModuleType) -> dict[str, Any]:
-    """What a file has, less what can't be looked at: the `request` of Quart and Flask raises outside of one."""
+    """Returns the module's values, except those that raise on attribute access: Quart's and Flask's `request` does outside of
+    a request."""
     return {name: value for name, value in vars(module).items() if _is_readable(value)}
 
 
@@ -46,7 +47,7 @@ def _is_readable(value: Any) -> bool:
 
 
 def is_wsgi(value: Any) -> bool:
-    """Flask, Django's wsgi.py, …"""
+    """True for WSGI apps, such as Flask's or the one in Django's wsgi.py."""
     return not isinstance(value, type) and _parameters(value)[1:2] == ("start_response",)
 
 
@@ -56,7 +57,8 @@ def wsgi_text(where: str) -> str:
 
 
 def app_names(module: ModuleType) -> list[str]:
-    """Names of what can only be meant as the app of this file; an app under two names counts once."""
+    """Returns the names of the module's apps. Apps of known frameworks win over other callables; an app with two names counts
+    once."""
     named: dict[int, tuple[str, Any]] = {}
     for name, value in readable_values(module).items():
         is_own = not isinstance(value, FunctionType) or value.__module__ == module.__name__
@@ -67,7 +69,7 @@ def app_names(module: ModuleType) -> list[str]:
 
 
 def app_named(module: ModuleType, name: str) -> App | None:
-    """What somebody named, if it is an app or a function that makes one; else None."""
+    """Returns the app that the user named, directly or by a function that makes it; None if the name is neither."""
     value, where = getattr(module, name), f"{name} in {os.path.basename(getattr(module, '__file__', '') or module.__name__)}"
     if is_asgi(value) or _is_three_argument_coroutine(value):
         return App(value, name)
@@ -94,13 +96,13 @@ def _has_base(value: Any, names: frozenset[str]) -> bool:
 
 
 def _is_three_argument_coroutine(value: Any) -> bool:
-    """A coroutine function of three, whatever they are called: only if somebody named it."""
+    """True for a coroutine function with three parameters of any name. Only for values that the user named."""
     code = _code(value)
     return code is not None and bool(code.co_flags & _COROUTINE) and len(_parameters(value)) == 3
 
 
 def _refuse_asgi_2(value: Any, where: str) -> None:
-    """ASGI 2: a class, or a function, of the scope alone."""
+    """Raises NoModel for an ASGI 2 app (a class or function that takes only the scope) and for the class of an ASGI 3 app."""
     is_class = isinstance(value, type)
     taken = _parameters(value.__init__)[1:] if is_class else _parameters(value)
     if taken == ("scope",):
@@ -115,7 +117,7 @@ def _code(value: Any) -> Any:
 
 
 def _parameters(value: Any) -> tuple[str, ...]:
-    """Names of those by position, without the self of a bound method or of an instance."""
+    """Returns the names of the positional parameters, without `self`."""
     code = _code(value)
     if code is None:
         return ()

@@ -2,12 +2,12 @@
 
     fresh ──start──▶ started ──the whole body──▶ over
                         ├──the whole body, of a 5xx──▶ held ──▶ over
-                        └──first body, or a moment──▶ streaming ──last body──▶ over
+                        └──first body, or a delay──▶ streaming ──last body──▶ over
 
-A body is whole if the app says so, or if it has the Content-Length that the app announced: then the app may owe an empty last
-message (so do Quart and Starlette's middleware). A 5xx is held for a moment, because frameworks send theirs and then raise, or
-have logged, what it was for: out of GPU memory and the like are for the gate to know, and outrank the app's answer. Rules and
-words are uvicorn's, where it has some.
+A body is whole if the app says so, or once it has the announced Content-Length. In the second case the app still owes an empty
+last message (Quart and Starlette's middleware send one). A 5xx is held for a few milliseconds: frameworks send it and then raise
+the exception, or have logged it. If that exception concerns the gate (such as out of GPU memory), the gate gets the exception
+instead of the app's answer. Rules and error texts are uvicorn's, where uvicorn has them.
 """
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ..job import Job
     from .asgi_runner import AsgiRunner
 
-_PIECE = 256 * 1024  # of a request's body, where it does not come in one
-_READ_EVERY_BYTES = 1 << 20  # bytes of a stream between two looks at what the gate says
-_SENDS_PER_YIELD = 64  # to nobody, without a turn of the loop
+_PIECE = 256 * 1024  # bytes per message, for a request body too large for one
+_READ_EVERY_BYTES = 1 << 20  # of a stream, between two reads from the gate
+_SENDS_PER_YIELD = 64  # to a client that is gone
 _LINES = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9a-z-]+: [\t\x20-\x7e\x80-\xff]*\r\n)*")
 _FRAMING = frozenset((b"content-length", b"transfer-encoding", b"connection"))
 
@@ -40,7 +40,7 @@ _FRESH, _STARTED, _HELD, _STREAMING, _OVER = tuple(State)
 
 
 class Call:
-    """`receive` and `send` are for the app, in the loop's thread; then comes failed() or returned()."""
+    """The app calls `receive` and `send`, in the loop's thread. At the end the runner calls failed() or returned()."""
 
     __slots__ = ("job", "scope", "_runner", "_link", "_state", "_body_offset", "_is_receive_waiting", "_status", "_fields",
                  "_length_left", "_length_line", "_body", "_owes_last_message", "_bytes_since_read", "_ignored_sends")
@@ -51,11 +51,11 @@ class Call:
         self._runner = runner
         self._link = runner.link
         self._state = _FRESH
-        self._body_offset: int | None = 0  # bytes of the request's body; None: all
+        self._body_offset: int | None = 0  # of the next part of the request's body; None after the last
         self._is_receive_waiting = False
-        self._length_left: int | None = None  # bytes until the Content-Length that the app announced
-        self._length_line = b""  # its line
-        self._owes_last_message = False  # a last message, though the answer is whole
+        self._length_left: int | None = None  # bytes that the announced Content-Length still lacks
+        self._length_line = b""  # the Content-Length header
+        self._owes_last_message = False  # the answer is whole, but the app has not ended it yet
         self._bytes_since_read = self._ignored_sends = 0
 
     # ── the request ──
@@ -69,7 +69,7 @@ class Call:
         return {"type": "http.disconnect"}
 
     def _has_client(self) -> bool:
-        """Does a client wait for more?"""
+        """True if a client still waits for more of the answer."""
         return not self.job.cancelled and (self._owes_last_message or self._state not in (_OVER, _HELD))
 
     def _request_message(self, at: int) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Call:
             raise RuntimeError(f"Expected ASGI message 'http.response.body', but got '{kind}'.")
         body = message.get("body", b"")
         if type(body) is not bytes:
-            body = bytes(memoryview(body))  # not five zeros of a 5
+            body = bytes(memoryview(body))  # bytes(5) would be five zeros; memoryview(5) raises
         more = message.get("more_body", False)
         if self._length_left is not None:
             self._check_length(len(body), more)
@@ -119,8 +119,9 @@ class Call:
                 self._runner.notify_change()
 
     async def _send_to_nobody(self, kind: str, message: Any) -> None:
-        """The client is gone. Who waits for that gets a chance to hear it, if nothing else gives one: a cancel that met the app
-        here would leave its generator to the garbage collector, and its `finally` for long."""
+        """Takes a message for a client that is gone. Now and then it yields to the loop, so that a task of the app that waits for
+        `http.disconnect` can run. Cancelling the app here instead would leave its generator, and the generator's `finally`,
+        to the garbage collector."""
         self._ignored_sends += 1
         if self._ignored_sends % _SENDS_PER_YIELD == 0:
             await asyncio.sleep(0)
@@ -153,7 +154,7 @@ class Call:
         return self.scope["method"] != "HEAD" and self._status not in (204, 304)
 
     def _check_length(self, size: int, more: bool) -> None:
-        """Holds the app to the length that it announced."""
+        """Raises RuntimeError if the app sends more or less than the Content-Length that it announced."""
         if not self._has_body():
             return
         assert self._length_left is not None
@@ -172,7 +173,7 @@ class Call:
         self._runner.delay(self)
 
     async def _stream(self, body: bytes, more: bool) -> None:
-        """In parts of which none is larger than a frame may be; after each, the gate may say that it is enough for now."""
+        """Sends the body in parts that fit into a frame. Waits before each part while the gate has paused the job."""
         size = len(body) if self._has_body() else 0
         for at in range(0, size or 1, frames.INLINE_MAX):
             if self.job.paused:
@@ -201,7 +202,7 @@ class Call:
             self._link.send(data)
 
     def delay_passed(self) -> None:
-        """Since the start, or since the answer is held: what waits goes out."""
+        """Sends what was delayed: a held answer, or the head of an answer whose body has not come yet."""
         if self._state is _HELD:
             self._settle_held()
         elif self._state is _STARTED and not self.job.cancelled:
@@ -229,7 +230,7 @@ class Call:
             self.failed(RuntimeError(f"ASGI callable returned without {missing} response."))
 
     def _settle_held(self) -> None:
-        """A bare 500 is what frameworks say that keep the exception to themselves."""
+        """Sends the held answer, or fails the job. If a framework turned an exception into a bare 500, the exception was logged."""
         error = logged_errors.error_of(self.job) if self._status == 500 else None
         if error is None or failures.reason_of(self.job, error) == frames.EXCEPTION:
             self._release()
@@ -237,8 +238,8 @@ class Call:
             self.failed(error)
 
     def failed(self, error: BaseException) -> None:
-        """What the app sent stands, unless the gate has to know better."""
-        if self._state is _OVER:  # a background task's, as a rule
+        """Handles an exception of the app. An answer that the app has sent stands, unless the gate must know the exception."""
+        if self._state is _OVER:  # usually an exception of a background task
             failures.report(self.job, error)
         elif self._state is _HELD and failures.reason_of(self.job, error) == frames.EXCEPTION:
             failures.report(self.job, error)

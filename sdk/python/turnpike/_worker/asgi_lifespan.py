@@ -1,7 +1,7 @@
 """The lifespan protocol of ASGI: the app's start-up before the first job, its shutdown after the last.
 
-As uvicorn's `--lifespan auto`: who does not speak it is served without. Only who has taken `lifespan.startup` and then
-raises has failed to start.
+Works like uvicorn's `--lifespan auto`: an app that does not support lifespan is served without it. An app has failed to start
+only if it received `lifespan.startup` and then raised.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FINAL_ERROR_S = 1.0  # after `startup.failed`, for the exception that it was about
+_FINAL_ERROR_S = 1.0  # after `startup.failed`, to wait for its exception
 _SHUTDOWN_S = 2.0
 
 
@@ -24,12 +24,12 @@ class Lifespan:
     def __init__(self, app: Any) -> None:
         self.state: dict[str, Any] = {}
         self._app = app
-        self._messages: dict[str, str] = {}  # message types of the app, with their text
+        self._messages: dict[str, str] = {}  # type of each message that the app sent → its text
         self._task: asyncio.Task[None] | None = None
         self._receive_count = 0  # how often the app has called receive()
 
     async def start(self) -> None:
-        """Raises what the app raised, or NoModel if it only said that it failed."""
+        """Runs the app's start-up. Raises what the app raised, or NoModel if it only sent `startup.failed`."""
         self._message_came, self._stopping = asyncio.Event(), asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
         await self._wait_for("lifespan.startup.complete", "lifespan.startup.failed")
@@ -39,7 +39,7 @@ class Lifespan:
             self._raise_if_failed(self._task)
 
     def _raise_if_failed(self, task: asyncio.Task[None]) -> None:
-        """It ended before it had started."""
+        """Called if the task ended before its start-up was complete."""
         error = None if task.cancelled() else task.exception()
         if error is not None and self._receive_count:
             raise error
@@ -50,7 +50,7 @@ class Lifespan:
             failures.say(f"turnpike: the app does not speak lifespan ({said}): it is served without start-up\n")
 
     async def stop(self) -> None:
-        """Bounded in time; what goes wrong is told in the log."""
+        """Runs the app's shutdown, for at most _SHUTDOWN_S. Failures go to the log."""
         if self._task is None or self._task.done():
             return
         self._stopping.set()
@@ -73,12 +73,12 @@ class Lifespan:
             self._message_came.set()
 
     async def _wait_for(self, *kinds: str) -> None:
-        """One of these, or the end of the task."""
+        """Waits for a message of one of these kinds, or for the end of the task."""
         assert self._task is not None
         while not self._task.done() and not any(kind in self._messages for kind in kinds):
             await self._message_came.wait()
             self._message_came.clear()
-            await asyncio.sleep(0)  # a task that has just ended is done by then
+            await asyncio.sleep(0)  # so that done() is already true for a task that just ended
 
     async def _receive(self) -> dict[str, Any]:
         self._receive_count += 1

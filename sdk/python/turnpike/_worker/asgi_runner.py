@@ -1,4 +1,4 @@
-"""ASGI apps: each job is one call of the app, in the loop of loop_runner.py. No server, and no HTTP in between."""
+"""Runs ASGI apps: each job is one call of the app, in the loop of loop_runner.py. There is no HTTP server in between."""
 from __future__ import annotations
 
 import json
@@ -30,7 +30,7 @@ _DELAY_S = 0.005
 
 
 class AppAdapter:
-    """What the worker knows of an app; in the place of a ModelAdapter."""
+    """An app as the worker sees it. Takes the place of a ModelAdapter."""
 
     batch = 1
     check = None
@@ -54,7 +54,7 @@ class AppAdapter:
         return None
 
     def facts(self) -> bytes:
-        """What it is made with, for people, and so that the gate gives no hints that are for models."""
+        """Names the app's framework for `turnpike status`. The gate also uses it to leave out hints that are for models."""
         call = self.model.call
         return json.dumps({"asgi": "function" if isinstance(call, (FunctionType, MethodType)) else type(call).__name__}).encode()
 
@@ -62,11 +62,11 @@ class AppAdapter:
 class AsgiRunner(LoopRunner):
     def __init__(self, link: Link, adapter: AppAdapter, watch: Watch, leave: Callable[[int], Any]) -> None:
         super().__init__(link, adapter, watch, leave)
-        watch.stop_patience_s = 2 * STOP_PATIENCE_S  # for background tasks, and then for the app's shutdown
+        watch.stop_patience_s = 2 * STOP_PATIENCE_S  # once for background tasks, once for the app's shutdown
         self.scopes = Scopes(adapter.lifespan.state)
         self._app = adapter.model.call
         self._delayed: list[Call] = []
-        self._delayed_once: list[Call] = []  # for the second time
+        self._delayed_once: list[Call] = []  # these have waited through one timer already
         self._is_timer_set = False
         keep_logged_errors()
 
@@ -90,10 +90,10 @@ class AsgiRunner(LoopRunner):
         else:
             call.returned()
 
-    # ── what is put off for a moment ──
+    # ── delayed calls ──
 
     def delay(self, call: Call) -> None:
-        """Its delay_passed() comes after one moment or two; one timer is for all."""
+        """Calls call.delay_passed() after one or two _DELAY_S. One timer serves all calls."""
         self._delayed.append(call)
         if not self._is_timer_set:
             self._is_timer_set = True
@@ -109,7 +109,7 @@ class AsgiRunner(LoopRunner):
 
 
 def _import_django_urls() -> None:
-    """Its URLs and views, else imported by the first request: what is wrong in them is for the start, or for a reload, to find."""
+    """Django imports URLs and views at the first request. Importing them now shows their errors at the start or reload."""
     conf, urls = sys.modules.get("django.conf"), sys.modules.get("django.urls")
     if "django.core.handlers.asgi" not in sys.modules or conf is None or urls is None:
         return

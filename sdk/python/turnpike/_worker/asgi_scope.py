@@ -1,7 +1,7 @@
-"""A job → the `http` scope of ASGI, as uvicorn with --proxy-headers would give it behind the gate.
+"""Turns a job into the `http` scope of ASGI, as uvicorn with --proxy-headers would build it behind the gate.
 
-The gate adds the address of its peer to X-Forwarded-For. A peer that is this machine, or named in FORWARDED_ALLOW_IPS, is a proxy
-whose X-Forwarded-Proto and further hops are believed; anybody else's are not.
+The gate adds the address of its peer to X-Forwarded-For. If that peer is this machine or is named in FORWARDED_ALLOW_IPS, it is a
+trusted proxy: its X-Forwarded-Proto and the hops before it count. Otherwise they are ignored.
 """
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from ..job import Job
 
-_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))  # their length is told even if it is 0
+_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))  # they get a Content-Length even if it is 0
 _SCHEMES = frozenset(("http", "https"))
 
 
 class Scopes:
-    """What all scopes of a process have in common. `state` is the lifespan's; each scope has a copy."""
+    """Makes scopes. Holds what all scopes of a process share. `state` is the lifespan's; each scope gets a copy."""
 
     def __init__(self, state: dict[str, Any], environment: Mapping[str, str] = os.environ) -> None:
         self._state = state
@@ -34,7 +34,7 @@ class Scopes:
         headers = [_pair(line) for line in job.fields.split(b"\r\n") if line]
         known = dict(headers)
         host = known.get(b"host")
-        if not host:  # of a proof, which nobody sent; an app may count on it
+        if not host:  # a proof comes from no client; an app may need a Host
             host = b"localhost"
             headers.insert(0, (b"host", host))
         if b"content-length" not in known and (job.length() or method in _WITH_BODY):
@@ -46,7 +46,7 @@ class Scopes:
                 "state": self._state.copy()}
 
     def _origin(self, known: dict[bytes, bytes]) -> tuple[tuple[str, int] | None, str]:
-        """Client and scheme: what the nearest hop says that is no trusted proxy; the first one if all are."""
+        """Returns client and scheme. The client is the nearest hop that is not a trusted proxy, or the first if all are trusted."""
         hops = known.get(b"x-forwarded-for", b"").decode("latin-1")
         if not hops:
             return None, "http"
@@ -69,8 +69,8 @@ def _pair(line: bytes) -> tuple[bytes, bytes]:
 
 
 def _trusted_hops(said: str) -> Any:
-    """`*`, or addresses and networks with commas between them, as uvicorn takes them → is this address one of them?
-    What is neither is nobody's."""
+    """Returns a function that tells whether an address is trusted. `said` is `*`, or addresses and networks separated by
+    commas, as in uvicorn. Entries that are neither are ignored."""
     names = frozenset(name.strip() for name in said.split(","))
     if "*" in names:
         return lambda _: True
@@ -83,7 +83,7 @@ def _trusted_hops(said: str) -> Any:
     def is_trusted(name: str) -> bool:
         try:
             return name in names or any(ip_address(name) in network for network in networks)
-        except ValueError:  # no address
+        except ValueError:  # not an address
             return False
     return is_trusted
 

@@ -1,4 +1,4 @@
-"""Async models: a coroutine per job. A cancel closes an async generator at its next yield."""
+"""Runs async models: one coroutine per job. A cancel closes an async generator at its next yield."""
 from __future__ import annotations
 
 import asyncio

@@ -22,7 +22,7 @@ _SHOWN_MAX = 2000
 
 
 def run(options: argparse.Namespace) -> int:
-    """The exit code: 0 if the model answered."""
+    """Returns the exit code: 0 if the model answered."""
     try:
         return _check(options)
     except NoModel as error:
@@ -74,7 +74,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_app(app: App, given: tuple[str, bytes] | None, stopwatch: _Stopwatch) -> int:
-    """Starts it up, sends it a POST /predict if there is an input, and shuts it down."""
+    """Starts the app, sends it a POST /predict if there is an input, and shuts it down."""
     from .. import testing
 
     with testing.serve(app.call) as served:
@@ -97,7 +97,7 @@ def _call_model(adapter: ModelAdapter, job: Job) -> Any:
 
 
 def _read_input(path: str | None) -> tuple[str, bytes] | None:
-    """Content type and body of the user's choice: a file, or `-` for stdin."""
+    """Returns content type and body of the user's input: a file, or `-` for stdin. None if no input was named."""
     if path is None:
         return None
     if path == "-":
@@ -112,7 +112,7 @@ def _job(kind: str, body: bytes) -> Job:
 
 
 def _coroutine_runner(adapter: ModelAdapter) -> Any:
-    """What runs a coroutine to its end, in one loop for load and predict; anything else it gives back."""
+    """Returns a function that runs a coroutine to its end and returns anything else unchanged. load and predict share a loop."""
     if not adapter.is_async:
         return lambda value: value
     import asyncio
@@ -123,7 +123,7 @@ def _coroutine_runner(adapter: ModelAdapter) -> Any:
 
 
 def _show(value: Any, run_to_end: Any) -> Any:
-    """Encodes it as in service, and prints the beginning. Gives what the model's own check is to see."""
+    """Encodes the answer as in service and prints its beginning. Returns the value for the model's own check."""
     if isinstance(value, BaseException):
         raise value
     body = value.body if isinstance(value, Response) else value
@@ -155,7 +155,7 @@ def _print_loading(fraction: float | None, text: str) -> None:
 
 
 def _models_own_traceback(error: BaseException) -> Any:
-    """The model's own part of the traceback."""
+    """Returns the traceback without the SDK's frames at its start."""
     start = error.__traceback__
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     while start is not None and start.tb_next is not None and start.tb_frame.f_code.co_filename.startswith(folder):

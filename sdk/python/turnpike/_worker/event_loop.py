@@ -1,4 +1,4 @@
-"""The event loop of an app: uvloop's where that is installed, as uvicorn chooses; UVICORN_LOOP=asyncio says otherwise."""
+"""The event loop of an app. Like uvicorn: uvloop if it is installed, unless UVICORN_LOOP=asyncio."""
 from __future__ import annotations
 
 import asyncio
@@ -23,7 +23,8 @@ def new_app_loop() -> asyncio.AbstractEventLoop:
 
 
 class Readable:
-    """A socket to be watched by a loop, without a change of it: uvloop makes what it watches non-blocking."""
+    """Lets a loop watch a socket that must stay blocking. uvloop makes what it watches non-blocking, so it gets an epoll of the
+    socket instead."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
         self._loop = loop

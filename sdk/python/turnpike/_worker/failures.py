@@ -1,6 +1,6 @@
-"""Exceptions of a model → what the gate is told about the job, and what the log keeps.
+"""Turns an exception of a model into the frame for the gate and the traceback for the log.
 
-CUDA errors are told apart by name and text, so that no framework needs to be imported.
+CUDA errors are recognized by name and text, so that no framework needs to be imported.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _SDK_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-# In lower case, from the CUDA driver, its runtime and the frameworks above; the same as in sdk/cpp. What they must tell
-# apart is in sdk/conformance/gpu_errors.json.
+# Texts of the CUDA driver, its runtime and the frameworks above it, in lower case. sdk/cpp has the same lists;
+# sdk/conformance/gpu_errors.json has the texts that both must recognize.
 _GPU_WORDS = ("cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu", "accelerator",
                   "resource_exhausted")
 _FATAL = ("illegal memory access", "illegal address", "illegaladdress", "illegal_address", "device-side assert",
@@ -33,7 +33,7 @@ _OUT_OF_MEMORY_TYPES = frozenset(("OutOfMemoryError", "CUDAOutOfMemoryError"))  
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and what it came from."""
+    """Yields the exception, then its cause or context, and so on."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -50,7 +50,7 @@ def _text(error: BaseException) -> str:
 
 
 def _gpu_reason(error: BaseException) -> int | None:
-    """UNHEALTHY, OUT_OF_MEMORY, or None: nothing of the kind."""
+    """Returns UNHEALTHY or OUT_OF_MEMORY, or None if the exception is not about a GPU."""
     verdict = None
     for link in _chain(error):
         name, text = type(link).__name__, _text(link).lower()
@@ -63,7 +63,7 @@ def _gpu_reason(error: BaseException) -> int | None:
 
 
 def reason_of(job: Job, error: BaseException) -> int:
-    """One of the protocol's reasons."""
+    """Returns the reason of the worker protocol that fits the exception."""
     if isinstance(error, errors.BadInput):
         return frames.BAD_INPUT
     if isinstance(error, errors.Unhealthy):
@@ -76,12 +76,12 @@ def reason_of(job: Job, error: BaseException) -> int:
 
 
 def is_ordinary(job: Job, error: BaseException) -> bool:
-    """Does it speak of the job alone, not of the state of the GPU or of the process?"""
+    """True if the exception concerns only this job, not the GPU or the process."""
     return isinstance(error, Exception) and reason_of(job, error) not in (frames.OUT_OF_MEMORY, frames.UNHEALTHY)
 
 
 def report(job: Job, error: BaseException) -> bytes:
-    """The frame `failed`; the traceback goes to stderr. After an out-of-memory, all that can be freed is."""
+    """Returns the frame `failed` and writes the traceback to stderr. Frees what it can after an out-of-memory."""
     reason = reason_of(job, error)
     frame = frames.failed(job.number, reason, type(error).__name__, _text(error))
     if reason not in (frames.BAD_INPUT, frames.CANCELLED):
@@ -93,13 +93,13 @@ def report(job: Job, error: BaseException) -> bytes:
 
 
 def is_sdk_file(file: str) -> bool:
-    """Is a frame of it the SDK's own, or of the import that it began?"""
+    """True for the SDK's own files, and for the import system, which the SDK calls to import a model."""
     return file.startswith(_SDK_FOLDER) or file.startswith("<frozen importlib")
 
 
 def traceback_of(error: BaseException) -> str:
-    """As Python prints it, without the SDK's own frames at its start."""
-    import traceback  # slow to import, and seldom needed
+    """Returns the traceback as Python prints it, without the SDK's frames at its start."""
+    import traceback  # slow to import and rarely needed
 
     start: TracebackType | None = error.__traceback__
     while start is not None and is_sdk_file(start.tb_frame.f_code.co_filename):
@@ -111,7 +111,7 @@ def traceback_of(error: BaseException) -> str:
 
 
 def free_memory(error: BaseException) -> None:
-    """Frames of a traceback hold the tensors that were on their way."""
+    """Drops the tracebacks, whose frames hold tensors, then collects garbage and empties torch's cache."""
     import gc
     import traceback
 
@@ -129,7 +129,7 @@ def free_memory(error: BaseException) -> None:
 
 
 def say(text: str) -> None:
-    """To the lane's log. A model may have closed or replaced stderr."""
+    """Writes to stderr, which is the lane's log. Ignores errors: a model may have closed or replaced stderr."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The gate's side of the protocol, small and blocking: for turnpike.testing and tests of workers."""
+"""A small blocking gate that speaks the worker protocol, for turnpike.testing and tests of workers."""
 from __future__ import annotations
 
 import array
@@ -21,7 +21,7 @@ _FIXED = {"hello": Struct("<8sHHH"), "loading": Struct("<BBHH"), "ready": Struct
 
 
 class Frame:
-    """What a worker said: `name` of the kind, `id`, and the parts by name as attributes."""
+    """A frame from a worker: `name` of its kind, `id`, and its parts as attributes."""
 
     def __init__(self, name: str, number: int, parts: dict[str, Any]) -> None:
         self.name = name
@@ -36,11 +36,11 @@ class Frame:
 
 
 class WorkerGone(Exception):
-    """The worker closed its end."""
+    """The worker closed its end of the socket."""
 
 
 class Gate:
-    """Sends frames to a worker, and takes what it sends."""
+    """Sends frames to a worker and receives the worker's frames."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -60,7 +60,7 @@ class Gate:
     def job(self, number: int, body: bytes = b"", method: str = "POST", target: str = "/predict",
             fields: Iterable[tuple[str, str]] = (), attempt: int = 1, purpose: int = 0, index: int = 0,
             size: int = 1, name: str = "") -> None:
-        """A body of more than 1 MiB goes in a descriptor."""
+        """Sends a job. A body over 1 MiB goes in a descriptor."""
         texts = [(name or f"job-{number}").encode(), method.encode(), target.encode()]
         lines = "".join(f"{key}: {value}\r\n" for key, value in fields).encode("latin-1")
         lengths = [len(text) for text in texts]
@@ -74,13 +74,13 @@ class Gate:
     def with_descriptor(self, number: int, payload: bytes, fd: int) -> None:
         data = frames.HEADER.pack(len(payload), frames.JOB_KIND, frames.IN_DESCRIPTOR, 0, number) + payload
         sent = self.sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
-        if sent < len(data):  # else the worker may be gone by now
+        if sent < len(data):  # else do not send: the worker may be gone by now
             self.sock.sendall(data[sent:])
 
     # ── in ──
 
     def next(self) -> Frame:
-        """The next frame; WorkerGone at the end."""
+        """Returns the next frame. Raises WorkerGone if the worker closed the socket."""
         head = self._bytes(frames.HEADER.size)
         size, kind, flags, zero, number = frames.HEADER.unpack(head)
         if size > frames.PAYLOAD_MAX or flags > 1 or zero or kind not in _NAMES:
@@ -88,7 +88,7 @@ class Gate:
         return self._frame(_NAMES[kind], number, self._bytes(size), flags)
 
     def until(self, *names: str) -> Frame:
-        """The next frame of these kinds; others before it are dropped."""
+        """Returns the next frame of one of these kinds, and drops the frames before it."""
         while True:
             frame = self.next()
             if frame.name in names:
@@ -150,7 +150,7 @@ class Gate:
 
 
 class _Rest:
-    """The part of a payload that is not taken yet."""
+    """The part of a payload that was not read yet."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -1,4 +1,4 @@
-"""`model.py[:Name]` → the model: a Model class, an instance of one, a module with plain functions; or an ASGI app."""
+"""Finds what `model.py[:Name]` names: a Model class or instance, a module with plain functions, or an ASGI app."""
 from __future__ import annotations
 
 import os
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_loaded_here: set[str] = set()  # modules that were loaded here
+_loaded_here: set[str] = set()  # names of modules that load_module made
 
 
 def split_choice(choice: str) -> tuple[str, str]:
-    """The file, and the name in it or nothing. Of a folder: its model.py."""
+    """Returns the file and the name in it, which may be empty. A folder means its model.py."""
     path, colon, name = choice.rpartition(":")
     if not colon or os.path.exists(choice) or not name.isidentifier():
         path, name = choice, ""
@@ -44,7 +44,7 @@ def _similar_file(path: str) -> str:
 
 
 def run_file(path: str) -> ModuleType:
-    """load_module, in a process that is there for this model alone: its file sees itself as the program."""
+    """Like load_module, for a process that serves only this model: sys.argv is set as if the file were the program."""
     sys.argv = [os.path.abspath(path)]
     try:
         return load_module(path)
@@ -56,10 +56,10 @@ def run_file(path: str) -> ModuleType:
 
 
 def load_module(path: str) -> ModuleType:
-    """Runs the file as a module of its own name (so that pickles find their classes), in its package if it is in one.
+    """Imports the file under its own name (so that pickles find their classes), as part of its package if it is in one.
 
-    Its folder comes first where modules are looked for; last come the current one and, of a package, what it lies in. The folder
-    of a Django project comes first, as for its manage.py.
+    Without a package, the file's folder becomes the first of sys.path and the current folder the last. With a package, the folder
+    above it, the file's folder and the current one are appended. A Django project's folder comes first, as for its manage.py.
     """
     path = os.path.abspath(path)
     name = os.path.splitext(os.path.basename(path))[0]
@@ -71,11 +71,11 @@ def load_module(path: str) -> ModuleType:
         return _execute(name, path)
     if sources.is_file(os.path.join(top, "manage.py")):
         sys.path.insert(0, top)
-    for folder in (top, os.path.dirname(path), _current_folder()):  # not first: its random.py is package.random
+    for folder in (top, os.path.dirname(path), _current_folder()):  # last: a random.py in the package must not hide Python's
         _append_to_path(folder)
     parent = package.import_packages(top, packages)
     whole = f"{parent.__name__}.{name}"
-    if whole in sys.modules and whole not in _loaded_here:  # its package imports it
+    if whole in sys.modules and whole not in _loaded_here:  # its package has imported it
         return sys.modules[whole]
     module = _execute(whole, path)
     setattr(parent, name, module)
@@ -85,7 +85,7 @@ def load_module(path: str) -> ModuleType:
 def _current_folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # somebody removed it
+    except OSError:  # the folder was removed
         return ""
 
 
@@ -110,9 +110,9 @@ def _execute(name: str, path: str) -> ModuleType:
 
 
 def find_in(module: ModuleType, name: str = "") -> Any:
-    """The Model class or instance, the module itself if its functions are the model, or an asgi_apps.App.
+    """Returns the Model class or instance, the module itself if its functions are the model, or an asgi_apps.App.
 
-    NoModel says what was there instead.
+    Raises NoModel, which says what was found instead.
     """
     if name:
         return _find_named(module, name)
@@ -124,7 +124,7 @@ def find_in(module: ModuleType, name: str = "") -> Any:
         names = [model.__name__ for model in models]
         raise NoModel(f"{_file_name(module)} has several models ({', '.join(names)}): "
                       f"say which, as in {_file_name(module)}:{names[-1]}")
-    names = asgi_apps.app_names(module)  # first: a route of an app may well be called `predict`
+    names = asgi_apps.app_names(module)  # before plain functions: a route of an app may be called `predict`
     if len(names) == 1:
         return asgi_apps.App(getattr(module, names[0]), names[0])
     if names:
@@ -172,7 +172,7 @@ def _no_model_text(module: ModuleType) -> str:
 
 
 def _asgi_file(module: ModuleType) -> str:
-    """Of the Django project with this manage.py."""
+    """Returns the path of asgi.py in the Django project that this manage.py belongs to."""
     folder = os.path.dirname(module.__file__ or "")
     projects = [name for name in sorted(os.listdir(folder)) if os.path.isfile(os.path.join(folder, name, "asgi.py"))]
     return os.path.join(*projects[:1] or ["mysite"], "asgi.py")
@@ -185,15 +185,15 @@ def _how_to_wrap(name: str, value: type) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """A question about a name that was mistyped."""
-    from difflib import get_close_matches  # slow to import, and seldom needed
+    """Returns "Did you mean …?" if one of `names` is similar to `name`, else an empty string."""
+    from difflib import get_close_matches  # slow to import and rarely needed
 
     found = get_close_matches(name, [other for other in names if not other.startswith("__")], 1, 0.7)
     return f"Did you mean {found[0]}?" if found and found[0] != name else ""
 
 
 def _candidates(module: ModuleType) -> str:
-    """What is there that may have been meant."""
+    """Names the models in the module, and classes that may have been meant as models."""
     named = asgi_apps.readable_values(module).items()
     models = [name for name, value in named if _is_model(value) or isinstance(value, Model)]
     near = [name for name, value in named if isinstance(value, type) and hasattr(value, "predict") and name not in models]

@@ -1,6 +1,6 @@
-"""The frames that a worker sends, as bytes; the numbers that both sides share.
+"""Encodes the frames that a worker sends, and defines the numbers that both sides share.
 
-docs/worker-protocol.md is the contract.
+The contract is docs/worker-protocol.md.
 """
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ VERSION = 1
 HEADER = Struct("<IBBHQ")  # size, kind, flags, 0, id
 WELCOME = Struct("<HHHHHH")  # version, lane, gpus, slots, batch, pool length
 JOB = Struct("<HBBHHHHHHI")  # attempt, purpose, 0, index, size, lengths of name, method, target, 0, fields
-JOB_FRAME = Struct("<IBBHQHBBHHHHHHI")  # a header, and the fixed part of a job behind it
-LENGTH = Struct("<Q")  # of a body in a descriptor
+JOB_FRAME = Struct("<IBBHQHBBHHHHHHI")  # header and fixed part of a job
+LENGTH = Struct("<Q")  # length of a body in a descriptor
 
 _HELLO = Struct("<8sHHH")
 _LOADING = Struct("<BBHH")
@@ -26,7 +26,7 @@ WELCOME_KIND, JOB_KIND, CANCEL, PING, ASK_STACKS, PAUSE, RESUME, STOP = range(0x
 # from the worker
 HELLO, LOADING, READY, PROGRESS, BEGIN, CHUNK, DONE, FAILED, PONG, LOG, STACKS = range(0x81, 0x8C)
 
-IN_DESCRIPTOR = 1  # a flag
+IN_DESCRIPTOR = 1  # flag: the body is in a descriptor
 
 JOB_PURPOSE, PROOF, ASIDE = range(3)
 BAD_INPUT, EXCEPTION, OUT_OF_MEMORY, NON_FINITE, UNHEALTHY, CANCELLED = range(1, 7)
@@ -39,19 +39,19 @@ MESSAGE_MAX = 64 * 1024
 STACKS_MAX = 256 * 1024
 FACTS_MAX = 16 * 1024
 NAME_MAX = 255
-TEXT_MAX = 1024  # of a progress; the protocol would take 65535
+TEXT_MAX = 1024  # bytes of a progress text; the protocol allows 65535
 WIDTH_MAX = 1024
 PERMILLE_UNKNOWN = 65535
 
 
 def utf8(text: str, most: int) -> bytes:
-    """At most so many bytes, always whole characters; what can't be said in UTF-8 becomes `?`."""
+    """Returns at most `most` bytes of whole characters. Characters that UTF-8 cannot encode become `?`."""
     data = text.encode("utf-8", "replace")
     return data if len(data) <= most else data[:most].decode("utf-8", "ignore").encode("utf-8")
 
 
 def permille(fraction: float | None) -> int:
-    """A fraction as frames carry it; whatever is no fraction is "unknown"."""
+    """Returns a fraction as frames carry it. None and NaN mean "unknown"; other values are clamped to 0 … 1."""
     if fraction is None or fraction != fraction:
         return PERMILLE_UNKNOWN
     return int(min(max(float(fraction), 0.0), 1.0) * 1000 + 0.5)
@@ -88,7 +88,7 @@ def begin(number: int, status: int, fields: bytes) -> bytes:
 
 
 def chunks(number: int, data: bytes) -> bytes:
-    """As many chunk frames as it takes; none for nothing."""
+    """Returns as many chunk frames as the data needs. Empty for empty data."""
     if 0 < len(data) <= INLINE_MAX:
         return HEADER.pack(len(data), CHUNK, 0, 0, number) + data
     parts = (data[at:at + INLINE_MAX] for at in range(0, len(data), INLINE_MAX))
@@ -100,7 +100,7 @@ def done(number: int, status: int, fields: bytes, body: bytes) -> bytes:
 
 
 def done_in_descriptor(number: int, status: int, fields: bytes, length: int) -> bytes:
-    """To be sent with the descriptor."""
+    """Must be sent together with the descriptor."""
     head = _HEAD.pack(16 + len(fields), DONE, IN_DESCRIPTOR, 0, number, status, 0, len(fields))
     return head + fields + LENGTH.pack(length)
 

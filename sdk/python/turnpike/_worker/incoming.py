@@ -1,7 +1,7 @@
-"""What the gate says, taken apart: frames → jobs in the `inbox`, flags on jobs, answers at once.
+"""Decodes the gate's frames: puts jobs into the `inbox`, sets flags on jobs, answers pings at once.
 
-Bytes may be split anywhere. Whatever docs/worker-protocol.md does not allow is a GateBreach. Texts and
-header lines of jobs are not looked at here: the gate has checked them, and most models never ask.
+Bytes may be split anywhere. Anything that docs/worker-protocol.md does not allow raises GateBreach. The texts and
+header lines of a job are not decoded here: the gate has checked them, and most models never read them.
 """
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
     from .link import Link
 
-    Work = Union[Job, list[Job], None]  # a job, a batch; None: stop
+    Work = Union[Job, list[Job], None]  # a job, a batch, or None for "stop"
 
 TRUNCATED = int(socket.MSG_CTRUNC)
 _PAYLOAD_MAX = frames.PAYLOAD_MAX
 
 
 class Incoming:
-    """The state of the conversation, as far as the gate's frames change it."""
+    """The part of the conversation's state that the gate's frames change."""
 
     def __init__(self, link: Link, stacks: Callable[[], str]) -> None:
         self.inbox: deque[Work] = deque()
         self.aboard: dict[int, Job] = {}
         self.welcome: tuple[int, int, int, int, int, str] | None = None
         self.is_stopping = False
-        self.on_flags_changed: Callable[[], None] = _do_nothing  # a job was cancelled, or may go on
-        self.missing_bytes = 0  # bytes of a frame that is not complete
+        self.on_flags_changed: Callable[[], None] = _do_nothing  # called when a job was cancelled, paused or resumed
+        self.missing_bytes = 0  # of an incomplete frame
         self._link, self._stacks = link, stacks
         self._parts: list[bytes] = []
         self._fds: deque[int] = deque()
@@ -51,7 +51,7 @@ class Incoming:
             data = b"".join(self._parts)
             self._parts = []
         at, end, size = 0, 16, len(data)
-        while end <= size:  # there is a header
+        while end <= size:  # the header is complete
             if data[at + 4] == 0x02 and size - at >= 36:
                 end = self._job(data, at, size)
             else:
@@ -68,7 +68,7 @@ class Incoming:
                 raise GateBreach("a descriptor came without a body for it")
 
     def _job(self, data: bytes, at: int, size: int) -> int:
-        """Takes the job that begins at `at`, if all of it has come. Returns where it ends."""
+        """Decodes the job that begins at `at`, if it has arrived completely. Returns where it ends."""
         (length, kind, flags, zero, number, attempt, purpose, zero2, index, count, name, method, target, zero3,
          fields) = JOB_FRAME.unpack_from(data, at)
         if flags > 1 or zero or not number or not 20 <= length <= _PAYLOAD_MAX:
@@ -107,7 +107,7 @@ class Incoming:
             self.inbox.append(batch)
 
     def _order(self, data: bytes, at: int, size: int) -> int:
-        """As _job, of whatever is no job, or just the beginning of one."""
+        """Like _job, for all other frames and for a job whose fixed part is still incomplete."""
         length, kind, flags, zero, number = HEADER.unpack_from(data, at)
         _check_header(length, kind, flags, zero, number)
         end: int = at + 16 + length
@@ -128,7 +128,7 @@ class Incoming:
             self._flag(kind, number)
 
     def _stop(self) -> None:
-        """Nobody waits any more for what is aboard."""
+        """Handles the frame `stop`: no client waits for the jobs aboard any more."""
         self.is_stopping = True
         self.inbox.append(None)
         for job in list(self.aboard.values()):
@@ -137,7 +137,7 @@ class Incoming:
 
     def _flag(self, kind: int, number: int) -> None:
         job = self.aboard.get(number)
-        if job is None:  # it has just ended
+        if job is None:  # the job has just ended
             return
         if kind == frames.CANCEL:
             job.cancelled = True
@@ -174,14 +174,14 @@ class Incoming:
         return fd, length
 
 
-# Of what is no job: the smallest and the largest payload, and whether it has a number (None: any).
+# For each kind except jobs: the smallest and the largest payload, and whether its number is not 0 (None: either).
 _ORDERS = {frames.WELCOME_KIND: (frames.WELCOME.size, frames.WELCOME.size + 0xFFFF, False), frames.STOP: (0, 0, False),
            frames.CANCEL: (0, 0, True), frames.PAUSE: (0, 0, True), frames.RESUME: (0, 0, True),
            frames.PING: (0, 0, None), frames.ASK_STACKS: (0, 0, None)}
 
 
 def _check_header(length: int, kind: int, flags: int, zero: int, number: int) -> None:
-    """By itself: the rest of a frame that is wrong may never come."""
+    """Checks the header before the payload has arrived: the rest of a malformed frame may never come."""
     if length > _PAYLOAD_MAX or flags > 1 or zero:
         raise GateBreach(f"the header of a frame of kind {kind} is wrong")
     if kind == frames.JOB_KIND:

@@ -1,6 +1,6 @@
-"""JSON by orjson where it is installed, else by the standard module; the same answers either way.
+"""Encodes and decodes JSON with orjson if it is installed, else with the standard module. Both give the same results.
 
-NaN and infinity are errors in both directions: JSON has no word for them, and `null` would be a lie.
+NaN and infinity are errors in both directions: JSON cannot express them, and `null` would be wrong.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ImportError:
 
 
 def decode(body: bytes) -> Any:
-    """Raises BadInput, with the position, for whatever is not JSON."""
+    """Raises BadInput, with the position, if the body is not JSON."""
     try:
         if orjson is not None:
             return orjson.loads(body)
@@ -30,7 +30,7 @@ def decode(body: bytes) -> Any:
         raise
     except UnicodeDecodeError as error:
         raise BadInput(f"the body is not JSON: byte {error.start} is not UTF-8") from None
-    except json.JSONDecodeError as error:  # orjson's is one, too
+    except json.JSONDecodeError as error:  # orjson's exception is a subclass
         raise BadInput(_syntax_problem(body, error)) from None
     except RecursionError:
         raise BadInput("the body is not usable: its JSON is nested too deeply") from None
@@ -58,7 +58,7 @@ _scan = _decoder.scan_once  # type: ignore[attr-defined]
 def _decode(text: str) -> Any:
     try:
         value, end = _scan(text, 0)
-        if end == len(text):  # else there is a blank at the end, or rubbish
+        if end == len(text):  # else white space or garbage follows
             return value
     except StopIteration:
         pass
@@ -66,16 +66,16 @@ def _decode(text: str) -> Any:
 
 
 def encode(value: Any) -> bytes:
-    """Raises NonFinite for NaN or infinity anywhere in it; TypeError, with advice, for what JSON can't say."""
+    """Raises NonFinite for NaN or infinity anywhere in the value, and TypeError, with advice, for types that JSON lacks."""
     data: bytes | None = None
     if orjson is not None:
         try:
             data = orjson.dumps(value, None, _OPTIONS)
-        except TypeError:  # of a type that only the standard module takes, or nobody
+        except TypeError:  # a type that only the standard module encodes, or neither
             pass
-    if data is None:  # not in the `except`: no traceback shall tell of that one
+    if data is None:  # not inside the `except`: tracebacks must not show orjson's error
         return _standard(value)
-    if b"null" in data:  # orjson says that for NaN as well
+    if b"null" in data:  # orjson also writes null for NaN
         _refuse_non_finite(value)
     return data
 
@@ -101,7 +101,7 @@ def _refuse_non_finite(value: Any) -> None:
 
 
 def _non_finite(value: Any, path: str) -> str:
-    """Which part of the value is NaN or infinite, in words; empty if none is."""
+    """Returns a phrase that names the part of the value that is NaN or infinite. Empty if there is none."""
     if isinstance(value, float):
         return "" if math.isfinite(value) else f"{path} is {float(value)!r}"
     if isinstance(value, dict):
@@ -119,7 +119,7 @@ def _non_finite(value: Any, path: str) -> str:
 
 
 def _refuse_value(value: Any) -> Any:
-    """Called for what JSON can't say."""
+    """Called by the encoder for a value of a type that JSON lacks."""
     name = f"{type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
     advice = ""
     if hasattr(value, "tolist"):
@@ -132,7 +132,7 @@ def _refuse_value(value: Any) -> Any:
     raise TypeError(f"a {name} can't be said in JSON{advice}")
 
 
-if c_make_encoder is not None:  # made once, where the standard module makes one for each value
+if c_make_encoder is not None:  # made once; json.dumps would make one for each value
     _encode = c_make_encoder(None, _refuse_value, encode_basestring, None, ":", ",", False, False, False)
 else:
     def _encode(value: Any, _level: int) -> Any:

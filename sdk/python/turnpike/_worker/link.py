@@ -1,8 +1,8 @@
 """The socket to the gate: frames in, frames out.
 
-Whoever reads holds `reading`. Mostly that is the main thread; while it computes, it is the watch
-(watch.py). What needs no model is dealt with at once (incoming.py); jobs go to the `inbox`. Frames
-are sent whole, by any thread.
+A thread must hold `reading` while it reads. Usually that is the main thread; while the model computes,
+it is the watch (watch.py). incoming.py handles at once what needs no model, and puts jobs into the `inbox`.
+Any thread may send; frames are sent whole.
 """
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ..job import Job
 
 _READ_SIZE = 64 * 1024
-_ANCILLARY_SIZE = socket.CMSG_SPACE(8 * 4)  # nobody sends more than one descriptor with a frame
-_CLOEXEC = int(socket.MSG_CMSG_CLOEXEC)  # plain numbers: the module's own are enums, and slow
+_ANCILLARY_SIZE = socket.CMSG_SPACE(8 * 4)  # room for eight, though a frame comes with at most one
+_CLOEXEC = int(socket.MSG_CMSG_CLOEXEC)  # plain ints, because the module's enums are slow
 _AT_ONCE = int(socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT)
 
 
 class Link:
-    """`leave(code)` ends the process, and does not return: the gate is gone, or broke the protocol."""
+    """Calls `leave(code)` if the gate is gone or broke the protocol. `leave` ends the process and does not return."""
 
     def __init__(self, sock: socket.socket, leave: Callable[[int], Any],
                  stacks: Callable[[], str] = str) -> None:
@@ -46,7 +46,7 @@ class Link:
         return self._sock.fileno()
 
     def send(self, data: bytes) -> None:
-        """Whole frames. Waits while the socket is full; the gate always reads."""
+        """Sends whole frames. Waits while the socket is full; the gate always reads."""
         try:
             with self._sending:
                 self._send(data)
@@ -54,9 +54,9 @@ class Link:
             self._leave(0)
 
     def send_about(self, job: Job, data: bytes) -> None:
-        """A frame about a job, from any thread of the model. Once the job has ended, nothing is sent.
+        """Sends a frame about a job, from any thread of the model. Sends nothing once the job has ended.
 
-        Who ends a job takes it off `aboard` and then sends its last frame, under the same lock: nothing slips behind that.
+        A job is removed from `aboard` before its last frame is sent under the same lock, so nothing can follow that frame.
         """
         try:
             with self._sending:
@@ -66,7 +66,7 @@ class Link:
             self._leave(0)
 
     def send_with(self, data: bytes, fd: int) -> None:
-        """A frame and the descriptor that belongs to it."""
+        """Sends a frame together with its descriptor."""
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
         try:
             with self._sending:
@@ -77,7 +77,7 @@ class Link:
             self._leave(0)
 
     def finish(self, job: Job, status: int, fields: bytes, body: bytes) -> None:
-        """The whole answer of a job."""
+        """Sends the whole answer of a job, which ends the job."""
         if len(body) <= frames.INLINE_MAX:
             frame = frames.done(job.number, status, fields, body)
             self.end(job)
@@ -90,15 +90,15 @@ class Link:
             os.close(fd)
 
     def end(self, job: Job) -> bool:
-        """Comes right before the last frame of a job. False: it has ended already, and must not again."""
+        """Must be called right before the last frame of a job is sent. Returns False if the job has ended already: send nothing."""
         if job._fd >= 0:
             job.close_body()
         return self.aboard.pop(job.number, None) is not None
 
     def read(self, at_once: bool = False) -> bool:
-        """Takes what has come; the caller holds `reading`. Waits for something, unless `at_once`.
+        """Reads from the gate and handles what came. Waits for data, unless `at_once`. The caller must hold `reading`.
 
-        False: nothing was there.
+        Returns False if there was no data.
         """
         incoming = self.incoming
         size = _READ_SIZE if incoming.missing_bytes < _READ_SIZE else incoming.missing_bytes
@@ -121,7 +121,7 @@ class Link:
         return True
 
     def cut_off(self) -> None:
-        """In a forked child, to whom none of this belongs: it ends when it wants to talk to the gate."""
+        """Called in a child that the model forked. The link is not the child's: the child ends if it tries to use it."""
         self._sock.close()
         self.is_cut = True
         self._leave = _end_child

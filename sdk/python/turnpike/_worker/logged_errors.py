@@ -1,6 +1,6 @@
-"""Exceptions that a framework answers by itself, and of which it only writes into a log: so do Django, Quart and Falcon.
+"""Keeps the exceptions that a framework answers itself and only writes to a log, as Django, Quart and Falcon do.
 
-Each record of an error that has an exception leaves it at the job that runs there, where asgi_call.py looks.
+A log record of level ERROR or above that has an exception leaves it at the running job, where asgi_call.py finds it.
 """
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _is_on = False
 
 
 def keep_logged_errors() -> None:
-    """From now on, in this process. No handler is added: who calls logging.basicConfig() must find none."""
+    """Starts to keep exceptions, for the rest of the process. Adds no log handler, because then logging.basicConfig() would do
+    nothing."""
     global _is_on
     if _is_on:
         return
@@ -35,17 +36,18 @@ def keep_logged_errors() -> None:
 
 
 def _keep_error(job: Job, info: Any) -> None:
-    """`info` is what an app passed. A job that is over may live on in the context of a task that it made: nothing is for it."""
+    """`info` is what the app passed to the logger. Does nothing for a job that has ended: a task that outlives its job still has
+    the job in its context."""
     is_whole = isinstance(info, tuple) and len(info) == 3 and isinstance(info[1], BaseException)
     if is_whole and job._link is not None and job.number in job._link.aboard:
         job.logged_error = info[1]
 
 
 def error_of(job: Job) -> BaseException | None:
-    """The last one."""
+    """Returns the last exception that was logged during the job, or None."""
     return getattr(job, "logged_error", None)
 
 
 def forget(job: Job) -> None:
-    """It is over. The frames of a traceback hold tensors."""
+    """Must be called at the end of a job: the frames of a kept traceback hold tensors."""
     job.logged_error = None

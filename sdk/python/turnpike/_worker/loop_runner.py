@@ -1,6 +1,6 @@
-"""An event loop in the main thread, a task per job: for async models (async_runner.py) and ASGI apps (asgi_runner.py).
+"""Runs an event loop in the main thread, with one task per job: for async models (async_runner.py) and ASGI apps (asgi_runner.py).
 
-A cancel sets `turnpike.job().cancelled`; it does not cancel the task, because few expect that at every `await`.
+A cancel sets `turnpike.job().cancelled`. It does not cancel the task, because few models expect that at every `await`.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LoopRunner(Runner):
-    """Subclasses say what a task does, in run_work()."""
+    """Subclasses define in run_work() what a task does."""
 
     def __init__(self, link: Link, adapter: Any, watch: Watch, leave: Callable[[int], Any]) -> None:
         super().__init__(link, adapter, leave)
@@ -37,7 +37,7 @@ class LoopRunner(Runner):
         return asyncio.new_event_loop()
 
     async def run_work(self, work: Any) -> None:
-        """Serves a job, or a batch. What it raises ends the process."""
+        """Serves a job or a batch. An exception that it raises ends the process."""
         raise NotImplementedError
 
     # ── the loop ──
@@ -53,14 +53,14 @@ class LoopRunner(Runner):
             self.loop.run_until_complete(self._wait_for_end())
         except ModelExited as exited:
             raise SystemExit(exited.code) from None
-        except (SystemExit, KeyboardInterrupt) as error:  # of a task that the model made itself
+        except (SystemExit, KeyboardInterrupt) as error:  # from a task that the model made itself
             log_process_end(error)
             raise
         readable.close()
         self.loop.run_until_complete(self._finish_tasks())
 
     async def _wait_for_end(self) -> None:
-        """A task, and not only a future: anyio keeps its threads for as long as the outermost task lives."""
+        """A task and not just a future, because anyio keeps its threads as long as the outermost task lives."""
         await self._end
 
     async def _finish_tasks(self) -> None:
@@ -94,10 +94,10 @@ class LoopRunner(Runner):
                     self._watch.wake()
 
     async def _run_task(self, number: int, work: Any) -> None:
-        """Its own bookkeeping: a callback at its end would cost a turn of the loop."""
+        """Removes itself from _tasks at its end: a done-callback would cost a turn of the loop."""
         try:
             await self.run_work(work)
-        except (SystemExit, KeyboardInterrupt) as error:  # asyncio would let these pass at once, the loop left half done
+        except (SystemExit, KeyboardInterrupt) as error:  # asyncio would raise these out of the loop at once
             self._end_loop(ModelExited(exit_code(error) if isinstance(error, SystemExit) else 130))
         except asyncio.CancelledError:
             raise
@@ -109,7 +109,7 @@ class LoopRunner(Runner):
                 self._watch.work = None
 
     def _end_loop(self, error: BaseException | None) -> None:
-        """The loop's end: the gate said stop, or the model ended its process."""
+        """Ends the loop. `error` is None if the gate said stop."""
         if self._end.done():
             return
         if error is None:
@@ -120,16 +120,16 @@ class LoopRunner(Runner):
     # ── waiting for the gate ──
 
     async def while_paused(self, job: Job) -> None:
-        """Until the gate wants more of this job's stream, or cancels it."""
+        """Waits until the gate resumes or cancels the job."""
         while job.paused and not job.cancelled:
             await self._changed.wait()
 
     async def wait_for_change(self) -> None:
-        """Until some job was cancelled, paused or resumed."""
+        """Waits until some job was cancelled, paused or resumed."""
         await self._changed.wait()
 
     def notify_change(self) -> None:
-        """All who wait for a change look again."""
+        """Wakes all tasks that wait for a change."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -138,7 +138,7 @@ class LoopRunner(Runner):
 
 
 class ModelExited(Exception):
-    """The model ended its process by sys.exit, inside of a task."""
+    """The model called sys.exit inside of a task."""
 
     def __init__(self, code: int) -> None:
         self.code = code

@@ -1,4 +1,4 @@
-"""Bodies over 1 MiB: sealed memfds, which nobody can change any more. Read by position, never mapped."""
+"""Bodies over 1 MiB travel in sealed memfds, which nobody can change any more. They are read by position, never mapped."""
 from __future__ import annotations
 
 import fcntl
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
-_ONE_READ = 1 << 30  # the kernel takes a little less than 2 GiB at a time
+_ONE_READ = 1 << 30  # the kernel reads a little less than 2 GiB at a time
 
 
 def sealed(body: bytes) -> int:
-    """A descriptor with the body in it; the caller closes it."""
+    """Returns a sealed descriptor that holds the body. The caller must close it."""
     fd = os.memfd_create("turnpike-answer", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         left = memoryview(body)
@@ -30,7 +30,7 @@ def sealed(body: bytes) -> int:
 
 
 def check(fd: int, length: int) -> None:
-    """Raises GateBreach if this is not what it was announced as."""
+    """Raises GateBreach if the descriptor is not a sealed memfd of the announced length."""
     try:
         seals = fcntl.fcntl(fd, fcntl.F_GET_SEALS)
     except OSError:
@@ -42,7 +42,7 @@ def check(fd: int, length: int) -> None:
 
 
 def read(fd: int, length: int) -> bytes:
-    """All of it, in memory once."""
+    """Returns the whole body, without a second copy in memory."""
     data = os.pread(fd, length, 0) if length <= _ONE_READ else b""
     if len(data) != length:
         data = io.BufferedReader(_FromStart(fd)).read(length)
@@ -52,7 +52,7 @@ def read(fd: int, length: int) -> bytes:
 
 
 class _FromStart(io.RawIOBase):
-    """Reads by position: the descriptor's own offset is shared with whoever sent it."""
+    """Reads by position, because the sender shares the descriptor's own offset."""
 
     def __init__(self, fd: int) -> None:
         self._fd, self._at = fd, 0

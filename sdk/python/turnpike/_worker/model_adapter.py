@@ -1,4 +1,4 @@
-"""A model as the worker calls it: which function a job goes to, with what, and how wide the model is."""
+"""A model as the worker sees it: which function serves a job, what the function gets, how many slots and jobs per batch."""
 from __future__ import annotations
 
 from types import ModuleType
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 PREDICT = frozenset((b"POST/predict", b"POST/"))
 _PATHS = (b"/predict", b"/")
-_ASYNC_FLAGS = 0x80 | 0x100 | 0x200  # of code: a coroutine, an old-style one, an async generator
+_ASYNC_FLAGS = 0x80 | 0x100 | 0x200  # flags of a code object: coroutine, old-style coroutine, async generator
 
 
 class ModelAdapter:
-    """Made from what find() found: a class is instantiated here."""
+    """Made from what find_model.find_in() returned. Instantiates it if it is a class."""
 
     def __init__(self, found: Any, slots: int = 0, batch: int = 0) -> None:
         if isinstance(found, type):
@@ -37,7 +37,7 @@ class ModelAdapter:
                           f"{did_you_mean('predict', dir(self.model))}".rstrip())
         own = self._width("batch")
         self.takes_lists = own > 1
-        self.batch = (batch or own) if self.takes_lists else 1  # a predict for one input can't be made to take many
+        self.batch = (batch or own) if self.takes_lists else 1  # a predict for one input can't take lists
         self.slots = slots or self._width("slots")
         self.takes_requests = self.predict is not None and _wants_request(self.predict)
         self.is_async = any(_is_async(part) for part in (self.load, self.predict, self.request, self.check, self.unload) if part)
@@ -55,10 +55,10 @@ class ModelAdapter:
             raise NoModel(f"{name} of {self.name} is 1 … {frames.WIDTH_MAX}, not {value!r}")
         return value
 
-    # ── what `ready` says ──
+    # ── for the frame `ready` ──
 
     def example(self) -> tuple[str, bytes] | None:
-        """Content type and body of the model's example."""
+        """Returns content type and body of the model's example, or None if it has no example."""
         value = getattr(self.model, "example", None)
         if value is None:
             return None
@@ -76,7 +76,7 @@ class ModelAdapter:
         return found
 
     def facts(self) -> bytes:
-        """As a JSON object, or nothing."""
+        """Returns the model's facts as a JSON object. Empty if there are none."""
         value = getattr(self.model, "facts", None)
         if not isinstance(value, dict) or not value:
             return b""
@@ -95,7 +95,7 @@ class ModelAdapter:
     # ── jobs ──
 
     def is_predict(self, job: Job) -> bool:
-        """Is it for `predict`? Then, and only then, it may go there in a batch."""
+        """True if the job is for `predict`. Only such jobs may be batched."""
         if self.predict is None:
             return False
         if job.route in PREDICT:
@@ -103,11 +103,11 @@ class ModelAdapter:
         return job.route[:job.method_length] == b"POST" and job.route[job.method_length:].partition(b"?")[0] in _PATHS
 
     def input_of(self, job: Job) -> Any:
-        """What `predict` gets for it; BadInput if there is no JSON in it."""
+        """Returns what `predict` gets for the job. Raises BadInput if it wants JSON and the body is not JSON."""
         return Request.of(job) if self.takes_requests else json_text.decode(job.body())
 
     def answer_other(self, job: Job) -> Any:
-        """The answer to a job that is not for `predict`."""
+        """Returns the answer to a job that is not for `predict`."""
         request = Request.of(job)
         if self.request is not None:
             return self.request(request)
@@ -118,20 +118,20 @@ class ModelAdapter:
         return answers.problem(404, "Not Found", detail)
 
     def call(self, job: Job) -> Any:
-        """What the model returns for one job: a value, a generator, a coroutine, …"""
+        """Returns what the model returns for one job: a value, a generator, a coroutine, …"""
         if job.route in PREDICT or self.is_predict(job):
             if self.predict is not None and not self.takes_lists:
                 return self.predict(self.input_of(job))
         return self.answer_other(job)
 
     def judge(self, verdict: Any) -> None:
-        """Of the model's own check. Nothing said is consent."""
+        """Raises WrongAnswer if the model's own check returned a false value other than None."""
         if verdict is not None and not verdict:
             raise WrongAnswer("the model's own check says that its answer is wrong")
 
 
 def checked_list(values: Any, count: int) -> list[Any]:
-    """What a predict for batches returned, checked."""
+    """Returns what a predict for batches returned, as a list. Raises if it is not a list of `count` items."""
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"predict got a list of {count} and must return a list of {count}, not a {type(values).__name__}")
     if len(values) != count:
@@ -147,7 +147,7 @@ def _is_async(function: Any) -> bool:
 
 
 def _wants_request(predict: Any) -> bool:
-    """Is the parameter annotated as a Request, or as a list of them?"""
+    """True if the parameter is annotated as a Request or a list of Requests."""
     noted = getattr(predict, "__annotations__", None) or getattr(type(predict).__call__, "__annotations__", {})
     for name, kind in noted.items():
         if name == "return":

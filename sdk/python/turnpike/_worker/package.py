@@ -1,7 +1,7 @@
-"""Which package a model's file belongs to, so that `from .net import Net` works in it.
+"""Finds and imports the package that a model's file belongs to, so that `from .net import Net` works in the file.
 
     /srv/shop/model.py, with a /srv/shop/__init__.py        → package shop, found in /srv
-    the same without one, if model.py has relative imports   → package shop, made here
+    without __init__.py, if model.py has relative imports   → package shop, made here
 """
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def enclosing(path: str) -> tuple[str, list[str]]:
-    """The folder above the top package, and the names of the packages from there on; no names: it is in none."""
+    """Returns the folder above the top package, and the names of the packages from there on. No names if the file is in no
+    package."""
     folder = os.path.dirname(path)
     names: list[str] = []
     stem = os.path.splitext(os.path.basename(path))[0]
@@ -31,7 +32,7 @@ def enclosing(path: str) -> tuple[str, list[str]]:
 
 
 def _relative_import_depth(path: str) -> int:
-    """How many dots its relative imports begin with, at most."""
+    """Returns the largest number of leading dots in the file's relative imports."""
     import re
 
     try:
@@ -42,12 +43,12 @@ def _relative_import_depth(path: str) -> int:
 
         nodes: Any = ast.walk(ast.parse(source))
         return max((node.level for node in nodes if isinstance(node, ast.ImportFrom)), default=0)
-    except (OSError, SyntaxError, ValueError, RecursionError):  # the import itself says so, and better
+    except (OSError, SyntaxError, ValueError, RecursionError):  # the import will raise it again, with a better message
         return 0
 
 
 def import_packages(top: str, names: list[str]) -> ModuleType:
-    """The innermost package, imported. It need not be found on sys.path."""
+    """Imports the packages and returns the innermost one. They need not be on sys.path."""
     inner: ModuleType | None = None
     folder = top
     for part in names:
@@ -62,7 +63,7 @@ def import_packages(top: str, names: list[str]) -> ModuleType:
 
 
 def _free_name(name: str, folder: str) -> str:
-    """A folder called transformers must not hide what is installed under that name."""
+    """Returns the name, with a `_` if another module has it: a folder called transformers must not hide the installed package."""
     from importlib.machinery import PathFinder
 
     there = sys.modules.get(name)

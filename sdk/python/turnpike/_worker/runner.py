@@ -1,4 +1,4 @@
-"""How a thread runs jobs: call the model, send what it gives. For the loops of serial_runner.py and thread_runner.py."""
+"""Runs jobs: calls the model and sends what it returns. serial_runner.py, thread_runner.py and loop_runner.py build on it."""
 from __future__ import annotations
 
 import threading
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from .link import Link
 
-_READ_EVERY_BYTES = 1 << 20  # bytes of a stream between two looks at what the gate says
+_READ_EVERY_BYTES = 1 << 20  # of a stream, between two reads from the gate
 
 
 class Runner:
-    """Jobs in, frames out. Subclasses say how to wait while the gate has paused a stream."""
+    """Takes jobs, sends frames. Subclasses define how to wait while the gate has paused a stream."""
 
     def __init__(self, link: Link, adapter: ModelAdapter, leave: Callable[[int], Any]) -> None:
         self.link = link
@@ -31,16 +31,16 @@ class Runner:
         raise NotImplementedError
 
     def wait_while_paused(self, job: Job) -> None:
-        """Until the gate wants more of this job's stream, or cancels it."""
+        """Waits until the gate resumes or cancels the job."""
         raise NotImplementedError
 
     def read_pending(self) -> None:
-        """Takes what the gate has said, where nobody else would."""
+        """Reads what the gate has sent, if no other thread would read it now. Does not wait."""
 
     # ── in other threads ──
 
     def serve_in_thread(self, work: Job | list[Job]) -> None:
-        """As serve(); what is meant to end the process does so, and not only the thread. Raises WorkerEnded."""
+        """Like serve(), but sys.exit and KeyboardInterrupt end the process, not only the thread. In tests: raises WorkerEnded."""
         try:
             self.serve(work)
         except SystemExit as error:
@@ -49,7 +49,7 @@ class Runner:
             self._leave(130)
 
     def serve_aside(self, job: Job) -> None:
-        """A cheap request, beside whatever runs."""
+        """Serves a cheap request in a thread of its own, beside the running job."""
         threading.Thread(target=self._serve_aside, args=(job,), name="turnpike-aside", daemon=True).start()
 
     def _serve_aside(self, job: Job) -> None:
@@ -88,20 +88,20 @@ class Runner:
         self.link.finish(job, *answers.encode_answer(value))
 
     def fail(self, job: Job, error: BaseException) -> None:
-        """Tells the gate. What is meant to end the process goes on doing so."""
+        """Tells the gate that the job failed. Raises the exception again if it is meant to end the process."""
         if isinstance(error, (SystemExit, KeyboardInterrupt)):
             log_process_end(error)
             raise error
         if isinstance(error, WorkerEnded):
             raise error
         frame = failures.report(job, error)
-        if self.link.end(job):  # else it was answered, and something failed while it was put away
+        if self.link.end(job):  # else the answer was sent already, and closing the stream failed
             self.link.send(frame)
 
     # ── streams ──
 
     def stream(self, job: Job, items: Any, response: Response | None) -> None:
-        """Each item as it comes. What ends the stream early closes the generator: GeneratorExit at its yield."""
+        """Sends each item as it comes. If the stream ends early, the generator is closed: GeneratorExit at its yield."""
         if hasattr(type(items), "__anext__"):
             raise TypeError("an async generator came from a model that is not async: write `async def` where it is made")
         try:
@@ -136,7 +136,7 @@ class Runner:
         link.send(last)
 
     def _checked(self, items: Any) -> Any:
-        """All items of a proof's stream, once the model's own check has seen them."""
+        """Returns all items of a proof's stream, after the model's own check has accepted them."""
         assert self.adapter.check is not None
         known = list(items)
         self.adapter.judge(self.adapter.check(known))
@@ -145,7 +145,7 @@ class Runner:
     # ── batches ──
 
     def serve_batch(self, jobs: list[Job]) -> None:
-        """One call for all. If that fails, each job is tried by itself, so that one job's failure is its own."""
+        """Calls predict once for all jobs. If that fails, calls it for each job alone, so that a bad job fails only itself."""
         inputs = self.collect_inputs(jobs)
         if not inputs:
             return
@@ -160,7 +160,7 @@ class Runner:
             self._answer_member(job, value)
 
     def collect_inputs(self, jobs: list[Job]) -> list[tuple[Job, Any]]:
-        """The members that are for `predict`, with their inputs. The others are answered here."""
+        """Returns the jobs that are for `predict`, with their inputs, and answers the other jobs."""
         found = []
         for job in jobs:
             current.set(job)
@@ -203,13 +203,13 @@ class Runner:
 
 
 def log_process_end(error: BaseException) -> None:
-    """Leaves a word in the log about a process that ends in the midst of a job."""
+    """Logs that the model ends its process during a job."""
     how = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else type(error).__name__
     failures.say(f"turnpike: the model ended its own process, by {how}\n")
 
 
 def opening_frame(job: Job, pieces: answers.Pieces, response: Response | None) -> bytes:
-    """The frame that opens a stream."""
+    """Returns the frame that opens a stream."""
     if response is None:
         return frames.begin(job.number, 200, pieces.fields)
     return frames.begin(job.number, response.status, answers.header_lines(response, pieces.fields))
@@ -221,7 +221,7 @@ def refuse_stream(value: Any) -> None:
 
 
 def exit_code(error: SystemExit) -> int:
-    """What the process would have ended with."""
+    """Returns the exit code that Python would use."""
     if error.code is None:
         return 0
     return error.code & 0xFF if isinstance(error.code, int) else 1

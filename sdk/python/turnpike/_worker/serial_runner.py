@@ -1,4 +1,4 @@
-"""One job at a time, in the thread that reads: no hand-over between threads on the way of a job."""
+"""Runs one job at a time, in the thread that reads, so that no job is handed from thread to thread."""
 from __future__ import annotations
 
 from ..job import Job
@@ -34,11 +34,11 @@ class SerialRunner(Runner):
                 serve(work)
                 watch.work = None
             with reading:
-                if not inbox:  # the watch may have read while the model computed
+                if not inbox:  # the watch may have read while the model was computing
                     link.read()
 
     def _start_asides(self) -> None:
-        """The watch has read, since the model computes: asides do not wait for that."""
+        """Called by the watch after it has read while the model computes. Asides do not wait for the model."""
         inbox = self.link.inbox
         for work in list(inbox):
             if type(work) is not Job or work.purpose != frames.ASIDE:
@@ -56,7 +56,7 @@ class SerialRunner(Runner):
                     self.link.read()
 
     def read_pending(self) -> None:
-        if self.link.reading.acquire(blocking=False):  # else the watch is at it
+        if self.link.reading.acquire(blocking=False):  # else the watch is reading
             try:
                 self.link.read(at_once=True)
             finally:

@@ -1,4 +1,4 @@
-"""Can a model's function be called as it will be? Told when it loads, not by the first job."""
+"""Checks, when a model loads, that its functions take the arguments that jobs will pass."""
 from __future__ import annotations
 
 from ..errors import NoModel
@@ -7,14 +7,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_VARARGS = 0x04  # of code: it takes any number
+_VARARGS = 0x04  # flag of a code object: takes any number of arguments
 _WANTED = {"predict": "x", "request": "request", "check": "answer", "load": "lane", "unload": ""}
 _WHY = {"predict": "it gets one value, the decoded JSON, and takes its parts from there, as in x[\"text\"]",
         "load": "it gets the lane, for lane.device and lane.progress()"}
 
 
 def check_function(function: Any, name: str, model: str) -> None:
-    """NoModel, with the words to write, if `function` can't be called with what a `name` gets."""
+    """Raises NoModel, which says what to write, if `function` can't be called as a `name` is."""
     code = getattr(function, "__code__", None)
     is_method = getattr(function, "__self__", None) is not None
     if code is None or not _is_mismatch(function, code, bool(_WANTED[name]) + is_method):

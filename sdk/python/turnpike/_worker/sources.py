@@ -1,11 +1,11 @@
-"""The user's own sources, kept by content: every worker of a generation imports the same bytes.
+"""Keeps the user's own source files by content, so that every worker of a generation imports the same bytes.
 
-A generation has a folder, and in it `sources`: one file per source, named by the digest of its path. Who imports a
-module of the user's own looks there first. What is not there is read from its own place and published; if another
-worker was faster, its bytes count. So a restart imports what the first start imported, whatever was saved since, and
-`__file__` and tracebacks are as ever. (docs/decisions/0005)
+A generation's folder has a folder `sources`: one file per source, named by the digest of its path. An import of a module
+of the user's own looks there first. A source that is not there is read from its own place and published; if another worker
+published it first, that worker's bytes count. So a restart imports what the first start imported, even if the file was saved
+since. `__file__` and tracebacks are as usual. (docs/decisions/0005)
 
-Without open_store(), everything is read from where it lies.
+Without open_store(), every file is read from its own place.
 """
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _LENGTH = struct.Struct("<I")
 _SDK = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 
-_CACHED_MIN = 4096  # bytes of source; less is compiled as fast as it is found
+_CACHED_MIN = 4096  # bytes of source; smaller files compile as fast as a cache is read
 
 _store: "_Store | None" = None
 _inherited: frozenset[str] = frozenset()
 
 
 def open_store(generation: str) -> None:
-    """From now on, imports of the user's own modules go through the generation in this folder."""
+    """Makes imports of the user's own modules go through the generation in this folder."""
     global _store
-    _foreign_folders()  # now: looking for them imports
+    _foreign_folders()  # before the finder is installed, because this imports a module
     _store = _Store(os.path.join(generation, "sources"))
-    # After what is built in and the finders of others, which come first without us, too.
+    # Behind the built-in modules and other finders that come before PathFinder anyway.
     sys.meta_path.insert(sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0, _Finder())
 
 
@@ -47,7 +47,7 @@ def is_file(path: str) -> bool:
 
 
 def read(path: str) -> bytes:
-    """The bytes that this generation has of it."""
+    """Returns the bytes that this generation has of the file."""
     if _store is not None and is_own(path):
         return _store.read(path)
     with open(path, "rb") as file:
@@ -55,17 +55,17 @@ def read(path: str) -> bytes:
 
 
 def loader(name: str, path: str) -> SourceFileLoader:
-    """Of a module of the user's own."""
+    """Returns the loader for a module of the user's own."""
     return SourceFileLoader(name, path) if _store is None else _Loader(name, path)
 
 
 def is_own(path: str) -> bool:
-    """Is it the user's, and not the interpreter's, an installed package's or ours?"""
+    """True if the file is the user's own: not Python's, not an installed package's, not the SDK's."""
     return _INSTALLED.isdisjoint(path.split(os.sep)) and not path.startswith(_foreign_folders())
 
 
 def imports() -> list[str]:
-    """What was imported from elsewhere, in that order: a warm process may import it again."""
+    """Returns the imported modules that are not the user's own, in import order. A warm process imports them in advance."""
     found = []
     for name, module in list(sys.modules.items()):
         origin = getattr(getattr(module, "__spec__", None), "origin", None)
@@ -75,15 +75,17 @@ def imports() -> list[str]:
 
 
 def remember_inherited() -> None:
-    """In a worker that was forked: what is there already, its warm process has imported, and need not learn."""
+    """Must be called in a forked worker: modules that are imported by now came from its warm process, which need not be told
+    of them."""
     global _inherited
     _inherited = frozenset(sys.modules)
 
 
 def save_imports(generation: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Where the gate looks for them; as a whole, or not at all. The names only grow: each change is a new warm process.
+    """Writes the names of the imported modules where the gate looks for them, atomically. The list only grows, because each
+    change makes the gate start a new warm process.
 
-    `settings`, as NAME=VALUE: the variables that have to be set before.
+    `settings` are the environment variables to be set before the imports. They are written as NAME=VALUE.
     """
     path = os.path.join(os.path.dirname(generation), "imports")
     try:
@@ -99,7 +101,7 @@ def save_imports(generation: str, settings: Mapping[str, str] = MappingProxyType
         return
     try:
         _publish(path, "\n".join(lines).encode("utf-8", "surrogateescape"), os.replace)
-    except OSError:  # no warm starts, then
+    except OSError:  # then there are no warm starts
         pass
 
 
@@ -121,7 +123,7 @@ class _Store:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.kept: dict[str, bytes] = {}
-        self.stems: set[str] = set()  # what modules they may be
+        self.stems: set[str] = set()  # names under which the kept files may be imported
         try:
             names = os.listdir(folder)
         except OSError:
@@ -151,7 +153,7 @@ class _Store:
             failures.say(f"turnpike: {path} can't be kept for restarts: {error}\n")
 
     def place_of_code(self, path: str, source: bytes) -> str:
-        """One for all generations of the pool: most files are the same in the next."""
+        """Returns the path of the compiled code. All generations of a pool share it, as most files do not change between them."""
         kind = f"{sys.implementation.cache_tag} {sys.version} {sys.flags.optimize} {len(os.fsencode(path))} "
         digest = hashlib.sha256(kind.encode() + os.fsencode(path) + source)
         return os.path.join(os.path.dirname(os.path.dirname(self.folder)), "code", digest.hexdigest())
@@ -160,7 +162,7 @@ class _Store:
         try:
             with open(place, "rb") as file:
                 data = file.read()
-        except OSError:  # forgotten just now
+        except OSError:  # the gate has just removed the generation
             return
         if len(data) >= 4:
             end = 4 + _LENGTH.unpack_from(data)[0]
@@ -173,7 +175,7 @@ class _Store:
 
 
 def _publish(place: str, data: bytes, put: Callable[[str, str], object]) -> None:
-    """Whole: whoever looks sees all of it, or nothing."""
+    """Writes a file atomically: readers see all of it, or no file."""
     draft = os.path.join(os.path.dirname(place), f".{os.getpid()}-{_thread.get_ident()}")
     try:
         with open(draft, "wb") as file:
@@ -185,7 +187,7 @@ def _publish(place: str, data: bytes, put: Callable[[str, str], object]) -> None
 
 
 class _Loader(SourceFileLoader):
-    """Compiles what the generation has. No .pyc: those go by the time of the file on the disk, ours by content."""
+    """Compiles the generation's bytes. Uses no .pyc files, which depend on the file's time; the cache here depends on content."""
 
     def get_code(self, fullname: str) -> CodeType:
         source = self.get_data(self.path)
@@ -216,24 +218,24 @@ def _keep_code(place: str, code: CodeType) -> None:
     try:
         os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
         _publish(place, marshal.dumps(code), os.replace)
-    except (OSError, ValueError):  # it is compiled again, then
+    except (OSError, ValueError):  # then the next start compiles it again
         pass
 
 
 def _show_in_tracebacks(path: str, source: bytes) -> None:
-    """The lines that run, not those that were saved since: an entry without a time is never looked up again."""
+    """Makes tracebacks show the lines that run, not those saved since. linecache never rereads an entry without a time."""
     import linecache
     from importlib.util import decode_source
 
     try:
         lines = decode_source(source).splitlines(True)
-    except (SyntaxError, UnicodeDecodeError):  # the compiler says so, and better
+    except (SyntaxError, UnicodeDecodeError):  # the compiler will raise it, with a better message
         return
     linecache.cache[path] = (len(source), None, lines, path)
 
 
 class _Finder:
-    """Before the finder of files: modules of the user's own get the loader above, also those that are only kept."""
+    """Comes before PathFinder. Gives the user's own modules the loader above, even if only the kept copy of a file is left."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -248,7 +250,7 @@ class _Finder:
 
 
 def _spec_of_later_finders(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """By the finder of files, or one behind it: an editable install has its own."""
+    """Asks PathFinder and the finders behind it; an editable install has its own finder."""
     for finder in sys.meta_path[sys.meta_path.index(PathFinder):] if PathFinder in sys.meta_path else ():
         spec = finder.find_spec(name, path, target)
         if spec is not None:

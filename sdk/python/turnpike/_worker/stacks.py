@@ -1,4 +1,4 @@
-"""What every thread does now, as text: for the watchdog and for `turnpike stacks`."""
+"""Shows what every thread does now, as text, for the watchdog and for `turnpike stacks`."""
 from __future__ import annotations
 
 import sys
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def text(without: int | None = None, loop: Any = None) -> str:
-    """Of all threads but `without` (the SDK's own), the main one first; and of the loop's tasks."""
+    """Returns the stacks of all threads except `without` (the SDK's own), the main thread first, and of the loop's tasks."""
     import traceback
 
     names = {thread.ident: thread.name for thread in threading.enumerate()}
@@ -27,7 +27,7 @@ def text(without: int | None = None, loop: Any = None) -> str:
 
 
 def _without_sdk(steps: list[Any]) -> list[Any]:
-    """Without the SDK's steps before the model's first one; if there is none, all of them."""
+    """Drops the SDK's frames before the model's first frame. Keeps all frames if none is the model's."""
     own = [step for step in steps if not is_sdk_file(step.filename) and not step.filename.endswith("turnpike_worker.py")]
     return steps[steps.index(own[0]):] if own else steps
 
@@ -39,7 +39,7 @@ def _tasks(loop: Any) -> list[str]:
     parts = []
     try:
         tasks = asyncio.all_tasks(loop)
-    except RuntimeError:  # they changed while they were counted, by another thread
+    except RuntimeError:  # another thread changed them meanwhile
         return []
     for task in tasks:
         said = io.StringIO()

@@ -1,4 +1,4 @@
-"""Several jobs at once, each in a thread of its own; the main thread reads."""
+"""Runs several jobs at once, each in a thread of its own. The main thread reads."""
 from __future__ import annotations
 
 import threading
@@ -42,7 +42,7 @@ class ThreadRunner(Runner):
                 else:
                     self._work.put(work)
             with link.reading:
-                if not link.inbox:  # the watch may have read at the end of the load
+                if not link.inbox:  # the watch may have read while the model was loading
                     link.read()
 
     def _run_slot(self) -> None:

@@ -1,10 +1,10 @@
-"""The warm process of a pool: has imported what the model imports from elsewhere, and forks a worker for each start.
+"""The warm process of a pool: imports the installed modules that the model needs, once, and forks a worker for each start.
 
-    warm ── fork ── (ends at once) ── fork ── guard-to-be ── fork ── worker
-                                              │ executes the guard, which adopts its child
+    warm ── fork ── (ends at once) ── fork ── future guard ── fork ── worker
+                                              │ executes the guard, which takes over its child
 
-The one in the middle ends, so that the guard is the gate's own child from the beginning. The gate's end of the
-control socket tells it what became of a request; what goes wrong here just closes the descriptors that came with it.
+The process in the middle ends at once, so that the guard becomes a direct child of the gate. The gate learns what became of a
+request from its end of the control socket: if something fails here, the descriptors that came with the request are just closed.
 """
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-_GATE_PROGRAM_FD = 4  # the descriptor of the gate's own program
-_LINK_FD = 3          # of a worker; of a guard it is the control socket
+_GATE_PROGRAM_FD = 4  # the gate's own executable
+_LINK_FD = 3          # in a worker: the link to the gate; in a guard: the control socket
 _MESSAGE_MAX = 1 << 20
 _NAME_SHOWN_MAX = 100
-_LOOK_EVERY_S = 5.0  # for packages that were installed anew
-_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl
+_LOOK_EVERY_S = 5.0  # for packages that were installed or updated
+_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # options of prctl
 
 
 class Forked(Exception):
-    """Raised in the new worker, to leave the warm process's frames behind: its arguments."""
+    """Raised in the new worker, to leave the warm process's stack frames. Carries the worker's arguments."""
 
     def __init__(self, argv: list[str]) -> None:
         super().__init__(argv)
@@ -42,7 +42,7 @@ class Forked(Exception):
 
 
 def main(argv: list[str]) -> int:
-    """`turnpike_worker.py --warm IMPORTS [MODULE…]`. Raises Forked in a worker."""
+    """Runs `turnpike_worker.py --warm IMPORTS [MODULE…]`. Raises Forked in each new worker."""
     sock = socket.socket(fileno=int(os.environ.pop("TURNPIKE_SOCKET")))
     sock.set_inheritable(False)
     os.set_inheritable(_GATE_PROGRAM_FD, False)
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     if _is_gate_gone(sock):
         return 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    initial_modules = {*sys.modules} - {"ctypes", "resource", "signal"}  # those are ours alone
+    initial_modules = {*sys.modules} - {"ctypes", "resource", "signal"}  # these three only the warm process needs
     names, preset = warm_imports.read_list(argv[2])
     os.environ.update(preset)
     before = dict(os.environ)
@@ -63,7 +63,7 @@ def main(argv: list[str]) -> int:
     imported = warm_imports.ImportedFiles(missing)
     _send(sock, {"ready": len(sys.modules)})
     _freeze_memory()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for its children: the next fork need not, either
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel, so the next fork need not wait for them
     while True:
         if not select.select([sock], [], [], _LOOK_EVERY_S)[0]:
             change = imported.settled_change()
@@ -87,7 +87,7 @@ def main(argv: list[str]) -> int:
 
 
 def _is_gate_gone(sock: socket.socket) -> bool:
-    """The gate may have died before its death was a signal."""
+    """True if the gate ended before the death signal was set."""
     try:
         return not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
@@ -119,7 +119,7 @@ def _serve(sock: socket.socket, data: bytes, fds: list[int], imported: warm_impo
 
 
 def _freeze_memory() -> None:
-    """What is there now is shared with every worker, as long as nobody writes to it."""
+    """Keeps the garbage collector from touching the present objects, so that their memory stays shared with every worker."""
     import gc
 
     gc.collect()
@@ -129,7 +129,7 @@ def _freeze_memory() -> None:
 # ── a start ──
 
 def _become_guard(request: dict[str, Any], fds: list[int], parent: int) -> NoReturn:
-    """The worker is made first, as a child; then this process is the guard."""
+    """Forks the worker, then executes the guard in this process."""
     out, err, control, link = fds
     _prctl(_SET_SUBREAPER, 1)
     nothing = os.open("/dev/null", os.O_RDONLY)
@@ -141,14 +141,14 @@ def _become_guard(request: dict[str, Any], fds: list[int], parent: int) -> NoRet
     if worker == 0:
         _become_worker(request, fds, own)
     os.dup2(control, _LINK_FD)
-    while os.getppid() == parent:  # it is about to end; then the gate is our parent
+    while os.getppid() == parent:  # the parent is about to end; then the gate is our parent
         time.sleep(0.0002)
     words = [request["label"], str(request["open_files"]), request["cgroup"], request["folder"], "", str(worker)]
     os.execve(_GATE_PROGRAM_FD, ["turnpike", "guard", *words], _environment(request))
 
 
 def _become_worker(request: dict[str, Any], fds: list[int], guard: int) -> NoReturn:
-    """As the guard would have made it (become_worker in os/guard.cpp)."""
+    """Sets the process up as the guard would in a cold start (become_worker in os/guard.cpp)."""
     os.setsid()
     _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != guard:
@@ -176,10 +176,10 @@ def _environment(request: dict[str, Any]) -> dict[str, str]:
 
 
 def _set_pwd() -> None:
-    """As a shell does."""
+    """Sets PWD, as a shell does."""
     try:
         os.environ["PWD"] = os.getcwd()
-    except OSError:  # somebody removed it
+    except OSError:  # the folder was removed
         pass
 
 
@@ -187,7 +187,7 @@ def _join_cgroup(cgroup: str) -> None:
     try:
         with open(os.path.join(cgroup, "cgroup.procs"), "w") as file:
             file.write("0")
-    except OSError:  # better than nothing, never needed
+    except OSError:  # optional: works without the cgroup, too
         pass
 
 
@@ -198,7 +198,7 @@ def _limit_open_files(files: int) -> None:
 
 
 def _reseed() -> None:
-    """What is seeded from the system when it is imported would be the same in all. (`random` does this by itself.)"""
+    """Seeds numpy again, else all workers would have the seed of the warm process. (`random` does this itself.)"""
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
         numpy.seed()
@@ -209,7 +209,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _shortened(name: str) -> str:
-    """Short, and in characters that any JSON may have."""
+    """Returns the name in ASCII, cut to _NAME_SHOWN_MAX."""
     return name.encode("ascii", "backslashreplace").decode()[:_NAME_SHOWN_MAX]
 
 

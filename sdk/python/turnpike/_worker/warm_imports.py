@@ -1,5 +1,4 @@
-"""What a warm process has imported (warm.py): which modules, what of them forbids to fork, and whether they are still
-what lies on the disk."""
+"""The imports of a warm process (warm.py): makes them, tells what forbids a fork, and notices files that changed on disk."""
 from __future__ import annotations
 
 import os
@@ -12,30 +11,30 @@ if TYPE_CHECKING:
 
 _SDK = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 
-# What is known to break in a forked child once it was imported.
+# Packages that are known to break in a forked child once they were imported.
 _NEVER_FORK = {"tensorflow": "TensorFlow", "jax": "JAX", "grpc": "gRPC", "ray": "Ray"}
 
 
 def read_list(path: str) -> tuple[list[str], dict[str, str]]:
-    """Names of modules, and the variables that the model sets before it imports them."""
+    """Returns the names of modules, and the variables that the model sets before it imports them."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
-    except OSError:  # nobody could leave them there; those that were named are imported
+    except OSError:  # no worker could write the list; modules of `preload` are still imported
         return [], {}
     return [line for line in lines if "=" not in line], dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def import_all(names: list[str], is_required: bool, on_import: Callable[[str], None]) -> list[str]:
-    """Some can't be imported by their own: they came with others. Of those that were named, that is said.
-    `begins` hears of each before: it may never return.
+    """Imports the modules and returns the packages that are not installed. Calls `on_import` before each import, because an
+    import may never return.
 
-    Gives the packages that are not there at all.
+    Failed imports are logged only if `is_required`: in a list that was recorded, some modules can't be imported alone.
     """
     import importlib
     import warnings
 
-    shown, warnings.showwarning = warnings.showwarning, _ignore_warning  # the filters are the modules' own
+    shown, warnings.showwarning = warnings.showwarning, _ignore_warning  # not with a filter: filters belong to the modules
     for name in names:
         if name in sys.modules:
             continue
@@ -67,7 +66,7 @@ def _ignore_warning(*_: object, **__: object) -> None:
 
 
 class ImportedFiles:
-    """Of the modules: what has changed since, as after `pip install`; and of packages that were missing. In words."""
+    """Notices files of imported modules that changed, as after `pip install`, and missing packages that were installed."""
 
     def __init__(self, missing: list[str]) -> None:
         self._missing = missing
@@ -83,7 +82,8 @@ class ImportedFiles:
         return ""
 
     def settled_change(self) -> str:
-        """The same, once all files are there and as they were at the last look: nobody is at work on them any more."""
+        """Like change(), and also reports packages installed since. Empty until all files exist and have not changed since the last
+        call, that is, until the installation is over."""
         before, self._latest = self._latest, {file: _identity(file) for file in self._known}
         if self._latest != before or not all(now or not self._known[file] for file, now in self._latest.items()):
             return ""
@@ -99,7 +99,7 @@ def _identity(file: str) -> tuple[int, int, int] | None:
 
 
 def fork_obstacle() -> str:
-    """Why this process must not fork; nothing: it may."""
+    """Returns why this process must not fork. Empty if it may."""
     for module, name in _NEVER_FORK.items():
         if module in sys.modules:
             return f"{name} does not survive a fork"

@@ -1,9 +1,9 @@
-"""A forked worker behaves as one that was started: what its model could tell apart.
+"""Makes a forked worker behave like a cold-started one, where a model could see a difference.
 
-- A file beside the model hides an installed module of that name, if nobody has imported that one yet. The warm process
-  may have: then the worker starts over in the ordinary way, in the same process.
-- A model may set variables before its imports (`os.environ["OMP_NUM_THREADS"] = "1"`): its worker leaves them with its
-  imports, and the next warm process sets them before its own.
+- In a cold start, a file beside the model hides an installed module of the same name. In a warm start, the warm process may
+  have imported the installed one: then the worker starts over cold, in the same process.
+- A model may set variables before its imports (`os.environ["OMP_NUM_THREADS"] = "1"`). Its worker saves them with the list
+  of its imports, and the next warm process sets them before it imports.
 """
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     _PathText = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
 
-_LANE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "TURNPIKE_")  # no import needs them, and they differ
+_LANE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "TURNPIKE_")  # they differ from lane to lane, and no import needs them
 
-settings: dict[str, str] = {}  # that this worker's model made while it was imported
+settings: dict[str, str] = {}  # variables that this worker's model set while it was imported
 
 
 class ForkOrigin:
-    """What a forked worker had from the beginning: names of modules, its environment, what was set before the imports."""
+    """What a forked worker began with: modules that a cold start has, too; variables set before the imports; the environment."""
 
     def __init__(self, modules: Iterable[str], preset: dict[str, str]) -> None:
         self.modules = frozenset(modules)
@@ -38,9 +38,10 @@ class ForkOrigin:
 
 
 def file_that_hides_a_module(path: str, modules: frozenset[str]) -> str:
-    """A file beside the model that hides a module which is there already, and was not from the beginning."""
+    """Returns the name of a file beside the model that would hide a module that the warm process has imported. Empty if there is
+    none. `modules` are those that a cold start has imported by now, too."""
     top, packages = package.enclosing(os.path.abspath(path))
-    if packages:  # its folder is the last where modules are looked for
+    if packages:  # its folder comes last in sys.path, so it hides nothing
         return ""
     try:
         names = os.listdir(top)
@@ -55,11 +56,11 @@ def file_that_hides_a_module(path: str, modules: frozenset[str]) -> str:
 
 
 class SettingsRecorder:
-    """While it is open, `settings` learns what the user's own code sets."""
+    """A context manager that records in `settings` the environment variables that the user's own code sets."""
 
     def __enter__(self) -> None:
         self._putenv = os.putenv
-        os.putenv = self._put  # os.environ calls it by this name
+        os.putenv = self._put  # os.environ looks it up under this name
 
     def __exit__(self, *_: object) -> None:
         os.putenv = self._putenv
@@ -74,7 +75,7 @@ class SettingsRecorder:
 
 
 def report_setting_differences(preset: dict[str, str]) -> None:
-    """Of a forked worker whose imports had been made under other settings."""
+    """Logs the variables that this model set, but that were different when the warm process made its imports."""
     for name in sorted({*preset, *settings}):
         if preset.get(name) != settings.get(name):
             before = f"with {preset[name]}" if name in preset else "without it"

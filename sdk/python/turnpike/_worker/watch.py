@@ -1,10 +1,10 @@
-"""The thread that listens to the gate while the model computes, and costs nothing while it does not.
+"""The thread that reads from the gate while the model computes. It costs nothing while no job runs.
 
     asleep ──a job after a pause──▶ ticking ──the same job at two ticks──▶ listening
        ◀──nothing ran for a while──┘  ◀──────────that job is over──────────┘
 
-Ticking only compares which job runs. So a worker with short jobs pays one wake-up per tick (5 ms), not
-per job, and hears a ping or a cancel in the midst of a long job within two ticks.
+While ticking, the thread only checks which job runs. So a worker with short jobs pays one wake-up per tick
+(5 ms), not per job, and a ping or a cancel during a long job is read within two ticks.
 """
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from .link import Link
 
 TICK_S = 0.005
-SHARED_TICK_S = 0.02  # while an event loop is seen to read by itself
+SHARED_TICK_S = 0.02  # while an event loop reads by itself
 IDLE_TICKS = 40
-STOP_PATIENCE_S = 2.0  # for a job that still runs
+STOP_PATIENCE_S = 2.0  # for jobs that still run when the gate says stop
 
 
 class Watch:
-    """`work` is what the main thread is busy with, or None; it sets that, and calls wake() if `is_asleep`."""
+    """The main thread sets `work` to what it is busy with, or None, and calls wake() if `is_asleep`."""
 
     def __init__(self, link: Link, leave: Callable[[int], Any]) -> None:
         self.work: Any = None
@@ -66,7 +66,7 @@ class Watch:
         while not self._is_closed:
             work, tick = self.work, TICK_S
             if work is not None and work is seen:
-                if self.main_thread_reads and self._link.reads != reads:  # somebody else listens
+                if self.main_thread_reads and self._link.reads != reads:  # the main thread reads
                     reads, tick = self._link.reads, SHARED_TICK_S
                 elif not self._listen():
                     continue
@@ -80,13 +80,13 @@ class Watch:
 
     def _sleep(self) -> None:
         self.is_asleep = True
-        if self.work is not None:  # it began just now, and saw us awake
+        if self.work is not None:  # the job began just now and did not wake this thread
             self.is_asleep = False
             return
         self._alarm.get()
 
     def _listen(self) -> bool:
-        """One look at the socket, while the main thread is busy. False: look again at once."""
+        """Waits for data and reads once, while the main thread is busy. Returns False if it should be called again at once."""
         link = self._link
         if link.incoming.is_stopping and self._stop_at is None:
             self._stop()

@@ -1,4 +1,4 @@
-"""The worker process: greets the gate, imports and loads the model, serves, ends."""
+"""The worker process: greets the gate, imports and loads the model, serves jobs, ends."""
 from __future__ import annotations
 
 import contextlib
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from .runner import Runner
 
-_EXIT_PATIENCE_S = 2.0  # for exit functions and threads of the model
+_EXIT_PATIENCE_S = 2.0  # for the model's exit functions and threads
 
 
 def main(argv: list[str]) -> int:
-    """`turnpike_worker.py MODEL`, or `--warm …`, which comes back as a worker; the exit code."""
+    """Runs `turnpike_worker.py MODEL`, or `--warm …`, which continues here in each forked worker. Returns the exit code."""
     origin = None
     if argv[1:2] == ["--warm"]:
         from . import warm
@@ -67,7 +67,7 @@ def main(argv: list[str]) -> int:
 
 
 def _end_within(seconds: float, code: int) -> None:
-    """The process ends by then, whatever threads and exit functions of the model do."""
+    """Ends the process after that time, even if threads or exit functions of the model still run."""
     timer = threading.Timer(seconds, os._exit, (code,))
     timer.daemon = True
     timer.start()
@@ -76,7 +76,7 @@ def _end_within(seconds: float, code: int) -> None:
 def _start_over_if_a_module_is_hidden(origin: warm_parity.ForkOrigin, argv: list[str]) -> None:
     try:
         path, _ = find_model.split_choice(argv[1])
-    except NoModel:  # said later
+    except NoModel:  # reported later, by the import
         return
     name = warm_parity.file_that_hides_a_module(path, origin.modules)
     if name:
@@ -84,8 +84,8 @@ def _start_over_if_a_module_is_hidden(origin: warm_parity.ForkOrigin, argv: list
 
 
 def _exit_at_once(code: int) -> None:
-    """Of a model that did not load: at once, since whoever saved it waits for the error. Exit functions run, but modules are
-    not torn down one by one; with torch that takes half a second."""
+    """Ends the process of a model that did not load. Runs exit functions, but skips the interpreter's shutdown, which takes half
+    a second with torch: the user who saved the file waits for the error."""
     import atexit
 
     with contextlib.suppress(Exception):
@@ -97,8 +97,8 @@ def _exit_at_once(code: int) -> None:
 
 
 def _import_model(choice: str, origin: warm_parity.ForkOrigin | None) -> Any:
-    import traceback  # noqa: F401: now, since a tokenize.py beside the model may stand in its way later
-    import urllib.parse  # noqa: F401: the same
+    import traceback  # noqa: F401: before the model, whose folder may have a tokenize.py
+    import urllib.parse  # noqa: F401: for the same reason
 
     path, name = find_model.split_choice(choice)
     with warm_parity.SettingsRecorder():
@@ -109,7 +109,7 @@ def _import_model(choice: str, origin: warm_parity.ForkOrigin | None) -> Any:
 
 
 def _show_crashes() -> None:
-    """A segmentation fault leaves the Python stack in the lane's log."""
+    """Makes a segmentation fault print the Python stack to the lane's log."""
     import faulthandler
 
     try:
@@ -120,20 +120,20 @@ def _show_crashes() -> None:
 
 
 class Worker:
-    """One conversation with a gate. `leave(code)` ends the process (in tests: the thread) at once."""
+    """Talks to one gate, from hello to stop. `leave(code)` ends the process (in tests: the thread) at once."""
 
     def __init__(self, sock: socket.socket, leave: Callable[[int], Any], generation: str = "") -> None:
         self.link = Link(sock, leave, self._stacks)
         self.adapter: Any = None  # a ModelAdapter, or an AppAdapter
-        self.problem: Exception | None = None  # why there is no model
+        self.problem: Exception | None = None  # why the model could not be loaded
         self._leave = leave
         self._path = ""
-        self._generation = generation  # its folder
+        self._generation = generation  # the generation's folder
         self._watch = Watch(self.link, leave)
         self._loop: Any = None
 
     def run(self, find: Callable[[], Any], path: str = "") -> int:
-        """`find` imports the model from `path`. Returns the exit code."""
+        """Serves until the gate says stop. `find` imports the model from `path`. Returns the exit code."""
         self._path = path
         self._greet()
         self._watch.work = self
@@ -147,7 +147,7 @@ class Worker:
         return 0
 
     def close(self) -> None:
-        """Where the process does not end, its parts do."""
+        """Ends the watch and the loop, for tests, where the process goes on."""
         self._watch.close()
         if self._loop is not None:
             self._loop.close()
@@ -161,7 +161,7 @@ class Worker:
         link.send(frames.loading(frames.IMPORTING, None, ""))
 
     def _load(self, find: Callable[[], Any]) -> Runner | None:
-        """None: there is no model, and the log says why."""
+        """Imports and loads the model. Returns None if that failed; the log says why."""
         link = self.link
         assert link.incoming.welcome is not None
         _, lane, gpus, slots, batch, pool = link.incoming.welcome
@@ -181,7 +181,7 @@ class Worker:
             self.problem = error
             failures.say(f"turnpike: {error}\n")
             return None
-        except SystemExit as error:  # of load
+        except SystemExit as error:  # raised by load
             from . import advice
 
             failures.say(f"turnpike: the model ended itself while it loaded: {advice.exit_text(error)}\n")
@@ -237,7 +237,7 @@ class Worker:
     def _stacks(self) -> str:
         try:
             return stacks.text(self._watch.thread.ident, self._loop)
-        except Exception as error:  # a model may have changed what it rests on
+        except Exception as error:  # a model may have patched what stacks.py uses
             return f"the stacks can't be shown: {error!r}"
 
 
