@@ -100,7 +100,7 @@ class Apps(unittest.TestCase):
                        "class app:\n    def __init__(self, scope): pass\n    async def __call__(self, receive, send): pass"):
             with self.subTest(source):
                 said = self.refused(source, "app")
-                self.assertIn("is an app of ASGI 2", said)
+                self.assertIn("is an ASGI 2 app", said)
                 self.assertIn("guarantee_single_callable", said)
 
     def test_what_is_neither_is_told_as_before(self):

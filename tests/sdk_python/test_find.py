@@ -68,7 +68,7 @@ class Find(TalkCase):
         self.assertIn("there is no file", talk.stderr())
 
     def test_a_file_with_the_name_of_a_module_in_use(self):
-        self.assertIn("give it another", self.refused("def predict(x): return x", file="json.py"))
+        self.assertIn("rename the file", self.refused("def predict(x): return x", file="json.py"))
 
     def test_the_module_has_its_own_name_and_its_folder_comes_first(self):
         talk = self.start("""

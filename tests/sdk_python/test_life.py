@@ -157,7 +157,7 @@ class Loading(TalkCase):
         request = "import turnpike\nexample = turnpike.Request(body=b'', headers={'Content-Type': %r})"
         for line, words in [("example = 'x' * (1 << 20)", "at most 1048576 are taken"), ("facts = {'a': 'x' * 16384}", "at most 16384 are taken"),
                             (request % "a/b\r\nX-Two: 2", "content type of the example"), (request % ("a" * 256), "content type of the example"),
-                            ("example = {1, 2}", "turnpike: the example of model can't be used: a set can't be said in JSON"),
+                            ("example = {1, 2}", "turnpike: the example of model can't be used: a set can't be encoded as JSON"),
                             ("facts = {'a': float('nan')}", "turnpike: the facts of model can't be used: ")]:
             with self.subTest(line[:60]):
                 talk = self.start(line + "\ndef predict(x): return x")

@@ -123,7 +123,7 @@ class Requests(TalkCase):
                 for value in ([1.5, None, "é"], {"1": 2 ** 71}, None, "null"):
                     self.assertEqual(talk.answer(value), {"x": value, "orjson": there})
                 self.assert_fails(talk.ask("nan"), frames.NON_FINITE, "answer['a'][1] is nan")
-                self.assert_fails(talk.ask("set"), frames.EXCEPTION, "set can't be said in JSON")
+                self.assert_fails(talk.ask("set"), frames.EXCEPTION, "set can't be encoded as JSON")
                 self.assertIn("NonFinite: ", talk.stderr())
                 self.assertIn("TypeError: ", talk.stderr())
                 self.assertNotIn("During handling", talk.stderr())

@@ -78,7 +78,7 @@ class Streams(TalkCase):
         for mode, talk in self.each_mode(WORDS):
             with self.subTest(mode):
                 self.assert_fails(talk.ask("1 / 0"), frames.EXCEPTION, "division")
-                self.assert_fails(talk.ask("[1]"), frames.EXCEPTION, "yields str, bytes or dict, not int")
+                self.assert_fails(talk.ask("[1]"), frames.EXCEPTION, "must yield str, bytes or dict, not int")
 
     def test_cancel_closes_the_generator(self):
         for mode, talk in self.each_mode(ENDLESS):

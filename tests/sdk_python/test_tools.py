@@ -74,7 +74,7 @@ class Check(TalkCase):
         ended = self.check("x = 1")
         self.assertIn("has no model", ended.stderr)
         ended = self.check("example = 1\ndef predict(x): return float('nan')")
-        self.assertIn("JSON can't say", ended.stderr)
+        self.assertIn("JSON can't express", ended.stderr)
 
     def test_the_debugger_opens_where_it_failed(self):
         ended = self.check(MODEL, "--input", "/dev/fd/0", "--pdb", stdin="")

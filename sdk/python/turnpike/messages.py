@@ -124,7 +124,7 @@ class Response:
         """Returns names and values of the header lines. Raises ValueError if the answer could not be sent. Checks again on each call,
         since attributes may have been set."""
         if not isinstance(self.status, int) or not 200 <= self.status <= 599:
-            raise ValueError(f"the status of an answer is 200 … 599, not {self.status!r}")
+            raise ValueError(f"the status of an answer must be 200 … 599, not {self.status!r}")
         headers = self.headers if isinstance(self.headers, Headers) else Headers(self.headers)
         fields = headers.pairs
         if self.content_type is not None:  # takes precedence over one in `headers`
@@ -152,7 +152,7 @@ def _check_field(name: str, value: str) -> None:
     if not is_field_value(value):
         raise ValueError(f"{value!r} can't be the value of the header field {name}")
     if name.lower() in _FRAMING:
-        raise ValueError(f"{name} is not for models to set: Turnpike frames the answer")
+        raise ValueError(f"a model must not set the header field {name}: Turnpike sets it")
 
 
 def _unquoted(path: str) -> str:

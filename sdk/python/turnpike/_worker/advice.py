@@ -88,7 +88,7 @@ def _what_to_do(error: BaseException, folder: str) -> str:
         return f"install it for {sys.executable} ({python_name()}), or choose another Python with --python {_other_python(folder)}"
     if isinstance(error, ImportError) and "relative import" in str(error):
         stem = os.path.splitext(os.path.basename(place(error).rpartition(",")[0]))[0]
-        return f"that file is in no package yet; import it by a relative import, too: from . import {stem}"
+        return f"that file was not imported as part of a package; use a relative import for it, too: from . import {stem}"
     if isinstance(error, SyntaxError) and "utf-8" in _one_line(error).lower():
         return "save the file as UTF-8, or name its encoding in its first line"
     if isinstance(error, EOFError) and "reading a line" in str(error):
@@ -96,7 +96,7 @@ def _what_to_do(error: BaseException, folder: str) -> str:
     if isinstance(error, FileNotFoundError) and isinstance(error.filename, str) and not os.path.isabs(error.filename):
         return _missing_file_advice(error.filename, folder)
     if any(words in str(error).lower() for words in _NO_GPU):
-        return "there is no GPU that this Python can use; write lane.device instead of \"cuda\" (what GPUs there are: turnpike doctor)"
+        return "there is no GPU that this Python can use; write lane.device instead of \"cuda\" (turnpike doctor lists the GPUs)"
     return ""
 
 
@@ -113,8 +113,8 @@ def _other_python(folder: str) -> str:
 def _missing_file_advice(name: str, folder: str) -> str:
     beside = f"os.path.join(os.path.dirname(__file__), {name!r})"
     if os.path.exists(os.path.join(folder, name)):
-        return f"it lies beside the model, not in {os.getcwd()}, where turnpike was called; open {beside}"
-    return f"looked for in {os.getcwd()}, where turnpike was called; beside the model it would be {beside}"
+        return f"the file is beside the model, not in {os.getcwd()}, where turnpike was called; open {beside}"
+    return f"it is not in {os.getcwd()}, where turnpike was called; for a file beside the model, open {beside}"
 
 
 def _hiding_files(folder: str) -> Iterator[str]:

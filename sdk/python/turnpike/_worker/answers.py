@@ -31,7 +31,7 @@ def encode_value(value: Any) -> tuple[bytes, bytes]:
         return BYTES_FIELDS, bytes(value)
     if isinstance(value, CoroutineType):
         value.close()
-        raise TypeError("predict returned a coroutine: write `async def predict`, or run it to its end")
+        raise TypeError("predict returned a coroutine; write `async def predict`, or run the coroutine to its end")
     return JSON_FIELDS, json_text.encode(value)
 
 
@@ -42,7 +42,7 @@ def header_lines(response: Response, default: bytes) -> bytes:
     kind = b"" if any(name.lower() == "content-type" for name, _ in pairs) else default
     fields = kind + text.encode("latin-1")
     if len(fields) > frames.FIELDS_MAX:
-        raise ValueError(f"the header fields of an answer are at most {frames.FIELDS_MAX} bytes; these are {len(fields)}")
+        raise ValueError(f"the header fields of an answer may have at most {frames.FIELDS_MAX} bytes; these have {len(fields)}")
     return fields
 
 
@@ -76,7 +76,7 @@ class Pieces:
             self._kind = kind
             self.fields = _PIECE_FIELDS[kind]
         elif kind is not self._kind:
-            raise TypeError(f"a stream is all str, all bytes or all dict: after {self._kind.__name__} came {kind.__name__}")
+            raise TypeError(f"a stream must be all str, all bytes or all dict: after {self._kind.__name__} came {kind.__name__}")
         if kind is dict:
             return b"data: " + json_text.encode(item) + b"\n\n"
         data: bytes = item.encode("utf-8") if kind is str else bytes(item)
@@ -89,4 +89,4 @@ class Pieces:
                 return kind
         if isinstance(item, (bytearray, memoryview)):
             return bytes
-        raise TypeError(f"a stream yields str, bytes or dict, not {type(item).__name__}")
+        raise TypeError(f"a stream must yield str, bytes or dict, not {type(item).__name__}")

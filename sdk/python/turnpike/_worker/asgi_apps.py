@@ -52,7 +52,7 @@ def is_wsgi(value: Any) -> bool:
 
 
 def wsgi_text(where: str) -> str:
-    return (f"{where} is a WSGI app, and what is served here is ASGI: name Django's asgi.py instead of its wsgi.py, "
+    return (f"{where} is a WSGI app, but Turnpike serves ASGI apps: name Django's asgi.py instead of its wsgi.py, "
             "or wrap the app, as in asgiref.wsgi.WsgiToAsgi(app)")
 
 
@@ -83,8 +83,8 @@ def app_named(module: ModuleType, name: str) -> App | None:
         return App(made, name)
     if hasattr(made, "close") and hasattr(made, "__await__"):
         made.close()
-    raise NoModel(f"{where} is a function that returned a {type(made).__name__}: "
-                  "one that makes an app returns an ASGI app (FastAPI, Starlette, …)")
+    raise NoModel(f"{where} is a function that returned a {type(made).__name__}; "
+                  "a function that makes an app must return an ASGI app (FastAPI, Starlette, …)")
 
 
 def _is_framework(value: Any) -> bool:
@@ -106,8 +106,8 @@ def _refuse_asgi_2(value: Any, where: str) -> None:
     is_class = isinstance(value, type)
     taken = _parameters(value.__init__)[1:] if is_class else _parameters(value)
     if taken == ("scope",):
-        raise NoModel(f"{where} is an app of ASGI 2, which takes the scope alone. This is for ASGI 3: async def app(scope, receive, send); "
-                      "asgiref.compatibility.guarantee_single_callable makes one of the other")
+        raise NoModel(f"{where} is an ASGI 2 app, which takes only the scope, but Turnpike serves ASGI 3 apps: async def app(scope, receive, send). "
+                      "asgiref.compatibility.guarantee_single_callable converts it")
     if is_class and _parameters(value.__call__)[1:4] == ("scope", "receive", "send"):
         raise NoModel(f"{where} is the class of an ASGI app: name an instance of it, as in app = {value.__name__}()")
 

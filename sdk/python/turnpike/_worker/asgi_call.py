@@ -131,7 +131,7 @@ class Call:
     def _start(self, message: Any) -> None:
         self._status = status = int(message["status"])
         if not 200 <= status <= 599:
-            raise RuntimeError(f"The status of a response is 200 to 599, not {status}.")
+            raise RuntimeError(f"The status of a response must be 200 to 599, not {status}.")
         pairs = message.get("headers", ())
         lines = []
         for name, value in pairs:
@@ -145,7 +145,7 @@ class Call:
         if fields.count(b"\n") != len(lines) or _LINES.fullmatch(fields) is None:
             raise RuntimeError("Invalid HTTP header name or value.")
         if len(fields) > frames.FIELDS_MAX - 64:
-            raise RuntimeError(f"The headers of a response are at most {frames.FIELDS_MAX - 64} bytes; these are {len(fields)}.")
+            raise RuntimeError(f"The headers of a response may have at most {frames.FIELDS_MAX - 64} bytes; these have {len(fields)}.")
         self._fields = fields
         self._state = _STARTED
         self._runner.delay(self)

@@ -44,10 +44,10 @@ class Lifespan:
         if error is not None and self._receive_count:
             raise error
         if "lifespan.startup.failed" in self._messages:
-            raise NoModel(self._messages["lifespan.startup.failed"] or "the app's lifespan said startup.failed")
+            raise NoModel(self._messages["lifespan.startup.failed"] or "the app's lifespan sent startup.failed, without a message")
         if error is not None:
             said = f"{type(error).__name__}: {error}".rstrip(": ")
-            failures.say(f"turnpike: the app does not speak lifespan ({said}): it is served without start-up\n")
+            failures.say(f"turnpike: the app does not support lifespan ({said}); it is served without start-up\n")
 
     async def stop(self) -> None:
         """Runs the app's shutdown, for at most _SHUTDOWN_S. Failures go to the log."""

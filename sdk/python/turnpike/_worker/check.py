@@ -58,7 +58,7 @@ def _check(options: argparse.Namespace) -> int:
     stopwatch.print_lap(f"loaded on {lane.device}")
     given = given or adapter.example()
     if given is None:
-        print("nothing was predicted: the model has no `example`; give it one, or say --input FILE")
+        print("nothing was predicted, because the model has no `example`; add one, or use --input FILE")
         return 0
     job = _job(*given)
     current.set(job)
@@ -69,7 +69,7 @@ def _check(options: argparse.Namespace) -> int:
     stopwatch.print_lap("answered")
     if adapter.check is not None and options.input is None:
         adapter.judge(run_to_end(adapter.check(value)))
-        print("the model's own check likes it")
+        print("the model's own check accepts the answer")
     return 0
 
 
@@ -80,7 +80,7 @@ def _check_app(app: App, given: tuple[str, bytes] | None, stopwatch: _Stopwatch)
     with testing.serve(app.call) as served:
         stopwatch.print_lap("started up")
         if given is None:
-            print("nothing was asked: say --input FILE, which goes to the app as POST /predict")
+            print("no request was sent; use --input FILE to send one as POST /predict")
             return 0
         answer = served.post("/predict", given[1], {"Host": "localhost", "Content-Type": given[0]})
         print(f"{answer.status} {answer.headers.get('content-type', '')}")

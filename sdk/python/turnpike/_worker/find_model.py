@@ -52,7 +52,7 @@ def run_file(path: str) -> ModuleType:
         from . import advice
 
         raise NoModel(f"{os.path.basename(path)} ended itself while it was imported: {advice.exit_text(error)}. "
-                      "What it does as a script belongs under if __name__ == \"__main__\"") from None
+                      "Put what it does as a script under if __name__ == \"__main__\"") from None
 
 
 def load_module(path: str) -> ModuleType:
@@ -98,7 +98,7 @@ def _execute(name: str, path: str) -> ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location
 
     if name in sys.modules and name not in _loaded_here:
-        raise NoModel(f"{path} has the name of a module that is in use already ({name}): give it another")
+        raise NoModel(f"{path} has the name of a module that is in use already ({name}); rename the file")
     loader = sources.loader(name, path)
     spec = spec_from_file_location(name, path, loader=loader)
     assert spec is not None
@@ -198,5 +198,5 @@ def _candidates(module: ModuleType) -> str:
     models = [name for name, value in named if _is_model(value) or isinstance(value, Model)]
     near = [name for name, value in named if isinstance(value, type) and hasattr(value, "predict") and name not in models]
     said = ([f"Models there: {', '.join(models)}."] if models else []) + \
-           ([f"Classes with a predict that are no turnpike.Model: {', '.join(near)}."] if near else [])
+           ([f"Classes with a predict that are not a turnpike.Model: {', '.join(near)}."] if near else [])
     return " ".join(said) or "There is no model in it."

@@ -152,7 +152,7 @@ class Incoming:
         if len(payload) != frames.WELCOME.size + length or max(facts[3:]) > frames.WIDTH_MAX:
             raise GateBreach("a welcome is malformed")
         if facts[0] != frames.VERSION:
-            raise GateBreach(f"the gate speaks version {facts[0]} of the protocol, and this SDK {frames.VERSION}")
+            raise GateBreach(f"the gate speaks version {facts[0]} of the protocol, this SDK version {frames.VERSION}")
         self.welcome = (*facts, payload[frames.WELCOME.size:].decode("utf-8", "replace"))  # type: ignore[assignment]
 
     # ── descriptors ──
@@ -168,7 +168,7 @@ class Incoming:
 
     def _descriptor(self, rest: bytes) -> tuple[int, int]:
         if len(rest) != 8 or not self._fds:
-            raise GateBreach("a body is said to be in a descriptor, and none came")
+            raise GateBreach("a frame announces a body in a descriptor, but no descriptor came")
         fd, (length,) = self._fds.popleft(), frames.LENGTH.unpack(rest)
         memfd.check(fd, length)
         return fd, length
@@ -192,9 +192,9 @@ def _check_header(length: int, kind: int, flags: int, zero: int, number: int) ->
         raise GateBreach(f"a frame of the unknown kind {kind}")
     smallest, largest, is_numbered = _ORDERS[kind]
     if flags:
-        raise GateBreach(f"a frame of kind {kind} has no body")
+        raise GateBreach(f"a frame of kind {kind} must not have a body")
     if not smallest <= length <= largest:
-        raise GateBreach(f"a frame of kind {kind} has no payload of {length} bytes")
+        raise GateBreach(f"a frame of kind {kind} must not have a payload of {length} bytes")
     if is_numbered is not None and bool(number) != is_numbered:
         raise GateBreach(f"a frame of kind {kind} has the wrong number {number}")
 

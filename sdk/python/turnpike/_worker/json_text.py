@@ -48,7 +48,7 @@ def _syntax_problem(body: bytes, error: json.JSONDecodeError) -> str:
 
 
 def _refuse_constant(word: str) -> Any:
-    raise BadInput(f"the body is not JSON: it says {word}, and JSON has no such number")
+    raise BadInput(f"the body is not JSON: it contains {word}, which JSON does not allow")
 
 
 _decoder = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -97,7 +97,7 @@ def _refuse_non_finite(value: Any) -> None:
     except RecursionError:
         return
     if where:
-        raise NonFinite(f"{where}, which JSON can't say") from None
+        raise NonFinite(f"{where}, which JSON can't express") from None
 
 
 def _non_finite(value: Any, path: str) -> str:
@@ -126,10 +126,10 @@ def _refuse_value(value: Any) -> Any:
         is_scalar = getattr(value, "ndim", None) == 0
         advice = "; return its .item()" if is_scalar and hasattr(value, "item") else "; return its .tolist()"
     elif isinstance(value, (bytes, bytearray, memoryview)):
-        advice = "; return it alone, as bytes, or in base64"
+        advice = "; return it alone, as bytes, or encode it in base64"
     elif isinstance(value, (set, frozenset)):
         advice = "; return a list"
-    raise TypeError(f"a {name} can't be said in JSON{advice}")
+    raise TypeError(f"a {name} can't be encoded as JSON{advice}")
 
 
 if c_make_encoder is not None:  # made once; json.dumps would make one for each value

@@ -135,5 +135,5 @@ def _no_gate_in_child(*_: Any) -> Any:
 
 
 def _end_child(_: int) -> None:
-    os.write(2, b"turnpike: a forked child came back from the model; it ends here, and does not answer\n")
+    os.write(2, b"turnpike: a child that the model forked came back from the model; it ends here and sends no answer\n")
     os._exit(1)

@@ -52,7 +52,7 @@ class ModelAdapter:
     def _width(self, name: str) -> int:
         value = getattr(self.model, name, 1)
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= frames.WIDTH_MAX:
-            raise NoModel(f"{name} of {self.name} is 1 … {frames.WIDTH_MAX}, not {value!r}")
+            raise NoModel(f"{name} of {self.name} must be 1 … {frames.WIDTH_MAX}, not {value!r}")
         return value
 
     # ── for the frame `ready` ──
@@ -72,7 +72,7 @@ class ModelAdapter:
             raise NoModel(f"the example of {self.name} is {len(found[1])} bytes, "
                           f"and at most {frames.INLINE_MAX} are taken")
         if not is_field_value(found[0]) or len(found[0].encode("utf-8")) > frames.NAME_MAX:
-            raise NoModel(f"the content type of the example of {self.name} is none: {found[0]!r}")
+            raise NoModel(f"the content type of the example of {self.name} is not valid: {found[0]!r}")
         return found
 
     def facts(self) -> bytes:

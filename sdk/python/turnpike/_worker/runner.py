@@ -103,7 +103,7 @@ class Runner:
     def stream(self, job: Job, items: Any, response: Response | None) -> None:
         """Sends each item as it comes. If the stream ends early, the generator is closed: GeneratorExit at its yield."""
         if hasattr(type(items), "__anext__"):
-            raise TypeError("an async generator came from a model that is not async: write `async def` where it is made")
+            raise TypeError("the model is not async, but returned an async generator; write `async def` where it is made")
         try:
             if job.purpose == frames.PROOF and self.adapter.check is not None:
                 items = self._checked(items)

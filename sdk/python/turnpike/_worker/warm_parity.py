@@ -79,5 +79,5 @@ def report_setting_differences(preset: dict[str, str]) -> None:
     for name in sorted({*preset, *settings}):
         if preset.get(name) != settings.get(name):
             before = f"with {preset[name]}" if name in preset else "without it"
-            failures.say(f"turnpike: {name} was set after a warm start's imports, which were made {before}; "
-                         "from the next start on it comes before them\n")
+            failures.say(f"turnpike: the model set {name} after the imports of this warm start, which were made {before}; "
+                         "the next start sets it before them\n")

@@ -171,7 +171,7 @@ class Worker:
             self.adapter = adapter = _make_adapter(model, slots, batch)
             if batch > adapter.batch and isinstance(adapter, ModelAdapter):
                 failures.say(f"turnpike: batch = {batch} of the configuration has no effect: predict of {adapter.name} takes one "
-                             "input; write a batch into the model, and let predict take a list\n")
+                             "input; set batch in the model, and let predict take a list\n")
             runner = self._make_runner(adapter)
             loaded = adapter.load(Lane(lane, pool, gpus, self._send_progress)) if adapter.load else None
             if self._loop is not None and hasattr(loaded, "__await__"):
@@ -247,6 +247,6 @@ def _make_adapter(found: Any, slots: int, batch: int) -> Any:
     from .asgi_runner import AppAdapter
 
     if batch > 1:
-        failures.say(f"turnpike: batch = {batch} of the configuration has no effect: an ASGI app takes one request at a time; "
-                     "slots = says how many at once\n")
+        failures.say(f"turnpike: batch = {batch} of the configuration has no effect: an ASGI app takes single requests; "
+                     "slots = sets how many run at once\n")
     return AppAdapter(found, slots)
