@@ -53,7 +53,7 @@ class Answers(TalkCase):
                 self.assert_fails(self.give(talk, expression), frames.EXCEPTION, words)
 
     def test_a_response_is_checked_again_where_it_is_sent(self):
-        """Its parts may have been set since, and from what a client said."""
+        """Attributes of a Response may be set after it was made, even from a client's input."""
         changes = [("r.content_type = 'a/b\\r\\nSet-Cookie: x=1'", "header field Content-Type"), ("r.content_type = 7", "header field Content-Type"),
                    ("r.status = 99", "200 … 599"), ("r.status = 70_000", "200 … 599"), ("r.status = '200'", "200 … 599"),
                    ("r.headers = {'A': 'b\\r\\nC: d'}", "header field A"), ("r.headers.pairs.append(('A', 'b\\n'))", "header field A"),

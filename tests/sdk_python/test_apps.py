@@ -1,4 +1,4 @@
-"""Which ASGI app of a file is meant, and what is said where none can be."""
+"""Which ASGI app of a file is served, and the message if none can be."""
 import sys
 import textwrap
 import types

@@ -1,4 +1,4 @@
-"""Models that misbehave: each failure is told as what it is, and stays where it belongs."""
+"""Models that misbehave: each failure is reported with its right reason, and affects only its own job."""
 import json
 import os
 import signal
@@ -160,7 +160,7 @@ print(pid, flush=True)
         talk.process.kill()
         with self.assertRaises(WorkerGone):
             talk.gate.next()
-        os.kill(child, 0)  # it lives, and the gate knows nevertheless that the worker is gone
+        os.kill(child, 0)  # it is alive, and the gate still sees that the worker is gone
 
     def test_a_flood_of_prints_is_just_a_flood_of_prints(self):
         talk = self.model()
@@ -174,7 +174,7 @@ print(pid, flush=True)
 
 
 class Breaches(TalkCase):
-    """The gate's, which end the worker."""
+    """Breaches of the protocol by the gate, which end the worker."""
 
     def broken(self, breaks, words, **start):
         talk = self.serve("def predict(x): return x", **start)

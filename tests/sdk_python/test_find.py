@@ -1,4 +1,4 @@
-"""Where the model is looked for in a file, and what is said when it is not there."""
+"""How the model in a file is found, and the message if there is none."""
 import unittest
 
 from conversation import TalkCase

@@ -1,4 +1,4 @@
-"""What everybody gets wrong once, and what the worker says of it: its last line, which is what `up` shows."""
+"""Common mistakes, and what the worker says about each: its last log line, which `up` shows."""
 import sys
 import textwrap
 import unittest
@@ -57,7 +57,7 @@ class Imports(FirstCase):
                       self.last_line({"colorsys.py": "import colorsys\ncolorsys.rgb_to_hsv(1, 2, 3)\n"}, "colorsys.py"))
 
     def test_a_place_is_in_a_file_of_ones_own(self):
-        source = 'exec(compile("import sys; sys.exit(1)", "uvloop/loop.pyx", "exec"))\n'   # as code of Cython looks
+        source = 'exec(compile("import sys; sys.exit(1)", "uvloop/loop.pyx", "exec"))\n'   # looks like compiled Cython code
         self.assertRegex(self.last_line(source), r"sys\.exit\(1\) \([^ ]*model\.py, line 1\)")
 
     def test_typing_mistakes_have_a_place(self):

@@ -216,7 +216,7 @@ class Serving(TalkCase):
         self.assertIn("thread MainThread:", talk.gate.next().rest.decode())
         talk.send(str(fifo))
         talk.gate.next()
-        for number in range(2, 10_000):  # it may take a while to come there
+        for number in range(2, 10_000):  # it may take a while to get there
             talk.order(frames.ASK_STACKS, number)
             stacks = talk.gate.next()
             self.assertEqual((stacks.name, stacks.id), ("stacks", number))
@@ -233,7 +233,7 @@ class Serving(TalkCase):
 
     def test_stop_waits_a_little_for_a_job(self):
         fifo = self.fifo()
-        talk = self.serve("import turnpike._worker.watch\nturnpike._worker.watch.STOP_PATIENCE_S = 600\n" + WAITS)  # whatever else this machine does
+        talk = self.serve("import turnpike._worker.watch\nturnpike._worker.watch.STOP_PATIENCE_S = 600\n" + WAITS)  # long enough for a busy machine
         talk.send(str(fifo))
         talk.gate.next()
         talk.order(frames.STOP)

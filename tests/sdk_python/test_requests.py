@@ -1,4 +1,4 @@
-"""Which function of a model a job goes to, and what that gets."""
+"""Which function of a model serves a job, and what the function gets."""
 import json
 import textwrap
 import unittest

@@ -1,4 +1,4 @@
-"""The store of a generation's sources (turnpike/_worker/sources.py): who publishes first is imported by all, whatever is saved since."""
+"""The store of a generation's sources (turnpike/_worker/sources.py): all workers import what the first one published, even if the file was saved since."""
 import hashlib
 import os
 import pathlib
@@ -39,7 +39,7 @@ class StoreCase(unittest.TestCase):
         return path
 
     def begin(self, script, **more):
-        """A worker, in so far as it imports."""
+        """Starts a process that imports like a worker."""
         words = [sys.executable, "-B", "-c", more.pop("before", BEFORE + OPEN) + textwrap.dedent(script)]
         return subprocess.Popen([*words, SDK, str(self.home), str(more.pop("generation", self.generation))], text=True,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", **more)
@@ -58,7 +58,7 @@ class StoreCase(unittest.TestCase):
         return self.store / hashlib.sha256(os.fsencode(path)).hexdigest()
 
     def keep(self, path, data):
-        """As another worker would have published it."""
+        """Publishes a source as another worker would."""
         key = os.fsencode(path)
         self.place_of(path).write_bytes(struct.pack("<I", len(key)) + key + data)
 
@@ -83,7 +83,7 @@ class Publishing(StoreCase):
     def test_the_faster_of_two_workers_counts_for_both(self):
         path = self.write("beside.py", "WORD = 'of the slower'\n")
         slower = self.begin("print('open', flush=True); input(); import beside; print(beside.WORD)")
-        self.assertEqual(slower.stdout.readline(), "open\n")  # it has looked, and nothing was there
+        self.assertEqual(slower.stdout.readline(), "open\n")  # it has opened the store, which was empty
         self.keep(path, b"WORD = 'of the faster'\n")
         self.assertEqual(self.end(slower, "go\n"), ("of the faster", ""))
         self.assertEqual(self.kept(), {str(path): b"WORD = 'of the faster'\n"})
@@ -131,7 +131,7 @@ class Publishing(StoreCase):
         self.out("sys.dont_write_bytecode = False\nimport beside")
         self.assertFalse((self.home / "__pycache__").exists())
         self.write("beside.py", "WORD = 'other'\n")
-        self.out("sys.dont_write_bytecode = False\nimport beside", before=BEFORE)  # one that keeps nothing, and leaves a .pyc
+        self.out("sys.dont_write_bytecode = False\nimport beside", before=BEFORE)  # this process does not use the store, and leaves a .pyc
         self.assertTrue((self.home / "__pycache__").exists())
         self.assertEqual(self.out("import beside; print(beside.WORD)"), "first")
 

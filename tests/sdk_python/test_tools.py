@@ -208,7 +208,7 @@ class Testing(TalkCase):
 
 
 class Package(unittest.TestCase):
-    """What users of older Pythons, and of type checkers, rely on."""
+    """What users of older Pythons and of type checkers rely on."""
 
     NEWER = {"pairwise", "batched", "zip_strict", "aiter", "anext", "TaskGroup", "ExceptionGroup", "BaseExceptionGroup", "EncodingWarning",
              "add_note", "StrEnum", "tomllib", "override", "Self", "assert_never", "is_junction", "removesuffix_", "timeout_at",

@@ -1,4 +1,4 @@
-"""The warm process (turnpike/_worker/warm.py) as far as it goes without a gate: what it imports, what forbids to fork, what it is asked."""
+"""The warm process (turnpike/_worker/warm.py) without a gate: what it imports, what forbids a fork, how it answers requests."""
 import array
 import json
 import os
@@ -16,8 +16,8 @@ sys.path.insert(0, str(SDK))
 
 from turnpike._worker import warm, warm_imports  # noqa: E402
 
-# In the place of the gate's own program is Python, which takes the word "guard" for a file: it tells who it is, and how
-# the one ended whom it adopted.
+# Python runs in the place of the gate's own program, and takes the word "guard" for a script: this one. It reports its
+# arguments, environment and pid, and how the worker ended.
 GUARD = """
 import json, os, socket, sys
 control = socket.socket(fileno=3)
@@ -42,7 +42,7 @@ class FolderCase(unittest.TestCase):
         return path
 
     def script(self, text, *arguments):
-        """In a process of its own: what is imported stays imported."""
+        """Runs the code in a process of its own, because imports can't be undone."""
         before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike._worker import warm, warm_imports\nname = lambda words: words.split(' ')[0].split('/')[-1]\n"
         done = subprocess.run([sys.executable, "-B", "-c", before + textwrap.dedent(text), *arguments], text=True, capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -180,7 +180,7 @@ class Parts(FolderCase):
 
 
 class AskedByATest(FolderCase):
-    """The whole process, asked for a worker; a script is where the gate's own program would be."""
+    """The whole warm process, asked for a worker. A script takes the place of the gate's own program."""
 
     def begin(self, *modules, imports="", program=os.path.realpath(sys.executable), start=(str(SDK / "turnpike_worker.py"),)):
         self.write("guard", GUARD)
@@ -207,14 +207,14 @@ class AskedByATest(FolderCase):
         return process, ours
 
     def heard(self, sock):
-        """What it says, once its imports are done."""
+        """Returns its first message after the imports."""
         said = {"importing": ""}
         while "importing" in said:
             said = json.loads(sock.recv(1000))
         return said
 
     def ask(self, sock, **changed):
-        """What its worker, and who guards it, would hold; here the other ends."""
+        """Asks for a worker. Returns the other ends of the descriptors that the worker and its guard get."""
         control, their_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         link, their_link = socket.socketpair()
         for end in (control, link):
@@ -285,7 +285,7 @@ class Warm(AskedByATest):
             self.assertNotEqual(guard["pid"], process.pid)
             hello = link.recv(10_000)
             self.assertIn(b"turnpike-python", hello.lower().replace(b" ", b"-"))
-            link.close()  # the gate is gone: the worker ends
+            link.close()  # the gate is gone, so the worker ends
             self.assertIn("code", json.loads(control.recv(10_000)))
 
     def test_a_request_that_can_not_be_served_closes_what_came_with_it(self):
@@ -305,7 +305,7 @@ class Warm(AskedByATest):
         self.assertIn("ready", self.heard(sock))
         control, link, _ = self.ask(sock)
         self.assertEqual(control.recv(10), b"")
-        while link.recv(10_000):  # what it said before
+        while link.recv(10_000):  # skip earlier frames
             pass
         self.assertIsNone(process.poll())
 
