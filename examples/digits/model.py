@@ -24,7 +24,7 @@ class Digits(turnpike.Model):
         self.facts = self.network.metadata
 
     def predict(self, x):
-        scores = self.network.beliefs(pixels_of(x))
+        scores = self.network.probabilities(pixels_of(x))
         digit = scores.index(max(scores))
         return {"digit": digit, "confidence": scores[digit], "scores": scores}
 
@@ -35,7 +35,7 @@ class Digits(turnpike.Model):
             return turnpike.Response(f"There is nothing at {req.path}: POST /predict, or open / in a browser.\n", 404)
         if req.method not in ("GET", "HEAD"):
             return turnpike.Response(f"{req.path} is a page: GET it.\n", 405, {"Allow": "GET"})
-        return turnpike.Response((HERE / name).read_bytes(), content_type=kind, headers=GUARDED)
+        return turnpike.Response((HERE / name).read_bytes(), content_type=kind, headers=SECURITY_HEADERS)
 
 
 def pixels_of(x):
@@ -52,7 +52,7 @@ def pixels_of(x):
 
 PAGE = {"/": ("page.html", "text/html; charset=utf-8"), "/page.css": ("page.css", "text/css; charset=utf-8"),
         "/page.js": ("page.js", "text/javascript; charset=utf-8")}
-GUARDED = {  # the page loads nothing from anywhere else, and nobody can put it into theirs
+SECURITY_HEADERS = {  # the page loads nothing from anywhere else, and nobody can put it into theirs
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
                                "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}

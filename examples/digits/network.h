@@ -48,7 +48,7 @@ public:
     explicit Network(const std::filesystem::path& path) : Network(Safetensors::read(path)) {}
 
     // How much it believes in each of the ten digits; they add up to 1. Pixels are from 0 to 16.
-    [[nodiscard]] Scores beliefs(std::span<const double, pixel_count> pixels) const;
+    [[nodiscard]] Scores probabilities(std::span<const double, pixel_count> pixels) const;
 
     [[nodiscard]] const std::string& metadata() const { return metadata_; }
 
@@ -120,7 +120,7 @@ inline Network::Network(Safetensors file) : metadata_(std::move(file.metadata)) 
     }
 }
 
-inline Scores Network::beliefs(std::span<const double, pixel_count> pixels) const {
+inline Scores Network::probabilities(std::span<const double, pixel_count> pixels) const {
     std::vector<double> values(pixels.begin(), pixels.end());
     for (double& value : values) {
         value /= 16;

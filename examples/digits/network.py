@@ -47,7 +47,7 @@ class Network:
                 rows = [weights[start:start + inputs].tolist() for start in range(0, len(weights), inputs)]
                 self.layers.append((rows, biases.tolist()))
 
-    def beliefs(self, pixels):
+    def probabilities(self, pixels):
         """How much it believes in each of the ten digits; they add up to 1. `pixels`: 64 numbers from 0 to 16."""
         values = [pixel / 16 for pixel in pixels]
         for number, (weights, biases) in enumerate(self.layers):

@@ -23,11 +23,11 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 SEED = 1
 SIZES = (64, 96, 48, 10)
-EPOCHS = 150  # how often it sees every digit, each time a little bent
+EPOCHS = 150  # how often it sees every digit, each time a little augmented
 BATCH = 64
-RATE = 4e-3  # the length of a step, at first
-DECAY = 1e-4  # weights that nothing speaks for shrink
-DOUBT = 0.05  # "this is surely a 7" is never taught: a little belief goes to all ten
+LEARNING_RATE = 4e-3  # the length of a step, at first
+WEIGHT_DECAY = 1e-4  # weights that nothing speaks for shrink
+LABEL_SMOOTHING = 0.05  # "this is surely a 7" is never taught: a little belief goes to all ten
 ACCURACY_MIN = 0.97
 
 
@@ -46,7 +46,7 @@ def split(count):
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def bend(pixels, random):
+def augment(pixels, random):
     """Every digit turned, slanted, stretched and shifted a little: no two people write alike, and nobody twice.
 
     For each pixel of the new picture: where in the old one does it come from? Between pixels, the four around it are
@@ -98,12 +98,12 @@ def softmax(scores):
 def gradients(network, pixels, digits):
     """How a little more of each weight and bias would change the error (cross-entropy): the chain rule, backwards."""
     values = forward(network, pixels)
-    taught = np.full((len(digits), 10), DOUBT / 10, np.float32)
-    taught[np.arange(len(digits)), digits] += 1 - DOUBT
+    taught = np.full((len(digits), 10), LABEL_SMOOTHING / 10, np.float32)
+    taught[np.arange(len(digits)), digits] += 1 - LABEL_SMOOTHING
     error = (softmax(values[-1]) - taught) / len(digits)
     found = []
     for (weights, _), value in zip(reversed(network), reversed(values[:-1])):
-        found.append((error.T @ value + DECAY * weights, error.sum(axis=0)))
+        found.append((error.T @ value + WEIGHT_DECAY * weights, error.sum(axis=0)))
         error = (error @ weights) * (value > 0)
     return found[::-1]
 
@@ -134,13 +134,13 @@ def train(pixels, digits, epochs):
     steps = epochs * (len(pixels) // BATCH)
     for epoch in range(1, epochs + 1):
         order = random.permutation(len(pixels))
-        bent, shown = bend(pixels[order], random), digits[order]
+        augmented, shown = augment(pixels[order], random), digits[order]
         for start in range(0, len(order) - BATCH + 1, BATCH):
             some = slice(start, start + BATCH)
-            rate = RATE * (1 + np.cos(np.pi * adam.steps / steps)) / 2  # ever shorter steps
-            adam.step(gradients(network, bent[some], shown[some]), rate)
+            rate = LEARNING_RATE * (1 + np.cos(np.pi * adam.steps / steps)) / 2  # ever shorter steps
+            adam.step(gradients(network, augmented[some], shown[some]), rate)
         if epoch % 30 == 0:
-            print(f"epoch {epoch:3}: {accuracy(network, bent, shown):6.2%} of the bent digits it learns from")
+            print(f"epoch {epoch:3}: {accuracy(network, augmented, shown):6.2%} of the augmented digits it learns from")
     return network
 
 

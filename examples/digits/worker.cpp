@@ -63,7 +63,7 @@ public:
     }
 
     turnpike::Answer predict(const turnpike::Request& request) override {
-        const digits::Scores scores = network_->beliefs(pixels_of(request.body()));
+        const digits::Scores scores = network_->probabilities(pixels_of(request.body()));
         const auto best = std::max_element(scores.begin(), scores.end());
         return json::serialize(json::object{{"digit", std::distance(scores.begin(), best)},
                                             {"confidence", *best},

@@ -17,7 +17,7 @@ from denoiser import ANY, PIXELS, Denoiser, shares
 from torch.nn import functional as F
 
 HERE = Path(__file__).resolve().parent
-INSIST = 1.5  # how much more it shall look like the digit that is wanted than like any
+GUIDANCE = 1.5  # how much more it shall look like the digit that is wanted than like any
 
 
 class Drawing(turnpike.Model):
@@ -37,17 +37,17 @@ class Drawing(turnpike.Model):
         self.facts = {"torch": torch.__version__}
 
     def predict(self, x):
-        wish = wish_of(x)
-        count = wish["count"]
-        if wish["digit"] is None:
+        parameters = parameters_of(x)
+        count = parameters["count"]
+        if parameters["digit"] is None:
             digits, columns = [number % 10 for number in range(count)], min(count, 10)
         else:
-            digits, columns = [wish["digit"]] * count, math.ceil(math.sqrt(count))
-        pictures = self.draw(digits, wish["steps"], wish["seed"])
-        if wish["as"] == "numbers":
+            digits, columns = [parameters["digit"]] * count, math.ceil(math.sqrt(count))
+        pictures = self.draw(digits, parameters["steps"], parameters["seed"])
+        if parameters["as"] == "numbers":
             pixels = (8 * (pictures + 1)).reshape(count, -1).tolist()
             return {"pictures": [{"digit": digit, "pixels": each} for digit, each in zip(digits, pixels)]}
-        return turnpike.Response(png.grey(sheet(pictures, wish["size"], columns)), content_type="image/png")
+        return turnpike.Response(png.grey(sheet(pictures, parameters["size"], columns)), content_type="image/png")
 
     @torch.inference_mode()
     def draw(self, digits, steps, seed):
@@ -73,7 +73,7 @@ class Drawing(turnpike.Model):
         time = torch.full((2 * count,), now, device=self.device)
         asked = torch.cat([digits, torch.full_like(digits, ANY)])  # the one that is wanted, and any: in one pass
         wanted, any_digit = self.net(torch.cat([noisy, noisy]), time, asked).split(count)
-        direction = any_digit + INSIST * (wanted - any_digit)
+        direction = any_digit + GUIDANCE * (wanted - any_digit)
         picture_share, noise_share = shares(time[0])
         picture = (picture_share * noisy - noise_share * direction).clamp(-1, 1)
         noise = (noisy - picture_share * picture) / noise_share
@@ -94,25 +94,25 @@ def sheet(pictures, size, columns):
     return [bytes(line.tolist()) for line in lines]
 
 
-WISHES = {  # name: (least, most, what it is if nothing is said)
+PARAMETERS = {  # name: (least, most, what it is if nothing is said)
     "digit": (0, 9, None), "count": (1, 64, 10), "steps": (1, 1000, 200), "seed": (0, 2**63 - 1, 0),
     "size": (8, 256, 64)}
 
 
-def wish_of(x):
+def parameters_of(x):
     """All that can be wished for, or a word about what to send."""
     if not isinstance(x, dict):
         raise turnpike.BadInput('Send an object such as {"digit": 7, "count": 16, "steps": 200, "seed": 1}.')
     said = {name: value for name, value in x.items() if value is not None}
-    wish = {"as": "png", **{name: usual for name, (_, _, usual) in WISHES.items()}, **said}
+    parameters = {"as": "png", **{name: default for name, (_, _, default) in PARAMETERS.items()}, **said}
     for name, value in said.items():
         if name == "as":
             if value not in ("png", "numbers"):
                 raise turnpike.BadInput('as is "png" or "numbers".')
-        elif name not in WISHES:
-            raise turnpike.BadInput(f"There is no {name[:40]!r}; there are {', '.join(WISHES)} and as.")
+        elif name not in PARAMETERS:
+            raise turnpike.BadInput(f"There is no {name[:40]!r}; there are {', '.join(PARAMETERS)} and as.")
         else:
-            least, most, _ = WISHES[name]
+            least, most, _ = PARAMETERS[name]
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                 raise turnpike.BadInput(f"{name} is a whole number from {least} to {most}.")
-    return wish
+    return parameters

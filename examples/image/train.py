@@ -26,9 +26,9 @@ DIGITS = HERE.parent / "digits"
 SEED = 1
 STEPS = 2000
 BATCH = 128
-RATE = 2e-3  # the length of a step, at its longest
-FORGET = 0.1  # so often it isn't told which digit: then it learns what all of them have in common
-KEEP = 0.995  # the weights that are saved are a mean over about the last 200 steps
+LEARNING_RATE = 2e-3  # the length of a step, at its longest
+LABEL_DROPOUT = 0.1  # so often it isn't told which digit: then it learns what all of them have in common
+AVERAGING_DECAY = 0.995  # the weights that are saved are a mean over about the last 200 steps
 
 
 def read_digits(path):
@@ -42,7 +42,7 @@ def loss_of(net, pictures, digits):
     noise = torch.randn_like(pictures)
     time = torch.rand(len(pictures))
     picture_share, noise_share = (share[:, None, None, None] for share in shares(time))
-    told = digits.masked_fill(torch.rand(len(digits)) < FORGET, ANY)
+    told = digits.masked_fill(torch.rand(len(digits)) < LABEL_DROPOUT, ANY)
     guess = net(picture_share * pictures + noise_share * noise, time, told)
     return F.mse_loss(guess, picture_share * noise - noise_share * pictures)
 
@@ -51,18 +51,18 @@ def train(pictures, digits, steps, said_every=100):
     torch.manual_seed(SEED)
     net = Denoiser()
     kept = copy.deepcopy(net)
-    optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
     recent = []
     for step in range(1, steps + 1):
         for group in optimizer.param_groups:  # longer steps at first, ever shorter ones later
-            group["lr"] = RATE * min(step / 100, 1) * (1 + math.cos(math.pi * step / steps)) / 2
+            group["lr"] = LEARNING_RATE * min(step / 100, 1) * (1 + math.cos(math.pi * step / steps)) / 2
         some = torch.randint(len(pictures), (BATCH,))
         loss = loss_of(net, pictures[some], digits[some])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         with torch.no_grad():
-            keep = min(KEEP, step / (step + 10))
+            keep = min(AVERAGING_DECAY, step / (step + 10))
             for old, new in zip(kept.parameters(), net.parameters()):
                 old.lerp_(new, 1 - keep)
         recent.append(loss.item())

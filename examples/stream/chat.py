@@ -1,9 +1,9 @@
-"""OpenAI's way of asking and answering: their JSON in, a Wish out; pieces of text in, their JSON out."""
+"""OpenAI's way of asking and answering: their JSON in, a Parameters out; pieces of text in, their JSON out."""
 import json
 import time
 
 import turnpike
-from writer import Wish
+from writer import Parameters
 
 NAME = "babble"
 TOKENS_MAX = 1_000_000
@@ -64,13 +64,13 @@ def no_model(name):
     return Refused(f"The model '{name}' does not exist; there is '{NAME}'.", "model", "model_not_found", 404)
 
 
-def wish_for(body, prompt, defaults=Wish()):
+def parameters_for(body, prompt, defaults=Parameters()):
     """The fields that a chat, a completion and a prediction have in common."""
     numbers = {field: number(body, field) for field in NUMBERS}
     limit = numbers.pop("max_completion_tokens") or numbers["max_tokens"]
     given = {**numbers, "max_tokens": limit, "stop": stops(body) or None, "ignore_eos": flag(body, "ignore_eos")}
     chosen = {field: value for field, value in given.items() if value is not None}
-    return Wish(**{**vars(defaults), "prompt": tuple(prompt), **chosen})
+    return Parameters(**{**vars(defaults), "prompt": tuple(prompt), **chosen})
 
 
 def number(body, field):
@@ -163,7 +163,7 @@ class Style:
         return {"message": {"role": "assistant", "content": text, "refusal": None}}
 
 
-class OldStyle(Style):
+class CompletionStyle(Style):
     """How a plain completion is."""
     prefix, whole, piece, prompt = "cmpl-", "text_completion", "text_completion", staticmethod(completion_prompt)
     opening = None

@@ -13,7 +13,7 @@ from pathlib import Path
 import chat
 import turnpike
 from network import Network
-from writer import Wish, Writing
+from writer import Parameters, Writing
 
 HERE = Path(__file__).resolve().parent
 WEIGHTS = HERE / "babble.safetensors"
@@ -34,11 +34,11 @@ class Babble(turnpike.Model):
         """The simple habit: {"text": "A lane is"} is continued, and the answer is plain text as it is written."""
         if not isinstance(x, dict) or not isinstance(x.get("text"), str):
             raise turnpike.BadInput('Send {"text": "A lane is"}; beside it, if you like, max_tokens, temperature, top_p, seed and stop.')
-        return iter(self.writing(chat.wish_for(x, [x["text"]])))
+        return iter(self.writing(chat.parameters_for(x, [x["text"]])))
 
-    def writing(self, wish: Wish):
+    def writing(self, parameters: Parameters):
         """Looks between two characters whether anybody still waits: if not, the lane is free at once."""
-        return Writing(self.network, wish, turnpike.job().raise_if_cancelled)
+        return Writing(self.network, parameters, turnpike.job().raise_if_cancelled)
 
     def request(self, req):
         """Everything else: OpenAI's routes, and the page."""
@@ -56,7 +56,7 @@ class Babble(turnpike.Model):
     def complete(self, req, style):
         body = chat.parsed(req)
         chat.check_common(body)
-        writing = self.writing(chat.wish_for(body, style.prompt(body)))
+        writing = self.writing(chat.parameters_for(body, style.prompt(body)))
         answer = chat.Answer(style, writing, turnpike.job().id, self.fingerprint)
         if not body.get("stream"):
             return answer.whole()
@@ -67,7 +67,7 @@ class Babble(turnpike.Model):
         return self.complete(req, chat.Style)
 
     def completion(self, req):
-        return self.complete(req, chat.OldStyle)
+        return self.complete(req, chat.CompletionStyle)
 
     def list_models(self, _):
         return chat.models()
@@ -80,7 +80,7 @@ class Babble(turnpike.Model):
 
     def page(self, req):
         name, kind = PAGE[req.path]
-        return turnpike.Response((HERE / name).read_bytes(), content_type=kind, headers=GUARDED)
+        return turnpike.Response((HERE / name).read_bytes(), content_type=kind, headers=SECURITY_HEADERS)
 
 
 def nothing_here(req):
@@ -94,7 +94,7 @@ ROUTES = {
     "/v1/chat/completions": {"POST": Babble.chat}, "/v1/completions": {"POST": Babble.completion},
     "/v1/models": {"GET": Babble.list_models}, "/v1/models/*": {"GET": Babble.show_model},
     **{path: {"GET": Babble.page} for path in PAGE}}
-GUARDED = {  # the page loads nothing from anywhere else, and nobody can put it into theirs
+SECURITY_HEADERS = {  # the page loads nothing from anywhere else, and nobody can put it into theirs
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
                                "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}

@@ -22,8 +22,8 @@ DIGITS = HERE.parent / "digits"
 SEED = 1
 EPOCHS = 60  # how often it sees every digit, each time a little bent
 BATCH = 64
-RATE = 5e-3  # the length of a step, at its longest
-DOUBT = 0.05  # "this is surely a 7" is never taught: a little belief goes to all ten
+LEARNING_RATE = 5e-3  # the length of a step, at its longest
+LABEL_SMOOTHING = 0.05  # "this is surely a 7" is never taught: a little belief goes to all ten
 
 
 def read_digits(path):
@@ -33,7 +33,7 @@ def read_digits(path):
     return table[:, :64].reshape(-1, 1, 8, 8) / 16, table[:, 64].long()
 
 
-def bend(pixels):
+def augment(pixels):
     """Every digit turned, slanted, stretched and shifted a little: no two people write alike, and nobody twice."""
     def around(middle, width):
         return middle + width * (2 * torch.rand(len(pixels)) - 1)
@@ -47,13 +47,13 @@ def bend(pixels):
 def train(pixels, digits, epochs):
     torch.manual_seed(SEED)
     net = Reader()
-    optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=0.02)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=0.02)
     steps = epochs * (len(pixels) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=steps)
     for epoch in range(1, epochs + 1):
         losses = []
         for some in torch.randperm(len(pixels)).split(BATCH)[:len(pixels) // BATCH]:
-            loss = F.cross_entropy(net(bend(pixels[some])), digits[some], label_smoothing=DOUBT)
+            loss = F.cross_entropy(net(augment(pixels[some])), digits[some], label_smoothing=LABEL_SMOOTHING)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -4,7 +4,7 @@ import time
 
 import turnpike
 
-import wishes
+import request_parameters
 
 ROLES = ("system", "user", "assistant", "developer")
 
@@ -16,23 +16,23 @@ def answer(text, req):
     if (req.method, req.path) != ("POST", "/v1/chat/completions"):
         return turnpike.Response(f"There is no {req.method} {req.path} here: POST /predict or /v1/chat/completions.\n", 404)
     x = req.json()
-    wish = wish_of(text, x)
+    parameters = parameters_of(text, x)
     if x.get("stream"):
-        return turnpike.Response(chunks(text, wish), content_type="text/event-stream")
+        return turnpike.Response(chunks(text, parameters), content_type="text/event-stream")
     said, count = [], 0
-    for piece, count in text.steps(wish):
+    for piece, count in text.steps(parameters):
         said.append(piece)
     message = {"role": "assistant", "content": "".join(said)}
     return {**head(text, "chat.completion"), "usage": {"completion_tokens": count},
-            "choices": [{"index": 0, "message": message, "finish_reason": reason(wish, count)}]}
+            "choices": [{"index": 0, "message": message, "finish_reason": reason(parameters, count)}]}
 
 
-def wish_of(text, x):
+def parameters_of(text, x):
     if not isinstance(x, dict):
         raise turnpike.BadInput('Send an object: {"messages": [{"role": "user", "content": "Hello"}]}.')
     limit = x.get("max_completion_tokens") or x.get("max_tokens")
     given = {"max_new_tokens": limit, "temperature": x.get("temperature"), "seed": x.get("seed")}
-    return wishes.checked(wishes.Wish(prompt_of(text.tokenizer, x.get("messages")),
+    return request_parameters.checked(request_parameters.Parameters(prompt_of(text.tokenizer, x.get("messages")),
                                       **{name: value for name, value in given.items() if value is not None}))
 
 
@@ -48,14 +48,14 @@ def prompt_of(tokenizer, messages):
     return "".join(f"{message['role']}: {message['content']}\n" for message in messages) + "assistant:"
 
 
-def chunks(text, wish):
+def chunks(text, parameters):
     opening = head(text, "chat.completion.chunk")
     yield event({**opening, "choices": [choice({"role": "assistant", "content": ""})]})
     count = 0
-    for piece, count in text.steps(wish):
+    for piece, count in text.steps(parameters):
         if piece:
             yield event({**opening, "choices": [choice({"content": piece})]})
-    yield event({**opening, "choices": [choice({}, reason(wish, count))]})
+    yield event({**opening, "choices": [choice({}, reason(parameters, count))]})
     yield "data: [DONE]\n\n"
 
 
@@ -67,8 +67,8 @@ def choice(delta, why=None):
     return {"index": 0, "delta": delta, "finish_reason": why}
 
 
-def reason(wish, count):
-    return "length" if count >= wish.max_new_tokens else "stop"
+def reason(parameters, count):
+    return "length" if count >= parameters.max_new_tokens else "stop"
 
 
 def event(value):

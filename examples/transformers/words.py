@@ -1,7 +1,7 @@
 """Text and tokens: a tokenizer that needs no download, and text that grows token by token."""
 
 
-class Bytes:
+class ByteTokenizer:
     """A token is a byte of UTF-8. For models with random weights; the same two calls as a tokenizer of transformers."""
 
     count = 256
@@ -14,7 +14,7 @@ class Bytes:
         return bytes(ids).decode("utf-8", "replace")
 
 
-class Growing:
+class TextDecoder:
     """Tokens in, new text out.
 
     Tokens can't be decoded one by one: a character may be spread over several, and some tokenizers put a blank before a
@@ -30,7 +30,7 @@ class Growing:
     def take(self, ids):
         """What can be shown now; "" while a character is not complete."""
         self.new += ids
-        text = self._grown()
+        text = self._new_text()
         if text.endswith("\ufffd") and len(self.new) < self.patience:
             return ""
         if text:
@@ -39,8 +39,8 @@ class Growing:
 
     def rest(self):
         """At the end: what was never completed."""
-        return self._grown()
+        return self._new_text()
 
-    def _grown(self):
+    def _new_text(self):
         known = self.tokenizer.decode(self.shown, skip_special_tokens=True)
         return self.tokenizer.decode(self.shown + self.new, skip_special_tokens=True)[len(known):]

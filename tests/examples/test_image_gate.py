@@ -41,15 +41,15 @@ class Gate(SharedGate):
         self.assertEqual(self.gate.pool()["proof"], "passed")
 
     def test_both_lanes_draw_the_same_picture_for_a_seed(self):
-        wish = {"digit": 5, "count": 4, "steps": 5, "seed": 11, "size": 32}
-        answers = [self.gate.post(wish, headers=[("Turnpike-Lane", str(lane))]) for lane in range(2)]
+        parameters = {"digit": 5, "count": 4, "steps": 5, "seed": 11, "size": 32}
+        answers = [self.gate.post(parameters, headers=[("Turnpike-Lane", str(lane))]) for lane in range(2)]
         self.assertEqual([answer.header("turnpike-lane") for answer in answers], ["0", "1"])
         self.assertEqual({answer.header("content-type") for answer in answers}, {"image/png"})
         pictures = [read_png(answer.body) for answer in answers]
         self.assertEqual((len(pictures[0]), len(pictures[0][0])), (64, 64))
         self.assertEqual(*pictures)
 
-    def test_bad_wishes_are_answered_in_words(self):
+    def test_bad_parameters_are_answered_in_words(self):
         answer = self.gate.post({"digit": 12})
         self.assert_problem(answer, 400, "bad-input")
         self.assertEqual(answer.json()["detail"], "digit is a whole number from 0 to 9.")

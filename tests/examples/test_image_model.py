@@ -34,8 +34,8 @@ class Served(unittest.TestCase):
     def setUpClass(cls):
         cls.model = cls.enterClassContext(turnpike.testing.serve(MODEL))
 
-    def draw(self, **wish):
-        return self.model.predict({"steps": 3, **wish})
+    def draw(self, **parameters):
+        return self.model.predict({"steps": 3, **parameters})
 
     def test_answers_with_a_png_of_the_size_that_was_asked_for(self):
         answer = self.model.post("/predict", b'{"digit": 7, "count": 5, "steps": 10, "size": 20}')
@@ -53,7 +53,7 @@ class Served(unittest.TestCase):
         reader = Network(digits_data.WEIGHTS)
         drawn = self.draw(count=40, steps=15, seed=3, **{"as": "numbers"})["pictures"]
         self.assertEqual([one["digit"] for one in drawn], list(range(10)) * 4)
-        read = [max(range(10), key=reader.beliefs(one["pixels"]).__getitem__) for one in drawn]
+        read = [max(range(10), key=reader.probabilities(one["pixels"]).__getitem__) for one in drawn]
         right = sum(one["digit"] == digit for one, digit in zip(drawn, read))
         self.assertGreaterEqual(right, 34, f"asked 0 to 9 four times, read {read}")
         self.assertEqual(len({tuple(one["pixels"]) for one in drawn}), 40, "no two are alike")
@@ -72,7 +72,7 @@ class Served(unittest.TestCase):
     def test_null_is_as_good_as_nothing_said(self):
         self.assertEqual(self.draw(digit=None, seed=None, size=None), self.draw())
 
-    def test_says_what_can_be_wished_for(self):
+    def test_says_which_parameters_there_are(self):
         for x, words in BAD:
             with self.subTest(x=str(x)[:80]), self.assertRaisesRegex(turnpike.BadInput, words):
                 self.model.predict(x)

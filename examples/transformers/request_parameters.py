@@ -7,7 +7,7 @@ NEW_TOKENS_MAX = 4096
 
 
 @dataclass(frozen=True)
-class Wish:
+class Parameters:
     prompt: str
     max_new_tokens: int = 256
     temperature: float = 0.7  # 0: always the likeliest token
@@ -17,26 +17,26 @@ class Wish:
 FIELDS = ("prompt", "max_new_tokens", "temperature", "seed")
 
 
-def of(x):
+def from_json(x):
     """From {"prompt": …, "max_new_tokens": …, "temperature": …, "seed": …}; BadInput says what to send instead."""
     if not isinstance(x, dict):
         raise turnpike.BadInput('Send an object: {"prompt": "Once upon a time"}.')
     unknown = sorted(set(x) - {*FIELDS, "events", "model"})
     if unknown:
         raise turnpike.BadInput(f"There is no {unknown[0]!r}: send {', '.join(FIELDS)}, or events.")
-    return checked(Wish(**{"prompt": "", **{name: x[name] for name in FIELDS if x.get(name) is not None}}))
+    return checked(Parameters(**{"prompt": "", **{name: x[name] for name in FIELDS if x.get(name) is not None}}))
 
 
-def checked(wish):
-    if not isinstance(wish.prompt, str) or not wish.prompt:
+def checked(parameters):
+    if not isinstance(parameters.prompt, str) or not parameters.prompt:
         raise turnpike.BadInput("prompt is a text, and not an empty one.")
-    if not is_int(wish.max_new_tokens, 1, NEW_TOKENS_MAX):
+    if not is_int(parameters.max_new_tokens, 1, NEW_TOKENS_MAX):
         raise turnpike.BadInput(f"max_new_tokens is a whole number from 1 to {NEW_TOKENS_MAX}.")
-    if isinstance(wish.temperature, bool) or not isinstance(wish.temperature, (int, float)) or not 0 <= wish.temperature <= 2:
+    if isinstance(parameters.temperature, bool) or not isinstance(parameters.temperature, (int, float)) or not 0 <= parameters.temperature <= 2:
         raise turnpike.BadInput("temperature is a number from 0 (always the likeliest token) to 2.")
-    if wish.seed is not None and not is_int(wish.seed, 0, 2**63 - 1):
+    if parameters.seed is not None and not is_int(parameters.seed, 0, 2**63 - 1):
         raise turnpike.BadInput("seed is a whole number from 0 to 2^63 - 1.")
-    return wish
+    return parameters
 
 
 def is_int(value, least, most):
