@@ -1,10 +1,10 @@
-"""Draws digits out of noise: a job of many steps, with progress, a PNG at its end, and an ear for those who leave.
+"""Draws digits out of noise: a job of many steps that reports progress, answers with a PNG, and stops if the client leaves.
 
     turnpike up examples/image
     curl http://127.0.0.1:8000/predict -d '{"digit": 7, "count": 16}' -o sevens.png
 
-The network is in denoiser.py, its training in train.py, the file format in png.py; this file is the loop, and what
-Turnpike needs to know.
+The network is in denoiser.py, its training in train.py, the file format in png.py; this file has the loop and
+connects it to Turnpike.
 """
 import math
 import random
@@ -17,7 +17,7 @@ from denoiser import ANY, PIXELS, Denoiser, shares
 from torch.nn import functional as F
 
 HERE = Path(__file__).resolve().parent
-GUIDANCE = 1.5  # how much more it shall look like the digit that is wanted than like any
+GUIDANCE = 1.5  # strength of classifier-free guidance towards the wanted digit
 
 
 class Drawing(turnpike.Model):
@@ -26,9 +26,9 @@ class Drawing(turnpike.Model):
     def load(self, lane):
         self.device = torch.device(lane.device)  # "cuda:0", the lane's own GPU, or "cpu"
         if self.device.type == "cpu":
-            torch.set_num_threads(1)  # the lanes share the cores: four that take all of them are in each other's way
+            torch.set_num_threads(1)  # lanes share the cores; more threads would slow each other down
         else:
-            torch.backends.cudnn.allow_tf32 = False  # as exact as on the CPU
+            torch.backends.cudnn.allow_tf32 = False  # full precision, as on the CPU
         lane.progress(0.2, "reading the weights")
         weights = torch.load(HERE / "denoiser.pt", map_location="cpu", weights_only=True)  # numbers only, never code
         self.net = Denoiser()
@@ -51,27 +51,27 @@ class Drawing(turnpike.Model):
 
     @torch.inference_mode()
     def draw(self, digits, steps, seed):
-        """The loop: from nothing but noise to (n, 1, 8, 8) pictures, a little less noise with each step."""
+        """Runs the loop: starts from pure noise and removes a little with each step. Returns (n, 1, 8, 8) pictures."""
         job = turnpike.job()
-        source = random.Random(seed)  # Python's, not PyTorch's: a seed means the same on every device and version
+        source = random.Random(seed)  # not PyTorch's, so that a seed means the same on every device and version
         noise = [source.gauss(0, 1) for _ in range(len(digits) * PIXELS * PIXELS)]
         pictures = torch.tensor(noise, device=self.device).reshape(-1, 1, PIXELS, PIXELS)
         digits = torch.tensor(digits, device=self.device)
         for step in range(steps):
-            job.raise_if_cancelled()  # nobody waits any more: leave, and the lane is free for the next
+            job.raise_if_cancelled()  # if no client waits any more, end here and free the lane
             pictures = self.one_step(pictures, digits, 1 - step / steps, 1 - (step + 1) / steps)
             if self.device.type == "cuda":
-                torch.cuda.synchronize()  # else the loop runs ahead of the GPU, and what it tells is not true yet
+                torch.cuda.synchronize()  # else the loop runs ahead of the GPU, and reports progress too early
             job.progress((step + 1) / steps, f"step {step + 1}/{steps}")
         if not pictures.isfinite().all():
-            raise turnpike.NonFinite("the picture has NaN in it")  # in JSON it would be found, in a PNG it would not
+            raise turnpike.NonFinite("the picture has NaN in it")  # Turnpike finds NaN in JSON, but not in a PNG
         return pictures.clamp(-1, 1).cpu()
 
     def one_step(self, noisy, digits, now, then):
-        """What is picture here, and what is noise? Both mixed again, with as much noise as there shall be `then`."""
+        """Separates picture and noise, and mixes them again with the smaller amount of noise of time `then`."""
         count = len(digits)
         time = torch.full((2 * count,), now, device=self.device)
-        asked = torch.cat([digits, torch.full_like(digits, ANY)])  # the one that is wanted, and any: in one pass
+        asked = torch.cat([digits, torch.full_like(digits, ANY)])  # wanted digit and any digit, in one pass
         wanted, any_digit = self.net(torch.cat([noisy, noisy]), time, asked).split(count)
         direction = any_digit + GUIDANCE * (wanted - any_digit)
         picture_share, noise_share = shares(time[0])
@@ -82,10 +82,10 @@ class Drawing(turnpike.Model):
 
 
 def sheet(pictures, size, columns):
-    """All pictures side by side and below each other, each enlarged to size x size: rows of bytes, ink is black."""
+    """Arranges all pictures in a grid, each enlarged to size x size. Returns rows of bytes; ink is black."""
     with_margin = F.pad(pictures, (1, 1, 1, 1), value=-1)
     large = F.interpolate(with_margin, size=(size, size), mode="bicubic", align_corners=False).clamp(-1, 1)
-    ink = torch.sin(large * (math.pi / 2))  # what is nearly ink is ink, what is nearly paper is paper
+    ink = torch.sin(large * (math.pi / 2))  # more contrast
     grey = ((1 - ink) * 127.5).round().to(torch.uint8).squeeze(1)
     rows = math.ceil(len(grey) / columns)
     paper = torch.full((rows * columns, size, size), 255, dtype=torch.uint8)
@@ -94,13 +94,13 @@ def sheet(pictures, size, columns):
     return [bytes(line.tolist()) for line in lines]
 
 
-PARAMETERS = {  # name: (least, most, what it is if nothing is said)
+PARAMETERS = {  # name: (least, most, default)
     "digit": (0, 9, None), "count": (1, 64, 10), "steps": (1, 1000, 200), "seed": (0, 2**63 - 1, 0),
     "size": (8, 256, 64)}
 
 
 def parameters_of(x):
-    """All that can be wished for, or a word about what to send."""
+    """Returns all parameters, with defaults. Raises BadInput, which says what to send."""
     if not isinstance(x, dict):
         raise turnpike.BadInput('Send an object such as {"digit": 7, "count": 16, "steps": 200, "seed": 1}.')
     said = {name: value for name, value in x.items() if value is not None}

@@ -1,4 +1,4 @@
-"""OpenAI's way of asking and answering: their JSON in, a Parameters out; pieces of text in, their JSON out."""
+"""Translates OpenAI's JSON requests into Parameters, and pieces of text into OpenAI's JSON answers."""
 import json
 import time
 
@@ -12,13 +12,13 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 NUMBERS = {  # field: kind, least, most
     "max_tokens": (int, 1, TOKENS_MAX), "max_completion_tokens": (int, 1, TOKENS_MAX),
     "temperature": (float, 0, 2), "top_p": (float, 0, 1), "seed": (int, -2**63, 2**63 - 1)}
-ONLY = {  # fields that change what an answer is: the values that this model can serve
+ONLY = {  # fields that change what an answer is, and the values that this model can serve
     "n": (1,), "best_of": (1,), "logprobs": (False, 0), "top_logprobs": (0,), "echo": (False,), "suffix": ("",),
     "response_format": ({"type": "text"},), "tool_choice": ("none", "auto"), "modalities": (["text"],)}
 
 
 class Refused(turnpike.BadInput):
-    """A request that can't be served; `answer` is how OpenAI would say so."""
+    """A request that can't be served. `answer` returns the error as OpenAI would."""
 
     def __init__(self, message, param=None, code=None, status=400):
         super().__init__(message)
@@ -29,7 +29,7 @@ class Refused(turnpike.BadInput):
         return turnpike.Response({"error": self.error}, self.status, headers)
 
 
-# ── Asking ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Requests ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 def parsed(request):
     try:
@@ -42,7 +42,7 @@ def parsed(request):
 
 
 def check_common(body):
-    """What is the same for chats and completions."""
+    """Checks the fields that chats and completions share."""
     name = body.get("model")
     if not isinstance(name, str):
         raise Refused("You must say which model: a string.", "model")
@@ -65,7 +65,7 @@ def no_model(name):
 
 
 def parameters_for(body, prompt, defaults=Parameters()):
-    """The fields that a chat, a completion and a prediction have in common."""
+    """Returns the parameters that a chat, a completion and a prediction share."""
     numbers = {field: number(body, field) for field in NUMBERS}
     limit = numbers.pop("max_completion_tokens") or numbers["max_tokens"]
     given = {**numbers, "max_tokens": limit, "stop": stops(body) or None, "ignore_eos": flag(body, "ignore_eos")}
@@ -74,14 +74,14 @@ def parameters_for(body, prompt, defaults=Parameters()):
 
 
 def number(body, field):
-    """None if it is not there."""
+    """Returns the number, or None if the field is missing."""
     kind, least, most = NUMBERS[field]
     value = body.get(field)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, kind)):
         raise Refused(f"'{field}' must be {'an integer' if kind is int else 'a number'}.", field, "invalid_type")
-    if not least <= value <= most:  # false for what is no number, too
+    if not least <= value <= most:  # also false for NaN
         code = "integer_out_of_range" if kind is int else "decimal_out_of_range"
         raise Refused(f"'{field}' must be from {least} to {most}.", field, code)
     return value
@@ -104,7 +104,7 @@ def stops(body):
 
 
 def chat_prompt(body):
-    """Each question becomes a heading, and the answer what stands below it; that is what the model has learnt from."""
+    """Makes each question a heading with the answer below it, because the model was trained on such text."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise Refused("'messages' must be a list with at least one message.", "messages",
@@ -116,14 +116,14 @@ def chat_prompt(body):
             parts[-1] += "## " + " ".join(words.split()) + "\n\n"
         else:
             parts[-1] += words
-            if at < len(messages) - 1:  # a last one of the assistant is continued
+            if at < len(messages) - 1:  # a last message of the assistant is continued
                 parts[-1] += "\n"
                 parts.append("")
     return parts
 
 
 def said(message, where):
-    """Role and words of one message."""
+    """Returns role and text of one message."""
     if not isinstance(message, dict) or message.get("role") not in ROLES:
         raise Refused(f"'{where}' must be an object whose 'role' is one of {', '.join(ROLES)}.", where, "invalid_value")
     content = message.get("content")
@@ -146,10 +146,10 @@ def completion_prompt(body):
     return [prompt]
 
 
-# ── Answering ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── Answers ──────────────────────────────────────────────────────────────────────────────────────────────
 
 class Style:
-    """How a chat is answered."""
+    """The JSON of a chat's answer."""
     prefix, whole, piece, prompt = "chatcmpl-", "chat.completion", "chat.completion.chunk", staticmethod(chat_prompt)
     opening = {"delta": {"role": "assistant", "content": ""}}
     closing = {"delta": {}}
@@ -164,7 +164,7 @@ class Style:
 
 
 class CompletionStyle(Style):
-    """How a plain completion is."""
+    """The JSON of a plain completion's answer."""
     prefix, whole, piece, prompt = "cmpl-", "text_completion", "text_completion", staticmethod(completion_prompt)
     opening = None
     closing = {"text": ""}
@@ -188,7 +188,7 @@ class Answer:
                 "usage": self._usage()}
 
     def events(self, has_usage=False):
-        """Server-sent events, each a piece; then [DONE]."""
+        """Yields server-sent events: one for each piece, then [DONE]."""
         no_usage = {"usage": None} if has_usage else {}
         if self.style.opening:
             yield self._event([self._choice(self.style.opening)], no_usage)

@@ -1,5 +1,5 @@
-"""From scores to text: reads a prompt, then draws one character after the other until the text ends, a stop comes or the
-wish is fulfilled."""
+"""Turns scores into text: reads a prompt, then draws one character after the other until the text ends, a stop comes or
+max_tokens is reached."""
 import random
 from dataclasses import dataclass
 from typing import Optional
@@ -7,25 +7,25 @@ from typing import Optional
 import numpy as np
 from network import END, UNKNOWN
 
-PROMPT_MAX = 2000  # of a longer prompt only the end is read: it would have forgotten the rest
-TEMPERATURE_MIN = 1e-3  # a temperature below is 0: nothing but the likeliest would be drawn, and it is no good divisor
+PROMPT_MAX = 2000  # only the end of a longer prompt is read; the network would forget the rest
+TEMPERATURE_MIN = 1e-3  # below this, the likeliest character is always taken, to avoid dividing by a tiny number
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What somebody wants to be written."""
+    """The parameters of a request for text."""
     prompt: tuple = ()  # of strings; between two of them, a section ends
     max_tokens: int = 400  # a token is a character
-    temperature: float = 0.5  # 0: always the likeliest character
-    top_p: float = 1.0  # only the likeliest ones that make up this share
-    seed: Optional[int] = None  # the same wish with the same seed gives the same text
-    stop: tuple = ()  # texts that end it, and are not part of it
-    ignore_eos: bool = False  # never ends by itself: for measurements
+    temperature: float = 0.5  # 0 means always the likeliest character
+    top_p: float = 1.0  # draw only from the likeliest characters that make up this share
+    seed: Optional[int] = None  # the same parameters and seed give the same text
+    stop: tuple = ()  # texts that end the answer and are not part of it
+    ignore_eos: bool = False  # never ends by itself; for measurements
 
 
 class Writing:
-    """A text that is being written: iterate over its pieces. Then `reason` says why it ended ("stop" or "length"),
-    `read` and `written` how many characters went in and came out. `look` is called before each of them, and may raise."""
+    """A text that is being written. Iterate over its pieces. Afterwards `reason` says why it ended ("stop" or "length"), and
+    `read` and `written` count the characters of prompt and text. `look` is called before each character, and may raise."""
 
     def __init__(self, network, parameters, look=lambda: None):
         self.network, self.parameters, self.look = network, parameters, look
@@ -56,7 +56,7 @@ class Writing:
             yield held
 
     def _prompt_places(self):
-        """Of all characters of the prompt; each part after the first follows the end of a section."""
+        """Returns the places of all characters of the prompt, with an END before each part."""
         known, found = self.network.places, [END]
         for number, part in enumerate(self.parameters.prompt):
             found += [END] * (number > 0)
@@ -64,9 +64,9 @@ class Writing:
         return found
 
     def _draw(self, scores):
-        """The place of the next character."""
+        """Draws the next character and returns its place."""
         scores[UNKNOWN] = -np.inf
-        if self.written == 0 or self.parameters.ignore_eos:  # something is always said
+        if self.written == 0 or self.parameters.ignore_eos:  # never an empty answer
             scores[END] = -np.inf
         if self.parameters.temperature < TEMPERATURE_MIN:
             return int(scores.argmax())
@@ -78,14 +78,14 @@ class Writing:
 
 
 def keep_top_p(shares, part):
-    """The shares without the unlikely ones, beyond those that make up `part` of all; the likeliest always stays."""
+    """Sets all shares to 0 except the largest that make up `part` of the sum. The largest always stays."""
     order = np.argsort(-shares, kind="stable")
     before = shares[order].cumsum() - shares[order]
     return np.where(np.isin(np.arange(len(shares)), order[(before < part) | (np.arange(len(order)) == 0)]), shares, 0)
 
 
 def split_at_stop(text, stops):
-    """What may be shown of it, what must wait since a stop may begin there, and whether a stop came."""
+    """Returns the text that may be shown, the text that must wait because a stop may begin there, and whether a stop came."""
     found = [at for at in map(text.find, stops) if at >= 0]
     if found:
         return text[:min(found)], "", True

@@ -1,4 +1,4 @@
-"""POST /v1/chat/completions and GET /v1/models as OpenAI's clients know them: as much of it as one model needs."""
+"""POST /v1/chat/completions and GET /v1/models for OpenAI's clients: only the parts that one model needs."""
 import json
 import time
 
@@ -10,7 +10,7 @@ ROLES = ("system", "user", "assistant", "developer")
 
 
 def answer(text, req):
-    """`text` is the model; what is not a chat is told where it is."""
+    """Answers a request. `text` is the model. Other paths get a 404 that names the right ones."""
     if (req.method, req.path) == ("GET", "/v1/models"):
         return {"object": "list", "data": [{"id": text.name, "object": "model", "created": 0, "owned_by": "turnpike"}]}
     if (req.method, req.path) != ("POST", "/v1/chat/completions"):
@@ -37,7 +37,7 @@ def parameters_of(text, x):
 
 
 def prompt_of(tokenizer, messages):
-    """By the model's own template; a model without one reads lines of "role: words"."""
+    """Builds the prompt with the model's own template. A model without a template gets lines of "role: words"."""
     if not isinstance(messages, list) or not messages:
         raise turnpike.BadInput('messages is a list such as [{"role": "user", "content": "Hello"}].')
     for message in messages:

@@ -1,10 +1,10 @@
 """A language model of Hugging Face transformers, for Turnpike: text streams while it is generated.
 
-    MODEL=Qwen/Qwen3-0.6B turnpike up examples/transformers --python env/bin/python    # a name of the hub, or a folder
+    MODEL=Qwen/Qwen3-0.6B turnpike up examples/transformers --python env/bin/python    # a name on the hub, or a folder
     curl -N http://127.0.0.1:8000/predict -d '{"prompt": "Once upon a time"}'
 
-Without MODEL nothing is downloaded: a model is built from a config, with random weights, and talks nonsense. SIZE says how
-large. generation.py runs generate() and ends it when nobody waits any more; chat.py speaks like OpenAI; words.py makes text.
+Without MODEL nothing is downloaded: a model is built from a config, with random weights, and talks nonsense. SIZE sets its
+size. generation.py runs generate() and stops it when no client waits any more; chat.py has OpenAI's API; words.py makes text.
 """
 import os
 import time
@@ -23,7 +23,7 @@ import generation
 import request_parameters
 import words
 
-SIZES = {  # of a model with random weights
+SIZES = {  # for models with random weights
     "tiny": dict(hidden_size=128, intermediate_size=384, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2),
     "0.7b": dict(hidden_size=1536, intermediate_size=6144, num_hidden_layers=20, num_attention_heads=12, num_key_value_heads=4)}
 
@@ -51,19 +51,19 @@ class Text(turnpike.Model):
                       "transformers": transformers.__version__}
 
     def predict(self, x):
-        """{"prompt", "max_new_tokens", "temperature", "seed"} → text as it comes; with "events": server-sent events."""
+        """Takes {"prompt", "max_new_tokens", "temperature", "seed"} and streams text; with "events", server-sent events."""
         parameters = request_parameters.from_json(x)
         items = self.events(parameters) if x.get("events") else self.pieces(parameters)
         return turnpike.Response(items, headers={"Model": ascii(self.name)[1:-1]})
 
     def request(self, req):
-        """The other paths: those of OpenAI's API."""
+        """Answers the other paths: those of OpenAI's API."""
         return chat.answer(self, req)
 
     # ── generating ──
 
     def encode(self, parameters):
-        """Its prompt as token ids, (1, length)."""
+        """Returns the prompt as token ids, (1, length)."""
         ids = self.tokenizer.encode(parameters.prompt)
         if self.positions and len(ids) + parameters.max_new_tokens > self.positions:
             raise turnpike.BadInput(f"The prompt has {len(ids)} tokens: with max_new_tokens = {parameters.max_new_tokens} that is "
@@ -71,7 +71,7 @@ class Text(turnpike.Model):
         return torch.tensor([ids], device=self.model.device)
 
     def steps(self, parameters):
-        """(new text or "", tokens so far) after each token."""
+        """Yields (new text or "", tokens so far) after each token."""
         job, decoder = turnpike.job(), words.TextDecoder(self.tokenizer)
         run = generation.Generation(self.model, self.encode(parameters), parameters)
         try:
@@ -98,19 +98,19 @@ class Text(turnpike.Model):
 
 
 def pretrained(name, lane, dtype):
-    """From the hub or a folder, straight to the lane's GPU; spread over all of them if it has several."""
+    """Loads a model from the hub or a folder straight to the lane's GPU, spread over all of them if the lane has several."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(name)
     place = lane.device if len(lane.devices) == 1 else "auto"
     return transformers.AutoModelForCausalLM.from_pretrained(name, dtype=dtype, device_map=place), tokenizer
 
 
 def random(size, lane, dtype):
-    """The same weights on every lane: the seed says so. A token is a byte, and none of them is an end."""
+    """Makes a model with random weights, the same on every lane by a fixed seed. A token is a byte, and no token ends a text."""
     if size not in SIZES:
         raise ValueError(f"SIZE is one of {', '.join(SIZES)}, not {size!r}")
     config = transformers.LlamaConfig(vocab_size=words.ByteTokenizer.count, max_position_embeddings=8192, bos_token_id=None,
                                       eos_token_id=None, **SIZES[size])
     torch.manual_seed(1)
-    with nullcontext() if lane.device == "cpu" else torch.device(lane.device):  # made where they are used
+    with nullcontext() if lane.device == "cpu" else torch.device(lane.device):  # makes the weights on the GPU
         model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
     return model.to(lane.device)

@@ -1,4 +1,4 @@
-"""What a client wants, checked before the GPU sees it."""
+"""The parameters of a request, checked before the GPU sees them."""
 from dataclasses import dataclass
 
 import turnpike
@@ -10,7 +10,7 @@ NEW_TOKENS_MAX = 4096
 class Parameters:
     prompt: str
     max_new_tokens: int = 256
-    temperature: float = 0.7  # 0: always the likeliest token
+    temperature: float = 0.7  # 0 means always the likeliest token
     seed: "int | None" = None
 
 
@@ -18,7 +18,7 @@ FIELDS = ("prompt", "max_new_tokens", "temperature", "seed")
 
 
 def from_json(x):
-    """From {"prompt": …, "max_new_tokens": …, "temperature": …, "seed": …}; BadInput says what to send instead."""
+    """Reads {"prompt": …, "max_new_tokens": …, "temperature": …, "seed": …}. Raises BadInput, which says what to send."""
     if not isinstance(x, dict):
         raise turnpike.BadInput('Send an object: {"prompt": "Once upon a time"}.')
     unknown = sorted(set(x) - {*FIELDS, "events", "model"})

@@ -1,4 +1,4 @@
-"""The trained network: what it was promised to know, that training gives it again, and that numpy changes nothing."""
+"""The trained network: its promised accuracy, that training gives the same weights again, and that numpy changes nothing."""
 import re
 import struct
 import subprocess

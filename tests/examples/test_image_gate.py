@@ -1,4 +1,4 @@
-"""examples/image behind the real gate: progress while it draws, a PNG, and a loop that stops for whoever leaves."""
+"""examples/image behind the real gate: progress while it draws, a PNG, and a loop that stops when the client leaves."""
 import json
 import unittest
 
@@ -7,7 +7,7 @@ from native import SharedGate
 from png_reader import read_png
 from torch_data import IMAGE
 
-LONG = {"digit": 8, "steps": 1000, "count": 64}  # a minute and more on a CPU: no test waits for its end
+LONG = {"digit": 8, "steps": 1000, "count": 64}  # over a minute on a CPU; no test waits for its end
 
 
 class Gate(SharedGate):
@@ -15,7 +15,7 @@ class Gate(SharedGate):
         return self.start(str(IMAGE), "--gpus", "none", "--lanes", "2", "--python", PYTHON).wait_ready()
 
     def begin_long(self):
-        """A connection whose job is under way, and the job's id."""
+        """Returns a connection whose job is running, and the job's id."""
         client = self.gate.connect()
         client.request("POST", "/predict", json.dumps(LONG).encode())
         [job] = wait_until(lambda: [job for job in self.gate.live_jobs() if job["state"] == "running"], "it runs")

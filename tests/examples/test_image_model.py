@@ -10,7 +10,7 @@ import digits_data
 import torch_data
 import turnpike
 import turnpike.testing
-from network import Network  # of examples/digits: it judges what is drawn here
+from network import Network  # of examples/digits; it reads the drawn digits
 from png_reader import read_png
 from torch_data import IMAGE
 

@@ -24,7 +24,7 @@ import words  # noqa: E402
 
 
 def generating():
-    """The threads that are in generate() now, by their idents."""
+    """Returns the idents of the threads that are in generate() now."""
     return [ident for ident, frame in sys._current_frames().items()
             if any(found.f_code is generation.Generation._generate.__code__ for found, _ in traceback.walk_stack(frame))]
 
@@ -130,7 +130,7 @@ class Folder(unittest.TestCase):
             text = served.predict(HELLO)
             self.assertTrue(text.isalpha() and len(text) <= 20, text)
             self.assertEqual(served.model.facts["model"], str(self.path))
-            with self.assertRaisesRegex(turnpike.BadInput, "65"):  # its first token is none of the client's
+            with self.assertRaisesRegex(turnpike.BadInput, "65"):  # its first token is not part of the client's prompt
                 served.predict({**HELLO, "prompt": "a" * 64, "max_new_tokens": 1})
             asked = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 20, "temperature": 0}
             chat = served.post("/v1/chat/completions", json.dumps(asked).encode()).json()
