@@ -46,7 +46,7 @@ def pixels_of(x):
         raise turnpike.BadInput(f"Send {{\"pixels\": [...]}}: a list of 64 numbers, 8 rows of 8; this was {got}.")
     for at, pixel in enumerate(pixels):
         if isinstance(pixel, bool) or not isinstance(pixel, (int, float)) or not 0 <= pixel <= 16:
-            raise turnpike.BadInput(f"A pixel is a number from 0 (paper) to 16 (ink); pixels[{at}] is none.")
+            raise turnpike.BadInput(f"A pixel must be a number from 0 (paper) to 16 (ink); pixels[{at}] is not.")
     return pixels
 
 

@@ -108,11 +108,11 @@ def parameters_of(x):
     for name, value in said.items():
         if name == "as":
             if value not in ("png", "numbers"):
-                raise turnpike.BadInput('as is "png" or "numbers".')
+                raise turnpike.BadInput('as must be "png" or "numbers".')
         elif name not in PARAMETERS:
-            raise turnpike.BadInput(f"There is no {name[:40]!r}; there are {', '.join(PARAMETERS)} and as.")
+            raise turnpike.BadInput(f"There is no parameter {name[:40]!r}; there are {', '.join(PARAMETERS)} and as.")
         else:
             least, most, _ = PARAMETERS[name]
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise turnpike.BadInput(f"{name} is a whole number from {least} to {most}.")
+                raise turnpike.BadInput(f"{name} must be a whole number from {least} to {most}.")
     return parameters

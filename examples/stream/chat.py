@@ -45,7 +45,7 @@ def check_common(body):
     """Checks the fields that chats and completions share."""
     name = body.get("model")
     if not isinstance(name, str):
-        raise Refused("You must say which model: a string.", "model")
+        raise Refused("'model' must name the model, as a string.", "model")
     if name != NAME:
         raise no_model(name)
     for field, allowed in ONLY.items():
@@ -54,7 +54,7 @@ def check_common(body):
     flag(body, "stream")
     options = body.get("stream_options")
     if options is not None and not body.get("stream"):
-        raise Refused("'stream_options' is for streams: with 'stream': true.", "stream_options")
+        raise Refused("'stream_options' needs 'stream': true.", "stream_options")
     if options is not None and not isinstance(options, dict):
         raise Refused("'stream_options' must be an object.", "stream_options", "invalid_type")
 
@@ -99,7 +99,7 @@ def stops(body):
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise Refused("'stop' must be a string or a list of strings.", "stop", "invalid_type")
     if len(found) > STOPS_MAX or not all(0 < len(one) <= STOP_LENGTH_MAX for one in found):
-        raise Refused(f"'stop' is at most {STOPS_MAX} strings of 1 to {STOP_LENGTH_MAX} characters.", "stop", "invalid_value")
+        raise Refused(f"'stop' may have at most {STOPS_MAX} strings of 1 to {STOP_LENGTH_MAX} characters.", "stop", "invalid_value")
     return tuple(found)
 
 
@@ -142,7 +142,7 @@ def completion_prompt(body):
     if isinstance(prompt, list) and len(prompt) == 1:
         prompt = prompt[0]
     if not isinstance(prompt, str):
-        raise Refused("'prompt' must be a string; several, or tokens, this model can't take.", "prompt", "invalid_type")
+        raise Refused("'prompt' must be a string; this model can't take several prompts, or tokens.", "prompt", "invalid_type")
     return [prompt]
 
 

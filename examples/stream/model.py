@@ -33,7 +33,7 @@ class Babble(turnpike.Model):
     def predict(self, x):
         """Continues {"text": "A lane is"} and streams plain text."""
         if not isinstance(x, dict) or not isinstance(x.get("text"), str):
-            raise turnpike.BadInput('Send {"text": "A lane is"}; beside it, if you like, max_tokens, temperature, top_p, seed and stop.')
+            raise turnpike.BadInput('Send {"text": "A lane is"}, and optionally max_tokens, temperature, top_p, seed and stop.')
         return iter(self.writing(chat.parameters_for(x, [x["text"]])))
 
     def writing(self, parameters: Parameters):

@@ -39,10 +39,10 @@ def parameters_of(text, x):
 def prompt_of(tokenizer, messages):
     """Builds the prompt with the model's own template. A model without a template gets lines of "role: words"."""
     if not isinstance(messages, list) or not messages:
-        raise turnpike.BadInput('messages is a list such as [{"role": "user", "content": "Hello"}].')
+        raise turnpike.BadInput('messages must be a list such as [{"role": "user", "content": "Hello"}].')
     for message in messages:
         if not isinstance(message, dict) or message.get("role") not in ROLES or not isinstance(message.get("content"), str):
-            raise turnpike.BadInput(f"A message has a role ({', '.join(ROLES)}) and a content, which is a text.")
+            raise turnpike.BadInput(f"A message must have a role ({', '.join(ROLES)}) and a content, which is a text.")
     if tokenizer.chat_template:
         return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     return "".join(f"{message['role']}: {message['content']}\n" for message in messages) + "assistant:"

@@ -66,8 +66,8 @@ class Text(turnpike.Model):
         """Returns the prompt as token ids, (1, length)."""
         ids = self.tokenizer.encode(parameters.prompt)
         if self.positions and len(ids) + parameters.max_new_tokens > self.positions:
-            raise turnpike.BadInput(f"The prompt has {len(ids)} tokens: with max_new_tokens = {parameters.max_new_tokens} that is "
-                                    f"more than the {self.positions} which this model can take.")
+            raise turnpike.BadInput(f"The prompt has {len(ids)} tokens; with max_new_tokens = {parameters.max_new_tokens} that is "
+                                    f"more than the {self.positions} tokens that this model can take.")
         return torch.tensor([ids], device=self.model.device)
 
     def steps(self, parameters):

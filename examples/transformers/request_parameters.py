@@ -23,19 +23,19 @@ def from_json(x):
         raise turnpike.BadInput('Send an object: {"prompt": "Once upon a time"}.')
     unknown = sorted(set(x) - {*FIELDS, "events", "model"})
     if unknown:
-        raise turnpike.BadInput(f"There is no {unknown[0]!r}: send {', '.join(FIELDS)}, or events.")
+        raise turnpike.BadInput(f"There is no parameter {unknown[0]!r}; send {', '.join(FIELDS)}, or events.")
     return checked(Parameters(**{"prompt": "", **{name: x[name] for name in FIELDS if x.get(name) is not None}}))
 
 
 def checked(parameters):
     if not isinstance(parameters.prompt, str) or not parameters.prompt:
-        raise turnpike.BadInput("prompt is a text, and not an empty one.")
+        raise turnpike.BadInput("prompt must be a text that is not empty.")
     if not is_int(parameters.max_new_tokens, 1, NEW_TOKENS_MAX):
-        raise turnpike.BadInput(f"max_new_tokens is a whole number from 1 to {NEW_TOKENS_MAX}.")
+        raise turnpike.BadInput(f"max_new_tokens must be a whole number from 1 to {NEW_TOKENS_MAX}.")
     if isinstance(parameters.temperature, bool) or not isinstance(parameters.temperature, (int, float)) or not 0 <= parameters.temperature <= 2:
-        raise turnpike.BadInput("temperature is a number from 0 (always the likeliest token) to 2.")
+        raise turnpike.BadInput("temperature must be a number from 0 (always the likeliest token) to 2.")
     if parameters.seed is not None and not is_int(parameters.seed, 0, 2**63 - 1):
-        raise turnpike.BadInput("seed is a whole number from 0 to 2^63 - 1.")
+        raise turnpike.BadInput("seed must be a whole number from 0 to 2^63 - 1.")
     return parameters
 
 

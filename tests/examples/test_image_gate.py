@@ -52,7 +52,7 @@ class Gate(SharedGate):
     def test_bad_parameters_are_answered_in_words(self):
         answer = self.gate.post({"digit": 12})
         self.assert_problem(answer, 400, "bad-input")
-        self.assertEqual(answer.json()["detail"], "digit is a whole number from 0 to 9.")
+        self.assertEqual(answer.json()["detail"], "digit must be a whole number from 0 to 9.")
 
     def test_progress_is_seen_and_a_cancel_by_id_stops_the_loop(self):
         pids = self.pids()

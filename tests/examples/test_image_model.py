@@ -17,15 +17,15 @@ from torch_data import IMAGE
 MODEL = str(IMAGE / "model.py")
 BAD = [
     (None, "Send an object such as"), (7, "Send an object such as"), ([7], "Send an object such as"),
-    ({"digit": 10}, "digit is a whole number from 0 to 9"), ({"digit": -1}, "digit is a whole number"),
-    ({"digit": "7"}, "digit is a whole number"), ({"digit": 7.0}, "digit is a whole number"),
-    ({"digit": True}, "digit is a whole number"), ({"digit": [7]}, "digit is a whole number"),
-    ({"steps": 0}, "steps is a whole number from 1 to 1000"), ({"steps": 1001}, "steps is a whole number"),
-    ({"count": 0}, "count is a whole number from 1 to 64"), ({"count": 65}, "count is a whole number"),
-    ({"size": 7}, "size is a whole number from 8 to 256"), ({"size": 10**30}, "size is a whole number"),
-    ({"seed": -1}, "seed is a whole number"), ({"seed": 2**63}, "seed is a whole number"),
-    ({"as": "jpeg"}, 'as is "png" or "numbers"'), ({"as": []}, 'as is "png" or "numbers"'),
-    ({"digits": 7}, "There is no 'digits'; there are digit, count, steps, seed, size and as"),
+    ({"digit": 10}, "digit must be a whole number from 0 to 9"), ({"digit": -1}, "digit must be a whole number"),
+    ({"digit": "7"}, "digit must be a whole number"), ({"digit": 7.0}, "digit must be a whole number"),
+    ({"digit": True}, "digit must be a whole number"), ({"digit": [7]}, "digit must be a whole number"),
+    ({"steps": 0}, "steps must be a whole number from 1 to 1000"), ({"steps": 1001}, "steps must be a whole number"),
+    ({"count": 0}, "count must be a whole number from 1 to 64"), ({"count": 65}, "count must be a whole number"),
+    ({"size": 7}, "size must be a whole number from 8 to 256"), ({"size": 10**30}, "size must be a whole number"),
+    ({"seed": -1}, "seed must be a whole number"), ({"seed": 2**63}, "seed must be a whole number"),
+    ({"as": "jpeg"}, 'as must be "png" or "numbers"'), ({"as": []}, 'as must be "png" or "numbers"'),
+    ({"digits": 7}, "There is no parameter 'digits'; there are digit, count, steps, seed, size and as"),
 ]
 
 
