@@ -47,8 +47,9 @@ Pixels pixels_of(std::string_view body) {
         const json::value& value = (*list)[at];
         pixels[at] = value.is_number() ? value.to_number<double>() : -1;
         if (!(pixels[at] >= 0 && pixels[at] <= 16)) {
-            throw turnpike::BadInput("A pixel must be a number from 0 (paper) to 16 (ink); pixels[" +
-                                     std::to_string(at) + "] is not.");
+            throw turnpike::BadInput(
+                "A pixel must be a number from 0 (paper) to 16 (ink); pixels[" +
+                std::to_string(at) + "] is not.");
         }
     }
     return pixels;

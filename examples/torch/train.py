@@ -82,7 +82,7 @@ def main():
     net = train(pixels[~held_out], digits[~held_out], chosen.epochs)
     reached = accuracy(net, pixels[held_out], digits[held_out])
     print(f"held-out accuracy: {reached:.2%} of {int(held_out.sum())} digits that it has never seen")
-    torch.save({"accuracy": f"{reached:.4f}", "weights": net.state_dict()}, chosen.out)  # as text, because weights_only of PyTorch 1.13 takes no float
+    torch.save({"accuracy": f"{reached:.4f}", "weights": net.state_dict()}, chosen.out)  # text: 1.13 loads no float
     print(f"wrote {chosen.out} ({chosen.out.stat().st_size} bytes)")
 
 

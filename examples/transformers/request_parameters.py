@@ -32,7 +32,8 @@ def checked(parameters):
         raise turnpike.BadInput("prompt must be a text that is not empty.")
     if not is_int(parameters.max_new_tokens, 1, NEW_TOKENS_MAX):
         raise turnpike.BadInput(f"max_new_tokens must be a whole number from 1 to {NEW_TOKENS_MAX}.")
-    if isinstance(parameters.temperature, bool) or not isinstance(parameters.temperature, (int, float)) or not 0 <= parameters.temperature <= 2:
+    temperature = parameters.temperature
+    if isinstance(temperature, bool) or not isinstance(temperature, (int, float)) or not 0 <= temperature <= 2:
         raise turnpike.BadInput("temperature must be a number from 0 (always the likeliest token) to 2.")
     if parameters.seed is not None and not is_int(parameters.seed, 0, 2**63 - 1):
         raise turnpike.BadInput("seed must be a whole number from 0 to 2^63 - 1.")

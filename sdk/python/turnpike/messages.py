@@ -121,8 +121,8 @@ class Response:
         self.fields()  # so that a mistake raises where it was made
 
     def fields(self) -> list[tuple[str, str]]:
-        """Returns names and values of the header lines. Raises ValueError if the answer could not be sent. Checks again on each call,
-        since attributes may have been set."""
+        """Returns names and values of the header lines. Raises ValueError if the answer can't be sent. Checks again on each
+        call, since attributes may have been set."""
         if not isinstance(self.status, int) or not 200 <= self.status <= 599:
             raise ValueError(f"the status of an answer must be 200 … 599, not {self.status!r}")
         headers = self.headers if isinstance(self.headers, Headers) else Headers(self.headers)

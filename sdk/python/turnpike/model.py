@@ -27,7 +27,7 @@ class Model:
     example: Any = None
     """An input that `predict` must be able to answer: a value that JSON can express, bytes, or a Request."""
     facts: dict[str, Any] = {}
-    """Facts about the model for people; shown in the gate's status."""
+    """Facts about the model, shown in the gate's status."""
 
     def load(self, lane: Lane) -> Any:
         """Called once, before the first job."""

@@ -119,9 +119,9 @@ class Call:
                 self._runner.notify_change()
 
     async def _send_to_nobody(self, kind: str, message: Any) -> None:
-        """Takes a message for a client that is gone. Now and then it yields to the loop, so that a task of the app that waits for
-        `http.disconnect` can run. Cancelling the app here instead would leave its generator, and the generator's `finally`,
-        to the garbage collector."""
+        """Takes a message for a client that is gone. Yields to the loop only now and then, so that even an app that never awaits
+        anything else hears `http.disconnect`. Usually it does not yield: a framework's cancel that met the app here would leave
+        the app's generator, with its `finally`, to the garbage collector."""
         self._ignored_sends += 1
         if self._ignored_sends % _SENDS_PER_YIELD == 0:
             await asyncio.sleep(0)
