@@ -1,5 +1,5 @@
-// The trained network: reads digits.safetensors and computes. network.py is this file in Python, train.py is where
-// the weights come from.
+// The trained network: reads digits.safetensors and computes. network.py is this file in Python; train.py made the
+// weights.
 #pragma once
 
 #include <boost/json.hpp>
@@ -33,8 +33,8 @@ struct Tensor {
     std::vector<float> numbers;
 };
 
-// A file in the safetensors format: the header's length as 8 bytes, the header as JSON, then the numbers. Only float32,
-// which is all that train.py writes. Throws std::exception for anything else.
+// A file in the safetensors format: the header's length as 8 bytes, the header as JSON, then the numbers. Reads only
+// float32, which is all that train.py writes. Throws std::exception for anything else.
 struct Safetensors {
     std::map<std::string, Tensor, std::less<>> tensors;
     std::string metadata;  // a JSON object
@@ -42,13 +42,13 @@ struct Safetensors {
     static Safetensors read(const std::filesystem::path& path);
 };
 
-// Layers, each a matrix product and a sum; between two of them what is negative becomes 0.
+// Layers, each a matrix product and a sum. Between two layers, negative numbers become 0 (ReLU).
 class Network {
 public:
     explicit Network(const std::filesystem::path& path) : Network(Safetensors::read(path)) {}
 
-    // How much it believes in each of the ten digits; they add up to 1. Pixels are from 0 to 16.
-    [[nodiscard]] Scores beliefs(std::span<const double, pixel_count> pixels) const;
+    // Returns the probability of each of the ten digits. Pixels are from 0 to 16.
+    [[nodiscard]] Scores probabilities(std::span<const double, pixel_count> pixels) const;
 
     [[nodiscard]] const std::string& metadata() const { return metadata_; }
 
@@ -120,7 +120,7 @@ inline Network::Network(Safetensors file) : metadata_(std::move(file.metadata)) 
     }
 }
 
-inline Scores Network::beliefs(std::span<const double, pixel_count> pixels) const {
+inline Scores Network::probabilities(std::span<const double, pixel_count> pixels) const {
     std::vector<double> values(pixels.begin(), pixels.end());
     for (double& value : values) {
         value /= 16;

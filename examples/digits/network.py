@@ -1,5 +1,5 @@
-"""The trained network: reads digits.safetensors and computes. With numpy where it is installed, else in plain Python;
-the answers are the same. network.h is this file in C++, train.py is where the weights come from."""
+"""The trained network: reads digits.safetensors and computes, with numpy if it is installed, else in plain Python. The
+answers are the same. network.h is this file in C++; train.py made the weights."""
 import array
 import json
 import math
@@ -9,12 +9,12 @@ import sys
 
 try:
     import numpy
-except ImportError:  # then it takes a millisecond instead of a tenth of one
+except ImportError:  # then an answer takes 1 ms instead of 0.1 ms
     numpy = None
 
 
 def read_safetensors(path):
-    """{name: (shape, numbers)} and the metadata. Only float32, which is all that train.py writes."""
+    """Returns {name: (shape, numbers)} and the metadata. Reads only float32, which is all that train.py writes."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
@@ -32,7 +32,7 @@ def read_safetensors(path):
 
 
 class Network:
-    """Layers, each a matrix product and a sum; between two of them what is negative becomes 0."""
+    """Layers, each a matrix product and a sum. Between two layers, negative numbers become 0 (ReLU)."""
 
     def __init__(self, path, with_numpy=numpy is not None):
         tensors, self.metadata = read_safetensors(path)
@@ -47,8 +47,8 @@ class Network:
                 rows = [weights[start:start + inputs].tolist() for start in range(0, len(weights), inputs)]
                 self.layers.append((rows, biases.tolist()))
 
-    def beliefs(self, pixels):
-        """How much it believes in each of the ten digits; they add up to 1. `pixels`: 64 numbers from 0 to 16."""
+    def probabilities(self, pixels):
+        """Returns the probability of each of the ten digits. `pixels` are 64 numbers from 0 to 16."""
         values = [pixel / 16 for pixel in pixels]
         for number, (weights, biases) in enumerate(self.layers):
             if number:

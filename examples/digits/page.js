@@ -1,14 +1,14 @@
-// Draw, reduce to 8 x 8 pixels, ask the model, show what it says. Nothing is asked of any other host.
+// Takes a drawing, reduces it to 8 x 8 pixels, asks the model and shows its answer. Talks to no other host.
 "use strict";
 
 const $ = (id) => document.getElementById(id);
 
 // ── From strokes to pixels, the way the training data was made ─────────────────────────────────────────────────────
-// There, a digit was fitted into 20 x 32 of 32 x 32 dots and thickened or thinned to about the same amount of ink; then the
-// inked dots of every 4 x 4 block were counted. A stroke is a list of [x, y], which are 0 to 1 across the paper.
+// For the training data, a digit was fitted into 20 x 32 of 32 x 32 dots and thickened or thinned to about the same amount of
+// ink. Then the inked dots of every 4 x 4 block were counted. A stroke is a list of [x, y], from 0 to 1 across the paper.
 
 const DOTS = 32, WIDE = 20, INK = 312;
-const SPECK = 0.1;  // what is smaller is not blown up to a digit
+const SPECK = 0.1;  // smaller drawings are not enlarged to a digit
 
 function pixelsOf(strokes) {
   let thin = 0.8, thick = 6;
@@ -23,7 +23,7 @@ function pixelsOf(strokes) {
 
 const count = (dots) => dots.reduce((sum, on) => sum + on, 0);
 
-/** The strokes on 32 x 32 dots, drawn with a round pen of that radius. */
+/** Returns the strokes on 32 x 32 dots, drawn with a round pen of that radius. */
 function dotsOf(strokes, radius) {
   const dots = new Uint8Array(DOTS * DOTS), place = fitting(strokes, radius);
   for (const stroke of strokes) {
@@ -33,12 +33,12 @@ function dotsOf(strokes, radius) {
   return dots;
 }
 
-/** Where a point of the drawing lies on the dots, so that pen and all just fit. */
+/** Returns a function that maps a point of the drawing to the dots, so that the drawing and the pen just fit. */
 function fitting(strokes, radius) {
   const xs = strokes.flat().map((point) => point[0]), ys = strokes.flat().map((point) => point[1]);
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   let across = (WIDE - 2 * radius) / Math.max(right - left, SPECK), down = (DOTS - 2 * radius) / Math.max(bottom - top, SPECK);
-  across = Math.min(across, 2 * down);  // a 1 stays slim, and a dash low
+  across = Math.min(across, 2 * down);  // keeps a 1 slim and a dash low
   down = Math.min(down, 2 * across);
   const [middle, centre] = [(left + right) / 2, (top + bottom) / 2];
   return ([x, y]) => [(x - middle) * across + DOTS / 2, (y - centre) * down + DOTS / 2];
@@ -64,7 +64,7 @@ function ink(dots, a, b, radius) {
 const paper = $("paper");
 let strokes = [];  // of [x, y] from 0 to 1
 let pen = null;  // the pointer that draws
-let drawing = 0;  // counts drawings; what belongs to an old one is dropped
+let drawing = 0;  // counts drawings; answers for an old one are dropped
 
 function paint() {
   const scale = window.devicePixelRatio || 1, box = paper.getBoundingClientRect();
@@ -79,7 +79,7 @@ function paint() {
     const at = (i) => [stroke[i][0] * wide, stroke[i][1] * high];
     context.beginPath();
     context.moveTo(...at(0));
-    for (let i = 1; i < stroke.length - 1; i++) {  // through the middles, so that corners of the hand are round
+    for (let i = 1; i < stroke.length - 1; i++) {  // through the midpoints, to round off corners
       const [x, y] = at(i), [nx, ny] = at(i + 1);
       context.quadraticCurveTo(x, y, (x + nx) / 2, (y + ny) / 2);
     }
@@ -130,7 +130,7 @@ function clear() {
   show(null);
 }
 
-// ── Digits that draw themselves: for the keyboard, and for those who want to see first ─────────────────────────────
+// ── Digits that draw themselves, for the keyboard and as a demonstration ──────────────────────────────────────────
 
 const SAMPLES = [
   [[[50, 8], [27, 24], [21, 60], [36, 90], [62, 91], [79, 64], [74, 24], [50, 8]]],
@@ -145,7 +145,7 @@ const SAMPLES = [
   [[[72, 27], [56, 9], [31, 17], [29, 40], [50, 50], [70, 34]], [[72, 27], [70, 62], [60, 92]]],
 ];
 
-/** A curve through the points (Catmull-Rom); where the last is the first, without a corner. */
+/** Returns a curve through the points (Catmull-Rom), without a corner if the last point is the first. */
 function curve(points) {
   const path = [], last = points.length - 1, closed = points[0] === points[last];
   const point = (i) => points[closed ? (i + last) % last : Math.min(Math.max(i, 0), last)];
@@ -166,12 +166,12 @@ function stopSample() {
   playing = 0;
 }
 
-/** Draws a digit as a hand would, never twice the same. */
+/** Draws a digit like a hand, a little different each time. */
 function drawSample(digit) {
   clear();
   const near = (range) => (Math.random() - 0.5) * range;
   const slant = near(0.2), wide = 0.85 + near(0.3), moved = new Map();
-  const move = ([x, y]) => {  // where two strokes meet, they still do
+  const move = ([x, y]) => {  // strokes that meet still meet
     if (!moved.has(`${x} ${y}`)) moved.set(`${x} ${y}`, [x + near(5), y + near(5)]);
     return moved.get(`${x} ${y}`);
   };
@@ -195,14 +195,14 @@ function drawSample(digit) {
 }
 
 // ── Asking the model ───────────────────────────────────────────────────────────────────────────────────────────────
-// One question at a time, and always about the latest drawing: what was drawn meanwhile is asked when the answer is there.
+// Asks one question at a time, always about the latest drawing: a change meanwhile is asked after the answer.
 
 const DRAFT_EVERY_MS = 80;
 let asking = false;
-let wanted = null;  // what to ask next: "draft" or "final"
+let wanted = null;  // the next question: "draft" or "final"
 let again = 0;  // the timer of the next question
-let draftsFrom = 0, allFrom = 0;  // no draft, and nothing at all, is asked before
-const lanes = new Map();  // lane -> answers of it
+let draftsFrom = 0, allFrom = 0;  // earliest times for the next draft, and for any question
+const lanes = new Map();  // lane → number of its answers
 
 function ask(kind) {
   wanted = kind === "final" || wanted === "final" ? "final" : "draft";
@@ -238,7 +238,7 @@ async function question() {
   }
 }
 
-/** Which lane answered, and how long it took; Turnpike says so in the headers. */
+/** Returns which lane answered and how long it took, from Turnpike's headers. */
 function factsOf(response) {
   const timing = response.headers.get("Server-Timing") || "";
   const duration = (name) => {
@@ -248,7 +248,7 @@ function factsOf(response) {
   return { lane: response.headers.get("Turnpike-Lane"), run: duration("run"), queue: duration("queue") };
 }
 
-/** The gate or the model said no, and why. */
+/** Shows why the gate or the model refused. */
 function refused(response, body, kind) {
   const why = body?.detail || body?.title || `The gate answered ${response.status}.`;
   const after = Math.min(Math.max(Number(response.headers.get("Retry-After")) || 2, 1), 30);
@@ -278,7 +278,7 @@ const bars = Array.from({ length: 10 }, (_, digit) => {
 const percent = (share) => `${share > 0.995 && share < 1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
 const milliseconds = (ms) => (ms === null || ms === undefined ? "–" : `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`);
 
-/** An answer, or null: the paper is empty. */
+/** Shows an answer, or nothing for null (an empty paper). */
 function show(answer) {
   $("digit").textContent = answer ? answer.digit : "?";
   $("digit").classList.toggle("none", !answer);
@@ -320,7 +320,7 @@ function paintSeen(pixels) {
   });
 }
 
-/** What went wrong; nothing: all is well. */
+/** Shows what went wrong. An empty text hides the message. */
 function say(text) {
   if (text && $("digit").classList.contains("none")) $("sure").textContent = "Not read yet.";
   $("trouble").textContent = text;

@@ -5,10 +5,10 @@
     ./train.py --data digits.csv.gz --out other.safetensors
 
 The data: 1797 digits by 13 people, 8 x 8 pixels of 0 (paper) to 16 (ink). Every fifth is held out: the network never
-sees it while it learns, and its accuracy is measured on these alone.
+sees it during training, and the accuracy is measured only on these.
 
-The network: three layers, 64 -> 96 -> 48 -> 10. A layer is a matrix product and a sum; between two layers what is
-negative becomes 0. The largest of the ten numbers at the end is the answer.
+The network: three layers, 64 -> 96 -> 48 -> 10. A layer is a matrix product and a sum; between two layers, negative
+numbers become 0 (ReLU). The largest of the ten numbers at the end is the answer.
 """
 import argparse
 import gzip
@@ -23,33 +23,33 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 SEED = 1
 SIZES = (64, 96, 48, 10)
-EPOCHS = 150  # how often it sees every digit, each time a little bent
+EPOCHS = 150  # how often it sees every digit, each time augmented differently
 BATCH = 64
-RATE = 4e-3  # the length of a step, at first
-DECAY = 1e-4  # weights that nothing speaks for shrink
-DOUBT = 0.05  # "this is surely a 7" is never taught: a little belief goes to all ten
+LEARNING_RATE = 4e-3  # at the first step
+WEIGHT_DECAY = 1e-4  # unused weights shrink
+LABEL_SMOOTHING = 0.05  # never teach full certainty: all ten digits get a little probability
 ACCURACY_MIN = 0.97
 
 
 # ── The data ────────────────────────────────────────────────────────────────────────────────────────────────
 
 def read_digits(path):
-    """Pixels as an array of (1797, 64), from 0 to 1, and the digits they show."""
+    """Returns pixels as an array of (1797, 64), from 0 to 1, and the digits that they show."""
     with gzip.open(path) as file:
         table = np.loadtxt(file, delimiter=",", dtype=np.float32)
     return table[:, :64] / 16, table[:, 64].astype(int)
 
 
 def split(count):
-    """Which digits it learns from, and which are held out."""
+    """Returns which digits are for training, and which are held out."""
     held_out = np.arange(count) % 5 == 4
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def bend(pixels, random):
-    """Every digit turned, slanted, stretched and shifted a little: no two people write alike, and nobody twice.
+def augment(pixels, random):
+    """Returns every digit turned, slanted, stretched and shifted a little, as different people would write it.
 
-    For each pixel of the new picture: where in the old one does it come from? Between pixels, the four around it are
+    For each pixel of the new picture, computes where it comes from in the old one. Between pixels, the four nearest are
     mixed."""
     count = len(pixels)
     old = np.zeros((count, 10, 10), np.float32)  # with a margin of paper
@@ -74,13 +74,13 @@ def bend(pixels, random):
 # ── The network ─────────────────────────────────────────────────────────────────────────────────────────────
 
 def new_network(random):
-    """[(weights, biases), …]: random weights, of a size that keeps signals neither fading nor growing."""
+    """Returns [(weights, biases), …] with random weights, scaled so that signals neither fade nor grow."""
     return [((random.standard_normal((outputs, inputs)) * np.sqrt(2 / inputs)).astype(np.float32),
              np.zeros(outputs, np.float32)) for inputs, outputs in zip(SIZES, SIZES[1:])]
 
 
 def forward(network, pixels):
-    """What comes out of every layer, the pixels first and the ten scores last."""
+    """Returns the output of every layer: the pixels first, the ten scores last."""
     values = [pixels]
     for weights, biases in network:
         if len(values) > 1:
@@ -90,26 +90,26 @@ def forward(network, pixels):
 
 
 def softmax(scores):
-    """Ten numbers of any size as ten beliefs that add up to 1."""
+    """Turns ten scores into ten probabilities."""
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
 
 def gradients(network, pixels, digits):
-    """How a little more of each weight and bias would change the error (cross-entropy): the chain rule, backwards."""
+    """Returns the gradients of the cross-entropy by each weight and bias, by the chain rule from the last layer to the first."""
     values = forward(network, pixels)
-    taught = np.full((len(digits), 10), DOUBT / 10, np.float32)
-    taught[np.arange(len(digits)), digits] += 1 - DOUBT
+    taught = np.full((len(digits), 10), LABEL_SMOOTHING / 10, np.float32)
+    taught[np.arange(len(digits)), digits] += 1 - LABEL_SMOOTHING
     error = (softmax(values[-1]) - taught) / len(digits)
     found = []
     for (weights, _), value in zip(reversed(network), reversed(values[:-1])):
-        found.append((error.T @ value + DECAY * weights, error.sum(axis=0)))
+        found.append((error.T @ value + WEIGHT_DECAY * weights, error.sum(axis=0)))
         error = (error @ weights) * (value > 0)
     return found[::-1]
 
 
 class Adam:
-    """Steps downhill. Each number has its own step length: the mean of its gradients, by how much they vary."""
+    """The Adam optimizer. Each number has its own step length: the mean of its gradients, divided by how much they vary."""
 
     def __init__(self, network):
         self.numbers = [numbers for layer in network for numbers in layer]
@@ -134,13 +134,13 @@ def train(pixels, digits, epochs):
     steps = epochs * (len(pixels) // BATCH)
     for epoch in range(1, epochs + 1):
         order = random.permutation(len(pixels))
-        bent, shown = bend(pixels[order], random), digits[order]
+        augmented, shown = augment(pixels[order], random), digits[order]
         for start in range(0, len(order) - BATCH + 1, BATCH):
             some = slice(start, start + BATCH)
-            rate = RATE * (1 + np.cos(np.pi * adam.steps / steps)) / 2  # ever shorter steps
-            adam.step(gradients(network, bent[some], shown[some]), rate)
+            rate = LEARNING_RATE * (1 + np.cos(np.pi * adam.steps / steps)) / 2  # steps get shorter and shorter
+            adam.step(gradients(network, augmented[some], shown[some]), rate)
         if epoch % 30 == 0:
-            print(f"epoch {epoch:3}: {accuracy(network, bent, shown):6.2%} of the bent digits it learns from")
+            print(f"epoch {epoch:3}: {accuracy(network, augmented, shown):6.2%} of the augmented digits it learns from")
     return network
 
 
@@ -151,7 +151,7 @@ def accuracy(network, pixels, digits):
 # ── The file ────────────────────────────────────────────────────────────────────────────────────────────────
 
 def write_safetensors(path, tensors, metadata):
-    """The whole format: the header's length as 8 bytes, the header as JSON, then the numbers of all tensors."""
+    """Writes the whole format: the header's length as 8 bytes, the header as JSON, then the numbers of all tensors."""
     header, data = {"__metadata__": metadata}, b""
     for name, tensor in tensors.items():
         numbers = tensor.astype("<f4").tobytes()
@@ -159,7 +159,7 @@ def write_safetensors(path, tensors, metadata):
                         "data_offsets": [len(data), len(data) + len(numbers)]}
         data += numbers
     text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # the numbers begin where a float may
+    text += b" " * (-len(text) % 8)  # aligns the numbers
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 

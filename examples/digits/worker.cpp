@@ -3,7 +3,7 @@
 //     turnpike up build/release/examples/digits/digits-worker
 //     curl http://127.0.0.1:8000/predict -d @examples/digits/seven.json
 //
-// The network is in network.h; this file is what Turnpike needs to know.
+// The network is in network.h. This file connects it to Turnpike.
 #include "network.h"
 
 #include <turnpike/worker.h>
@@ -23,13 +23,13 @@ namespace {
 using Pixels = std::array<double, digits::pixel_count>;
 namespace json = boost::json;
 
-// The list of an input, `{"pixels": […]}` or the list alone; nothing if there is none.
+// Returns the list of an input, which is `{"pixels": […]}` or the list alone; nullptr if there is none.
 const json::array* list_of(const json::value& input) {
     const json::value* list = input.is_object() ? input.as_object().if_contains("pixels") : &input;
     return list == nullptr ? nullptr : list->if_array();
 }
 
-// The 64 numbers of an input, or a word about what to send.
+// Returns the 64 numbers of an input. Throws BadInput, which says what to send.
 Pixels pixels_of(std::string_view body) {
     json::error_code error;
     const json::value input = json::parse(body, error);
@@ -47,8 +47,9 @@ Pixels pixels_of(std::string_view body) {
         const json::value& value = (*list)[at];
         pixels[at] = value.is_number() ? value.to_number<double>() : -1;
         if (!(pixels[at] >= 0 && pixels[at] <= 16)) {
-            throw turnpike::BadInput("A pixel is a number from 0 (paper) to 16 (ink); pixels[" +
-                                     std::to_string(at) + "] is none.");
+            throw turnpike::BadInput(
+                "A pixel must be a number from 0 (paper) to 16 (ink); pixels[" +
+                std::to_string(at) + "] is not.");
         }
     }
     return pixels;
@@ -63,7 +64,7 @@ public:
     }
 
     turnpike::Answer predict(const turnpike::Request& request) override {
-        const digits::Scores scores = network_->beliefs(pixels_of(request.body()));
+        const digits::Scores scores = network_->probabilities(pixels_of(request.body()));
         const auto best = std::max_element(scores.begin(), scores.end());
         return json::serialize(json::object{{"digit", std::distance(scores.begin(), best)},
                                             {"confidence", *best},

@@ -1,7 +1,7 @@
-"""The network that draws: it is shown a picture with noise in it, and says what is picture and what is noise.
+"""The network that draws: it gets a picture with noise in it, and separates the picture from the noise.
 
-Plain PyTorch, in the shape that large image models have, too: residual blocks on two scales, each told how much noise
-there is and which digit it shall be. model.py draws with it, train.py teaches it.
+Plain PyTorch, built like large image models: residual blocks on two scales, each with the amount of noise and the wanted
+digit as inputs. model.py draws with it, train.py trains it.
 """
 import math
 
@@ -9,12 +9,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-PIXELS = 8  # a digit is 8 x 8, as the data are; numbers from -1 (paper) to 1 (ink)
-ANY = 10  # "some digit": what it is asked beside the one that is wanted
+PIXELS = 8  # a digit is 8 x 8 numbers, from -1 (paper) to 1 (ink)
+ANY = 10  # the label for "any digit", for classifier-free guidance
 
 
 def shares(time):
-    """How much of a mixture is picture, and how much is noise: at time 0 all picture, at time 1 all noise."""
+    """Returns how much of a mixture is picture and how much is noise: at time 0 all picture, at time 1 all noise."""
     angle = time * math.pi / 2
     return torch.cos(angle), torch.sin(angle)
 
@@ -25,7 +25,7 @@ class Block(nn.Module):
         self.norm1, self.norm2 = nn.GroupNorm(8, channels), nn.GroupNorm(8, channels)
         self.conv1, self.conv2 = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))
         self.tell = nn.Linear(told, 2 * channels)
-        nn.init.zeros_(self.conv2.weight)  # at first a block changes nothing, and learns from there
+        nn.init.zeros_(self.conv2.weight)  # so that a block changes nothing before it is trained
 
     def forward(self, x, told):
         scale, shift = self.tell(told)[:, :, None, None].chunk(2, dim=1)
@@ -48,7 +48,8 @@ class Denoiser(nn.Module):
         self.leave = nn.Sequential(nn.GroupNorm(8, fine), nn.SiLU(), nn.Conv2d(fine, 1, 3, padding=1))
 
     def forward(self, noisy, time, digit):
-        """(n, 1, 8, 8), (n,) from 0 to 1, (n,) from 0 to 10 → (n, 1, 8, 8): where the mixture goes as time does."""
+        """Takes mixtures (n, 1, 8, 8), times (n,) from 0 to 1 and labels (n,) from 0 to 10. Returns the direction (n, 1, 8, 8) in
+        which each mixture changes with time."""
         angles = time[:, None] * self.rhythms
         told = F.silu(self.time(torch.cat([angles.sin(), angles.cos()], dim=1)) + self.digit(digit))
         x = self.enter(noisy)

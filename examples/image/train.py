@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Teaches a small network to draw digits by taking noise away, from nothing, in minutes on one core.
+"""Trains a small network from scratch to draw digits by removing noise, in minutes on one core.
 
     ./train.py                      # writes denoiser.pt beside this file
     ./train.py --steps 20 --out /tmp/other.pt
 
-Each step: take real digits, mix noise into each, a little or a lot, and let the network say what is what.
-The better it can tell, the better it can draw: model.py starts from nothing but noise and asks again and again.
+Each step takes real digits, mixes a random amount of noise into each, and lets the network separate them again. The
+better it separates, the better it draws: model.py starts from pure noise and repeats this.
 
-The data: 1797 digits by 13 people, 8 x 8 pixels of 0 (paper) to 16 (ink), the same as of examples/digits.
+The data: 1797 digits by 13 people, 8 x 8 pixels of 0 (paper) to 16 (ink), the same as in examples/digits.
 """
 import argparse
 import copy
@@ -26,13 +26,13 @@ DIGITS = HERE.parent / "digits"
 SEED = 1
 STEPS = 2000
 BATCH = 128
-RATE = 2e-3  # the length of a step, at its longest
-FORGET = 0.1  # so often it isn't told which digit: then it learns what all of them have in common
-KEEP = 0.995  # the weights that are saved are a mean over about the last 200 steps
+LEARNING_RATE = 2e-3  # at its highest
+LABEL_DROPOUT = 0.1  # how often the label is ANY, so that the network also learns what all digits have in common
+AVERAGING_DECAY = 0.995  # saves a moving average over about the last 200 steps
 
 
 def read_digits(path):
-    """Pictures as (1797, 1, 8, 8), from -1 to 1, and the digits they show."""
+    """Returns pictures as (1797, 1, 8, 8), from -1 to 1, and the digits that they show."""
     with gzip.open(path, "rt") as file:
         table = torch.tensor([[float(number) for number in line.split(",")] for line in file])
     return table[:, :64].reshape(-1, 1, 8, 8) / 8 - 1, table[:, 64].long()
@@ -42,7 +42,7 @@ def loss_of(net, pictures, digits):
     noise = torch.randn_like(pictures)
     time = torch.rand(len(pictures))
     picture_share, noise_share = (share[:, None, None, None] for share in shares(time))
-    told = digits.masked_fill(torch.rand(len(digits)) < FORGET, ANY)
+    told = digits.masked_fill(torch.rand(len(digits)) < LABEL_DROPOUT, ANY)
     guess = net(picture_share * pictures + noise_share * noise, time, told)
     return F.mse_loss(guess, picture_share * noise - noise_share * pictures)
 
@@ -51,18 +51,18 @@ def train(pictures, digits, steps, said_every=100):
     torch.manual_seed(SEED)
     net = Denoiser()
     kept = copy.deepcopy(net)
-    optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
     recent = []
     for step in range(1, steps + 1):
-        for group in optimizer.param_groups:  # longer steps at first, ever shorter ones later
-            group["lr"] = RATE * min(step / 100, 1) * (1 + math.cos(math.pi * step / steps)) / 2
+        for group in optimizer.param_groups:  # warm-up, then cosine decay
+            group["lr"] = LEARNING_RATE * min(step / 100, 1) * (1 + math.cos(math.pi * step / steps)) / 2
         some = torch.randint(len(pictures), (BATCH,))
         loss = loss_of(net, pictures[some], digits[some])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         with torch.no_grad():
-            keep = min(KEEP, step / (step + 10))
+            keep = min(AVERAGING_DECAY, step / (step + 10))
             for old, new in zip(kept.parameters(), net.parameters()):
                 old.lerp_(new, 1 - keep)
         recent.append(loss.item())
@@ -81,7 +81,7 @@ def main():
     data = chosen.data or subprocess.run([DIGITS / "fetch-data", DIGITS / "data"], check=True, text=True,
                                          stdout=subprocess.PIPE).stdout.strip()
     net = train(*read_digits(data), chosen.steps, said_every=max(1, min(100, chosen.steps // 4)))
-    torch.save({name: tensor.half() for name, tensor in net.state_dict().items()}, chosen.out)  # half: as small again
+    torch.save({name: tensor.half() for name, tensor in net.state_dict().items()}, chosen.out)  # float16 halves the file
     print(f"wrote {chosen.out} ({chosen.out.stat().st_size} bytes)")
 
 

@@ -1,9 +1,9 @@
-"""OpenAI's way of asking and answering: their JSON in, a Wish out; pieces of text in, their JSON out."""
+"""Translates OpenAI's JSON requests into Parameters, and pieces of text into OpenAI's JSON answers."""
 import json
 import time
 
 import turnpike
-from writer import Wish
+from writer import Parameters
 
 NAME = "babble"
 TOKENS_MAX = 1_000_000
@@ -12,13 +12,13 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 NUMBERS = {  # field: kind, least, most
     "max_tokens": (int, 1, TOKENS_MAX), "max_completion_tokens": (int, 1, TOKENS_MAX),
     "temperature": (float, 0, 2), "top_p": (float, 0, 1), "seed": (int, -2**63, 2**63 - 1)}
-ONLY = {  # fields that change what an answer is: the values that this model can serve
+ONLY = {  # fields that change what an answer is, and the values that this model can serve
     "n": (1,), "best_of": (1,), "logprobs": (False, 0), "top_logprobs": (0,), "echo": (False,), "suffix": ("",),
     "response_format": ({"type": "text"},), "tool_choice": ("none", "auto"), "modalities": (["text"],)}
 
 
 class Refused(turnpike.BadInput):
-    """A request that can't be served; `answer` is how OpenAI would say so."""
+    """A request that can't be served. `answer` returns the error as OpenAI would."""
 
     def __init__(self, message, param=None, code=None, status=400):
         super().__init__(message)
@@ -29,7 +29,7 @@ class Refused(turnpike.BadInput):
         return turnpike.Response({"error": self.error}, self.status, headers)
 
 
-# ── Asking ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Requests ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 def parsed(request):
     try:
@@ -42,10 +42,10 @@ def parsed(request):
 
 
 def check_common(body):
-    """What is the same for chats and completions."""
+    """Checks the fields that chats and completions share."""
     name = body.get("model")
     if not isinstance(name, str):
-        raise Refused("You must say which model: a string.", "model")
+        raise Refused("'model' must name the model, as a string.", "model")
     if name != NAME:
         raise no_model(name)
     for field, allowed in ONLY.items():
@@ -54,7 +54,7 @@ def check_common(body):
     flag(body, "stream")
     options = body.get("stream_options")
     if options is not None and not body.get("stream"):
-        raise Refused("'stream_options' is for streams: with 'stream': true.", "stream_options")
+        raise Refused("'stream_options' needs 'stream': true.", "stream_options")
     if options is not None and not isinstance(options, dict):
         raise Refused("'stream_options' must be an object.", "stream_options", "invalid_type")
 
@@ -64,24 +64,24 @@ def no_model(name):
     return Refused(f"The model '{name}' does not exist; there is '{NAME}'.", "model", "model_not_found", 404)
 
 
-def wish_for(body, prompt, defaults=Wish()):
-    """The fields that a chat, a completion and a prediction have in common."""
+def parameters_for(body, prompt, defaults=Parameters()):
+    """Returns the parameters that a chat, a completion and a prediction share."""
     numbers = {field: number(body, field) for field in NUMBERS}
     limit = numbers.pop("max_completion_tokens") or numbers["max_tokens"]
     given = {**numbers, "max_tokens": limit, "stop": stops(body) or None, "ignore_eos": flag(body, "ignore_eos")}
     chosen = {field: value for field, value in given.items() if value is not None}
-    return Wish(**{**vars(defaults), "prompt": tuple(prompt), **chosen})
+    return Parameters(**{**vars(defaults), "prompt": tuple(prompt), **chosen})
 
 
 def number(body, field):
-    """None if it is not there."""
+    """Returns the number, or None if the field is missing."""
     kind, least, most = NUMBERS[field]
     value = body.get(field)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, kind)):
         raise Refused(f"'{field}' must be {'an integer' if kind is int else 'a number'}.", field, "invalid_type")
-    if not least <= value <= most:  # false for what is no number, too
+    if not least <= value <= most:  # also false for NaN
         code = "integer_out_of_range" if kind is int else "decimal_out_of_range"
         raise Refused(f"'{field}' must be from {least} to {most}.", field, code)
     return value
@@ -99,12 +99,12 @@ def stops(body):
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise Refused("'stop' must be a string or a list of strings.", "stop", "invalid_type")
     if len(found) > STOPS_MAX or not all(0 < len(one) <= STOP_LENGTH_MAX for one in found):
-        raise Refused(f"'stop' is at most {STOPS_MAX} strings of 1 to {STOP_LENGTH_MAX} characters.", "stop", "invalid_value")
+        raise Refused(f"'stop' may have at most {STOPS_MAX} strings of 1 to {STOP_LENGTH_MAX} characters.", "stop", "invalid_value")
     return tuple(found)
 
 
 def chat_prompt(body):
-    """Each question becomes a heading, and the answer what stands below it; that is what the model has learnt from."""
+    """Makes each question a heading with the answer below it, because the model was trained on such text."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise Refused("'messages' must be a list with at least one message.", "messages",
@@ -116,14 +116,14 @@ def chat_prompt(body):
             parts[-1] += "## " + " ".join(words.split()) + "\n\n"
         else:
             parts[-1] += words
-            if at < len(messages) - 1:  # a last one of the assistant is continued
+            if at < len(messages) - 1:  # a last message of the assistant is continued
                 parts[-1] += "\n"
                 parts.append("")
     return parts
 
 
 def said(message, where):
-    """Role and words of one message."""
+    """Returns role and text of one message."""
     if not isinstance(message, dict) or message.get("role") not in ROLES:
         raise Refused(f"'{where}' must be an object whose 'role' is one of {', '.join(ROLES)}.", where, "invalid_value")
     content = message.get("content")
@@ -142,14 +142,14 @@ def completion_prompt(body):
     if isinstance(prompt, list) and len(prompt) == 1:
         prompt = prompt[0]
     if not isinstance(prompt, str):
-        raise Refused("'prompt' must be a string; several, or tokens, this model can't take.", "prompt", "invalid_type")
+        raise Refused("'prompt' must be a string; this model can't take several prompts, or tokens.", "prompt", "invalid_type")
     return [prompt]
 
 
-# ── Answering ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── Answers ──────────────────────────────────────────────────────────────────────────────────────────────
 
 class Style:
-    """How a chat is answered."""
+    """The JSON of a chat's answer."""
     prefix, whole, piece, prompt = "chatcmpl-", "chat.completion", "chat.completion.chunk", staticmethod(chat_prompt)
     opening = {"delta": {"role": "assistant", "content": ""}}
     closing = {"delta": {}}
@@ -163,8 +163,8 @@ class Style:
         return {"message": {"role": "assistant", "content": text, "refusal": None}}
 
 
-class OldStyle(Style):
-    """How a plain completion is."""
+class CompletionStyle(Style):
+    """The JSON of a plain completion's answer."""
     prefix, whole, piece, prompt = "cmpl-", "text_completion", "text_completion", staticmethod(completion_prompt)
     opening = None
     closing = {"text": ""}
@@ -188,7 +188,7 @@ class Answer:
                 "usage": self._usage()}
 
     def events(self, has_usage=False):
-        """Server-sent events, each a piece; then [DONE]."""
+        """Yields server-sent events: one for each piece, then [DONE]."""
         no_usage = {"usage": None} if has_usage else {}
         if self.style.opening:
             yield self._event([self._choice(self.style.opening)], no_usage)

@@ -1,11 +1,11 @@
-"""A model that writes, a character at a time, to whoever speaks OpenAI's language. For Turnpike.
+"""A model that writes text, a character at a time, for any OpenAI client.
 
     turnpike up examples/stream
     curl -N http://127.0.0.1:8000/predict -d '{"text": "A lane is"}'
     curl -N http://127.0.0.1:8000/v1/chat/completions -d '{"model": "babble", "stream": true, "messages": [{"role": "user", "content": "Lanes"}]}'
 
-It babbles: it is here for the streaming, not for the sense. The network is in network.py, how it is asked for text in
-writer.py, OpenAI's JSON in chat.py; this file is what Turnpike needs to know.
+It babbles: the example is about streaming, not about sense. The network is in network.py, the generation of text in
+writer.py, OpenAI's JSON in chat.py. This file connects them to Turnpike.
 """
 import hashlib
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 import chat
 import turnpike
 from network import Network
-from writer import Wish, Writing
+from writer import Parameters, Writing
 
 HERE = Path(__file__).resolve().parent
 WEIGHTS = HERE / "babble.safetensors"
@@ -21,7 +21,7 @@ WEIGHTS = HERE / "babble.safetensors"
 
 class Babble(turnpike.Model):
     example = {"text": "A lane is", "max_tokens": 20, "seed": 1}  # every lane answers this before its first job
-    # One job at a time: a lane is one Python process, and two texts in it would only take turns. More lanes write more.
+    # One job at a time: a lane is one Python process, where two texts would only take turns. Use more lanes to write more.
     slots = 1
 
     def load(self, lane):
@@ -31,17 +31,17 @@ class Babble(turnpike.Model):
         self.facts = {"held_out_loss": self.network.metadata["loss"], "characters": len(self.network.alphabet)}
 
     def predict(self, x):
-        """The simple habit: {"text": "A lane is"} is continued, and the answer is plain text as it is written."""
+        """Continues {"text": "A lane is"} and streams plain text."""
         if not isinstance(x, dict) or not isinstance(x.get("text"), str):
-            raise turnpike.BadInput('Send {"text": "A lane is"}; beside it, if you like, max_tokens, temperature, top_p, seed and stop.')
-        return iter(self.writing(chat.wish_for(x, [x["text"]])))
+            raise turnpike.BadInput('Send {"text": "A lane is"}, and optionally max_tokens, temperature, top_p, seed and stop.')
+        return iter(self.writing(chat.parameters_for(x, [x["text"]])))
 
-    def writing(self, wish: Wish):
-        """Looks between two characters whether anybody still waits: if not, the lane is free at once."""
-        return Writing(self.network, wish, turnpike.job().raise_if_cancelled)
+    def writing(self, parameters: Parameters):
+        """Checks before each character whether the client still waits. If not, the lane is free at once."""
+        return Writing(self.network, parameters, turnpike.job().raise_if_cancelled)
 
     def request(self, req):
-        """Everything else: OpenAI's routes, and the page."""
+        """Answers everything else: OpenAI's routes and the page."""
         methods = ROUTES.get(req.path) or ROUTES.get(req.path.rpartition("/")[0] + "/*")
         if methods is None:
             return nothing_here(req)
@@ -56,7 +56,7 @@ class Babble(turnpike.Model):
     def complete(self, req, style):
         body = chat.parsed(req)
         chat.check_common(body)
-        writing = self.writing(chat.wish_for(body, style.prompt(body)))
+        writing = self.writing(chat.parameters_for(body, style.prompt(body)))
         answer = chat.Answer(style, writing, turnpike.job().id, self.fingerprint)
         if not body.get("stream"):
             return answer.whole()
@@ -67,7 +67,7 @@ class Babble(turnpike.Model):
         return self.complete(req, chat.Style)
 
     def completion(self, req):
-        return self.complete(req, chat.OldStyle)
+        return self.complete(req, chat.CompletionStyle)
 
     def list_models(self, _):
         return chat.models()
@@ -80,7 +80,7 @@ class Babble(turnpike.Model):
 
     def page(self, req):
         name, kind = PAGE[req.path]
-        return turnpike.Response((HERE / name).read_bytes(), content_type=kind, headers=GUARDED)
+        return turnpike.Response((HERE / name).read_bytes(), content_type=kind, headers=SECURITY_HEADERS)
 
 
 def nothing_here(req):
@@ -94,7 +94,7 @@ ROUTES = {
     "/v1/chat/completions": {"POST": Babble.chat}, "/v1/completions": {"POST": Babble.completion},
     "/v1/models": {"GET": Babble.list_models}, "/v1/models/*": {"GET": Babble.show_model},
     **{path: {"GET": Babble.page} for path in PAGE}}
-GUARDED = {  # the page loads nothing from anywhere else, and nobody can put it into theirs
+SECURITY_HEADERS = {  # the page loads nothing from other hosts, and can't be put into a frame
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
                                "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}

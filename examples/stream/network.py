@@ -1,15 +1,15 @@
-"""The trained network, one character at a time: reads babble.safetensors and computes, with numpy alone. train.py is where
-the weights come from, and what is computed here is what PyTorch computes there."""
+"""The trained network, one character at a time: reads babble.safetensors and computes, with numpy alone. train.py
+made the weights, and PyTorch computes the same there."""
 import json
 import struct
 
 import numpy as np
 
-END, UNKNOWN = 0, 1  # the first two places of the alphabet: a section is over; a character that it does not know
+END, UNKNOWN = 0, 1  # the first two places of the alphabet: end of a section, unknown character
 
 
 def read_safetensors(path):
-    """{name: array of float32} and the metadata. Only float16, which is all that train.py writes."""
+    """Returns {name: array of float32} and the metadata. Reads only float16, which is all that train.py writes."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
@@ -24,13 +24,13 @@ def read_safetensors(path):
 
 
 class Network:
-    """A GRU. All that it knows of the text so far is its memory, an array that `after` makes anew with every character."""
+    """A GRU. It knows the text so far only by its memory, an array that `after` replaces with every character."""
 
     def __init__(self, path):
         tensors, self.metadata = read_safetensors(path)
         self.alphabet = self.metadata["alphabet"]
         self.places = {character: place for place, character in enumerate(self.alphabet)}
-        # What a character adds to the three gates never changes: a row of a table instead of a product.
+        # What a character adds to the three gates never changes, so a table of it replaces a matrix product.
         self.inputs = tensors["embedding.weight"] @ tensors["gru.weight_ih_l0"].T + tensors["gru.bias_ih_l0"]
         self.weights = np.ascontiguousarray(tensors["gru.weight_hh_l0"].T)
         self.biases = tensors["gru.bias_hh_l0"]
@@ -39,17 +39,17 @@ class Network:
         self.size = len(self.weights)
 
     def blank(self):
-        """The memory of one who has read nothing."""
+        """Returns the memory before the first character."""
         return np.zeros(self.size, np.float32)
 
     def after(self, memory, place):
-        """The memory after one more character, given by its place in the alphabet."""
+        """Returns the memory after one more character, given by its place in the alphabet."""
         size, new, old = self.size, self.inputs[place], memory @ self.weights + self.biases
-        gates = (1 + np.tanh((new[:2 * size] + old[:2 * size]) / 2)) / 2  # the logistic function, and nothing overflows
+        gates = (1 + np.tanh((new[:2 * size] + old[:2 * size]) / 2)) / 2  # the logistic function, written so that nothing overflows
         reset, keep = gates[:size], gates[size:]
         fresh = np.tanh(new[2 * size:] + reset * old[2 * size:])
         return fresh + keep * (memory - fresh)
 
     def scores(self, memory):
-        """One for each character of the alphabet: the larger, the likelier it comes next."""
+        """Returns a score for each character of the alphabet. The larger the score, the likelier the character comes next."""
         return memory @ self.score_weights + self.score_biases

@@ -1,10 +1,10 @@
-// Asks as any OpenAI client would, and shows the pieces as they come. Nothing is asked of any other host.
+// Asks like any OpenAI client, and shows the pieces as they come. Talks to no other host.
 "use strict";
 
 const $ = (id) => document.getElementById(id);
-let leaving = null;  // how to leave the text that is being written
+let leaving = null;  // aborts the text that is being written
 
-/** The events of a stream, decoded, as they come. */
+/** Yields the decoded events of a stream as they come. */
 async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let unread = "";
@@ -58,7 +58,7 @@ async function show(response, began) {
   }
 }
 
-/** In the gate's words (detail, title), or the model's (error). */
+/** Returns the error's text: the gate's (detail, title) or the model's (error). */
 async function whyNot(response) {
   const body = await response.json().catch(() => null);
   return body?.error?.message || body?.detail || body?.title || `The gate answered ${response.status}.`;
@@ -83,7 +83,7 @@ function stop() {
   end();
 }
 
-/** What went wrong; nothing: all is well. */
+/** Shows what went wrong. An empty text hides the message. */
 function say(text) {
   $("trouble").textContent = text;
   $("trouble").hidden = !text;

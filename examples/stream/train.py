@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Teaches a small network to write like this project's documentation, one character after the other.
+"""Trains a small network to write like this project's documentation, one character after the other.
 
     ./train.py                                # five minutes on one CPU core; writes babble.safetensors beside this file
     ./train.py my-notes/*.md --out mine.safetensors
 
 Needs PyTorch (Debian's python3-torch will do). The text: every Markdown file of this repository, without its blocks of
-code. It is cut into sections, each a heading and what is below it; every tenth is held out, and the loss is measured on
-these alone.
+code. It is cut into sections, each a heading and what is below it; every tenth is held out, and the loss is measured only
+on these.
 
-The network: each character is 64 numbers (an embedding); a GRU keeps 320 numbers of memory and mends them with every
+The network: each character is 64 numbers (an embedding); a GRU keeps 320 numbers of memory and updates them with every
 character; a last layer turns them into a score for each character that may come next.
 """
 import argparse
@@ -28,8 +28,8 @@ SEED = 1
 EMBEDDING, MEMORY = 64, 320
 STEPS, BATCH, WINDOW = 1000, 32, 128  # each step: 32 places of the text, 128 characters of each
 RATE, DROPOUT, CLIP = 4e-3, 0.3, 1.0
-SEEN_MIN = 4  # a character that is rarer is an UNKNOWN
-END, UNKNOWN = "\0", "\ufffd"  # the first two of the alphabet: a section is over; none that it knows
+SEEN_MIN = 4  # rarer characters become UNKNOWN
+END, UNKNOWN = "\0", "\ufffd"  # the first two of the alphabet: end of a section, unknown character
 
 
 # ── The text ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -41,7 +41,7 @@ def documentation():
 
 
 def sections(text):
-    """["## Heading\\n\\nwords below it", …]; without code, and of links only what one reads."""
+    """Returns ["## Heading\\n\\nwords below it", …], without code. Keeps only the visible text of links."""
     text = re.sub(r"(?ms)^```.*?^```[^\n]*\n", "", text)
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"(?m)^\|[-|: ]+\|?\n", "", text)  # the ruled line of a table
@@ -56,13 +56,13 @@ def alphabet_of(text):
 
 
 def numbered(text, alphabet):
-    """Each character as its place in the alphabet."""
+    """Returns each character as its place in the alphabet."""
     places = {one: at for at, one in enumerate(alphabet)}
     return torch.tensor([places.get(one, 1) for one in text])
 
 
 def rows(parts, alphabet, count):
-    """All sections in a row, each with its END, cut into `count` rows of equal length."""
+    """Joins all sections, each with its END, and cuts them into `count` rows of equal length."""
     numbers = numbered(END + "".join(part + END for part in parts), alphabet)
     return numbers[:len(numbers) // count * count].reshape(count, -1)
 
@@ -78,19 +78,19 @@ class Babbler(nn.Module):
         self.scores = nn.Linear(memory, characters)
 
     def forward(self, numbers, memory=None):
-        """Scores for what follows each character, and the memory after the last."""
+        """Returns scores for what follows each character, and the memory after the last."""
         values, memory = self.gru(self.drop(self.embedding(numbers)), memory)
         return self.scores(self.drop(values)), memory
 
 
 def loss_of(network, numbers, memory=None):
-    """Nats per character: how surprised the network is by each next one, on average."""
+    """Returns the cross-entropy in nats per character."""
     scores, memory = network(numbers[:, :-1], memory)
     return nn.functional.cross_entropy(scores.flatten(0, 1), numbers[:, 1:].flatten()), memory
 
 
 def windows(parts, alphabet):
-    """Ever new: (numbers, whether the memory of the window before fits)."""
+    """Yields (numbers, whether the memory of the previous window fits) without end."""
     while True:
         mixed = rows(random.sample(parts, len(parts)), alphabet, BATCH)
         start = random.randrange(min(WINDOW, mixed.shape[1] - 1))
@@ -99,10 +99,10 @@ def windows(parts, alphabet):
 
 
 def train(parts, alphabet, steps, network=None, rate=RATE, say=print):
-    """The network, and the loss of each step."""
+    """Returns the network and the loss of each step."""
     network = network or Babbler(len(alphabet))
     adam = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.01)
-    plan = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: min(  # the length of a step: soon full, then ever shorter
+    plan = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: min(  # learning rate: warm-up, then decay
         (step + 1) * 50 / steps, (1 + math.cos(math.pi * step / steps)) / 2))
     losses, memory = [], None
     network.train()
@@ -128,7 +128,7 @@ def held_out_loss(network, parts, alphabet):
 # ── The file ────────────────────────────────────────────────────────────────────────────────────────────────
 
 def write_safetensors(path, tensors, metadata):
-    """The header's length as 8 bytes, the header as JSON, then the numbers of all tensors; here of two bytes each."""
+    """Writes the header's length as 8 bytes, the header as JSON, then the numbers of all tensors, two bytes each."""
     header, data = {"__metadata__": metadata}, b""
     for name, tensor in tensors.items():
         numbers = tensor.detach().numpy().astype("<f2").tobytes()

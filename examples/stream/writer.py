@@ -1,5 +1,5 @@
-"""From scores to text: reads a prompt, then draws one character after the other until the text ends, a stop comes or the
-wish is fulfilled."""
+"""Turns scores into text: reads a prompt, then draws one character after the other until the text ends, a stop comes or
+max_tokens is reached."""
 import random
 from dataclasses import dataclass
 from typing import Optional
@@ -7,30 +7,30 @@ from typing import Optional
 import numpy as np
 from network import END, UNKNOWN
 
-PROMPT_READ = 2000  # of a longer prompt only the end is read: it would have forgotten the rest
-COLD = 1e-3  # a temperature below is 0: nothing but the likeliest would be drawn, and it is no good divisor
+PROMPT_MAX = 2000  # only the end of a longer prompt is read; the network would forget the rest
+TEMPERATURE_MIN = 1e-3  # below this, the likeliest character is always taken, to avoid dividing by a tiny number
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What somebody wants to be written."""
+class Parameters:
+    """The parameters of a request for text."""
     prompt: tuple = ()  # of strings; between two of them, a section ends
     max_tokens: int = 400  # a token is a character
-    temperature: float = 0.5  # 0: always the likeliest character
-    top_p: float = 1.0  # only the likeliest ones that make up this share
-    seed: Optional[int] = None  # the same wish with the same seed gives the same text
-    stop: tuple = ()  # texts that end it, and are not part of it
-    ignore_eos: bool = False  # never ends by itself: for measurements
+    temperature: float = 0.5  # 0 means always the likeliest character
+    top_p: float = 1.0  # draw only from the likeliest characters that make up this share
+    seed: Optional[int] = None  # the same parameters and seed give the same text
+    stop: tuple = ()  # texts that end the answer and are not part of it
+    ignore_eos: bool = False  # never ends by itself; for measurements
 
 
 class Writing:
-    """A text that is being written: iterate over its pieces. Then `reason` says why it ended ("stop" or "length"),
-    `read` and `written` how many characters went in and came out. `look` is called before each of them, and may raise."""
+    """A text that is being written. Iterate over its pieces. Afterwards `reason` says why it ended ("stop" or "length"), and
+    `read` and `written` count the characters of prompt and text. `look` is called before each character, and may raise."""
 
-    def __init__(self, network, wish, look=lambda: None):
-        self.network, self.wish, self.look = network, wish, look
-        self.random = random.Random(wish.seed)
-        self.prompt = self._places()[-PROMPT_READ:]
+    def __init__(self, network, parameters, look=lambda: None):
+        self.network, self.parameters, self.look = network, parameters, look
+        self.random = random.Random(parameters.seed)
+        self.prompt = self._prompt_places()[-PROMPT_MAX:]
         self.reason, self.read, self.written = None, len(self.prompt), 0
 
     def __iter__(self):
@@ -39,13 +39,13 @@ class Writing:
             self.look()
             memory = self.network.after(memory, place)
         end = self.network.alphabet[END]
-        stops, held = ("\n" + end, end, *self.wish.stop), ""
-        while self.written < self.wish.max_tokens:
+        stops, held = ("\n" + end, end, *self.parameters.stop), ""
+        while self.written < self.parameters.max_tokens:
             self.look()
-            place = self._drawn(self.network.scores(memory))
+            place = self._draw(self.network.scores(memory))
             memory = self.network.after(memory, place)
             self.written += 1
-            shown, held, is_over = sifted(held + self.network.alphabet[place], stops)
+            shown, held, is_over = split_at_stop(held + self.network.alphabet[place], stops)
             if shown:
                 yield shown
             if is_over:
@@ -55,37 +55,37 @@ class Writing:
         if held:
             yield held
 
-    def _places(self):
-        """Of all characters of the prompt; each part after the first follows the end of a section."""
+    def _prompt_places(self):
+        """Returns the places of all characters of the prompt, with an END before each part."""
         known, found = self.network.places, [END]
-        for number, part in enumerate(self.wish.prompt):
+        for number, part in enumerate(self.parameters.prompt):
             found += [END] * (number > 0)
             found += [max(known.get(character, UNKNOWN), UNKNOWN) for character in part]
         return found
 
-    def _drawn(self, scores):
-        """The place of the next character."""
+    def _draw(self, scores):
+        """Draws the next character and returns its place."""
         scores[UNKNOWN] = -np.inf
-        if self.written == 0 or self.wish.ignore_eos:  # something is always said
+        if self.written == 0 or self.parameters.ignore_eos:  # never an empty answer
             scores[END] = -np.inf
-        if self.wish.temperature < COLD:
+        if self.parameters.temperature < TEMPERATURE_MIN:
             return int(scores.argmax())
-        shares = np.exp((scores - scores.max()) / self.wish.temperature, dtype=np.float64)
-        if self.wish.top_p < 1:
-            shares = likeliest(shares / shares.sum(), self.wish.top_p)
+        shares = np.exp((scores - scores.max()) / self.parameters.temperature, dtype=np.float64)
+        if self.parameters.top_p < 1:
+            shares = keep_top_p(shares / shares.sum(), self.parameters.top_p)
         sums = shares.cumsum()
         return int(sums.searchsorted(self.random.random() * sums[-1], side="right"))
 
 
-def likeliest(shares, part):
-    """The shares without the unlikely ones, beyond those that make up `part` of all; the likeliest always stays."""
+def keep_top_p(shares, part):
+    """Sets all shares to 0 except the largest that make up `part` of the sum. The largest always stays."""
     order = np.argsort(-shares, kind="stable")
     before = shares[order].cumsum() - shares[order]
     return np.where(np.isin(np.arange(len(shares)), order[(before < part) | (np.arange(len(order)) == 0)]), shares, 0)
 
 
-def sifted(text, stops):
-    """What may be shown of it, what must wait since a stop may begin there, and whether a stop came."""
+def split_at_stop(text, stops):
+    """Returns the text that may be shown, the text that must wait because a stop may begin there, and whether a stop came."""
     found = [at for at in map(text.find, stops) if at >= 0]
     if found:
         return text[:min(found)], "", True

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""What batching gives: the same model on the same lanes with `batch = 1` and with `batch = 16`, in turns.
+"""Measures what batching gives: the same model on the same lanes with `batch = 1` and with `batch = 16`, in turns.
 
     ./measure.py PATH-TO-TURNPIKE [--gpus 0] [--lanes 1] [--clients 64]
 
-Clients are threads that send a job, wait for its answer, and send the next. This costs time of the same cores that CPU
-lanes compute on: compare the two columns, and don't take either for a record.
+Clients are threads that send a job, wait for its answer, and send the next. The clients use the same cores that CPU
+lanes compute on, so compare the two columns, and do not read either as a record.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ JOB = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
 
 
 class Gate:
-    """`turnpike up` with this batch, in a `with` statement; `port` is where it serves once all lanes do."""
+    """Runs `turnpike up` with this batch inside a `with` statement. All lanes serve, at `port`."""
 
     def __init__(self, chosen, batch, folder):
         config = Path(folder) / f"batch-{batch}.toml"
@@ -62,7 +62,7 @@ class Gate:
 
 
 def exchange(connection, request):
-    """An answer's head and body, as text. Small answers, so it may look at Content-Length only."""
+    """Sends a request and returns the answer's head and body as text. Reads only bodies with a Content-Length."""
     connection.sendall(request)
     answer = b""
     while not (ends := re.search(rb"(?i)content-length: (\d+)(?s:.*?)\r\n\r\n", answer)) \
@@ -75,7 +75,7 @@ def exchange(connection, request):
 
 
 def measure(port, clients, seconds):
-    """Jobs per second, and how many inputs a forward pass had, on average."""
+    """Returns jobs per second, and the average number of inputs in a forward pass."""
     def client(_):
         batches = []
         with socket.create_connection(("127.0.0.1", port)) as connection:
@@ -89,7 +89,7 @@ def measure(port, clients, seconds):
     end = begin + seconds
     with ThreadPoolExecutor(clients) as threads:
         batches = [size for found in threads.map(client, range(clients)) for size in found]
-    passes = sum(1 / size for size in batches)  # each job is a 1/size of its pass
+    passes = sum(1 / size for size in batches)  # each job counts as 1/size of its pass
     return len(batches) / (time.monotonic() - begin), len(batches) / passes
 
 
@@ -105,7 +105,7 @@ def main():
         print("clients   batch = 1   batch = 16   times   inputs in a pass of batch = 16")
         for clients in sorted({1, 4, 16, chosen.clients}):
             for gate in (alone, batched):
-                measure(gate.port, clients, 0.5)  # warm
+                measure(gate.port, clients, 0.5)  # warm-up
             slow, _ = measure(alone.port, clients, chosen.seconds)
             fast, size = measure(batched.port, clients, chosen.seconds)
             print(f"{clients:7} {slow:9.0f}/s {fast:10.0f}/s {fast / slow:7.1f} {size:14.1f}", flush=True)

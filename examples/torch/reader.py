@@ -1,4 +1,4 @@
-"""The network: convolutions in residual blocks, in plain PyTorch. train.py teaches it, model.py serves it."""
+"""The network: convolutions in residual blocks, in plain PyTorch. train.py trains it, model.py serves it."""
 from torch import nn
 from torch.nn import functional as F
 
@@ -15,7 +15,7 @@ class Block(nn.Module):
 
 
 class Reader(nn.Module):
-    """(n, 1, 8, 8) pixels from 0 (paper) to 1 (ink) → (n, 10) scores."""
+    """Takes (n, 1, 8, 8) pixels from 0 (paper) to 1 (ink) and returns (n, 10) scores."""
 
     def __init__(self):
         super().__init__()

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Teaches the network of reader.py to read handwritten digits, in under a minute of one core.
+"""Trains the network of reader.py to read handwritten digits, in under a minute on one core.
 
     ./train.py                      # prints the held-out accuracy, writes reader.pt beside this file
     ./train.py --epochs 5 --out /tmp/other.pt
 
 The data: 1797 digits by 13 people, 8 x 8 pixels of 0 (paper) to 16 (ink), those of examples/digits. Every fifth is held
-out: the network never sees it while it learns, and its accuracy is measured on these alone.
+out: the network never sees it during training, and the accuracy is measured only on these.
 """
 import argparse
 import gzip
@@ -20,21 +20,21 @@ from reader import Reader
 HERE = Path(__file__).resolve().parent
 DIGITS = HERE.parent / "digits"
 SEED = 1
-EPOCHS = 60  # how often it sees every digit, each time a little bent
+EPOCHS = 60  # how often it sees every digit, each time augmented differently
 BATCH = 64
-RATE = 5e-3  # the length of a step, at its longest
-DOUBT = 0.05  # "this is surely a 7" is never taught: a little belief goes to all ten
+LEARNING_RATE = 5e-3  # at its highest
+LABEL_SMOOTHING = 0.05  # never teach full certainty: all ten digits get a little probability
 
 
 def read_digits(path):
-    """Pixels as (1797, 1, 8, 8), from 0 to 1, and the digits they show."""
+    """Returns pixels as (1797, 1, 8, 8), from 0 to 1, and the digits that they show."""
     with gzip.open(path, "rt") as file:
         table = torch.tensor([[float(number) for number in line.split(",")] for line in file])
     return table[:, :64].reshape(-1, 1, 8, 8) / 16, table[:, 64].long()
 
 
-def bend(pixels):
-    """Every digit turned, slanted, stretched and shifted a little: no two people write alike, and nobody twice."""
+def augment(pixels):
+    """Returns every digit turned, slanted, stretched and shifted a little, as different people would write it."""
     def around(middle, width):
         return middle + width * (2 * torch.rand(len(pixels)) - 1)
     turn, slant, wide, tall = around(0, 0.20), around(0, 0.25), around(1, 0.12), around(1, 0.12)
@@ -47,13 +47,13 @@ def bend(pixels):
 def train(pixels, digits, epochs):
     torch.manual_seed(SEED)
     net = Reader()
-    optimizer = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=0.02)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=0.02)
     steps = epochs * (len(pixels) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=steps)
     for epoch in range(1, epochs + 1):
         losses = []
         for some in torch.randperm(len(pixels)).split(BATCH)[:len(pixels) // BATCH]:
-            loss = F.cross_entropy(net(bend(pixels[some])), digits[some], label_smoothing=DOUBT)
+            loss = F.cross_entropy(net(augment(pixels[some])), digits[some], label_smoothing=LABEL_SMOOTHING)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -82,7 +82,7 @@ def main():
     net = train(pixels[~held_out], digits[~held_out], chosen.epochs)
     reached = accuracy(net, pixels[held_out], digits[held_out])
     print(f"held-out accuracy: {reached:.2%} of {int(held_out.sum())} digits that it has never seen")
-    torch.save({"accuracy": f"{reached:.4f}", "weights": net.state_dict()}, chosen.out)  # a text: 1.13 takes no float
+    torch.save({"accuracy": f"{reached:.4f}", "weights": net.state_dict()}, chosen.out)  # text: 1.13 loads no float
     print(f"wrote {chosen.out} ({chosen.out.stat().st_size} bytes)")
 
 

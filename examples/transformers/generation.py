@@ -1,8 +1,8 @@
-"""One call of generate(), seen from outside: its tokens as they come, its exception as if it were ours, and an end soon
-after nobody wants it any more.
+"""Runs one call of generate(): yields its tokens as they come, raises its exception in the job's own thread, and stops it
+soon after the client has left.
 
-generate() gives nothing back before it is done; what it does on the way is to call a streamer. So it runs in another
-thread. The rest of this file sees to it that nothing there hides an error or outlives its job.
+generate() returns only when it is done, and calls a streamer on the way. So it runs in another thread. This file makes
+sure that no error is lost there and that nothing outlives its job.
 """
 import contextvars
 import threading
@@ -14,24 +14,24 @@ import turnpike
 from transformers import StoppingCriteria, StoppingCriteriaList
 from transformers.generation.streamers import BaseStreamer
 
-OF_THIS_THREAD = threading.local()
+PER_THREAD = threading.local()
 
 
-def second_thread():
-    """One beside each thread that has jobs, and it stays: PyTorch keeps some of what it has worked out (cuDNN's plans for
-    attention, one for each length of text) for the thread that did it. With a new thread for each job an H200 takes 62 ms
-    for a token, with an old one 14."""
-    if not hasattr(OF_THIS_THREAD, "second"):
-        OF_THIS_THREAD.second = ThreadPoolExecutor(1, thread_name_prefix="generate")
-    return OF_THIS_THREAD.second
+def generate_thread():
+    """Returns the thread for generate(): each thread that runs jobs has one and keeps it. PyTorch caches some results per
+    thread (cuDNN's plans for attention, one for each length of text). With a new thread for each job, an H200 takes 62 ms for
+    a token; with a kept one, 14 ms."""
+    if not hasattr(PER_THREAD, "generate"):
+        PER_THREAD.generate = ThreadPoolExecutor(1, thread_name_prefix="generate")
+    return PER_THREAD.generate
 
 
-class Hand(BaseStreamer):
-    """Hands each new token to another thread."""
+class QueueStreamer(BaseStreamer):
+    """A streamer that puts each new token into a queue for another thread."""
 
     def __init__(self):
         self.queue = SimpleQueue()
-        self.count = -1  # of tokens: the prompt comes first
+        self.count = -1  # of tokens; starts at -1 because the prompt comes first
 
     def put(self, value):
         self.count += 1
@@ -42,47 +42,47 @@ class Hand(BaseStreamer):
         self.queue.put(None)
 
 
-class Unwanted(StoppingCriteria):
-    """Asked after each token: shall generate() stop?"""
+class StopWhenUnwanted(StoppingCriteria):
+    """Asked after each token whether generate() should stop."""
 
     def __init__(self):
-        self.is_left = False
+        self.is_abandoned = False
 
     def __call__(self, input_ids, scores, **_):
-        stop = self.is_left or turnpike.job().cancelled
+        stop = self.is_abandoned or turnpike.job().cancelled
         return torch.full((input_ids.shape[0],), stop, dtype=torch.bool, device=input_ids.device)
 
 
-def options(wish):
-    """What generate() takes, from what the client wants."""
-    chosen = {"max_new_tokens": wish.max_new_tokens, "do_sample": wish.temperature > 0}
-    return {**chosen, "temperature": wish.temperature} if wish.temperature > 0 else chosen
+def generate_options(parameters):
+    """Returns the arguments of generate() for the client's parameters."""
+    chosen = {"max_new_tokens": parameters.max_new_tokens, "do_sample": parameters.temperature > 0}
+    return {**chosen, "temperature": parameters.temperature} if parameters.temperature > 0 else chosen
 
 
 class Generation:
-    def __init__(self, model, ids, wish):
-        self.model, self.ids, self.wish = model, ids, wish
-        self.hand, self.unwanted = Hand(), Unwanted()
+    def __init__(self, model, ids, parameters):
+        self.model, self.ids, self.parameters = model, ids, parameters
+        self.streamer, self.stopping = QueueStreamer(), StopWhenUnwanted()
 
     def count(self):
-        """Tokens that were made, whoever has taken them."""
-        return max(self.hand.count, 0)
+        """Returns how many tokens were generated, read or not."""
+        return max(self.streamer.count, 0)
 
     def tokens(self):
-        """Yields the ids of each step. Whoever leaves early waits here until generate() has ended, which is a token long."""
-        # In a copy of this context turnpike.job() is the same as here.
-        done = second_thread().submit(contextvars.copy_context().run, self._generate)
+        """Yields the ids of each step. If the caller leaves early, close() waits until generate() has ended, for about one token."""
+        # In a copy of this context, turnpike.job() is the same as here.
+        done = generate_thread().submit(contextvars.copy_context().run, self._generate)
         try:
-            yield from iter(self.hand.queue.get, None)
+            yield from iter(self.streamer.queue.get, None)
         finally:
-            self.unwanted.is_left = True
-            done.result()  # raises what it raised: Turnpike must hear of CUDA errors in the job's own thread
+            self.stopping.is_abandoned = True
+            done.result()  # raises generate()'s exception here: Turnpike must see CUDA errors in the job's own thread
 
     def _generate(self):
         try:
-            if self.wish.seed is not None:
-                torch.manual_seed(self.wish.seed)
-            self.model.generate(input_ids=self.ids, attention_mask=torch.ones_like(self.ids), streamer=self.hand,
-                                stopping_criteria=StoppingCriteriaList([self.unwanted]), **options(self.wish))
+            if self.parameters.seed is not None:
+                torch.manual_seed(self.parameters.seed)
+            self.model.generate(input_ids=self.ids, attention_mask=torch.ones_like(self.ids), streamer=self.streamer,
+                                stopping_criteria=StoppingCriteriaList([self.stopping]), **generate_options(self.parameters))
         finally:
-            self.hand.end()
+            self.streamer.end()

@@ -1,10 +1,10 @@
 """A language model of Hugging Face transformers, for Turnpike: text streams while it is generated.
 
-    MODEL=Qwen/Qwen3-0.6B turnpike up examples/transformers --python env/bin/python    # a name of the hub, or a folder
+    MODEL=Qwen/Qwen3-0.6B turnpike up examples/transformers --python env/bin/python    # a name on the hub, or a folder
     curl -N http://127.0.0.1:8000/predict -d '{"prompt": "Once upon a time"}'
 
-Without MODEL nothing is downloaded: a model is built from a config, with random weights, and talks nonsense. SIZE says how
-large. generation.py runs generate() and ends it when nobody waits any more; chat.py speaks like OpenAI; words.py makes text.
+Without MODEL nothing is downloaded: a model is built from a config, with random weights, and talks nonsense. SIZE sets its
+size. generation.py runs generate() and stops it when no client waits any more; chat.py has OpenAI's API; words.py makes text.
 """
 import os
 import time
@@ -20,10 +20,10 @@ except ModuleNotFoundError as missing:
 
 import chat
 import generation
-import wishes
+import request_parameters
 import words
 
-SIZES = {  # of a model with random weights
+SIZES = {  # for models with random weights
     "tiny": dict(hidden_size=128, intermediate_size=384, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2),
     "0.7b": dict(hidden_size=1536, intermediate_size=6144, num_hidden_layers=20, num_attention_heads=12, num_key_value_heads=4)}
 
@@ -43,7 +43,7 @@ class Text(turnpike.Model):
             lane.progress(0.1, f"random weights, {size}")
             print("MODEL is not set: this model has RANDOM WEIGHTS and talks nonsense. Choose one with "
                   "MODEL=Qwen/Qwen3-0.6B, or env = { MODEL = \"…\" } in turnpike.toml.", flush=True)
-            self.model, self.tokenizer = random(size, lane, dtype), words.Bytes()
+            self.model, self.tokenizer = random(size, lane, dtype), words.ByteTokenizer()
         self.model.eval()
         self.positions = getattr(self.model.config, "max_position_embeddings", None)
         self.facts = {"model": self.name, "parameters": sum(weight.numel() for weight in self.model.parameters()),
@@ -51,66 +51,66 @@ class Text(turnpike.Model):
                       "transformers": transformers.__version__}
 
     def predict(self, x):
-        """{"prompt", "max_new_tokens", "temperature", "seed"} → text as it comes; with "events": server-sent events."""
-        wish = wishes.of(x)
-        items = self.events(wish) if x.get("events") else self.pieces(wish)
+        """Takes {"prompt", "max_new_tokens", "temperature", "seed"} and streams text; with "events", server-sent events."""
+        parameters = request_parameters.from_json(x)
+        items = self.events(parameters) if x.get("events") else self.pieces(parameters)
         return turnpike.Response(items, headers={"Model": ascii(self.name)[1:-1]})
 
     def request(self, req):
-        """The other paths: those of OpenAI's API."""
+        """Answers the other paths: those of OpenAI's API."""
         return chat.answer(self, req)
 
     # ── generating ──
 
-    def encode(self, wish):
-        """Its prompt as token ids, (1, length)."""
-        ids = self.tokenizer.encode(wish.prompt)
-        if self.positions and len(ids) + wish.max_new_tokens > self.positions:
-            raise turnpike.BadInput(f"The prompt has {len(ids)} tokens: with max_new_tokens = {wish.max_new_tokens} that is "
-                                    f"more than the {self.positions} which this model can take.")
+    def encode(self, parameters):
+        """Returns the prompt as token ids, (1, length)."""
+        ids = self.tokenizer.encode(parameters.prompt)
+        if self.positions and len(ids) + parameters.max_new_tokens > self.positions:
+            raise turnpike.BadInput(f"The prompt has {len(ids)} tokens; with max_new_tokens = {parameters.max_new_tokens} that is "
+                                    f"more than the {self.positions} tokens that this model can take.")
         return torch.tensor([ids], device=self.model.device)
 
-    def steps(self, wish):
-        """(new text or "", tokens so far) after each token."""
-        job, grown = turnpike.job(), words.Growing(self.tokenizer)
-        run = generation.Generation(self.model, self.encode(wish), wish)
+    def steps(self, parameters):
+        """Yields (new text or "", tokens so far) after each token."""
+        job, decoder = turnpike.job(), words.TextDecoder(self.tokenizer)
+        run = generation.Generation(self.model, self.encode(parameters), parameters)
         try:
             with closing(run.tokens()) as steps:
                 for count, ids in enumerate(steps, 1):
-                    yield grown.take(ids), count
+                    yield decoder.take(ids), count
             job.raise_if_cancelled()
-            yield grown.rest(), run.count()
+            yield decoder.rest(), run.count()
         finally:
             if job.cancelled:
-                print(f"job {job.id}: nobody waits any more; stopped after {run.count()} of {wish.max_new_tokens} tokens",
+                print(f"job {job.id}: nobody waits any more; stopped after {run.count()} of {parameters.max_new_tokens} tokens",
                       flush=True)
 
-    def pieces(self, wish):
-        with closing(self.steps(wish)) as steps:
+    def pieces(self, parameters):
+        with closing(self.steps(parameters)) as steps:
             yield from (text for text, _ in steps if text)
 
-    def events(self, wish):
+    def events(self, parameters):
         begin, count = time.monotonic(), 0
-        with closing(self.steps(wish)) as steps:
+        with closing(self.steps(parameters)) as steps:
             for text, count in steps:
                 yield {"text": text, "tokens": count}
         yield {"done": True, "tokens": count, "seconds": round(time.monotonic() - begin, 3)}
 
 
 def pretrained(name, lane, dtype):
-    """From the hub or a folder, straight to the lane's GPU; spread over all of them if it has several."""
+    """Loads a model from the hub or a folder straight to the lane's GPU, spread over all of them if the lane has several."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(name)
     place = lane.device if len(lane.devices) == 1 else "auto"
     return transformers.AutoModelForCausalLM.from_pretrained(name, dtype=dtype, device_map=place), tokenizer
 
 
 def random(size, lane, dtype):
-    """The same weights on every lane: the seed says so. A token is a byte, and none of them is an end."""
+    """Makes a model with random weights, the same on every lane by a fixed seed. A token is a byte, and no token ends a text."""
     if size not in SIZES:
         raise ValueError(f"SIZE is one of {', '.join(SIZES)}, not {size!r}")
-    config = transformers.LlamaConfig(vocab_size=words.Bytes.count, max_position_embeddings=8192, bos_token_id=None,
+    config = transformers.LlamaConfig(vocab_size=words.ByteTokenizer.count, max_position_embeddings=8192, bos_token_id=None,
                                       eos_token_id=None, **SIZES[size])
     torch.manual_seed(1)
-    with nullcontext() if lane.device == "cpu" else torch.device(lane.device):  # made where they are used
+    with nullcontext() if lane.device == "cpu" else torch.device(lane.device):  # makes the weights on the GPU
         model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
     return model.to(lane.device)

@@ -1,8 +1,8 @@
-"""Text and tokens: a tokenizer that needs no download, and text that grows token by token."""
+"""A tokenizer that needs no download, and a decoder that turns tokens into text as they come."""
 
 
-class Bytes:
-    """A token is a byte of UTF-8. For models with random weights; the same two calls as a tokenizer of transformers."""
+class ByteTokenizer:
+    """A token is a byte of UTF-8. For models with random weights. Has the same two methods as a tokenizer of transformers."""
 
     count = 256
     chat_template = None
@@ -14,23 +14,23 @@ class Bytes:
         return bytes(ids).decode("utf-8", "replace")
 
 
-class Growing:
-    """Tokens in, new text out.
+class TextDecoder:
+    """Turns new tokens into new text.
 
-    Tokens can't be decoded one by one: a character may be spread over several, and some tokenizers put a blank before a
-    word only if another is there. So the last ones that were shown are decoded again, with and without the new ones.
+    Tokens can't be decoded one by one: a character may need several tokens, and some tokenizers put a space before a word
+    only if another word comes first. So the last tokens that were shown are decoded again, with and without the new ones.
     """
 
-    patience = 8  # tokens to wait for the rest of a character: none is longer
+    patience = 8  # tokens to wait for the rest of a character; none needs more
 
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
         self.shown, self.new = [], []
 
     def take(self, ids):
-        """What can be shown now; "" while a character is not complete."""
+        """Returns the new text. Empty while a character is not complete."""
         self.new += ids
-        text = self._grown()
+        text = self._new_text()
         if text.endswith("\ufffd") and len(self.new) < self.patience:
             return ""
         if text:
@@ -38,9 +38,9 @@ class Growing:
         return text
 
     def rest(self):
-        """At the end: what was never completed."""
-        return self._grown()
+        """Returns, at the end, the text of a character that was never completed."""
+        return self._new_text()
 
-    def _grown(self):
+    def _new_text(self):
         known = self.tokenizer.decode(self.shown, skip_special_tokens=True)
         return self.tokenizer.decode(self.shown + self.new, skip_special_tokens=True)[len(known):]

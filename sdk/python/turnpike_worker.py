@@ -1,6 +1,6 @@
-"""What the gate starts: `python turnpike_worker.py /path/model.py[:Name]`. Everything else is in turnpike/.
+"""The script that the gate starts: `python turnpike_worker.py /path/model.py[:Name]`. All other code is in turnpike/.
 
-Old syntax only, so that a Python that is too old says so instead of pointing at a colon.
+It uses only old syntax, so that a Python that is too old prints the message below and not a syntax error.
 """
 import os
 import sys
@@ -11,7 +11,7 @@ if __name__ == "__main__":  # children of multiprocessing import this file again
                  "choose another with --python PATH, or python = in turnpike.toml"
                  % (sys.version_info[0], sys.version_info[1], sys.executable))
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from turnpike.worker import main
+    from turnpike._worker.worker import main
 
     del sys.path[0]
     sys.exit(main(sys.argv))

@@ -161,7 +161,7 @@ void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& l
                                  : caller.is_admin      ? std::string_view(facts.trouble)
                                                         : without_worker_output(facts.trouble));
     json.text_or_null(
-        "last_line", serves(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
+        "last_line", is_serving(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
     json.key("proof"), append_proof(json, facts.proof, caller);
     json.key("start"), append_start(json, facts.start, pool);
     const bool is_starting = is_coming_up(lane.state) && facts.started_at != never;

@@ -1,4 +1,4 @@
-"""A real Chromium, without a window, driven by pointer and keys as a person would."""
+"""A real Chromium without a window, driven by pointer and keys like a person does."""
 import os
 import sys
 
@@ -50,7 +50,7 @@ class Browser:
         return self.driver.execute_script(script)
 
     def complaints(self):
-        """What the browser has to say about the page since it was last asked: errors, broken rules."""
+        """Returns what the browser has logged about the page since the last call: errors, violations of the security policy."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def as_phone(self, width, height):
@@ -58,7 +58,7 @@ class Browser:
             "width": width, "height": height, "deviceScaleFactor": 2, "mobile": True})
 
     def draw(self, selector, strokes, kind=POINTER_MOUSE):
-        """Strokes of (x, y) from 0 to 100 across the element; the pointer goes down, along, and up."""
+        """Draws strokes of (x, y), from 0 to 100 across the element, with the pointer."""
         box = self.find(selector).rect
         scroll = self.run("return window.scrollY")
 

@@ -1,4 +1,4 @@
-"""The page of examples/digits in a real browser, served by the real gate: one draws, and reads the answer."""
+"""The page of examples/digits in a real browser, served by the real gate: draws digits and reads the answers."""
 import re
 import tempfile
 import unittest
@@ -9,7 +9,7 @@ from started_case import StartedCase
 
 MODEL = HERE.parents[1] / "examples" / "digits" / "model.py"
 MILLISECONDS = re.compile(r"\d+(\.\d)? ms")
-# By an unsteady hand; another one than that of the page's own samples.
+# Shaky strokes, different from the page's own samples.
 DRAWN = {
     0: [[(52, 12), (38, 18), (28, 38), (27, 60), (36, 82), (52, 88), (66, 80), (73, 58), (70, 34), (62, 18), (52, 12)]],
     1: [[(50, 14), (50, 30), (49, 50), (50, 68), (51, 86)]],
@@ -37,7 +37,7 @@ class Page(StartedCase):
         self.browser.open(f"http://127.0.0.1:{self.serving.port}/")
 
     def wait_text(self, selector, wanted):
-        """A text, or a pattern."""
+        """Waits for a text or a pattern."""
         pattern = wanted if isinstance(wanted, re.Pattern) else re.compile(re.escape(wanted))
         return wait_until(lambda: pattern.fullmatch(self.browser.text(selector)), f"{selector} says {wanted}")
 

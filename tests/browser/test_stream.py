@@ -1,4 +1,4 @@
-"""The page of examples/stream in a real browser, served by the real gate: one asks, and text appears as it is written."""
+"""The page of examples/stream in a real browser, served by the real gate: asks, and sees the text appear as it is written."""
 import re
 import tempfile
 import unittest

@@ -19,7 +19,7 @@ def data_file():
 
 
 def read():
-    """[(64 pixels, digit), …]"""
+    """Returns [(64 pixels, digit), …]."""
     with gzip.open(data_file(), "rt") as file:
         rows = [[float(number) for number in line.split(",")] for line in file]
     assert len(rows) == 1797
@@ -27,11 +27,11 @@ def read():
 
 
 def held_out(digits):
-    """As train.py splits them."""
+    """Returns the held-out digits, split as in train.py."""
     return digits[4::5]
 
 
 def largest_difference(one, other):
-    """Between two lists of lists of numbers."""
+    """Returns the largest difference between two lists of lists of numbers."""
     assert len(one) == len(other) > 0
     return max(abs(a - b) for left, right in zip(one, other) for a, b in zip(left, right, strict=True))

@@ -1,10 +1,10 @@
-"""Reads a PNG as the standard says it, not as examples/image writes it: every filter, every checksum. Grey, 8 bits."""
+"""Reads a grey 8-bit PNG by the standard, not just as examples/image writes it: every filter, every checksum."""
 import struct
 import zlib
 
 
 def read_png(data):
-    """Rows of lists of pixels; ValueError if it is no such PNG."""
+    """Returns rows of pixels. Raises ValueError if the data is not such a PNG."""
     if data[:8] != b"\x89PNG\r\n\x1a\n":
         raise ValueError("no PNG")
     chunks, at = [], 8

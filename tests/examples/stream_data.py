@@ -10,12 +10,12 @@ sys.path[:0] = [str(EXAMPLE), str(ROOT / "sdk" / "python")]
 
 
 def chat(words="What is a lane?", **fields):
-    """The body of a request."""
+    """Returns the body of a chat request."""
     return {"model": "babble", "messages": [{"role": "user", "content": words}], "seed": 1, "max_tokens": 60, **fields}
 
 
 def events(body):
-    """Of a whole stream of server-sent events: one line of data each, [DONE] last and only last."""
+    """Returns the events of a whole stream. Each must be one line of data; [DONE] must be the last, and only there."""
     parts = body.decode().split("\n\n")
     assert parts[-1] == "" and parts[-2] == "data: [DONE]", parts[-2:]
     assert all(part.startswith("data: {") and "\n" not in part for part in parts[:-2]), parts

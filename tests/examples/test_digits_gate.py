@@ -20,7 +20,7 @@ class Serving(StartedCase):
         return self.start(str(model), "--gpus", "none", "--lanes", str(lanes)).wait_ready()
 
     def scores(self, gate, digits):
-        """Of all these digits, asked on a few connections at once."""
+        """Returns the scores of all these digits, asked on a few connections at once."""
         def ask(some):
             with Client(gate.port) as client:
                 found = []

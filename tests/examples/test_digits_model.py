@@ -8,7 +8,7 @@ from model import HERE, PAGE, Digits, pixels_of
 
 BLANK = [0] * 64
 WHAT_TO_SEND = r'Send \{"pixels": \[\.\.\.\]\}: a list of 64 numbers, 8 rows of 8; this was '
-PIXEL = r"A pixel is a number from 0 \(paper\) to 16 \(ink\); "
+PIXEL = r"A pixel must be a number from 0 \(paper\) to 16 \(ink\); "
 BAD = [
     (None, WHAT_TO_SEND + "something else"),
     ("7", WHAT_TO_SEND + "something else"),

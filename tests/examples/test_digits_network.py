@@ -1,4 +1,4 @@
-"""The trained network: what it was promised to know, that training gives it again, and that numpy changes nothing."""
+"""The trained network: its promised accuracy, that training gives the same weights again, and that numpy changes nothing."""
 import re
 import struct
 import subprocess
@@ -14,8 +14,8 @@ ACCURACY_MIN = 0.97
 
 
 def accuracy(network, digits):
-    beliefs = [network.beliefs(pixels) for pixels, _ in digits]
-    return sum(found.index(max(found)) == digit for found, (_, digit) in zip(beliefs, digits)) / len(digits)
+    probabilities = [network.probabilities(pixels) for pixels, _ in digits]
+    return sum(found.index(max(found)) == digit for found, (_, digit) in zip(probabilities, digits)) / len(digits)
 
 
 class Weights(unittest.TestCase):
@@ -32,7 +32,7 @@ class Weights(unittest.TestCase):
         pixels = [pixels for pixels, _ in digits_data.read()]
         with_numpy = Network(digits_data.WEIGHTS, with_numpy=True)
         without = Network(digits_data.WEIGHTS, with_numpy=False)
-        both = [[network.beliefs(one) for one in pixels] for network in (with_numpy, without)]
+        both = [[network.probabilities(one) for one in pixels] for network in (with_numpy, without)]
         self.assertLess(digits_data.largest_difference(*both), 1e-5)
         self.assertLess(max(abs(sum(found) - 1) for found in both[1]), 1e-9)
 

@@ -1,4 +1,4 @@
-"""examples/image behind the real gate: progress while it draws, a PNG, and a loop that stops for whoever leaves."""
+"""examples/image behind the real gate: progress while it draws, a PNG, and a loop that stops when the client leaves."""
 import json
 import unittest
 
@@ -7,7 +7,7 @@ from native_case import SharedGate
 from png_reader import read_png
 from torch_data import IMAGE
 
-LONG = {"digit": 8, "steps": 1000, "count": 64}  # a minute and more on a CPU: no test waits for its end
+LONG = {"digit": 8, "steps": 1000, "count": 64}  # over a minute on a CPU; no test waits for its end
 
 
 class Gate(SharedGate):
@@ -15,7 +15,7 @@ class Gate(SharedGate):
         return self.start(str(IMAGE), "--gpus", "none", "--lanes", "2", "--python", PYTHON).wait_ready()
 
     def begin_long(self):
-        """A connection whose job is under way, and the job's id."""
+        """Returns a connection whose job is running, and the job's id."""
         client = self.gate.connect()
         client.request("POST", "/predict", json.dumps(LONG).encode())
         [job] = wait_until(lambda: [job for job in self.gate.live_jobs() if job["state"] == "running"], "it runs")
@@ -41,18 +41,18 @@ class Gate(SharedGate):
         self.assertEqual(self.gate.pool()["proof"], "passed")
 
     def test_both_lanes_draw_the_same_picture_for_a_seed(self):
-        wish = {"digit": 5, "count": 4, "steps": 5, "seed": 11, "size": 32}
-        answers = [self.gate.post(wish, headers=[("Turnpike-Lane", str(lane))]) for lane in range(2)]
+        parameters = {"digit": 5, "count": 4, "steps": 5, "seed": 11, "size": 32}
+        answers = [self.gate.post(parameters, headers=[("Turnpike-Lane", str(lane))]) for lane in range(2)]
         self.assertEqual([answer.header("turnpike-lane") for answer in answers], ["0", "1"])
         self.assertEqual({answer.header("content-type") for answer in answers}, {"image/png"})
         pictures = [read_png(answer.body) for answer in answers]
         self.assertEqual((len(pictures[0]), len(pictures[0][0])), (64, 64))
         self.assertEqual(*pictures)
 
-    def test_bad_wishes_are_answered_in_words(self):
+    def test_bad_parameters_are_answered_in_words(self):
         answer = self.gate.post({"digit": 12})
         self.assert_problem(answer, 400, "bad-input")
-        self.assertEqual(answer.json()["detail"], "digit is a whole number from 0 to 9.")
+        self.assertEqual(answer.json()["detail"], "digit must be a whole number from 0 to 9.")
 
     def test_progress_is_seen_and_a_cancel_by_id_stops_the_loop(self):
         pids = self.pids()

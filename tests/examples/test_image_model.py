@@ -10,22 +10,22 @@ import digits_data
 import torch_data
 import turnpike
 import turnpike.testing
-from network import Network  # of examples/digits: it judges what is drawn here
+from network import Network  # of examples/digits; it reads the drawn digits
 from png_reader import read_png
 from torch_data import IMAGE
 
 MODEL = str(IMAGE / "model.py")
 BAD = [
     (None, "Send an object such as"), (7, "Send an object such as"), ([7], "Send an object such as"),
-    ({"digit": 10}, "digit is a whole number from 0 to 9"), ({"digit": -1}, "digit is a whole number"),
-    ({"digit": "7"}, "digit is a whole number"), ({"digit": 7.0}, "digit is a whole number"),
-    ({"digit": True}, "digit is a whole number"), ({"digit": [7]}, "digit is a whole number"),
-    ({"steps": 0}, "steps is a whole number from 1 to 1000"), ({"steps": 1001}, "steps is a whole number"),
-    ({"count": 0}, "count is a whole number from 1 to 64"), ({"count": 65}, "count is a whole number"),
-    ({"size": 7}, "size is a whole number from 8 to 256"), ({"size": 10**30}, "size is a whole number"),
-    ({"seed": -1}, "seed is a whole number"), ({"seed": 2**63}, "seed is a whole number"),
-    ({"as": "jpeg"}, 'as is "png" or "numbers"'), ({"as": []}, 'as is "png" or "numbers"'),
-    ({"digits": 7}, "There is no 'digits'; there are digit, count, steps, seed, size and as"),
+    ({"digit": 10}, "digit must be a whole number from 0 to 9"), ({"digit": -1}, "digit must be a whole number"),
+    ({"digit": "7"}, "digit must be a whole number"), ({"digit": 7.0}, "digit must be a whole number"),
+    ({"digit": True}, "digit must be a whole number"), ({"digit": [7]}, "digit must be a whole number"),
+    ({"steps": 0}, "steps must be a whole number from 1 to 1000"), ({"steps": 1001}, "steps must be a whole number"),
+    ({"count": 0}, "count must be a whole number from 1 to 64"), ({"count": 65}, "count must be a whole number"),
+    ({"size": 7}, "size must be a whole number from 8 to 256"), ({"size": 10**30}, "size must be a whole number"),
+    ({"seed": -1}, "seed must be a whole number"), ({"seed": 2**63}, "seed must be a whole number"),
+    ({"as": "jpeg"}, 'as must be "png" or "numbers"'), ({"as": []}, 'as must be "png" or "numbers"'),
+    ({"digits": 7}, "There is no parameter 'digits'; there are digit, count, steps, seed, size and as"),
 ]
 
 
@@ -34,8 +34,8 @@ class Served(unittest.TestCase):
     def setUpClass(cls):
         cls.model = cls.enterClassContext(turnpike.testing.serve(MODEL))
 
-    def draw(self, **wish):
-        return self.model.predict({"steps": 3, **wish})
+    def draw(self, **parameters):
+        return self.model.predict({"steps": 3, **parameters})
 
     def test_answers_with_a_png_of_the_size_that_was_asked_for(self):
         answer = self.model.post("/predict", b'{"digit": 7, "count": 5, "steps": 10, "size": 20}')
@@ -53,7 +53,7 @@ class Served(unittest.TestCase):
         reader = Network(digits_data.WEIGHTS)
         drawn = self.draw(count=40, steps=15, seed=3, **{"as": "numbers"})["pictures"]
         self.assertEqual([one["digit"] for one in drawn], list(range(10)) * 4)
-        read = [max(range(10), key=reader.beliefs(one["pixels"]).__getitem__) for one in drawn]
+        read = [max(range(10), key=reader.probabilities(one["pixels"]).__getitem__) for one in drawn]
         right = sum(one["digit"] == digit for one, digit in zip(drawn, read))
         self.assertGreaterEqual(right, 34, f"asked 0 to 9 four times, read {read}")
         self.assertEqual(len({tuple(one["pixels"]) for one in drawn}), 40, "no two are alike")
@@ -72,7 +72,7 @@ class Served(unittest.TestCase):
     def test_null_is_as_good_as_nothing_said(self):
         self.assertEqual(self.draw(digit=None, seed=None, size=None), self.draw())
 
-    def test_says_what_can_be_wished_for(self):
+    def test_says_which_parameters_there_are(self):
         for x, words in BAD:
             with self.subTest(x=str(x)[:80]), self.assertRaisesRegex(turnpike.BadInput, words):
                 self.model.predict(x)

@@ -7,7 +7,7 @@ from harness import PYTHON, wait_until
 from started_case import StartedCase
 from stream_data import BAD, chat, events, text_of
 
-ENDLESS = {"max_tokens": 1_000_000, "ignore_eos": True}  # minutes of it
+ENDLESS = {"max_tokens": 1_000_000, "ignore_eos": True}  # takes minutes
 PATH = "/v1/chat/completions"
 
 
@@ -16,20 +16,20 @@ class Serving(StartedCase):
         return self.start(str(stream_data.EXAMPLE), "--python", PYTHON, "--gpus", "none", "--lanes", str(lanes)).wait_ready()
 
     def open(self, gate, body, path=PATH, headers=()):
-        """A client whose answer has begun, and the answer's head."""
+        """Returns a client whose answer has begun, and the answer's head."""
         client = gate.connect()
         client.request("POST", path, json.dumps(body).encode(), headers)
         return client, client.head()
 
     def endless(self, gate):
-        """A text that is being written, and will be for long."""
+        """Returns a client of a text that takes minutes to write."""
         client, head = self.open(gate, chat(stream=True, **ENDLESS))
         self.assertEqual(head.status, 200, head)
         self.assertTrue(client.chunk().startswith(b"data: {"))
         return client, head
 
     def wait_outcome(self, gate, head):
-        """How the gate says that this job ended."""
+        """Waits until the gate reports how this job ended, and returns that."""
         def ended():
             return next((job for job in gate.ended_jobs() if job["id"] == head.header("turnpike-job")), None)
         return wait_until(ended, "the job has ended")["outcome"]

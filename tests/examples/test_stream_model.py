@@ -9,13 +9,13 @@ import turnpike.testing
 from model import HERE, PAGE, Babble
 from network import END, UNKNOWN, Network
 from stream_data import BAD, chat, events, text_of
-from writer import Wish, Writing, likeliest, sifted
+from writer import Parameters, Writing, keep_top_p, split_at_stop
 
 network = Network(stream_data.WEIGHTS)
 
 
-def written(prompt="A lane is", **wish):
-    return "".join(Writing(network, Wish((prompt,), **{"max_tokens": 60, "seed": 1, **wish})))
+def written(prompt="A lane is", **parameters):
+    return "".join(Writing(network, Parameters((prompt,), **{"max_tokens": 60, "seed": 1, **parameters})))
 
 
 class Writes(unittest.TestCase):
@@ -38,23 +38,23 @@ class Writes(unittest.TestCase):
 
     def test_at_most_what_was_asked_for_and_says_why_it_ended(self):
         for size in (1, 2, 30):
-            writing = Writing(network, Wish(("A lane is",), max_tokens=size, seed=1))
+            writing = Writing(network, Parameters(("A lane is",), max_tokens=size, seed=1))
             self.assertEqual(len("".join(writing)), size)
             self.assertEqual((writing.reason, writing.written, writing.read), ("length", size, 10))
-        writing = Writing(network, Wish(("A lane is",), max_tokens=1_000_000, temperature=1, seed=1))
+        writing = Writing(network, Parameters(("A lane is",), max_tokens=1_000_000, temperature=1, seed=1))
         text = "".join(writing)
         self.assertEqual(writing.reason, "stop")
         self.assertNotIn(network.alphabet[END], text)
 
     def test_on_and_on_if_asked(self):
-        writing = Writing(network, Wish(("A lane is",), max_tokens=5000, seed=1, ignore_eos=True))
+        writing = Writing(network, Parameters(("A lane is",), max_tokens=5000, seed=1, ignore_eos=True))
         self.assertEqual((len("".join(writing)), writing.reason), (5000, "length"))
 
     def test_never_a_stop_nor_what_follows(self):
         text = written(max_tokens=200)
         for stop in (text[50:55], text[0], text[100:103]):
             at = text.index(stop)
-            writing = Writing(network, Wish(("A lane is",), max_tokens=200, seed=1, stop=("never this", stop)))
+            writing = Writing(network, Parameters(("A lane is",), max_tokens=200, seed=1, stop=("never this", stop)))
             self.assertEqual("".join(writing), text[:at])
             self.assertEqual((writing.reason, writing.written), ("stop", at + len(stop)))
 
@@ -75,7 +75,7 @@ class Writes(unittest.TestCase):
             if self.looked > 15:
                 raise InterruptedError
         self.looked = 0
-        writing = Writing(network, Wish(("A lane is",)), look)
+        writing = Writing(network, Parameters(("A lane is",)), look)
         with self.assertRaises(InterruptedError):
             "".join(writing)
         self.assertEqual((writing.read, writing.written), (10, 5))
@@ -87,21 +87,21 @@ class Sifting(unittest.TestCase):
                 ("abc", (), ("abc", "", False)), ("abc", ("x",), ("abc", "", False)), ("abc", ("cd",), ("ab", "c", False)),
                 ("abcd", ("cd",), ("ab", "", True)), ("aab", ("aac", "bb"), ("aa", "b", False)),
                 ("abab", ("ababc", "bac"), ("", "abab", False)), ("xyz", ("z", "yz"), ("x", "", True))]:
-            self.assertEqual(sifted(text, stops), wanted)
+            self.assertEqual(split_at_stop(text, stops), wanted)
 
     def test_loses_nothing_piece_by_piece(self):
         text, shown, held = "aabaabaaac", "", ""
         for character in text:
-            piece, held, is_over = sifted(held + character, ("aabaac", "aaaa"))
+            piece, held, is_over = split_at_stop(held + character, ("aabaac", "aaaa"))
             self.assertFalse(is_over)
             shown += piece
         self.assertEqual(shown + held, text)
 
-    def test_likeliest_keeps_the_order_of_places(self):
+    def test_top_p_keeps_the_order_of_places(self):
         import numpy
         shares = numpy.array([0.1, 0.5, 0.15, 0.25])
         for part, kept in [(0, [0, 0.5, 0, 0]), (0.5, [0, 0.5, 0, 0]), (0.6, [0, 0.5, 0, 0.25]), (0.95, list(shares))]:
-            self.assertEqual(likeliest(shares, part).tolist(), kept)
+            self.assertEqual(keep_top_p(shares, part).tolist(), kept)
 
 
 class Served(unittest.TestCase):

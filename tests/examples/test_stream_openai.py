@@ -1,5 +1,5 @@
 """OpenAI's own client (npm's openai, of the version in openai/package-lock.json) against examples/stream behind the real
-gate. Debian's npm is 350 packages, which is too much for one test: without node and npm it is skipped, and says so."""
+gate. Debian's npm is 350 packages, too much for one test: without node and npm the test is skipped, and says so."""
 import json
 import os
 import shutil
@@ -13,7 +13,7 @@ import stream_data
 from harness import PYTHON, wait_until
 from started_case import StartedCase
 
-SKIPPED = 77  # what ctest calls skipped
+SKIPPED = 77  # exit code for ctest's "skipped"
 SOURCE = Path(__file__).resolve().parent / "openai"
 CASES = 8
 NPM = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1"]
@@ -25,7 +25,7 @@ if missing:
 
 
 def installed(folder):
-    """A folder with the client's package and the cases of ours."""
+    """Returns a folder with the client's package and our test cases."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = SOURCE / "package-lock.json"
     mark = folder / "installed.json"

@@ -1,4 +1,4 @@
-"""examples/torch behind the real gate: its proof, batches that really are some, and one bad input among good ones."""
+"""examples/torch behind the real gate: its proof, real batches, and one bad input among good ones."""
 import json
 import shutil
 import unittest
@@ -23,7 +23,7 @@ class Gate(StartedCase):
         self.assertEqual({lane["batch"] for lane in gate.status()["lanes"]}, {16})
 
         def ask_many(own):
-            """A client with many jobs, one after the other; every fourth is none."""
+            """Sends many jobs, one after the other. Every fourth is bad input."""
             with Client(gate.port) as client:
                 found = []
                 for number, (pixels, _) in enumerate(own):

@@ -16,13 +16,13 @@ from torch_data import SEVEN, TORCH
 
 MODEL = str(TORCH / "model.py")
 EXAMPLE = json.loads(SEVEN.read_text())
-CLOSE = 1e-4  # kernels for one and for many add up in another order
+CLOSE = 1e-4  # kernels for one input and for many add in a different order
 
 
 class Served(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        sys.modules.pop("model", None)  # that of examples/digits, which its own tests' module brought along
+        sys.modules.pop("model", None)  # the model of examples/digits, which digits_data imported
         cls.model = cls.enterClassContext(turnpike.testing.serve(MODEL))
 
     def test_reads_its_example_as_the_other_examples_do(self):

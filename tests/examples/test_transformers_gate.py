@@ -14,13 +14,13 @@ class Streams(SharedGate):
         return self.start(str(EXAMPLE), "--gpus", "none", "--lanes", "1", "--python", "/usr/bin/python3").wait_ready()
 
     def begin(self, target, task):
-        """A client that has the head of its answer."""
+        """Returns a client that has received the head of its answer."""
         client = self.gate.connect()
         client.request("POST", target, json.dumps(task).encode())
         return client, client.head()
 
     def events(self, client, count):
-        """So many events of a stream."""
+        """Returns the next events of a stream, as many as asked for."""
         found = b""
         while found.count(b"\n\n") < count:
             found += client.chunk()
@@ -58,14 +58,14 @@ class Streams(SharedGate):
         self.assertNotEqual(first, other)
 
     def stacks(self):
-        """Of all threads of the worker, as they are now."""
+        """Returns the stacks of all threads of the worker."""
         known = len(self.whole_log(self.gate))
         self.order(self.gate, "stacks", "0")
         wait_until(lambda: "thread MainThread" in self.whole_log(self.gate)[known:], "its stacks are in the log")
         return self.whole_log(self.gate)[known:]
 
     def assert_stopped(self, job, least=3):
-        """The worker says after how many tokens, which are not all that it could have made; and nothing is left of it."""
+        """Checks that the worker logged after how many tokens it stopped, that it stopped early, and that no thread is left."""
         self.gate.wait_lane(0, "ready")
         words = f"job {job}: nobody waits any more; stopped after "
         self.wait_log(self.gate, words)

@@ -19,20 +19,20 @@ import model  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 import turnpike.testing  # noqa: E402
-import wishes  # noqa: E402
+import request_parameters  # noqa: E402
 import words  # noqa: E402
 
 
 def generating():
-    """The threads that are in generate() now, by their idents."""
+    """Returns the idents of the threads that are in generate() now."""
     return [ident for ident, frame in sys._current_frames().items()
             if any(found.f_code is generation.Generation._generate.__code__ for found, _ in traceback.walk_stack(frame))]
 
 
 class Words(unittest.TestCase):
     def grow(self, data):
-        grown = words.Growing(words.Bytes())
-        return [grown.take([byte]) for byte in data] + [grown.rest()]
+        decoder = words.TextDecoder(words.ByteTokenizer())
+        return [decoder.take([byte]) for byte in data] + [decoder.rest()]
 
     def test_a_character_waits_until_it_is_complete(self):
         self.assertEqual(self.grow("aé€".encode()), ["a", "", "é", "", "", "€", ""])
@@ -49,8 +49,8 @@ class Words(unittest.TestCase):
         class Blanks:
             def decode(self, ids, skip_special_tokens):
                 return " ".join("word" for _ in ids)
-        grown = words.Growing(Blanks())
-        self.assertEqual([grown.take([1]), grown.take([1]), grown.take([1])], ["word", " word", " word"])
+        decoder = words.TextDecoder(Blanks())
+        self.assertEqual([decoder.take([1]), decoder.take([1]), decoder.take([1])], ["word", " word", " word"])
 
 
 class Generation(unittest.TestCase):
@@ -59,7 +59,7 @@ class Generation(unittest.TestCase):
         self.ids = torch.tensor([[1, 2, 3]])
 
     def run_of(self, tokens):
-        return generation.Generation(self.model, self.ids, wishes.Wish("x", tokens))
+        return generation.Generation(self.model, self.ids, request_parameters.Parameters("x", tokens))
 
     def test_gives_as_many_tokens_as_asked_for_and_ends(self):
         found = list(self.run_of(5).tokens())
@@ -113,8 +113,8 @@ class Generation(unittest.TestCase):
             steps.close()
 
     def test_only_chance_has_a_temperature(self):
-        self.assertEqual(generation.options(wishes.Wish("x", 5, 0)), {"max_new_tokens": 5, "do_sample": False})
-        self.assertEqual(generation.options(wishes.Wish("x", 5, 0.5)), {"max_new_tokens": 5, "do_sample": True, "temperature": 0.5})
+        self.assertEqual(generation.generate_options(request_parameters.Parameters("x", 5, 0)), {"max_new_tokens": 5, "do_sample": False})
+        self.assertEqual(generation.generate_options(request_parameters.Parameters("x", 5, 0.5)), {"max_new_tokens": 5, "do_sample": True, "temperature": 0.5})
 
 
 class Folder(unittest.TestCase):
@@ -130,7 +130,7 @@ class Folder(unittest.TestCase):
             text = served.predict(HELLO)
             self.assertTrue(text.isalpha() and len(text) <= 20, text)
             self.assertEqual(served.model.facts["model"], str(self.path))
-            with self.assertRaisesRegex(turnpike.BadInput, "65"):  # its first token is none of the client's
+            with self.assertRaisesRegex(turnpike.BadInput, "65"):  # its first token is not part of the client's prompt
                 served.predict({**HELLO, "prompt": "a" * 64, "max_new_tokens": 1})
             asked = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 20, "temperature": 0}
             chat = served.post("/v1/chat/completions", json.dumps(asked).encode()).json()

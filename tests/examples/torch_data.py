@@ -2,7 +2,7 @@
 import sys
 from pathlib import Path
 
-import digits_data  # puts examples/digits where modules are looked for: ours come before it
+import digits_data  # puts examples/digits on sys.path; our folders come before it
 
 ROOT = Path(__file__).resolve().parents[2]
 TORCH = ROOT / "examples" / "torch"

@@ -1,14 +1,14 @@
-"""Where examples/transformers is, and the fake of transformers that the tests put into its way."""
+"""Where examples/transformers is, and the fake transformers that the tests use instead of the real one."""
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/transformers"
-BROKEN = ROOT / "tests/gpu/hf_model.py"  # the same, with prompts that break
+BROKEN = ROOT / "tests/gpu/hf_model.py"  # the same model, with prompts that make it fail
 FAKE = ROOT / "tests/examples/fake_transformers"
 HELLO = {"prompt": "Hello", "max_new_tokens": 20, "temperature": 0}
 ENDLESS = {**HELLO, "max_new_tokens": 4000}
 
-# Inputs that no GPU should see, and a word of what is said about each.
+# Bad inputs that must not reach the GPU, and a word of the message for each.
 BAD = [([1], "object"), ({}, "prompt"), ({"prompt": ""}, "prompt"), ({"prompt": 7}, "prompt"), ({"prompt": None}, "prompt"),
        ({"prompt": "a", "max_new_tokens": 0}, "max_new_tokens"), ({"prompt": "a", "max_new_tokens": 4097}, "max_new_tokens"),
        ({"prompt": "a", "max_new_tokens": True}, "max_new_tokens"), ({"prompt": "a", "max_new_tokens": "9"}, "max_new_tokens"),

@@ -127,12 +127,12 @@ def reading():
 def drawing():
     """Checks that examples/image draws the same pictures as the CPU, reports progress, and stops when told to."""
     say("── examples/image ──")
-    wish = {"count": 10, "steps": 50, "seed": 4, "as": "numbers"}
+    parameters = {"count": 10, "steps": 50, "seed": 4, "as": "numbers"}
     with turnpike.testing.serve(str(ROOT / "examples/image/model.py")) as here:
-        expected = [one["pixels"] for one in here.predict(wish)["pictures"]]
+        expected = [one["pixels"] for one in here.predict(parameters)["pictures"]]
     gate = start(ROOT / "examples/image")
     with ThreadPoolExecutor(4) as threads:
-        answers = list(threads.map(lambda _: ask("/predict", wish), range(8)))
+        answers = list(threads.map(lambda _: ask("/predict", parameters), range(8)))
     for answer, fields in answers:
         apart = largest_difference([one["pixels"] for one in answer["pictures"]], expected)
         check(apart < DRAW_CLOSE,

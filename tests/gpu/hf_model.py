@@ -21,9 +21,9 @@ class Broken(model.Text):
                     "cuda_mib": torch.cuda.memory_allocated() >> 20 if torch.cuda.is_available() else 0}
         return super().predict(x)
 
-    def encode(self, wish):
-        ids = super().encode(wish)
-        if self.do == "out of memory":  # a batch of prompts that fits on no GPU
+    def encode(self, parameters):
+        ids = super().encode(parameters)
+        if self.do == "out of memory":  # a batch of prompts that no GPU holds
             return ids.repeat(1 << 15, 512) if self.model.device.type == "cuda" else ids.repeat(2048, 1)
         if self.do == "device assert":  # a token that is not in the vocabulary
             return ids + self.model.config.vocab_size

@@ -27,7 +27,7 @@ def measure(where):
     for times in ("first", "second"):
         begin = time.monotonic()
         text.model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=TOKENS, do_sample=False,
-                            streamer=generation.Hand(), stopping_criteria=transformers.StoppingCriteriaList())
+                            streamer=generation.QueueStreamer(), stopping_criteria=transformers.StoppingCriteriaList())
         print(f"{where:32} {times:6} time: {(time.monotonic() - begin) / TOKENS * 1000:6.1f} ms for a token", flush=True)
 
 

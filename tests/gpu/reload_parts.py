@@ -46,7 +46,7 @@ class Versioned(model.Text):
     def predict(self, x):
         if "n" not in x:
             return super().predict(x)
-        text = "".join(self.pieces(model.wishes.of({"prompt": "Hello", "max_new_tokens": 2, "temperature": 0})))
+        text = "".join(self.pieces(model.request_parameters.from_json({"prompt": "Hello", "max_new_tokens": 2, "temperature": 0})))
         return {"n": x["n"], "version": VERSION, "sum": text, "pid": os.getpid()}
 
     def load(self, lane):

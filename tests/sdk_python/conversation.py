@@ -1,4 +1,4 @@
-"""A small gate and a real worker process, for tests of what they say to each other."""
+"""A small gate and a real worker process, for tests of the frames between them."""
 import json
 import os
 import shutil
@@ -13,10 +13,10 @@ from pathlib import Path
 SDK = Path(__file__).resolve().parents[2] / "sdk" / "python"
 sys.path.insert(0, str(SDK))
 
-from turnpike import frames  # noqa: E402
-from turnpike.gate_side import Gate, WorkerGone  # noqa: E402
+from turnpike._worker import frames  # noqa: E402
+from turnpike._worker.fake_gate import Gate, WorkerGone  # noqa: E402
 
-PATIENCE_S = 60  # for what must come; nothing waits that long unless it is broken
+PATIENCE_S = 60  # upper limit for a frame that must come; reached only if something is broken
 
 
 class Talk:
@@ -48,31 +48,31 @@ class Talk:
         return hello
 
     def ready(self, **welcome):
-        """Through the start; returns the frame."""
+        """Takes the worker through its start. Returns the frame `ready`."""
         self.greet(**welcome)
         return self.gate.until("ready")
 
     def send(self, value=None, body=None, **job):
-        """A job of its own number, which is returned."""
+        """Sends a job with a new number and returns the number."""
         self._number += 1
         self.gate.job(self._number, json.dumps(value).encode() if body is None else body, **job)
         return self._number
 
     def ask(self, value=None, body=None, **job):
-        """A job, and the frame that ends it."""
+        """Sends a job and returns the frame that ends it."""
         number = self.send(value, body, **job)
         end = self.gate.until("done", "failed")
         assert end.id == number, (end, number)
         return end
 
     def answer(self, value=None, **job):
-        """The JSON that a job is answered with."""
+        """Sends a job and returns the decoded JSON of its answer."""
         end = self.ask(value, **job)
         assert end.name == "done", end
         return json.loads(end.body)
 
     def batch(self, values, **job):
-        """A batch; the frames that end its members, by index."""
+        """Sends a batch and returns the frames that end its members, by index."""
         first = self._number + 1
         for index, value in enumerate(values):
             self.send(value, index=index, size=len(values), **job)
@@ -105,7 +105,7 @@ class TalkCase(unittest.TestCase):
         return folder
 
     def start(self, source, name="", file="model.py", **environment):
-        """A worker of that source, not greeted yet."""
+        """Starts a worker with this source, and does not greet it yet."""
         folder = self.folder()
         (folder / file).write_text(textwrap.dedent(source))
         choice = f"{folder / file}{':' if name else ''}{name}"
@@ -114,7 +114,7 @@ class TalkCase(unittest.TestCase):
         return talk
 
     def serve(self, source, **welcome):
-        """A worker that is ready for jobs."""
+        """Starts a worker and returns once it is ready for jobs."""
         talk = self.start(source)
         try:
             talk.ready(**welcome)
@@ -130,7 +130,7 @@ class TalkCase(unittest.TestCase):
         self.assertIn(words, frame.message)
 
     def fifo(self):
-        """A path that a model can wait at: its read() returns once the test calls release()."""
+        """Returns a path where a model can wait: its read() returns once the test calls release()."""
         path = self.folder() / "fifo"
         os.mkfifo(path)
         return path

@@ -1,4 +1,4 @@
-"""An ASGI app, from its lines, in a real worker process."""
+"""Runs an ASGI app, given as source lines, in a real worker process."""
 from conversation import TalkCase
 
 TOOLS = """
@@ -19,7 +19,7 @@ async def app(scope, receive, send):
 
 class AppCase(TalkCase):
     def host(self, source, **welcome):
-        """`source`: the lines of an app that is only for http; or a whole module."""
+        """Starts a worker with the app. `source` is the body of an http-only app, or a whole module."""
         if "async def app" not in source:
             source = HTTP + "".join(f"    {line}\n" for line in source.strip("\n").split("\n"))
         else:

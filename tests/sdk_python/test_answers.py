@@ -46,18 +46,18 @@ class Answers(TalkCase):
     def test_a_response_that_would_break_the_answer_is_the_models_failure(self):
         talk = self.serve(KINDS)
         for expression, words in [("turnpike.Response(b'', 199)", "200 … 599"), ("turnpike.Response(b'', 200, {'A': 'b\\r\\nC: d'})", "header field A"),
-                                  ("turnpike.Response(b'', 200, {'Content-Length': '5'})", "Turnpike frames the answer"),
+                                  ("turnpike.Response(b'', 200, {'Content-Length': '5'})", "Turnpike sets it"),
                                   ("turnpike.Response(b'', 200, {'a b': 'c'})", "name of a header field"),
                                   ("turnpike.Response(b'', 200, {'A': 'x' * 70000})", "at most 65536 bytes")]:
             with self.subTest(expression):
                 self.assert_fails(self.give(talk, expression), frames.EXCEPTION, words)
 
     def test_a_response_is_checked_again_where_it_is_sent(self):
-        """Its parts may have been set since, and from what a client said."""
+        """Attributes of a Response may be set after it was made, even from a client's input."""
         changes = [("r.content_type = 'a/b\\r\\nSet-Cookie: x=1'", "header field Content-Type"), ("r.content_type = 7", "header field Content-Type"),
                    ("r.status = 99", "200 … 599"), ("r.status = 70_000", "200 … 599"), ("r.status = '200'", "200 … 599"),
                    ("r.headers = {'A': 'b\\r\\nC: d'}", "header field A"), ("r.headers.pairs.append(('A', 'b\\n'))", "header field A"),
-                   ("r.headers.pairs.append(('Transfer-Encoding', 'chunked'))", "Turnpike frames the answer")]
+                   ("r.headers.pairs.append(('Transfer-Encoding', 'chunked'))", "Turnpike sets it")]
         for define, body in [("def", "b''"), ("async def", "b''"), ("def", "iter(())"), ("def", "iter('ab')"), ("async def", "iter('ab')")]:
             talk = self.serve(f"""
                 import turnpike
@@ -76,14 +76,14 @@ class Answers(TalkCase):
         for expression in ["float('nan')", "{'a': [None, {'b': float('inf')}]}", "[1, (2, -float('inf'))]",
                            "turnpike.Response({'a': float('nan')})"]:
             with self.subTest(expression):
-                self.assert_fails(self.give(talk, expression), frames.NON_FINITE, "JSON can't say")
+                self.assert_fails(self.give(talk, expression), frames.NON_FINITE, "JSON can't express")
         self.assertEqual(talk.answer({"give": "{'fine': None}"}), {"fine": None})
 
     def test_what_json_can_not_say_is_explained(self):
         talk = self.serve(KINDS)
-        self.assert_fails(self.give(talk, "{'a': {1, 2}}"), frames.EXCEPTION, "set can't be said in JSON; return a list")
+        self.assert_fails(self.give(talk, "{'a': {1, 2}}"), frames.EXCEPTION, "set can't be encoded as JSON; return a list")
         array = "type('ndarray', (), {'__module__': 'numpy', 'ndim': %d, 'tolist': 0, 'item': 0})()"
-        self.assert_fails(self.give(talk, array % 2), frames.EXCEPTION, "a numpy.ndarray can't be said in JSON; return its .tolist()")
+        self.assert_fails(self.give(talk, array % 2), frames.EXCEPTION, "a numpy.ndarray can't be encoded as JSON; return its .tolist()")
         self.assert_fails(self.give(talk, "{'a': " + array % 0 + "}"), frames.EXCEPTION, "return its .item()")
 
     def test_huge_bodies_come_and_go_in_descriptors(self):
@@ -122,7 +122,7 @@ class Answers(TalkCase):
         self.assertEqual(talk.answer(1)["open"], first)
 
     def test_a_body_too_large_for_one_read_is_read_in_several(self):
-        from turnpike import memfd
+        from turnpike._worker import memfd
         body = bytes(range(256)) * 1000
         fd = memfd.sealed(body)
         self.addCleanup(os.close, fd)

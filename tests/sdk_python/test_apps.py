@@ -1,4 +1,4 @@
-"""Which ASGI app of a file is meant, and what is said where none can be."""
+"""Which ASGI app of a file is served, and the message if none can be."""
 import sys
 import textwrap
 import types
@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
 
-from turnpike import apps, find  # noqa: E402
+from turnpike._worker import asgi_apps, find_model  # noqa: E402
 from turnpike.errors import NoModel  # noqa: E402
 
 BARE = "async def app(scope, receive, send): pass\n"
@@ -18,13 +18,13 @@ def found(source, name=""):
     module = types.ModuleType("app")
     module.__file__ = "/srv/app.py"
     exec(textwrap.dedent(source), module.__dict__)
-    return find.find(module, name)
+    return find_model.find_in(module, name)
 
 
 class Apps(unittest.TestCase):
     def assert_app(self, source, name="", called="app"):
         app = found(source, name)
-        self.assertIsInstance(app, apps.App)
+        self.assertIsInstance(app, asgi_apps.App)
         self.assertEqual(app.name, called)
         return app.call
 
@@ -100,7 +100,7 @@ class Apps(unittest.TestCase):
                        "class app:\n    def __init__(self, scope): pass\n    async def __call__(self, receive, send): pass"):
             with self.subTest(source):
                 said = self.refused(source, "app")
-                self.assertIn("is an app of ASGI 2", said)
+                self.assertIn("is an ASGI 2 app", said)
                 self.assertIn("guarantee_single_callable", said)
 
     def test_what_is_neither_is_told_as_before(self):

@@ -1,4 +1,4 @@
-"""ASGI apps in a real worker process, by what it says to a small gate."""
+"""ASGI apps in a real worker process: the frames that it sends to a small gate."""
 import sys
 import time
 import unittest
@@ -51,7 +51,7 @@ class Answers(AppCase):
         self.assertEqual((talk.stdout(), "Traceback" in talk.stderr()), ("after\n", False))
 
     def test_until_the_app_says_so_its_client_is_not_gone(self):
-        """Starlette's middleware would cancel what comes after the body."""
+        """Else Starlette's middleware would cancel what the app does after the body."""
         talk = self.host("""
 waiting = asyncio.ensure_future(receive()); await waiting
 waiting = asyncio.ensure_future(receive())
@@ -130,7 +130,8 @@ await send(body())""")
         self.assertNotIn("Traceback", talk.stderr())
 
     def test_what_is_sent_to_nobody_waits_for_nothing_but_not_for_ever(self):
-        """A cancel of the app's task must meet it in its own `await`; one that has none is heard at last."""
+        """send() to a client that is gone returns at once, so that a cancel meets the app in an `await` of its own. An app that
+        only sends still yields to the loop now and then."""
         talk = self.host("""
 await send(start()); await send(body(b"begun", True))
 while not turnpike.job().cancelled:
@@ -324,7 +325,7 @@ class Loops(AppCase):
         path = self.fifo()
         talk = self.host(f"wait_here = open({str(path)!r}).read()\nawait send(start()); await send(body())")
         self.get(talk)
-        with open(path, "w"):  # now the app reads, in vain
+        with open(path, "w"):  # now the app is reading, and gets nothing
             talk.order(frames.PING, 1)
             self.assertEqual(talk.gate.until("pong").id, 1)
             talk.order(frames.ASK_STACKS, 2)

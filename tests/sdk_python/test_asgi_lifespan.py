@@ -7,7 +7,7 @@ from hosted_app import TOOLS, AppCase
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
 
-from turnpike.gate_side import WorkerGone  # noqa: E402
+from turnpike._worker.fake_gate import WorkerGone  # noqa: E402
 
 
 class Lifespans(AppCase):

@@ -5,14 +5,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
 
-from turnpike import asgi_scope  # noqa: E402
+from turnpike._worker import asgi_scope  # noqa: E402
 from turnpike.job import Job  # noqa: E402
 
 
 class Scope(unittest.TestCase):
     def scope(self, route=b"GET/", fields=b"", body=b"", state=None, **environment):
         method = len(route.partition(b"/")[0])
-        return asgi_scope.Scopes(state or {}, environment).of(Job(None, 1, 1, 0, b"a", route, method, fields, body))
+        return asgi_scope.Scopes(state or {}, environment).scope_of(Job(None, 1, 1, 0, b"a", route, method, fields, body))
 
     def origin(self, *lines, **environment):
         scope = self.scope(fields=b"".join(line + b"\r\n" for line in lines), **environment)

@@ -1,4 +1,4 @@
-"""Batches, several jobs at once, cancels: whatever concerns more than one job."""
+"""Batches, several jobs at once, cancels: everything that concerns more than one job."""
 import json
 import unittest
 
@@ -67,7 +67,7 @@ class Batches(TalkCase):
             with self.subTest(define):
                 self.assert_fails(talk.ask("dict"), frames.EXCEPTION, "must return a list of 1, not a dict")
                 ends = talk.batch([1, "short"])
-                self.assertEqual([getattr(end, "why", 0) for end in ends], [0, 0])  # alone, one answer is the right number
+                self.assertEqual([getattr(end, "why", 0) for end in ends], [0, 0])  # each job was tried alone, where a list of one is right
                 self.assertIn("2", talk.stdout().split())
 
     def test_members_for_other_paths_and_without_json_do_not_disturb_the_rest(self):
@@ -167,7 +167,7 @@ class AtOnce(TalkCase):
                     talk.order(frames.CANCEL, number)
                     end = talk.gate.next()
                     self.assertEqual((end.id, end.why), (number, frames.CANCELLED))
-                talk.order(frames.CANCEL, first)  # it has ended: ignored
+                talk.order(frames.CANCEL, first)  # ignored, because the job has ended
                 talk.order(frames.PING, 1)
                 self.assertEqual(talk.gate.next().name, "pong")
 

@@ -1,4 +1,4 @@
-"""Models that misbehave: each failure is told as what it is, and stays where it belongs."""
+"""Models that misbehave: each failure is reported with its right reason, and affects only its own job."""
 import json
 import os
 import signal
@@ -140,7 +140,7 @@ class Failures(TalkCase):
                 end = talk.ask("pid = os.fork()\nif pid: print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\nelse: turnpike.job().progress(1)")
                 self.assertEqual(end.body, b"fine")
                 self.assertEqual(talk.stdout(), "1\n")
-                self.assertIn("a forked child came back from the model", talk.stderr())
+                self.assertIn("a child that the model forked came back from the model", talk.stderr())
                 self.assertEqual(talk.ask("pass").body, b"fine")
 
     def test_a_child_left_behind_does_not_hold_the_socket(self):
@@ -160,7 +160,7 @@ print(pid, flush=True)
         talk.process.kill()
         with self.assertRaises(WorkerGone):
             talk.gate.next()
-        os.kill(child, 0)  # it lives, and the gate knows nevertheless that the worker is gone
+        os.kill(child, 0)  # it is alive, and the gate still sees that the worker is gone
 
     def test_a_flood_of_prints_is_just_a_flood_of_prints(self):
         talk = self.model()
@@ -174,7 +174,7 @@ print(pid, flush=True)
 
 
 class Breaches(TalkCase):
-    """The gate's, which end the worker."""
+    """Breaches of the protocol by the gate, which end the worker."""
 
     def broken(self, breaks, words, **start):
         talk = self.serve("def predict(x): return x", **start)
@@ -191,13 +191,13 @@ class Breaches(TalkCase):
                 ("too large", head(1 << 30, 2, 0, 0, 1), "header"),
                 ("unknown flags", head(0, 4, 2, 0, 1), "header"),
                 ("not zero", head(0, 4, 0, 1, 1), "header"),
-                ("a ping with a payload", head(1, 4, 0, 0, 1) + b"x", "no payload"),
-                ("a ping with a payload that never comes", head(1, 4, 0, 0, 1), "no payload"),
+                ("a ping with a payload", head(1, 4, 0, 0, 1) + b"x", "must not have a payload"),
+                ("a ping with a payload that never comes", head(1, 4, 0, 0, 1), "must not have a payload"),
                 ("an unknown kind with a payload that never comes", head(9, 0x33, 0, 0, 0), "unknown kind"),
-                ("a stop with a payload that never comes", head(4, 8, 0, 0, 0), "no payload"),
+                ("a stop with a payload that never comes", head(4, 8, 0, 0, 0), "must not have a payload"),
                 ("a stop with a number", head(0, 8, 0, 0, 1), "wrong number"),
                 ("a cancel of nobody", head(0, 3, 0, 0, 0), "wrong number"),
-                ("a ping with a descriptor", head(0, 4, 1, 0, 1), "no body"),
+                ("a ping with a descriptor", head(0, 4, 1, 0, 1), "must not have a body"),
                 ("a second welcome", head(12, 1, 0, 0, 0) + bytes(12), "twice"),
                 ("a short job", head(5, 2, 0, 0, 1) + bytes(5), "shorter"),
                 ("a short job that never comes", head(19, 2, 0, 0, 1), "shorter"),
@@ -208,7 +208,7 @@ class Breaches(TalkCase):
                 ("a batch that begins in its midst", head(25, 2, 0, 0, 1) + job(1, 0, 0, 1, 2, 0, 4, 1, 0, 0) + b"POST/", "batch"),
                 ("a job alone that is not the first", head(25, 2, 0, 0, 1) + job(1, 0, 0, 1, 1, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
                 ("an unknown purpose", head(25, 2, 0, 0, 1) + job(1, 3, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/", "out of bounds"),
-                ("a descriptor that did not come", head(33, 2, 1, 0, 1) + job(1, 0, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/" + bytes(8), "none came")]:
+                ("a descriptor that did not come", head(33, 2, 1, 0, 1) + job(1, 0, 0, 0, 1, 0, 4, 1, 0, 0) + b"POST/" + bytes(8), "no descriptor came")]:
             with self.subTest(name):
                 self.broken(lambda gate: gate.sock.sendall(data), words)
 
@@ -222,7 +222,7 @@ class Breaches(TalkCase):
         self.broken(lambda gate: gate.with_descriptor(1, payload, null), "not a memfd")
         self.broken(lambda gate: gate.with_descriptor(1, payload, whole), "not sealed")
         longer = payload[:-8] + frames.LENGTH.pack(1 << 40)
-        from turnpike import memfd
+        from turnpike._worker import memfd
         sealed = memfd.sealed(b"123")
         self.addCleanup(os.close, sealed)
         self.broken(lambda gate: gate.with_descriptor(1, longer, sealed), "another length")
@@ -241,8 +241,8 @@ class Breaches(TalkCase):
                 self.assertEqual(talk.exit_code(), 1)
                 self.assertIn("a welcome is malformed", talk.stderr())
         head = frames.HEADER.pack
-        for header, words in [(head(70_000, 1, 0, 0, 0), "no payload of 70000 bytes"), (head(11, 1, 0, 0, 0), "no payload of 11 bytes"),
-                              (head(12, 1, 1, 0, 0), "no body"), (head(12, 1, 0, 0, 7), "wrong number 7")]:
+        for header, words in [(head(70_000, 1, 0, 0, 0), "must not have a payload of 70000 bytes"), (head(11, 1, 0, 0, 0), "must not have a payload of 11 bytes"),
+                              (head(12, 1, 1, 0, 0), "must not have a body"), (head(12, 1, 0, 0, 7), "wrong number 7")]:
             with self.subTest(words):
                 talk = self.start("def predict(x): return x")
                 talk.gate.next()

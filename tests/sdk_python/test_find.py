@@ -1,4 +1,4 @@
-"""Where the model is looked for in a file, and what is said when it is not there."""
+"""How the model in a file is found, and the message if there is none."""
 import unittest
 
 from conversation import TalkCase
@@ -68,7 +68,7 @@ class Find(TalkCase):
         self.assertIn("there is no file", talk.stderr())
 
     def test_a_file_with_the_name_of_a_module_in_use(self):
-        self.assertIn("give it another", self.refused("def predict(x): return x", file="json.py"))
+        self.assertIn("rename the file", self.refused("def predict(x): return x", file="json.py"))
 
     def test_the_module_has_its_own_name_and_its_folder_comes_first(self):
         talk = self.start("""

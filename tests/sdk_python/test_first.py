@@ -1,4 +1,4 @@
-"""What everybody gets wrong once, and what the worker says of it: its last line, which is what `up` shows."""
+"""Common mistakes, and what the worker says about each: its last log line, which `up` shows."""
 import sys
 import textwrap
 import unittest
@@ -57,7 +57,7 @@ class Imports(FirstCase):
                       self.last_line({"colorsys.py": "import colorsys\ncolorsys.rgb_to_hsv(1, 2, 3)\n"}, "colorsys.py"))
 
     def test_a_place_is_in_a_file_of_ones_own(self):
-        source = 'exec(compile("import sys; sys.exit(1)", "uvloop/loop.pyx", "exec"))\n'   # as code of Cython looks
+        source = 'exec(compile("import sys; sys.exit(1)", "uvloop/loop.pyx", "exec"))\n'   # looks like compiled Cython code
         self.assertRegex(self.last_line(source), r"sys\.exit\(1\) \([^ ]*model\.py, line 1\)")
 
     def test_typing_mistakes_have_a_place(self):
@@ -83,7 +83,7 @@ class Scripts(FirstCase):
     def test_an_exit_while_importing_is_told_as_such(self):
         line = self.last_line("print('done')\nimport sys\nsys.exit()\n")
         self.assertIn("model.py ended itself while it was imported: sys.exit()", line)
-        self.assertIn("model.py, line 3). What it does as a script belongs under if __name__", line)
+        self.assertIn("model.py, line 3). Put what it does as a script under if __name__", line)
         self.assertIn("sys.exit('usage: model.py DATA')", self.last_line("raise SystemExit('usage: model.py DATA')\n"))
 
     def test_an_exit_while_loading_keeps_its_code(self):
@@ -147,8 +147,8 @@ class Shapes(FirstCase):
 class Loading(FirstCase):
     def test_a_file_beside_the_model_that_is_looked_for_elsewhere(self):
         source = "def load(lane): open('weights.bin')\ndef predict(x): pass\n"
-        self.assertIn("it lies beside the model, not in", self.last_line({"model.py": source, "weights.bin": ""}))
-        self.assertIn("where turnpike was called; beside the model it would be", self.last_line(source))
+        self.assertIn("the file is beside the model, not in", self.last_line({"model.py": source, "weights.bin": ""}))
+        self.assertIn("where turnpike was called; for a file beside the model, open", self.last_line(source))
 
     def test_a_model_that_wants_a_gpu_where_there_is_none(self):
         source = "def load(lane): raise AssertionError('Torch not compiled with CUDA enabled')\ndef predict(x): pass\n"
@@ -213,7 +213,7 @@ class Packages(FirstCase):
 
     def test_a_neighbour_with_relative_imports_of_its_own_is_to_be_imported_by_one(self):
         line = self.last_line({"model.py": "import net\n", "net.py": "from .layers import WORD\n", "layers.py": ""})
-        self.assertIn("net.py, line 1): that file is in no package yet; import it by a relative import, too: from . import net", line)
+        self.assertIn("net.py, line 1): that file was not imported as part of a package; use a relative import for it, too: from . import net", line)
         files = {"model.py": "from . import net\ndef predict(x): return net.WORD\n", "net.py": "from .layers import WORD\n",
                  "layers.py": "WORD = 'layers'\n"}
         self.assertEqual(self.answer(files), "layers")

@@ -1,4 +1,4 @@
-"""Progress that comes late, from threads that outlive their jobs: it is ignored, and harms nobody."""
+"""Late progress, from threads that outlive their jobs, is ignored and does no harm."""
 import unittest
 
 from conversation import TalkCase, WorkerGone
@@ -44,7 +44,7 @@ class LateProgress(TalkCase):
                 end = talk.gate.next()
                 self.assertEqual((end.name, end.id, end.body), ("done", number, b"reported"))
                 self.assertEqual(talk.stop(), 0)
-                with self.assertRaises(WorkerGone):  # and nothing before that
+                with self.assertRaises(WorkerGone):  # and no frame came before that
                     talk.gate.next()
                 self.assertEqual(talk.stdout(), "unloaded\n")
 

@@ -157,7 +157,7 @@ class Loading(TalkCase):
         request = "import turnpike\nexample = turnpike.Request(body=b'', headers={'Content-Type': %r})"
         for line, words in [("example = 'x' * (1 << 20)", "at most 1048576 are taken"), ("facts = {'a': 'x' * 16384}", "at most 16384 are taken"),
                             (request % "a/b\r\nX-Two: 2", "content type of the example"), (request % ("a" * 256), "content type of the example"),
-                            ("example = {1, 2}", "turnpike: the example of model can't be used: a set can't be said in JSON"),
+                            ("example = {1, 2}", "turnpike: the example of model can't be used: a set can't be encoded as JSON"),
                             ("facts = {'a': float('nan')}", "turnpike: the facts of model can't be used: ")]:
             with self.subTest(line[:60]):
                 talk = self.start(line + "\ndef predict(x): return x")
@@ -216,7 +216,7 @@ class Serving(TalkCase):
         self.assertIn("thread MainThread:", talk.gate.next().rest.decode())
         talk.send(str(fifo))
         talk.gate.next()
-        for number in range(2, 10_000):  # it may take a while to come there
+        for number in range(2, 10_000):  # it may take a while to get there
             talk.order(frames.ASK_STACKS, number)
             stacks = talk.gate.next()
             self.assertEqual((stacks.name, stacks.id), ("stacks", number))
@@ -233,7 +233,7 @@ class Serving(TalkCase):
 
     def test_stop_waits_a_little_for_a_job(self):
         fifo = self.fifo()
-        talk = self.serve("import turnpike.watch\nturnpike.watch.STOP_PATIENCE_S = 600\n" + WAITS)  # whatever else this machine does
+        talk = self.serve("import turnpike._worker.watch\nturnpike._worker.watch.STOP_PATIENCE_S = 600\n" + WAITS)  # long enough for a busy machine
         talk.send(str(fifo))
         talk.gate.next()
         talk.order(frames.STOP)

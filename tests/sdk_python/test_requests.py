@@ -1,4 +1,4 @@
-"""Which function of a model a job goes to, and what that gets."""
+"""Which function of a model serves a job, and what the function gets."""
 import json
 import textwrap
 import unittest
@@ -98,7 +98,7 @@ class Requests(TalkCase):
 
     def test_json_is_the_same_without_orjson_and_with_it(self):
         source = """
-            from turnpike import json_text
+            from turnpike._worker import json_text
             def predict(x):
                 if x == "nan":
                     return {"a": [None, float("nan")]}
@@ -123,7 +123,7 @@ class Requests(TalkCase):
                 for value in ([1.5, None, "é"], {"1": 2 ** 71}, None, "null"):
                     self.assertEqual(talk.answer(value), {"x": value, "orjson": there})
                 self.assert_fails(talk.ask("nan"), frames.NON_FINITE, "answer['a'][1] is nan")
-                self.assert_fails(talk.ask("set"), frames.EXCEPTION, "set can't be said in JSON")
+                self.assert_fails(talk.ask("set"), frames.EXCEPTION, "set can't be encoded as JSON")
                 self.assertIn("NonFinite: ", talk.stderr())
                 self.assertIn("TypeError: ", talk.stderr())
                 self.assertNotIn("During handling", talk.stderr())

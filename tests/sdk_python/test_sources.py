@@ -1,4 +1,4 @@
-"""The store of a generation's sources (turnpike/sources.py): who publishes first is imported by all, whatever is saved since."""
+"""The store of a generation's sources (turnpike/_worker/sources.py): all workers import what the first one published, even if the file was saved since."""
 import hashlib
 import os
 import pathlib
@@ -14,7 +14,7 @@ SDK = str(pathlib.Path(__file__).resolve().parents[2] / "sdk" / "python")
 BEFORE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from turnpike import sources
+from turnpike._worker import sources
 del sys.path[0]
 home, generation = sys.argv[2:4]
 sys.path.insert(0, home)
@@ -39,7 +39,7 @@ class StoreCase(unittest.TestCase):
         return path
 
     def begin(self, script, **more):
-        """A worker, in so far as it imports."""
+        """Starts a process that imports like a worker."""
         words = [sys.executable, "-B", "-c", more.pop("before", BEFORE + OPEN) + textwrap.dedent(script)]
         return subprocess.Popen([*words, SDK, str(self.home), str(more.pop("generation", self.generation))], text=True,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", **more)
@@ -58,7 +58,7 @@ class StoreCase(unittest.TestCase):
         return self.store / hashlib.sha256(os.fsencode(path)).hexdigest()
 
     def keep(self, path, data):
-        """As another worker would have published it."""
+        """Publishes a source as another worker would."""
         key = os.fsencode(path)
         self.place_of(path).write_bytes(struct.pack("<I", len(key)) + key + data)
 
@@ -83,7 +83,7 @@ class Publishing(StoreCase):
     def test_the_faster_of_two_workers_counts_for_both(self):
         path = self.write("beside.py", "WORD = 'of the slower'\n")
         slower = self.begin("print('open', flush=True); input(); import beside; print(beside.WORD)")
-        self.assertEqual(slower.stdout.readline(), "open\n")  # it has looked, and nothing was there
+        self.assertEqual(slower.stdout.readline(), "open\n")  # it has opened the store, which was empty
         self.keep(path, b"WORD = 'of the faster'\n")
         self.assertEqual(self.end(slower, "go\n"), ("of the faster", ""))
         self.assertEqual(self.kept(), {str(path): b"WORD = 'of the faster'\n"})
@@ -131,7 +131,7 @@ class Publishing(StoreCase):
         self.out("sys.dont_write_bytecode = False\nimport beside")
         self.assertFalse((self.home / "__pycache__").exists())
         self.write("beside.py", "WORD = 'other'\n")
-        self.out("sys.dont_write_bytecode = False\nimport beside", before=BEFORE)  # one that keeps nothing, and leaves a .pyc
+        self.out("sys.dont_write_bytecode = False\nimport beside", before=BEFORE)  # this process does not use the store, and leaves a .pyc
         self.assertTrue((self.home / "__pycache__").exists())
         self.assertEqual(self.out("import beside; print(beside.WORD)"), "first")
 
@@ -289,7 +289,7 @@ class WithoutAFolder(StoreCase):
 
     def test_imports_are_not_left_there_and_nobody_cares(self):
         shutil.rmtree(self.generation.parent)
-        self.assertEqual(self.out("sources.leave_imports(generation)\nprint('goes on')"), "goes on")
+        self.assertEqual(self.out("sources.save_imports(generation)\nprint('goes on')"), "goes on")
 
 
 class Imports(StoreCase):
@@ -298,23 +298,23 @@ class Imports(StoreCase):
 
     def test_the_users_own_are_not_among_them(self):
         self.write("beside.py", "import json.decoder\n")
-        self.out("import beside; sources.leave_imports(generation)")
+        self.out("import beside; sources.save_imports(generation)")
         self.assertIn("json.decoder", self.listed())
-        for name in ("beside", "turnpike", "turnpike.sources", "__main__", "sys", ""):
+        for name in ("beside", "turnpike", "turnpike._worker.sources", "__main__", "sys", ""):
             self.assertNotIn(name, self.listed())
 
     def test_they_are_written_only_if_something_is_new(self):
-        self.out("import json; sources.leave_imports(generation)")
+        self.out("import json; sources.save_imports(generation)")
         path = self.generation.parent / "imports"
         before = path.stat().st_ino, path.stat().st_mtime_ns
-        self.out("sources.leave_imports(generation)")
+        self.out("sources.save_imports(generation)")
         self.assertIn("json", self.listed(), "less is no news")
         self.assertEqual((path.stat().st_ino, path.stat().st_mtime_ns), before)
-        self.out("import colorsys; sources.leave_imports(generation)")
+        self.out("import colorsys; sources.save_imports(generation)")
         self.assertLessEqual({"json", "colorsys"}, set(self.listed()), "it only grows")
 
     def test_a_forked_worker_leaves_only_what_its_warm_process_had_not(self):
-        self.out("import json; sources.inherit(); import colorsys; sources.leave_imports(generation)")
+        self.out("import json; sources.remember_inherited(); import colorsys; sources.save_imports(generation)")
         self.assertEqual([name for name in self.listed() if name in ("json", "colorsys")], ["colorsys"])
 
     def test_whose_a_file_is(self):

@@ -1,4 +1,4 @@
-"""Many jobs, pings, cancels, pauses and stacks in a random order (of a known seed): the worker stays in turn, and ends each job once."""
+"""Many jobs, pings, cancels, pauses and stacks in a random order with a known seed: the worker keeps to the protocol, and ends each job once."""
 import json
 import random
 import select
@@ -35,7 +35,7 @@ JOBS = 400
 
 
 class Client:
-    """Knows what may come next, and says so when something else comes."""
+    """Knows which frames may come next, and fails if another one comes."""
 
     def __init__(self, case, talk, random_, slots, batch):
         self.case, self.talk, self.random, self.slots, self.batch = case, talk, random_, slots, batch
@@ -73,7 +73,7 @@ class Client:
         if kind in (frames.PING, frames.ASK_STACKS):
             self.asked[self.order] = "pong" if kind == frames.PING else "stacks"
             return self.talk.gate.order(kind, self.order)
-        number = self.random.choice(list(self.aboard) or [max(1, self.number)])  # or one that ended long ago
+        number = self.random.choice(list(self.aboard) or [max(1, self.number)])  # or a job that ended long ago
         self.talk.gate.order(kind, number)
         if kind == frames.PAUSE:
             self.talk.gate.order(frames.RESUME, number)

@@ -1,4 +1,4 @@
-"""Generators: what streams, how it is paused, and how it ends."""
+"""Generators: what streams, how a stream is paused, and how it ends."""
 import unittest
 
 from conversation import TalkCase, frames
@@ -31,7 +31,7 @@ class Endless(turnpike.Model):
 
 class Streams(TalkCase):
     def each_mode(self, source):
-        """(name, worker) of each way in which workers run models."""
+        """Yields (name, worker) for each way in which workers run models."""
         for name, (define, welcome) in MODES.items():
             yield name, self.serve(source.replace("DEF", define), **welcome)
 
@@ -78,7 +78,7 @@ class Streams(TalkCase):
         for mode, talk in self.each_mode(WORDS):
             with self.subTest(mode):
                 self.assert_fails(talk.ask("1 / 0"), frames.EXCEPTION, "division")
-                self.assert_fails(talk.ask("[1]"), frames.EXCEPTION, "yields str, bytes or dict, not int")
+                self.assert_fails(talk.ask("[1]"), frames.EXCEPTION, "must yield str, bytes or dict, not int")
 
     def test_cancel_closes_the_generator(self):
         for mode, talk in self.each_mode(ENDLESS):
@@ -97,7 +97,7 @@ class Streams(TalkCase):
                 talk.order(frames.PAUSE, number)
                 talk.order(frames.PING, 1)
                 talk.gate.until("pong")
-                after = 0  # of these, one may have been on its way
+                after = 0  # chunks after the pause; one may have been sent before it
                 for ping in range(2, 12):
                     talk.order(frames.PING, ping)
                     while (frame := talk.gate.next()).name == "chunk":

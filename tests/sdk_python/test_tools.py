@@ -74,7 +74,7 @@ class Check(TalkCase):
         ended = self.check("x = 1")
         self.assertIn("has no model", ended.stderr)
         ended = self.check("example = 1\ndef predict(x): return float('nan')")
-        self.assertIn("JSON can't say", ended.stderr)
+        self.assertIn("JSON can't express", ended.stderr)
 
     def test_the_debugger_opens_where_it_failed(self):
         ended = self.check(MODEL, "--input", "/dev/fd/0", "--pdb", stdin="")
@@ -208,14 +208,14 @@ class Testing(TalkCase):
 
 
 class Package(unittest.TestCase):
-    """What users of older Pythons, and of type checkers, rely on."""
+    """What users of older Pythons and of type checkers rely on."""
 
     NEWER = {"pairwise", "batched", "zip_strict", "aiter", "anext", "TaskGroup", "ExceptionGroup", "BaseExceptionGroup", "EncodingWarning",
              "add_note", "StrEnum", "tomllib", "override", "Self", "assert_never", "is_junction", "removesuffix_", "timeout_at",
              "setpgroup_", "eventfd", "splice", "bisect_key", "get_annotations", "EllipsisType", "NoneType", "UnionType"}
 
     def sources(self):
-        return [SDK / "turnpike_worker.py", *sorted((SDK / "turnpike").glob("*.py"))]
+        return [SDK / "turnpike_worker.py", *sorted((SDK / "turnpike").rglob("*.py"))]
 
     def test_the_syntax_is_that_of_python_3_9(self):
         self.assertGreater(len(self.sources()), 15)
@@ -257,7 +257,7 @@ class Package(unittest.TestCase):
             command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps",
                        "--disable-pip-version-check", "--target", f"{folder}/there", str(source)]
             subprocess.run(command, check=True, capture_output=True, text=True)
-            ended = subprocess.run([sys.executable, "-c", "import turnpike; print(turnpike.__file__)"], cwd=folder, text=True,
+            ended = subprocess.run([sys.executable, "-c", "import turnpike.testing; print(turnpike.__file__)"], cwd=folder, text=True,
                                    env=dict(os.environ, PYTHONPATH=f"{folder}/there"), capture_output=True, check=True)
             self.assertIn("/there/turnpike/__init__.py", ended.stdout)
             self.assertTrue((Path(folder) / "there/turnpike/py.typed").exists())

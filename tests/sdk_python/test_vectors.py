@@ -5,10 +5,10 @@ import unittest
 from conversation import SDK, frames
 
 from turnpike.errors import GateBreach
-from turnpike.incoming import Incoming
+from turnpike._worker.incoming import Incoming
 
 VECTORS = json.loads((SDK.parent / "conformance" / "vectors.json").read_text(encoding="utf-8"))
-LEFT_TO_THE_GATE = ("not_utf8", "fields_malformed")  # the worker trusts it there, and survives
+LEFT_TO_THE_GATE = ("not_utf8", "fields_malformed")  # the worker does not check these, and survives them
 OUT_OF_TURN = ("welcome: the largest numbers", "job: the last of the largest batch")  # well-formed, but not as a first frame
 
 
@@ -42,7 +42,7 @@ class Vectors(unittest.TestCase):
             with self.subTest(vector["name"]):
                 data = ENCODED[frame["kind"]](frame)
                 if data is None or len(frame.get("text", "")) > frames.TEXT_MAX and frame["kind"] != "stacks":
-                    continue  # it says less than it might
+                    continue  # the SDK never sends it, or cuts its text shorter than the protocol requires
                 self.assertEqual(data.hex(), vector["hex"])
                 checked.add(frame["kind"])
         self.assertEqual(checked, set(ENCODED))
@@ -63,7 +63,7 @@ class Vectors(unittest.TestCase):
                     self.assertLessEqual(len(frames.utf8(said, frames.STACKS_MAX)), 256 * 1024)
 
     def take(self, data, is_welcome):
-        """What a worker makes of the bytes; the name of the trouble, or None."""
+        """Feeds the bytes to a worker's decoder. Returns the name of the problem, or None."""
         link = type("Silent", (), {"send": lambda self, data: None})()
         incoming = Incoming(link, str)
         incoming.welcome = None if is_welcome else (1, 0, 0, 0, 0, "")
@@ -71,7 +71,7 @@ class Vectors(unittest.TestCase):
             incoming.take(data)
         except GateBreach as breach:
             return str(breach)
-        return "incomplete" if incoming.missing else None
+        return "incomplete" if incoming.missing_bytes else None
 
     def test_what_the_gate_sends(self):
         checked = 0

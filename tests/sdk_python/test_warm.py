@@ -1,4 +1,4 @@
-"""The warm process (turnpike/warm.py) as far as it goes without a gate: what it imports, what forbids to fork, what it is asked."""
+"""The warm process (turnpike/_worker/warm.py) without a gate: what it imports, what forbids a fork, how it answers requests."""
 import array
 import json
 import os
@@ -14,10 +14,10 @@ import unittest
 SDK = pathlib.Path(__file__).resolve().parents[2] / "sdk" / "python"
 sys.path.insert(0, str(SDK))
 
-from turnpike import preloaded, warm  # noqa: E402
+from turnpike._worker import warm, warm_imports  # noqa: E402
 
-# In the place of the gate's own program is Python, which takes the word "guard" for a file: it tells who it is, and how
-# the one ended whom it adopted.
+# Python runs in the place of the gate's own program, and takes the word "guard" for a script: this one. It reports its
+# arguments, environment and pid, and how the worker ended.
 GUARD = """
 import json, os, socket, sys
 control = socket.socket(fileno=3)
@@ -42,8 +42,8 @@ class FolderCase(unittest.TestCase):
         return path
 
     def script(self, text, *arguments):
-        """In a process of its own: what is imported stays imported."""
-        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike import preloaded, warm\nname = lambda words: words.split(' ')[0].split('/')[-1]\n"
+        """Runs the code in a process of its own, because imports can't be undone."""
+        before = f"import sys; sys.path[0:0] = [{str(SDK)!r}, {str(self.folder)!r}]\nfrom turnpike._worker import warm, warm_imports\nname = lambda words: words.split(' ')[0].split('/')[-1]\n"
         done = subprocess.run([sys.executable, "-B", "-c", before + textwrap.dedent(text), *arguments], text=True, capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip(), done.stderr
@@ -55,14 +55,14 @@ class Parts(FolderCase):
         self.write("two.py", "")
         out, _ = self.script("""
             import os, one, two
-            seen = preloaded.Files([])
-            print([seen.changed()])
+            seen = warm_imports.ImportedFiles([])
+            print([seen.change()])
             os.utime(one.__file__, ns=(1, 1))
-            print([name(seen.changed())])
-            seen = preloaded.Files([])
+            print([name(seen.change())])
+            seen = warm_imports.ImportedFiles([])
             os.unlink(two.__file__)
-            print([name(seen.changed())])
-            print([preloaded.Files([]).changed()])
+            print([name(seen.change())])
+            print([warm_imports.ImportedFiles([]).change()])
         """)
         self.assertEqual(out, "['']\n['one.py']\n['two.py']\n['']")
 
@@ -74,8 +74,8 @@ class Parts(FolderCase):
             gone = types.ModuleType("gone")
             gone.__file__ = "/nowhere/gone.py"  # as of one that came out of an archive
             sys.modules["gone"] = gone
-            seen = preloaded.Files([])
-            look = lambda: print(name(seen.installed_anew()) or "-")
+            seen = warm_imports.ImportedFiles([])
+            look = lambda: print(name(seen.settled_change()) or "-")
             look(); look()
             os.rename(one.__file__, one.__file__ + ".old")
             look(); look()
@@ -89,11 +89,11 @@ class Parts(FolderCase):
 
     def test_a_package_that_was_missing_is_seen_when_it_comes(self):
         out, _ = self.script("""
-            missing = preloaded.import_all(["nowhere.part", "json", "late.part", "late"], False, str)
-            seen = preloaded.Files(missing)
-            print(sorted(missing), [seen.installed_anew()])
+            missing = warm_imports.import_all(["nowhere.part", "json", "late.part", "late"], False, str)
+            seen = warm_imports.ImportedFiles(missing)
+            print(sorted(missing), [seen.settled_change()])
             open(sys.path[1] + "/late.py", "w").close()
-            print(seen.installed_anew())
+            print(seen.settled_change())
         """)
         self.assertEqual(out, "['late', 'nowhere'] ['']\nlate is installed now")
 
@@ -101,11 +101,11 @@ class Parts(FolderCase):
         self.write("one.py", "A = 1\n")
         out, _ = self.script("""
             import os, one
-            seen, found = preloaded.Files([]), os.stat(one.__file__)
+            seen, found = warm_imports.ImportedFiles([]), os.stat(one.__file__)
             with open(one.__file__ + ".new", "w") as file: file.write("A = 2\\n")
             os.utime(file.name, ns=(found.st_atime_ns, found.st_mtime_ns))
             os.rename(file.name, one.__file__)
-            print(name(seen.changed()))
+            print(name(seen.change()))
         """)
         self.assertEqual(out, "one.py")
 
@@ -116,21 +116,21 @@ class Parts(FolderCase):
                 sys.modules[name] = types.ModuleType(name)
                 sys.modules[name].__file__ = file
             sys.modules["d"] = None
-            print([preloaded.Files([]).changed()])
+            print([warm_imports.ImportedFiles([]).change()])
         """)[0], "['']")
 
     def test_what_forbids_to_fork(self):
         self.assertEqual(self.script("""
             import threading
-            print([preloaded.obstacle()])
+            print([warm_imports.fork_obstacle()])
             end = threading.Event()
             thread = threading.Thread(target=end.wait, name="busybody")
             thread.start()
-            print(preloaded.obstacle())
+            print(warm_imports.fork_obstacle())
             end.set(); thread.join()
-            print([preloaded.obstacle()])
+            print([warm_imports.fork_obstacle()])
             sys.modules["ray"] = threading
-            print(preloaded.obstacle())
+            print(warm_imports.fork_obstacle())
         """)[0], "['']\nan import has started a thread (busybody), which a fork would lose\n['']\nRay does not survive a fork")
 
     def test_what_can_not_be_imported_is_passed_over_and_said_only_of_what_was_named(self):
@@ -139,7 +139,7 @@ class Parts(FolderCase):
         self.write("warns.py", "import warnings; warnings.warn('old'); WORD = 1")
         names = "['broken', 'nowhere', 'leaves', 'a.b', '', 'warns', 'colorsys']"
         for must in (False, True):
-            out, err = self.script(f"preloaded.import_all({names}, {must}, str); print('warns' in sys.modules, 'colorsys' in sys.modules)")
+            out, err = self.script(f"warm_imports.import_all({names}, {must}, str); print('warns' in sys.modules, 'colorsys' in sys.modules)")
             self.assertEqual(out, "True True")
             said = [line.split()[2] for line in err.splitlines()]
             self.assertEqual(said, ["broken", "nowhere", "leaves", "a.b", "can't"] if must else [])
@@ -147,13 +147,13 @@ class Parts(FolderCase):
     def test_the_list_of_imports_is_read_whatever_its_bytes(self):
         path = self.folder / "imports"
         path.write_bytes(b"json\n\xff\xfe\ncolorsys")
-        self.assertEqual(preloaded.listed(str(path)), (["json", "\udcff\udcfe", "colorsys"], {}))
+        self.assertEqual(warm_imports.read_list(str(path)), (["json", "\udcff\udcfe", "colorsys"], {}))
 
     def test_variables_that_the_model_sets_are_listed_with_its_imports(self):
         path = self.folder / "imports"
         path.write_text("json\nOMP_NUM_THREADS=1\nA=b=c")
-        self.assertEqual(preloaded.listed(str(path)), (["json"], {"OMP_NUM_THREADS": "1", "A": "b=c"}))
-        self.assertEqual(preloaded.listed(str(self.folder / "nowhere")), ([], {}))
+        self.assertEqual(warm_imports.read_list(str(path)), (["json"], {"OMP_NUM_THREADS": "1", "A": "b=c"}))
+        self.assertEqual(warm_imports.read_list(str(self.folder / "nowhere")), ([], {}))
 
     def test_an_environment_of_any_bytes(self):
         request = json.loads(b'{"environment": ["A=\xff=b", "B=", "C", "=D"]}'.decode("utf-8", "surrogateescape"))
@@ -164,23 +164,23 @@ class Parts(FolderCase):
 
         gate, own = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.addCleanup(own.close)
-        self.assertFalse(warm._is_alone(own))
+        self.assertFalse(warm._is_gate_gone(own))
         gate.close()
-        self.assertTrue(warm._is_alone(own))
+        self.assertTrue(warm._is_gate_gone(own))
 
     def test_a_folder_that_was_removed_is_no_obstacle(self):
         self.assertEqual(self.script("""
             import os, tempfile
             os.chdir(tempfile.mkdtemp())
-            warm._say_where()
+            warm._set_pwd()
             print(os.environ["PWD"] == os.getcwd())
             os.rmdir(os.getcwd())
-            warm._say_where()
+            warm._set_pwd()
         """)[0], "True")
 
 
 class AskedByATest(FolderCase):
-    """The whole process, asked for a worker; a script is where the gate's own program would be."""
+    """The whole warm process, asked for a worker. A script takes the place of the gate's own program."""
 
     def begin(self, *modules, imports="", program=os.path.realpath(sys.executable), start=(str(SDK / "turnpike_worker.py"),)):
         self.write("guard", GUARD)
@@ -207,14 +207,14 @@ class AskedByATest(FolderCase):
         return process, ours
 
     def heard(self, sock):
-        """What it says, once its imports are done."""
+        """Returns its first message after the imports."""
         said = {"importing": ""}
         while "importing" in said:
             said = json.loads(sock.recv(1000))
         return said
 
     def ask(self, sock, **changed):
-        """What its worker, and who guards it, would hold; here the other ends."""
+        """Asks for a worker. Returns the other ends of the descriptors that the worker and its guard get."""
         control, their_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         link, their_link = socket.socketpair()
         for end in (control, link):
@@ -267,7 +267,7 @@ class Warm(AskedByATest):
 
     def test_it_wants_to_be_built_anew_without_being_asked_once_an_installation_is_over(self):
         path = self.write("installed.py", "")
-        often = f"import sys; sys.path.insert(0, {str(SDK)!r})\nfrom turnpike import warm\nwarm._LOOK_EVERY_S = 0.01\nwarm.main(sys.argv)"
+        often = f"import sys; sys.path.insert(0, {str(SDK)!r})\nfrom turnpike._worker import warm\nwarm._LOOK_EVERY_S = 0.01\nwarm.main(sys.argv)"
         process, sock = self.begin("installed", start=("-c", often))
         self.assertIn("ready", self.heard(sock))
         path.write_text("A = 1\n")
@@ -285,7 +285,7 @@ class Warm(AskedByATest):
             self.assertNotEqual(guard["pid"], process.pid)
             hello = link.recv(10_000)
             self.assertIn(b"turnpike-python", hello.lower().replace(b" ", b"-"))
-            link.close()  # the gate is gone: the worker ends
+            link.close()  # the gate is gone, so the worker ends
             self.assertIn("code", json.loads(control.recv(10_000)))
 
     def test_a_request_that_can_not_be_served_closes_what_came_with_it(self):
@@ -305,7 +305,7 @@ class Warm(AskedByATest):
         self.assertIn("ready", self.heard(sock))
         control, link, _ = self.ask(sock)
         self.assertEqual(control.recv(10), b"")
-        while link.recv(10_000):  # what it said before
+        while link.recv(10_000):  # skip earlier frames
             pass
         self.assertIsNone(process.poll())
 

@@ -15,14 +15,14 @@ def main(argv: list[str]) -> int:
     check.add_argument("model", metavar="MODEL", help="model.py, model.py:Name, app.py:app (an ASGI app), or a folder with a model.py")
     check.add_argument("--input", metavar="FILE",
                        help="the body of the request (- is stdin); without it, the model's `example`")
-    check.add_argument("--device", default="cpu", metavar="cpu|cuda:0", help="what lane.device says")
+    check.add_argument("--device", default="cpu", metavar="cpu|cuda:0", help="the value of lane.device")
     check.add_argument("--pdb", action="store_true", help="opens the debugger where the model failed")
     commands.add_parser("version", help="prints the version of the SDK and of Python")
     options = parser.parse_args(argv)
     if options.command == "version":
         print(f"turnpike-python {VERSION}, {python_name()}")
         return 0
-    from .check import run
+    from ._worker.check import run
 
     return run(options)
 

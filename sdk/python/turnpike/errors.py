@@ -1,14 +1,14 @@
-"""What a model may raise, and what the SDK raises about itself."""
+"""The exceptions that a model may raise, and those that the SDK raises itself."""
 
 
 class BadInput(ValueError):
-    """The client's fault: answered as 400, and the text goes to the client."""
+    """The input is wrong: the client gets a 400 with this exception's text."""
 
 
 class Unhealthy(RuntimeError):
     """This process can't go on (a poisoned CUDA context, a lost device).
 
-    It is restarted, and the job runs elsewhere.
+    The worker is restarted, and the job runs elsewhere.
     """
 
 
@@ -17,20 +17,20 @@ class Cancelled(Exception):
 
 
 class NonFinite(ValueError):
-    """The answer has a NaN or an infinity: found in JSON; a model whose answer is bytes raises it itself."""
+    """The answer contains NaN or infinity. Turnpike checks JSON; a model that answers with bytes must raise this itself."""
 
 
 class WrongAnswer(AssertionError):
-    """The model's own `check` did not like its answer to a proof."""
+    """The model's own `check` rejected the answer to a proof."""
 
 
 class NoModel(Exception):
-    """There is no model where one was looked for. The text says what is there and what to do."""
+    """No usable model was found. The text says what was found and what to do."""
 
 
 class GateBreach(Exception):
-    """The gate said something that docs/worker-protocol.md does not allow."""
+    """The gate sent something that docs/worker-protocol.md does not allow."""
 
 
-class Left(BaseException):
-    """Where the SDK runs in a thread of a test: this thread is to end, as the process would."""
+class WorkerEnded(BaseException):
+    """Ends the thread of a worker that runs inside a test, where a real worker would end its process."""

@@ -4,27 +4,27 @@ from __future__ import annotations
 import os
 from contextvars import ContextVar
 
-from . import frames, memfd
+from ._worker import frames, memfd
 from .errors import Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .link import Link
+    from ._worker.link import Link
 
 
 class Job:
-    """One request of a client on its way to its one answer.
+    """One request of a client, from arrival to its one answer.
 
-    To read: `number` (the gate's own), `attempt` (counts from 1) and `cancelled`: nobody waits for the
-    answer any more.
+    Attributes to read: `number` (the gate's), `attempt` (counts from 1) and `cancelled` (True once no client
+    waits for the answer any more).
     """
 
     __slots__ = ("number", "attempt", "purpose", "cancelled", "paused", "route", "method_length", "fields",
-                 "logged", "_name", "_body", "_fd", "_length", "_link")
+                 "logged_error", "_name", "_body", "_fd", "_length", "_link")
 
-    logged: BaseException | None  # not there before there is one (logged.py)
+    logged_error: BaseException | None  # set only after an error was logged (logged_errors.py)
 
     def __init__(self, link: Link | None, number: int, attempt: int, purpose: int, name: bytes, route: bytes,
                  method_length: int, fields: bytes, body: bytes, fd: int = -1, length: int = 0) -> None:
@@ -33,7 +33,7 @@ class Job:
         self.purpose = purpose
         self.cancelled = False
         self.paused = False
-        self.route = route  # method and target, one after the other
+        self.route = route  # method and target, joined
         self.method_length = method_length
         self.fields = fields
         self._name = name
@@ -44,24 +44,24 @@ class Job:
 
     @property
     def id(self) -> str:
-        """What people call the job: the header `Turnpike-Job`."""
+        """The job's id, as in the header `Turnpike-Job`."""
         return self._name.decode("utf-8", "replace")
 
     def progress(self, fraction: float | None = None, text: str = "") -> None:
-        """Tells how far the job is (0 … 1, or None: unknown), for `/-/jobs/ID`; renews `job_timeout`.
+        """Reports how far the job is (0 … 1, or None if unknown), for `/-/jobs/ID`. Renews `job_timeout`.
 
-        From any thread. After the job's end it does nothing.
+        May be called from any thread. Does nothing after the job's end.
         """
         if self._link is not None and not self._link.is_cut:
             self._link.send_about(self, frames.progress(self.number, fraction, text))
 
     def raise_if_cancelled(self) -> None:
-        """Ends the job here if nobody waits for it any more."""
+        """Raises Cancelled, which ends the job, if no client waits for it any more."""
         if self.cancelled:
             raise Cancelled("the job was cancelled")
 
     def body(self) -> bytes:
-        """Of the request; one that came in a descriptor is read when it is first asked for."""
+        """Returns the request's body. A body in a descriptor is read at the first call."""
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
             try:
@@ -71,24 +71,24 @@ class Job:
         return self._body
 
     def length(self) -> int:
-        """Of the body."""
+        """Returns the length of the body."""
         return self._length if self._fd >= 0 else len(self._body)
 
     def part(self, at: int, most: int) -> bytes:
-        """Of the body; one in a descriptor stays there."""
+        """Returns a part of the body, without reading the rest of a body in a descriptor."""
         return os.pread(self._fd, most, at) if self._fd >= 0 else self._body[at:at + most]
 
-    def drop(self) -> None:
-        """The job has ended: its body is not needed any more."""
+    def close_body(self) -> None:
+        """Closes the body's descriptor, once the job has ended."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
 
 class Batch(Job):
-    """What `turnpike.job()` gives while a batch runs.
+    """What `turnpike.job()` returns while a batch runs.
 
-    `jobs` are its members; it is `cancelled` once all of them are.
+    `jobs` are the members. The batch is `cancelled` once all members are.
     """
 
     __slots__ = ("jobs",)
@@ -108,10 +108,10 @@ class Batch(Job):
             job.progress(fraction, text)
 
 
-_nobodys = Job(None, 0, 1, frames.JOB_PURPOSE, b"", b"POST/predict", 4, b"", b"")
-current: ContextVar[Job] = ContextVar("turnpike.job", default=_nobodys)
+_no_job = Job(None, 0, 1, frames.JOB_PURPOSE, b"", b"POST/predict", 4, b"", b"")
+current: ContextVar[Job] = ContextVar("turnpike.job", default=_no_job)
 
 
 def job() -> Job:
-    """The job that runs here. Outside of one (in `load`, in a unit test): an empty one that does nothing."""
+    """Returns the running job. Outside of a job (in `load`, in a unit test) it returns an empty job that does nothing."""
     return current.get()

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from . import json_text
+from ._worker import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _FRAMING = frozenset(("content-length", "transfer-encoding", "connection"))
 
 
 class Headers(Mapping[str, str]):
-    """Header fields. Names in any case; a name that came several times has its values joined by ", "."""
+    """Header fields. Names match in any case. If a name came several times, its values are joined by ", "."""
 
     def __init__(self, fields: Fields = ()) -> None:
         self.pairs: list[tuple[str, str]] = list(fields.items() if isinstance(fields, Mapping) else fields)
@@ -32,7 +32,7 @@ class Headers(Mapping[str, str]):
 
     @classmethod
     def parsed(cls, lines: bytes) -> Headers:
-        """From `Name: value\\r\\n` lines, which the gate has checked."""
+        """Makes Headers from `Name: value\\r\\n` lines, which the gate has checked."""
         cut = (line.partition(":") for line in lines.decode("latin-1").split("\r\n") if line)
         return cls((name, value.strip(" \t")) for name, _, value in cut)
 
@@ -49,7 +49,7 @@ class Headers(Mapping[str, str]):
         return f"Headers({self.pairs!r})"
 
     def all(self, name: str) -> list[str]:
-        """Each value that came under this name."""
+        """Returns all values of this name."""
         return [value for known, value in self.pairs if known.lower() == name.lower()]
 
 
@@ -72,7 +72,7 @@ class Request:
 
     @classmethod
     def of(cls, job: Job) -> Request:
-        """What a job carries. Headers and body are only looked at when the model does."""
+        """Makes the Request of a job. Headers and body are decoded only if the model reads them."""
         new = cls.__new__(cls)
         route = job.route.decode("utf-8", "replace")
         new.method = route[:job.method_length]
@@ -97,7 +97,7 @@ class Request:
         return self._body
 
     def json(self) -> Any:
-        """The body, decoded; BadInput if it is not JSON."""
+        """Returns the decoded body. Raises BadInput if it is not JSON."""
         return json_text.decode(self.body)
 
     def __repr__(self) -> str:
@@ -105,9 +105,9 @@ class Request:
 
 
 class Response:
-    """An answer in full: body, status and headers.
+    """A complete answer: body, status and headers.
 
-    The body: bytes, str, anything that JSON can say, or a generator, which streams.
+    The body is bytes, str, anything that JSON can express, or a generator, which streams.
     """
 
     __slots__ = ("body", "status", "headers", "content_type")
@@ -118,22 +118,23 @@ class Response:
         self.status = status
         self.headers = headers if isinstance(headers, Headers) else Headers(headers)
         self.content_type = content_type
-        self.fields()  # so that what is wrong is told where it was written
+        self.fields()  # so that a mistake raises where it was made
 
     def fields(self) -> list[tuple[str, str]]:
-        """Names and values of its header lines. ValueError if it could not be sent: all of it may have been set since."""
+        """Returns names and values of the header lines. Raises ValueError if the answer can't be sent. Checks again on each
+        call, since attributes may have been set."""
         if not isinstance(self.status, int) or not 200 <= self.status <= 599:
-            raise ValueError(f"the status of an answer is 200 … 599, not {self.status!r}")
+            raise ValueError(f"the status of an answer must be 200 … 599, not {self.status!r}")
         headers = self.headers if isinstance(self.headers, Headers) else Headers(self.headers)
         fields = headers.pairs
-        if self.content_type is not None:  # it outranks one in `headers`
+        if self.content_type is not None:  # takes precedence over one in `headers`
             fields = [("Content-Type", self.content_type)] + [field for field in fields if field[0].lower() != "content-type"]
         for name, value in fields:
             _check_field(name, value)
         return fields
 
     def json(self) -> Any:
-        """The body, decoded: for tests, where answers come as bytes."""
+        """Returns the decoded body: for tests, where answers come as bytes."""
         return json_text.decode(self.body)
 
     def __repr__(self) -> str:
@@ -141,7 +142,7 @@ class Response:
 
 
 def is_field_value(value: Any) -> bool:
-    """May it stand in a header line?"""
+    """True if the value may stand in a header line."""
     return isinstance(value, str) and _VALUE.fullmatch(value) is not None
 
 
@@ -151,7 +152,7 @@ def _check_field(name: str, value: str) -> None:
     if not is_field_value(value):
         raise ValueError(f"{value!r} can't be the value of the header field {name}")
     if name.lower() in _FRAMING:
-        raise ValueError(f"{name} is not for models to set: Turnpike frames the answer")
+        raise ValueError(f"a model must not set the header field {name}: Turnpike sets it")
 
 
 def _unquoted(path: str) -> str:

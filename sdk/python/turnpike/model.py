@@ -1,4 +1,4 @@
-"""What a user writes: a Model; what its `load` gets: a Lane."""
+"""Model, which users subclass, and Lane, which its `load` gets."""
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -15,19 +15,19 @@ class Model:
             def predict(self, x):
                 return {"digit": self.net(x["pixels"])}
 
-    There may also be `request(self, req)` for other paths and methods, `check(self, answer)`, which says
-    whether the answer to a proof is right (False or an exception: wrong), and `unload(self)`. Each may be
-    `async def`.
+    Optional methods: `request(self, req)` for other paths and methods, `check(self, answer)`, which tells
+    whether the answer to a proof is right (False or an exception means wrong), and `unload(self)`. Each may
+    be `async def`.
     """
 
     batch: int = 1
-    """More than 1: `predict` receives a list of up to so many inputs, and returns a list of answers."""
+    """If more than 1, `predict` receives a list of up to this many inputs and returns a list of answers."""
     slots: int = 1
-    """How many jobs at once: threads, or coroutines where `predict` is `async def`."""
+    """How many jobs run at once: in threads, or as coroutines if `predict` is `async def`."""
     example: Any = None
-    """An input that `predict` must be able to answer: a value that JSON can say, bytes, or a Request."""
+    """An input that `predict` must be able to answer: a value that JSON can express, bytes, or a Request."""
     facts: dict[str, Any] = {}
-    """What people may want to know about the model; shown in the gate's status."""
+    """Facts about the model, shown in the gate's status."""
 
     def load(self, lane: Lane) -> Any:
         """Called once, before the first job."""
@@ -36,8 +36,8 @@ class Model:
 class Lane:
     """Where the model runs.
 
-    `device`: "cuda:0", or "cpu"; `devices`: all of the lane's; `index`: the lane's number; `pool`: the name
-    of its pool. Only the lane's own GPUs are visible, so the first is always "cuda:0".
+    `device` is "cuda:0" or "cpu"; `devices` lists all devices of the lane; `index` is the lane's number; `pool` is
+    the name of its pool. Only the lane's own GPUs are visible, so the first is always "cuda:0".
     """
 
     __slots__ = ("device", "devices", "index", "pool", "_tell")
@@ -51,7 +51,7 @@ class Lane:
         self._tell = tell
 
     def progress(self, fraction: float | None = None, text: str = "") -> None:
-        """How far loading is (0 … 1, or None: unknown), for `turnpike status`; renews `load_timeout`."""
+        """Reports how far loading is (0 … 1, or None if unknown), for `turnpike status`. Renews `load_timeout`."""
         if self._tell is not None:
             self._tell(fraction, text)
 

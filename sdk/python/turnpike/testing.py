@@ -18,11 +18,12 @@ import socket
 import threading
 from types import ModuleType
 
-from . import apps, errors, find, frames, json_text
-from .gate_side import Gate, WorkerGone
+from . import errors
+from ._worker import asgi_apps, find_model, frames, json_text
+from ._worker.fake_gate import Gate, WorkerGone
+from ._worker.worker import Worker
 from .messages import Headers, Response
 from .model import Model
-from .worker import Worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
 
     from .messages import Fields
 
-    What = Union[str, "os.PathLike[str]", type[Model], Model, ModuleType]
+    Servable = Union[str, "os.PathLike[str]", type[Model], Model, ModuleType]
 
 _REASONS = {frames.BAD_INPUT: "bad input", frames.EXCEPTION: "exception", frames.OUT_OF_MEMORY: "out of memory",
             frames.NON_FINITE: "non-finite", frames.UNHEALTHY: "unhealthy", frames.CANCELLED: "cancelled"}
 
 
 class JobFailed(Exception):
-    """The model failed a job: `why` ("exception", "out of memory", …), `type` and `message` of what it raised."""
+    """The model failed a job. `why` is "exception", "out of memory", …; `type` and `message` are those of the exception."""
 
     def __init__(self, why: str, type_name: str, message: str) -> None:
         super().__init__(f"{why}: {type_name}: {message}")
@@ -47,18 +48,19 @@ class JobFailed(Exception):
         self.message = message
 
 
-def serve(model: What, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Served:
-    """A Model class, an instance of one, a module with functions, an ASGI app, or "model.py[:Name]"; in a `with` statement.
+def serve(model: Servable, *, gpus: int = 0, slots: int = 0, batch: int = 0) -> Served:
+    """Serves a model inside a `with` statement. `model` is a Model class or instance, a module with functions, an ASGI app, or
+    "model.py[:Name]".
 
-    `gpus` is what the lane claims to have; `slots` and `batch` override the model's own.
+    `gpus` is how many GPUs the lane claims to have; `slots` and `batch` override the model's own.
     """
     return Served(model, gpus, slots, batch)
 
 
 class Served:
-    """A model that is being served to a test."""
+    """A model that is served to a test."""
 
-    def __init__(self, model: What, gpus: int, slots: int, batch: int) -> None:
+    def __init__(self, model: Servable, gpus: int, slots: int, batch: int) -> None:
         self._choice = model
         self._welcome: dict[str, Any] = {"gpus": gpus, "slots": slots, "batch": batch}
         self._number = 0
@@ -90,13 +92,13 @@ class Served:
 
     @property
     def model(self) -> Any:
-        """The instance that answers (or the module, or the app)."""
-        assert self._worker.served is not None
-        model = self._worker.served.model
-        return model.call if isinstance(model, apps.App) else model
+        """The instance, module or app that answers."""
+        assert self._worker.adapter is not None
+        model = self._worker.adapter.model
+        return model.call if isinstance(model, asgi_apps.App) else model
 
     def predict(self, x: Any) -> Any:
-        """What a client gets for this input: JSON decoded, text as str, anything else as bytes.
+        """Returns what a client gets for this input: JSON decoded, text as str, anything else as bytes.
 
         Raises BadInput or JobFailed.
         """
@@ -107,7 +109,7 @@ class Served:
         return answer.body.decode("utf-8") if kind.startswith("text/") else answer.body
 
     def predict_all(self, xs: list[Any]) -> list[Any]:
-        """One batch: an answer for each input; a job that failed gives its exception."""
+        """Sends one batch. Returns an answer for each input, or the exception of a job that failed."""
         if not xs:
             return []
         first = self._number + 1
@@ -127,13 +129,13 @@ class Served:
         return self.request("POST", path, body, headers)
 
     def request(self, method: str, path: str, body: bytes = b"", headers: Fields = ()) -> Response:
-        """The whole answer, also of a model that streams."""
+        """Returns the whole answer, also of a model that streams."""
         items = self.stream(method, path, body, headers)
         head = next(items)
         return Response(b"".join(items), head.status, head.headers)
 
     def stream(self, method: str, path: str, body: bytes = b"", headers: Fields = ()) -> Iterator[Any]:
-        """First a Response with status and headers, then each piece of the body as it comes.
+        """Yields first a Response with status and headers, then each piece of the body as it comes.
 
         Leaving early cancels the job.
         """
@@ -166,7 +168,7 @@ class Served:
             raise self._why() from None
 
     def _why(self) -> BaseException:
-        """The worker is gone."""
+        """Returns the exception that ended the worker."""
         return self._problem or self._worker.problem or RuntimeError("the worker ended; stderr says why")
 
     def __getattr__(self, name: str) -> Any:
@@ -176,23 +178,23 @@ class Served:
 
     def _run(self) -> None:
         try:
-            self._worker.run(self._found)
-        except errors.Left:
+            self._worker.run(self._find_model)
+        except errors.WorkerEnded:
             pass
-        except BaseException as error:  # such as a sys.exit of the model
+        except BaseException as error:  # such as the model's sys.exit
             self._problem = error
         finally:
             self._worker.close()
             self._theirs.shutdown(socket.SHUT_RDWR)
 
-    def _found(self) -> Any:
+    def _find_model(self) -> Any:
         choice = self._choice
         if isinstance(choice, ModuleType):
-            return find.find(choice)
+            return find_model.find_in(choice)
         if not isinstance(choice, (str, os.PathLike)):
-            return apps.App(choice, "app") if apps.is_asgi(choice) else choice
-        path, name = find.split(os.fspath(choice))
-        return find.find(find.load_module(path), name)
+            return asgi_apps.App(choice, "app") if asgi_apps.is_asgi(choice) else choice
+        path, name = find_model.split_choice(os.fspath(choice))
+        return find_model.find_in(find_model.load_module(path), name)
 
     def _close(self) -> None:
         self._gate.sock.close()
@@ -207,4 +209,4 @@ def _failure(frame: Any) -> Exception:
 
 
 def _leave(_: int) -> None:
-    raise errors.Left
+    raise errors.WorkerEnded

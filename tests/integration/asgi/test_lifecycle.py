@@ -234,7 +234,7 @@ class Broken(SharedGate):
                             ("body_first", "Expected ASGI message 'http.response.start'"),
                             ("starts_twice", "Expected ASGI message 'http.response.body'"), ("too_long", "longer than Content-Length"),
                             ("too_short", "shorter than Content-Length"), ("bad_header", "Invalid HTTP header"),
-                            ("bad_status", "status of a response is 200 to 599"), ("raises", "KeyError: 'bare'")):
+                            ("bad_status", "status of a response must be 200 to 599"), ("raises", "KeyError: 'bare'")):
             with self.subTest(name):
                 answer = self.gate.ask("GET", f"/{name}")
                 self.assert_problem(answer, 500, "model-failed")
@@ -247,7 +247,7 @@ class Broken(SharedGate):
         self.wait_log(self.gate, "after response already completed")
 
     def test_an_app_without_lifespan_is_served_and_the_log_says_so(self):
-        self.assertIn("the app does not speak lifespan (ValueError: only http)", self.whole_log(self.gate))
+        self.assertIn("the app does not support lifespan (ValueError: only http)", self.whole_log(self.gate))
 
 
 if __name__ == "__main__":

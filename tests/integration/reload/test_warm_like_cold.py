@@ -64,7 +64,7 @@ class Alike(WarmCase):
         warm = self.warm_pid(gate)
         self.path.write_text(self.path.read_text().replace("'one'", "'two'"))
         self.assertEqual(gate.ask("POST", "/-/reload").status, 202)
-        self.wait_log(gate, "SET_BY_THE_MODEL was set after a warm start's imports, which were made with one")
+        self.wait_log(gate, "the model set SET_BY_THE_MODEL after the imports of this warm start, which were made with one")
         self.wait_warm(gate, warm)
         self.restart(gate)
         self.assertEqual(self.said(gate)["seen"], "two")

@@ -39,13 +39,13 @@ TEST(Sdk, WrittenDownIsWhatTheSourcesAre) {
     for (const std::string& name : sources())
         EXPECT_EQ(bytes_of(sdk + '/' + name), bytes_of(fs::path(TURNPIKE_SDK_FOLDER) / name))
             << name;
-    EXPECT_THAT(sources(), Contains("turnpike/__init__.py"));
+    EXPECT_THAT(sources(), Contains("turnpike/_worker/__init__.py"));
 }
 
 TEST(Sdk, IsForItsOwnerOnly) {
     const TemporaryFolder folder;
     ASSERT_EQ(write_sdk(folder.file("sdk")), std::nullopt);
-    for (const char* name : {"sdk", "sdk/turnpike"})
+    for (const char* name : {"sdk", "sdk/turnpike", "sdk/turnpike/_worker"})
         EXPECT_EQ(fs::status(folder.file(name)).permissions(), fs::perms::owner_all) << name;
     EXPECT_EQ(fs::status(folder.file("sdk/turnpike_worker.py")).permissions(),
               fs::perms::owner_read | fs::perms::owner_write);

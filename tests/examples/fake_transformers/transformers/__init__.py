@@ -1,9 +1,9 @@
 """A FAKE of Hugging Face transformers: the few parts that examples/transformers uses, for tests on machines without it.
 
-It keeps the order of things that matters here: generate() hands the prompt to the streamer, then each token, and asks the
-stopping criteria after each; StoppingCriteria answer with a tensor of one bool per row. The weights are random. What can't
-happen on a CPU is told by conditions: a batch that no GPU could hold is out of memory, and a token beyond the vocabulary is
-a device-side assert, in the words of PyTorch.
+It keeps the order of calls that matters here: generate() gives the prompt to the streamer, then each token, and asks the
+stopping criteria after each. StoppingCriteria return a tensor of one bool per row. The weights are random. GPU errors are
+simulated with PyTorch's own texts: a batch that no GPU could hold is out of memory, and a token beyond the vocabulary is a
+device-side assert.
 """
 import json
 import os
@@ -80,7 +80,7 @@ class AutoModelForCausalLM:
 
 
 class AutoTokenizer:
-    """Of a folder: a token is a character of its alphabet, and the first one is special: it is no text."""
+    """Reads a tokenizer from a folder. A token is a character of its alphabet; the first one is special and is not text."""
 
     chat_template = "fake"
 

@@ -1,4 +1,4 @@
-"""A part of the fake: what generate() speaks to."""
+"""A part of the fake: the base class of what generate() calls."""
 
 
 class BaseStreamer:
