@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Shows that each structure test can fail: on a tiny tree with one fault, for that fault and nothing else.
 
-    can_fail.py Layers | Purity | Style | Documented | Linked
+    can_fail.py Layers | Purity | Style | Documented | Mapped | Linked
 """
 import os
 import re
@@ -209,6 +209,26 @@ class Documented(Fixture):
         ]:
             with self.subTest(expected=expected):
                 self.assert_fails("documented.py", self.TREE | {page: text}, expected)
+
+
+class Mapped(Fixture):
+    TREE = {"ARCHITECTURE.md": "`src/core` `tests/integration` `core/blame` `native/answers` `src/core/blame.cpp`",
+            "CONTRIBUTING.md": "`core/blame`, `/v1/models` and `a or b/c`",
+            "src/core/blame.cpp": "", "tests/integration/native/test_answers.py": ""}
+
+    def test_a_true_map_passes(self):
+        self.assert_passes("mapped.py", self.TREE)
+
+    def test_each_fault_is_found(self):
+        for path, text, expected in [
+            ("CONTRIBUTING.md", "\n`core/blames`", "CONTRIBUTING.md:2: there is no core/blames"),
+            ("CONTRIBUTING.md", "`src/core/blame.h`", "there is no src/core/blame.h"),
+            ("CONTRIBUTING.md", "`native/streams`", "there is no native/streams"),
+            ("src/gate/a.cpp", "", "the folder src/gate is not on the map"),
+            ("tests/gpu/a.py", "", "the folder tests/gpu is not on the map"),
+        ]:
+            with self.subTest(path=path, text=text):
+                self.assert_fails("mapped.py", self.TREE | {path: text}, expected)
 
 
 class Linked(unittest.TestCase):
