@@ -9,7 +9,7 @@
 #include "cli/print.h"
 #include "cli/running_gate.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "cli/command_words.h"
 #include "config/nearest.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {

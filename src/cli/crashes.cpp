@@ -13,7 +13,7 @@
 #include "setup/environment.h"
 #include "telemetry/crash_report.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {

@@ -13,8 +13,8 @@
 
 #include "cli/command.h"
 #include "cli/logs.h"
+#include "cli/pools_and_lanes.h"
 #include "cli/print.h"
-#include "cli/roll.h"
 #include "cli/running_gate.h"
 #include "terminal/terminal.h"
 

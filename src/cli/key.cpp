@@ -9,7 +9,7 @@
 #include "cli/print.h"
 #include "setup/environment.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {

@@ -12,13 +12,13 @@
 #include "base/utc.h"
 #include "cli/command.h"
 #include "cli/orders.h"
+#include "cli/pools_and_lanes.h"
 #include "cli/print.h"
-#include "cli/roll.h"
 #include "cli/running_gate.h"
 #include "cli/version.h"
 #include "proof/proof_check.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 

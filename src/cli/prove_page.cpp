@@ -11,7 +11,7 @@
 #include "proof/json_layout.h"
 #include "proof/proof_check.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 

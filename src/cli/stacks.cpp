@@ -10,8 +10,8 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/orders.h"
+#include "cli/pools_and_lanes.h"
 #include "cli/print.h"
-#include "cli/roll.h"
 #include "cli/running_gate.h"
 #include "terminal/facts.h"
 

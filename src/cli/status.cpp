@@ -14,7 +14,7 @@
 #include "telemetry/lane_words.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {

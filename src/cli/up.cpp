@@ -32,7 +32,7 @@
 #include "setup/sdk.h"
 #include "setup/this_machine.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {

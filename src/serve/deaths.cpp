@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {

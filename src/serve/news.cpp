@@ -10,7 +10,7 @@
 
 #include "telemetry/lane_words.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 

@@ -9,7 +9,7 @@
 #include "serve/news.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {

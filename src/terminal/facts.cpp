@@ -1,5 +1,5 @@
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {

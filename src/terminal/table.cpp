@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/roll.h"
+#include "cli/pools_and_lanes.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 
 #include "base/name.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {

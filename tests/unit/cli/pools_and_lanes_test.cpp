@@ -1,4 +1,4 @@
-#include "cli/roll.h"
+#include "cli/pools_and_lanes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

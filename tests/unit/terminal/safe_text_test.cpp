@@ -1,4 +1,4 @@
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 #include <gtest/gtest.h>
 
