@@ -8,7 +8,7 @@
 namespace turnpike {
 
 /// Letters, digits, "_" and "-": what may be put into a URL without a thought.
-[[nodiscard]] bool could_be_job(std::string_view word);
+[[nodiscard]] bool could_be_job_id(std::string_view word);
 
 /// A sentence about what DELETE /-/jobs/JOB answered. A job that has ended needs no cancelling, which
 /// is no error.

@@ -23,11 +23,11 @@ namespace {
 
 namespace json = boost::json;
 
-std::string counted(std::size_t count, std::string_view one) {
+std::string count_text(std::size_t count, std::string_view one) {
     return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-bool takes_the_rest(const Config& config, const PoolConfig& pool) {
+bool is_default_pool(const Config& config, const PoolConfig& pool) {
     return pool.is_default || config.pools.size() == 1;
 }
 
@@ -56,11 +56,13 @@ json::object lane_object(const LanePlan& lane, std::size_t number) {
 }
 
 /// A model may say so itself.
-bool says_slots(const PoolConfig& pool) { return !pool.is_native() || pool.worker.slots_said != 0; }
+bool has_configured_slots(const PoolConfig& pool) {
+    return !pool.is_native() || pool.worker.slots_said != 0;
+}
 
 std::string slots_text(const PoolConfig& pool) {
-    return says_slots(pool) ? counted(pool.settings.slots, "slot") + " each"
-                            : "slots as the model says";
+    return has_configured_slots(pool) ? count_text(pool.settings.slots, "slot") + " each"
+                                      : "slots as the model says";
 }
 
 /// "/srv/model.py:Digits"
@@ -100,10 +102,11 @@ json::object pool_object(const CheckedConfig& checked, std::size_t number) {
     for (const WorkerUrl& worker : pool.attach) workers.emplace_back(worker.text);
     for (std::size_t i = 0; i < checked.lanes.size(); ++i)
         if (checked.lanes[i].pool == number) lanes.push_back(lane_object(checked.lanes[i], i));
-    json::object object{{"pool", pool.name},
-                        {"slots", says_slots(pool) ? json::value(pool.settings.slots) : nullptr},
-                        {"default", takes_the_rest(checked.config, pool)},
-                        {"workers", std::move(workers)}};
+    json::object object{
+        {"pool", pool.name},
+        {"slots", has_configured_slots(pool) ? json::value(pool.settings.slots) : nullptr},
+        {"default", is_default_pool(checked.config, pool)},
+        {"workers", std::move(workers)}};
     if (pool.is_native()) add_model(object, checked, number);
     if (!pool.worker.command.empty()) object["worker"] = pool.worker.command;
     object["lanes"] = std::move(lanes);
@@ -125,9 +128,9 @@ std::string served_text(const CheckedConfig& checked) {
     if (!checked.machine.remark.empty()) text += checked.machine.remark + '\n';
     for (std::size_t number = 0; number < config.pools.size(); ++number) {
         const PoolConfig& pool = config.pools[number];
-        text += fmt::format("pool {}: {}, {}{}\n", pool.name, counted(pool.settings.lanes, "lane"),
-                            slots_text(pool),
-                            takes_the_rest(config, pool) ? ", takes jobs that name no pool" : "");
+        text += fmt::format("pool {}: {}, {}{}\n", pool.name,
+                            count_text(pool.settings.lanes, "lane"), slots_text(pool),
+                            is_default_pool(config, pool) ? ", takes jobs that name no pool" : "");
         text += command_text(checked, number);
         if (const std::string reason = cpu_reason(checked, pool); !reason.empty())
             text += fmt::format("  on the CPU: {}\n", reason);
@@ -174,7 +177,7 @@ std::string mistakes_json(std::span<const Mistake> mistakes) {
 
 namespace {
 
-int tell_what_is_served(const CheckedConfig& checked, const CheckCommand& command) {
+int print_served(const CheckedConfig& checked, const CheckCommand& command) {
     const GateConfig& gate = checked.config.gate;
     const int printed = print(command.json ? served_json(checked) : served_text(checked));
     const auto path = key_file();
@@ -197,9 +200,9 @@ int run(const CheckCommand& command) {
         return this_machine(driver);
     };
     const auto checked = checked_config(chosen->file, flags, find_machine, this_python);
-    if (checked) return tell_what_is_served(*checked, command);
+    if (checked) return print_served(*checked, command);
     if (!command.json) {
-        advise(mistakes_text(checked.error()));
+        print_to_stderr(mistakes_text(checked.error()));
         return exit_usage;
     }
     const int printed = print(mistakes_json(checked.error()));

@@ -29,7 +29,7 @@ std::string full_name(const CLI::App& app) {
     return (parent == nullptr ? "" : full_name(*parent) + ' ') + app.get_name();
 }
 
-Told usage_mistake(std::string_view problem, const CLI::App& app) {
+EarlyExit usage_mistake(std::string_view problem, const CLI::App& app) {
     return {.exit_code = exit_usage,
             .err = fmt::format("turnpike: {}\nSee: {} --help\n", problem, full_name(app))};
 }
@@ -40,18 +40,18 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 }
 
 /// Of the first words, which must be commands; CLI11 would only say that it wants one.
-std::optional<Told> unknown_command(const CLI::App& app, std::span<const std::string> words) {
+std::optional<EarlyExit> unknown_command(const CLI::App& app, std::span<const std::string> words) {
     std::vector<std::string> known;
     for (const CLI::App* sub : app.get_subcommands(nullptr)) known.push_back(sub->get_name());
     if (known.empty() || words.empty() || words.front().starts_with('-')) return std::nullopt;
     if (std::ranges::find(known, words.front()) != known.end())
         return unknown_command(*app.get_subcommand(words.front()), words.subspan(1));
-    return usage_mistake(fmt::format("there is no command \"{}\"{}", tame(words.front()),
+    return usage_mistake(fmt::format("there is no command \"{}\"{}", sanitized(words.front()),
                                      did_you_mean(words.front(), known)),
                          app);
 }
 
-Told unexpected_word(const CLI::App& app) {
+EarlyExit unexpected_word(const CLI::App& app) {
     const std::vector<std::string> rest = app.remaining();
     if (rest.empty() && !app.get_subcommands().empty())
         return unexpected_word(*app.get_subcommands().back());
@@ -60,7 +60,7 @@ Told unexpected_word(const CLI::App& app) {
     for (const CLI::Option* option : app.get_options())
         for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     const bool is_flag = word.starts_with('-');
-    return usage_mistake(fmt::format("\"{}\" is {}{}", tame(word),
+    return usage_mistake(fmt::format("\"{}\" is {}{}", sanitized(word),
                                      is_flag ? "no flag of this command" : "a word too many",
                                      is_flag ? did_you_mean(word, known) : ""),
                          app);
@@ -68,29 +68,31 @@ Told unexpected_word(const CLI::App& app) {
 
 }  // namespace
 
-std::expected<Command, Told> parse_command_line(std::vector<std::string> words) {
+std::expected<Command, EarlyExit> parse_command_line(std::vector<std::string> words) {
     std::optional<Command> chosen;
     CLI::App app{"Turnpike: one queue in front of many GPUs."};
     add_commands(app, chosen);
-    if (words.empty()) return std::unexpected(Told{.exit_code = exit_usage, .err = app.help()});
+    if (words.empty())
+        return std::unexpected(EarlyExit{.exit_code = exit_usage, .err = app.help()});
     if (words.front() == "help") {
         words.erase(words.begin());
         words.emplace_back("--help");
     }
-    if (auto told = unknown_command(app, words)) return std::unexpected(std::move(*told));
+    if (auto early_exit = unknown_command(app, words))
+        return std::unexpected(std::move(*early_exit));
     try {
         app.parse(std::vector<std::string>(words.rbegin(),
                                            words.rend()));  // CLI11 takes them from the end
     } catch (const CLI::CallForVersion& asked) {
-        return std::unexpected(Told{.out = std::string(asked.what()) + '\n'});
+        return std::unexpected(EarlyExit{.out = std::string(asked.what()) + '\n'});
     } catch (const CLI::CallForHelp&) {
-        return std::unexpected(Told{.out = app.help()});
+        return std::unexpected(EarlyExit{.out = app.help()});
     } catch (const CLI::ExtrasError&) {
         return std::unexpected(unexpected_word(app));
     } catch (const CLI::Error& error) {
-        return std::unexpected(usage_mistake(tame(error.what()), innermost(app)));
+        return std::unexpected(usage_mistake(sanitized(error.what()), innermost(app)));
     }
-    if (!chosen) return std::unexpected(Told{.exit_code = exit_usage, .err = app.help()});
+    if (!chosen) return std::unexpected(EarlyExit{.exit_code = exit_usage, .err = app.help()});
     if (auto* up = std::get_if<UpCommand>(&*chosen)) up->words = std::move(words);
     return std::move(*chosen);
 }

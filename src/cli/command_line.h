@@ -14,13 +14,13 @@
 namespace turnpike {
 
 /// What there is to say instead of running a command.
-struct Told {
+struct EarlyExit {
     int exit_code = exit_done;
     std::string out;  // for stdout
     std::string err;  // for stderr
 };
 
 /// `words`: without the name of the program.
-[[nodiscard]] std::expected<Command, Told> parse_command_line(std::vector<std::string> words);
+[[nodiscard]] std::expected<Command, EarlyExit> parse_command_line(std::vector<std::string> words);
 
 }  // namespace turnpike

@@ -11,10 +11,11 @@
 namespace turnpike {
 
 /// Of what /-/crashes answered.
-[[nodiscard]] std::expected<std::string, std::string> crashes_text(std::string_view json, Look);
+[[nodiscard]] std::expected<std::string, std::string> crashes_text(std::string_view json,
+                                                                   TextStyle);
 
 /// Of what /-/crashes/ID answered: everything, the log at the end.
-[[nodiscard]] std::expected<std::string, std::string> crash_text(std::string_view json, Look);
+[[nodiscard]] std::expected<std::string, std::string> crash_text(std::string_view json, TextStyle);
 
 /// What /-/crashes, or /-/crashes/ID, would answer, from the folder of a gate that does not run.
 /// Nothing: there is no report.

@@ -45,7 +45,7 @@ public:
     void show() {
         std::array<char, 4096> room{};
         for (ssize_t size; (size = ::pread(file_, room.data(), room.size(), at_)) > 0; at_ += size)
-            advise({room.data(), static_cast<std::size_t>(size)});
+            print_to_stderr({room.data(), static_cast<std::size_t>(size)});
     }
 
 private:
@@ -74,19 +74,19 @@ std::expected<Pipe, std::string> make_pipe() {
 }
 
 /// "up", and what tells the other where to write.
-std::vector<std::string> words_for(const UpCommand& command) {
-    std::vector<std::string> words{"turnpike"};
-    words.insert(words.end(), command.words.begin(), command.words.end());
-    const auto up = std::ranges::find(words, "up");
-    words.insert(up == words.end() ? up : up + 1, fmt::format("--ready-fd={}", ready_fd));
-    return words;
+std::vector<std::string> arguments_for(const UpCommand& command) {
+    std::vector<std::string> arguments{"turnpike"};
+    arguments.insert(arguments.end(), command.words.begin(), command.words.end());
+    const auto up = std::ranges::find(arguments, "up");
+    arguments.insert(up == arguments.end() ? up : up + 1, fmt::format("--ready-fd={}", ready_fd));
+    return arguments;
 }
 
 std::expected<pid_t, std::string> start(const UpCommand& command, int log, int writer) {
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!nothing) return Wrong("/dev/null can't be opened: " + reason());
     const auto pid = spawn({.program = "/proc/self/exe",
-                            .arguments = words_for(command),
+                            .arguments = arguments_for(command),
                             .environment = own_environment(),
                             .descriptors = {nothing.get(), log, log, writer}});
     if (!pid) return Wrong(std::string("it can't be started: ") + std::strerror(pid.error()));
@@ -117,7 +117,7 @@ int exit_code_of(pid_t pid) {
     return complain(fmt::format("the gate was ended by signal {}", WTERMSIG(status)));
 }
 
-std::string served_text(const UpCommand& command, std::string_view address, pid_t pid) {
+std::string started_text(const UpCommand& command, std::string_view address, pid_t pid) {
     const std::string name = command.name == "default" ? "" : " --name " + command.name;
     return fmt::format(
         "gate {} (pid {}) listens on {} in the background; its lanes come up now\n"
@@ -160,18 +160,19 @@ int detach(const UpCommand& command) {
         tail.show();
         return code;
     }
-    return print(served_text(command, address, *pid) + "its own output goes to " + log_path + '\n');
+    return print(started_text(command, address, *pid) + "its own output goes to " + log_path +
+                 '\n');
 }
 
-UniqueFd way_to_starter(const UpCommand& command) {
+UniqueFd take_ready_pipe(const UpCommand& command) {
     if (command.ready_fd.value_or(0) <= STDERR_FILENO) return {};
     ::prctl(PR_SET_NAME, "turnpike");  // /proc/self/exe made it "exe"
     ::fcntl(*command.ready_fd, F_SETFD, FD_CLOEXEC);
     return UniqueFd(*command.ready_fd);
 }
 
-void tell_starter(UniqueFd starter, std::string_view url) {
-    if (starter) std::ignore = ::write(starter.get(), url.data(), url.size());
+void report_ready(UniqueFd pipe, std::string_view url) {
+    if (pipe) std::ignore = ::write(pipe.get(), url.data(), url.size());
 }
 
 }  // namespace turnpike

@@ -16,7 +16,7 @@ namespace turnpike {
 int detach(const UpCommand& command);
 
 /// In the background: the way to the starter, which no worker may inherit. None: nobody waits.
-[[nodiscard]] UniqueFd way_to_starter(const UpCommand& command);
-void tell_starter(UniqueFd starter, std::string_view url);
+[[nodiscard]] UniqueFd take_ready_pipe(const UpCommand& command);
+void report_ready(UniqueFd pipe, std::string_view url);
 
 }  // namespace turnpike

@@ -8,12 +8,12 @@
 namespace turnpike {
 
 /// What matters of /-/status while a gate ends.
-struct Ending {
+struct ShutdownState {
     bool has_begun = false;
     std::size_t jobs = 0;  // that it still waits for
 };
 
 /// Nothing: that is no status.
-[[nodiscard]] std::optional<Ending> ending_in(std::string_view json);
+[[nodiscard]] std::optional<ShutdownState> shutdown_state_in(std::string_view json);
 
 }  // namespace turnpike

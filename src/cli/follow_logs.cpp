@@ -27,15 +27,15 @@ constexpr std::size_t lines_max = 2000;
 
 /// The last line of each lane that was shown.
 using Seen = std::map<std::size_t, std::uint64_t>;
-using Pages = std::expected<std::vector<LogPage>, Trouble>;
+using Pages = std::expected<std::vector<LogPage>, CommandError>;
 
-std::unexpected<Trouble> failed(std::string message) {
-    return std::unexpected(Trouble{exit_failed, std::move(message)});
+std::unexpected<CommandError> failed(std::string message) {
+    return std::unexpected(CommandError{exit_failed, std::move(message)});
 }
 
-std::expected<std::vector<std::size_t>, Trouble> wanted_lanes(const LogsCommand& command) {
+std::expected<std::vector<std::size_t>, CommandError> wanted_lanes(const LogsCommand& command) {
     if (command.lane) {
-        if (auto trouble = trouble_with_lane(command.gate, *command.lane))
+        if (auto trouble = check_lane(command.gate, *command.lane))
             return std::unexpected(*std::move(trouble));
         return std::vector<std::size_t>{std::stoul(*command.lane)};
     }
@@ -46,8 +46,8 @@ std::expected<std::vector<std::size_t>, Trouble> wanted_lanes(const LogsCommand&
     return *std::move(lanes);
 }
 
-std::expected<LogPage, Trouble> ask_for_lines(const LogsCommand& command, std::size_t lane,
-                                              std::uint64_t after, std::size_t lines) {
+std::expected<LogPage, CommandError> ask_for_lines(const LogsCommand& command, std::size_t lane,
+                                                   std::uint64_t after, std::size_t lines) {
     const auto got =
         ask_gate(command.gate,
                  {.target = fmt::format("/-/lanes/{}/log?after={}&lines={}", lane, after, lines)});
@@ -75,7 +75,7 @@ Pages ask_for_more(const LogsCommand& command, Seen& seen) {
         if (page && page->newest < last)  // a new gate counts from one again
             page = ask_for_lines(command, lane, last = 0, lines_max);
         if (!page) return std::unexpected(std::move(page.error()));
-        tell_gap(*page, last);
+        add_gap_notice(*page, last);
         last = page->newest;
         pages.push_back(*std::move(page));
     }
@@ -87,7 +87,7 @@ int show(const LogsCommand& command, std::vector<LogPage> pages, std::size_t las
     if (lines.empty()) return exit_done;
     if (command.json) return print(lines_json(lines));
     return print(lines_text(
-        lines, {.look = {.colours = wants_colours()}, .names_lanes = !command.lane.has_value()}));
+        lines, {.text = {.colours = wants_colours()}, .names_lanes = !command.lane.has_value()}));
 }
 
 /// That is how following ends; here and now, as nothing is lost by it.
@@ -106,7 +106,7 @@ int follow(const LogsCommand& command, Seen& seen) {
             continue;
         }
         away += ask_every;
-        const Trouble& trouble = pages.error();
+        const CommandError& trouble = pages.error();
         if (trouble.exit_code == exit_nothing_runs)
             return complain("the gate is gone: " + trouble.message, exit_nothing_runs);
         if (away >= gone_after) return complain(trouble.message, trouble.exit_code);
@@ -128,7 +128,8 @@ int run(const LogsCommand& command) {
     const bool is_empty =
         std::ranges::all_of(seen, [](const auto& lane) { return lane.second == 0; });
     if (is_empty && !command.json)
-        advise("nothing was printed yet; attached workers print where they were started\n");
+        print_to_stderr(
+            "nothing was printed yet; attached workers print where they were started\n");
     return exit_done;
 }
 

@@ -84,7 +84,7 @@ Cell outcome_of(const json::object& job) {
 }
 
 std::string arrival_of(const json::object& job, std::string_view today) {
-    const std::string time = second_of(text_of(job, "arrived"));
+    const std::string time = time_text(text_of(job, "arrived"));
     const bool is_today = !today.empty() && time.starts_with(today) && time.size() > today.size();
     return is_today ? time.substr(today.size() + 1) : time;
 }
@@ -125,11 +125,11 @@ Table ended_of(const JobsPage& page, const json::array& jobs) {
 
 }  // namespace
 
-std::expected<std::string, std::string> jobs_text(const JobsPage& jobs, Look look) {
+std::expected<std::string, std::string> jobs_text(const JobsPage& jobs, TextStyle style) {
     const auto page = parse_facts(jobs.json);
     if (!page) return std::unexpected(page.error());
-    const std::string live = text_of(live_of(list_of(*page, "live")), look);
-    const std::string ended = text_of(ended_of(jobs, list_of(*page, "ended")), look);
+    const std::string live = text_of(live_of(list_of(*page, "live")), style);
+    const std::string ended = text_of(ended_of(jobs, list_of(*page, "ended")), style);
     return (live.empty() ? "no live jobs\n" : live) + (ended.empty() ? "" : "\n" + ended);
 }
 

@@ -19,6 +19,6 @@ struct JobsPage {
 
 /// A table of the live jobs, a table of the last that ended, newest first. Columns that say nothing
 /// are left out: the only pool, clients on this machine.
-[[nodiscard]] std::expected<std::string, std::string> jobs_text(const JobsPage&, Look);
+[[nodiscard]] std::expected<std::string, std::string> jobs_text(const JobsPage&, TextStyle);
 
 }  // namespace turnpike

@@ -19,15 +19,15 @@ std::string_view name_of(Access access) { return access == Access::admin ? "admi
 
 }  // namespace
 
-std::string keys_text(std::span<const ApiKey> keys, Look look) {
+std::string keys_text(std::span<const ApiKey> keys, TextStyle style) {
     if (keys.empty()) return "no keys; make one with: turnpike key new NAME\n";
     Table table{.columns = {{"NAME"}, {"ACCESS"}, {"CREATED"}}, .rows = {}};
     for (const ApiKey& key : keys)
-        table.rows.push_back({{tame(key.name)},
+        table.rows.push_back({{sanitized(key.name)},
                               {std::string(name_of(key.access)),
                                key.access == Access::admin ? Paint::yellow : Paint::plain},
-                              {tame(key.created)}});
-    return text_of(table, look);
+                              {sanitized(key.created)}});
+    return text_of(table, style);
 }
 
 std::string keys_json(std::span<const ApiKey> keys) {
@@ -50,7 +50,7 @@ int run(const KeyNewCommand& command) {
                                 : "revoke the key, which nobody has seen, and try again",
                         printed);
     }
-    advise(
+    print_to_stderr(
         fmt::format("This is the key of {} ({}); it is not shown again. Clients send it as\n"
                     "  Authorization: Bearer KEY\n",
                     command.name, name_of(command.access)));

@@ -10,7 +10,7 @@
 namespace turnpike {
 
 /// A table without secrets; no keys: what to do.
-[[nodiscard]] std::string keys_text(std::span<const ApiKey> keys, Look look);
+[[nodiscard]] std::string keys_text(std::span<const ApiKey> keys, TextStyle style);
 
 /// [{"name":"bob","access":"plain","created":"2026-…Z"}]
 [[nodiscard]] std::string keys_json(std::span<const ApiKey> keys);

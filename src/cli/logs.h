@@ -12,7 +12,7 @@
 
 namespace turnpike {
 
-struct ShownLine {
+struct LaneLogLine {
     std::size_t lane = 0;
     std::uint64_t number = 0;
     std::string time;  // as the gate says it; sorts
@@ -24,7 +24,7 @@ struct ShownLine {
 struct LogPage {
     std::size_t lane = 0;
     std::uint64_t newest = 0;
-    std::vector<ShownLine> lines;
+    std::vector<LaneLogLine> lines;
 };
 
 [[nodiscard]] std::expected<LogPage, std::string> parse_log_page(std::string_view json);
@@ -34,20 +34,20 @@ struct LogPage {
     std::string_view status_json);
 
 /// In front of a page's lines, if some are missing between it and the number that was seen last.
-void tell_gap(LogPage& page, std::uint64_t seen);
+void add_gap_notice(LogPage& page, std::uint64_t seen);
 
 /// The last of all pages' lines, by time; of one lane in its order.
-[[nodiscard]] std::vector<ShownLine> merged(std::vector<LogPage> pages, std::size_t last);
+[[nodiscard]] std::vector<LaneLogLine> merged(std::vector<LogPage> pages, std::size_t last);
 
-struct LogLook {
-    Look look = {};
+struct LogStyle {
+    TextStyle text = {};
     bool names_lanes = false;  // "lane 0 │ " in front
 };
 
 /// With nothing in it that a terminal obeys.
-[[nodiscard]] std::string lines_text(const std::vector<ShownLine>& lines, const LogLook& look);
+[[nodiscard]] std::string lines_text(const std::vector<LaneLogLine>& lines, const LogStyle& style);
 
 /// An object per line.
-[[nodiscard]] std::string lines_json(const std::vector<ShownLine>& lines);
+[[nodiscard]] std::string lines_json(const std::vector<LaneLogLine>& lines);
 
 }  // namespace turnpike

@@ -18,7 +18,7 @@ namespace turnpike {
 namespace {
 
 namespace json = boost::json;
-using Routes = std::expected<std::vector<std::string>, Trouble>;
+using Routes = std::expected<std::vector<std::string>, CommandError>;
 using Gate = std::optional<std::string>;
 
 struct Words {
@@ -41,16 +41,16 @@ Words words_for_order(std::string_view asked) {
 std::string lanes_text(const json::array& lanes) {
     std::string numbers;
     for (const json::value& lane : lanes)
-        numbers += (numbers.empty() ? "" : ", ") + tame(json::serialize(lane));
+        numbers += (numbers.empty() ? "" : ", ") + sanitized(json::serialize(lane));
     return fmt::format("lane{} {}", lanes.size() == 1 ? "" : "s", numbers);
 }
 
 /// Those of the running gate.
-std::expected<std::vector<std::string>, Trouble> pools_of(const Gate& gate) {
+std::expected<std::vector<std::string>, CommandError> pools_of(const Gate& gate) {
     const auto got = ask_gate(gate, {.target = "/-/status"});
     if (!got) return std::unexpected(got.error());
     const auto page = parse_facts(got->answer.body);
-    if (!page) return std::unexpected(Trouble{exit_failed, page.error()});
+    if (!page) return std::unexpected(CommandError{exit_failed, page.error()});
     std::vector<std::string> pools;
     for (const json::value& pool : list_of(*page, "pools"))
         pools.push_back(text_of(object_of(pool), "pool"));
@@ -66,12 +66,12 @@ Routes routes_of_all(const Gate& gate, std::string_view what) {
 }
 
 Routes route_of_lane(const Gate& gate, std::string_view lane, std::string_view what) {
-    if (auto trouble = trouble_with_lane(gate, lane)) return std::unexpected(*std::move(trouble));
+    if (auto trouble = check_lane(gate, lane)) return std::unexpected(*std::move(trouble));
     return std::vector{*lane_route(lane, what)};
 }
 
 Routes route_of_pool(const Gate& gate, std::string_view pool, std::string_view what) {
-    if (auto trouble = trouble_with_pool(gate, pool)) return std::unexpected(*std::move(trouble));
+    if (auto trouble = check_pool(gate, pool)) return std::unexpected(*std::move(trouble));
     return std::vector{*pool_route(pool, what)};
 }
 
@@ -115,7 +115,7 @@ std::expected<std::string, std::string> order_text(std::string_view text, const 
     if (!page) return std::unexpected(page.error());
     const std::string asked = text_of(*page, "asked");
     const Words words = words_for_order(asked);
-    const std::string name = gate ? " --name " + tame(*gate) : "";
+    const std::string name = gate ? " --name " + sanitized(*gate) : "";
     if (const std::string pool = text_of(*page, "pool"); !pool.empty()) {
         const json::array& lanes = list_of(*page, "lanes");
         return fmt::format("pool {}: {} {}; {}{}\n", pool, lanes_text(lanes),

@@ -14,6 +14,6 @@ namespace turnpike {
 int complain(std::string_view problem, int exit_code = exit_failed);
 
 /// Advice, and whatever else must not be in the way of what is on stdout.
-void advise(std::string_view text);
+void print_to_stderr(std::string_view text);
 
 }  // namespace turnpike

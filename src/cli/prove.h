@@ -31,13 +31,15 @@ struct ProvedPool {
     bool is_configured = false;  // by [pool.NAME.proof]
     std::vector<ProvedLane> lanes;
 
-    [[nodiscard]] const LaneProof* any() const;  // of a lane that has answered; nullptr: none has
+    [[nodiscard]] const LaneProof* any_proof()
+        const;  // of a lane that has answered; nullptr: none has
 };
 
-[[nodiscard]] std::expected<ProvedPool, std::string> proved_pool(std::string_view json);
+[[nodiscard]] std::expected<ProvedPool, std::string> parse_proved_pool(std::string_view json);
 
 /// The lanes that have not ended a proof since, but will.
-[[nodiscard]] std::vector<std::size_t> awaited(const ProvedPool& before, const ProvedPool& now);
+[[nodiscard]] std::vector<std::size_t> lanes_to_wait_for(const ProvedPool& before,
+                                                         const ProvedPool& now);
 
 /// Lanes that answered alike, the most first; and how the others differ from those.
 struct Answers {

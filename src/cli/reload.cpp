@@ -27,9 +27,9 @@ namespace json = boost::json;
 
 constexpr Duration ask_every = 100ms;
 
-std::expected<GateAnswer, Trouble> order(const ReloadCommand& command) {
+std::expected<GateAnswer, CommandError> ask_for_reload(const ReloadCommand& command) {
     if (command.pool)
-        if (auto trouble = trouble_with_pool(command.gate, *command.pool))
+        if (auto trouble = check_pool(command.gate, *command.pool))
             return std::unexpected(*std::move(trouble));
     const std::string route =
         command.pool ? *pool_route(*command.pool, "reload") : std::string("/-/reload");
@@ -44,16 +44,16 @@ void show_progress(const std::string& lines) {
     text += lines;
     for (const char c : lines)
         if (c == '\n') text += "\x1b[A";
-    advise(text);
+    print_to_stderr(text);
 }
 
-std::expected<ReloadsSeen, Trouble> follow(const ReloadCommand& command,
-                                           const ReloadsAsked& asked) {
+std::expected<ReloadsSeen, CommandError> follow(const ReloadCommand& command,
+                                                const ReloadsAsked& asked) {
     for (;;) {
         const auto got = ask_gate(command.gate, {.target = "/-/status"});
         if (!got) return std::unexpected(got.error());
         auto seen = reloads_seen(asked, got->answer.body);
-        if (!seen) return std::unexpected(Trouble{exit_failed, std::move(seen.error())});
+        if (!seen) return std::unexpected(CommandError{exit_failed, std::move(seen.error())});
         if (seen->is_over) return *std::move(seen);
         show_progress(seen->lines);
         std::this_thread::sleep_for(ask_every);
@@ -115,18 +115,18 @@ std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,
 }
 
 int run(const ReloadCommand& command) {
-    const auto got = order(command);
+    const auto got = ask_for_reload(command);
     if (!got) return complain(got.error().message, got.error().exit_code);
     const auto asked = reloads_asked(got->answer.body);
     if (!asked) return complain(asked.error());
     if (command.no_wait)
         return print(command.json ? got->answer.body : asked_text(*asked, command));
     const auto seen = follow(command, *asked);
-    if (::isatty(STDERR_FILENO) != 0) advise(Terminal::wipe);
+    if (::isatty(STDERR_FILENO) != 0) print_to_stderr(Terminal::wipe);
     if (!seen) return complain(seen.error().message, seen.error().exit_code);
     const int printed =
         print(command.json ? fmt::format("{{\"reloads\":[{}]}}\n", seen->json) : seen->lines);
-    if (!command.json) advise(seen->errors);
+    if (!command.json) print_to_stderr(seen->errors);
     return seen->is_good ? printed : exit_failed;
 }
 

@@ -13,7 +13,7 @@
 namespace turnpike {
 namespace {
 
-using Wrong = std::unexpected<Trouble>;
+using Wrong = std::unexpected<CommandError>;
 
 std::string names_of(const std::vector<RunningGate>& running) {
     std::string names;
@@ -24,8 +24,8 @@ std::string names_of(const std::vector<RunningGate>& running) {
 
 }  // namespace
 
-std::expected<RunningGate, Trouble> choose_gate(const std::vector<RunningGate>& running,
-                                                const std::optional<std::string>& name) {
+std::expected<RunningGate, CommandError> choose_gate(const std::vector<RunningGate>& running,
+                                                     const std::optional<std::string>& name) {
     if (running.empty())
         return Wrong(
             {exit_nothing_runs,
@@ -36,7 +36,7 @@ std::expected<RunningGate, Trouble> choose_gate(const std::vector<RunningGate>& 
     const auto found = std::ranges::find(running, *name, &RunningGate::name);
     if (found != running.end()) return *found;
     return Wrong({exit_nothing_runs, fmt::format("no gate of the name {} is running; there is:{}",
-                                                 tame(*name), names_of(running))});
+                                                 sanitized(*name), names_of(running))});
 }
 
 std::string problem_text(const ControlAnswer& answer) {
@@ -48,8 +48,8 @@ std::string problem_text(const ControlAnswer& answer) {
     return text.empty() ? fmt::format("the gate answered with status {}", answer.status) : text;
 }
 
-std::expected<GateAnswer, Trouble> ask_gate(const std::optional<std::string>& name,
-                                            const ControlRequest& request) {
+std::expected<GateAnswer, CommandError> ask_gate(const std::optional<std::string>& name,
+                                                 const ControlRequest& request) {
     auto gate = choose_gate(list_running(runtime_place()), name);
     if (!gate) return Wrong(std::move(gate.error()));
     auto answer = ask(gate->folder + "/socket", request);

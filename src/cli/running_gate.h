@@ -14,13 +14,13 @@
 namespace turnpike {
 
 /// Why a command could not be done.
-struct Trouble {
+struct CommandError {
     int exit_code = exit_failed;
     std::string message;
 };
 
 /// The gate of that name; without a name the only one.
-[[nodiscard]] std::expected<RunningGate, Trouble> choose_gate(
+[[nodiscard]] std::expected<RunningGate, CommandError> choose_gate(
     const std::vector<RunningGate>& running, const std::optional<std::string>& name);
 
 /// "title detail next" of application/problem+json; of anything else the status.
@@ -32,7 +32,7 @@ struct GateAnswer {
 };
 
 /// An answer with a status of 400 or more is trouble too.
-[[nodiscard]] std::expected<GateAnswer, Trouble> ask_gate(const std::optional<std::string>& name,
-                                                          const ControlRequest& request);
+[[nodiscard]] std::expected<GateAnswer, CommandError> ask_gate(
+    const std::optional<std::string>& name, const ControlRequest& request);
 
 }  // namespace turnpike

@@ -23,13 +23,14 @@ namespace {
 namespace json = boost::json;
 using enum Column::Side;
 
-std::string header(std::string_view gate, const json::object& page, Look look) {
+std::string header(std::string_view gate, const json::object& page, TextStyle style) {
     const bool ends = is_true(page, "shutting_down");
     const bool ready = is_true(page, "ready");
     const std::string state = ends ? "shutting down" : ready ? "ready" : "not ready";
-    return fmt::format("gate {}  {}  version {}  up {}  {}\n", tame(gate), text_of(page, "address"),
-                       text_of(page, "version"), span_of(page, "uptime_s"),
-                       painted(state, ready && !ends ? Paint::green : Paint::yellow, look));
+    return fmt::format("gate {}  {}  version {}  up {}  {}\n", sanitized(gate),
+                       text_of(page, "address"), text_of(page, "version"),
+                       span_of(page, "uptime_s"),
+                       painted(state, ready && !ends ? Paint::green : Paint::yellow, style));
 }
 
 Cell count_cell(const json::object& object, std::string_view key, Paint paint) {
@@ -126,7 +127,7 @@ std::string remarks_on_model(const json::object& lane, const std::string& pool) 
     std::string facts;
     for (const auto& fact : object_of(lane, "model_facts"))
         facts += fmt::format(
-            "{}{} {}", facts.empty() ? "" : ", ", tame({fact.key().data(), fact.key().size()}),
+            "{}{} {}", facts.empty() ? "" : ", ", sanitized({fact.key().data(), fact.key().size()}),
             text_of(object_of(lane, "model_facts"), {fact.key().data(), fact.key().size()}));
     if (!facts.empty()) lines += fmt::format("{} facts: {}\n", pool, shortened(facts, size_max));
     return lines;
@@ -203,7 +204,7 @@ Paint paint_of_state(std::string_view state) {
 }
 
 /// "3k9f2m1x0a7bq 0.4 s": what is aboard, and for how long. A lane with many slots has too many.
-std::string aboard(const json::object& lane) {
+std::string jobs_aboard(const json::object& lane) {
     constexpr std::size_t shown_max = 3;
     const json::array& jobs = list_of(lane, "jobs");
     std::string text;
@@ -296,7 +297,7 @@ std::vector<Cell> lane_row(const json::object& lane) {
             {state, paint_of_state(state)},
             {text_of(lane, "pid")},
             {worker_of(lane)},
-            {aboard(lane)},
+            {jobs_aboard(lane)},
             {text_of(lane, "finished")},
             count_cell(lane, "failed", Paint::red),
             count_cell(lane, "restarts", Paint::yellow),
@@ -327,7 +328,7 @@ Table lanes_of(const json::object& page) {
 
 /// Python models that a reload brings back, as it does after a crash or a wrong answer. A restart
 /// would start the code that runs, whatever was mended since.
-bool are_reloaded(const json::object& page) {
+bool can_reload_revive(const json::object& page) {
     const auto has_python = [](const json::value& pool) {
         return !text_of(object_of(pool), "python").empty();
     };
@@ -352,11 +353,11 @@ std::string advice_on(const json::object& page, std::string_view gate) {
     if (lanes.empty()) return "";
     const bool is_one = lanes.size() == 1;
     const bool is_whole = lanes.size() == list_of(page, "lanes").size();
-    const std::string what = is_whole && are_reloaded(page) ? "reload"
+    const std::string what = is_whole && can_reload_revive(page) ? "reload"
                              : is_one   ? fmt::format("restart {}", lanes.front())
                              : is_whole ? "restart all"
                                         : "restart LANE";
-    const std::string name = gate == "default" ? "" : " --name " + tame(gate);
+    const std::string name = gate == "default" ? "" : " --name " + sanitized(gate);
     return fmt::format(
         "\n{} {} will not come back by {}; see: turnpike logs {}{}; then: turnpike {}{}\n",
         is_one ? "lane" : "lanes", ranges_text(lanes), is_one ? "itself" : "themselves",
@@ -365,11 +366,11 @@ std::string advice_on(const json::object& page, std::string_view gate) {
 
 }  // namespace
 
-std::expected<std::string, std::string> status_text(const StatusPage& status, Look look) {
+std::expected<std::string, std::string> status_text(const StatusPage& status, TextStyle style) {
     const auto page = parse_facts(status.json);
     if (!page) return std::unexpected(page.error());
-    return header(status.gate, *page, look) + '\n' + text_of(pools_of(*page), look) +
-           remarks_on(*page) + '\n' + text_of(lanes_of(*page), look) +
+    return header(status.gate, *page, style) + '\n' + text_of(pools_of(*page), style) +
+           remarks_on(*page) + '\n' + text_of(lanes_of(*page), style) +
            advice_on(*page, status.gate);
 }
 

@@ -15,6 +15,6 @@ struct StatusPage {
 };
 
 /// A line about the gate, a table of its pools, a table of its lanes.
-[[nodiscard]] std::expected<std::string, std::string> status_text(const StatusPage&, Look);
+[[nodiscard]] std::expected<std::string, std::string> status_text(const StatusPage&, TextStyle);
 
 }  // namespace turnpike

@@ -42,7 +42,7 @@ std::string Deaths::how(const Death& death) const {
     return ": " + death.why;
 }
 
-std::vector<Deaths::Told> Deaths::take() {
+std::vector<Deaths::Notice> Deaths::take() {
     std::vector<Group> groups;
     for (const Death& death : waiting_) {
         if (!death.why.empty() && latest_[death.lane] == death.why) continue;
@@ -54,7 +54,7 @@ std::vector<Deaths::Told> Deaths::take() {
     }
     for (const Death& death : std::exchange(waiting_, {}))
         if (!death.is_over) latest_[death.lane] = death.why;
-    std::vector<Told> told;
+    std::vector<Notice> told;
     for (Group& group : groups) told.push_back({text_of(group), std::move(group.report)});
     return told;
 }

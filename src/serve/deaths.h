@@ -20,7 +20,7 @@ public:
         std::string report;  // the id of what is kept of it; empty: nothing is
         bool is_over = false;
     };
-    struct Told {
+    struct Notice {
         std::string text;
         std::string report;  // of the first
     };
@@ -31,7 +31,7 @@ public:
     /// The lane serves (again): its next death is a new one.
     void served(std::size_t lane);
     /// What came since the last time. A lane that comes up only to die as before says it once.
-    [[nodiscard]] std::vector<Told> take();
+    [[nodiscard]] std::vector<Notice> take();
     /// What all lanes died of, none having served since; empty: they differ, or live.
     [[nodiscard]] std::string cause_of_all() const;
 

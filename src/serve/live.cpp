@@ -31,15 +31,15 @@ std::string gpus_text(const LaneFacts& facts) {
     std::string numbers;
     for (const GpuFacts& gpu : facts.gpus)
         numbers += (numbers.empty() ? "" : ",") +
-                   (gpu.index ? std::to_string(*gpu.index) : tame(gpu.uuid));
+                   (gpu.index ? std::to_string(*gpu.index) : sanitized(gpu.uuid));
     if (numbers.empty()) return "";
     return (facts.gpus.size() == 1 ? "GPU " : "GPUs ") + numbers;
 }
 
 std::string place_of(const LaneFacts& facts) {
-    if (facts.gpus.empty()) return is_attached(facts) ? tame(facts.worker) : "CPU";
+    if (facts.gpus.empty()) return is_attached(facts) ? sanitized(facts.worker) : "CPU";
     const std::string& name = facts.gpus.front().name;
-    return gpus_text(facts) + (name.empty() ? "" : " " + tame(name));
+    return gpus_text(facts) + (name.empty() ? "" : " " + sanitized(name));
 }
 
 std::string_view state_of(const LiveLane& lane) {
@@ -49,7 +49,7 @@ std::string_view state_of(const LiveLane& lane) {
 /// "40 % layers"; empty: it does not say.
 std::string text_of(const std::optional<LoadNews>& news) {
     if (!news) return "";
-    std::string text = tame(news->text);
+    std::string text = sanitized(news->text);
     if (!news->permille) return text;
     return fmt::format("{} %{}{}", *news->permille / 10, text.empty() ? "" : " ", text);
 }
@@ -59,9 +59,10 @@ std::string detail_of(const LiveLane& lane) {
     if (serves(lane.state)) return "";
     if (comes_up(lane.state) && lane.facts.now.trouble.empty()) {
         if (std::string said = text_of(lane.facts.now.loading); !said.empty()) return said;
-        if (!lane.facts.now.last_line.empty()) return tame(lane.facts.now.last_line);
+        if (!lane.facts.now.last_line.empty()) return sanitized(lane.facts.now.last_line);
     }
-    return tame(lane.facts.now.trouble.empty() ? words_for(lane.reason) : lane.facts.now.trouble);
+    return sanitized(lane.facts.now.trouble.empty() ? words_for(lane.reason)
+                                                    : lane.facts.now.trouble);
 }
 
 using Parts = std::array<std::string, 5>;
@@ -137,7 +138,7 @@ std::string serving_text(const LiveLane& lane) {
     if (!where.empty())
         where = " on " + where;
     else if (is_attached(lane.facts))
-        where = ", " + tame(lane.facts.worker) + ",";
+        where = ", " + sanitized(lane.facts.worker) + ",";
     return fmt::format("lane {} serves{} after {}{}", lane.lane, where, text_of_time(lane.time),
                        breakdown_of(lane.facts.now.start));
 }

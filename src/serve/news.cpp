@@ -34,17 +34,19 @@ bool is_death(const LaneFacts& facts, LaneState state, Reason reason) {
     return facts.worker.empty() && state == LaneState::backoff && !goes_on;
 }
 
-std::string shown(std::string_view trouble) { return shortened(tame(trouble), trouble_shown_max); }
+std::string shown(std::string_view trouble) {
+    return shortened(sanitized(trouble), trouble_shown_max);
+}
 
 /// With curl, as the workers answered it; empty: it is too long for a line, or odd.
 std::string request_text(const ProofConfig& proof, const std::string& url) {
-    const bool is_odd = tame(proof.body) != proof.body || proof.body.contains('\'') ||
-                        proof.path.contains('\'') || tame(proof.path) != proof.path;
+    const bool is_odd = sanitized(proof.body) != proof.body || proof.body.contains('\'') ||
+                        proof.path.contains('\'') || sanitized(proof.path) != proof.path;
     const bool is_bare = proof.body.empty();
     if (is_odd || (is_bare ? proof.method != "GET" : proof.method != "POST")) return "";
     std::string text = is_bare ? fmt::format("curl '{}{}'", url, proof.path)
                                : fmt::format("curl '{}{}' -d '{}' -H Content-Type:{}", url,
-                                             proof.path, proof.body, tame(proof.content_type));
+                                             proof.path, proof.body, sanitized(proof.content_type));
     return text.size() <= request_shown_max && !proof.content_type.contains(' ') ? text : "";
 }
 
@@ -68,7 +70,7 @@ News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clo
       opened_at_(clock.now()),
       terminal_(Terminal::open()),
       has_terminal_(terminal_.has_value()),
-      standings_(lanes.size()),
+      statuses_(lanes.size()),
       said_(lanes.size()),
       starts_(lanes.size()),
       deaths_(lanes.size()) {}
@@ -107,7 +109,7 @@ void News::opened(const Address& bound, bool keys_are_required) {
 }
 
 void News::tell(const ReportLane& report) {
-    Standing& now = standings_[report.lane.value];
+    LaneStatus& now = statuses_[report.lane.value];
     if (serves(report.state) && !serves(now.state)) {
         starts_[report.lane.value].served_at = clock_.now();
         deaths_.served(report.lane.value);
@@ -122,7 +124,7 @@ Instant News::start_of(std::size_t lane) const {
 }
 
 LiveLane News::live(std::size_t lane) const {
-    const Standing& now = standings_[lane];
+    const LaneStatus& now = statuses_[lane];
     const Instant until = serves(now.state) ? starts_[lane].served_at : clock_.now();
     return {.lane = lane,
             .facts = lanes_[lane],
@@ -132,12 +134,12 @@ LiveLane News::live(std::size_t lane) const {
 }
 
 void News::say_lane(std::size_t lane) {
-    Standing& now = standings_[lane];
+    LaneStatus& now = statuses_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_death(lanes_[lane], now.state, now.reason)) return;
     if (is_reloading(lane)) return say_progress(lane);
     now.trouble = serves(now.state) ? "" : lanes_[lane].now.trouble;
-    const Standing before = std::exchange(said_[lane], now);
+    const LaneStatus before = std::exchange(said_[lane], now);
     // From loading on to its first proof is no news: it comes up.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
                         !(comes_up(now.state) && comes_up(before.state));
@@ -164,7 +166,7 @@ void News::say_serving(std::size_t lane) {
 }
 
 void News::say_progress(std::size_t lane) {
-    if (!comes_up(standings_[lane].state)) return;
+    if (!comes_up(statuses_[lane].state)) return;
     Instant& told = starts_[lane].progress_told;
     const Instant latest = std::max(told, start_of(lane));
     if (clock_.now() - latest < progress_every) return;
@@ -175,17 +177,17 @@ void News::say_progress(std::size_t lane) {
 /// When the lanes are up, or will not be: a line for each that was not said above the block, and what
 /// to do now.
 void News::settle() {
-    const auto is_done = [](const Standing& standing) { return is_settled(standing.state); };
-    if (has_settled_ || !std::ranges::all_of(standings_, is_done)) return;
+    const auto is_done = [](const LaneStatus& lane) { return is_settled(lane.state); };
+    if (has_settled_ || !std::ranges::all_of(statuses_, is_done)) return;
     has_settled_ = true;
     if (terminal_) {
         terminal_->draw("");
         terminal_.reset();
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     }
-    const auto serving = std::ranges::count_if(
-        standings_, [](const Standing& standing) { return serves(standing.state); });
-    const auto all = std::ssize(standings_);
+    const auto serving =
+        std::ranges::count_if(statuses_, [](const LaneStatus& lane) { return serves(lane.state); });
+    const auto all = std::ssize(statuses_);
     if (serving == 0 || serving == all) return;
     say(fmt::format("{} of {} lanes serve", serving, all));
     say_unproved();
@@ -194,15 +196,15 @@ void News::settle() {
 
 /// Once, until somebody does something about it.
 void News::say_when_none_serves() {
-    const bool none_will = std::ranges::all_of(standings_, [](const Standing& standing) {
-        return standing.state == LaneState::failed || standing.state == LaneState::quarantined;
+    const bool none_will = std::ranges::all_of(statuses_, [](const LaneStatus& lane) {
+        return lane.state == LaneState::failed || lane.state == LaneState::quarantined;
     });
-    if (std::exchange(none_serves_, none_will) || !none_will || standings_.empty()) return;
+    if (std::exchange(none_serves_, none_will) || !none_will || statuses_.empty()) return;
     const std::string why = deaths_.cause_of_all();
     const std::string_view before = why.empty() ? "" : ": ";
     const bool is_watched = std::ranges::all_of(
         config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
-    const bool is_revived = std::ranges::any_of(standings_, [](const Standing& lane) {
+    const bool is_revived = std::ranges::any_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.reason == Reason::proof_failed ||
                lane.reason == Reason::disagrees;  // by a reload; a lost GPU is not
     });
@@ -227,8 +229,8 @@ void News::draw() {
 }
 
 void News::say_when_all_serve() {
-    const auto all_serve = [](const Standing& standing) { return serves(standing.state); };
-    if (all_served_ || !std::ranges::all_of(standings_, all_serve)) return;
+    const auto all_serve = [](const LaneStatus& lane) { return serves(lane.state); };
+    if (all_served_ || !std::ranges::all_of(statuses_, all_serve)) return;
     all_served_ = true;
     say("all lanes serve");
     say_unproved();
@@ -269,7 +271,7 @@ void News::say_hint() const {
     if (!request.empty()) return say("try: " + request);
     if (is_app(static_cast<std::size_t>(usual - config_.pools.begin())))
         return say(fmt::format("send jobs to {}, by the paths of the app", url_));
-    const std::string path = first_columns(tame(usual->proof.path), path_shown_max);
+    const std::string path = first_columns(sanitized(usual->proof.path), path_shown_max);
     if (usual->is_native() && usual->settings.proof == ProofKind::none)
         return say(fmt::format("send jobs to {}, e.g. curl {}{} -d '{{\"your\": \"input\"}}'", url_,
                                url_, path));
@@ -289,18 +291,17 @@ void News::tell(const ReportNoMajority& report) {
 }
 
 void News::tell(const Crash& crash) {
-    Standing& said = said_[crash.lane];
+    LaneStatus& said = said_[crash.lane];
     said.trouble = crash.trouble;  // not said twice
     if (serves(said.state)) said.state = LaneState::starting;
     deaths_.add({.lane = crash.lane,
-                 .why = crash.trouble.empty()
-                            ? std::string(words_for(standings_[crash.lane].reason))
-                            : shown(crash.trouble),
+                 .why = crash.trouble.empty() ? std::string(words_for(statuses_[crash.lane].reason))
+                                              : shown(crash.trouble),
                  .report = crash.report});
 }
 
 void News::say_deaths() {
-    for (const Deaths::Told& told : deaths_.take())
+    for (const Deaths::Notice& told : deaths_.take())
         say(told.text +
             (told.report.empty() ? "" : "; more: " + command("crashes " + told.report)));
 }
@@ -321,7 +322,7 @@ void News::say_slow_import() {
     for (std::size_t lane = 0; lane < lanes_.size() && !slow_import_told_; ++lane) {
         const WorkerFacts& facts = lanes_[lane].now;
         const bool imports =
-            comes_up(standings_[lane].state) && facts.loading && !facts.start.import;
+            comes_up(statuses_[lane].state) && facts.loading && !facts.start.import;
         if (!imports || live(lane).time < import_usual_max) continue;
         slow_import_told_ = true;
         say(fmt::format(
@@ -338,7 +339,7 @@ void News::say_remarks() {
         if (!facts.remark.empty() && remarks_.insert(facts.remark).second)
             say(fmt::format("lane {}: {}", lane, facts.remark));
         const std::string& of_proof = facts.now.proof.remark;
-        if (!of_proof.empty() && serves(standings_[lane].state) && remarks_.insert(of_proof).second)
+        if (!of_proof.empty() && serves(statuses_[lane].state) && remarks_.insert(of_proof).second)
             say(fmt::format("lane {}: {}", lane, shown(of_proof)));
     }
 }

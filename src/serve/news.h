@@ -64,7 +64,7 @@ public:
 
 private:
     /// What is known of a lane, or was said of it.
-    struct Standing {
+    struct LaneStatus {
         LaneState state = LaneState::starting;
         Reason reason = Reason::none;
         std::string trouble;
@@ -111,8 +111,8 @@ private:
     std::optional<Terminal> terminal_;  // while the block lives
     const bool has_terminal_;           // somebody can press Ctrl-C
     std::string drawn_;
-    std::vector<Standing> standings_;
-    std::vector<Standing> said_;
+    std::vector<LaneStatus> statuses_;
+    std::vector<LaneStatus> said_;
     std::vector<Start> starts_;
     Deaths deaths_;
     const std::vector<PoolFacts>* pools_ = nullptr;

@@ -68,7 +68,7 @@ void News::tell_reloads() {
 void News::say_reload_begun(std::size_t pool) const {
     const ReloadFacts& reload = *(*pools_)[pool].reload;
     say(fmt::format("pool {}: reload {} ({}), {}", config_.pools[pool].name,
-                    reload.generation.value, tame(cause_text(reload.order)),
+                    reload.generation.value, sanitized(cause_text(reload.order)),
                     reload.kind == ReloadKind::beside ? "beside the old code" : "in place"));
 }
 
@@ -77,7 +77,7 @@ void News::say_reload_ended(std::size_t pool) {
     const PoolConfig& config = config_.pools[pool];
     const ReloadFacts& reload = *(*pools_)[pool].reload;
     std::vector<std::size_t> lanes = lanes_of(pool);
-    const auto is_out = [this](std::size_t lane) { return !serves(standings_[lane].state); };
+    const auto is_out = [this](std::size_t lane) { return !serves(statuses_[lane].state); };
     const bool is_served = !std::ranges::all_of(lanes, is_out);
     // Lanes that are off, or failed on the way, have news of their own.
     if (reload.end == ReloadEnd::spread && is_served) std::erase_if(lanes, is_out);
@@ -86,7 +86,7 @@ void News::say_reload_ended(std::size_t pool) {
         const StartTimes& start = lanes_[lane].now.start;
         if (slowest == nullptr || time_of(*slowest) < time_of(start)) slowest = &start;
         starts_[lane].said = start_of(lane);
-        said_[lane] = standings_[lane];
+        said_[lane] = statuses_[lane];
     }
     const std::string head =
         fmt::format("pool {}: reload {}", config.name, reload.generation.value);

@@ -53,15 +53,15 @@ public:
     void serve();
     [[nodiscard]] const std::string& url() const { return news_.url(); }
     /// True if a background thread is still busy, for example inside a driver call that never returns.
-    [[nodiscard]] bool hangs() const {
-        return backinputs_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
+    [[nodiscard]] bool has_busy_threads() const {
+        return background_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
     }
 
 private:
     void watch_signals();
-    void look_now_and_then();
-    void keep_report(CrashReport report);
-    [[nodiscard]] bool is_never_good(const CrashReport& report);
+    void check_periodically();
+    void store_crash_report(CrashReport report);
+    [[nodiscard]] bool is_from_unserved_generation(const CrashReport& report);
     [[nodiscard]] Gate::Surroundings gate_surroundings();
     [[nodiscard]] Supervisor::Site site();
     [[nodiscard]] Deliver deliver() {
@@ -81,7 +81,7 @@ private:
     Driver driver_;
     News news_;
     Exchanges exchanges_;
-    Background backinputs_{loop_, "tp-disk"};
+    Background background_{loop_, "tp-disk"};
     Background log_disk_{loop_, "tp-lanes"};  // a folder of logs that hangs holds nobody else up
     const Store store_;
     std::optional<Gate> gate_;

@@ -18,7 +18,7 @@ namespace turnpike {
 namespace {
 
 /// Each pool with a Python model learns which one it runs with; gives why.
-std::vector<std::string> settle_pythons(Config& config, const FindPython& find_python,
+std::vector<std::string> choose_pythons(Config& config, const FindPython& find_python,
                                         std::vector<Mistake>& mistakes) {
     std::vector<std::string> reasons;
     for (PoolConfig& pool : config.pools) {
@@ -49,7 +49,7 @@ std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
     auto lanes = plan_lanes(*config, machine);
     std::vector<Mistake> mistakes;
     if (!lanes) mistakes = std::move(lanes.error());
-    std::vector<std::string> python_why = settle_pythons(*config, find_python, mistakes);
+    std::vector<std::string> python_why = choose_pythons(*config, find_python, mistakes);
     for (const PoolConfig& pool : config->pools)
         if (auto objection = objection_to(pool.proof))
             mistakes.push_back(config->sources.mistake(

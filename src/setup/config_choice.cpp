@@ -21,7 +21,7 @@ using Wrong = std::unexpected<std::string>;
 
 constexpr std::string_view file_name = "turnpike.toml";
 constexpr std::string_view model_name = "model.py";
-constexpr std::string_view what_it_may_be =
+constexpr std::string_view allowed_models =
     "a Python file (model.py, model.py:Name, app.py:app), a program, a turnpike.toml, or a folder "
     "with a turnpike.toml or a model.py";
 constexpr std::string_view advice =
@@ -42,7 +42,7 @@ ChosenConfig found_in(const fs::path& folder) {
 }
 
 /// "did you mean net.py?", "did you mean one of site/a.py, site/b.py?"; empty: there are none, or many.
-std::string question_about(const fs::path& folder, const fs::path& said) {
+std::string suggestion_from(const fs::path& folder, const fs::path& said) {
     constexpr std::size_t asked_max = 3;
     std::vector<std::string> files;
     std::error_code error;
@@ -61,7 +61,7 @@ std::string question_about(const fs::path& folder, const fs::path& said) {
 std::expected<ChosenConfig, std::string> chosen_here(const std::string& folder) {
     ChosenConfig found = found_in(folder);
     if (found != ChosenConfig{}) return found;
-    const std::string question = question_about(folder.empty() ? "." : folder, "");
+    const std::string question = suggestion_from(folder.empty() ? "." : folder, "");
     return Wrong(
         fmt::format("there is no {} and no {} {}{}\nName a configuration or a model, or workers to "
                     "start or that "
@@ -74,7 +74,7 @@ std::expected<ChosenConfig, std::string> chosen_in(const fs::path& folder,
                                                    const std::string& said) {
     ChosenConfig found = found_in(folder);
     if (found != ChosenConfig{}) return found;
-    const std::string question = question_about(folder, said);
+    const std::string question = suggestion_from(folder, said);
     return Wrong(fmt::format(
         "the folder {} holds no {} and no {}; {}", said, file_name, model_name,
         question.empty() ? "`turnpike check --example` prints a configuration" : question));
@@ -82,7 +82,7 @@ std::expected<ChosenConfig, std::string> chosen_in(const fs::path& folder,
 
 /// What was meant by a word at which there is nothing: "model.py:Name" for "model:Name", and
 /// "sub/model.py" for "sub.model"; empty: nothing is near.
-std::string meant_by(const std::string& said, const fs::path& folder) {
+std::string nearest_file_to(const std::string& said, const fs::path& folder) {
     const std::size_t colon = std::min(said.rfind(':'), said.size());
     std::string file = said.substr(0, colon);
     std::error_code none;
@@ -120,14 +120,14 @@ std::expected<ChosenConfig, std::string> choose_config(const ConfigChoice& choic
     if (said.ends_with(".toml")) return ChosenConfig{.file = path, .model = {}};
     if (is_program(path)) return ChosenConfig{.file = {}, .model = path};
     if (!fs::exists(found)) {
-        const std::string meant = meant_by(said, folder);
+        const std::string meant = nearest_file_to(said, folder);
         if (!meant.empty())
             return Wrong(fmt::format("there is no {}; did you mean {}?", said, meant));
-        return Wrong(fmt::format("there is no {}; name {}", said, what_it_may_be));
+        return Wrong(fmt::format("there is no {}; name {}", said, allowed_models));
     }
     if (fs::is_regular_file(found))
         return Wrong(fmt::format("{} is not executable, and neither a .py nor a .toml; name {}",
-                                 said, what_it_may_be));
+                                 said, allowed_models));
     return ChosenConfig{.file = path, .model = {}};  // a pipe
 }
 

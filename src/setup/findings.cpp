@@ -61,8 +61,8 @@ std::string short_name(const Gpu& gpu) {
 }
 
 void add_no_gpus(Notes notes, const MachineFacts& facts) {
-    std::string what =
-        fmt::format("no GPU: {}; `up` will serve on four CPU lanes", tame(facts.machine.no_gpus));
+    std::string what = fmt::format("no GPU: {}; `up` will serve on four CPU lanes",
+                                   sanitized(facts.machine.no_gpus));
     if (!facts.gpus.empty())
         notes.warning(std::move(what), "unset CUDA_VISIBLE_DEVICES, or name GPUs that are there");
     else if (facts.nvidia_cards > 0)
@@ -75,10 +75,10 @@ void add_no_gpus(Notes notes, const MachineFacts& facts) {
 void add_gpus(Notes notes, const MachineFacts& facts) {
     if (facts.machine.gpus.empty()) add_no_gpus(notes, facts);
     if (!facts.machine.remark.empty())
-        notes.warning(tame(facts.machine.remark), "mend CUDA_VISIBLE_DEVICES");
+        notes.warning(sanitized(facts.machine.remark), "mend CUDA_VISIBLE_DEVICES");
     for (const ExaminedGpu& gpu : facts.gpus) {
-        const std::string who =
-            fmt::format("{}  {}  {}", short_name(gpu.gpu), tame(gpu.gpu.name), tame(gpu.gpu.uuid));
+        const std::string who = fmt::format("{}  {}  {}", short_name(gpu.gpu),
+                                            sanitized(gpu.gpu.name), sanitized(gpu.gpu.uuid));
         const std::string hidden = gpu.is_visible ? "" : "  (hidden by CUDA_VISIBLE_DEVICES)";
         if (!gpu.trouble.empty()) {
             notes.wrong(
@@ -95,23 +95,23 @@ void add_gpus(Notes notes, const MachineFacts& facts) {
 
 void add_driver(Notes notes, const MachineFacts& facts) {
     if (!facts.driver_version.empty())
-        notes.fine(fmt::format("driver {}", tame(facts.driver_version)));
+        notes.fine(fmt::format("driver {}", sanitized(facts.driver_version)));
     for (const std::string& trouble : facts.troubles)
         if (facts.can_look)
-            notes.wrong(tame(trouble), "mend the driver until nvidia-smi shows every GPU");
+            notes.wrong(sanitized(trouble), "mend the driver until nvidia-smi shows every GPU");
         else
-            notes.warning(tame(trouble), "install the driver's NVML (libnvidia-ml1)");
+            notes.warning(sanitized(trouble), "install the driver's NVML (libnvidia-ml1)");
     if (facts.cuda)
         notes.fine(*facts.cuda);
     else if (facts.gpus.empty())
-        notes.fine(fmt::format("no CUDA: {}", tame(facts.cuda.error())));
+        notes.fine(fmt::format("no CUDA: {}", sanitized(facts.cuda.error())));
     else
-        notes.wrong(tame(facts.cuda.error()),
+        notes.wrong(sanitized(facts.cuda.error()),
                     "no worker can use a GPU until this works; reinstall the driver, or give the "
                     "container its libraries (nvidia-container-toolkit, capability compute)");
 }
 
-void add_holder(Notes notes, const ExaminedGpu& gpu, const Holder& holder) {
+void add_holder(Notes notes, const ExaminedGpu& gpu, const MemoryHolder& holder) {
     const std::string memory = holder.memory ? text_of(*holder.memory) : "memory";
     const std::string where = short_name(gpu.gpu);
     if (holder.user.empty())
@@ -119,7 +119,7 @@ void add_holder(Notes notes, const ExaminedGpu& gpu, const Holder& holder) {
                                          holder.pid, memory),
                              "look outside this container");
     std::string what = fmt::format("{}: pid {} of {} holds {}: {}", where, holder.pid,
-                                   tame(holder.user), memory, tame(holder.command));
+                                   sanitized(holder.user), memory, sanitized(holder.command));
     if (holder.is_of_a_gate) return notes.fine(std::move(what) + "  (a worker of Turnpike)");
     notes.warning(std::move(what), fmt::format("if nobody needs it: kill {}", holder.pid));
 }
@@ -127,7 +127,7 @@ void add_holder(Notes notes, const ExaminedGpu& gpu, const Holder& holder) {
 /// Memory that no process is charged with: such as what a bare file descriptor holds.
 void add_unexplained(Notes notes, const ExaminedGpu& gpu) {
     Bytes explained;
-    for (const Holder& holder : gpu.holders) {
+    for (const MemoryHolder& holder : gpu.holders) {
         if (!holder.memory) return;
         explained = explained + *holder.memory;
     }
@@ -141,7 +141,7 @@ void add_unexplained(Notes notes, const ExaminedGpu& gpu) {
 void add_memory(Notes notes, const MachineFacts& facts) {
     if (facts.gpus.empty()) return;
     for (const ExaminedGpu& gpu : facts.gpus) {
-        for (const Holder& holder : gpu.holders) add_holder(notes, gpu, holder);
+        for (const MemoryHolder& holder : gpu.holders) add_holder(notes, gpu, holder);
         add_unexplained(notes, gpu);
     }
     const bool is_free = std::ranges::all_of(
@@ -185,21 +185,21 @@ void add_tools(Notes notes, const MachineFacts& facts) {
                     : fmt::format("the kernel's log can't be read: {}", facts.kernel_log_trouble),
                 "crash reports then lack its out-of-memory and Xid lines; allow it: sudo sysctl "
                 "kernel.dmesg_restrict=0");
-    notes.fine(facts.cgroup ? fmt::format("cgroup v2: groups in {}", tame(*facts.cgroup))
+    notes.fine(facts.cgroup ? fmt::format("cgroup v2: groups in {}", sanitized(*facts.cgroup))
                             : "cgroup v2: no groups of our own; guards end workers without them");
     notes.judge(!facts.py_spy.empty(),
                 facts.py_spy.empty() ? "py-spy is not on the PATH"
-                                     : fmt::format("py-spy: {}", tame(facts.py_spy)),
+                                     : fmt::format("py-spy: {}", sanitized(facts.py_spy)),
                 "`turnpike stacks` needs it for HTTP workers in Python: pip install py-spy");
 }
 
 void add_gates(Notes notes, const MachineFacts& facts) {
     for (const RunningGate& gate : facts.gates)
-        notes.fine(fmt::format("gate {} runs, pid {}", tame(gate.name), gate.pid));
+        notes.fine(fmt::format("gate {} runs, pid {}", sanitized(gate.name), gate.pid));
     if (facts.gates.empty()) notes.fine("no gate runs");
     for (const Leftover& left : facts.leftovers)
         notes.warning(fmt::format("pid {} was left behind by the gate of {}: {}", left.id.pid,
-                                  tame(left.folder), tame(left.command)),
+                                  sanitized(left.folder), sanitized(left.command)),
                       fmt::format("the next `turnpike up` ends it; or: kill -9 {}", left.id.pid));
 }
 

@@ -9,12 +9,12 @@
 
 namespace turnpike {
 
-struct Sighting {
+struct SurveyedGpu {
     std::optional<GpuSight> sight;
     std::string trouble;  // why there is none; also empty where nobody can look, for want of NVML
 };
 
 /// In the order of driver.gpus(). A look that hangs goes on, on a thread that nobody waits for.
-[[nodiscard]] std::vector<Sighting> look_at_all(const GpuDriver& driver);
+[[nodiscard]] std::vector<SurveyedGpu> survey_gpus(const GpuDriver& driver);
 
 }  // namespace turnpike

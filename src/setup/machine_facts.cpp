@@ -38,8 +38,8 @@ std::string user_of(pid_t pid) {
     return found == nullptr ? std::to_string(facts.st_uid) : found->pw_name;
 }
 
-Holder holder_of(const GpuProcess& process) {
-    Holder holder{.pid = process.pid, .memory = process.memory};
+MemoryHolder holder_of(const GpuProcess& process) {
+    MemoryHolder holder{.pid = process.pid, .memory = process.memory};
     const auto pid = static_cast<pid_t>(process.pid);
     holder.user = user_of(pid);
     if (holder.user.empty()) return holder;
@@ -50,12 +50,12 @@ Holder holder_of(const GpuProcess& process) {
 
 std::vector<ExaminedGpu> facts_of(const GpuDriver& driver, const Machine& machine) {
     std::vector<ExaminedGpu> all;
-    const std::vector<Sighting> sightings = look_at_all(driver);
+    const std::vector<SurveyedGpu> surveyed = survey_gpus(driver);
     for (std::size_t i = 0; i < driver.gpus().size(); ++i) {
-        ExaminedGpu facts{.gpu = driver.gpus()[i], .trouble = sightings[i].trouble};
+        ExaminedGpu facts{.gpu = driver.gpus()[i], .trouble = surveyed[i].trouble};
         facts.is_visible =
             std::ranges::find(machine.gpus, facts.gpu.uuid, &Gpu::uuid) != machine.gpus.end();
-        if (const auto& sight = sightings[i].sight) {
+        if (const auto& sight = surveyed[i].sight) {
             facts.memory_used = sight->memory_used;
             for (const GpuProcess& process : sight->processes)
                 facts.holders.push_back(holder_of(process));

@@ -17,7 +17,7 @@
 namespace turnpike {
 
 /// Somebody who holds memory on a GPU.
-struct Holder {
+struct MemoryHolder {
     std::int64_t pid = 0;
     std::string user;     // empty: the process can't be seen from here
     std::string command;  // the same
@@ -30,7 +30,7 @@ struct ExaminedGpu {
     bool is_visible = true;            // CUDA_VISIBLE_DEVICES allows it
     std::optional<Bytes> memory_used;  // nothing: not known
     std::string trouble;               // it should be known, and this is why it is not
-    std::vector<Holder> holders;
+    std::vector<MemoryHolder> holders;
 };
 
 struct LimitFacts {  // nothing: unlimited

@@ -35,10 +35,11 @@ std::expected<json::object, std::string> parse_facts(std::string_view text) {
 std::string text_of(const json::object& object, std::string_view key) {
     const json::value* value = find(object, key);
     if (value == nullptr || value->is_null()) return "";
-    if (const json::string* text = value->if_string()) return tame({text->data(), text->size()});
+    if (const json::string* text = value->if_string())
+        return sanitized({text->data(), text->size()});
     if (const bool* yes = value->if_bool()) return *yes ? "yes" : "no";
     if (const double* number = value->if_double()) return fmt::format("{}", *number);
-    return tame(json::serialize(*value));
+    return sanitized(json::serialize(*value));
 }
 
 bool is_true(const json::object& object, std::string_view key) {
@@ -46,7 +47,7 @@ bool is_true(const json::object& object, std::string_view key) {
     return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-std::string second_of(std::string time) {
+std::string time_text(std::string time) {
     constexpr std::size_t seconds_end = 19;
     if (time.size() <= seconds_end) return time;
     time[10] = ' ';

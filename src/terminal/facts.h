@@ -21,7 +21,7 @@ namespace turnpike {
 [[nodiscard]] bool is_true(const boost::json::object&, std::string_view key);
 
 /// "2026-11-15 10:00:00Z" of "2026-11-15T10:00:00.123Z"
-[[nodiscard]] std::string second_of(std::string time);
+[[nodiscard]] std::string time_text(std::string time);
 
 /// "0.42 s", "3 ms", "4 min 5 s"; of a number of seconds, or of milliseconds if the key ends in _ms.
 [[nodiscard]] std::string span_of(const boost::json::object&, std::string_view key);

@@ -43,7 +43,7 @@ std::string indented(std::string_view lines) {
     std::string text;
     while (!lines.empty()) {
         const std::size_t end = lines.find('\n');
-        text += "    " + tame(lines.substr(0, end)) + '\n';
+        text += "    " + sanitized(lines.substr(0, end)) + '\n';
         lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
     }
     return text;

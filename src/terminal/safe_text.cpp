@@ -55,7 +55,7 @@ std::size_t columns_of_character(std::string_view bytes) {
 
 }  // namespace
 
-std::string tame(std::string_view text) {
+std::string sanitized(std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const std::string_view bytes = text.substr(0, size_of_first(text));
@@ -67,39 +67,39 @@ std::string tame(std::string_view text) {
     return out;
 }
 
-std::size_t columns_of(std::string_view tamed) {
+std::size_t columns_of(std::string_view text) {
     std::size_t columns = 0;
-    while (!tamed.empty()) {
-        const std::string_view bytes = tamed.substr(0, size_of_first(tamed));
+    while (!text.empty()) {
+        const std::string_view bytes = text.substr(0, size_of_first(text));
         columns += columns_of_character(bytes);
-        tamed.remove_prefix(bytes.size());
+        text.remove_prefix(bytes.size());
     }
     return columns;
 }
 
-std::string first_columns(std::string_view tamed, std::size_t columns) {
+std::string first_columns(std::string_view text, std::size_t columns) {
     std::size_t size = 0;
-    while (size < tamed.size()) {
-        const std::string_view rest = tamed.substr(size);
+    while (size < text.size()) {
+        const std::string_view rest = text.substr(size);
         const std::string_view bytes = rest.substr(0, size_of_first(rest));
         const std::size_t taken = columns_of_character(bytes);
         if (taken > columns) break;
         columns -= taken;
         size += bytes.size();
     }
-    return std::string(tamed.substr(0, size));
+    return std::string(text.substr(0, size));
 }
 
-std::string shortened(std::string_view tamed, std::size_t columns) {
+std::string shortened(std::string_view text, std::size_t columns) {
     constexpr std::string_view mark = "...";
-    if (columns_of(tamed) <= columns) return std::string(tamed);
-    if (columns <= mark.size()) return first_columns(tamed, columns);
-    return first_columns(tamed, columns - mark.size()) + std::string(mark);
+    if (columns_of(text) <= columns) return std::string(text);
+    if (columns <= mark.size()) return first_columns(text, columns);
+    return first_columns(text, columns - mark.size()) + std::string(mark);
 }
 
-std::string padded(std::string_view tamed, std::size_t columns) {
-    const std::size_t taken = columns_of(tamed);
-    return std::string(tamed) + std::string(columns > taken ? columns - taken : 0, ' ');
+std::string padded(std::string_view text, std::size_t columns) {
+    const std::size_t taken = columns_of(text);
+    return std::string(text) + std::string(columns > taken ? columns - taken : 0, ' ');
 }
 
 std::string ranges_text(const std::vector<std::size_t>& numbers) {

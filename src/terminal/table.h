@@ -10,13 +10,13 @@ namespace turnpike {
 
 enum class Paint : std::uint8_t { plain, dim, green, yellow, red, blue, magenta, cyan };
 
-struct Look {
+struct TextStyle {
     bool colours = false;
     std::size_t columns = 0;  // of the terminal; 0: as many as it takes
 };
 
 /// The text, between the codes that colour it, if colours are wanted.
-[[nodiscard]] std::string painted(std::string text, Paint paint, Look look);
+[[nodiscard]] std::string painted(std::string text, Paint paint, TextStyle style);
 
 struct Cell {
     std::string text;  // tamed; "" is shown as "-"
@@ -41,6 +41,6 @@ struct Table {
 
 /// Lines, the titles first, without blanks at their ends; no wider than the terminal, as far as
 /// columns may be cut or, if that is not enough, left out, the last one first. No rows: nothing at all.
-[[nodiscard]] std::string text_of(const Table& table, Look look);
+[[nodiscard]] std::string text_of(const Table& table, TextStyle style);
 
 }  // namespace turnpike

@@ -12,7 +12,7 @@ using testing::IsEmpty;
 struct Wake {
     std::vector<std::string> said() {
         std::vector<std::string> lines;
-        for (const Deaths::Told& told : deaths.take()) lines.push_back(told.text);
+        for (const Deaths::Notice& told : deaths.take()) lines.push_back(told.text);
         return lines;
     }
     void die(std::initializer_list<std::size_t> lanes, const std::string& why) {
