@@ -31,13 +31,14 @@ bool is_default_pool(const Config& config, const PoolConfig& pool) {
     return pool.is_default || config.pools.size() == 1;
 }
 
-/// "0 (NVIDIA H200)", or a MIG device's name
+/// Returns "0 (NVIDIA H200)", or the name of a MIG device.
 std::string gpu_text(const Gpu& gpu) {
     const std::string name = gpu.index ? std::to_string(*gpu.index) : gpu.uuid;
     return gpu.name.empty() ? name : fmt::format("{} ({})", name, gpu.name);
 }
 
-/// Where its worker is: "http://…", "GPU 0 (NVIDIA H200)", "GPUs 0 (…), 1 (…)", "CPU"
+/// Returns where the lane's worker runs: "http://…", "GPU 0 (NVIDIA H200)", "GPUs 0 (…), 1 (…)",
+/// "CPU".
 std::string lane_text(const LanePlan& lane) {
     if (lane.url != nullptr) return lane.url->text;
     if (lane.gpus.empty()) return "CPU";
@@ -55,7 +56,7 @@ json::object lane_object(const LanePlan& lane, std::size_t number) {
     return {{"lane", number}, {"gpus", std::move(gpus)}};
 }
 
-/// A model may say so itself.
+/// False if the model itself says how many slots it has.
 bool has_configured_slots(const PoolConfig& pool) {
     return !pool.is_native() || pool.worker.slots_said != 0;
 }
@@ -79,7 +80,7 @@ void add_model(json::object& object, const CheckedConfig& checked, std::size_t n
     object["python_why"] = checked.python_why[number];
 }
 
-/// What its workers run, a line or two; empty: they run already.
+/// Returns a line or two about what the pool's workers run. Empty if the workers are attached.
 std::string command_text(const CheckedConfig& checked, std::size_t number) {
     const WorkerConfig& worker = checked.config.pools[number].worker;
     if (!worker.command.empty()) return fmt::format("  starts {}\n", worker.command);
@@ -113,7 +114,7 @@ json::object pool_object(const CheckedConfig& checked, std::size_t number) {
     return object;
 }
 
-/// Why a pool that would like GPUs gets none; "": it does not.
+/// Returns why a pool that asks for GPUs gets none. Empty if it has some, or does not ask.
 std::string cpu_reason(const CheckedConfig& checked, const PoolConfig& pool) {
     const bool would_like = pool.is_started() && pool.worker.gpus.kind != GpuChoice::Kind::none;
     return would_like && checked.machine.gpus.empty() ? checked.machine.no_gpus : "";

@@ -17,7 +17,7 @@
 namespace turnpike {
 namespace {
 
-/// The command that the words lead to, as far as they make sense: of "key new bob" it is "new".
+/// Returns the innermost command that was recognized: "new" for "key new bob".
 const CLI::App& innermost(const CLI::App& app) {
     const std::vector<CLI::App*> parsed = app.get_subcommands();
     return parsed.empty() ? app : innermost(*parsed.back());
@@ -39,7 +39,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
     return near.empty() ? "" : "; did you mean \"" + near + "\"?";
 }
 
-/// Of the first words, which must be commands; CLI11 would only say that it wants one.
+/// Names the first word that should be a command and is not. CLI11 would only say that a command is
+/// missing.
 std::optional<EarlyExit> unknown_command(const CLI::App& app, std::span<const std::string> words) {
     std::vector<std::string> known;
     for (const CLI::App* sub : app.get_subcommands(nullptr)) known.push_back(sub->get_name());
@@ -82,7 +83,7 @@ std::expected<Command, EarlyExit> parse_command_line(std::vector<std::string> wo
         return std::unexpected(std::move(*early_exit));
     try {
         app.parse(std::vector<std::string>(words.rbegin(),
-                                           words.rend()));  // CLI11 takes them from the end
+                                           words.rend()));  // CLI11 wants them in reverse order
     } catch (const CLI::CallForVersion& asked) {
         return std::unexpected(EarlyExit{.out = std::string(asked.what()) + '\n'});
     } catch (const CLI::CallForHelp&) {

@@ -27,7 +27,8 @@ CLI::App& add_heading(CLI::App& parent, Heading heading) {
     return *sub;
 }
 
-/// A command that is `chosen`, as its options filled it, if its name is on the command line.
+/// Adds a command. If its name is on the command line, `chosen` becomes this command with its
+/// options filled in.
 template <class C>
 std::pair<CLI::App&, C&> add_command(CLI::App& parent, Heading heading, Chosen& chosen) {
     CLI::App& sub = add_heading(parent, std::move(heading));
@@ -42,7 +43,7 @@ void add_gate(CLI::App& sub, std::optional<std::string>& gate) {
     sub.add_option("--name", gate, "Which gate, if several run")->type_name("NAME");
 }
 
-/// Its bounds are those of its key.
+/// The configuration checks the bounds of the value, as it does for the key of the same name.
 void add_count(CLI::App& sub, const char* flag, std::optional<std::uint32_t>& count,
                const char* about) {
     sub.add_option(flag, count, about)
@@ -102,7 +103,7 @@ void add_up(CLI::App& app, Chosen& chosen) {
                    "What other commands call this gate, if several run [default]")
         ->type_name("NAME");
     sub.add_flag("--detach", up.detach, "In the background, until `turnpike down`");
-    sub.add_option("--ready-fd", up.ready_fd)->group("");  // of a detached gate, by itself
+    sub.add_option("--ready-fd", up.ready_fd)->group("");  // hidden: only a detached gate gets it
 }
 
 void add_check(CLI::App& app, Chosen& chosen) {
@@ -327,7 +328,7 @@ void add_version(CLI::App& app, Chosen& chosen) {
 void add_commands(CLI::App& app, std::optional<Command>& chosen) {
     app.name("turnpike");
     app.set_version_flag("--version", "turnpike " + std::string(version()), "Print the version");
-    app.require_subcommand(0, 1);  // so that later words are never taken for a second command
+    app.require_subcommand(0, 1);  // so that a later word is never taken for a second command
     app.get_formatter()->column_width(28);
     app.footer(
         "Examples:\n"

@@ -26,7 +26,7 @@ using Wrong = std::unexpected<std::string>;
 
 std::string reason() { return std::strerror(errno); }
 
-/// A socket, and until when it may keep us waiting.
+/// A socket, and the time until which the gate must have answered.
 struct Connection {
     UniqueFd socket;
     Clock::time_point deadline;
@@ -36,14 +36,15 @@ struct Connection {
         return Wrong("did not answer within " + text_of(timeout));
     }
 
-    /// False: the time is over.
+    /// Returns false if the time is over.
     [[nodiscard]] bool wait_for(short what) const {
         for (;;) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
             if (left.count() <= 0) return false;
             pollfd one{.fd = socket.get(), .events = what, .revents = 0};
             const int found = ::poll(&one, 1, static_cast<int>(left.count()));
-            if (found > 0 || (found < 0 && errno != EINTR)) return true;  // errors show at its use
+            // An error of poll() shows again in send() or recv().
+            if (found > 0 || (found < 0 && errno != EINTR)) return true;
         }
     }
 };
@@ -59,7 +60,8 @@ std::expected<Connection, std::string> connect_to(const std::string& path, Durat
         .deadline = Clock::now() + timeout,
         .timeout = timeout};
     if (!connection.socket) return Wrong("can't be reached: " + reason());
-    // A Unix socket is connected at once or not at all: with a full backlog there is no waiting.
+    // A Unix socket connects at once or not at all: if the backlog is full, connect() does not
+    // wait.
     if (::connect(connection.socket.get(), reinterpret_cast<const sockaddr*>(&address),
                   sizeof(address)) == 0)
         return connection;
@@ -80,7 +82,7 @@ std::expected<void, std::string> send_all(const Connection& connection, std::str
     return {};
 }
 
-/// The next bytes; empty at the end.
+/// Returns the next bytes. Empty at the end of the stream.
 std::expected<std::string_view, std::string> receive(const Connection& connection,
                                                      std::array<char, 16384>& room) {
     for (;;) {
@@ -91,7 +93,7 @@ std::expected<std::string_view, std::string> receive(const Connection& connectio
     }
 }
 
-/// Puts an answer together from pieces.
+/// Puts an answer together from the pieces that arrive.
 class AnswerReader {
 public:
     AnswerReader(http::Method asked, Bytes body_max) : asked_(asked), body_max_(body_max) {}

@@ -43,7 +43,7 @@ std::string input_of(const json::object& input) {
                        bytes_of(input, "bytes"), is_true(input, "cut") ? " of a longer one" : "");
 }
 
-/// "  how      killed by SIGKILL"; nothing, if nothing is known.
+/// Appends a line such as "  how        killed by SIGKILL", or nothing if the fact is not known.
 void append_fact(std::string& out, std::string_view name, std::string_view fact) {
     if (!fact.empty()) out += fmt::format("  {:<11}{}\n", name, fact);
 }
@@ -67,7 +67,8 @@ void append_log(std::string& out, const json::object& crash) {
     }
 }
 
-/// Why we ended it, or what it said at the end. Whoever is killed from outside has not said why.
+/// Returns why we killed the worker, or the last line that it printed. After a kill from outside,
+/// the last line does not tell why.
 std::string why_of(const json::object& crash) {
     constexpr std::size_t size_max = 100;
     const std::size_t signal = count_of(crash, "signal");
@@ -86,7 +87,7 @@ int show(const CrashesCommand& command, const std::string& page) {
     return text ? print(*text) : complain(text.error());
 }
 
-/// Reports outlive the gate.
+/// Shows the reports on disk, which outlive the gate.
 int show_earlier(const CrashesCommand& command, const CommandError& trouble) {
     const std::string place = state_place(command.gate.value_or("default"));
     const std::string folder = place + "/crashes";
@@ -111,7 +112,8 @@ std::expected<std::string, std::string> crashes_text(std::string_view text, Text
                             {"HOW", left, 14},
                             {"WHY", left, 14}},
                 .rows = {}};
-    const bool is_narrow = style.columns > 0 && style.columns < 100;  // an ID begins with the time
+    // A narrow table has no column WHEN, since an ID begins with the time.
+    const bool is_narrow = style.columns > 0 && style.columns < 100;
     for (const json::value& value : list_of(*page, "crashes")) {
         const json::object& crash = object_of(value);
         table.rows.push_back({{text_of(crash, "id")},

@@ -31,13 +31,13 @@ namespace {
 using Wrong = std::unexpected<std::string>;
 
 constexpr off_t log_size_max =
-    off_t{16} * 1024 * 1024;  // when a gate starts; then a new one is begun
+    off_t{16} * 1024 * 1024;  // checked when a gate starts; a larger log is set aside
 constexpr int look_every_ms = 50;
-constexpr int ready_fd = 3;  // there
+constexpr int ready_fd = 3;  // the pipe's number in the background process
 
 std::string reason() { return std::strerror(errno); }
 
-/// What is appended to a file from now on.
+/// Prints what is appended to a file from now on.
 class Tail {
 public:
     explicit Tail(int file) : file_(file), at_(::lseek(file, 0, SEEK_END)) {}
@@ -73,7 +73,7 @@ std::expected<Pipe, std::string> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// "up", and what tells the other where to write.
+/// The words of this command line, and the flag that tells the gate which descriptor the pipe has.
 std::vector<std::string> arguments_for(const UpCommand& command) {
     std::vector<std::string> arguments{"turnpike"};
     arguments.insert(arguments.end(), command.words.begin(), command.words.end());
@@ -93,7 +93,7 @@ std::expected<pid_t, std::string> start(const UpCommand& command, int log, int w
     return *pid;
 }
 
-/// The address that the gate sends; empty: it ended without a word.
+/// Waits for the address that the gate sends. Empty if the gate ended without sending one.
 std::string await_address(int reader, Tail& tail) {
     std::string address;
     for (;;) {
@@ -127,7 +127,8 @@ std::string started_text(const UpCommand& command, std::string_view address, pid
         command.name, pid, address, name, name, name);
 }
 
-/// A gate of that name would be in the way, and its log is not the place to say so.
+/// Refuses a bad name, or the name of a gate that is running. Checked here, so that the message
+/// does not end up in the other gate's log.
 std::optional<std::string> objection_to(const UpCommand& command) {
     if (!is_name(command.name)) return "the name of a gate is " + std::string(name_rule);
     const std::vector<RunningGate> running = list_running(runtime_place());
@@ -166,7 +167,7 @@ int detach(const UpCommand& command) {
 
 UniqueFd take_ready_pipe(const UpCommand& command) {
     if (command.ready_fd.value_or(0) <= STDERR_FILENO) return {};
-    ::prctl(PR_SET_NAME, "turnpike");  // /proc/self/exe made it "exe"
+    ::prctl(PR_SET_NAME, "turnpike");  // otherwise it is "exe", from /proc/self/exe
     ::fcntl(*command.ready_fd, F_SETFD, FD_CLOEXEC);
     return UniqueFd(*command.ready_fd);
 }

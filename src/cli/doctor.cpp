@@ -39,7 +39,7 @@ std::size_t count_of(const std::vector<Finding>& findings, Mark mark) {
     return static_cast<std::size_t>(std::ranges::count(findings, mark, &Finding::mark));
 }
 
-/// "all is well", "1 bad, 2 warnings"
+/// Returns "all is well", or counts such as "1 bad, 2 warnings".
 std::string summary(const std::vector<Finding>& findings) {
     const std::size_t bad = count_of(findings, Mark::bad);
     const std::size_t warnings = count_of(findings, Mark::warn);

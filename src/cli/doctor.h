@@ -1,4 +1,4 @@
-// `turnpike doctor`: what is right and wrong with this machine, and what to do about it.
+// `turnpike doctor`: shows what is right and wrong with this machine, and what to do about it.
 #pragma once
 
 #include <string>

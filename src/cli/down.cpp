@@ -29,7 +29,7 @@ namespace {
 using WallClock = std::chrono::steady_clock;
 
 constexpr Duration message_every = 3s;
-constexpr Duration notice_max = 2s;  // for a gate to notice the first signal
+constexpr Duration notice_max = 2s;  // how long a gate may take to notice the first signal
 
 struct StoppingGate {
     RunningGate gate;
@@ -39,7 +39,7 @@ struct StoppingGate {
         const auto answer = ask(gate.folder + "/socket", {.target = "/-/status"}, {.timeout = 1s});
         return answer && answer->status == 200 ? shutdown_state_in(answer->body) : std::nullopt;
     }
-    /// True: it has ended.
+    /// True if the process ended within this time.
     [[nodiscard]] bool is_gone_within(Duration time) const {
         pollfd one{.fd = process.get(), .events = POLLIN, .revents = 0};
         const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
@@ -53,8 +53,9 @@ struct StoppingGate {
     }
 };
 
-/// A pid alone may be somebody else's by now. While the lock names it, it is the gate's; a process
-/// whose descriptor was open before the lock was looked at is that one.
+/// A pid alone may belong to another process by now. While the gate's lock names a pid, that pid is
+/// the gate's. So open a pidfd first and read the lock again: if the pid is the same, the pidfd is
+/// the gate's.
 std::expected<StoppingGate, CommandError> find_gate(const std::optional<std::string>& name) {
     const auto first = choose_gate(list_running(runtime_place()), name);
     if (!first) return std::unexpected(first.error());
@@ -71,7 +72,8 @@ std::expected<StoppingGate, CommandError> find_gate(const std::optional<std::str
     return StoppingGate{*first, std::move(process)};
 }
 
-/// Signals of one kind that meet count as one, so the second waits until the first was noticed.
+/// Two pending signals of the same kind count as one, so the second is sent after the gate has
+/// noticed the first.
 std::expected<void, std::string> stop(const StoppingGate& stopping, bool now) {
     const auto state = stopping.ask_state();
     const bool has_begun = state && state->has_begun;

@@ -1,4 +1,4 @@
-// `turnpike logs` as it runs: asks the gate once, or again and again.
+// Runs `turnpike logs`: asks the gate once, or with --follow again and again.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace turnpike {
 namespace {
 
 constexpr Duration ask_every = 250ms;
-constexpr Duration gone_after = 5s;  // a gate that is stopping, or starts anew
+constexpr Duration gone_after = 5s;  // give up on a gate that is stopping or restarting
 constexpr std::size_t lines_max = 2000;
 
-/// The last line of each lane that was shown.
+/// The number of the last line that was shown, by lane.
 using Seen = std::map<std::size_t, std::uint64_t>;
 using Pages = std::expected<std::vector<LogPage>, CommandError>;
 
@@ -72,7 +72,7 @@ Pages ask_for_more(const LogsCommand& command, Seen& seen) {
     std::vector<LogPage> pages;
     for (auto& [lane, last] : seen) {
         auto page = ask_for_lines(command, lane, last, lines_max);
-        if (page && page->newest < last)  // a new gate counts from one again
+        if (page && page->newest < last)  // a new gate counts from 1 again
             page = ask_for_lines(command, lane, last = 0, lines_max);
         if (!page) return std::unexpected(std::move(page.error()));
         add_gap_notice(*page, last);
@@ -90,7 +90,7 @@ int show(const LogsCommand& command, std::vector<LogPage> pages, std::size_t las
         lines, {.text = {.colours = wants_colours()}, .names_lanes = !command.lane.has_value()}));
 }
 
-/// That is how following ends; here and now, as nothing is lost by it.
+/// Ctrl-C is the usual end of following, so it exits at once with success.
 void leave_on_ctrl_c() {
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { ::_exit(exit_done); });
 }

@@ -24,20 +24,20 @@ std::string request_of(const json::object& job) {
     return text_of(job, "method") + ' ' + text_of(job, "path");
 }
 
-/// "": the one that has no name of its own.
+/// Empty for the pool "default", which has no name of its own.
 std::string pool_of(const json::object& job) {
     std::string pool = text_of(job, "pool");
     return pool == "default" ? "" : pool;
 }
 
-/// "": on this machine.
+/// Empty for a client on this machine.
 std::string client_of(const json::object& job) {
     std::string client = text_of(job, "client");
     const bool is_here = client.starts_with("127.") || client.starts_with("[::1]");
     return is_here ? "" : client;
 }
 
-/// "40 % step 12/30"; "": its model says nothing of it.
+/// Returns "40 % step 12/30". Empty if the model does not report progress.
 std::string progress_of(const json::object& job) {
     const json::object& progress = object_of(job, "progress");
     const json::value* fraction = progress.if_contains("fraction");
@@ -74,7 +74,7 @@ Table live_of(const json::array& jobs) {
     return without_empty_columns(table);
 }
 
-/// "finished", or what happened and why: "timed out: waited too long"
+/// Returns "finished", or what happened and why: "timed out: waited too long".
 Cell outcome_of(const json::object& job) {
     std::string outcome = text_of(job, "outcome");
     if (outcome == "finished") return {std::move(outcome), Paint::green};

@@ -18,7 +18,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// As it came: who prints it tames it.
+/// Returns the text unchanged. lines_text() makes it safe to print.
 std::string raw_text(const json::object& object, std::string_view key) {
     const json::value* value = object.if_contains(json::string_view(key.data(), key.size()));
     if (value == nullptr || !value->is_string()) return "";
@@ -73,7 +73,7 @@ void add_gap_notice(LogPage& page, std::uint64_t seen) {
 std::vector<LaneLogLine> merged(std::vector<LogPage> pages, std::size_t last) {
     std::vector<LaneLogLine> lines;
     for (LogPage& page : pages) std::ranges::move(page.lines, std::back_inserter(lines));
-    // Not by number between lanes; and within one the clock may have been set back.
+    // Numbers can't be compared between lanes. Within one lane, times may go back with the clock.
     std::ranges::stable_sort(lines, {}, &LaneLogLine::time);
     if (pages.size() == 1) std::ranges::sort(lines, {}, &LaneLogLine::number);
     if (lines.size() > last) lines.erase(lines.begin(), lines.end() - static_cast<long>(last));

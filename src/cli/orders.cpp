@@ -27,7 +27,7 @@ struct Words {
     std::string_view advice;
 };
 
-/// `advice` may name the lane.
+/// order_text() appends the lane to the advice for `drain`.
 Words words_for_order(std::string_view asked) {
     constexpr std::string_view look = "look with: turnpike status";
     if (asked == "restart")
@@ -81,7 +81,7 @@ Routes routes_of(const RestartCommand& command) {
     return route_of_pool(command.gate, command.what, "restart");
 }
 
-/// Of several routes JSON is a list.
+/// Asks the gate for each route. The JSON is a list if there are several routes.
 int give_orders(const Gate& gate, const Routes& routes, bool wants_json) {
     if (!routes) return complain(routes.error().message, routes.error().exit_code);
     std::string text;

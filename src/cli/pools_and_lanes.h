@@ -1,4 +1,5 @@
-// The pools and lanes of a running gate, so that who asks for another one learns which there are.
+// The pools and lanes of a running gate. If a command names one that does not exist, its message
+// lists those that do.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +18,24 @@ struct PoolsAndLanes {
     std::size_t lanes = 0;  // numbered from 0
 };
 
-/// Of /-/status.
+/// Reads the pools and lanes from what /-/status answered.
 [[nodiscard]] std::expected<PoolsAndLanes, std::string> pools_and_lanes_in(
     std::string_view status_json);
 
-/// A number, as far as its looks go: of few digits.
+/// True if the word has one to nine digits and nothing else. The lane itself may not exist.
 [[nodiscard]] bool is_lane_number(std::string_view word);
 
-/// "there is no lane 7; there are lanes 0 to 3"; nothing: it is there.
+/// Returns nullopt if the lane exists, or a message such as "there is no lane 7; there are lanes 0
+/// to 3".
 [[nodiscard]] std::optional<std::string> objection_to_lane(std::string_view word,
                                                            const PoolsAndLanes& known);
 
-/// The same of a pool; the lanes are named too, as some commands take either.
+/// Does the same for a pool. The message lists the lanes too, since some commands take a pool or a
+/// lane.
 [[nodiscard]] std::optional<std::string> objection_to_pool(std::string_view word,
                                                            const PoolsAndLanes& known);
 
-/// The same, of the gate of that name, which is asked.
+/// Do the same for a running gate, which they ask for its pools and lanes.
 [[nodiscard]] std::optional<CommandError> check_lane(const std::optional<std::string>& gate,
                                                      std::string_view word);
 [[nodiscard]] std::optional<CommandError> check_pool(const std::optional<std::string>& gate,

@@ -30,7 +30,7 @@ using WallClock = std::chrono::steady_clock;
 constexpr Duration look_every = 100ms;
 constexpr Duration told_every = 10s;
 
-/// It goes on to its proof, when its jobs are done.
+/// True if the lane will run its proof once its jobs are done.
 bool will_prove(const ProvedLane& lane) {
     constexpr std::array on_the_way{"ready", "busy", "proving", "draining"};
     return std::ranges::find(on_the_way, lane.state) != on_the_way.end();
@@ -40,7 +40,7 @@ RecordingPlan refuse(std::string why) {
     return {.write = {}, .text = "nothing recorded: " + std::move(why), .exit_code = exit_failed};
 }
 
-/// Why the answers can't be what all lanes must answer.
+/// Returns why these answers can't be recorded as the right one, or nullopt if they can.
 std::optional<std::string> objection_to(const ProvedPool& pool) {
     for (const ProvedLane& lane : pool.lanes) {
         if (!lane.serves) return fmt::format("lane {} does not serve", lane.lane);
@@ -145,7 +145,7 @@ std::expected<ProvedPool, CommandError> ask_proof(const Gate& gate, const std::s
     return *std::move(page);
 }
 
-/// Each lane that serves has answered since, or will not.
+/// Asks for a proof on every lane and waits until each lane that serves has answered.
 std::expected<ProvedPool, CommandError> prove(const Gate& gate, const std::string& pool) {
     const auto before = ask_proof(gate, pool);
     if (!before) return before;
@@ -183,7 +183,7 @@ RecordingPlan record_answers(const ProvedPool& pool, const ProveCommand& command
     return plan;
 }
 
-/// Those of the running gate that have a proof.
+/// Returns the pool that was named, or every pool of the running gate that has a proof.
 std::expected<std::vector<std::string>, CommandError> pools_to_prove(const ProveCommand& command) {
     if (command.pool) {
         if (auto trouble = check_pool(command.gate, *command.pool))

@@ -1,4 +1,4 @@
-// What GET /-/pools/NAME/proof tells, as values; and as text.
+// Reads what GET /-/pools/NAME/proof answered, and shows it as text and as JSON.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t shown_lines_max = 24;
 constexpr std::size_t shown_columns = 120;
 
-/// As it is: text_of() tames.
+/// Returns the text unchanged, unlike text_of(), which sanitizes it.
 std::string raw_text(const json::object& object, std::string_view key) {
     const json::value* value = object.if_contains(key);
     const json::string* text = value == nullptr ? nullptr : value->if_string();
@@ -66,7 +66,8 @@ ProvedLane lane_in(const json::object& object) {
     return lane;
 }
 
-/// Indented; JSON as people like to read it. What is no text is only counted.
+/// Returns the body indented, JSON with one member per line. Only the size is shown if the body is
+/// not text.
 std::string shown(const ProofBody& body) {
     if (body.size == 0) return "  (no body)\n";
     if (!body.is_whole() || !is_utf8(body.bytes)) return fmt::format("  ({} bytes)\n", body.size);

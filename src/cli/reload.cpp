@@ -37,7 +37,7 @@ std::expected<GateAnswer, CommandError> ask_for_reload(const ReloadCommand& comm
                                    .target = route + (command.accept ? "?accept=1" : "")});
 }
 
-/// Redrawn in its place; nothing where nobody watches.
+/// Draws the lines over the previous ones. Draws nothing if stderr is not a terminal.
 void show_progress(const std::string& lines) {
     if (::isatty(STDERR_FILENO) == 0) return;
     std::string text(Terminal::wipe);
@@ -99,7 +99,7 @@ std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,
         if (count_of(reload, "generation") < generation)
             return std::unexpected("the gate has been started anew meanwhile");
         const std::string state = text_of(reload, "state");
-        // Nobody is there who could begin it: it comes when a lane is resumed.
+        // No lane can begin the reload. It begins when a lane is resumed.
         const bool is_stuck = state == "waiting" && count_of(reload, "lanes") == 0;
         const bool is_over =
             is_stuck || state == "done" || state == "abandoned" || state == "superseded";

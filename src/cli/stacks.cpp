@@ -46,7 +46,7 @@ std::string json_of(const StacksCommand& command, const std::vector<std::string>
     return page + '\n';
 }
 
-/// The lines that come, printed as they do unless JSON is wanted.
+/// Collects the lines that appear. Prints each at once unless JSON is wanted.
 std::expected<std::vector<std::string>, CommandError> follow(const StacksCommand& command,
                                                              std::size_t after) {
     std::vector<std::string> all;
@@ -90,7 +90,7 @@ int run(const StacksCommand& command) {
     const auto asked = ask_gate(command.gate, {.method = http::Method::post, .target = *route});
     if (!asked) return complain(asked.error().message, asked.error().exit_code);
     const auto lines = follow(command, before->newest);
-    if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // it was said
+    if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // printed
     if (!lines) return complain(lines.error().message, lines.error().exit_code);
     if (lines->empty())
         return complain(

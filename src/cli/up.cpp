@@ -1,5 +1,5 @@
-// `turnpike up`: finds out what there is to serve on, makes sure that nothing of an earlier run is in
-// the way, and serves until told to stop.
+// `turnpike up`: finds the model and the GPUs, ends what an earlier run left behind, and serves
+// until told to stop.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@
 namespace turnpike {
 namespace {
 
-/// Filled in place: g++ 12 takes a moved variant for uninitialised.
+/// The targets are filled in place, since g++ 12 warns that a moved variant is uninitialised.
 std::vector<LogTarget> log_targets(const LogConfig& config) {
     std::vector<LogTarget> targets;
     const std::string wipe(wants_live_lines() ? Terminal::wipe : "");
@@ -59,7 +59,7 @@ std::vector<LogTarget> log_targets(const LogConfig& config) {
     return targets;
 }
 
-/// Connections beyond what the system allows would starve the workers' links of descriptors.
+/// More connections than the system allows would leave no descriptors for the links to the workers.
 void limit_connections(GateConfig& gate, const OpenFiles& files) {
     constexpr std::uint64_t other_files = 1024;  // links, spool files, logs
     const std::uint64_t room =
@@ -72,13 +72,15 @@ void limit_connections(GateConfig& gate, const OpenFiles& files) {
     gate.connections_max = static_cast<std::uint32_t>(room);
 }
 
-/// The folder of logs and crash reports, as long as the lock is held; empty: there is none.
+/// The folder of logs and crash reports, ours while the lock is held. The path is empty if nothing
+/// is kept.
 struct LockedStateFolder {
     std::string folder;
     UniqueFd lock;
 };
 
-/// Gates of one name with different runtime folders (a login, a cron job) may share it.
+/// Two gates of one name may want the same folder if their runtime folders differ (a login, a cron
+/// job).
 LockedStateFolder lock_state_folder(const std::string& name) {
     const auto folder = state_folder(name);
     if (!folder) {
@@ -89,7 +91,7 @@ LockedStateFolder lock_state_folder(const std::string& name) {
     UniqueFd lock(::open((*folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0)
         return {.folder = *folder, .lock = std::move(lock)};
-    if (lock && errno != EWOULDBLOCK)  // no locks there, as on some network disks
+    if (lock && errno != EWOULDBLOCK)  // some network disks have no locks
         return {.folder = *folder, .lock = std::move(lock)};
     print_to_stderr(
         fmt::format("turnpike: no logs or crash reports are kept: {}\n",
@@ -98,7 +100,7 @@ LockedStateFolder lock_state_folder(const std::string& name) {
     return {};
 }
 
-/// What a gate that was killed could not end itself.
+/// Ends the processes that a gate left behind when it was killed.
 void end_leftovers_of_earlier_gates(const OwnRun& run) {
     constexpr Duration patience = 2s;
     constexpr std::size_t named_max = 3;
@@ -114,7 +116,8 @@ void end_leftovers_of_earlier_gates(const OwnRun& run) {
             "turnpike: pid {} does not end; it may be stuck in the GPU driver\n", leftover.id.pid));
 }
 
-/// What somebody should know who expects GPUs, or all of their memory.
+/// Tells why there are no GPUs, what is wrong with the driver, and which processes already use
+/// their memory.
 void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver>& driver) {
     const Machine& machine = checked.machine;
     if (!machine.remark.empty()) print_to_stderr(fmt::format("turnpike: {}\n", machine.remark));
@@ -142,7 +145,8 @@ void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver
     }
 }
 
-/// Writes down what Python models need. Its folder; empty: there are none.
+/// Writes the SDK for Python models. Returns its folder, or an empty path if there are no Python
+/// models.
 std::expected<std::string, std::string> write_sdk_if_needed(const Config& config,
                                                             const RuntimeFolder& folder) {
     const bool has_python = std::ranges::any_of(config.pools, [](const PoolConfig& pool) {
@@ -201,7 +205,7 @@ int run(const UpCommand& command) {
     if (const auto problem = server.open()) return complain(*problem);
     report_ready(std::move(ready_pipe), server.url());
     server.serve();
-    if (server.has_busy_threads()) std::_Exit(exit_done);  // a driver call that never comes back
+    if (server.has_busy_threads()) std::_Exit(exit_done);  // a driver call that never returns
     return exit_done;
 }
 

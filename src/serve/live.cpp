@@ -17,8 +17,8 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t line_shown_max = 200;  // of a worker, where nothing else bounds it
-constexpr std::size_t place_shown_max = 40;  // so that the state is seen beside a long URL
+constexpr std::size_t line_shown_max = 200;  // of a worker's line outside the block
+constexpr std::size_t place_shown_max = 40;  // so that a long URL leaves room for the state
 
 std::string text_of_time(Duration time) {
     return span_text(std::chrono::duration<double>(time).count());
@@ -26,7 +26,7 @@ std::string text_of_time(Duration time) {
 
 bool is_attached(const LaneFacts& facts) { return !facts.worker.empty(); }
 
-/// "GPU 0", "GPUs 0,1"; empty: none.
+/// Returns "GPU 0" or "GPUs 0,1". Empty if the lane has no GPU.
 std::string gpus_text(const LaneFacts& facts) {
     std::string numbers;
     for (const GpuFacts& gpu : facts.gpus)
@@ -46,7 +46,7 @@ std::string_view state_of(const LiveLane& lane) {
     return lane.reason == Reason::worker_away ? "waiting" : name_of(lane.state);
 }
 
-/// "40 % layers"; empty: it does not say.
+/// Returns "40 % layers". Empty if the worker does not report progress.
 std::string text_of(const std::optional<LoadNews>& news) {
     if (!news) return "";
     std::string text = sanitized(news->text);
@@ -54,7 +54,7 @@ std::string text_of(const std::optional<LoadNews>& news) {
     return fmt::format("{} %{}{}", *news->permille / 10, text.empty() ? "" : " ", text);
 }
 
-/// What its worker says, or what is wrong with it.
+/// Returns what the lane's worker says, or what is wrong with the lane.
 std::string detail_of(const LiveLane& lane) {
     if (serves(lane.state)) return "";
     if (comes_up(lane.state) && lane.facts.now.trouble.empty()) {
@@ -75,12 +75,13 @@ Parts parts_of(const LiveLane& lane) {
 std::array<std::size_t, 5> widths_of(const std::vector<Parts>& lines) {
     std::array<std::size_t, 5> widths{};
     for (const Parts& line : lines)
-        for (std::size_t i = 0; i + 1 < line.size(); ++i)  // the last one ends the line
+        for (std::size_t i = 0; i + 1 < line.size(); ++i)  // the last part is not padded
             widths[i] = std::max(widths[i], columns_of(line[i]));
     return widths;
 }
 
-/// Without the last column: terminals differ about what follows when it is written to.
+/// Leaves the last column free: terminals differ in what they do after a character is written
+/// there.
 std::string cut(std::string_view line, std::size_t columns) {
     std::string text = first_columns(line, columns > 1 ? columns - 1 : 1);
     text.erase(text.find_last_not_of(' ') + 1);
@@ -114,7 +115,7 @@ std::string breakdown_of(const StartTimes& start) {
 bool is_settled(LaneState state) { return !comes_up(state) && state != LaneState::backoff; }
 
 std::string live_block(std::span<const LiveLane> lanes, Screen screen) {
-    // One row is for the cursor, one for the count of what does not fit.
+    // One row is for the cursor, one for the count of lanes that do not fit.
     const std::size_t rows = std::max<std::size_t>(screen.rows, 3) - 2;
     const std::vector<const LiveLane*> shown = fitting(lanes, rows);
     std::vector<Parts> lines;

@@ -17,17 +17,18 @@ namespace turnpike {
 namespace {
 
 constexpr Duration import_usual_max = 15s;
-constexpr Duration progress_every = 10s;       // where there is no block
-constexpr std::size_t request_shown_max = 85;  // so that the line has at most 100
+constexpr Duration progress_every = 10s;       // if there is no block
+constexpr std::size_t request_shown_max = 85;  // so that the line has at most 100 columns
 constexpr std::size_t path_shown_max = 40;
-constexpr std::size_t trouble_shown_max = 300;  // of what a worker may have printed
+constexpr std::size_t trouble_shown_max = 300;  // a worker may have printed much
 
-/// Of one that somebody else started, where it is.
+/// Returns the URL of an attached worker, after a comma. Empty for other lanes.
 std::string of_worker(const LaneFacts& lane) {
     return lane.worker.empty() ? "" : ", " + lane.worker;
 }
 
-/// It has a worker of ours that dies, or did: that is told by itself, with its report.
+/// True if the lane's state follows from the death of a worker that we started. say_deaths()
+/// reports that, together with the crash report.
 bool is_death(const LaneFacts& facts, LaneState state, Reason reason) {
     const bool goes_on = reason == Reason::memory_held || reason == Reason::link_doubted ||
                          reason == Reason::failing_jobs;
@@ -38,7 +39,8 @@ std::string shown(std::string_view trouble) {
     return shortened(sanitized(trouble), trouble_shown_max);
 }
 
-/// With curl, as the workers answered it; empty: it is too long for a line, or odd.
+/// Returns the proof's request as a curl command. Empty if it is too long for a line, or can't be
+/// quoted simply.
 std::string request_text(const ProofConfig& proof, const std::string& url) {
     const bool is_odd = sanitized(proof.body) != proof.body || proof.body.contains('\'') ||
                         proof.path.contains('\'') || sanitized(proof.path) != proof.path;
@@ -50,7 +52,7 @@ std::string request_text(const ProofConfig& proof, const std::string& url) {
     return text.size() <= request_shown_max && !proof.content_type.contains(' ') ? text : "";
 }
 
-/// Worth a line of its own while the block shows the rest.
+/// True if the state deserves a line of its own while the block shows the other lanes.
 bool is_trouble(LaneState state, Reason reason) {
     const bool is_usual = reason == Reason::worker_away || reason == Reason::turn_to_load ||
                           reason == Reason::memory_held || reason == Reason::shutting_down;
@@ -76,7 +78,7 @@ News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clo
       deaths_(lanes.size()) {}
 
 void News::say(const std::string& text) const {
-    // fputs, since fmt::print throws when nobody reads any more; the gate goes on.
+    // fputs does not throw if stderr was closed, unlike fmt::print. The gate goes on.
     std::fputs(fmt::format("{}turnpike: {}\n", terminal_ ? Terminal::wipe : "", text).c_str(),
                stderr);
 }
@@ -85,7 +87,8 @@ std::string News::command(std::string_view words) const {
     return fmt::format("turnpike {}{}", words, name_flag_);
 }
 
-/// For a lane that will not come back by itself. If all die of one thing, the last line says it for all.
+/// Returns what to do about a lane that will not come back by itself. Empty if all lanes died of
+/// one cause, since say_when_none_serves() then gives the advice for all.
 std::string News::what_next(LaneState state, std::size_t lane) const {
     if (state != LaneState::failed && state != LaneState::quarantined) return "";
     if (lanes_.size() > 1 && !deaths_.cause_of_all().empty()) return "";
@@ -118,7 +121,7 @@ void News::tell(const ReportLane& report) {
     now.reason = report.reason;
 }
 
-/// Attached workers were started by somebody else, nobody knows when.
+/// When an attached worker was started is not known, so its start counts from when the gate opened.
 Instant News::start_of(std::size_t lane) const {
     return lanes_[lane].now.started_at == never ? opened_at_ : lanes_[lane].now.started_at;
 }
@@ -140,13 +143,13 @@ void News::say_lane(std::size_t lane) {
     if (is_reloading(lane)) return say_progress(lane);
     now.trouble = serves(now.state) ? "" : lanes_[lane].now.trouble;
     const LaneStatus before = std::exchange(said_[lane], now);
-    // From loading on to its first proof is no news: it comes up.
+    // Going from loading to the first proof is not reported: the lane is still starting.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
                         !(comes_up(now.state) && comes_up(before.state));
-    // What led to the end of a lane of ours was told, death by death.
+    // Each death that made a lane of ours fail has been reported already.
     const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
     const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
-    // It was away between two looks.
+    // The lane was restarted between two looks.
     const bool is_anew = serves(before.state) && start_of(lane) != starts_[lane].said;
     if (now.reason == Reason::shutting_down) return;
     if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
@@ -158,7 +161,7 @@ void News::say_lane(std::size_t lane) {
                     why.empty() ? "" : ": ", shown(why), what_next(now.state, lane)));
 }
 
-/// How long it took is said once for each start: a lane that was only doubted did not start anew.
+/// Says how long the start took once per start: a lane that was only doubted did not start again.
 void News::say_serving(std::size_t lane) {
     const bool is_told = std::exchange(starts_[lane].said, start_of(lane)) == start_of(lane);
     say(is_told ? fmt::format("lane {} serves{}", lane, of_worker(lanes_[lane]))
@@ -174,8 +177,8 @@ void News::say_progress(std::size_t lane) {
     say(loading_text(live(lane)));
 }
 
-/// When the lanes are up, or will not be: a line for each that was not said above the block, and what
-/// to do now.
+/// When every lane is up or will not come up: removes the block, prints a line for each lane that
+/// has had none, and says what to do now.
 void News::settle() {
     const auto is_done = [](const LaneStatus& lane) { return is_settled(lane.state); };
     if (has_settled_ || !std::ranges::all_of(statuses_, is_done)) return;
@@ -194,7 +197,7 @@ void News::settle() {
     say_hint();
 }
 
-/// Once, until somebody does something about it.
+/// Said once, until a lane starts again.
 void News::say_when_none_serves() {
     const bool none_will = std::ranges::all_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.state == LaneState::quarantined;
@@ -204,13 +207,14 @@ void News::say_when_none_serves() {
     const std::string_view before = why.empty() ? "" : ": ";
     const bool is_watched = std::ranges::all_of(
         config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
+    // A reload revives such lanes. It can't bring back a lost GPU.
     const bool is_revived = std::ranges::any_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.reason == Reason::proof_failed ||
-               lane.reason == Reason::disagrees;  // by a reload; a lost GPU is not
+               lane.reason == Reason::disagrees;
     });
     if (is_watched && is_revived)
         return say(fmt::format("no lane serves{}{}; mend the file and save it", before, why));
-    // A restart would start the code that runs, whatever was mended since.
+    // A restart would start the same code again, although somebody may have fixed it since.
     const bool is_reloaded =
         is_revived && std::ranges::all_of(config_.pools, &PoolConfig::is_native);
     say(fmt::format("no lane serves{}{}; when that is mended: {}{}", before, why,
@@ -237,14 +241,15 @@ void News::say_when_all_serve() {
     say_hint();
 }
 
-/// An ASGI app, as its workers say: it has no example, and paths of its own.
+/// True if the pool's workers say that they run an ASGI app, which has no example and has paths of
+/// its own.
 bool News::is_app(std::size_t pool) const {
     return std::ranges::any_of(lanes_of(pool), [this](std::size_t lane) {
         return lanes_[lane].now.model_facts.starts_with(R"({"asgi":)");
     });
 }
 
-/// Whether a model has an example is known when it has loaded: when the first lanes serve, once.
+/// Said once, when the first lanes serve: only then is it known whether the model has an example.
 void News::say_unproved() {
     if (std::exchange(unproved_told_, true)) return;
     for (std::size_t i = 0; i < config_.pools.size(); ++i) {
@@ -292,7 +297,7 @@ void News::tell(const ReportNoMajority& report) {
 
 void News::tell(const Crash& crash) {
     LaneStatus& said = said_[crash.lane];
-    said.trouble = crash.trouble;  // not said twice
+    said.trouble = crash.trouble;  // so that it is not reported twice
     if (serves(said.state)) said.state = LaneState::starting;
     deaths_.add({.lane = crash.lane,
                  .why = crash.trouble.empty() ? std::string(words_for(statuses_[crash.lane].reason))
@@ -317,7 +322,7 @@ void News::say_problem(std::string_view of, const std::string& now, std::string&
     before = now;
 }
 
-/// Once: a file that trains, waits or serves by itself when it is imported never becomes a model.
+/// Said once. A file that trains, waits or serves while it is imported never becomes a model.
 void News::say_slow_import() {
     for (std::size_t lane = 0; lane < lanes_.size() && !slow_import_told_; ++lane) {
         const WorkerFacts& facts = lanes_[lane].now;
@@ -332,7 +337,7 @@ void News::say_slow_import() {
     }
 }
 
-/// Each once: lanes of one command have the same one.
+/// Prints each remark once, since lanes of the same command have the same remark.
 void News::say_remarks() {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
         const LaneFacts& facts = lanes_[lane];

@@ -1,5 +1,5 @@
-// What `up` tells of reloads: that one begins and why, and how it ends. What its lanes go through meanwhile
-// is left out.
+// What `up` prints about reloads: that a reload begins and why, and how it ends. What happens to
+// its lanes in between is not printed.
 #include <algorithm>
 #include <chrono>
 
@@ -72,14 +72,14 @@ void News::say_reload_begun(std::size_t pool) const {
                     reload.kind == ReloadKind::beside ? "beside the old code" : "in place"));
 }
 
-/// The lanes start together, so the slowest one says what to make quicker.
+/// The lanes start together, so the times of the slowest lane show what to speed up.
 void News::say_reload_ended(std::size_t pool) {
     const PoolConfig& config = config_.pools[pool];
     const ReloadFacts& reload = *(*pools_)[pool].reload;
     std::vector<std::size_t> lanes = lanes_of(pool);
     const auto is_out = [this](std::size_t lane) { return !serves(statuses_[lane].state); };
     const bool is_served = !std::ranges::all_of(lanes, is_out);
-    // Lanes that are off, or failed on the way, have news of their own.
+    // Lanes that are off, or failed during the reload, get lines of their own.
     if (reload.end == ReloadEnd::spread && is_served) std::erase_if(lanes, is_out);
     const StartTimes* slowest = nullptr;
     for (const std::size_t lane : lanes) {

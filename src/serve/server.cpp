@@ -16,10 +16,10 @@
 namespace turnpike {
 namespace {
 
-constexpr Duration look_every = 250ms;     // at what clients do not do
-constexpr int steps_per_turn = 64;         // before the clock is read again
-constexpr Duration touch_every = 1h;       // the runtime folder
-constexpr Duration disk_patience = 2s;     // at the end, with what waits to be written
+constexpr Duration look_every = 250ms;     // for clients that do nothing, files, and messages
+constexpr int steps_per_turn = 64;         // handlers run before the clock is read again
+constexpr Duration touch_every = 1h;       // so that nobody cleans up the runtime folder
+constexpr Duration disk_patience = 2s;     // at the end, for what waits to be written
 constexpr Duration last_patience = 200ms;  // after the second signal
 
 std::vector<LaneFacts> facts_of(const UpInputs& inputs) {
@@ -71,8 +71,8 @@ Server::Server(UpInputs inputs)
     news_.follow(pools_);
 }
 
-/// Whoever asks once more while the last things are written gets what was promised: at once, and no
-/// death by a signal.
+/// A further signal while the last things are written ends the process at once, with success rather
+/// than by the signal.
 Server::~Server() {
     signals_.clear();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
@@ -145,7 +145,7 @@ std::optional<std::string> Server::open() {
     return std::nullopt;
 }
 
-/// A worker of a generation that never served: the reload that brought it tells of it.
+/// True if the worker's generation never served. Its reload then reports the crash.
 bool Server::is_from_unserved_generation(const CrashReport& report) {
     const std::size_t pool = inputs_.checked.lanes[report.lane].pool;
     return engine_.view(clock_.now()).pools[pool].good.value < report.generation;
@@ -219,7 +219,7 @@ void Server::serve() {
         for (int i = 1; i < steps_per_turn && loop_.poll_one() > 0; ++i) {
         }
     }
-    // Answers that are on their way still leave, as long as the patience lasts.
+    // Answers that are under way may still be sent until the shutdown's patience is over.
     while (gate_->connections() > 0 && clock_.now() < leave_by_) {
         clock_.forget();
         loop_.run_one_for(look_every);

@@ -17,7 +17,7 @@
 namespace turnpike {
 namespace {
 
-/// Each pool with a Python model learns which one it runs with; gives why.
+/// Chooses the Python of each pool that has a Python model. Returns the reasons, by pool.
 std::vector<std::string> choose_pythons(Config& config, const FindPython& find_python,
                                         std::vector<Mistake>& mistakes) {
     std::vector<std::string> reasons;

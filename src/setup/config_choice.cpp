@@ -30,10 +30,11 @@ constexpr std::string_view advice =
     "  turnpike up --worker 'uvicorn app:app --port {port}'\n"
     "  turnpike up --attach http://127.0.0.1:8001";
 
-/// model.py, model.py:Class, app.py:app. Whether it is right is for the config to say.
+/// True for model.py, model.py:Class and app.py:app. The configuration checks later whether they
+/// exist.
 bool is_python(std::string_view said) { return said.ends_with(".py") || said.contains(".py:"); }
 
-/// What a folder is there for; neither: for something else.
+/// Returns the configuration or the model in a folder. Both are empty if the folder has neither.
 ChosenConfig found_in(const fs::path& folder) {
     std::error_code none;
     if (fs::exists(folder / file_name, none)) return {.file = folder / file_name, .model = {}};
@@ -41,7 +42,8 @@ ChosenConfig found_in(const fs::path& folder) {
     return {};
 }
 
-/// "did you mean net.py?", "did you mean one of site/a.py, site/b.py?"; empty: there are none, or many.
+/// Returns "did you mean net.py?" or "did you mean one of site/a.py, site/b.py?". Empty if the
+/// folder has no Python files, or more than three.
 std::string suggestion_from(const fs::path& folder, const fs::path& said) {
     constexpr std::size_t asked_max = 3;
     std::vector<std::string> files;
@@ -80,8 +82,8 @@ std::expected<ChosenConfig, std::string> chosen_in(const fs::path& folder,
         question.empty() ? "`turnpike check --example` prints a configuration" : question));
 }
 
-/// What was meant by a word at which there is nothing: "model.py:Name" for "model:Name", and
-/// "sub/model.py" for "sub.model"; empty: nothing is near.
+/// Returns the file that was probably meant by a path that does not exist: "model.py:Name" for
+/// "model:Name", "sub/model.py" for "sub.model". Empty if no file is similar.
 std::string nearest_file_to(const std::string& said, const fs::path& folder) {
     const std::size_t colon = std::min(said.rfind(':'), said.size());
     std::string file = said.substr(0, colon);

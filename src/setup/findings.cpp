@@ -15,7 +15,7 @@ namespace {
 
 using enum Finding::Mark;
 
-/// Writes findings of one section.
+/// Adds findings to one section.
 class Notes {
 public:
     Notes(std::vector<Finding>& all, std::string_view section) : all_(all), section_(section) {}
@@ -27,7 +27,7 @@ public:
     void wrong(std::string what, std::string advice) {
         add(bad, std::move(what), std::move(advice));
     }
-    /// Fine, or a warning.
+    /// Adds a warning with the advice, or no warning if `is_fine`.
     void judge(bool is_fine, std::string what, std::string_view advice) {
         is_fine ? fine(std::move(what)) : warning(std::move(what), std::string(advice));
     }
@@ -41,7 +41,7 @@ private:
     std::string_view section_;
 };
 
-/// "512 MiB", "79.6 GiB"
+/// Returns "512 MiB" or "79.6 GiB".
 std::string text_of(Bytes bytes) {
     if (bytes < gibibyte) return fmt::format("{} MiB", bytes.count / mebibyte.count);
     return fmt::format("{:.1f} GiB",
@@ -124,7 +124,8 @@ void add_holder(Notes notes, const ExaminedGpu& gpu, const MemoryHolder& holder)
     notes.warning(std::move(what), fmt::format("if nobody needs it: kill {}", holder.pid));
 }
 
-/// Memory that no process is charged with: such as what a bare file descriptor holds.
+/// Warns of used memory that belongs to no process, such as memory that a bare file descriptor
+/// holds.
 void add_unexplained(Notes notes, const ExaminedGpu& gpu) {
     Bytes explained;
     for (const MemoryHolder& holder : gpu.holders) {

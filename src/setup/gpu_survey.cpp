@@ -33,7 +33,7 @@ SurveyedGpu surveyed_gpu(const Reading& look) {
 
 std::vector<SurveyedGpu> survey_gpus(const GpuDriver& driver) {
     if (!driver.can_look()) return std::vector<SurveyedGpu>(driver.gpus().size());
-    std::vector<std::future<Reading>> looks;  // all at once
+    std::vector<std::future<Reading>> looks;  // all GPUs at the same time
     for (const Gpu& gpu : driver.gpus()) looks.push_back(begin_reading(driver, gpu.uuid));
     std::vector<SurveyedGpu> surveyed;
     const auto end = std::chrono::steady_clock::now() + look_max;

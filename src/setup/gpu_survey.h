@@ -1,4 +1,5 @@
-// A look at every GPU, for commands that wait for it: a GPU that hangs does not keep them.
+// Reads the state of every GPU for commands that wait for it. A GPU that hangs does not block the
+// command.
 #pragma once
 
 #include <optional>
@@ -11,10 +12,10 @@ namespace turnpike {
 
 struct SurveyedGpu {
     std::optional<GpuSight> sight;
-    std::string trouble;  // why there is none; also empty where nobody can look, for want of NVML
+    std::string trouble;  // why `sight` is empty; empty if there is no NVML
 };
 
-/// In the order of driver.gpus(). A look that hangs goes on, on a thread that nobody waits for.
+/// Returns the GPUs in the order of driver.gpus(). If a GPU hangs, a thread stays behind.
 [[nodiscard]] std::vector<SurveyedGpu> survey_gpus(const GpuDriver& driver);
 
 }  // namespace turnpike

@@ -16,7 +16,8 @@ namespace {
 
 using Wrong = std::unexpected<std::string>;
 
-/// Relative folders are left out: a worker runs elsewhere. Empty: it is nowhere.
+/// Returns the path of a program on the PATH. Skips relative folders, since a worker runs in
+/// another folder. Empty if the program is not found.
 std::string find_on_path(std::string_view path, std::string_view name,
                          const IsProgram& is_program) {
     for (std::size_t begin = 0; begin < path.size();) {
@@ -29,7 +30,7 @@ std::string find_on_path(std::string_view path, std::string_view name,
     return {};
 }
 
-/// The name of a Python may be any; of what is none it is seldom this.
+/// A Python may have any name, but other programs seldom have "py" in theirs.
 std::string_view doubt_that_it_is_python(const std::string& program) {
     return program.substr(program.rfind('/') + 1).contains("py") ? "" : "; is it a Python?";
 }
@@ -52,9 +53,9 @@ std::expected<PythonChoice, std::string> configured_python(const std::string& sa
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-/// A place that may have one.
+/// A folder that may have a Python.
 struct Place {
-    std::string folder;  // empty: it is not set
+    std::string folder;  // empty if the variable is not set
     std::string why;
 };
 
@@ -69,7 +70,7 @@ std::expected<PythonChoice, std::string> choose_python(const WorkerConfig& worke
         Place{folder_of(worker.model.path) + "/.venv", ".venv beside the model"},
         Place{places.conda_prefix, "$CONDA_PREFIX"}};
     std::vector<std::string> tried;
-    std::string but;  // who set these expects another
+    std::string but;  // says which earlier places have no Python, as somebody may expect theirs
     for (const auto& [folder, why] : candidates) {
         if (!folder.starts_with('/')) continue;
         std::string program = folder + "/bin/python";

@@ -1,5 +1,6 @@
-// Text of strangers (clients, workers) as people see it in a terminal: sanitized, and measured in the
-// terminal's columns, of which a character takes one or two.
+// Makes text from clients and workers safe to print in a terminal, and measures it in the
+// terminal's columns. A character takes one or two columns. Functions that measure or cut take
+// sanitized text.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +10,23 @@
 
 namespace turnpike {
 
-/// One line of UTF-8: whatever a terminal could obey (control characters, escapes, a change of the
-/// writing direction), or that is no UTF-8, becomes "?".
+/// Returns one line of UTF-8. Replaces by "?" whatever a terminal could obey (control characters,
+/// escapes, a change of the writing direction) and whatever is not UTF-8.
 [[nodiscard]] std::string sanitized(std::string_view text);
 
-/// How many columns it takes; never too few.
+/// Returns how many columns the text takes. May count too many, never too few.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 
-/// As many characters as fit into that many columns.
+/// Returns as many characters as fit into that many columns.
 [[nodiscard]] std::string first_columns(std::string_view text, std::size_t columns);
 
-/// The same, with "..." at the end where something is left out.
+/// Does the same, but ends in "..." if something is left out.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
 
-/// With blanks behind it, up to that many columns.
+/// Returns the text with blanks behind it, up to that many columns.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t columns);
 
-/// "0-3, 5" of rising numbers.
+/// Returns "0-3, 5" for rising numbers.
 [[nodiscard]] std::string ranges_text(const std::vector<std::size_t>& numbers);
 
 }  // namespace turnpike

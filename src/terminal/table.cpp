@@ -43,7 +43,7 @@ std::size_t sum_of(const std::vector<std::size_t>& widths) {
     return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
 }
 
-/// As narrow as cutting can make it.
+/// Returns the table's width if every column is cut as far as it may be.
 std::size_t narrowest(const Table& table) {
     std::vector<std::size_t> widths = widths_of(table);
     for (std::size_t i = 0; i < widths.size(); ++i)
@@ -59,7 +59,7 @@ bool is_usual(const Table& table, std::size_t column) {
     });
 }
 
-/// Without as many columns that tell nothing unusual as must go where cutting is not enough.
+/// Leaves out columns in which every row has the usual text, until cutting the rest is enough.
 Table without_usual_columns(Table table, std::size_t columns) {
     for (std::size_t i = table.columns.size(); i-- > 0 && narrowest(table) > columns;) {
         if (!is_usual(table, i)) continue;
@@ -70,7 +70,7 @@ Table without_usual_columns(Table table, std::size_t columns) {
     return table;
 }
 
-/// Takes from the widest that may be cut, until all fit.
+/// Cuts the widest column that may be cut, again and again, until all fit.
 void narrow(std::vector<std::size_t>& widths, const Table& table, std::size_t columns) {
     for (std::size_t taken = sum_of(widths); taken > columns; --taken) {
         std::optional<std::size_t> widest;

@@ -20,7 +20,7 @@ using enum Finding::Mark;
 
 constexpr Bytes gib(std::uint64_t count) { return {count * gibibyte.count}; }
 
-/// A machine about which there is nothing to say.
+/// A machine without problems.
 MachineFacts healthy() {
     MachineFacts facts;
     facts.cuda = "CUDA 12.4, 1 device";
@@ -39,7 +39,7 @@ auto finding(Finding::Mark mark, const std::string& what, const std::string& adv
                  Field(&Finding::advice, HasSubstr(advice)));
 }
 
-/// Exactly this one thing is not ok.
+/// Expects exactly one finding that is not ok: this one.
 void expect_only(const MachineFacts& facts, Finding::Mark mark, const std::string& what,
                  const std::string& advice) {
     auto findings = findings_about(facts);

@@ -18,7 +18,7 @@ std::string line_of(const std::string& json) {
     return reload_line(boost::json::parse(json).as_object());
 }
 
-/// /-/status of one pool with this reload.
+/// Returns a /-/status of one pool with this reload.
 std::string status(const std::string& reload) {
     return R"({"pools":[{"pool":"other","reload":null},{"pool":"chat","reload":)" + reload + "}]}";
 }

@@ -18,7 +18,7 @@ std::string name_of(const Action& action) {
     return std::visit([](const auto& one) { return std::string(one.name); }, action);
 }
 
-/// A driver whose hands only take note, and do what a test adds.
+/// A driver whose actions are only noted down, plus what a test adds.
 struct Wheel {
     explicit Wheel(PoolSettings pool = {})
         : engine(Settings{.pools = {pool}, .seed = 1}), driver(loop.context(), engine, clock) {
@@ -40,7 +40,7 @@ struct Wheel {
     [[nodiscard]] long count(const std::string& name) const {
         return std::ranges::count(done, name);
     }
-    /// The only worker starts and is ready.
+    /// Starts the only worker and makes it ready.
     void open() {
         act = [this](const Action& action) {
             if (const auto* start = std::get_if<StartWorker>(&action)) worker = start->worker;
@@ -140,7 +140,7 @@ TEST(Driver, SetsItsAlarmEarlierWhenSomethingEarlierComes) {
 
 // ── what overtakes what ──────────────────────────────────────────────────────────────────────────
 
-/// Names, and of which job: without those of one name.
+/// Returns the actions' names and jobs, without the actions of one name.
 std::vector<std::string> named(const std::vector<Action>& actions, std::string_view left_out = "") {
     std::vector<std::string> names;
     for (const Action& action : actions) {
@@ -155,7 +155,7 @@ std::vector<std::string> named(const std::vector<Action>& actions, std::string_v
     return names;
 }
 
-/// A wheel beside an engine without a driver, which shows the order that the engine wanted.
+/// A driver, and beside it a bare engine that shows the order in which the actions were wanted.
 struct Mirrored : Wheel {
     explicit Mirrored(const PoolSettings& pool)
         : Wheel(pool), mirror(Settings{.pools = {pool}, .seed = 1}) {
@@ -231,7 +231,7 @@ TEST(Driver, LetsNewsOfAJobThatOvertookWaitForTheEndThatItOvertook) {
     Mirrored wheel({.lanes = 1});
     wheel.come_up();
     wheel.add_jobs(3);
-    wheel.act = [&](const Action& action) {  // each is answered as soon as it is sent
+    wheel.act = [&](const Action& action) {  // each job is answered as soon as it is sent
         if (const auto* send = std::get_if<SendJob>(&action))
             wheel.driver.deliver(AttemptEnded{send->worker, send->attempt, Verdict::answered});
     };

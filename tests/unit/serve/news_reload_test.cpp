@@ -1,4 +1,4 @@
-// What `up` tells of reloads.
+// What `up` prints about reloads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ PoolConfig pool_of(std::uint32_t lanes) {
     return pool;
 }
 
-/// News of a pool of two lanes that serve, on stderr, which is no terminal here.
+/// News about a pool of two lanes that serve, on stderr, which is not a terminal here.
 struct Desk {
     Desk() : news(config, lanes, clock) {
         news.follow(pools);

@@ -18,20 +18,21 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// News of two lanes on stderr, which is no terminal here.
+/// News about two lanes on stderr, which is not a terminal here.
 struct Desk {
     Desk() : news(config, lanes, clock) {}
 
     void report(std::uint64_t lane, LaneState state, Reason reason = Reason::none) {
         news.tell(ReportLane{.lane = LaneId{lane}, .state = state, .reason = reason});
     }
-    /// What is said by the next look.
+    /// Returns what the next look prints.
     std::string said() {
         testing::internal::CaptureStderr();
         news.look({});
         return testing::internal::GetCapturedStderr();
     }
-    /// What the next look says of a death, which may be known when the lane is up again.
+    /// Returns what the next look prints about a death, which may become known after the lane is up
+    /// again.
     std::string said_of(const News::Crash& crash) {
         news.tell(crash);
         return said();
@@ -64,7 +65,7 @@ TEST(News, TellsOnceForEachStartHowLongItTook) {
 
 TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
     Desk desk;
-    desk.lanes[0].worker = "";  // we start it
+    desk.lanes[0].worker = "";  // we start this worker ourselves
     desk.lanes[0].now.started_at = desk.clock.now() - 1500ms;
     desk.report(0, LaneState::ready);
     EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
@@ -183,7 +184,7 @@ TEST(News, TellsWhenTheLanesAreUpAndWhatToDo) {
     EXPECT_THAT(desk.said(), IsEmpty());
 }
 
-/// All that is said when the last lane of two comes up.
+/// Returns everything that is printed when the second of two lanes comes up.
 std::string said_when_up(Desk& desk) {
     testing::internal::CaptureStderr();
     desk.news.opened({"127.0.0.1", 8000}, false);

@@ -18,7 +18,7 @@ public:
     Pythons(std::set<std::string> programs, PythonPlaces places)
         : programs_(std::move(programs)), places_(std::move(places)) {}
 
-    /// For /srv/model.py.
+    /// Returns the choice for /srv/model.py.
     [[nodiscard]] std::string chosen(const std::string& said = "") const {
         WorkerConfig worker;
         worker.python = said;
