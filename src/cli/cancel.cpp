@@ -36,7 +36,8 @@ std::expected<std::string, std::string> cancel_text(std::string_view job, std::s
 int run(const CancelCommand& command) {
     if (!could_be_job_id(command.job))
         return complain(
-            fmt::format("\"{}\" is no job; `turnpike jobs` lists them", sanitized(command.job)));
+            fmt::format("\"{}\" is not the id of a job; list the jobs with: turnpike jobs",
+                        sanitized(command.job)));
     const auto got = ask_gate(
         command.gate, {.method = http::Method::delete_, .target = "/-/jobs/" + command.job});
     if (!got) return complain(got.error().message, got.error().exit_code);

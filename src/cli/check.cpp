@@ -90,7 +90,7 @@ std::string command_text(const CheckedConfig& checked, std::size_t number) {
     if (worker.model.kind == ModelChoice::Kind::python)
         text += fmt::format(
             "  python {} ({})\n"
-            "  the model itself is not tried here; with the package (pip install sdk/python): "
+            "  the model itself is not loaded here; to try it (after pip install sdk/python): "
             "{} -m turnpike check {}\n",
             worker.python, checked.python_why[number], worker.python, model_text(worker.model));
     return text;

@@ -61,8 +61,8 @@ EarlyExit unexpected_word(const CLI::App& app) {
     for (const CLI::Option* option : app.get_options())
         for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     const bool is_flag = word.starts_with('-');
-    return usage_mistake(fmt::format("\"{}\" is {}{}", sanitized(word),
-                                     is_flag ? "no flag of this command" : "a word too many",
+    return usage_mistake(fmt::format("\"{}\" is not {}{}", sanitized(word),
+                                     is_flag ? "a flag of this command" : "expected here",
                                      is_flag ? did_you_mean(word, known) : ""),
                          app);
 }
@@ -71,7 +71,7 @@ EarlyExit unexpected_word(const CLI::App& app) {
 
 std::expected<Command, EarlyExit> parse_command_line(std::vector<std::string> words) {
     std::optional<Command> chosen;
-    CLI::App app{"Turnpike: one queue in front of many GPUs."};
+    CLI::App app{"Turnpike serves machine-learning models: one queue in front of many GPUs."};
     add_commands(app, chosen);
     if (words.empty())
         return std::unexpected(EarlyExit{.exit_code = exit_usage, .err = app.help()});

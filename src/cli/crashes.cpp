@@ -40,7 +40,7 @@ std::string bytes_of(const json::object& crash, std::string_view key) {
 
 std::string input_of(const json::object& input) {
     return fmt::format("job {}: {} {}{}", text_of(input, "job"), text_of(input, "request"),
-                       bytes_of(input, "bytes"), is_true(input, "cut") ? " of a longer one" : "");
+                       bytes_of(input, "bytes"), is_true(input, "cut") ? " (cut off)" : "");
 }
 
 /// Appends a line such as "  how        killed by SIGKILL", or nothing if the fact is not known.
@@ -95,8 +95,9 @@ int show_earlier(const CrashesCommand& command, const CommandError& trouble) {
                           ? std::nullopt
                           : earlier_crashes(folder, command.id);
     if (!page) return complain(trouble.message, trouble.exit_code);
-    print_to_stderr(fmt::format("turnpike: the gate does not run; of earlier runs, in {}:\n",
-                                sanitized(folder)));
+    print_to_stderr(
+        fmt::format("turnpike: no gate is running; these are reports of earlier runs, from {}:\n",
+                    sanitized(folder)));
     return show(command, *page);
 }
 
@@ -163,8 +164,9 @@ std::optional<std::string> earlier_crashes(const std::string& folder,
 
 int run(const CrashesCommand& command) {
     if (command.id && !is_crash_id(*command.id))
-        return complain(fmt::format("\"{}\" is no crash report; `turnpike crashes` lists them",
-                                    sanitized(*command.id)));
+        return complain(
+            fmt::format("\"{}\" is not the id of a crash report; list them with: turnpike crashes",
+                        sanitized(*command.id)));
     const auto got =
         ask_gate(command.gate, {.target = "/-/crashes" + (command.id ? "/" + *command.id : "")});
     return got ? show(command, got->answer.body) : show_earlier(command, got.error());

@@ -69,7 +69,7 @@ struct Pipe {
 
 std::expected<Pipe, std::string> make_pipe() {
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Wrong("no pipe can be made: " + reason());
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Wrong("a pipe can't be made: " + reason());
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -89,7 +89,7 @@ std::expected<pid_t, std::string> start(const UpCommand& command, int log, int w
                             .arguments = arguments_for(command),
                             .environment = own_environment(),
                             .descriptors = {nothing.get(), log, log, writer}});
-    if (!pid) return Wrong(std::string("it can't be started: ") + std::strerror(pid.error()));
+    if (!pid) return Wrong(std::string("the gate can't be started: ") + std::strerror(pid.error()));
     return *pid;
 }
 
@@ -114,15 +114,15 @@ int exit_code_of(pid_t pid) {
     while (::waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return exit_failed;
     if (WIFEXITED(status)) return WEXITSTATUS(status);
-    return complain(fmt::format("the gate was ended by signal {}", WTERMSIG(status)));
+    return complain(fmt::format("the gate was killed by signal {}", WTERMSIG(status)));
 }
 
 std::string started_text(const UpCommand& command, std::string_view address, pid_t pid) {
     const std::string name = command.name == "default" ? "" : " --name " + command.name;
     return fmt::format(
-        "gate {} (pid {}) listens on {} in the background; its lanes come up now\n"
-        "  turnpike status{}     how they are\n"
-        "  turnpike logs -f{}    what its workers print\n"
+        "gate {} (pid {}) listens on {} in the background; its lanes are starting\n"
+        "  turnpike status{}     show its lanes\n"
+        "  turnpike logs -f{}    follow what its workers print\n"
         "  turnpike down{}       stop it\n",
         command.name, pid, address, name, name, name);
 }
@@ -145,7 +145,7 @@ std::optional<std::string> objection_to(const UpCommand& command) {
 int detach(const UpCommand& command) {
     if (const auto objection = objection_to(command)) return complain(*objection);
     const auto folder = state_folder(command.name);
-    if (!folder) return complain("there is no place for its output: " + folder.error());
+    if (!folder) return complain("the gate's output can't be kept: " + folder.error());
     const std::string log_path = *folder + "/gate.log";
     const auto log = open_log(log_path);
     if (!log) return complain(log.error());
@@ -161,8 +161,8 @@ int detach(const UpCommand& command) {
         tail.show();
         return code;
     }
-    return print(started_text(command, address, *pid) + "its own output goes to " + log_path +
-                 '\n');
+    return print(started_text(command, address, *pid) + "the gate's own output goes to " +
+                 log_path + '\n');
 }
 
 UniqueFd take_ready_pipe(const UpCommand& command) {

@@ -39,13 +39,13 @@ std::size_t count_of(const std::vector<Finding>& findings, Mark mark) {
     return static_cast<std::size_t>(std::ranges::count(findings, mark, &Finding::mark));
 }
 
-/// Returns "all is well", or counts such as "1 bad, 2 warnings".
+/// Returns "all is well", or counts such as "1 problem, 2 warnings".
 std::string summary(const std::vector<Finding>& findings) {
     const std::size_t bad = count_of(findings, Mark::bad);
     const std::size_t warnings = count_of(findings, Mark::warn);
     const std::string warned = fmt::format("{} warning{}", warnings, warnings == 1 ? "" : "s");
-    if (bad > 0) return fmt::format("{} bad, {}", bad, warned);
-    return warnings > 0 ? "nothing is bad, " + warned : "all is well";
+    if (bad > 0) return fmt::format("{} problem{}, {}", bad, bad == 1 ? "" : "s", warned);
+    return warnings > 0 ? "no problems, " + warned : "all is well";
 }
 
 json::value number_or_null(const std::optional<Bytes>& bytes) {

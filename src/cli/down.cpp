@@ -68,7 +68,8 @@ std::expected<StoppingGate, CommandError> find_gate(const std::optional<std::str
     if (!again) return std::unexpected(again.error());
     if (!process || again->pid != first->pid)
         return std::unexpected(CommandError{
-            exit_failed, fmt::format("the gate {} was replaced just now; try again", first->name)});
+            exit_failed, fmt::format("the gate {} was replaced by another one just now; try again",
+                                     first->name)});
     return StoppingGate{*first, std::move(process)};
 }
 
@@ -93,12 +94,12 @@ void print_what_it_waits_for(const StoppingGate& stopping) {
     const std::string gate =
         fmt::format("turnpike: gate {} (pid {})", stopping.gate.name, stopping.gate.pid);
     if (!state)
-        print_to_stderr(gate + " is still there\n");
+        print_to_stderr(gate + " is still running\n");
     else if (state->jobs > 0)
-        print_to_stderr(fmt::format("{} waits for {} job{}; without them: turnpike down --now\n",
+        print_to_stderr(fmt::format("{} waits for {} job{}; to stop at once: turnpike down --now\n",
                                     gate, state->jobs, state->jobs == 1 ? "" : "s"));
     else
-        print_to_stderr(gate + " ends its workers\n");
+        print_to_stderr(gate + " is ending its workers\n");
 }
 
 std::string json_of(const StoppingGate& stopping, Duration waited) {

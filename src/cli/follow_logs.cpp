@@ -129,7 +129,7 @@ int run(const LogsCommand& command) {
         std::ranges::all_of(seen, [](const auto& lane) { return lane.second == 0; });
     if (is_empty && !command.json)
         print_to_stderr(
-            "nothing was printed yet; attached workers print where they were started\n");
+            "no worker has printed anything yet; attached workers print where they were started\n");
     return exit_done;
 }
 

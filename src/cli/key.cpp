@@ -20,7 +20,7 @@ std::string_view name_of(Access access) { return access == Access::admin ? "admi
 }  // namespace
 
 std::string keys_text(std::span<const ApiKey> keys, TextStyle style) {
-    if (keys.empty()) return "no keys; make one with: turnpike key new NAME\n";
+    if (keys.empty()) return "there are no keys; make one with: turnpike key new NAME\n";
     Table table{.columns = {{"NAME"}, {"ACCESS"}, {"CREATED"}}, .rows = {}};
     for (const ApiKey& key : keys)
         table.rows.push_back({{sanitized(key.name)},
@@ -46,8 +46,9 @@ int run(const KeyNewCommand& command) {
     if (!key) return complain(key.error(), is_key_name(command.name) ? exit_failed : exit_usage);
     if (const int printed = print(*key + '\n'); printed != exit_done) {
         const bool revoked = revoke_key(*path, command.name).has_value();
-        return complain(revoked ? "so the key was revoked; try again"
-                                : "revoke the key, which nobody has seen, and try again",
+        return complain(revoked ? "the new key could not be shown, so it was revoked; try again"
+                                : "the new key could not be shown; revoke it with turnpike key "
+                                  "revoke, and try again",
                         printed);
     }
     print_to_stderr(

@@ -29,9 +29,10 @@ struct Words {
 
 /// order_text() appends the lane to the advice for `drain`.
 Words words_for_order(std::string_view asked) {
-    constexpr std::string_view look = "look with: turnpike status";
+    constexpr std::string_view look = "see: turnpike status";
     if (asked == "restart")
-        return {"finishes its jobs, then starts anew", "finish their jobs, then start anew", look};
+        return {"finishes its jobs, then starts again", "finish their jobs, then start again",
+                look};
     if (asked == "drain")
         return {"finishes its jobs and takes no more", "finish their jobs and take no more",
                 "bring it back with: turnpike resume"};

@@ -52,7 +52,7 @@ bool is_lane_number(std::string_view word) {
 
 std::optional<std::string> objection_to_lane(std::string_view word, const PoolsAndLanes& known) {
     if (!is_lane_number(word))
-        return fmt::format("LANE is a number, as in `turnpike status`; \"{}\" is none",
+        return fmt::format("\"{}\" is not the number of a lane; see: turnpike status",
                            sanitized(word));
     const std::size_t number = std::stoul(std::string(word));
     if (number < known.lanes) return std::nullopt;

@@ -112,7 +112,8 @@ RecordingPlan plan_recording(const ProvedPool& pool, const FoundRecording& found
     if (objection) return refuse(*objection);
     if (pool.is_configured)
         return {.write = {},
-                .text = fmt::format("not recorded: [pool.{}.proof] says what is right", pool.pool)};
+                .text = fmt::format("not recorded, because [pool.{}.proof] says what is right",
+                                    pool.pool)};
     const LaneProof& proof = *pool.any_proof();
     Recording recording = recording_of(pool);
     const std::string& file = proof.file;
@@ -122,7 +123,8 @@ RecordingPlan plan_recording(const ProvedPool& pool, const FoundRecording& found
         return {.write = std::move(recording), .text = "recorded in " + sanitized(file)};
     const std::string difference = how_it_differs(**found, proof);
     if (difference.empty())
-        return {.write = {}, .text = fmt::format("as recorded in {}", sanitized(file))};
+        return {.write = {},
+                .text = fmt::format("the answer is the same as recorded in {}", sanitized(file))};
     if (accept == Accept::no)
         return refuse(
             fmt::format("{} has another answer: {}; if the new one is right: turnpike "
@@ -130,7 +132,8 @@ RecordingPlan plan_recording(const ProvedPool& pool, const FoundRecording& found
                         sanitized(file), sanitized(difference)));
     recording.tolerance_absolute = (*found)->tolerance_absolute;
     recording.tolerance_relative = (*found)->tolerance_relative;
-    return {.write = std::move(recording), .text = "recorded anew in " + sanitized(file)};
+    return {.write = std::move(recording),
+            .text = "replaced the recorded answer in " + sanitized(file)};
 }
 
 // ── the command ──────────────────────────────────────────────────────────────────────────────────
@@ -160,8 +163,9 @@ std::expected<ProvedPool, CommandError> prove(const Gate& gate, const std::strin
         if (lanes.empty()) return now;
         if (WallClock::now() - told_at > told_every) {
             told_at = WallClock::now();
-            print_to_stderr(fmt::format("turnpike: {}: it proves itself between two jobs\n",
-                                        "waits for " + lanes_text(lanes)));
+            print_to_stderr(
+                fmt::format("turnpike: waiting for {}: a lane runs its proof between two jobs\n",
+                            lanes_text(lanes)));
         }
         std::this_thread::sleep_for(look_every);
     }
@@ -205,7 +209,7 @@ std::expected<std::vector<std::string>, CommandError> pools_to_prove(const Prove
     return std::unexpected(CommandError{
         exit_failed,
         std::ranges::all_of(list_of(*page, "lanes"), comes_up)
-            ? "no lane is up yet, and a model's `example` is known when it has loaded; look with: "
+            ? "no lane is up yet, so it is not known whether the model has an `example`; see: "
               "turnpike status"
             : "no pool has a proof: give the model an `example`, or configure [pool.NAME.proof]"});
 }

@@ -63,7 +63,7 @@ std::expected<ReloadsSeen, CommandError> follow(const ReloadCommand& command,
 std::string asked_text(const ReloadsAsked& asked, const ReloadCommand& command) {
     std::string text;
     for (const auto& [pool, generation] : asked)
-        text += fmt::format("pool {}: reload {} is under way; look with: turnpike status{}\n", pool,
+        text += fmt::format("pool {}: reload {} is under way; see: turnpike status{}\n", pool,
                             generation, command.gate ? " --name " + *command.gate : "");
     return text;
 }
@@ -97,7 +97,7 @@ std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,
     for (const auto& [name, generation] : asked) {
         const json::object& reload = object_of(pool_named(*page, name), "reload");
         if (count_of(reload, "generation") < generation)
-            return std::unexpected("the gate has been started anew meanwhile");
+            return std::unexpected("the gate was restarted meanwhile; ask for the reload again");
         const std::string state = text_of(reload, "state");
         // No lane can begin the reload. It begins when a lane is resumed.
         const bool is_stuck = state == "waiting" && count_of(reload, "lanes") == 0;

@@ -27,15 +27,15 @@ std::string names_of(const std::vector<RunningGate>& running) {
 std::expected<RunningGate, CommandError> choose_gate(const std::vector<RunningGate>& running,
                                                      const std::optional<std::string>& name) {
     if (running.empty())
-        return Wrong(
-            {exit_nothing_runs,
-             "nothing is running; start it with: turnpike up (turnpike help up says how)"});
+        return Wrong({exit_nothing_runs,
+                      "no gate is running; start one with: turnpike up (see: turnpike help up)"});
     if (!name && running.size() > 1)
-        return Wrong({exit_usage, "several gates are running; say which:" + names_of(running)});
+        return Wrong(
+            {exit_usage, "several gates are running; choose one with:" + names_of(running)});
     if (!name) return running.front();
     const auto found = std::ranges::find(running, *name, &RunningGate::name);
     if (found != running.end()) return *found;
-    return Wrong({exit_nothing_runs, fmt::format("no gate of the name {} is running; there is:{}",
+    return Wrong({exit_nothing_runs, fmt::format("no gate named {} is running; these are:{}",
                                                  sanitized(*name), names_of(running))});
 }
 

@@ -94,7 +94,7 @@ int run(const StacksCommand& command) {
     if (!lines) return complain(lines.error().message, lines.error().exit_code);
     if (lines->empty())
         return complain(
-            fmt::format("nothing came within {} s; look with: turnpike logs {}{}",
+            fmt::format("the worker printed no stacks within {} s; see: turnpike logs {}{}",
                         std::chrono::duration_cast<std::chrono::seconds>(wait_max).count(),
                         command.lane, asked->gate == "default" ? "" : " --name " + asked->gate));
     return command.json ? print(json_of(command, *lines)) : exit_done;

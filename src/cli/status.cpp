@@ -218,7 +218,7 @@ std::string jobs_aboard(const json::object& lane) {
     if (jobs.size() > shown_max) text += fmt::format(" and {} more", jobs.size() - shown_max);
     const std::size_t in_all = count_of(lane, "aboard");
     if (in_all > jobs.size())
-        text += fmt::format("{}{} cancelled, still at work", text.empty() ? "" : ", ",
+        text += fmt::format("{}{} cancelled, still running", text.empty() ? "" : ", ",
                             in_all - jobs.size());
     return text;
 }
@@ -267,7 +267,7 @@ std::string memory_of(const json::object& lane) {
     return fmt::format("{:.1f} of {:.1f} GiB", used / gibibyte, total / gibibyte);
 }
 
-/// Returns why the lane does not serve: "its worker does not answer yet: the connection is refused".
+/// Returns why the lane does not serve: "its worker does not answer yet: connection refused".
 /// For a lane that is starting, returns for how long and what its worker said last: "for 3.2 s:
 /// Loading weights".
 std::string why(const json::object& lane) {

@@ -107,8 +107,9 @@ void end_leftovers_of_earlier_gates(const OwnRun& run) {
     const std::vector<Leftover> leftovers = find_leftovers(runtime_place(), run);
     if (leftovers.empty()) return;
     for (std::size_t i = 0; i < leftovers.size() && i < named_max; ++i)
-        print_to_stderr(fmt::format("turnpike: ends what an earlier gate left behind: pid {}, {}\n",
-                                    leftovers[i].id.pid, sanitized(leftovers[i].command)));
+        print_to_stderr(
+            fmt::format("turnpike: ending a process that an earlier gate left behind: pid {}, {}\n",
+                        leftovers[i].id.pid, sanitized(leftovers[i].command)));
     if (leftovers.size() > named_max)
         print_to_stderr(fmt::format("turnpike: … and {} more\n", leftovers.size() - named_max));
     for (const Leftover& leftover : end_leftovers(runtime_place(), run, patience))
@@ -139,7 +140,7 @@ void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver
         if (!is_used || !surveyed[i].sight) continue;
         for (const GpuProcess& process : surveyed[i].sight->processes)
             print_to_stderr(fmt::format(
-                "turnpike: GPU {}: pid {} ({}) holds {} there already\n", gpu.index.value_or(0),
+                "turnpike: GPU {}: pid {} ({}) already holds {}\n", gpu.index.value_or(0),
                 process.pid, sanitized(command_of(static_cast<pid_t>(process.pid))),
                 process.memory ? text_of(*process.memory) : std::string("memory")));
     }

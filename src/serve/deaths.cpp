@@ -38,7 +38,7 @@ void Deaths::served(std::size_t lane) {
 std::string Deaths::how(const Death& death) const {
     if (death.why.empty()) return "";
     const auto same = std::ranges::find(latest_, death.why);
-    if (same != latest_.end()) return fmt::format(" as that of lane {}", same - latest_.begin());
+    if (same != latest_.end()) return fmt::format(" like that of lane {}", same - latest_.begin());
     return ": " + death.why;
 }
 

@@ -100,9 +100,8 @@ void News::opened(const Address& bound, bool keys_are_required) {
     keys_are_required_ = keys_are_required;
     url_ = "http://" + text_of(bound);
     say("serving on " + url_);
-    say(fmt::format("{} lane{} in {} pool{}; look with: {}", lanes_.size(),
-                    lanes_.size() == 1 ? "" : "s", config_.pools.size(),
-                    config_.pools.size() == 1 ? "" : "s", command("status")));
+    say(fmt::format("{} lane{} in {} pool{}; see: {}", lanes_.size(), lanes_.size() == 1 ? "" : "s",
+                    config_.pools.size(), config_.pools.size() == 1 ? "" : "s", command("status")));
     if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
         if (pool.settings.proof == ProofKind::none && !pool.is_native())
@@ -213,13 +212,13 @@ void News::say_when_none_serves() {
                lane.reason == Reason::disagrees;
     });
     if (is_watched && is_revived)
-        return say(fmt::format("no lane serves{}{}; mend the file and save it", before, why));
+        return say(fmt::format("no lane serves{}{}; fix the file and save it", before, why));
     // A restart would start the same code again, although somebody may have fixed it since.
     const bool is_reloaded =
         is_revived && std::ranges::all_of(config_.pools, &PoolConfig::is_native);
-    say(fmt::format("no lane serves{}{}; when that is mended: {}{}", before, why,
+    say(fmt::format("no lane serves{}{}; when that is fixed: {}{}", before, why,
                     command(is_reloaded ? "reload" : "restart all"),
-                    has_terminal_ ? " (or Ctrl-C, and up again)" : ""));
+                    has_terminal_ ? " (or press Ctrl-C and run `up` again)" : ""));
 }
 
 void News::draw() {
@@ -275,7 +274,7 @@ void News::say_hint() const {
         usual->settings.proof == ProofKind::none ? std::string() : request_text(usual->proof, url_);
     if (!request.empty()) return say("try: " + request);
     if (is_app(static_cast<std::size_t>(usual - config_.pools.begin())))
-        return say(fmt::format("send jobs to {}, by the paths of the app", url_));
+        return say(fmt::format("send jobs to {}, with the paths of the app", url_));
     const std::string path = first_columns(sanitized(usual->proof.path), path_shown_max);
     if (usual->is_native() && usual->settings.proof == ProofKind::none)
         return say(fmt::format("send jobs to {}, e.g. curl {}{} -d '{{\"your\": \"input\"}}'", url_,
@@ -284,9 +283,10 @@ void News::say_hint() const {
 }
 
 void News::tell(const ReportModelFailing& report) {
-    say(fmt::format(
-        "pool {}: every lane fails job after job (latest: lane {}); it seems to be the model",
-        config_.pools[report.pool.value].name, report.lane.value));
+    say(
+        fmt::format("pool {}: every lane fails job after job (latest: lane {}); the model itself "
+                    "seems to be at fault",
+                    config_.pools[report.pool.value].name, report.lane.value));
 }
 
 void News::tell(const ReportNoMajority& report) {
@@ -312,7 +312,7 @@ void News::say_deaths() {
 }
 
 void News::tell(const ReportSlowJob& report) {
-    say(fmt::format("a job runs far over the usual {} of its pool; look with: {}",
+    say(fmt::format("a job runs much longer than the usual {} of its pool; see: {}",
                     span_text(std::chrono::duration<double>(report.usual).count()),
                     command("status")));
 }
@@ -370,9 +370,10 @@ void News::stopping(bool is_first, Duration patience, const View& view) {
     terminal_.reset();
     has_settled_ = true;
     if (!is_first) return say("stopping at once");
-    if (view.jobs == 0) return say("stopping; once more to stop at once");
-    say(fmt::format("stopping: {} job{} may finish within {}; once more to stop at once", view.jobs,
-                    view.jobs == 1 ? "" : "s", text_of(patience)));
+    if (view.jobs == 0) return say("stopping; a second Ctrl-C (or SIGTERM) stops at once");
+    say(fmt::format(
+        "stopping: {} job{} may finish within {}; a second Ctrl-C (or SIGTERM) stops at once",
+        view.jobs, view.jobs == 1 ? "" : "s", text_of(patience)));
 }
 
 void News::stopped() {

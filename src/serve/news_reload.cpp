@@ -94,8 +94,8 @@ void News::say_reload_ended(std::size_t pool) {
         return say(fmt::format("{}: {} on the new code after {}{}", head, lanes_text(lanes),
                                time_text(reload), breakdown_of(*slowest)));
     if (reload.end != ReloadEnd::abandoned) return;
-    const std::string next = config.worker.watch ? "mend the file and save again"
-                                                 : "mend it, then: " + command("reload");
+    const std::string next =
+        config.worker.watch ? "fix the file and save again" : "fix it, then: " + command("reload");
     say(fmt::format("{} failed after {}:\n{}turnpike: {}: {}", head, time_text(reload),
                     indented(reload.trouble),
                     is_served ? "the old code keeps serving" : "no lane serves", next));

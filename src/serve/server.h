@@ -1,4 +1,4 @@
-// Everything that runs under `up`: engine, gate, supervisor and telemetry, wired together on one loop.
+// Everything that runs under `up`: engine, gate, supervisor and telemetry on one loop.
 #pragma once
 
 #include <memory>

@@ -56,8 +56,8 @@ std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
                 fmt::format("pool.{}.proof.expect_json", pool.name), std::move(*objection)));
     if (::access((config->gate.spool + "/.").c_str(), W_OK | X_OK) != 0)
         mistakes.push_back(config->sources.mistake(
-            "gate.spool", fmt::format("{} is no folder that can be written: {}", config->gate.spool,
-                                      std::strerror(errno))));
+            "gate.spool", fmt::format("{} is not a folder that can be written to: {}",
+                                      config->gate.spool, std::strerror(errno))));
     std::ranges::stable_sort(mistakes, std::less{}, &Mistake::line);
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
     CheckedConfig checked(std::move(*config), std::move(machine), std::move(*lanes));

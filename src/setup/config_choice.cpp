@@ -65,9 +65,7 @@ std::expected<ChosenConfig, std::string> chosen_here(const std::string& folder) 
     if (found != ChosenConfig{}) return found;
     const std::string question = suggestion_from(folder.empty() ? "." : folder, "");
     return Wrong(
-        fmt::format("there is no {} and no {} {}{}\nName a configuration or a model, or workers to "
-                    "start or that "
-                    "run already:\n{}",
+        fmt::format("there is no {} and no {} {}{}\nName a model, a configuration, or workers:\n{}",
                     file_name, model_name, folder.empty() ? "here" : "in " + folder,
                     question.empty() ? "." : "; " + question, advice));
 }
@@ -108,17 +106,18 @@ std::expected<ChosenConfig, std::string> choose_config(const ConfigChoice& choic
     const std::string& said = *choice.said;
     if (said.starts_with("http://") || said.starts_with("https://"))
         return Wrong(
-            fmt::format("{} is no configuration; write --attach before each worker's URL", said));
+            fmt::format("{} is a URL; write --attach before the URL of each worker", said));
     const fs::path path = fs::path(folder) / said;
     std::error_code none;
     const fs::file_status found = fs::status(path, none);
     if (is_python(said)) return ChosenConfig{.file = {}, .model = path};
     if (fs::is_directory(found)) return chosen_in(path, said);
     if (said.ends_with(".ipynb"))
-        return Wrong(fmt::format(
-            "{} is a notebook, and a model is a Python file: jupyter nbconvert --to script {}, and "
-            "keep what predict needs",
-            said, said));
+        return Wrong(
+            fmt::format("{} is a notebook, but a model is a Python file; run: jupyter nbconvert "
+                        "--to script {}, and "
+                        "keep what predict needs",
+                        said, said));
     if (said.ends_with(".toml")) return ChosenConfig{.file = path, .model = {}};
     if (is_program(path)) return ChosenConfig{.file = {}, .model = path};
     if (!fs::exists(found)) {
@@ -128,8 +127,9 @@ std::expected<ChosenConfig, std::string> choose_config(const ConfigChoice& choic
         return Wrong(fmt::format("there is no {}; name {}", said, allowed_models));
     }
     if (fs::is_regular_file(found))
-        return Wrong(fmt::format("{} is not executable, and neither a .py nor a .toml; name {}",
-                                 said, allowed_models));
+        return Wrong(
+            fmt::format("{} is neither an executable program nor a .py or .toml file; name {}",
+                        said, allowed_models));
     return ChosenConfig{.file = path, .model = {}};  // a pipe
 }
 

@@ -67,7 +67,7 @@ void add_no_gpus(Notes notes, const MachineFacts& facts) {
         notes.warning(std::move(what), "unset CUDA_VISIBLE_DEVICES, or name GPUs that are there");
     else if (facts.nvidia_cards > 0)
         notes.warning(fmt::format("{} (there is an NVIDIA card on the PCI bus)", what),
-                      "install NVIDIA's driver for it, or mend it until nvidia-smi works");
+                      "install NVIDIA's driver, or repair it until nvidia-smi works");
     else
         notes.fine(std::move(what));
 }
@@ -75,7 +75,7 @@ void add_no_gpus(Notes notes, const MachineFacts& facts) {
 void add_gpus(Notes notes, const MachineFacts& facts) {
     if (facts.machine.gpus.empty()) add_no_gpus(notes, facts);
     if (!facts.machine.remark.empty())
-        notes.warning(sanitized(facts.machine.remark), "mend CUDA_VISIBLE_DEVICES");
+        notes.warning(sanitized(facts.machine.remark), "correct CUDA_VISIBLE_DEVICES");
     for (const ExaminedGpu& gpu : facts.gpus) {
         const std::string who = fmt::format("{}  {}  {}", short_name(gpu.gpu),
                                             sanitized(gpu.gpu.name), sanitized(gpu.gpu.uuid));
@@ -98,7 +98,7 @@ void add_driver(Notes notes, const MachineFacts& facts) {
         notes.fine(fmt::format("driver {}", sanitized(facts.driver_version)));
     for (const std::string& trouble : facts.troubles)
         if (facts.can_look)
-            notes.wrong(sanitized(trouble), "mend the driver until nvidia-smi shows every GPU");
+            notes.wrong(sanitized(trouble), "repair the driver until nvidia-smi shows every GPU");
         else
             notes.warning(sanitized(trouble), "install the driver's NVML (libnvidia-ml1)");
     if (facts.cuda)
@@ -115,7 +115,7 @@ void add_holder(Notes notes, const ExaminedGpu& gpu, const MemoryHolder& holder)
     const std::string memory = holder.memory ? text_of(*holder.memory) : "memory";
     const std::string where = short_name(gpu.gpu);
     if (holder.user.empty())
-        return notes.warning(fmt::format("{}: pid {} holds {}, and can't be seen from here", where,
+        return notes.warning(fmt::format("{}: pid {} holds {}, but can't be seen from here", where,
                                          holder.pid, memory),
                              "look outside this container");
     std::string what = fmt::format("{}: pid {} of {} holds {}: {}", where, holder.pid,
@@ -134,7 +134,7 @@ void add_unexplained(Notes notes, const ExaminedGpu& gpu) {
     }
     const Bytes rest = gpu.memory_used.value_or(Bytes{}) - explained;
     if (rest > gibibyte)
-        notes.warning(fmt::format("{}: {} are in use, and no process is charged with them",
+        notes.warning(fmt::format("{}: {} are in use, but belong to no process",
                                   short_name(gpu.gpu), text_of(rest)),
                       "see who has the device open: sudo fuser -v /dev/nvidia*");
 }
@@ -156,10 +156,10 @@ void add_limits(Notes notes, const MachineFacts& facts) {
     const LimitFacts& limits = facts.limits;
     notes.judge(!limits.open_files || *limits.open_files >= open_files_few,
                 fmt::format("open files: {}", text_of(limits.open_files)),
-                "every client takes one; raise it: ulimit -Hn 65536, or LimitNOFILE= of the unit");
+                "every client takes one; raise it: ulimit -Hn 65536, or LimitNOFILE= in systemd");
     notes.judge(!limits.processes || *limits.processes >= processes_few,
                 fmt::format("processes of this user: {}", text_of(limits.processes)),
-                "threads count too; raise it: ulimit -Hu 32768, or TasksMax= of the unit");
+                "threads count too; raise it: ulimit -Hu 32768, or TasksMax= in systemd");
     notes.fine(fmt::format("locked memory: {}", text_of(limits.locked_memory)));
     const FolderFacts& shared = facts.shared_memory;
     if (!shared.size) return notes.warning("there is no /dev/shm", "mount a tmpfs there");
@@ -170,13 +170,13 @@ void add_limits(Notes notes, const MachineFacts& facts) {
 void add_spool(Notes notes, const FolderFacts& spool) {
     if (!spool.free || !spool.is_writable)
         return notes.wrong(fmt::format("{} can't be written", spool.path),
-                           "large requests wait there: name another folder as gate.spool");
+                           "large requests wait there; set gate.spool to another folder");
     const std::string what = fmt::format("{}: {} free", spool.path, text_of(*spool.free));
     if (spool.is_in_memory)
         return notes.warning(what + ", in memory (tmpfs)",
-                             "large requests wait there: name a folder on a disk as gate.spool");
+                             "large requests wait there; set gate.spool to a folder on a disk");
     notes.judge(*spool.free >= gibibyte, what,
-                "large requests wait there: make room, or name another folder as gate.spool");
+                "large requests wait there; make room, or set gate.spool to another folder");
 }
 
 void add_tools(Notes notes, const MachineFacts& facts) {
@@ -187,7 +187,7 @@ void add_tools(Notes notes, const MachineFacts& facts) {
                 "crash reports then lack its out-of-memory and Xid lines; allow it: sudo sysctl "
                 "kernel.dmesg_restrict=0");
     notes.fine(facts.cgroup ? fmt::format("cgroup v2: groups in {}", sanitized(*facts.cgroup))
-                            : "cgroup v2: no groups of our own; guards end workers without them");
+                            : "cgroup v2: can't be used here; guards end workers without it");
     notes.judge(!facts.py_spy.empty(),
                 facts.py_spy.empty() ? "py-spy is not on the PATH"
                                      : fmt::format("py-spy: {}", sanitized(facts.py_spy)),
@@ -196,8 +196,8 @@ void add_tools(Notes notes, const MachineFacts& facts) {
 
 void add_gates(Notes notes, const MachineFacts& facts) {
     for (const RunningGate& gate : facts.gates)
-        notes.fine(fmt::format("gate {} runs, pid {}", sanitized(gate.name), gate.pid));
-    if (facts.gates.empty()) notes.fine("no gate runs");
+        notes.fine(fmt::format("gate {} is running, pid {}", sanitized(gate.name), gate.pid));
+    if (facts.gates.empty()) notes.fine("no gate is running");
     for (const Leftover& left : facts.leftovers)
         notes.warning(fmt::format("pid {} was left behind by the gate of {}: {}", left.id.pid,
                                   sanitized(left.folder), sanitized(left.command)),

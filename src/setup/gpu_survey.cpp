@@ -26,7 +26,8 @@ std::future<Reading> begin_reading(const GpuDriver& driver, const std::string& u
 SurveyedGpu surveyed_gpu(const Reading& look) {
     if (look) return {.sight = *look, .trouble = {}};
     return {.sight = {},
-            .trouble = look.error() == GpuFailure::lost ? "it is lost" : "it can't be asked now"};
+            .trouble =
+                look.error() == GpuFailure::lost ? "the GPU is lost" : "the GPU can't be read now"};
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ std::vector<SurveyedGpu> survey_gpus(const GpuDriver& driver) {
     for (std::future<Reading>& look : looks)
         surveyed.push_back(look.wait_until(end) == std::future_status::ready
                                ? surveyed_gpu(look.get())
-                               : SurveyedGpu{.sight = {}, .trouble = "it does not answer"});
+                               : SurveyedGpu{.sight = {}, .trouble = "the GPU does not answer"});
     return surveyed;
 }
 

@@ -41,14 +41,14 @@ std::expected<PythonChoice, std::string> configured_python(const std::string& sa
     const bool by_name = is_looked_up(said);
     const std::string program = by_name ? find_on_path(places.path, said, is_program) : said;
     if (by_name && program.empty())
-        return Wrong(
-            fmt::format("there is no {} on the PATH (one that is here: ./{})", said, said));
+        return Wrong(fmt::format("there is no {} on the PATH; write ./{} for one in this folder",
+                                 said, said));
     if (!by_name && is_program(program + "/bin/python"))
-        return PythonChoice{.program = program + "/bin/python", .why = "as it was said"};
+        return PythonChoice{.program = program + "/bin/python", .why = "as configured"};
     if (!by_name && !is_program(program))
-        return Wrong(fmt::format("{} is no program that can be run", program));
+        return Wrong(fmt::format("{} is not a program that can be run", program));
     return PythonChoice{.program = program,
-                        .why = fmt::format("as it was said{}", doubt_that_it_is_python(program))};
+                        .why = fmt::format("as configured{}", doubt_that_it_is_python(program))};
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -75,14 +75,15 @@ std::expected<PythonChoice, std::string> choose_python(const WorkerConfig& worke
         if (!folder.starts_with('/')) continue;
         std::string program = folder + "/bin/python";
         if (is_program(program)) return PythonChoice{std::move(program), why + but};
-        if (why.starts_with('$') || places.has_venv) but += fmt::format("; {} has none", why);
+        if (why.starts_with('$') || places.has_venv) but += fmt::format("; {} has no Python", why);
         tried.push_back(std::move(program));
     }
     if (std::string program = find_on_path(places.path, "python3", is_program); !program.empty())
-        return PythonChoice{std::move(program), "first python3 of the PATH" + but};
-    return Wrong(fmt::format(
-        "there is no Python for it: neither {} nor a python3 on the PATH; name one with --python",
-        fmt::join(tried, " nor ")));
+        return PythonChoice{std::move(program), "first python3 on the PATH" + but};
+    return Wrong(
+        fmt::format("there is no Python for the model: neither {} nor a python3 on the PATH; name "
+                    "one with --python",
+                    fmt::join(tried, " nor ")));
 }
 
 }  // namespace turnpike

@@ -20,7 +20,7 @@ struct PythonPlaces {
 
 struct PythonChoice {
     std::string program;  // absolute; a virtual environment's symbolic link is not resolved
-    std::string why;      // "first python3 of the PATH; $VIRTUAL_ENV has none"
+    std::string why;      // "first python3 on the PATH; $VIRTUAL_ENV has no Python"
     friend bool operator==(const PythonChoice&, const PythonChoice&) = default;
 };
 

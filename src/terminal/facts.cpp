@@ -28,7 +28,8 @@ std::expected<json::object, std::string> parse_facts(std::string_view text) {
     json::error_code error;
     json::value value = json::parse(json::string_view(text.data(), text.size()), error);
     if (error || !value.is_object())
-        return std::unexpected("the gate's answer is no JSON object; is it of another version?");
+        return std::unexpected(
+            "the gate's answer is not a JSON object; the gate may be of another version");
     return std::move(value.as_object());
 }
 

@@ -162,7 +162,7 @@ TEST(CommandLine, SaysHelpOnStdoutIfAsked) {
         const EarlyExit help = early_exit(words);
         EXPECT_EQ(help.exit_code, exit_done);
         EXPECT_THAT(help.err, IsEmpty());
-        EXPECT_THAT(help.out, HasSubstr("Exit: 0 done"));
+        EXPECT_THAT(help.out, HasSubstr("Exit codes: 0 done"));
     }
 }
 
@@ -202,12 +202,13 @@ TEST(CommandLine, SaysWhichCommandWasMeant) {
 
 TEST(CommandLine, SaysWhichFlagWasMeant) {
     EXPECT_EQ(early_exit({"up", "--atach", "http://a:1"}).err,
-              "turnpike: \"--atach\" is no flag of this command; did you mean \"--attach\"?\n"
+              "turnpike: \"--atach\" is not a flag of this command; did you mean \"--attach\"?\n"
               "See: turnpike up --help\n");
     EXPECT_EQ(early_exit({"status", "jobs"}).err,
-              "turnpike: \"jobs\" is a word too many\nSee: turnpike status --help\n");
+              "turnpike: \"jobs\" is not expected here\nSee: turnpike status --help\n");
     EXPECT_THAT(early_exit({"key", "list", "--x"}).err, HasSubstr("See: turnpike key list --help"));
-    EXPECT_THAT(early_exit({"--name", "blue", "status"}).err, HasSubstr("\"--name\" is no flag"));
+    EXPECT_THAT(early_exit({"--name", "blue", "status"}).err,
+                HasSubstr("\"--name\" is not a flag"));
 }
 
 TEST(CommandLine, TakesTheOrders) {

@@ -37,18 +37,17 @@ TEST(Orders, NameTheGateInTheirAdviceIfItWasNamed) {
 
 TEST(Orders, SayWhatFollows) {
     EXPECT_EQ(text(R"({"lane":0,"asked":"restart"})"),
-              "lane 0 finishes its jobs, then starts anew; look with: turnpike status\n");
+              "lane 0 finishes its jobs, then starts again; see: turnpike status\n");
     EXPECT_EQ(
         text(R"({"lane":3,"asked":"drain"})"),
         "lane 3 finishes its jobs and takes no more; bring it back with: turnpike resume 3\n");
     EXPECT_EQ(text(R"({"lane":3,"asked":"resume"})"),
-              "lane 3 takes jobs again when its worker serves; look with: turnpike status\n");
+              "lane 3 takes jobs again when its worker serves; see: turnpike status\n");
     EXPECT_EQ(text(R"({"pool":"chat","asked":"restart","lanes":[0,2]})"),
-              "pool chat: lanes 0, 2 finish their jobs, then start anew; look with: turnpike "
+              "pool chat: lanes 0, 2 finish their jobs, then start again; see: turnpike "
               "status\n");
-    EXPECT_EQ(
-        text(R"({"pool":"chat","asked":"restart","lanes":[1]})"),
-        "pool chat: lane 1 finishes its jobs, then starts anew; look with: turnpike status\n");
+    EXPECT_EQ(text(R"({"pool":"chat","asked":"restart","lanes":[1]})"),
+              "pool chat: lane 1 finishes its jobs, then starts again; see: turnpike status\n");
 }
 
 TEST(Orders, AreNotReadIntoWhatIsNoAnswer) { EXPECT_FALSE(order_text("<html>")); }

@@ -32,9 +32,8 @@ TEST(PoolsAndLanes, TellsWhichLanesThereAre) {
 
 TEST(PoolsAndLanes, TellsThatALaneIsANumber) {
     for (const std::string word : {"", "x", "-1", "+1", "1 ", "0x1", "1234567890"})
-        EXPECT_THAT(
-            objection_to_lane(word, {.pools = {}, .lanes = 4}),
-            Optional("LANE is a number, as in `turnpike status`; \"" + word + "\" is none"));
+        EXPECT_THAT(objection_to_lane(word, {.pools = {}, .lanes = 4}),
+                    Optional("\"" + word + "\" is not the number of a lane; see: turnpike status"));
 }
 
 TEST(PoolsAndLanes, TellsWhichPoolsThereAre) {

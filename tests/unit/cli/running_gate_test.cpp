@@ -29,7 +29,7 @@ TEST(GateChoice, SaysHowToStartIfNothingRuns) {
     for (const std::optional<std::string>& name : {std::optional<std::string>(), {"blue"}}) {
         const CommandError trouble = choose_gate({}, name).error();
         EXPECT_EQ(trouble.exit_code, exit_nothing_runs);
-        EXPECT_THAT(trouble.message, HasSubstr("nothing is running; start it with: turnpike up"));
+        EXPECT_THAT(trouble.message, HasSubstr("no gate is running; start one with: turnpike up"));
     }
 }
 

@@ -271,7 +271,7 @@ TEST(Status, ShowsWhatThereIsOfAGateOfAnotherVersion) {
 }
 
 TEST(Status, RefusesWhatIsNoStatus) {
-    EXPECT_THAT(shown("<html>"), HasSubstr("refused: the gate's answer is no JSON object"));
+    EXPECT_THAT(shown("<html>"), HasSubstr("refused: the gate's answer is not a JSON object"));
 }
 
 }  // namespace

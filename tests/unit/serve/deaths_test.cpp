@@ -37,7 +37,7 @@ TEST(Deaths, OfAReasonThatWasToldAreShort) {
     wake.die({1}, "exit code 1");
     EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
     wake.die({1, 2, 3}, "exit code 1");
-    EXPECT_THAT(wake.said(), ElementsAre("lanes 2-3: their workers died as that of lane 1"));
+    EXPECT_THAT(wake.said(), ElementsAre("lanes 2-3: their workers died like that of lane 1"));
     wake.die({1, 2, 3}, "exit code 1");
     EXPECT_THAT(wake.said(), IsEmpty()) << "as before";
     wake.die({2}, "exit code 2");

@@ -77,7 +77,7 @@ TEST(ReloadNews, ShowTheErrorInFullAndWhatToDo) {
     desk.end(ReloadEnd::abandoned, "Traceback\n  File\nOops: \x1b[31mx");
     EXPECT_THAT(desk.said(), HasSubstr("turnpike: pool chat: reload 4 failed after 900 ms:\n"
                                        "    Traceback\n      File\n    Oops: ?[31mx\n"
-                                       "turnpike: the old code keeps serving: mend it, then: "
+                                       "turnpike: the old code keeps serving: fix it, then: "
                                        "turnpike reload\n"));
     EXPECT_THAT(desk.said(), IsEmpty());
 }
@@ -87,7 +87,7 @@ TEST(ReloadNews, SayToSaveAgainWhereSavesAreWatched) {
     desk.config.pools[0].worker.watch = true;
     desk.begin({4});
     desk.end(ReloadEnd::abandoned, "Oops");
-    EXPECT_THAT(desk.said(), HasSubstr("mend the file and save again"));
+    EXPECT_THAT(desk.said(), HasSubstr("fix the file and save again"));
 }
 
 TEST(ReloadNews, DoNotClaimThatTheOldCodeServesWhenNoneDoes) {
@@ -95,7 +95,7 @@ TEST(ReloadNews, DoNotClaimThatTheOldCodeServesWhenNoneDoes) {
     for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, LaneState::failed);
     desk.begin({4});
     desk.end(ReloadEnd::abandoned, "Oops");
-    EXPECT_THAT(desk.said(), HasSubstr("no lane serves: mend it"));
+    EXPECT_THAT(desk.said(), HasSubstr("no lane serves: fix it"));
 }
 
 TEST(ReloadNews, NameOnlyLanesThatServeAndLetAFailedOneHaveItsOwn) {

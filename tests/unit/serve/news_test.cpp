@@ -258,10 +258,10 @@ TEST(News, TellsOnceThatNoLaneServesAndWhatToDo) {
         return desk.said();
     };
     const std::string none =
-        "turnpike: no lane serves: exit code 1; when that is mended: turnpike restart all\n";
+        "turnpike: no lane serves: exit code 1; when that is fixed: turnpike restart all\n";
     EXPECT_THAT(fail(0), Not(HasSubstr("no lane serves")));
     EXPECT_EQ(fail(1),
-              "turnpike: lane 1: its worker died as that of lane 0; more: turnpike crashes id\n"
+              "turnpike: lane 1: its worker died like that of lane 0; more: turnpike crashes id\n"
               "turnpike: lane 1 has failed: it crashed too often\n" +
                   none)
         << "what to do is said for all";
@@ -294,7 +294,7 @@ TEST(News, TellsThatNoLaneServesAlsoIfEachHasItsOwnReason) {
     desk.report(0, LaneState::quarantined, Reason::disagrees);
     desk.report(1, LaneState::failed, Reason::crashed_too_often);
     EXPECT_THAT(desk.said(),
-                EndsWith("turnpike: no lane serves; when that is mended: turnpike restart all\n"));
+                EndsWith("turnpike: no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
 TEST(News, TellsThatAModelIsMendedByAReload) {
@@ -305,9 +305,9 @@ TEST(News, TellsThatAModelIsMendedByAReload) {
         return desk.said();
     };
     EXPECT_THAT(said(LaneState::failed, Reason::crashed_too_often),
-                EndsWith("no lane serves; when that is mended: turnpike reload\n"));
+                EndsWith("no lane serves; when that is fixed: turnpike reload\n"));
     EXPECT_THAT(said(LaneState::quarantined, Reason::gpu_lost),
-                EndsWith("no lane serves; when that is mended: turnpike restart all\n"));
+                EndsWith("no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
 TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
@@ -317,11 +317,11 @@ TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
         for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, state, reason);
         return desk.said();
     };
-    const auto save = EndsWith("no lane serves; mend the file and save it\n");
+    const auto save = EndsWith("no lane serves; fix the file and save it\n");
     EXPECT_THAT(said(LaneState::failed, Reason::crashed_too_often), save);
     EXPECT_THAT(said(LaneState::quarantined, Reason::proof_failed), save);
     EXPECT_THAT(said(LaneState::quarantined, Reason::gpu_lost),
-                EndsWith("no lane serves; when that is mended: turnpike restart all\n"));
+                EndsWith("no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
 TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
@@ -362,7 +362,7 @@ TEST(News, HintsAtNoExampleAndNoPathOfAnApp) {
         said_when_up(desk),
         EndsWith("turnpike: pool only: no proof is configured, so lanes serve unproved "
                  "([pool.only.proof])\n"
-                 "turnpike: send jobs to http://127.0.0.1:8000, by the paths of the app\n"));
+                 "turnpike: send jobs to http://127.0.0.1:8000, with the paths of the app\n"));
 }
 
 TEST(News, DrawsNothingWhereThereIsNoTerminal) {
