@@ -40,7 +40,7 @@ int run(const CancelCommand& command) {
                         sanitized(command.job)));
     const auto got = ask_gate(
         command.gate, {.method = http::Method::delete_, .target = "/-/jobs/" + command.job});
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (!got) return complain(got.error());
     if (command.json) return print(got->answer.body);
     const auto text = cancel_text(command.job, got->answer.body);
     return text ? print(*text) : complain(text.error());

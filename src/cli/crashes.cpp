@@ -94,7 +94,7 @@ int show_earlier(const CrashesCommand& command, const CommandError& trouble) {
     const auto page = place.empty() || trouble.exit_code != exit_nothing_runs
                           ? std::nullopt
                           : earlier_crashes(folder, command.id);
-    if (!page) return complain(trouble.message, trouble.exit_code);
+    if (!page) return complain(trouble);
     print_to_stderr(
         fmt::format("turnpike: no gate is running; these are reports of earlier runs, from {}:\n",
                     sanitized(folder)));

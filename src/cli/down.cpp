@@ -127,7 +127,7 @@ std::optional<ShutdownState> shutdown_state_in(std::string_view text) {
 
 int run(const DownCommand& command) {
     const auto stopping = find_gate(command.gate);
-    if (!stopping) return complain(stopping.error().message, stopping.error().exit_code);
+    if (!stopping) return complain(stopping.error());
     const auto start = WallClock::now();
     if (const auto told = stop(*stopping, command.now); !told) return complain(told.error());
     while (!stopping->is_gone_within(message_every)) print_what_it_waits_for(*stopping);

@@ -109,7 +109,7 @@ int follow(const LogsCommand& command, Seen& seen) {
         const CommandError& trouble = pages.error();
         if (trouble.exit_code == exit_nothing_runs)
             return complain("the gate is gone: " + trouble.message, exit_nothing_runs);
-        if (away >= gone_after) return complain(trouble.message, trouble.exit_code);
+        if (away >= gone_after) return complain(trouble);
     }
 }
 
@@ -118,10 +118,10 @@ int follow(const LogsCommand& command, Seen& seen) {
 int run(const LogsCommand& command) {
     if (command.follow) leave_on_ctrl_c();
     const auto lanes = wanted_lanes(command);
-    if (!lanes) return complain(lanes.error().message, lanes.error().exit_code);
+    if (!lanes) return complain(lanes.error());
     Seen seen;
     auto pages = ask_for_first(command, *lanes, seen);
-    if (!pages) return complain(pages.error().message, pages.error().exit_code);
+    if (!pages) return complain(pages.error());
     const int shown = show(command, *std::move(pages), command.lines);
     if (shown != exit_done) return shown;
     if (command.follow) return follow(command, seen);

@@ -37,16 +37,6 @@ std::string client_of(const json::object& job) {
     return is_here ? "" : client;
 }
 
-/// Returns "40 % step 12/30". Empty if the model does not report progress.
-std::string progress_of(const json::object& job) {
-    const json::object& progress = object_of(job, "progress");
-    const json::value* fraction = progress.if_contains("fraction");
-    std::string text = text_of(progress, "text");
-    if (fraction == nullptr || !fraction->is_number()) return text;
-    const double percent = 100 * fraction->to_number<double>();
-    return fmt::format("{:.0f} %{}{}", percent, text.empty() ? "" : " ", text);
-}
-
 Table live_of(const json::array& jobs) {
     Table table{.columns = {{"LIVE JOB"},
                             {"POOL"},
@@ -68,7 +58,7 @@ Table live_of(const json::array& jobs) {
                               {text_of(job, "lane")},
                               {text_of(job, "attempts")},
                               {request_of(job)},
-                              {progress_of(job)},
+                              {progress_text(object_of(job, "progress"))},
                               {client_of(job)}});
     }
     return without_empty_columns(table);
@@ -135,7 +125,7 @@ std::expected<std::string, std::string> jobs_text(const JobsPage& jobs, TextStyl
 
 int run(const JobsCommand& command) {
     const auto got = ask_gate(command.gate, {.target = "/-/jobs"});
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (!got) return complain(got.error());
     if (command.json) return print(got->answer.body);
     const std::string today =
         fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));

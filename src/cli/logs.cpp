@@ -18,13 +18,6 @@ namespace {
 
 namespace json = boost::json;
 
-/// Returns the text unchanged. lines_text() makes it safe to print.
-std::string raw_text(const json::object& object, std::string_view key) {
-    const json::value* value = object.if_contains(json::string_view(key.data(), key.size()));
-    if (value == nullptr || !value->is_string()) return "";
-    return {value->get_string().data(), value->get_string().size()};
-}
-
 Paint paint_of(std::size_t lane) {
     constexpr std::array paints{Paint::cyan, Paint::green, Paint::magenta, Paint::yellow,
                                 Paint::blue};

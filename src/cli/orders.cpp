@@ -46,23 +46,11 @@ std::string lanes_text(const json::array& lanes) {
     return fmt::format("lane{} {}", lanes.size() == 1 ? "" : "s", numbers);
 }
 
-/// Those of the running gate.
-std::expected<std::vector<std::string>, CommandError> pools_of(const Gate& gate) {
-    const auto got = ask_gate(gate, {.target = "/-/status"});
-    if (!got) return std::unexpected(got.error());
-    const auto page = parse_facts(got->answer.body);
-    if (!page) return std::unexpected(CommandError{exit_failed, page.error()});
-    std::vector<std::string> pools;
-    for (const json::value& pool : list_of(*page, "pools"))
-        pools.push_back(text_of(object_of(pool), "pool"));
-    return pools;
-}
-
 Routes routes_of_all(const Gate& gate, std::string_view what) {
-    const auto pools = pools_of(gate);
-    if (!pools) return std::unexpected(pools.error());
+    const auto known = ask_pools_and_lanes(gate);
+    if (!known) return std::unexpected(known.error());
     std::vector<std::string> routes;
-    for (const std::string& pool : *pools) routes.push_back(*pool_route(pool, what));
+    for (const std::string& pool : known->pools) routes.push_back(*pool_route(pool, what));
     return routes;
 }
 
@@ -84,12 +72,12 @@ Routes routes_of(const RestartCommand& command) {
 
 /// Asks the gate for each route. The JSON is a list if there are several routes.
 int give_orders(const Gate& gate, const Routes& routes, bool wants_json) {
-    if (!routes) return complain(routes.error().message, routes.error().exit_code);
+    if (!routes) return complain(routes.error());
     std::string text;
     std::string list;
     for (const std::string& route : *routes) {
         const auto got = ask_gate(gate, {.method = http::Method::post, .target = route});
-        if (!got) return complain(got.error().message, got.error().exit_code);
+        if (!got) return complain(got.error());
         const auto line = order_text(got->answer.body, gate);
         if (!line) return complain(line.error());
         text += *line;

@@ -23,15 +23,6 @@ std::string pools_text(const std::vector<std::string>& pools) {
     return fmt::format("pool{} {}", pools.size() == 1 ? "" : "s", fmt::join(pools, ", "));
 }
 
-std::expected<PoolsAndLanes, CommandError> ask_pools_and_lanes(
-    const std::optional<std::string>& gate) {
-    const auto got = ask_gate(gate, {.target = "/-/status"});
-    if (!got) return std::unexpected(got.error());
-    auto known = pools_and_lanes_in(got->answer.body);
-    if (!known) return std::unexpected(CommandError{exit_failed, std::move(known.error())});
-    return *std::move(known);
-}
-
 }  // namespace
 
 std::expected<PoolsAndLanes, std::string> pools_and_lanes_in(std::string_view status_json) {
@@ -42,6 +33,15 @@ std::expected<PoolsAndLanes, std::string> pools_and_lanes_in(std::string_view st
         known.pools.push_back(text_of(object_of(pool), "pool"));
     known.lanes = list_of(*page, "lanes").size();
     return known;
+}
+
+std::expected<PoolsAndLanes, CommandError> ask_pools_and_lanes(
+    const std::optional<std::string>& gate) {
+    const auto got = ask_gate(gate, {.target = "/-/status"});
+    if (!got) return std::unexpected(got.error());
+    auto known = pools_and_lanes_in(got->answer.body);
+    if (!known) return std::unexpected(CommandError{exit_failed, std::move(known.error())});
+    return *std::move(known);
 }
 
 bool is_lane_number(std::string_view word) {

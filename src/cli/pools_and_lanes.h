@@ -22,6 +22,10 @@ struct PoolsAndLanes {
 [[nodiscard]] std::expected<PoolsAndLanes, std::string> pools_and_lanes_in(
     std::string_view status_json);
 
+/// Asks a running gate for its pools and lanes.
+[[nodiscard]] std::expected<PoolsAndLanes, CommandError> ask_pools_and_lanes(
+    const std::optional<std::string>& gate);
+
 /// True if the word has one to nine digits and nothing else. The lane itself may not exist.
 [[nodiscard]] bool is_lane_number(std::string_view word);
 
@@ -35,7 +39,7 @@ struct PoolsAndLanes {
 [[nodiscard]] std::optional<std::string> objection_to_pool(std::string_view word,
                                                            const PoolsAndLanes& known);
 
-/// Do the same for a running gate, which they ask for its pools and lanes.
+/// Do the same after asking a running gate for its pools and lanes.
 [[nodiscard]] std::optional<CommandError> check_lane(const std::optional<std::string>& gate,
                                                      std::string_view word);
 [[nodiscard]] std::optional<CommandError> check_pool(const std::optional<std::string>& gate,

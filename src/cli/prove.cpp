@@ -218,13 +218,13 @@ std::expected<std::vector<std::string>, CommandError> pools_to_prove(const Prove
 
 int run(const ProveCommand& command) {
     const auto pools = pools_to_prove(command);
-    if (!pools) return complain(pools.error().message, pools.error().exit_code);
+    if (!pools) return complain(pools.error());
     std::string text;
     std::string list;
     int exit_code = exit_done;
     for (const std::string& name : *pools) {
         const auto pool = prove(command.gate, name);
-        if (!pool) return complain(pool.error().message, pool.error().exit_code);
+        if (!pool) return complain(pool.error());
         const RecordingPlan plan = record_answers(*pool, command);
         exit_code = std::max(exit_code, plan.exit_code);
         text += (text.empty() ? "" : "\n") + text_of(*pool) +

@@ -22,13 +22,6 @@ namespace {
 constexpr std::size_t shown_lines_max = 24;
 constexpr std::size_t shown_columns = 120;
 
-/// Returns the text unchanged, unlike text_of(), which sanitizes it.
-std::string raw_text(const json::object& object, std::string_view key) {
-    const json::value* value = object.if_contains(key);
-    const json::string* text = value == nullptr ? nullptr : value->if_string();
-    return text == nullptr ? "" : std::string(*text);
-}
-
 ProofBody body_in(const json::object& object) {
     const std::string bytes = object.contains("body_base64")
                                   ? bytes_of_base64(raw_text(object, "body_base64")).value_or("")

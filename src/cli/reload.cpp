@@ -116,14 +116,14 @@ std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,
 
 int run(const ReloadCommand& command) {
     const auto got = ask_for_reload(command);
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (!got) return complain(got.error());
     const auto asked = reloads_asked(got->answer.body);
     if (!asked) return complain(asked.error());
     if (command.no_wait)
         return print(command.json ? got->answer.body : asked_text(*asked, command));
     const auto seen = follow(command, *asked);
     if (::isatty(STDERR_FILENO) != 0) print_to_stderr(Terminal::wipe);
-    if (!seen) return complain(seen.error().message, seen.error().exit_code);
+    if (!seen) return complain(seen.error());
     const int printed =
         print(command.json ? fmt::format("{{\"reloads\":[{}]}}\n", seen->json) : seen->lines);
     if (!command.json) print_to_stderr(seen->errors);

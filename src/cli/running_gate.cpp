@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "cli/print.h"
 #include "setup/environment.h"
 #include "terminal/facts.h"
 #include "terminal/safe_text.h"
@@ -23,6 +24,8 @@ std::string names_of(const std::vector<RunningGate>& running) {
 }
 
 }  // namespace
+
+int complain(const CommandError& error) { return complain(error.message, error.exit_code); }
 
 std::expected<RunningGate, CommandError> choose_gate(const std::vector<RunningGate>& running,
                                                      const std::optional<std::string>& name) {

@@ -19,6 +19,9 @@ struct CommandError {
     std::string message;
 };
 
+/// Prints the error's message and returns its exit code.
+int complain(const CommandError& error);
+
 /// Returns the gate of that name or, without a name, the only gate that runs.
 [[nodiscard]] std::expected<RunningGate, CommandError> choose_gate(
     const std::vector<RunningGate>& running, const std::optional<std::string>& name);

@@ -85,13 +85,13 @@ int run(const StacksCommand& command) {
     const auto before = route ? ask_log(command, 0) : std::unexpected(CommandError{});
     if (!before) {
         const CommandError why = check_lane(command.gate, command.lane).value_or(before.error());
-        return complain(why.message, why.exit_code);
+        return complain(why);
     }
     const auto asked = ask_gate(command.gate, {.method = http::Method::post, .target = *route});
-    if (!asked) return complain(asked.error().message, asked.error().exit_code);
+    if (!asked) return complain(asked.error());
     const auto lines = follow(command, before->newest);
     if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // printed
-    if (!lines) return complain(lines.error().message, lines.error().exit_code);
+    if (!lines) return complain(lines.error());
     if (lines->empty())
         return complain(
             fmt::format("the worker printed no stacks within {} s; see: turnpike logs {}{}",

@@ -384,7 +384,7 @@ std::expected<std::string, std::string> status_text(const StatusPage& status, Te
 
 int run(const StatusCommand& command) {
     const auto got = ask_gate(command.gate, {.target = "/-/status"});
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (!got) return complain(got.error());
     if (command.json) return print(got->answer.body);
     const auto text = status_text({.gate = got->gate, .json = got->answer.body},
                                   {.colours = wants_colours(), .columns = stdout_columns()});

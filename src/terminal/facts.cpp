@@ -43,6 +43,12 @@ std::string text_of(const json::object& object, std::string_view key) {
     return sanitized(json::serialize(*value));
 }
 
+std::string raw_text(const json::object& object, std::string_view key) {
+    const json::value* value = find(object, key);
+    const json::string* text = value == nullptr ? nullptr : value->if_string();
+    return text == nullptr ? "" : std::string(text->data(), text->size());
+}
+
 bool is_true(const json::object& object, std::string_view key) {
     const json::value* value = find(object, key);
     return value != nullptr && value->is_bool() && value->get_bool();

@@ -1,6 +1,6 @@
 // Reads facts from a gate's JSON as text for people. A gate of another version may leave members
 // out or add some; a missing member reads as "". Clients choose some of the text, so all of it is
-// sanitized.
+// sanitized, except by raw_text().
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,10 @@ namespace turnpike {
 
 /// Returns a string without quotes, a number, "yes" or "no". Empty if the member is missing.
 [[nodiscard]] std::string text_of(const boost::json::object&, std::string_view key);
+
+/// Returns a string unchanged, so it may hold anything that a client or worker wrote. Empty if the
+/// member is not a string.
+[[nodiscard]] std::string raw_text(const boost::json::object&, std::string_view key);
 
 [[nodiscard]] bool is_true(const boost::json::object&, std::string_view key);
 
