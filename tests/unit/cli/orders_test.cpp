@@ -70,7 +70,7 @@ TEST(Stacks, AreNoneInAnEmptyLog) {
 }
 
 TEST(Down, CountsTheJobsThatAGateWaitsFor) {
-    const auto ending = ending_in(R"({"shutting_down":true,"pools":[
+    const auto ending = shutdown_state_in(R"({"shutting_down":true,"pools":[
         {"arriving":1,"queued":2,"running":3},{"arriving":0,"queued":10,"running":0}]})");
     ASSERT_TRUE(ending);
     EXPECT_TRUE(ending->has_begun);
@@ -78,9 +78,9 @@ TEST(Down, CountsTheJobsThatAGateWaitsFor) {
 }
 
 TEST(Down, KnowsAGateThatHasNotBegunToEnd) {
-    EXPECT_FALSE(ending_in(R"({"shutting_down":false})")->has_begun);
-    EXPECT_EQ(ending_in(R"({"shutting_down":false})")->jobs, 0U);
-    EXPECT_EQ(ending_in("<html>"), std::nullopt);
+    EXPECT_FALSE(shutdown_state_in(R"({"shutting_down":false})")->has_begun);
+    EXPECT_EQ(shutdown_state_in(R"({"shutting_down":false})")->jobs, 0U);
+    EXPECT_EQ(shutdown_state_in("<html>"), std::nullopt);
 }
 
 }  // namespace
