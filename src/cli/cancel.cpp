@@ -9,7 +9,7 @@
 #include "cli/print.h"
 #include "cli/running_gate.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
@@ -21,7 +21,7 @@ bool is_plain(char c) {
 
 }  // namespace
 
-bool could_be_job(std::string_view word) {
+bool could_be_job_id(std::string_view word) {
     constexpr std::size_t size_max = 64;
     return !word.empty() && word.size() <= size_max && std::ranges::all_of(word, is_plain);
 }
@@ -34,12 +34,13 @@ std::expected<std::string, std::string> cancel_text(std::string_view job, std::s
 }
 
 int run(const CancelCommand& command) {
-    if (!could_be_job(command.job))
+    if (!could_be_job_id(command.job))
         return complain(
-            fmt::format("\"{}\" is no job; `turnpike jobs` lists them", tame(command.job)));
+            fmt::format("\"{}\" is not the id of a job; list the jobs with: turnpike jobs",
+                        sanitized(command.job)));
     const auto got = ask_gate(
         command.gate, {.method = http::Method::delete_, .target = "/-/jobs/" + command.job});
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (!got) return complain(got.error());
     if (command.json) return print(got->answer.body);
     const auto text = cancel_text(command.job, got->answer.body);
     return text ? print(*text) : complain(text.error());

@@ -1,4 +1,4 @@
-// `turnpike cancel`: what the gate's answer means.
+// `turnpike cancel`: asks the gate to cancel a job, and puts its answer into words.
 #pragma once
 
 #include <expected>
@@ -7,11 +7,11 @@
 
 namespace turnpike {
 
-/// Letters, digits, "_" and "-": what may be put into a URL without a thought.
-[[nodiscard]] bool could_be_job(std::string_view word);
+/// True if the word has only letters, digits, "_" and "-", so that a URL may contain it.
+[[nodiscard]] bool could_be_job_id(std::string_view word);
 
-/// A sentence about what DELETE /-/jobs/JOB answered. A job that has ended needs no cancelling, which
-/// is no error.
+/// Returns a sentence about what DELETE /-/jobs/JOB answered. It is not an error if the job has
+/// ended already.
 [[nodiscard]] std::expected<std::string, std::string> cancel_text(std::string_view job,
                                                                   std::string_view json);
 

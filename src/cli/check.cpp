@@ -23,21 +23,22 @@ namespace {
 
 namespace json = boost::json;
 
-std::string counted(std::size_t count, std::string_view one) {
+std::string count_text(std::size_t count, std::string_view one) {
     return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-bool takes_the_rest(const Config& config, const PoolConfig& pool) {
+bool is_default_pool(const Config& config, const PoolConfig& pool) {
     return pool.is_default || config.pools.size() == 1;
 }
 
-/// "0 (NVIDIA H200)", or a MIG device's name
+/// Returns "0 (NVIDIA H200)", or the name of a MIG device.
 std::string gpu_text(const Gpu& gpu) {
     const std::string name = gpu.index ? std::to_string(*gpu.index) : gpu.uuid;
     return gpu.name.empty() ? name : fmt::format("{} ({})", name, gpu.name);
 }
 
-/// Where its worker is: "http://…", "GPU 0 (NVIDIA H200)", "GPUs 0 (…), 1 (…)", "CPU"
+/// Returns where the lane's worker runs: "http://…", "GPU 0 (NVIDIA H200)", "GPUs 0 (…), 1 (…)",
+/// "CPU".
 std::string lane_text(const LanePlan& lane) {
     if (lane.url != nullptr) return lane.url->text;
     if (lane.gpus.empty()) return "CPU";
@@ -55,14 +56,14 @@ json::object lane_object(const LanePlan& lane, std::size_t number) {
     return {{"lane", number}, {"gpus", std::move(gpus)}};
 }
 
-/// A model may say so itself.
-bool says_slots(const PoolConfig& pool) {
-    return !pool.is_native() || pool.worker.slots_configured != 0;
+/// False if the model itself says how many slots it has.
+bool has_configured_slots(const PoolConfig& pool) {
+    return !pool.is_native() || pool.worker.slots_said != 0;
 }
 
 std::string slots_text(const PoolConfig& pool) {
-    return says_slots(pool) ? counted(pool.settings.slots, "slot") + " each"
-                            : "slots as the model says";
+    return has_configured_slots(pool) ? count_text(pool.settings.slots, "slot") + " each"
+                                      : "slots as the model says";
 }
 
 /// "/srv/model.py:Digits"
@@ -79,7 +80,7 @@ void add_model(json::object& object, const CheckedConfig& checked, std::size_t n
     object["python_why"] = checked.python_why[number];
 }
 
-/// What its workers run, a line or two; empty: they run already.
+/// Returns a line or two about what the pool's workers run. Empty if the workers are attached.
 std::string command_text(const CheckedConfig& checked, std::size_t number) {
     const WorkerConfig& worker = checked.config.pools[number].worker;
     if (!worker.command.empty()) return fmt::format("  starts {}\n", worker.command);
@@ -89,7 +90,7 @@ std::string command_text(const CheckedConfig& checked, std::size_t number) {
     if (worker.model.kind == ModelChoice::Kind::python)
         text += fmt::format(
             "  python {} ({})\n"
-            "  the model itself is not tried here; with the package (pip install sdk/python): "
+            "  the model itself is not loaded here; to try it (after pip install sdk/python): "
             "{} -m turnpike check {}\n",
             worker.python, checked.python_why[number], worker.python, model_text(worker.model));
     return text;
@@ -102,17 +103,18 @@ json::object pool_object(const CheckedConfig& checked, std::size_t number) {
     for (const WorkerUrl& worker : pool.attach) workers.emplace_back(worker.text);
     for (std::size_t i = 0; i < checked.lanes.size(); ++i)
         if (checked.lanes[i].pool == number) lanes.push_back(lane_object(checked.lanes[i], i));
-    json::object object{{"pool", pool.name},
-                        {"slots", says_slots(pool) ? json::value(pool.settings.slots) : nullptr},
-                        {"default", takes_the_rest(checked.config, pool)},
-                        {"workers", std::move(workers)}};
+    json::object object{
+        {"pool", pool.name},
+        {"slots", has_configured_slots(pool) ? json::value(pool.settings.slots) : nullptr},
+        {"default", is_default_pool(checked.config, pool)},
+        {"workers", std::move(workers)}};
     if (pool.is_native()) add_model(object, checked, number);
     if (!pool.worker.command.empty()) object["worker"] = pool.worker.command;
     object["lanes"] = std::move(lanes);
     return object;
 }
 
-/// Why a pool that would like GPUs gets none; "": it does not.
+/// Returns why a pool that asks for GPUs gets none. Empty if it has some, or does not ask.
 std::string cpu_reason(const CheckedConfig& checked, const PoolConfig& pool) {
     const bool would_like = pool.is_started() && pool.worker.gpus.kind != GpuChoice::Kind::none;
     return would_like && checked.machine.gpus.empty() ? checked.machine.no_gpus : "";
@@ -127,9 +129,9 @@ std::string served_text(const CheckedConfig& checked) {
     if (!checked.machine.remark.empty()) text += checked.machine.remark + '\n';
     for (std::size_t number = 0; number < config.pools.size(); ++number) {
         const PoolConfig& pool = config.pools[number];
-        text += fmt::format("pool {}: {}, {}{}\n", pool.name, counted(pool.settings.lanes, "lane"),
-                            slots_text(pool),
-                            takes_the_rest(config, pool) ? ", takes jobs that name no pool" : "");
+        text += fmt::format("pool {}: {}, {}{}\n", pool.name,
+                            count_text(pool.settings.lanes, "lane"), slots_text(pool),
+                            is_default_pool(config, pool) ? ", takes jobs that name no pool" : "");
         text += command_text(checked, number);
         if (const std::string reason = cpu_reason(checked, pool); !reason.empty())
             text += fmt::format("  on the CPU: {}\n", reason);
@@ -176,7 +178,7 @@ std::string mistakes_json(std::span<const Mistake> mistakes) {
 
 namespace {
 
-int tell_what_is_served(const CheckedConfig& checked, const CheckCommand& command) {
+int print_served(const CheckedConfig& checked, const CheckCommand& command) {
     const GateConfig& gate = checked.config.gate;
     const int printed = print(command.json ? served_json(checked) : served_text(checked));
     const auto path = key_file();
@@ -199,9 +201,9 @@ int run(const CheckCommand& command) {
         return this_machine(driver);
     };
     const auto checked = checked_config(chosen->file, flags, find_machine, this_python);
-    if (checked) return tell_what_is_served(*checked, command);
+    if (checked) return print_served(*checked, command);
     if (!command.json) {
-        advise(mistakes_text(checked.error()));
+        print_to_stderr(mistakes_text(checked.error()));
         return exit_usage;
     }
     const int printed = print(mistakes_json(checked.error()));

@@ -1,4 +1,4 @@
-// `turnpike check`: what a configuration would serve.
+// `turnpike check`: shows what `up` would serve with a configuration.
 #pragma once
 
 #include <span>
@@ -9,15 +9,15 @@
 
 namespace turnpike {
 
-/// Where it listens, the pools with what they run, and a line for each lane.
+/// Returns where the gate would listen, the pools with what they run, and a line for each lane.
 [[nodiscard]] std::string served_text(const CheckedConfig& checked);
 [[nodiscard]] std::string served_json(const CheckedConfig& checked);
 
-/// "turnpike: python: /usr/bin/python3 (first python3 of the PATH)" and a newline for each Python that
-/// models run with; empty: none does.
+/// Returns a line such as "turnpike: python: /usr/bin/python3 (first python3 on the PATH)" for each
+/// Python that models run with. Empty if there are no Python models.
 [[nodiscard]] std::string pythons_text(const CheckedConfig& checked);
 
-/// A line each: "file:line: key: problem"
+/// Returns a line for each mistake: "file:line: key: problem"
 [[nodiscard]] std::string mistakes_text(std::span<const Mistake> mistakes);
 /// {"mistakes":[{"file":"turnpike.toml","line":3,"key":"gate.listen","problem":"…"}]}
 [[nodiscard]] std::string mistakes_json(std::span<const Mistake> mistakes);

@@ -1,5 +1,5 @@
-// The commands as values: what the command line says, before anything is done about it. run() does
-// it; each overload is in the file of its command, and gives the exit code (exit_code.h).
+// The commands as values: what the command line asks for, before anything is done. run() carries a
+// command out and returns the exit code (exit_code.h). Each overload is in the file of its command.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 namespace turnpike {
 
 struct UpCommand {
-    std::optional<std::string> config;  // MODEL as it was written, or nothing
+    std::optional<std::string> config;  // MODEL as it was written, if at all
     Flags flags;
     std::string name = "default";
     bool detach = false;
-    std::optional<int> ready_fd;     // where a detached gate says that it listens
-    std::vector<std::string> words;  // all of the command line
+    std::optional<int> ready_fd;     // where a detached gate writes its address once it listens
+    std::vector<std::string> words;  // the whole command line
 };
 
 struct CheckCommand {
@@ -30,7 +30,7 @@ struct CheckCommand {
 };
 
 struct StatusCommand {
-    std::optional<std::string> gate;  // its name; needed if several run
+    std::optional<std::string> gate;  // its name; needed if several gates run
     bool json = false;
 };
 
@@ -48,8 +48,8 @@ struct CancelCommand {
 
 struct LogsCommand {
     std::optional<std::string> gate;
-    std::optional<std::string> lane;  // all of them, if it is not said
-    std::size_t lines = 200;          // of all lanes together
+    std::optional<std::string> lane;  // every lane if not given
+    std::size_t lines = 200;          // for all lanes together
     bool follow = false;
     bool json = false;
 };
@@ -68,7 +68,7 @@ struct RestartCommand {
 
 struct ReloadCommand {
     std::optional<std::string> gate;
-    std::optional<std::string> pool;  // none: all that are ours
+    std::optional<std::string> pool;  // every pool whose workers we start if not given
     bool accept = false;
     bool no_wait = false;
     bool json = false;
@@ -88,8 +88,8 @@ struct ResumeCommand {
 
 struct ProveCommand {
     std::optional<std::string> gate;
-    std::optional<std::string> pool;  // none: all that have a proof
-    bool accept = false;              // whatever is recorded
+    std::optional<std::string> pool;  // every pool that has a proof if not given
+    bool accept = false;              // even if another answer is recorded
     bool no_record = false;
     bool json = false;
 };
@@ -102,7 +102,7 @@ struct StacksCommand {
 
 struct DownCommand {
     std::optional<std::string> gate;
-    bool now = false;  // its jobs may not finish
+    bool now = false;  // do not wait for its jobs
     bool json = false;
 };
 

@@ -1,4 +1,4 @@
-// The words of every command: names, flags, and what --help says about them.
+// Every command's name, its flags, and what --help says about them.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ class App;
 
 namespace turnpike {
 
-/// Whatever the app parses then becomes `chosen`, which must outlive it.
+/// Adds every command to `app`. Parsing stores the command in `chosen`, which must outlive `app`.
 void add_commands(CLI::App& app, std::optional<Command>& chosen);
 
 }  // namespace turnpike

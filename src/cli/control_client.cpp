@@ -26,8 +26,8 @@ using Wrong = std::unexpected<std::string>;
 
 std::string reason() { return std::strerror(errno); }
 
-/// A socket, and until when it may keep us waiting.
-struct Line {
+/// A socket, and the time until which the gate must have answered.
+struct Connection {
     UniqueFd socket;
     Clock::time_point deadline;
     Duration timeout;
@@ -36,40 +36,44 @@ struct Line {
         return Wrong("did not answer within " + text_of(timeout));
     }
 
-    /// False: the time is over.
+    /// Returns false if the time is over.
     [[nodiscard]] bool wait_for(short what) const {
         for (;;) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
             if (left.count() <= 0) return false;
             pollfd one{.fd = socket.get(), .events = what, .revents = 0};
             const int found = ::poll(&one, 1, static_cast<int>(left.count()));
-            if (found > 0 || (found < 0 && errno != EINTR)) return true;  // errors show at its use
+            // An error of poll() shows again in send() or recv().
+            if (found > 0 || (found < 0 && errno != EINTR)) return true;
         }
     }
 };
 
-std::expected<Line, std::string> connect_to(const std::string& path, Duration timeout) {
+std::expected<Connection, std::string> connect_to(const std::string& path, Duration timeout) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof(address.sun_path))
         return Wrong("can't be reached: the path of its socket is too long: " + path);
     path.copy(address.sun_path, path.size());
-    Line line{.socket = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-              .deadline = Clock::now() + timeout,
-              .timeout = timeout};
-    if (!line.socket) return Wrong("can't be reached: " + reason());
-    // A Unix socket is connected at once or not at all: with a full backlog there is no waiting.
-    if (::connect(line.socket.get(), reinterpret_cast<const sockaddr*>(&address),
+    Connection connection{
+        .socket = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+        .deadline = Clock::now() + timeout,
+        .timeout = timeout};
+    if (!connection.socket) return Wrong("can't be reached: " + reason());
+    // A Unix socket connects at once or not at all: if the backlog is full, connect() does not
+    // wait.
+    if (::connect(connection.socket.get(), reinterpret_cast<const sockaddr*>(&address),
                   sizeof(address)) == 0)
-        return line;
+        return connection;
     if (errno == EAGAIN) return Wrong("is too busy to take a connection");
     return Wrong("can't be reached at " + path + ": " + reason());
 }
 
-std::expected<void, std::string> send_all(const Line& line, std::string_view bytes) {
+std::expected<void, std::string> send_all(const Connection& connection, std::string_view bytes) {
     while (!bytes.empty()) {
-        if (!line.wait_for(POLLOUT)) return line.too_late();
-        const ssize_t sent = ::send(line.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (!connection.wait_for(POLLOUT)) return connection.too_late();
+        const ssize_t sent =
+            ::send(connection.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (sent >= 0)
             bytes.remove_prefix(static_cast<std::size_t>(sent));
         else if (errno != EAGAIN && errno != EINTR)
@@ -78,21 +82,21 @@ std::expected<void, std::string> send_all(const Line& line, std::string_view byt
     return {};
 }
 
-/// The next bytes; empty at the end.
-std::expected<std::string_view, std::string> receive(const Line& line,
+/// Returns the next bytes. Empty at the end of the stream.
+std::expected<std::string_view, std::string> receive(const Connection& connection,
                                                      std::array<char, 16384>& room) {
     for (;;) {
-        if (!line.wait_for(POLLIN)) return line.too_late();
-        const ssize_t size = ::recv(line.socket.get(), room.data(), room.size(), 0);
+        if (!connection.wait_for(POLLIN)) return connection.too_late();
+        const ssize_t size = ::recv(connection.socket.get(), room.data(), room.size(), 0);
         if (size >= 0) return std::string_view(room.data(), static_cast<std::size_t>(size));
         if (errno != EAGAIN && errno != EINTR) return Wrong("closed the connection: " + reason());
     }
 }
 
-/// Puts an answer together from pieces.
-class Reading {
+/// Puts an answer together from the pieces that arrive.
+class AnswerReader {
 public:
-    Reading(http::Method asked, Bytes body_max) : asked_(asked), body_max_(body_max) {}
+    AnswerReader(http::Method asked, Bytes body_max) : asked_(asked), body_max_(body_max) {}
 
     [[nodiscard]] bool is_complete() const { return complete_; }
     [[nodiscard]] ControlAnswer take() { return std::move(answer_); }
@@ -169,18 +173,18 @@ std::string text_of(const ControlRequest& request) {
 std::expected<ControlAnswer, std::string> ask(const std::string& socket_path,
                                               const ControlRequest& request,
                                               const ControlLimits& limits) {
-    const auto line = connect_to(socket_path, limits.timeout);
-    if (!line) return Wrong(line.error());
-    if (auto sent = send_all(*line, text_of(request)); !sent) return Wrong(sent.error());
-    Reading reading(request.method, limits.body_max);
+    const auto connection = connect_to(socket_path, limits.timeout);
+    if (!connection) return Wrong(connection.error());
+    if (auto sent = send_all(*connection, text_of(request)); !sent) return Wrong(sent.error());
+    AnswerReader reader(request.method, limits.body_max);
     std::array<char, 16384> room;
-    while (!reading.is_complete()) {
-        const auto bytes = receive(*line, room);
+    while (!reader.is_complete()) {
+        const auto bytes = receive(*connection, room);
         if (!bytes) return Wrong(bytes.error());
-        const auto taken = bytes->empty() ? reading.end() : reading.add(*bytes);
+        const auto taken = bytes->empty() ? reader.end() : reader.add(*bytes);
         if (!taken) return Wrong(taken.error());
     }
-    return reading.take();
+    return reader.take();
 }
 
 }  // namespace turnpike

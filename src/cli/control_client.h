@@ -1,5 +1,5 @@
-// One request to a running gate over its Unix socket, and the whole answer. Blocks, but never longer
-// than the timeout, whatever the gate does.
+// Sends one request to a running gate over its Unix socket and reads the whole answer. Blocks, but
+// never longer than the timeout, whatever the gate does.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct ControlAnswer {
 };
 
 struct ControlLimits {
-    Duration timeout = 10s;  // for all of it
+    Duration timeout = 10s;  // for the whole exchange
     Bytes body_max{16 * mebibyte.count};
 };
 
-/// An error is half a sentence with the gate as its subject: "did not answer within 10s".
+/// An error is a phrase that continues "the gate …": "did not answer within 10s".
 [[nodiscard]] std::expected<ControlAnswer, std::string> ask(const std::string& socket_path,
                                                             const ControlRequest&,
                                                             const ControlLimits& = {});

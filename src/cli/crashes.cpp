@@ -13,7 +13,7 @@
 #include "setup/environment.h"
 #include "telemetry/crash_report.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {
@@ -40,10 +40,10 @@ std::string bytes_of(const json::object& crash, std::string_view key) {
 
 std::string input_of(const json::object& input) {
     return fmt::format("job {}: {} {}{}", text_of(input, "job"), text_of(input, "request"),
-                       bytes_of(input, "bytes"), is_true(input, "cut") ? " of a longer one" : "");
+                       bytes_of(input, "bytes"), is_true(input, "cut") ? " (cut off)" : "");
 }
 
-/// "  how      killed by SIGKILL"; nothing, if nothing is known.
+/// Appends a line such as "  how        killed by SIGKILL", or nothing if the fact is not known.
 void append_fact(std::string& out, std::string_view name, std::string_view fact) {
     if (!fact.empty()) out += fmt::format("  {:<11}{}\n", name, fact);
 }
@@ -51,7 +51,7 @@ void append_fact(std::string& out, std::string_view name, std::string_view fact)
 void append_list(std::string& out, std::string_view name, const json::array& list) {
     for (const json::value& item : list)
         if (const json::string* text = item.if_string())
-            append_fact(out, name, tame({text->data(), text->size()}));
+            append_fact(out, name, sanitized({text->data(), text->size()}));
 }
 
 void append_log(std::string& out, const json::object& crash) {
@@ -67,7 +67,8 @@ void append_log(std::string& out, const json::object& crash) {
     }
 }
 
-/// Why we ended it, or what it said at the end. Whoever is killed from outside has not said why.
+/// Returns why we killed the worker, or the last line that it printed. After a kill from outside,
+/// the last line does not tell why.
 std::string why_of(const json::object& crash) {
     constexpr std::size_t size_max = 100;
     const std::size_t signal = count_of(crash, "signal");
@@ -81,26 +82,28 @@ std::string why_of(const json::object& crash) {
 
 int show(const CrashesCommand& command, const std::string& page) {
     if (command.json) return print(page);
-    const Look look{.colours = wants_colours(), .columns = stdout_columns()};
-    const auto text = command.id ? crash_text(page, look) : crashes_text(page, look);
+    const TextStyle style{.colours = wants_colours(), .columns = stdout_columns()};
+    const auto text = command.id ? crash_text(page, style) : crashes_text(page, style);
     return text ? print(*text) : complain(text.error());
 }
 
-/// Reports outlive the gate.
-int show_earlier(const CrashesCommand& command, const Trouble& trouble) {
+/// Shows the reports on disk, which outlive the gate.
+int show_earlier(const CrashesCommand& command, const CommandError& trouble) {
     const std::string place = state_place(command.gate.value_or("default"));
     const std::string folder = place + "/crashes";
     const auto page = place.empty() || trouble.exit_code != exit_nothing_runs
                           ? std::nullopt
                           : earlier_crashes(folder, command.id);
-    if (!page) return complain(trouble.message, trouble.exit_code);
-    advise(fmt::format("turnpike: the gate does not run; of earlier runs, in {}:\n", tame(folder)));
+    if (!page) return complain(trouble);
+    print_to_stderr(
+        fmt::format("turnpike: no gate is running; these are reports of earlier runs, from {}:\n",
+                    sanitized(folder)));
     return show(command, *page);
 }
 
 }  // namespace
 
-std::expected<std::string, std::string> crashes_text(std::string_view text, Look look) {
+std::expected<std::string, std::string> crashes_text(std::string_view text, TextStyle style) {
     const auto page = parse_facts(text);
     if (!page) return std::unexpected(page.error());
     Table table{.columns = {{"ID"},
@@ -110,25 +113,26 @@ std::expected<std::string, std::string> crashes_text(std::string_view text, Look
                             {"HOW", left, 14},
                             {"WHY", left, 14}},
                 .rows = {}};
-    const bool is_narrow = look.columns > 0 && look.columns < 100;  // an ID begins with the time
+    // A narrow table has no column WHEN, since an ID begins with the time.
+    const bool is_narrow = style.columns > 0 && style.columns < 100;
     for (const json::value& value : list_of(*page, "crashes")) {
         const json::object& crash = object_of(value);
         table.rows.push_back({{text_of(crash, "id")},
-                              {is_narrow ? "" : second_of(text_of(crash, "time"))},
+                              {is_narrow ? "" : time_text(text_of(crash, "time"))},
                               {text_of(crash, "lane")},
                               {span_of(crash, "lived_s")},
                               {text_of(crash, "how"), Paint::red},
                               {why_of(crash)}});
     }
     return table.rows.empty() ? "no worker has died\n"
-                              : text_of(is_narrow ? without_empty_columns(table) : table, look);
+                              : text_of(is_narrow ? without_empty_columns(table) : table, style);
 }
 
-std::expected<std::string, std::string> crash_text(std::string_view text, Look look) {
+std::expected<std::string, std::string> crash_text(std::string_view text, TextStyle style) {
     const auto crash = parse_facts(text);
     if (!crash) return std::unexpected(crash.error());
-    std::string out = painted(text_of(*crash, "id"), Paint::red, look) + "\n";
-    append_fact(out, "when", second_of(text_of(*crash, "time")));
+    std::string out = painted(text_of(*crash, "id"), Paint::red, style) + "\n";
+    append_fact(out, "when", time_text(text_of(*crash, "time")));
     append_fact(out, "lane", text_of(*crash, "lane"));
     append_fact(out, "pool", text_of(*crash, "pool"));
     append_fact(out, "generation", text_of(*crash, "generation"));
@@ -160,8 +164,9 @@ std::optional<std::string> earlier_crashes(const std::string& folder,
 
 int run(const CrashesCommand& command) {
     if (command.id && !is_crash_id(*command.id))
-        return complain(fmt::format("\"{}\" is no crash report; `turnpike crashes` lists them",
-                                    tame(*command.id)));
+        return complain(
+            fmt::format("\"{}\" is not the id of a crash report; list them with: turnpike crashes",
+                        sanitized(*command.id)));
     const auto got =
         ask_gate(command.gate, {.target = "/-/crashes" + (command.id ? "/" + *command.id : "")});
     return got ? show(command, got->answer.body) : show_earlier(command, got.error());

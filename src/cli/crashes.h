@@ -1,4 +1,4 @@
-// `turnpike crashes`: the gate's /-/crashes for people.
+// `turnpike crashes`: shows the gate's /-/crashes to people.
 #pragma once
 
 #include <expected>
@@ -10,14 +10,15 @@
 
 namespace turnpike {
 
-/// Of what /-/crashes answered.
-[[nodiscard]] std::expected<std::string, std::string> crashes_text(std::string_view json, Look);
+/// Returns a table of the crashes in `json`, which is what /-/crashes answered.
+[[nodiscard]] std::expected<std::string, std::string> crashes_text(std::string_view json,
+                                                                   TextStyle);
 
-/// Of what /-/crashes/ID answered: everything, the log at the end.
-[[nodiscard]] std::expected<std::string, std::string> crash_text(std::string_view json, Look);
+/// Returns everything in `json`, which is what /-/crashes/ID answered. The log comes last.
+[[nodiscard]] std::expected<std::string, std::string> crash_text(std::string_view json, TextStyle);
 
-/// What /-/crashes, or /-/crashes/ID, would answer, from the folder of a gate that does not run.
-/// Nothing: there is no report.
+/// Returns what /-/crashes (or /-/crashes/ID if `id` is given) would answer, read from the folder
+/// of a gate that does not run. Returns nullopt if there is no report.
 [[nodiscard]] std::optional<std::string> earlier_crashes(const std::string& folder,
                                                          const std::optional<std::string>& id);
 

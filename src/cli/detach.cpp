@@ -31,13 +31,13 @@ namespace {
 using Wrong = std::unexpected<std::string>;
 
 constexpr off_t log_size_max =
-    off_t{16} * 1024 * 1024;  // when a gate starts; then a new one is begun
+    off_t{16} * 1024 * 1024;  // checked when a gate starts; a larger log is set aside
 constexpr int look_every_ms = 50;
-constexpr int ready_fd = 3;  // there
+constexpr int ready_fd = 3;  // the pipe's number in the background process
 
 std::string reason() { return std::strerror(errno); }
 
-/// What is appended to a file from now on.
+/// Prints what is appended to a file from now on.
 class Tail {
 public:
     explicit Tail(int file) : file_(file), at_(::lseek(file, 0, SEEK_END)) {}
@@ -45,7 +45,7 @@ public:
     void show() {
         std::array<char, 4096> room{};
         for (ssize_t size; (size = ::pread(file_, room.data(), room.size(), at_)) > 0; at_ += size)
-            advise({room.data(), static_cast<std::size_t>(size)});
+            print_to_stderr({room.data(), static_cast<std::size_t>(size)});
     }
 
 private:
@@ -69,31 +69,31 @@ struct Pipe {
 
 std::expected<Pipe, std::string> make_pipe() {
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Wrong("no pipe can be made: " + reason());
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Wrong("a pipe can't be made: " + reason());
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// "up", and what tells the other where to write.
-std::vector<std::string> words_for(const UpCommand& command) {
-    std::vector<std::string> words{"turnpike"};
-    words.insert(words.end(), command.words.begin(), command.words.end());
-    const auto up = std::ranges::find(words, "up");
-    words.insert(up == words.end() ? up : up + 1, fmt::format("--ready-fd={}", ready_fd));
-    return words;
+/// The words of this command line, and the flag that tells the gate which descriptor the pipe has.
+std::vector<std::string> arguments_for(const UpCommand& command) {
+    std::vector<std::string> arguments{"turnpike"};
+    arguments.insert(arguments.end(), command.words.begin(), command.words.end());
+    const auto up = std::ranges::find(arguments, "up");
+    arguments.insert(up == arguments.end() ? up : up + 1, fmt::format("--ready-fd={}", ready_fd));
+    return arguments;
 }
 
 std::expected<pid_t, std::string> start(const UpCommand& command, int log, int writer) {
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!nothing) return Wrong("/dev/null can't be opened: " + reason());
     const auto pid = spawn({.program = "/proc/self/exe",
-                            .arguments = words_for(command),
+                            .arguments = arguments_for(command),
                             .environment = own_environment(),
                             .descriptors = {nothing.get(), log, log, writer}});
-    if (!pid) return Wrong(std::string("it can't be started: ") + std::strerror(pid.error()));
+    if (!pid) return Wrong(std::string("the gate can't be started: ") + std::strerror(pid.error()));
     return *pid;
 }
 
-/// The address that the gate sends; empty: it ended without a word.
+/// Waits for the address that the gate sends. Empty if the gate ended without sending one.
 std::string await_address(int reader, Tail& tail) {
     std::string address;
     for (;;) {
@@ -114,20 +114,21 @@ int exit_code_of(pid_t pid) {
     while (::waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return exit_failed;
     if (WIFEXITED(status)) return WEXITSTATUS(status);
-    return complain(fmt::format("the gate was ended by signal {}", WTERMSIG(status)));
+    return complain(fmt::format("the gate was killed by signal {}", WTERMSIG(status)));
 }
 
-std::string served_text(const UpCommand& command, std::string_view address, pid_t pid) {
+std::string started_text(const UpCommand& command, std::string_view address, pid_t pid) {
     const std::string name = command.name == "default" ? "" : " --name " + command.name;
     return fmt::format(
-        "gate {} (pid {}) listens on {} in the background; its lanes come up now\n"
-        "  turnpike status{}     how they are\n"
-        "  turnpike logs -f{}    what its workers print\n"
+        "gate {} (pid {}) listens on {} in the background; its lanes are starting\n"
+        "  turnpike status{}     show its lanes\n"
+        "  turnpike logs -f{}    follow what its workers print\n"
         "  turnpike down{}       stop it\n",
         command.name, pid, address, name, name, name);
 }
 
-/// A gate of that name would be in the way, and its log is not the place to say so.
+/// Refuses a bad name, or the name of a gate that is running. Checked here, so that the message
+/// does not end up in the other gate's log.
 std::optional<std::string> objection_to(const UpCommand& command) {
     if (!is_name(command.name)) return "the name of a gate is " + std::string(name_rule);
     const std::vector<RunningGate> running = list_running(runtime_place());
@@ -144,7 +145,7 @@ std::optional<std::string> objection_to(const UpCommand& command) {
 int detach(const UpCommand& command) {
     if (const auto objection = objection_to(command)) return complain(*objection);
     const auto folder = state_folder(command.name);
-    if (!folder) return complain("there is no place for its output: " + folder.error());
+    if (!folder) return complain("the gate's output can't be kept: " + folder.error());
     const std::string log_path = *folder + "/gate.log";
     const auto log = open_log(log_path);
     if (!log) return complain(log.error());
@@ -160,18 +161,19 @@ int detach(const UpCommand& command) {
         tail.show();
         return code;
     }
-    return print(served_text(command, address, *pid) + "its own output goes to " + log_path + '\n');
+    return print(started_text(command, address, *pid) + "the gate's own output goes to " +
+                 log_path + '\n');
 }
 
-UniqueFd way_to_starter(const UpCommand& command) {
+UniqueFd take_ready_pipe(const UpCommand& command) {
     if (command.ready_fd.value_or(0) <= STDERR_FILENO) return {};
-    ::prctl(PR_SET_NAME, "turnpike");  // /proc/self/exe made it "exe"
+    ::prctl(PR_SET_NAME, "turnpike");  // otherwise it is "exe", from /proc/self/exe
     ::fcntl(*command.ready_fd, F_SETFD, FD_CLOEXEC);
     return UniqueFd(*command.ready_fd);
 }
 
-void tell_starter(UniqueFd starter, std::string_view url) {
-    if (starter) std::ignore = ::write(starter.get(), url.data(), url.size());
+void report_ready(UniqueFd pipe, std::string_view url) {
+    if (pipe) std::ignore = ::write(pipe.get(), url.data(), url.size());
 }
 
 }  // namespace turnpike

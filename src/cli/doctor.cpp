@@ -39,13 +39,13 @@ std::size_t count_of(const std::vector<Finding>& findings, Mark mark) {
     return static_cast<std::size_t>(std::ranges::count(findings, mark, &Finding::mark));
 }
 
-/// "all is well", "1 bad, 2 warnings"
+/// Returns "all is well", or counts such as "1 problem, 2 warnings".
 std::string summary(const std::vector<Finding>& findings) {
     const std::size_t bad = count_of(findings, Mark::bad);
     const std::size_t warnings = count_of(findings, Mark::warn);
     const std::string warned = fmt::format("{} warning{}", warnings, warnings == 1 ? "" : "s");
-    if (bad > 0) return fmt::format("{} bad, {}", bad, warned);
-    return warnings > 0 ? "nothing is bad, " + warned : "all is well";
+    if (bad > 0) return fmt::format("{} problem{}, {}", bad, bad == 1 ? "" : "s", warned);
+    return warnings > 0 ? "no problems, " + warned : "all is well";
 }
 
 json::value number_or_null(const std::optional<Bytes>& bytes) {
@@ -56,7 +56,7 @@ json::value text_or_null(const std::string& text) {
     return text.empty() ? json::value(nullptr) : json::value(text);
 }
 
-json::object object_of(const Holder& holder) {
+json::object object_of(const MemoryHolder& holder) {
     return {{"pid", holder.pid},
             {"user", text_or_null(holder.user)},
             {"command", text_or_null(holder.command)},
@@ -66,7 +66,7 @@ json::object object_of(const Holder& holder) {
 
 json::object object_of(const ExaminedGpu& facts) {
     json::array holders;
-    for (const Holder& holder : facts.holders) holders.push_back(object_of(holder));
+    for (const MemoryHolder& holder : facts.holders) holders.push_back(object_of(holder));
     const Gpu& gpu = facts.gpu;
     return {{"index", gpu.index ? json::value(*gpu.index) : json::value(nullptr)},
             {"uuid", gpu.uuid},
@@ -99,7 +99,7 @@ json::array array_of(const std::vector<Thing>& things) {
 
 }  // namespace
 
-std::string doctor_text(const std::vector<Finding>& findings, Look look) {
+std::string doctor_text(const std::vector<Finding>& findings, TextStyle style) {
     std::string text;
     std::string_view section;
     for (const Finding& finding : findings) {
@@ -108,7 +108,7 @@ std::string doctor_text(const std::vector<Finding>& findings, Look look) {
         section = finding.section;
         const std::string mark = fmt::format("{:<4}", word_for(finding.mark));
         text +=
-            fmt::format("  {}  {}\n", painted(mark, paint_of(finding.mark), look), finding.what);
+            fmt::format("  {}  {}\n", painted(mark, paint_of(finding.mark), style), finding.what);
         if (!finding.advice.empty()) text += fmt::format("        {}\n", finding.advice);
     }
     return text + '\n' + summary(findings) + '\n';

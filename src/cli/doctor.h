@@ -1,4 +1,4 @@
-// `turnpike doctor`: what is right and wrong with this machine, and what to do about it.
+// `turnpike doctor`: shows what is right and wrong with this machine, and what to do about it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace turnpike {
 
-[[nodiscard]] std::string doctor_text(const std::vector<Finding>& findings, Look look);
+[[nodiscard]] std::string doctor_text(const std::vector<Finding>& findings, TextStyle style);
 [[nodiscard]] std::string doctor_json(const MachineFacts& facts,
                                       const std::vector<Finding>& findings);
 

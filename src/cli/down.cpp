@@ -28,18 +28,18 @@ namespace {
 
 using WallClock = std::chrono::steady_clock;
 
-constexpr Duration told_every = 3s;
-constexpr Duration notice_max = 2s;  // for a gate to notice the first signal
+constexpr Duration message_every = 3s;
+constexpr Duration notice_max = 2s;  // how long a gate may take to notice the first signal
 
-struct EndingGate {
+struct StoppingGate {
     RunningGate gate;
     UniqueFd process;
 
-    [[nodiscard]] std::optional<Ending> look() const {
+    [[nodiscard]] std::optional<ShutdownState> ask_state() const {
         const auto answer = ask(gate.folder + "/socket", {.target = "/-/status"}, {.timeout = 1s});
-        return answer && answer->status == 200 ? ending_in(answer->body) : std::nullopt;
+        return answer && answer->status == 200 ? shutdown_state_in(answer->body) : std::nullopt;
     }
-    /// True: it has ended.
+    /// True if the process ended within this time.
     [[nodiscard]] bool is_gone_within(Duration time) const {
         pollfd one{.fd = process.get(), .events = POLLIN, .revents = 0};
         const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
@@ -53,58 +53,61 @@ struct EndingGate {
     }
 };
 
-/// A pid alone may be somebody else's by now. While the lock names it, it is the gate's; a process
-/// whose descriptor was open before the lock was looked at is that one.
-std::expected<EndingGate, Trouble> find_gate(const std::optional<std::string>& name) {
+/// A pid alone may belong to another process by now. While the gate's lock names a pid, that pid is
+/// the gate's. So open a pidfd first and read the lock again: if the pid is the same, the pidfd is
+/// the gate's.
+std::expected<StoppingGate, CommandError> find_gate(const std::optional<std::string>& name) {
     const auto first = choose_gate(list_running(runtime_place()), name);
     if (!first) return std::unexpected(first.error());
     UniqueFd process(::pidfd_open(first->pid, 0));
     if (!process && errno != ESRCH)
         return std::unexpected(
-            Trouble{exit_failed, fmt::format("the gate {} (pid {}) can't be watched: {}",
-                                             first->name, first->pid, std::strerror(errno))});
+            CommandError{exit_failed, fmt::format("the gate {} (pid {}) can't be watched: {}",
+                                                  first->name, first->pid, std::strerror(errno))});
     const auto again = choose_gate(list_running(runtime_place()), first->name);
     if (!again) return std::unexpected(again.error());
     if (!process || again->pid != first->pid)
-        return std::unexpected(Trouble{
-            exit_failed, fmt::format("the gate {} was replaced just now; try again", first->name)});
-    return EndingGate{*first, std::move(process)};
+        return std::unexpected(CommandError{
+            exit_failed, fmt::format("the gate {} was replaced by another one just now; try again",
+                                     first->name)});
+    return StoppingGate{*first, std::move(process)};
 }
 
-/// Signals of one kind that meet count as one, so the second waits until the first was noticed.
-std::expected<void, std::string> stop(const EndingGate& ending, bool now) {
-    const auto state = ending.look();
+/// Two pending signals of the same kind count as one, so the second is sent after the gate has
+/// noticed the first.
+std::expected<void, std::string> stop(const StoppingGate& stopping, bool now) {
+    const auto state = stopping.ask_state();
     const bool has_begun = state && state->has_begun;
     if (!has_begun)
-        if (const auto told = ending.tell_to_stop(); !told) return told;
+        if (const auto told = stopping.tell_to_stop(); !told) return told;
     if (!now) return {};
     const auto until = WallClock::now() + notice_max;
-    while (!has_begun && WallClock::now() < until && !ending.is_gone_within(20ms)) {
-        const auto seen = ending.look();
+    while (!has_begun && WallClock::now() < until && !stopping.is_gone_within(20ms)) {
+        const auto seen = stopping.ask_state();
         if (seen && seen->has_begun) break;
     }
-    return ending.tell_to_stop();
+    return stopping.tell_to_stop();
 }
 
-void tell_what_it_waits_for(const EndingGate& ending) {
-    const auto state = ending.look();
+void print_what_it_waits_for(const StoppingGate& stopping) {
+    const auto state = stopping.ask_state();
     const std::string gate =
-        fmt::format("turnpike: gate {} (pid {})", ending.gate.name, ending.gate.pid);
+        fmt::format("turnpike: gate {} (pid {})", stopping.gate.name, stopping.gate.pid);
     if (!state)
-        advise(gate + " is still there\n");
+        print_to_stderr(gate + " is still running\n");
     else if (state->jobs > 0)
-        advise(fmt::format("{} waits for {} job{}; without them: turnpike down --now\n", gate,
-                           state->jobs, state->jobs == 1 ? "" : "s"));
+        print_to_stderr(fmt::format("{} waits for {} job{}; to stop at once: turnpike down --now\n",
+                                    gate, state->jobs, state->jobs == 1 ? "" : "s"));
     else
-        advise(gate + " ends its workers\n");
+        print_to_stderr(gate + " is ending its workers\n");
 }
 
-std::string json_of(const EndingGate& ending, Duration waited) {
+std::string json_of(const StoppingGate& stopping, Duration waited) {
     std::string page;
     JsonWriter json(page);
     json.open_object();
-    json.member("gate", ending.gate.name);
-    json.member("pid", ending.gate.pid);
+    json.member("gate", stopping.gate.name);
+    json.member("pid", stopping.gate.pid);
     json.member("waited_s", waited);
     json.close_object();
     return page + '\n';
@@ -112,25 +115,26 @@ std::string json_of(const EndingGate& ending, Duration waited) {
 
 }  // namespace
 
-std::optional<Ending> ending_in(std::string_view text) {
+std::optional<ShutdownState> shutdown_state_in(std::string_view text) {
     const auto page = parse_facts(text);
     if (!page) return std::nullopt;
-    Ending ending{.has_begun = is_true(*page, "shutting_down")};
+    ShutdownState state{.has_begun = is_true(*page, "shutting_down")};
     for (const boost::json::value& pool : list_of(*page, "pools"))
         for (const std::string_view key : {"arriving", "queued", "running"})
-            ending.jobs += count_of(object_of(pool), key);
-    return ending;
+            state.jobs += count_of(object_of(pool), key);
+    return state;
 }
 
 int run(const DownCommand& command) {
-    const auto ending = find_gate(command.gate);
-    if (!ending) return complain(ending.error().message, ending.error().exit_code);
+    const auto stopping = find_gate(command.gate);
+    if (!stopping) return complain(stopping.error());
     const auto start = WallClock::now();
-    if (const auto told = stop(*ending, command.now); !told) return complain(told.error());
-    while (!ending->is_gone_within(told_every)) tell_what_it_waits_for(*ending);
+    if (const auto told = stop(*stopping, command.now); !told) return complain(told.error());
+    while (!stopping->is_gone_within(message_every)) print_what_it_waits_for(*stopping);
     const Duration waited = WallClock::now() - start;
-    if (command.json) return print(json_of(*ending, waited));
-    return print(fmt::format("gate {} (pid {}) is down\n", ending->gate.name, ending->gate.pid));
+    if (command.json) return print(json_of(*stopping, waited));
+    return print(
+        fmt::format("gate {} (pid {}) is down\n", stopping->gate.name, stopping->gate.pid));
 }
 
 }  // namespace turnpike

@@ -7,13 +7,13 @@
 
 namespace turnpike {
 
-/// What matters of /-/status while a gate ends.
-struct Ending {
+/// What /-/status tells about a gate that is shutting down.
+struct ShutdownState {
     bool has_begun = false;
-    std::size_t jobs = 0;  // that it still waits for
+    std::size_t jobs = 0;  // jobs that the gate still waits for
 };
 
-/// Nothing: that is no status.
-[[nodiscard]] std::optional<Ending> ending_in(std::string_view json);
+/// Returns nullopt if `json` is not a status.
+[[nodiscard]] std::optional<ShutdownState> shutdown_state_in(std::string_view json);
 
 }  // namespace turnpike

@@ -1,4 +1,4 @@
-// What the exit code of every command means.
+// The exit codes of every command.
 #pragma once
 
 namespace turnpike {

@@ -1,4 +1,4 @@
-// `turnpike logs` as it runs: asks the gate once, or again and again.
+// Runs `turnpike logs`: asks the gate once, or with --follow again and again.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 #include "cli/command.h"
 #include "cli/logs.h"
+#include "cli/pools_and_lanes.h"
 #include "cli/print.h"
-#include "cli/roll.h"
 #include "cli/running_gate.h"
 #include "terminal/terminal.h"
 
@@ -22,20 +22,20 @@ namespace turnpike {
 namespace {
 
 constexpr Duration ask_every = 250ms;
-constexpr Duration gone_after = 5s;  // a gate that is stopping, or starts anew
+constexpr Duration gone_after = 5s;  // give up on a gate that is stopping or restarting
 constexpr std::size_t lines_max = 2000;
 
-/// The last line of each lane that was shown.
+/// The number of the last line that was shown, by lane.
 using Seen = std::map<std::size_t, std::uint64_t>;
-using Pages = std::expected<std::vector<LogPage>, Trouble>;
+using Pages = std::expected<std::vector<LogPage>, CommandError>;
 
-std::unexpected<Trouble> failed(std::string message) {
-    return std::unexpected(Trouble{exit_failed, std::move(message)});
+std::unexpected<CommandError> failed(std::string message) {
+    return std::unexpected(CommandError{exit_failed, std::move(message)});
 }
 
-std::expected<std::vector<std::size_t>, Trouble> wanted_lanes(const LogsCommand& command) {
+std::expected<std::vector<std::size_t>, CommandError> wanted_lanes(const LogsCommand& command) {
     if (command.lane) {
-        if (auto trouble = trouble_with_lane(command.gate, *command.lane))
+        if (auto trouble = check_lane(command.gate, *command.lane))
             return std::unexpected(*std::move(trouble));
         return std::vector<std::size_t>{std::stoul(*command.lane)};
     }
@@ -46,8 +46,8 @@ std::expected<std::vector<std::size_t>, Trouble> wanted_lanes(const LogsCommand&
     return *std::move(lanes);
 }
 
-std::expected<LogPage, Trouble> ask_for_lines(const LogsCommand& command, std::size_t lane,
-                                              std::uint64_t after, std::size_t lines) {
+std::expected<LogPage, CommandError> ask_for_lines(const LogsCommand& command, std::size_t lane,
+                                                   std::uint64_t after, std::size_t lines) {
     const auto got =
         ask_gate(command.gate,
                  {.target = fmt::format("/-/lanes/{}/log?after={}&lines={}", lane, after, lines)});
@@ -72,10 +72,10 @@ Pages ask_for_more(const LogsCommand& command, Seen& seen) {
     std::vector<LogPage> pages;
     for (auto& [lane, last] : seen) {
         auto page = ask_for_lines(command, lane, last, lines_max);
-        if (page && page->newest < last)  // a new gate counts from one again
+        if (page && page->newest < last)  // a new gate counts from 1 again
             page = ask_for_lines(command, lane, last = 0, lines_max);
         if (!page) return std::unexpected(std::move(page.error()));
-        tell_gap(*page, last);
+        add_gap_notice(*page, last);
         last = page->newest;
         pages.push_back(*std::move(page));
     }
@@ -87,10 +87,10 @@ int show(const LogsCommand& command, std::vector<LogPage> pages, std::size_t las
     if (lines.empty()) return exit_done;
     if (command.json) return print(lines_json(lines));
     return print(lines_text(
-        lines, {.look = {.colours = wants_colours()}, .names_lanes = !command.lane.has_value()}));
+        lines, {.text = {.colours = wants_colours()}, .names_lanes = !command.lane.has_value()}));
 }
 
-/// That is how following ends; here and now, as nothing is lost by it.
+/// Ctrl-C is the usual end of following, so it exits at once with success.
 void leave_on_ctrl_c() {
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { ::_exit(exit_done); });
 }
@@ -106,10 +106,10 @@ int follow(const LogsCommand& command, Seen& seen) {
             continue;
         }
         away += ask_every;
-        const Trouble& trouble = pages.error();
+        const CommandError& trouble = pages.error();
         if (trouble.exit_code == exit_nothing_runs)
             return complain("the gate is gone: " + trouble.message, exit_nothing_runs);
-        if (away >= gone_after) return complain(trouble.message, trouble.exit_code);
+        if (away >= gone_after) return complain(trouble);
     }
 }
 
@@ -118,17 +118,18 @@ int follow(const LogsCommand& command, Seen& seen) {
 int run(const LogsCommand& command) {
     if (command.follow) leave_on_ctrl_c();
     const auto lanes = wanted_lanes(command);
-    if (!lanes) return complain(lanes.error().message, lanes.error().exit_code);
+    if (!lanes) return complain(lanes.error());
     Seen seen;
     auto pages = ask_for_first(command, *lanes, seen);
-    if (!pages) return complain(pages.error().message, pages.error().exit_code);
+    if (!pages) return complain(pages.error());
     const int shown = show(command, *std::move(pages), command.lines);
     if (shown != exit_done) return shown;
     if (command.follow) return follow(command, seen);
     const bool is_empty =
         std::ranges::all_of(seen, [](const auto& lane) { return lane.second == 0; });
     if (is_empty && !command.json)
-        advise("nothing was printed yet; attached workers print where they were started\n");
+        print_to_stderr(
+            "no worker has printed anything yet; attached workers print where they were started\n");
     return exit_done;
 }
 

@@ -24,27 +24,17 @@ std::string request_of(const json::object& job) {
     return text_of(job, "method") + ' ' + text_of(job, "path");
 }
 
-/// "": the one that has no name of its own.
+/// Empty for the pool "default", which has no name of its own.
 std::string pool_of(const json::object& job) {
     std::string pool = text_of(job, "pool");
     return pool == "default" ? "" : pool;
 }
 
-/// "": on this machine.
+/// Empty for a client on this machine.
 std::string client_of(const json::object& job) {
     std::string client = text_of(job, "client");
     const bool is_here = client.starts_with("127.") || client.starts_with("[::1]");
     return is_here ? "" : client;
-}
-
-/// "40 % step 12/30"; "": its model says nothing of it.
-std::string progress_of(const json::object& job) {
-    const json::object& progress = object_of(job, "progress");
-    const json::value* fraction = progress.if_contains("fraction");
-    std::string text = text_of(progress, "text");
-    if (fraction == nullptr || !fraction->is_number()) return text;
-    const double percent = 100 * fraction->to_number<double>();
-    return fmt::format("{:.0f} %{}{}", percent, text.empty() ? "" : " ", text);
 }
 
 Table live_of(const json::array& jobs) {
@@ -68,13 +58,13 @@ Table live_of(const json::array& jobs) {
                               {text_of(job, "lane")},
                               {text_of(job, "attempts")},
                               {request_of(job)},
-                              {progress_of(job)},
+                              {progress_text(object_of(job, "progress"))},
                               {client_of(job)}});
     }
     return without_empty_columns(table);
 }
 
-/// "finished", or what happened and why: "timed out: waited too long"
+/// Returns "finished", or what happened and why: "timed out: waited too long".
 Cell outcome_of(const json::object& job) {
     std::string outcome = text_of(job, "outcome");
     if (outcome == "finished") return {std::move(outcome), Paint::green};
@@ -84,7 +74,7 @@ Cell outcome_of(const json::object& job) {
 }
 
 std::string arrival_of(const json::object& job, std::string_view today) {
-    const std::string time = second_of(text_of(job, "arrived"));
+    const std::string time = time_text(text_of(job, "arrived"));
     const bool is_today = !today.empty() && time.starts_with(today) && time.size() > today.size();
     return is_today ? time.substr(today.size() + 1) : time;
 }
@@ -125,17 +115,17 @@ Table ended_of(const JobsPage& page, const json::array& jobs) {
 
 }  // namespace
 
-std::expected<std::string, std::string> jobs_text(const JobsPage& jobs, Look look) {
+std::expected<std::string, std::string> jobs_text(const JobsPage& jobs, TextStyle style) {
     const auto page = parse_facts(jobs.json);
     if (!page) return std::unexpected(page.error());
-    const std::string live = text_of(live_of(list_of(*page, "live")), look);
-    const std::string ended = text_of(ended_of(jobs, list_of(*page, "ended")), look);
+    const std::string live = text_of(live_of(list_of(*page, "live")), style);
+    const std::string ended = text_of(ended_of(jobs, list_of(*page, "ended")), style);
     return (live.empty() ? "no live jobs\n" : live) + (ended.empty() ? "" : "\n" + ended);
 }
 
 int run(const JobsCommand& command) {
     const auto got = ask_gate(command.gate, {.target = "/-/jobs"});
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (!got) return complain(got.error());
     if (command.json) return print(got->answer.body);
     const std::string today =
         fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));

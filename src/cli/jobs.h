@@ -1,4 +1,4 @@
-// `turnpike jobs`: the gate's /-/jobs for people.
+// `turnpike jobs`: shows the gate's /-/jobs to people.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,13 @@ namespace turnpike {
 struct JobsPage {
     std::string_view json;  // what /-/jobs answered
     std::size_t last = 20;  // how many ended jobs are shown
-    std::string_view today =
-        {};  // "2026-11-15", in UTC: of those that came then, the time is shown
+    // "2026-11-15", in UTC. Jobs that arrived on this day are shown with the time only.
+    std::string_view today = {};
 };
 
-/// A table of the live jobs, a table of the last that ended, newest first. Columns that say nothing
-/// are left out: the only pool, clients on this machine.
-[[nodiscard]] std::expected<std::string, std::string> jobs_text(const JobsPage&, Look);
+/// Returns a table of the live jobs and a table of the jobs that ended last, newest first. Leaves
+/// out columns that tell nothing: the pool if all are "default", the client if all are on this
+/// machine.
+[[nodiscard]] std::expected<std::string, std::string> jobs_text(const JobsPage&, TextStyle);
 
 }  // namespace turnpike

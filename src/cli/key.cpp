@@ -9,7 +9,7 @@
 #include "cli/print.h"
 #include "setup/environment.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {
@@ -19,15 +19,15 @@ std::string_view name_of(Access access) { return access == Access::admin ? "admi
 
 }  // namespace
 
-std::string keys_text(std::span<const ApiKey> keys, Look look) {
-    if (keys.empty()) return "no keys; make one with: turnpike key new NAME\n";
+std::string keys_text(std::span<const ApiKey> keys, TextStyle style) {
+    if (keys.empty()) return "there are no keys; make one with: turnpike key new NAME\n";
     Table table{.columns = {{"NAME"}, {"ACCESS"}, {"CREATED"}}, .rows = {}};
     for (const ApiKey& key : keys)
-        table.rows.push_back({{tame(key.name)},
+        table.rows.push_back({{sanitized(key.name)},
                               {std::string(name_of(key.access)),
                                key.access == Access::admin ? Paint::yellow : Paint::plain},
-                              {tame(key.created)}});
-    return text_of(table, look);
+                              {sanitized(key.created)}});
+    return text_of(table, style);
 }
 
 std::string keys_json(std::span<const ApiKey> keys) {
@@ -46,11 +46,12 @@ int run(const KeyNewCommand& command) {
     if (!key) return complain(key.error(), is_key_name(command.name) ? exit_failed : exit_usage);
     if (const int printed = print(*key + '\n'); printed != exit_done) {
         const bool revoked = revoke_key(*path, command.name).has_value();
-        return complain(revoked ? "so the key was revoked; try again"
-                                : "revoke the key, which nobody has seen, and try again",
+        return complain(revoked ? "the new key could not be shown, so it was revoked; try again"
+                                : "the new key could not be shown; revoke it with turnpike key "
+                                  "revoke, and try again",
                         printed);
     }
-    advise(
+    print_to_stderr(
         fmt::format("This is the key of {} ({}); it is not shown again. Clients send it as\n"
                     "  Authorization: Bearer KEY\n",
                     command.name, name_of(command.access)));

@@ -1,4 +1,4 @@
-// `turnpike key new|list|revoke`.
+// `turnpike key new|list|revoke`: makes, lists and revokes API keys.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace turnpike {
 
-/// A table without secrets; no keys: what to do.
-[[nodiscard]] std::string keys_text(std::span<const ApiKey> keys, Look look);
+/// Returns a table of the keys without their secrets, or what to do if there are no keys.
+[[nodiscard]] std::string keys_text(std::span<const ApiKey> keys, TextStyle style);
 
 /// [{"name":"bob","access":"plain","created":"2026-…Z"}]
 [[nodiscard]] std::string keys_json(std::span<const ApiKey> keys);

@@ -18,13 +18,6 @@ namespace {
 
 namespace json = boost::json;
 
-/// As it came: who prints it tames it.
-std::string raw_text(const json::object& object, std::string_view key) {
-    const json::value* value = object.if_contains(json::string_view(key.data(), key.size()));
-    if (value == nullptr || !value->is_string()) return "";
-    return {value->get_string().data(), value->get_string().size()};
-}
-
 Paint paint_of(std::size_t lane) {
     constexpr std::array paints{Paint::cyan, Paint::green, Paint::magenta, Paint::yellow,
                                 Paint::blue};
@@ -57,9 +50,9 @@ std::expected<std::vector<std::size_t>, std::string> lanes_of(std::string_view s
     return lanes;
 }
 
-void tell_gap(LogPage& page, std::uint64_t seen) {
+void add_gap_notice(LogPage& page, std::uint64_t seen) {
     if (page.lines.empty() || page.lines.front().number <= seen + 1) return;
-    const ShownLine& first = page.lines.front();
+    const LaneLogLine& first = page.lines.front();
     const std::uint64_t missing = first.number - seen - 1;
     page.lines.insert(page.lines.begin(),
                       {.lane = page.lane,
@@ -70,33 +63,33 @@ void tell_gap(LogPage& page, std::uint64_t seen) {
                                            missing == 1 ? "" : "s")});
 }
 
-std::vector<ShownLine> merged(std::vector<LogPage> pages, std::size_t last) {
-    std::vector<ShownLine> lines;
+std::vector<LaneLogLine> merged(std::vector<LogPage> pages, std::size_t last) {
+    std::vector<LaneLogLine> lines;
     for (LogPage& page : pages) std::ranges::move(page.lines, std::back_inserter(lines));
-    // Not by number between lanes; and within one the clock may have been set back.
-    std::ranges::stable_sort(lines, {}, &ShownLine::time);
-    if (pages.size() == 1) std::ranges::sort(lines, {}, &ShownLine::number);
+    // Numbers can't be compared between lanes. Within one lane, times may go back with the clock.
+    std::ranges::stable_sort(lines, {}, &LaneLogLine::time);
+    if (pages.size() == 1) std::ranges::sort(lines, {}, &LaneLogLine::number);
     if (lines.size() > last) lines.erase(lines.begin(), lines.end() - static_cast<long>(last));
     return lines;
 }
 
-std::string lines_text(const std::vector<ShownLine>& lines, const LogLook& look) {
+std::string lines_text(const std::vector<LaneLogLine>& lines, const LogStyle& style) {
     std::string out;
-    for (const ShownLine& line : lines) {
-        if (look.names_lanes)
-            out += painted(fmt::format("lane {} │ ", line.lane), paint_of(line.lane), look.look);
+    for (const LaneLogLine& line : lines) {
+        if (style.names_lanes)
+            out += painted(fmt::format("lane {} │ ", line.lane), paint_of(line.lane), style.text);
         std::string text;
         append_plain(text, line.text);
         out += painted(std::move(text), line.stream == "turnpike" ? Paint::dim : Paint::plain,
-                       look.look);
+                       style.text);
         out += '\n';
     }
     return out;
 }
 
-std::string lines_json(const std::vector<ShownLine>& lines) {
+std::string lines_json(const std::vector<LaneLogLine>& lines) {
     std::string out;
-    for (const ShownLine& line : lines) {
+    for (const LaneLogLine& line : lines) {
         JsonWriter json(out);
         json.open_object();
         json.member("lane", line.lane);

@@ -13,11 +13,12 @@
 int main(int argc, char** argv) {
     using namespace turnpike;
     const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
-    // Without what follows main: the gate waits for a guard's end, and LeakSanitizer never comes to one there.
+    // _Exit skips what runs after main: the gate waits for the guard to end, and LeakSanitizer
+    // would hang there.
     if (argc > 1 && std::string_view(argv[1]) == guard_word) std::_Exit(run_guard(arguments));
     const auto command = parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
     if (command) return std::visit([](const auto& chosen) { return run(chosen); }, *command);
-    advise(command.error().err);
+    print_to_stderr(command.error().err);
     const int printed = print(command.error().out);
     return printed == exit_done ? command.error().exit_code : printed;
 }

@@ -8,17 +8,17 @@
 
 #include "base/name.h"
 #include "cli/command.h"
+#include "cli/pools_and_lanes.h"
 #include "cli/print.h"
-#include "cli/roll.h"
 #include "cli/running_gate.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
 
 namespace json = boost::json;
-using Routes = std::expected<std::vector<std::string>, Trouble>;
+using Routes = std::expected<std::vector<std::string>, CommandError>;
 using Gate = std::optional<std::string>;
 
 struct Words {
@@ -27,11 +27,12 @@ struct Words {
     std::string_view advice;
 };
 
-/// `advice` may name the lane.
+/// order_text() appends the lane to the advice for `drain`.
 Words words_for_order(std::string_view asked) {
-    constexpr std::string_view look = "look with: turnpike status";
+    constexpr std::string_view look = "see: turnpike status";
     if (asked == "restart")
-        return {"finishes its jobs, then starts anew", "finish their jobs, then start anew", look};
+        return {"finishes its jobs, then starts again", "finish their jobs, then start again",
+                look};
     if (asked == "drain")
         return {"finishes its jobs and takes no more", "finish their jobs and take no more",
                 "bring it back with: turnpike resume"};
@@ -41,37 +42,25 @@ Words words_for_order(std::string_view asked) {
 std::string lanes_text(const json::array& lanes) {
     std::string numbers;
     for (const json::value& lane : lanes)
-        numbers += (numbers.empty() ? "" : ", ") + tame(json::serialize(lane));
+        numbers += (numbers.empty() ? "" : ", ") + sanitized(json::serialize(lane));
     return fmt::format("lane{} {}", lanes.size() == 1 ? "" : "s", numbers);
 }
 
-/// Those of the running gate.
-std::expected<std::vector<std::string>, Trouble> pools_of(const Gate& gate) {
-    const auto got = ask_gate(gate, {.target = "/-/status"});
-    if (!got) return std::unexpected(got.error());
-    const auto page = parse_facts(got->answer.body);
-    if (!page) return std::unexpected(Trouble{exit_failed, page.error()});
-    std::vector<std::string> pools;
-    for (const json::value& pool : list_of(*page, "pools"))
-        pools.push_back(text_of(object_of(pool), "pool"));
-    return pools;
-}
-
 Routes routes_of_all(const Gate& gate, std::string_view what) {
-    const auto pools = pools_of(gate);
-    if (!pools) return std::unexpected(pools.error());
+    const auto known = ask_pools_and_lanes(gate);
+    if (!known) return std::unexpected(known.error());
     std::vector<std::string> routes;
-    for (const std::string& pool : *pools) routes.push_back(*pool_route(pool, what));
+    for (const std::string& pool : known->pools) routes.push_back(*pool_route(pool, what));
     return routes;
 }
 
 Routes route_of_lane(const Gate& gate, std::string_view lane, std::string_view what) {
-    if (auto trouble = trouble_with_lane(gate, lane)) return std::unexpected(*std::move(trouble));
+    if (auto trouble = check_lane(gate, lane)) return std::unexpected(*std::move(trouble));
     return std::vector{*lane_route(lane, what)};
 }
 
 Routes route_of_pool(const Gate& gate, std::string_view pool, std::string_view what) {
-    if (auto trouble = trouble_with_pool(gate, pool)) return std::unexpected(*std::move(trouble));
+    if (auto trouble = check_pool(gate, pool)) return std::unexpected(*std::move(trouble));
     return std::vector{*pool_route(pool, what)};
 }
 
@@ -81,14 +70,14 @@ Routes routes_of(const RestartCommand& command) {
     return route_of_pool(command.gate, command.what, "restart");
 }
 
-/// Of several routes JSON is a list.
+/// Asks the gate for each route. The JSON is a list if there are several routes.
 int give_orders(const Gate& gate, const Routes& routes, bool wants_json) {
-    if (!routes) return complain(routes.error().message, routes.error().exit_code);
+    if (!routes) return complain(routes.error());
     std::string text;
     std::string list;
     for (const std::string& route : *routes) {
         const auto got = ask_gate(gate, {.method = http::Method::post, .target = route});
-        if (!got) return complain(got.error().message, got.error().exit_code);
+        if (!got) return complain(got.error());
         const auto line = order_text(got->answer.body, gate);
         if (!line) return complain(line.error());
         text += *line;
@@ -115,7 +104,7 @@ std::expected<std::string, std::string> order_text(std::string_view text, const 
     if (!page) return std::unexpected(page.error());
     const std::string asked = text_of(*page, "asked");
     const Words words = words_for_order(asked);
-    const std::string name = gate ? " --name " + tame(*gate) : "";
+    const std::string name = gate ? " --name " + sanitized(*gate) : "";
     if (const std::string pool = text_of(*page, "pool"); !pool.empty()) {
         const json::array& lanes = list_of(*page, "lanes");
         return fmt::format("pool {}: {} {}; {}{}\n", pool, lanes_text(lanes),

@@ -1,4 +1,4 @@
-// `turnpike restart`, `drain` and `resume`: which routes they ask, and what the gate's
+// `turnpike restart`, `drain` and `resume`: which of the gate's routes they call, and what the
 // answers mean.
 #pragma once
 
@@ -9,14 +9,15 @@
 
 namespace turnpike {
 
-/// "/-/lanes/0/restart"; nothing: the word is no number of a lane.
+/// Returns a path such as "/-/lanes/0/restart", or nullopt if `lane` is not a number.
 [[nodiscard]] std::optional<std::string> lane_route(std::string_view lane, std::string_view what);
 
-/// "/-/pools/chat/restart"; nothing: the word can't be the name of a pool.
+/// Returns a path such as "/-/pools/chat/restart", or nullopt if `pool` can't be the name of a
+/// pool.
 [[nodiscard]] std::optional<std::string> pool_route(std::string_view pool, std::string_view what);
 
-/// What follows from an order, as a line: "lane 0 finishes its jobs, then starts anew; …". The
-/// advice names the gate, if who asked had to.
+/// Returns a line that says what happens now: "lane 0 finishes its jobs, then starts again; …".
+/// `gate` is the name that the command was given, if any; the advice then repeats it.
 [[nodiscard]] std::expected<std::string, std::string> order_text(
     std::string_view json, const std::optional<std::string>& gate = {});
 

@@ -14,10 +14,10 @@ int print(std::string_view text) {
 }
 
 int complain(std::string_view problem, int exit_code) {
-    advise("turnpike: " + std::string(problem) + '\n');
+    print_to_stderr("turnpike: " + std::string(problem) + '\n');
     return exit_code;
 }
 
-void advise(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void print_to_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 }  // namespace turnpike

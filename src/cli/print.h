@@ -1,4 +1,4 @@
-// What the commands say: facts on stdout, everything else on stderr.
+// How the commands print: results go to stdout, everything else to stderr.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,14 @@
 
 namespace turnpike {
 
-/// On stdout, as it is. The exit code: failed, with a message, if it could not all be written.
+/// Writes `text` to stdout. Returns exit_done, or complains and returns exit_failed if the write
+/// fails.
 [[nodiscard]] int print(std::string_view text);
 
-/// "turnpike: problem" on stderr; gives the exit code back.
+/// Writes "turnpike: problem" to stderr and returns `exit_code`.
 int complain(std::string_view problem, int exit_code = exit_failed);
 
-/// Advice, and whatever else must not be in the way of what is on stdout.
-void advise(std::string_view text);
+/// For advice, progress, and anything else that must not mix with the results on stdout.
+void print_to_stderr(std::string_view text);
 
 }  // namespace turnpike

@@ -1,5 +1,5 @@
-// `turnpike prove`: lets the lanes prove themselves, shows what they answer, and records it beside the
-// model as what they must answer from now on.
+// `turnpike prove`: sends each lane its proof, shows what the lanes answer, and records the answer
+// beside the model. From then on every lane must give that answer.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,30 @@ struct ProvedLane {
     std::size_t lane = 0;
     std::string state;
     bool serves = false;
-    std::uint64_t count = 0;  // of the proofs that ended on it
+    std::uint64_t count = 0;  // proofs that have ended on this lane
     LaneProof proof;
 };
 
-/// As GET /-/pools/NAME/proof tells.
+/// What GET /-/pools/NAME/proof answered.
 struct ProvedPool {
     std::string pool;
     std::string model;
     bool has_proof = false;
-    bool is_configured = false;  // by [pool.NAME.proof]
+    bool is_configured = false;  // the proof comes from [pool.NAME.proof]
     std::vector<ProvedLane> lanes;
 
-    [[nodiscard]] const LaneProof* any() const;  // of a lane that has answered; nullptr: none has
+    [[nodiscard]] const LaneProof* any_proof()
+        const;  // of a lane that has answered; nullptr: none has
 };
 
-[[nodiscard]] std::expected<ProvedPool, std::string> proved_pool(std::string_view json);
+[[nodiscard]] std::expected<ProvedPool, std::string> parse_proved_pool(std::string_view json);
 
-/// The lanes that have not ended a proof since, but will.
-[[nodiscard]] std::vector<std::size_t> awaited(const ProvedPool& before, const ProvedPool& now);
+/// Returns the lanes that have not ended a proof since `before`, but will.
+[[nodiscard]] std::vector<std::size_t> lanes_to_wait_for(const ProvedPool& before,
+                                                         const ProvedPool& now);
 
-/// Lanes that answered alike, the most first; and how the others differ from those.
+/// Groups of lanes that gave the same answer, the largest first, and how the other groups differ
+/// from it.
 struct Answers {
     std::vector<std::vector<std::size_t>> groups;
     std::vector<std::string> oddities;  // "lane 2 answers .digit = 1; lanes 0, 1, 3 answer 7"
@@ -49,7 +52,7 @@ struct Answers {
 enum class Accept : std::uint8_t { no, yes };
 using FoundRecording = std::expected<std::optional<Recording>, std::string>;
 
-/// What is to be done about the recording, and why.
+/// What to do about the recording, and why.
 struct RecordingPlan {
     std::optional<Recording> write;
     std::string text;  // for people
@@ -58,9 +61,9 @@ struct RecordingPlan {
 [[nodiscard]] RecordingPlan plan_recording(const ProvedPool& pool, const FoundRecording& found,
                                            Accept accept);
 
-/// Request and answers, for people.
+/// Returns the request and the answers for people.
 [[nodiscard]] std::string text_of(const ProvedPool& pool);
-/// The same for programs, with the plan's text as `outcome`.
+/// Returns the same as JSON, with the plan's text as `outcome`.
 [[nodiscard]] std::string json_of(const ProvedPool& pool, const RecordingPlan& plan);
 
 }  // namespace turnpike

@@ -1,4 +1,4 @@
-// What GET /-/pools/NAME/proof tells, as values; and as text.
+// Reads what GET /-/pools/NAME/proof answered, and shows it as text and as JSON.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include "proof/json_layout.h"
 #include "proof/proof_check.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 
@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::size_t shown_lines_max = 24;
 constexpr std::size_t shown_columns = 120;
-
-/// As it is: text_of() tames.
-std::string raw_text(const json::object& object, std::string_view key) {
-    const json::value* value = object.if_contains(key);
-    const json::string* text = value == nullptr ? nullptr : value->if_string();
-    return text == nullptr ? "" : std::string(*text);
-}
 
 ProofBody body_in(const json::object& object) {
     const std::string bytes = object.contains("body_base64")
@@ -66,7 +59,8 @@ ProvedLane lane_in(const json::object& object) {
     return lane;
 }
 
-/// Indented; JSON as people like to read it. What is no text is only counted.
+/// Returns the body indented, JSON with one member per line. Only the size is shown if the body is
+/// not text.
 std::string shown(const ProofBody& body) {
     if (body.size == 0) return "  (no body)\n";
     if (!body.is_whole() || !is_utf8(body.bytes)) return fmt::format("  ({} bytes)\n", body.size);
@@ -76,14 +70,14 @@ std::string shown(const ProofBody& body) {
     for (std::size_t at = 0; at < text.size();) {
         if (++count > shown_lines_max) return lines + "  …\n";
         const std::size_t end = text.find('\n', at);
-        lines += "  " + shortened(tame(text.substr(at, end - at)), shown_columns) + '\n';
+        lines += "  " + shortened(sanitized(text.substr(at, end - at)), shown_columns) + '\n';
         at = end + 1;
     }
     return lines;
 }
 
 std::string type_text(const ProofBody& body) {
-    return body.content_type.empty() ? "" : ", " + tame(body.content_type);
+    return body.content_type.empty() ? "" : ", " + sanitized(body.content_type);
 }
 
 void append_body(JsonWriter& json, const ProofBody& body) {
@@ -118,13 +112,13 @@ void append_answers(JsonWriter& json, const ProvedPool& pool, const Answers& ans
 
 }  // namespace
 
-const LaneProof* ProvedPool::any() const {
+const LaneProof* ProvedPool::any_proof() const {
     for (const ProvedLane& lane : lanes)
         if (lane.proof.by != ProofBy::nobody) return &lane.proof;
     return nullptr;
 }
 
-std::expected<ProvedPool, std::string> proved_pool(std::string_view text) {
+std::expected<ProvedPool, std::string> parse_proved_pool(std::string_view text) {
     const auto page = parse_facts(text);
     if (!page) return std::unexpected(page.error());
     ProvedPool pool{.pool = text_of(*page, "pool"),
@@ -138,13 +132,13 @@ std::expected<ProvedPool, std::string> proved_pool(std::string_view text) {
 }
 
 std::string text_of(const ProvedPool& pool) {
-    const LaneProof* any = pool.any();
+    const LaneProof* any = pool.any_proof();
     if (any == nullptr) return "";
     const ProofRequest& request = any->request;
     std::string text =
-        fmt::format("pool {}: {} {}{}{}\n{}", pool.pool, tame(request.method), tame(request.path),
-                    type_text(request.body), pool.is_configured ? "" : ": the model's example",
-                    shown(request.body));
+        fmt::format("pool {}: {} {}{}{}\n{}", pool.pool, sanitized(request.method),
+                    sanitized(request.path), type_text(request.body),
+                    pool.is_configured ? "" : ": the model's example", shown(request.body));
     const Answers answers = answers_of(pool);
     for (const auto& group : answers.groups) {
         const LaneProof& proof = lane_of(pool, group.front()).proof;
@@ -152,13 +146,13 @@ std::string text_of(const ProvedPool& pool) {
                             proof.answer.status, type_text(proof.answer.body),
                             shown(proof.answer.body));
     }
-    for (const std::string& oddity : answers.oddities) text += tame(oddity) + '\n';
+    for (const std::string& oddity : answers.oddities) text += sanitized(oddity) + '\n';
     for (const ProvedLane& lane : pool.lanes) {
         const LaneProof& proof = lane.proof;
         if (!lane.serves)
             text += fmt::format("lane {} does not serve: {}\n", lane.lane, lane.state);
         if (!proof.trouble.empty())
-            text += fmt::format("lane {}: {}\n", lane.lane, tame(proof.trouble));
+            text += fmt::format("lane {}: {}\n", lane.lane, sanitized(proof.trouble));
     }
     if (std::ranges::all_of(pool.lanes, [](const auto& lane) { return lane.proof.is_passed; }))
         text += fmt::format("passed by {}\n", words_for(any->by));
@@ -170,7 +164,7 @@ std::string json_of(const ProvedPool& pool, const RecordingPlan& plan) {
     JsonWriter json(page);
     json.open_object();
     json.member("pool", pool.pool);
-    if (const LaneProof* any = pool.any()) {
+    if (const LaneProof* any = pool.any_proof()) {
         json.member("by", name_of(any->by));
         json.key("request"), json.open_object();
         json.member("method", any->request.method);

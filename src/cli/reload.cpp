@@ -13,8 +13,8 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/orders.h"
+#include "cli/pools_and_lanes.h"
 #include "cli/print.h"
-#include "cli/roll.h"
 #include "cli/running_gate.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
@@ -27,9 +27,9 @@ namespace json = boost::json;
 
 constexpr Duration ask_every = 100ms;
 
-std::expected<GateAnswer, Trouble> order(const ReloadCommand& command) {
+std::expected<GateAnswer, CommandError> ask_for_reload(const ReloadCommand& command) {
     if (command.pool)
-        if (auto trouble = trouble_with_pool(command.gate, *command.pool))
+        if (auto trouble = check_pool(command.gate, *command.pool))
             return std::unexpected(*std::move(trouble));
     const std::string route =
         command.pool ? *pool_route(*command.pool, "reload") : std::string("/-/reload");
@@ -37,23 +37,23 @@ std::expected<GateAnswer, Trouble> order(const ReloadCommand& command) {
                                    .target = route + (command.accept ? "?accept=1" : "")});
 }
 
-/// Redrawn in its place; nothing where nobody watches.
+/// Draws the lines over the previous ones. Draws nothing if stderr is not a terminal.
 void show_progress(const std::string& lines) {
     if (::isatty(STDERR_FILENO) == 0) return;
     std::string text(Terminal::wipe);
     text += lines;
     for (const char c : lines)
         if (c == '\n') text += "\x1b[A";
-    advise(text);
+    print_to_stderr(text);
 }
 
-std::expected<ReloadsSeen, Trouble> follow(const ReloadCommand& command,
-                                           const ReloadsAsked& asked) {
+std::expected<ReloadsSeen, CommandError> follow(const ReloadCommand& command,
+                                                const ReloadsAsked& asked) {
     for (;;) {
         const auto got = ask_gate(command.gate, {.target = "/-/status"});
         if (!got) return std::unexpected(got.error());
         auto seen = reloads_seen(asked, got->answer.body);
-        if (!seen) return std::unexpected(Trouble{exit_failed, std::move(seen.error())});
+        if (!seen) return std::unexpected(CommandError{exit_failed, std::move(seen.error())});
         if (seen->is_over) return *std::move(seen);
         show_progress(seen->lines);
         std::this_thread::sleep_for(ask_every);
@@ -63,7 +63,7 @@ std::expected<ReloadsSeen, Trouble> follow(const ReloadCommand& command,
 std::string asked_text(const ReloadsAsked& asked, const ReloadCommand& command) {
     std::string text;
     for (const auto& [pool, generation] : asked)
-        text += fmt::format("pool {}: reload {} is under way; look with: turnpike status{}\n", pool,
+        text += fmt::format("pool {}: reload {} is under way; see: turnpike status{}\n", pool,
                             generation, command.gate ? " --name " + *command.gate : "");
     return text;
 }
@@ -97,9 +97,9 @@ std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,
     for (const auto& [name, generation] : asked) {
         const json::object& reload = object_of(pool_named(*page, name), "reload");
         if (count_of(reload, "generation") < generation)
-            return std::unexpected("the gate has been started anew meanwhile");
+            return std::unexpected("the gate was restarted meanwhile; ask for the reload again");
         const std::string state = text_of(reload, "state");
-        // Nobody is there who could begin it: it comes when a lane is resumed.
+        // No lane can begin the reload. It begins when a lane is resumed.
         const bool is_stuck = state == "waiting" && count_of(reload, "lanes") == 0;
         const bool is_over =
             is_stuck || state == "done" || state == "abandoned" || state == "superseded";
@@ -115,18 +115,18 @@ std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,
 }
 
 int run(const ReloadCommand& command) {
-    const auto got = order(command);
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    const auto got = ask_for_reload(command);
+    if (!got) return complain(got.error());
     const auto asked = reloads_asked(got->answer.body);
     if (!asked) return complain(asked.error());
     if (command.no_wait)
         return print(command.json ? got->answer.body : asked_text(*asked, command));
     const auto seen = follow(command, *asked);
-    if (::isatty(STDERR_FILENO) != 0) advise(Terminal::wipe);
-    if (!seen) return complain(seen.error().message, seen.error().exit_code);
+    if (::isatty(STDERR_FILENO) != 0) print_to_stderr(Terminal::wipe);
+    if (!seen) return complain(seen.error());
     const int printed =
         print(command.json ? fmt::format("{{\"reloads\":[{}]}}\n", seen->json) : seen->lines);
-    if (!command.json) advise(seen->errors);
+    if (!command.json) print_to_stderr(seen->errors);
     return seen->is_good ? printed : exit_failed;
 }
 

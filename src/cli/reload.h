@@ -1,4 +1,4 @@
-// `turnpike reload`: asks for new code, and follows it to its end.
+// `turnpike reload`: asks the gate to reload code, and follows the reload until it ends.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace turnpike {
 
-/// The generation that was asked for, by pool. Of the gate's answer for one pool, or for all.
+/// The generation that was asked for, by pool, read from the gate's answer for one pool or for all
+/// pools.
 using ReloadsAsked = std::map<std::string, std::uint64_t>;
 [[nodiscard]] std::expected<ReloadsAsked, std::string> reloads_asked(std::string_view json);
 
-/// How they stand in /-/status. A newer reload of the same pool counts as what was asked for: it has the
-/// newer code.
+/// How the reloads stand in /-/status. A newer reload of the same pool counts as the one that was
+/// asked for, since it has the newer code.
 struct ReloadsSeen {
-    bool is_over = true;  // none goes on
+    bool is_over = true;  // no reload is under way
     bool is_good = true;  // every lane is on the new code
-    std::string lines;    // one for each pool
-    std::string errors;   // why some failed
+    std::string lines;    // a line for each pool
+    std::string errors;   // why reloads failed
     std::string json;     // {"pool":"chat", …} of each, with commas between
 };
 [[nodiscard]] std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,

@@ -6,14 +6,15 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "cli/print.h"
 #include "setup/environment.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
 
-using Wrong = std::unexpected<Trouble>;
+using Wrong = std::unexpected<CommandError>;
 
 std::string names_of(const std::vector<RunningGate>& running) {
     std::string names;
@@ -24,19 +25,21 @@ std::string names_of(const std::vector<RunningGate>& running) {
 
 }  // namespace
 
-std::expected<RunningGate, Trouble> choose_gate(const std::vector<RunningGate>& running,
-                                                const std::optional<std::string>& name) {
+int complain(const CommandError& error) { return complain(error.message, error.exit_code); }
+
+std::expected<RunningGate, CommandError> choose_gate(const std::vector<RunningGate>& running,
+                                                     const std::optional<std::string>& name) {
     if (running.empty())
-        return Wrong(
-            {exit_nothing_runs,
-             "nothing is running; start it with: turnpike up (turnpike help up says how)"});
+        return Wrong({exit_nothing_runs,
+                      "no gate is running; start one with: turnpike up (see: turnpike help up)"});
     if (!name && running.size() > 1)
-        return Wrong({exit_usage, "several gates are running; say which:" + names_of(running)});
+        return Wrong(
+            {exit_usage, "several gates are running; choose one with:" + names_of(running)});
     if (!name) return running.front();
     const auto found = std::ranges::find(running, *name, &RunningGate::name);
     if (found != running.end()) return *found;
-    return Wrong({exit_nothing_runs, fmt::format("no gate of the name {} is running; there is:{}",
-                                                 tame(*name), names_of(running))});
+    return Wrong({exit_nothing_runs, fmt::format("no gate named {} is running; these are:{}",
+                                                 sanitized(*name), names_of(running))});
 }
 
 std::string problem_text(const ControlAnswer& answer) {
@@ -48,8 +51,8 @@ std::string problem_text(const ControlAnswer& answer) {
     return text.empty() ? fmt::format("the gate answered with status {}", answer.status) : text;
 }
 
-std::expected<GateAnswer, Trouble> ask_gate(const std::optional<std::string>& name,
-                                            const ControlRequest& request) {
+std::expected<GateAnswer, CommandError> ask_gate(const std::optional<std::string>& name,
+                                                 const ControlRequest& request) {
     auto gate = choose_gate(list_running(runtime_place()), name);
     if (!gate) return Wrong(std::move(gate.error()));
     auto answer = ask(gate->folder + "/socket", request);

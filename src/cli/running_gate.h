@@ -1,4 +1,4 @@
-// The gate that a command talks to: found, asked, and its refusals put into words.
+// Finds the gate that a command talks to, sends it requests, and puts its refusals into words.
 #pragma once
 
 #include <expected>
@@ -13,17 +13,21 @@
 
 namespace turnpike {
 
-/// Why a command could not be done.
-struct Trouble {
+/// Why a command failed.
+struct CommandError {
     int exit_code = exit_failed;
     std::string message;
 };
 
-/// The gate of that name; without a name the only one.
-[[nodiscard]] std::expected<RunningGate, Trouble> choose_gate(
+/// Prints the error's message and returns its exit code.
+int complain(const CommandError& error);
+
+/// Returns the gate of that name or, without a name, the only gate that runs.
+[[nodiscard]] std::expected<RunningGate, CommandError> choose_gate(
     const std::vector<RunningGate>& running, const std::optional<std::string>& name);
 
-/// "title detail next" of application/problem+json; of anything else the status.
+/// Returns the title, detail and next step of an application/problem+json body. Names the status
+/// for any other body.
 [[nodiscard]] std::string problem_text(const ControlAnswer& answer);
 
 struct GateAnswer {
@@ -31,8 +35,8 @@ struct GateAnswer {
     ControlAnswer answer;
 };
 
-/// An answer with a status of 400 or more is trouble too.
-[[nodiscard]] std::expected<GateAnswer, Trouble> ask_gate(const std::optional<std::string>& name,
-                                                          const ControlRequest& request);
+/// An answer with a status of 400 or more is an error, too.
+[[nodiscard]] std::expected<GateAnswer, CommandError> ask_gate(
+    const std::optional<std::string>& name, const ControlRequest& request);
 
 }  // namespace turnpike

@@ -10,8 +10,8 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/orders.h"
+#include "cli/pools_and_lanes.h"
 #include "cli/print.h"
-#include "cli/roll.h"
 #include "cli/running_gate.h"
 #include "terminal/facts.h"
 
@@ -24,13 +24,13 @@ constexpr Duration ask_every = 100ms;
 constexpr Duration quiet_max = 1s;  // after the first line
 constexpr Duration wait_max = 15s;  // in all
 
-std::expected<StackLines, Trouble> ask_log(const StacksCommand& command, std::size_t after) {
+std::expected<StackLines, CommandError> ask_log(const StacksCommand& command, std::size_t after) {
     const auto got =
         ask_gate(command.gate,
                  {.target = fmt::format("{}?after={}", *lane_route(command.lane, "log"), after)});
     if (!got) return std::unexpected(got.error());
     const auto lines = stack_lines(got->answer.body);
-    if (!lines) return std::unexpected(Trouble{exit_failed, lines.error()});
+    if (!lines) return std::unexpected(CommandError{exit_failed, lines.error()});
     return *lines;
 }
 
@@ -46,9 +46,9 @@ std::string json_of(const StacksCommand& command, const std::vector<std::string>
     return page + '\n';
 }
 
-/// The lines that come, printed as they do unless JSON is wanted.
-std::expected<std::vector<std::string>, Trouble> follow(const StacksCommand& command,
-                                                        std::size_t after) {
+/// Collects the lines that appear. Prints each at once unless JSON is wanted.
+std::expected<std::vector<std::string>, CommandError> follow(const StacksCommand& command,
+                                                             std::size_t after) {
     std::vector<std::string> all;
     const auto start = WallClock::now();
     for (auto latest = start; WallClock::now() - start < wait_max;) {
@@ -59,7 +59,7 @@ std::expected<std::vector<std::string>, Trouble> follow(const StacksCommand& com
         if (!more->lines.empty()) latest = WallClock::now();
         for (const std::string& line : more->lines) {
             if (!command.json && print(line + '\n') != exit_done)
-                return std::unexpected(Trouble{exit_failed, ""});
+                return std::unexpected(CommandError{exit_failed, ""});
             all.push_back(line);
         }
         std::this_thread::sleep_for(ask_every);
@@ -82,19 +82,19 @@ std::expected<StackLines, std::string> stack_lines(std::string_view text) {
 
 int run(const StacksCommand& command) {
     const auto route = lane_route(command.lane, "stacks");
-    const auto before = route ? ask_log(command, 0) : std::unexpected(Trouble{});
+    const auto before = route ? ask_log(command, 0) : std::unexpected(CommandError{});
     if (!before) {
-        const Trouble why = trouble_with_lane(command.gate, command.lane).value_or(before.error());
-        return complain(why.message, why.exit_code);
+        const CommandError why = check_lane(command.gate, command.lane).value_or(before.error());
+        return complain(why);
     }
     const auto asked = ask_gate(command.gate, {.method = http::Method::post, .target = *route});
-    if (!asked) return complain(asked.error().message, asked.error().exit_code);
+    if (!asked) return complain(asked.error());
     const auto lines = follow(command, before->newest);
-    if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // it was said
-    if (!lines) return complain(lines.error().message, lines.error().exit_code);
+    if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // printed
+    if (!lines) return complain(lines.error());
     if (lines->empty())
         return complain(
-            fmt::format("nothing came within {} s; look with: turnpike logs {}{}",
+            fmt::format("the worker printed no stacks within {} s; see: turnpike logs {}{}",
                         std::chrono::duration_cast<std::chrono::seconds>(wait_max).count(),
                         command.lane, asked->gate == "default" ? "" : " --name " + asked->gate));
     return command.json ? print(json_of(command, *lines)) : exit_done;

@@ -1,4 +1,5 @@
-// `turnpike stacks`: what the lane's log says since a dump was asked for.
+// `turnpike stacks`: asks for a dump of a worker's stacks, and shows what then appears in the
+// lane's log.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,10 @@ namespace turnpike {
 
 struct StackLines {
     std::size_t newest = 0;          // the number of the log's latest line
-    std::vector<std::string> lines;  // of the stream "stacks"
+    std::vector<std::string> lines;  // only those of the stream "stacks"
 };
 
-/// Of what GET /-/lanes/N/log answered.
+/// Reads what GET /-/lanes/N/log answered.
 [[nodiscard]] std::expected<StackLines, std::string> stack_lines(std::string_view json);
 
 }  // namespace turnpike

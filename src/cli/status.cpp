@@ -15,7 +15,7 @@
 #include "telemetry/start_phases.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {
@@ -24,13 +24,14 @@ namespace {
 namespace json = boost::json;
 using enum Column::Side;
 
-std::string header(std::string_view gate, const json::object& page, Look look) {
+std::string header(std::string_view gate, const json::object& page, TextStyle style) {
     const bool ends = is_true(page, "shutting_down");
     const bool ready = is_true(page, "ready");
     const std::string state = ends ? "shutting down" : ready ? "ready" : "not ready";
-    return fmt::format("gate {}  {}  version {}  up {}  {}\n", tame(gate), text_of(page, "address"),
-                       text_of(page, "version"), span_of(page, "uptime_s"),
-                       painted(state, ready && !ends ? Paint::green : Paint::yellow, look));
+    return fmt::format("gate {}  {}  version {}  up {}  {}\n", sanitized(gate),
+                       text_of(page, "address"), text_of(page, "version"),
+                       span_of(page, "uptime_s"),
+                       painted(state, ready && !ends ? Paint::green : Paint::yellow, style));
 }
 
 Cell count_cell(const json::object& object, std::string_view key, Paint paint) {
@@ -39,19 +40,19 @@ Cell count_cell(const json::object& object, std::string_view key, Paint paint) {
     return {std::move(text), paint};
 }
 
-/// It will not come back by itself.
+/// True if the lane will not come back by itself.
 bool is_given_up(const json::object& lane) {
     const std::string state = text_of(lane, "state");
     return state == "failed" || state == "quarantined";
 }
 
-/// Its latest start has come to its end. What is known of one that goes on, or never came up, is no
-/// time of a start.
+/// True if the lane's latest start is complete. Until then, and for a lane that never came up, the
+/// times are not those of a whole start.
 bool has_started(const json::object& lane) {
     return text_of(lane, "starting_s").empty() && !is_given_up(lane);
 }
 
-/// False: there is none, or another one.
+/// True if the pool has lanes and every one of them has failed.
 bool have_all_failed(const json::object& page, const std::string& pool) {
     bool is_any = false;
     for (const json::value& value : list_of(page, "lanes")) {
@@ -104,7 +105,8 @@ Table pools_of(const json::object& page) {
     return table;
 }
 
-/// A lane of the pool whose worker has told what it is; the first speaks for all. Empty: none has.
+/// Returns the first lane of the pool whose worker has described its model. Empty if there is no
+/// such lane.
 const json::object& model_lane(const json::object& page, const std::string& pool) {
     static const json::object none;
     for (const json::value& value : list_of(page, "lanes")) {
@@ -114,8 +116,8 @@ const json::object& model_lane(const json::object& page, const std::string& pool
     return none;
 }
 
-/// "takes: 2 slots, batch 16", "facts: parameters 4810, accuracy 0.98": a line each, where there is
-/// something to tell.
+/// Returns lines such as "takes: 2 slots, batch 16" and "facts: parameters 4810, accuracy 0.98", if
+/// they are known.
 std::string remarks_on_model(const json::object& lane, const std::string& pool) {
     constexpr std::size_t size_max = 100;
     std::string lines;
@@ -127,13 +129,13 @@ std::string remarks_on_model(const json::object& lane, const std::string& pool) 
     std::string facts;
     for (const auto& fact : object_of(lane, "model_facts"))
         facts += fmt::format(
-            "{}{} {}", facts.empty() ? "" : ", ", tame({fact.key().data(), fact.key().size()}),
+            "{}{} {}", facts.empty() ? "" : ", ", sanitized({fact.key().data(), fact.key().size()}),
             text_of(object_of(lane, "model_facts"), {fact.key().data(), fact.key().size()}));
     if (!facts.empty()) lines += fmt::format("{} facts: {}\n", pool, shortened(facts, size_max));
     return lines;
 }
 
-/// Those of a pool whose latest start has come to its end.
+/// Returns the lanes of a pool whose latest start is complete.
 std::vector<const json::object*> lanes_up(const json::object& page, const std::string& pool) {
     std::vector<const json::object*> lanes;
     for (const json::value& value : list_of(page, "lanes"))
@@ -142,14 +144,15 @@ std::vector<const json::object*> lanes_up(const json::object& page, const std::s
     return lanes;
 }
 
-/// Returns how long one phase of a lane's latest start took, or 0 if that is not known.
-double seconds_of(const json::object& lane, const StartPhase& phase) {
-    const json::value* time = object_of(lane, "start").if_contains(phase.key);
+/// Returns how long one part of the lane's latest start took, or 0 if that is not known.
+double seconds_of(const json::object& lane, std::string_view part) {
+    const json::value* time = object_of(lane, "start").if_contains(std::string(part) + "_ms");
     return time == nullptr || !time->is_number() ? 0 : time->to_number<double>() / 1000;
 }
 
-/// "starts: spawn 40 ms, import 3.4 s, load 11 ms, first job 1.2 s (slowest of 4 lanes)": each part of
-/// the lane that took longest for it. Lanes have their total, the pool has what to make quicker.
+/// Returns "starts: spawn 40 ms, import 3.4 s, load 11 ms, first job 1.2 s (slowest of 4 lanes)".
+/// Each part is that of the lane that took longest for it. Lanes show their total; the pool shows
+/// what to speed up.
 std::string remarks_on_starts(const json::object& page, const std::string& pool) {
     const std::vector<const json::object*> lanes = lanes_up(page, pool);
     std::string text;
@@ -166,14 +169,14 @@ std::string remarks_on_starts(const json::object& page, const std::string& pool)
     return fmt::format("{} starts: {}{}\n", pool, text, lanes.size() > 1 ? of : "");
 }
 
-/// How the latest one went, and why it failed in full: here is where the developer looks.
+/// Returns how the latest reload went and, if it failed, the whole error, which developers need.
 std::string remarks_on_reload(const json::object& reload, const std::string& pool) {
     const std::string line = reload_line(reload);
     return line.empty() ? "" : fmt::format("{} {}\n{}", pool, line, reload_error(reload));
 }
 
-/// What the lanes of started pools run (attached ones show where they are), and which pools serve
-/// unproved.
+/// Returns what each pool runs, how it started, whether it has a proof, and how its latest reload
+/// went. Attached workers are left out here, since their lanes show the URL.
 std::string remarks_on(const json::object& page) {
     std::string lines;
     for (const json::value& value : list_of(page, "pools")) {
@@ -189,7 +192,7 @@ std::string remarks_on(const json::object& page) {
                             python, sdk.empty() ? "" : ", ", sdk) +
                 remarks_on_starts(page, name);
         lines += remarks_on_model(lane, name);
-        // Of a model that has not loaded nobody knows whether it has an example.
+        // Whether a model has an example is known only after it has loaded.
         if (text_of(pool, "proof") == "none" && !lanes_up(page, name).empty())
             lines += fmt::format("{} proof: none\n", name);
         lines += remarks_on_reload(object_of(pool, "reload"), name);
@@ -203,8 +206,8 @@ Paint paint_of_state(std::string_view state) {
     return Paint::yellow;
 }
 
-/// "3k9f2m1x0a7bq 0.4 s": what is aboard, and for how long. A lane with many slots has too many.
-std::string aboard(const json::object& lane) {
+/// Returns the jobs aboard and for how long: "3k9f2m1x0a7bq 0.4 s". Names the first three only.
+std::string jobs_aboard(const json::object& lane) {
     constexpr std::size_t shown_max = 3;
     const json::array& jobs = list_of(lane, "jobs");
     std::string text;
@@ -216,12 +219,13 @@ std::string aboard(const json::object& lane) {
     if (jobs.size() > shown_max) text += fmt::format(" and {} more", jobs.size() - shown_max);
     const std::size_t in_all = count_of(lane, "aboard");
     if (in_all > jobs.size())
-        text += fmt::format("{}{} cancelled, still at work", text.empty() ? "" : ", ",
+        text += fmt::format("{}{} cancelled, still running", text.empty() ? "" : ", ",
                             in_all - jobs.size());
     return text;
 }
 
-/// "3.5 s: import 3.4 s", "420 ms warm: spawn 390 ms": how long the latest start took, and with what.
+/// Returns how long the latest start took and which part took longest: "3.5 s: import 3.4 s",
+/// "420 ms warm: spawn 390 ms".
 std::string start_of(const json::object& lane) {
     double total = 0;
     std::pair<double, std::string_view> longest;
@@ -248,7 +252,8 @@ std::string gpus_of(const json::object& lane) {
     return name.empty() ? text : text + ' ' + name;
 }
 
-/// "3.1 of 139.8 GiB", over the lane's GPUs; nothing where nobody could tell.
+/// Returns "3.1 of 139.8 GiB", summed over the lane's GPUs. Empty if the use of one GPU is not
+/// known.
 std::string memory_of(const json::object& lane) {
     constexpr double gibibyte = 1024.0 * 1024 * 1024;
     double used = 0;
@@ -263,8 +268,9 @@ std::string memory_of(const json::object& lane) {
     return fmt::format("{:.1f} of {:.1f} GiB", used / gibibyte, total / gibibyte);
 }
 
-/// "its worker does not answer yet: the connection is refused"; of a lane that comes up for how long
-/// and the latest it said: "for 3.2 s: Loading weights"
+/// Returns why the lane does not serve: "its worker does not answer yet: connection refused".
+/// For a lane that is starting, returns for how long and what its worker said last: "for 3.2 s:
+/// Loading weights".
 std::string why(const json::object& lane) {
     constexpr std::size_t size_max = 100;
     std::string text(words_for_reason(text_of(lane, "reason")));
@@ -282,7 +288,8 @@ std::string why(const json::object& lane) {
     return shortened(text, size_max);
 }
 
-/// Where an attached worker is. What others run is said once for their pool.
+/// Returns the URL of an attached worker. Other lanes show nothing here, since the pool says what
+/// they run.
 std::string worker_of(const json::object& lane) {
     constexpr std::size_t size_max = 40;
     const std::string worker = text_of(lane, "worker");
@@ -297,7 +304,7 @@ std::vector<Cell> lane_row(const json::object& lane) {
             {state, paint_of_state(state)},
             {text_of(lane, "pid")},
             {worker_of(lane)},
-            {aboard(lane)},
+            {jobs_aboard(lane)},
             {text_of(lane, "finished")},
             count_cell(lane, "failed", Paint::red),
             count_cell(lane, "restarts", Paint::yellow),
@@ -326,9 +333,10 @@ Table lanes_of(const json::object& page) {
     return without_empty_columns(table);
 }
 
-/// Python models that a reload brings back, as it does after a crash or a wrong answer. A restart
-/// would start the code that runs, whatever was mended since.
-bool are_reloaded(const json::object& page) {
+/// True if a reload would bring the lanes back: all pools are Python models, and a lane crashed or
+/// answered wrongly. A restart would start the same code again, although somebody may have fixed it
+/// since.
+bool can_reload_revive(const json::object& page) {
     const auto has_python = [](const json::value& pool) {
         return !text_of(object_of(pool), "python").empty();
     };
@@ -342,7 +350,8 @@ bool are_reloaded(const json::object& page) {
            std::ranges::any_of(list_of(page, "lanes"), is_revived);
 }
 
-/// What to do about lanes of ours that are given up; empty: there is none.
+/// Returns what to do about lanes that will not come back. Leaves out attached workers. Empty if
+/// there are none.
 std::string advice_on(const json::object& page, std::string_view gate) {
     std::vector<std::size_t> lanes;
     for (const json::value& value : list_of(page, "lanes")) {
@@ -353,11 +362,11 @@ std::string advice_on(const json::object& page, std::string_view gate) {
     if (lanes.empty()) return "";
     const bool is_one = lanes.size() == 1;
     const bool is_whole = lanes.size() == list_of(page, "lanes").size();
-    const std::string what = is_whole && are_reloaded(page) ? "reload"
+    const std::string what = is_whole && can_reload_revive(page) ? "reload"
                              : is_one   ? fmt::format("restart {}", lanes.front())
                              : is_whole ? "restart all"
                                         : "restart LANE";
-    const std::string name = gate == "default" ? "" : " --name " + tame(gate);
+    const std::string name = gate == "default" ? "" : " --name " + sanitized(gate);
     return fmt::format(
         "\n{} {} will not come back by {}; see: turnpike logs {}{}; then: turnpike {}{}\n",
         is_one ? "lane" : "lanes", ranges_text(lanes), is_one ? "itself" : "themselves",
@@ -366,17 +375,17 @@ std::string advice_on(const json::object& page, std::string_view gate) {
 
 }  // namespace
 
-std::expected<std::string, std::string> status_text(const StatusPage& status, Look look) {
+std::expected<std::string, std::string> status_text(const StatusPage& status, TextStyle style) {
     const auto page = parse_facts(status.json);
     if (!page) return std::unexpected(page.error());
-    return header(status.gate, *page, look) + '\n' + text_of(pools_of(*page), look) +
-           remarks_on(*page) + '\n' + text_of(lanes_of(*page), look) +
+    return header(status.gate, *page, style) + '\n' + text_of(pools_of(*page), style) +
+           remarks_on(*page) + '\n' + text_of(lanes_of(*page), style) +
            advice_on(*page, status.gate);
 }
 
 int run(const StatusCommand& command) {
     const auto got = ask_gate(command.gate, {.target = "/-/status"});
-    if (!got) return complain(got.error().message, got.error().exit_code);
+    if (!got) return complain(got.error());
     if (command.json) return print(got->answer.body);
     const auto text = status_text({.gate = got->gate, .json = got->answer.body},
                                   {.colours = wants_colours(), .columns = stdout_columns()});

@@ -1,4 +1,4 @@
-// `turnpike status`: the gate's /-/status for people.
+// `turnpike status`: shows the gate's /-/status to people.
 #pragma once
 
 #include <expected>
@@ -14,7 +14,7 @@ struct StatusPage {
     std::string_view json;  // what /-/status answered
 };
 
-/// A line about the gate, a table of its pools, a table of its lanes.
-[[nodiscard]] std::expected<std::string, std::string> status_text(const StatusPage&, Look);
+/// Returns a line about the gate, a table of its pools and a table of its lanes.
+[[nodiscard]] std::expected<std::string, std::string> status_text(const StatusPage&, TextStyle);
 
 }  // namespace turnpike

@@ -1,5 +1,5 @@
-// `turnpike up`: finds out what there is to serve on, makes sure that nothing of an earlier run is in
-// the way, and serves until told to stop.
+// `turnpike up`: finds the model and the GPUs, ends what an earlier run left behind, and serves
+// until told to stop.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -32,13 +32,13 @@
 #include "setup/sdk.h"
 #include "setup/this_machine.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {
 namespace {
 
-/// Filled in place: g++ 12 takes a moved variant for uninitialised.
+/// The targets are filled in place, since g++ 12 warns that a moved variant is uninitialised.
 std::vector<LogTarget> log_targets(const LogConfig& config) {
     std::vector<LogTarget> targets;
     const std::string wipe(wants_live_lines() ? Terminal::wipe : "");
@@ -59,90 +59,97 @@ std::vector<LogTarget> log_targets(const LogConfig& config) {
     return targets;
 }
 
-/// Connections beyond what the system allows would starve the workers' links of descriptors.
-void fit_connections(GateConfig& gate, const OpenFiles& files) {
+/// More connections than the system allows would leave no descriptors for the links to the workers.
+void limit_connections(GateConfig& gate, const OpenFiles& files) {
     constexpr std::uint64_t other_files = 1024;  // links, spool files, logs
     const std::uint64_t room =
         files.now > 2 * other_files ? files.now - other_files : files.now / 2;
     if (room >= gate.connections_max) return;
-    advise(fmt::format(
+    print_to_stderr(fmt::format(
         "turnpike: only {} open files are allowed (ulimit -n), so at most {} clients may be "
         "connected at once\n",
         files.now, room));
     gate.connections_max = static_cast<std::uint32_t>(room);
 }
 
-/// The folder of logs and crash reports, as long as the lock is held; empty: there is none.
-struct Kept {
+/// The folder of logs and crash reports, ours while the lock is held. The path is empty if nothing
+/// is kept.
+struct LockedStateFolder {
     std::string folder;
     UniqueFd lock;
 };
 
-/// Gates of one name with different runtime folders (a login, a cron job) may share it.
-Kept take_kept(const std::string& name) {
+/// Two gates of one name may want the same folder if their runtime folders differ (a login, a cron
+/// job).
+LockedStateFolder lock_state_folder(const std::string& name) {
     const auto folder = state_folder(name);
     if (!folder) {
-        advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n", folder.error()));
+        print_to_stderr(
+            fmt::format("turnpike: no logs or crash reports are kept: {}\n", folder.error()));
         return {};
     }
     UniqueFd lock(::open((*folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0)
         return {.folder = *folder, .lock = std::move(lock)};
-    if (lock && errno != EWOULDBLOCK)  // no locks there, as on some network disks
+    if (lock && errno != EWOULDBLOCK)  // some network disks have no locks
         return {.folder = *folder, .lock = std::move(lock)};
-    advise(fmt::format("turnpike: no logs or crash reports are kept: {}\n",
-                       lock ? fmt::format("another gate uses {}; choose another --name", *folder)
-                            : fmt::format("{}/lock: {}", *folder, std::strerror(errno))));
+    print_to_stderr(
+        fmt::format("turnpike: no logs or crash reports are kept: {}\n",
+                    lock ? fmt::format("another gate uses {}; choose another --name", *folder)
+                         : fmt::format("{}/lock: {}", *folder, std::strerror(errno))));
     return {};
 }
 
-/// What a gate that was killed could not end itself.
-void end_what_is_left(const OwnRun& run) {
+/// Ends the processes that a gate left behind when it was killed.
+void end_leftovers_of_earlier_gates(const OwnRun& run) {
     constexpr Duration patience = 2s;
     constexpr std::size_t named_max = 3;
     const std::vector<Leftover> leftovers = find_leftovers(runtime_place(), run);
     if (leftovers.empty()) return;
     for (std::size_t i = 0; i < leftovers.size() && i < named_max; ++i)
-        advise(fmt::format("turnpike: ends what an earlier gate left behind: pid {}, {}\n",
-                           leftovers[i].id.pid, tame(leftovers[i].command)));
+        print_to_stderr(
+            fmt::format("turnpike: ending a process that an earlier gate left behind: pid {}, {}\n",
+                        leftovers[i].id.pid, sanitized(leftovers[i].command)));
     if (leftovers.size() > named_max)
-        advise(fmt::format("turnpike: … and {} more\n", leftovers.size() - named_max));
+        print_to_stderr(fmt::format("turnpike: … and {} more\n", leftovers.size() - named_max));
     for (const Leftover& leftover : end_leftovers(runtime_place(), run, patience))
-        advise(fmt::format("turnpike: pid {} does not end; it may be stuck in the GPU driver\n",
-                           leftover.id.pid));
+        print_to_stderr(fmt::format(
+            "turnpike: pid {} does not end; it may be stuck in the GPU driver\n", leftover.id.pid));
 }
 
-/// What somebody should know who expects GPUs, or all of their memory.
+/// Tells why there are no GPUs, what is wrong with the driver, and which processes already use
+/// their memory.
 void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver>& driver) {
     const Machine& machine = checked.machine;
-    if (!machine.remark.empty()) advise(fmt::format("turnpike: {}\n", machine.remark));
+    if (!machine.remark.empty()) print_to_stderr(fmt::format("turnpike: {}\n", machine.remark));
     const bool has_cpu_lanes = std::ranges::any_of(checked.lanes, [&](const LanePlan& lane) {
         const GpuChoice& choice = checked.config.pools[lane.pool].worker.gpus;
         return lane.url == nullptr && lane.gpus.empty() && choice.kind != GpuChoice::Kind::none;
     });
     if (has_cpu_lanes && !machine.no_gpus.empty())
-        advise(fmt::format("turnpike: serving on the CPU: {}\n", machine.no_gpus));
+        print_to_stderr(fmt::format("turnpike: serving on the CPU: {}\n", machine.no_gpus));
     if (!driver) return;
     for (const std::string& trouble : driver->troubles())
-        advise(fmt::format("turnpike: {}\n", trouble));
-    const std::vector<GpuAnswer> answers = look_at_all(*driver);
-    for (std::size_t i = 0; i < answers.size(); ++i) {
+        print_to_stderr(fmt::format("turnpike: {}\n", trouble));
+    const std::vector<SurveyedGpu> surveyed = survey_gpus(*driver);
+    for (std::size_t i = 0; i < surveyed.size(); ++i) {
         const Gpu& gpu = driver->gpus()[i];
         const bool is_used = std::ranges::any_of(checked.lanes, [&](const LanePlan& lane) {
             return std::ranges::find(lane.gpus, gpu.uuid, &Gpu::uuid) != lane.gpus.end();
         });
-        if (!is_used || !answers[i].usage) continue;
-        for (const GpuProcess& process : answers[i].usage->processes)
-            advise(fmt::format("turnpike: GPU {}: pid {} ({}) holds {} there already\n",
-                               gpu.index.value_or(0), process.pid,
-                               tame(command_of(static_cast<pid_t>(process.pid))),
-                               process.memory ? text_of(*process.memory) : std::string("memory")));
+        if (!is_used || !surveyed[i].sight) continue;
+        for (const GpuProcess& process : surveyed[i].sight->processes)
+            print_to_stderr(fmt::format(
+                "turnpike: GPU {}: pid {} ({}) already holds {}\n", gpu.index.value_or(0),
+                process.pid, sanitized(command_of(static_cast<pid_t>(process.pid))),
+                process.memory ? text_of(*process.memory) : std::string("memory")));
     }
 }
 
-/// Writes down what Python models need. Its folder; empty: there are none.
-std::expected<std::string, std::string> settled_sdk(const Config& config,
-                                                    const RuntimeFolder& folder) {
+/// Writes the SDK for Python models. Returns its folder, or an empty path if there are no Python
+/// models.
+std::expected<std::string, std::string> write_sdk_if_needed(const Config& config,
+                                                            const RuntimeFolder& folder) {
     const bool has_python = std::ranges::any_of(config.pools, [](const PoolConfig& pool) {
         return pool.worker.model.kind == ModelChoice::Kind::python;
     });
@@ -156,7 +163,7 @@ std::expected<std::string, std::string> settled_sdk(const Config& config,
 
 int run(const UpCommand& command) {
     if (command.detach && !command.ready_fd) return detach(command);
-    UniqueFd starter = way_to_starter(command);
+    UniqueFd ready_pipe = take_ready_pipe(command);
     const auto chosen = choose_config(config_choice(command.config, command.flags));
     if (!chosen) return complain(chosen.error(), exit_usage);
     Flags flags = command.flags;
@@ -165,18 +172,18 @@ int run(const UpCommand& command) {
     auto checked =
         checked_config(chosen->file, flags, [&] { return this_machine(driver); }, this_python);
     if (!checked) {
-        advise(mistakes_text(checked.error()));
+        print_to_stderr(mistakes_text(checked.error()));
         return exit_usage;
     }
     auto folder = RuntimeFolder::take(runtime_place(), command.name);
     if (!folder) return complain(folder.error());
-    const auto sdk = settled_sdk(checked->config, *folder);
+    const auto sdk = write_sdk_if_needed(checked->config, *folder);
     if (!sdk) return complain(sdk.error());
     const OwnRun own{.folder = folder->path(), .id = fresh_run_id(random_bits())};
-    end_what_is_left(own);
+    end_leftovers_of_earlier_gates(own);
     tell_about_gpus(*checked, driver);
-    advise(pythons_text(*checked));
-    const Kept kept = take_kept(command.name);
+    print_to_stderr(pythons_text(*checked));
+    const LockedStateFolder state = lock_state_folder(command.name);
     auto log =
         LogSink::open({.targets = log_targets(checked->config.log), .utc_offset = utc_offset()});
     if (!log) return complain(log.error());
@@ -184,7 +191,7 @@ int run(const UpCommand& command) {
     if (!keys) return complain(keys.error());
     std::signal(SIGPIPE, SIG_IGN);
     const OpenFiles files = raise_open_files();
-    fit_connections(checked->config.gate, files);
+    limit_connections(checked->config.gate, files);
     Server server(UpInputs{.checked = *std::move(checked),
                            .driver = std::move(driver),
                            .log = *std::move(log),
@@ -193,13 +200,13 @@ int run(const UpCommand& command) {
                            .sdk = *sdk,
                            .name = command.name,
                            .version = std::string(version()),
-                           .state = kept.folder,
+                           .state = state.folder,
                            .keys = keys.value_or(""),
                            .files = files});
     if (const auto problem = server.open()) return complain(*problem);
-    tell_starter(std::move(starter), server.url());
+    report_ready(std::move(ready_pipe), server.url());
     server.serve();
-    if (server.hangs()) std::_Exit(exit_done);  // a driver call that never comes back
+    if (server.has_busy_threads()) std::_Exit(exit_done);  // a driver call that never returns
     return exit_done;
 }
 

@@ -1,4 +1,4 @@
-// `turnpike version`, and the number for whoever needs it.
+// `turnpike version`, and the version for other code.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,7 @@
-// Who carries out which action, and who else hears of it.
+// Passes each action to the part that carries it out, and to the parts that take note of it.
 //
-// There is one overload for each kind of action and none for all the others, so a new action without
-// a handler here does not compile.
+// There is one overload for each kind of action and no catch-all, so a new action that is not
+// routed here does not compile.
 #pragma once
 
 #include <functional>

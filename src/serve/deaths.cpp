@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
@@ -38,11 +38,11 @@ void Deaths::served(std::size_t lane) {
 std::string Deaths::how(const Death& death) const {
     if (death.why.empty()) return "";
     const auto same = std::ranges::find(latest_, death.why);
-    if (same != latest_.end()) return fmt::format(" as that of lane {}", same - latest_.begin());
+    if (same != latest_.end()) return fmt::format(" like that of lane {}", same - latest_.begin());
     return ": " + death.why;
 }
 
-std::vector<Deaths::Told> Deaths::take() {
+std::vector<Deaths::Notice> Deaths::take() {
     std::vector<Group> groups;
     for (const Death& death : waiting_) {
         if (!death.why.empty() && latest_[death.lane] == death.why) continue;
@@ -54,7 +54,7 @@ std::vector<Deaths::Told> Deaths::take() {
     }
     for (const Death& death : std::exchange(waiting_, {}))
         if (!death.is_over) latest_[death.lane] = death.why;
-    std::vector<Told> told;
+    std::vector<Notice> told;
     for (Group& group : groups) told.push_back({text_of(group), std::move(group.report)});
     return told;
 }

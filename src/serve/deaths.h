@@ -1,8 +1,8 @@
-// Workers that died, as `up` tells of them: what is alike is one line.
+// Collects workers that died, so that `up` reports deaths of the same cause in one line.
 //
 //   deaths.add({.lane = 0, .why = "exit code 1: no torch", .report = "id"});   // and of lane 1 …
 //   deaths.take();   // "lanes 0-1: their workers died: exit code 1: no torch"
-//   …                // the next time: nothing, unless they served in between
+//   …                // the same deaths again: no line, unless the lanes served in between
 #pragma once
 
 #include <cstddef>
@@ -16,30 +16,33 @@ class Deaths {
 public:
     struct Death {
         std::size_t lane = 0;
-        std::string why;     // empty: nobody knows
-        std::string report;  // the id of what is kept of it; empty: nothing is
+        std::string why;     // empty if not known
+        std::string report;  // the id of the crash report; empty if none was kept
         bool is_over = false;
     };
-    struct Told {
+    struct Notice {
         std::string text;
-        std::string report;  // of the first
+        std::string report;  // the id of the first crash report
     };
 
     explicit Deaths(std::size_t lanes) : latest_(lanes) {}
 
     void add(Death death);
-    /// The lane serves (again): its next death is a new one.
+    /// Must be called when a lane serves. Its next death is then reported, even if the cause is the
+    /// same.
     void served(std::size_t lane);
-    /// What came since the last time. A lane that comes up only to die as before says it once.
-    [[nodiscard]] std::vector<Told> take();
-    /// What all lanes died of, none having served since; empty: they differ, or live.
+    /// Returns the deaths since the last call. A lane that starts and dies of the same cause again
+    /// is left out.
+    [[nodiscard]] std::vector<Notice> take();
+    /// Returns the cause if all lanes died of the same one and none has served since. Empty
+    /// otherwise.
     [[nodiscard]] std::string cause_of_all() const;
 
 private:
     [[nodiscard]] std::string how(const Death& death) const;
 
     std::vector<Death> waiting_;
-    std::vector<std::string> latest_;  // what the lane died of, as it was told; empty: it served
+    std::vector<std::string> latest_;  // by lane: the cause that was reported; empty once it serves
 };
 
 }  // namespace turnpike

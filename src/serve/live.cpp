@@ -13,13 +13,13 @@
 #include "telemetry/lane_words.h"
 #include "telemetry/start_phases.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
 
-constexpr std::size_t line_shown_max = 200;  // of a worker, where nothing else bounds it
-constexpr std::size_t place_shown_max = 40;  // so that the state is seen beside a long URL
+constexpr std::size_t line_shown_max = 200;  // of a worker's line outside the block
+constexpr std::size_t place_shown_max = 40;  // so that a long URL leaves room for the state
 
 std::string text_of_time(Duration time) {
     return span_text(std::chrono::duration<double>(time).count());
@@ -27,42 +27,43 @@ std::string text_of_time(Duration time) {
 
 bool is_attached(const LaneFacts& facts) { return !facts.worker.empty(); }
 
-/// "GPU 0", "GPUs 0,1"; empty: none.
+/// Returns "GPU 0" or "GPUs 0,1". Empty if the lane has no GPU.
 std::string gpus_text(const LaneFacts& facts) {
     std::string numbers;
     for (const GpuFacts& gpu : facts.gpus)
         numbers += (numbers.empty() ? "" : ",") +
-                   (gpu.index ? std::to_string(*gpu.index) : tame(gpu.uuid));
+                   (gpu.index ? std::to_string(*gpu.index) : sanitized(gpu.uuid));
     if (numbers.empty()) return "";
     return (facts.gpus.size() == 1 ? "GPU " : "GPUs ") + numbers;
 }
 
 std::string place_of(const LaneFacts& facts) {
-    if (facts.gpus.empty()) return is_attached(facts) ? tame(facts.worker) : "CPU";
+    if (facts.gpus.empty()) return is_attached(facts) ? sanitized(facts.worker) : "CPU";
     const std::string& name = facts.gpus.front().name;
-    return gpus_text(facts) + (name.empty() ? "" : " " + tame(name));
+    return gpus_text(facts) + (name.empty() ? "" : " " + sanitized(name));
 }
 
 std::string_view state_of(const LiveLane& lane) {
     return lane.reason == Reason::worker_away ? "waiting" : name_of(lane.state);
 }
 
-/// "40 % layers"; empty: it does not say.
+/// Returns "40 % layers". Empty if the worker does not report progress.
 std::string text_of(const std::optional<LoadNews>& news) {
     if (!news) return "";
-    std::string text = tame(news->text);
+    std::string text = sanitized(news->text);
     if (!news->permille) return text;
     return fmt::format("{} %{}{}", *news->permille / 10, text.empty() ? "" : " ", text);
 }
 
-/// What its worker says, or what is wrong with it.
+/// Returns what the lane's worker says, or what is wrong with the lane.
 std::string detail_of(const LiveLane& lane) {
     if (is_serving(lane.state)) return "";
     if (is_coming_up(lane.state) && lane.facts.now.trouble.empty()) {
         if (std::string said = text_of(lane.facts.now.loading); !said.empty()) return said;
-        if (!lane.facts.now.last_line.empty()) return tame(lane.facts.now.last_line);
+        if (!lane.facts.now.last_line.empty()) return sanitized(lane.facts.now.last_line);
     }
-    return tame(lane.facts.now.trouble.empty() ? words_for(lane.reason) : lane.facts.now.trouble);
+    return sanitized(lane.facts.now.trouble.empty() ? words_for(lane.reason)
+                                                    : lane.facts.now.trouble);
 }
 
 using Parts = std::array<std::string, 5>;
@@ -75,12 +76,13 @@ Parts parts_of(const LiveLane& lane) {
 std::array<std::size_t, 5> widths_of(const std::vector<Parts>& lines) {
     std::array<std::size_t, 5> widths{};
     for (const Parts& line : lines)
-        for (std::size_t i = 0; i + 1 < line.size(); ++i)  // the last one ends the line
+        for (std::size_t i = 0; i + 1 < line.size(); ++i)  // the last part is not padded
             widths[i] = std::max(widths[i], columns_of(line[i]));
     return widths;
 }
 
-/// Without the last column: terminals differ about what follows when it is written to.
+/// Leaves the last column free: terminals differ in what they do after a character is written
+/// there.
 std::string cut(std::string_view line, std::size_t columns) {
     std::string text = first_columns(line, columns > 1 ? columns - 1 : 1);
     text.erase(text.find_last_not_of(' ') + 1);
@@ -109,7 +111,7 @@ std::string breakdown_of(const StartTimes& start) {
 bool is_settled(LaneState state) { return !is_coming_up(state) && state != LaneState::backoff; }
 
 std::string live_block(std::span<const LiveLane> lanes, Screen screen) {
-    // One row is for the cursor, one for the count of what does not fit.
+    // One row is for the cursor, one for the count of lanes that do not fit.
     const std::size_t rows = std::max<std::size_t>(screen.rows, 3) - 2;
     const std::vector<const LiveLane*> shown = fitting(lanes, rows);
     std::vector<Parts> lines;
@@ -133,7 +135,7 @@ std::string serving_text(const LiveLane& lane) {
     if (!where.empty())
         where = " on " + where;
     else if (is_attached(lane.facts))
-        where = ", " + tame(lane.facts.worker) + ",";
+        where = ", " + sanitized(lane.facts.worker) + ",";
     return fmt::format("lane {} serves{} after {}{}", lane.lane, where, text_of_time(lane.time),
                        breakdown_of(lane.facts.now.start));
 }

@@ -1,5 +1,5 @@
-// How lanes come up, as text for people: a line each, for a block that is drawn anew while they load,
-// and a sentence when one serves. Nothing is printed here.
+// How lanes start, as text for people: a block with a line per lane, which is redrawn while the
+// lanes load, and a sentence when a lane serves. Nothing is printed here.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,24 @@ struct LiveLane {
     const LaneFacts& facts;
     LaneState state = LaneState::starting;
     Reason reason = Reason::none;
-    Duration time{};  // since its start began; of a lane that serves: until it did
+    Duration time{};  // since the start began; for a lane that serves, how long the start took
 };
 
-/// Whether there is nothing more to wait for.
+/// True if the lane is not starting and will not start by itself.
 [[nodiscard]] bool is_settled(LaneState state);
 
-/// "lane 0  GPU 0 NVIDIA H200  loading  3.2 s  <its last line>" and a newline for each lane, none
-/// wider than the screen. If there are too many for it, those that are settled are left out, then the
-/// rest is counted.
+/// Returns "lane 0  GPU 0 NVIDIA H200  loading  3.2 s  <its last line>" and a newline for each
+/// lane. No line is wider than the screen. If the screen has too few rows, settled lanes are left
+/// out first; the last line then says how many lanes are not shown.
 [[nodiscard]] std::string live_block(std::span<const LiveLane> lanes, Screen screen);
 
-/// "lane 0 serves on GPU 0 after 4.2 s (spawn 3 ms + listen 3.9 s + load 0.2 s + proof 50 ms)"
+/// Returns "lane 0 serves on GPU 0 after 4.2 s (spawn 3 ms + listen 3.9 s + load 0.2 s + …)".
 [[nodiscard]] std::string serving_text(const LiveLane& lane);
 
-/// " (spawn 3 ms + import 40 ms + load 0.2 s)"; empty: nothing of it is known.
+/// Returns " (spawn 3 ms + import 40 ms + load 0.2 s)". Empty if no part is known.
 [[nodiscard]] std::string breakdown_of(const StartTimes& start);
 
-/// "lane 0 loading for 20 s: <its last line>"
+/// Returns "lane 0 loading for 20 s: <its last line>".
 [[nodiscard]] std::string loading_text(const LiveLane& lane);
 
 }  // namespace turnpike

@@ -10,45 +10,49 @@
 
 #include "telemetry/lane_words.h"
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 
 namespace {
 
 constexpr Duration import_usual_max = 15s;
-constexpr Duration progress_every = 10s;       // where there is no block
-constexpr std::size_t request_shown_max = 85;  // so that the line has at most 100
+constexpr Duration progress_every = 10s;       // if there is no block
+constexpr std::size_t request_shown_max = 85;  // so that the line has at most 100 columns
 constexpr std::size_t path_shown_max = 40;
-constexpr std::size_t trouble_shown_max = 300;  // of what a worker may have printed
+constexpr std::size_t trouble_shown_max = 300;  // a worker may have printed much
 
-/// Of one that somebody else started, where it is.
+/// Returns the URL of an attached worker, after a comma. Empty for other lanes.
 std::string of_worker(const LaneFacts& lane) {
     return lane.worker.empty() ? "" : ", " + lane.worker;
 }
 
-/// It has a worker of ours that dies, or did: that is told by itself, with its report.
+/// True if the lane's state follows from the death of a worker that we started. say_deaths()
+/// reports that, together with the crash report.
 bool is_death(const LaneFacts& facts, LaneState state, Reason reason) {
     const bool goes_on = reason == Reason::memory_held || reason == Reason::link_doubted ||
                          reason == Reason::failing_jobs;
     return facts.worker.empty() && state == LaneState::backoff && !goes_on;
 }
 
-std::string shown(std::string_view trouble) { return shortened(tame(trouble), trouble_shown_max); }
+std::string shown(std::string_view trouble) {
+    return shortened(sanitized(trouble), trouble_shown_max);
+}
 
-/// With curl, as the workers answered it; empty: it is too long for a line, or odd.
+/// Returns the proof's request as a curl command. Empty if it is too long for a line, or can't be
+/// quoted simply.
 std::string request_text(const ProofConfig& proof, const std::string& url) {
-    const bool is_odd = tame(proof.body) != proof.body || proof.body.contains('\'') ||
-                        proof.path.contains('\'') || tame(proof.path) != proof.path;
+    const bool is_odd = sanitized(proof.body) != proof.body || proof.body.contains('\'') ||
+                        proof.path.contains('\'') || sanitized(proof.path) != proof.path;
     const bool is_bare = proof.body.empty();
     if (is_odd || (is_bare ? proof.method != "GET" : proof.method != "POST")) return "";
     std::string text = is_bare ? fmt::format("curl '{}{}'", url, proof.path)
                                : fmt::format("curl '{}{}' -d '{}' -H Content-Type:{}", url,
-                                             proof.path, proof.body, tame(proof.content_type));
+                                             proof.path, proof.body, sanitized(proof.content_type));
     return text.size() <= request_shown_max && !proof.content_type.contains(' ') ? text : "";
 }
 
-/// Worth a line of its own while the block shows the rest.
+/// True if the state deserves a line of its own while the block shows the other lanes.
 bool is_trouble(LaneState state, Reason reason) {
     const bool is_usual = reason == Reason::worker_away || reason == Reason::turn_to_load ||
                           reason == Reason::memory_held || reason == Reason::shutting_down;
@@ -68,13 +72,13 @@ News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clo
       opened_at_(clock.now()),
       terminal_(Terminal::open()),
       has_terminal_(terminal_.has_value()),
-      standings_(lanes.size()),
+      statuses_(lanes.size()),
       said_(lanes.size()),
       starts_(lanes.size()),
       deaths_(lanes.size()) {}
 
 void News::say(const std::string& text) const {
-    // fputs, since fmt::print throws when nobody reads any more; the gate goes on.
+    // fputs does not throw if stderr was closed, unlike fmt::print. The gate goes on.
     std::fputs(fmt::format("{}turnpike: {}\n", terminal_ ? Terminal::wipe : "", text).c_str(),
                stderr);
 }
@@ -83,7 +87,8 @@ std::string News::command(std::string_view words) const {
     return fmt::format("turnpike {}{}", words, name_flag_);
 }
 
-/// For a lane that will not come back by itself. If all die of one thing, the last line says it for all.
+/// Returns what to do about a lane that will not come back by itself. Empty if all lanes died of
+/// one cause, since say_when_none_serves() then gives the advice for all.
 std::string News::what_next(LaneState state, std::size_t lane) const {
     if (state != LaneState::failed && state != LaneState::quarantined) return "";
     if (lanes_.size() > 1 && !deaths_.cause_of_all().empty()) return "";
@@ -95,9 +100,8 @@ void News::opened(const Address& bound, bool keys_are_required) {
     keys_are_required_ = keys_are_required;
     url_ = "http://" + text_of(bound);
     say("serving on " + url_);
-    say(fmt::format("{} lane{} in {} pool{}; look with: {}", lanes_.size(),
-                    lanes_.size() == 1 ? "" : "s", config_.pools.size(),
-                    config_.pools.size() == 1 ? "" : "s", command("status")));
+    say(fmt::format("{} lane{} in {} pool{}; see: {}", lanes_.size(), lanes_.size() == 1 ? "" : "s",
+                    config_.pools.size(), config_.pools.size() == 1 ? "" : "s", command("status")));
     if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
         if (pool.settings.proof == ProofKind::none && !pool.is_native())
@@ -107,8 +111,8 @@ void News::opened(const Address& bound, bool keys_are_required) {
 }
 
 void News::tell(const ReportLane& report) {
-    Standing& now = standings_[report.lane.value];
-    if (is_serving(report.state) && !is_serving(now.state)) {
+    LaneStatus& now = statuses_[report.lane.value];
+    if (serves(report.state) && !serves(now.state)) {
         starts_[report.lane.value].served_at = clock_.now();
         deaths_.served(report.lane.value);
     }
@@ -116,14 +120,14 @@ void News::tell(const ReportLane& report) {
     now.reason = report.reason;
 }
 
-/// Attached workers were started by somebody else, nobody knows when.
+/// When an attached worker was started is not known, so its start counts from when the gate opened.
 Instant News::start_of(std::size_t lane) const {
     return lanes_[lane].now.started_at == never ? opened_at_ : lanes_[lane].now.started_at;
 }
 
 LiveLane News::live(std::size_t lane) const {
-    const Standing& now = standings_[lane];
-    const Instant until = is_serving(now.state) ? starts_[lane].served_at : clock_.now();
+    const LaneStatus& now = statuses_[lane];
+    const Instant until = serves(now.state) ? starts_[lane].served_at : clock_.now();
     return {.lane = lane,
             .facts = lanes_[lane],
             .state = now.state,
@@ -132,20 +136,20 @@ LiveLane News::live(std::size_t lane) const {
 }
 
 void News::say_lane(std::size_t lane) {
-    Standing& now = standings_[lane];
+    LaneStatus& now = statuses_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_death(lanes_[lane], now.state, now.reason)) return;
     if (is_reloading(lane)) return say_progress(lane);
-    now.trouble = is_serving(now.state) ? "" : lanes_[lane].now.trouble;
-    const Standing before = std::exchange(said_[lane], now);
-    // From loading on to its first proof is no news: it comes up.
+    now.trouble = serves(now.state) ? "" : lanes_[lane].now.trouble;
+    const LaneStatus before = std::exchange(said_[lane], now);
+    // Going from loading to the first proof is not reported: the lane is still starting.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
-                        !(is_coming_up(now.state) && is_coming_up(before.state));
-    // What led to the end of a lane of ours was told, death by death.
+                        !(comes_up(now.state) && comes_up(before.state));
+    // Each death that made a lane of ours fail has been reported already.
     const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
     const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
-    // It was away between two looks.
-    const bool is_anew = is_serving(before.state) && start_of(lane) != starts_[lane].said;
+    // The lane was restarted between two looks.
+    const bool is_anew = serves(before.state) && start_of(lane) != starts_[lane].said;
     if (now.reason == Reason::shutting_down) return;
     if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
     if (is_serving(now.state)) return say_serving(lane);
@@ -156,7 +160,7 @@ void News::say_lane(std::size_t lane) {
                     why.empty() ? "" : ": ", shown(why), what_next(now.state, lane)));
 }
 
-/// How long it took is said once for each start: a lane that was only doubted did not start anew.
+/// Says how long the start took once per start: a lane that was only doubted did not start again.
 void News::say_serving(std::size_t lane) {
     const bool is_told = std::exchange(starts_[lane].said, start_of(lane)) == start_of(lane);
     say(is_told ? fmt::format("lane {} serves{}", lane, of_worker(lanes_[lane]))
@@ -164,7 +168,7 @@ void News::say_serving(std::size_t lane) {
 }
 
 void News::say_progress(std::size_t lane) {
-    if (!is_coming_up(standings_[lane].state)) return;
+    if (!comes_up(statuses_[lane].state)) return;
     Instant& told = starts_[lane].progress_told;
     const Instant latest = std::max(told, start_of(lane));
     if (clock_.now() - latest < progress_every) return;
@@ -172,48 +176,49 @@ void News::say_progress(std::size_t lane) {
     say(loading_text(live(lane)));
 }
 
-/// When the lanes are up, or will not be: a line for each that was not said above the block, and what
-/// to do now.
+/// When every lane is up or will not come up: removes the block, prints a line for each lane that
+/// has had none, and says what to do now.
 void News::settle() {
-    const auto is_done = [](const Standing& standing) { return is_settled(standing.state); };
-    if (has_settled_ || !std::ranges::all_of(standings_, is_done)) return;
+    const auto is_done = [](const LaneStatus& lane) { return is_settled(lane.state); };
+    if (has_settled_ || !std::ranges::all_of(statuses_, is_done)) return;
     has_settled_ = true;
     if (terminal_) {
         terminal_->draw("");
         terminal_.reset();
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     }
-    const auto serving = std::ranges::count_if(
-        standings_, [](const Standing& standing) { return is_serving(standing.state); });
-    const auto all = std::ssize(standings_);
+    const auto serving =
+        std::ranges::count_if(statuses_, [](const LaneStatus& lane) { return serves(lane.state); });
+    const auto all = std::ssize(statuses_);
     if (serving == 0 || serving == all) return;
     say(fmt::format("{} of {} lanes serve", serving, all));
     say_unproved();
     say_hint();
 }
 
-/// Once, until somebody does something about it.
+/// Said once, until a lane starts again.
 void News::say_when_none_serves() {
-    const bool none_will = std::ranges::all_of(standings_, [](const Standing& standing) {
-        return standing.state == LaneState::failed || standing.state == LaneState::quarantined;
+    const bool none_will = std::ranges::all_of(statuses_, [](const LaneStatus& lane) {
+        return lane.state == LaneState::failed || lane.state == LaneState::quarantined;
     });
-    if (std::exchange(none_serves_, none_will) || !none_will || standings_.empty()) return;
+    if (std::exchange(none_serves_, none_will) || !none_will || statuses_.empty()) return;
     const std::string why = deaths_.cause_of_all();
     const std::string_view before = why.empty() ? "" : ": ";
     const bool is_watched = std::ranges::all_of(
         config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
-    const bool is_revived = std::ranges::any_of(standings_, [](const Standing& lane) {
+    // A reload revives such lanes. It can't bring back a lost GPU.
+    const bool is_revived = std::ranges::any_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.reason == Reason::proof_failed ||
-               lane.reason == Reason::disagrees;  // by a reload; a lost GPU is not
+               lane.reason == Reason::disagrees;
     });
     if (is_watched && is_revived)
-        return say(fmt::format("no lane serves{}{}; mend the file and save it", before, why));
-    // A restart would start the code that runs, whatever was mended since.
+        return say(fmt::format("no lane serves{}{}; fix the file and save it", before, why));
+    // A restart would start the same code again, although somebody may have fixed it since.
     const bool is_reloaded =
         is_revived && std::ranges::all_of(config_.pools, &PoolConfig::is_native);
-    say(fmt::format("no lane serves{}{}; when that is mended: {}{}", before, why,
+    say(fmt::format("no lane serves{}{}; when that is fixed: {}{}", before, why,
                     command(is_reloaded ? "reload" : "restart all"),
-                    has_terminal_ ? " (or Ctrl-C, and up again)" : ""));
+                    has_terminal_ ? " (or press Ctrl-C and run `up` again)" : ""));
 }
 
 void News::draw() {
@@ -227,22 +232,23 @@ void News::draw() {
 }
 
 void News::say_when_all_serve() {
-    const auto all_serve = [](const Standing& standing) { return is_serving(standing.state); };
-    if (all_served_ || !std::ranges::all_of(standings_, all_serve)) return;
+    const auto all_serve = [](const LaneStatus& lane) { return serves(lane.state); };
+    if (all_served_ || !std::ranges::all_of(statuses_, all_serve)) return;
     all_served_ = true;
     say("all lanes serve");
     say_unproved();
     say_hint();
 }
 
-/// An ASGI app, as its workers say: it has no example, and paths of its own.
+/// True if the pool's workers say that they run an ASGI app, which has no example and has paths of
+/// its own.
 bool News::is_app(std::size_t pool) const {
     return std::ranges::any_of(lanes_of(pool), [this](std::size_t lane) {
         return lanes_[lane].now.model_facts.starts_with(R"({"asgi":)");
     });
 }
 
-/// Whether a model has an example is known when it has loaded: when the first lanes serve, once.
+/// Said once, when the first lanes serve: only then is it known whether the model has an example.
 void News::say_unproved() {
     if (std::exchange(unproved_told_, true)) return;
     for (std::size_t i = 0; i < config_.pools.size(); ++i) {
@@ -268,8 +274,8 @@ void News::say_hint() const {
         usual->settings.proof == ProofKind::none ? std::string() : request_text(usual->proof, url_);
     if (!request.empty()) return say("try: " + request);
     if (is_app(static_cast<std::size_t>(usual - config_.pools.begin())))
-        return say(fmt::format("send jobs to {}, by the paths of the app", url_));
-    const std::string path = first_columns(tame(usual->proof.path), path_shown_max);
+        return say(fmt::format("send jobs to {}, with the paths of the app", url_));
+    const std::string path = first_columns(sanitized(usual->proof.path), path_shown_max);
     if (usual->is_native() && usual->settings.proof == ProofKind::none)
         return say(fmt::format("send jobs to {}, e.g. curl {}{} -d '{{\"your\": \"input\"}}'", url_,
                                url_, path));
@@ -277,9 +283,10 @@ void News::say_hint() const {
 }
 
 void News::tell(const ReportModelFailing& report) {
-    say(fmt::format(
-        "pool {}: every lane fails job after job (latest: lane {}); it seems to be the model",
-        config_.pools[report.pool.value].name, report.lane.value));
+    say(
+        fmt::format("pool {}: every lane fails job after job (latest: lane {}); the model itself "
+                    "seems to be at fault",
+                    config_.pools[report.pool.value].name, report.lane.value));
 }
 
 void News::tell(const ReportNoMajority& report) {
@@ -289,24 +296,23 @@ void News::tell(const ReportNoMajority& report) {
 }
 
 void News::tell(const Crash& crash) {
-    Standing& said = said_[crash.lane];
-    said.trouble = crash.trouble;  // not said twice
-    if (is_serving(said.state)) said.state = LaneState::starting;
+    LaneStatus& said = said_[crash.lane];
+    said.trouble = crash.trouble;  // so that it is not reported twice
+    if (serves(said.state)) said.state = LaneState::starting;
     deaths_.add({.lane = crash.lane,
-                 .why = crash.trouble.empty()
-                            ? std::string(words_for(standings_[crash.lane].reason))
-                            : shown(crash.trouble),
+                 .why = crash.trouble.empty() ? std::string(words_for(statuses_[crash.lane].reason))
+                                              : shown(crash.trouble),
                  .report = crash.report});
 }
 
 void News::say_deaths() {
-    for (const Deaths::Told& told : deaths_.take())
+    for (const Deaths::Notice& told : deaths_.take())
         say(told.text +
             (told.report.empty() ? "" : "; more: " + command("crashes " + told.report)));
 }
 
 void News::tell(const ReportSlowJob& report) {
-    say(fmt::format("a job runs far over the usual {} of its pool; look with: {}",
+    say(fmt::format("a job runs much longer than the usual {} of its pool; see: {}",
                     span_text(std::chrono::duration<double>(report.usual).count()),
                     command("status")));
 }
@@ -316,12 +322,12 @@ void News::say_problem(std::string_view of, const std::string& now, std::string&
     before = now;
 }
 
-/// Once: a file that trains, waits or serves by itself when it is imported never becomes a model.
+/// Said once. A file that trains, waits or serves while it is imported never becomes a model.
 void News::say_slow_import() {
     for (std::size_t lane = 0; lane < lanes_.size() && !slow_import_told_; ++lane) {
         const WorkerFacts& facts = lanes_[lane].now;
         const bool imports =
-            is_coming_up(standings_[lane].state) && facts.loading && !facts.start.import;
+            comes_up(statuses_[lane].state) && facts.loading && !facts.start.import;
         if (!imports || live(lane).time < import_usual_max) continue;
         slow_import_told_ = true;
         say(fmt::format(
@@ -331,15 +337,14 @@ void News::say_slow_import() {
     }
 }
 
-/// Each once: lanes of one command have the same one.
+/// Prints each remark once, since lanes of the same command have the same remark.
 void News::say_remarks() {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
         const LaneFacts& facts = lanes_[lane];
         if (!facts.remark.empty() && remarks_.insert(facts.remark).second)
             say(fmt::format("lane {}: {}", lane, facts.remark));
         const std::string& of_proof = facts.now.proof.remark;
-        if (!of_proof.empty() && is_serving(standings_[lane].state) &&
-            remarks_.insert(of_proof).second)
+        if (!of_proof.empty() && serves(statuses_[lane].state) && remarks_.insert(of_proof).second)
             say(fmt::format("lane {}: {}", lane, shown(of_proof)));
     }
 }
@@ -365,9 +370,10 @@ void News::stopping(bool is_first, Duration patience, const View& view) {
     terminal_.reset();
     has_settled_ = true;
     if (!is_first) return say("stopping at once");
-    if (view.jobs == 0) return say("stopping; once more to stop at once");
-    say(fmt::format("stopping: {} job{} may finish within {}; once more to stop at once", view.jobs,
-                    view.jobs == 1 ? "" : "s", text_of(patience)));
+    if (view.jobs == 0) return say("stopping; a second Ctrl-C (or SIGTERM) stops at once");
+    say(fmt::format(
+        "stopping: {} job{} may finish within {}; a second Ctrl-C (or SIGTERM) stops at once",
+        view.jobs, view.jobs == 1 ? "" : "s", text_of(patience)));
 }
 
 void News::stopped() {

@@ -1,6 +1,7 @@
-// What `up` tells the person at the terminal: where to send requests, how lanes come and go, and how
-// it ends. Plain lines on stderr, so that they read well in a terminal and in a file; in a terminal
-// a block of lines, one per lane, lives below them until the lanes are up for the first time.
+// What `up` tells the person at the terminal: where to send requests, how lanes start and stop, and
+// how the gate ends. It prints plain lines to stderr, which read well in a terminal and in a file.
+// In a terminal there is also a block with a line per lane below them, until the lanes are up for
+// the first time.
 #pragma once
 
 #include <optional>
@@ -23,20 +24,22 @@ namespace turnpike {
 
 class News {
 public:
-    /// `gate`: its name, for what it advises to run.
+    /// `gate` is the gate's name, for the commands that messages recommend.
     News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
          std::string_view gate = "default");
-    /// The reloads are told, too: by each look, and at once by tell_reloads(). It must outlive this.
+    /// Also reports reloads, on each look() and at once on tell_reloads(). `pools` must outlive
+    /// this object.
     void follow(const std::vector<PoolFacts>& pools);
     void tell_reloads();
 
     void opened(const Address& bound, bool keys_are_required);
-    /// Said by the next look(), if it still holds: a lane that is doubted for a moment is no news.
+    /// Notes the lane's state. The next look() reports it if it still holds, so that a lane which
+    /// is doubted for a moment only is not reported.
     void tell(const ReportLane& report);
     void tell(const ReportModelFailing& report);
     void tell(const ReportNoMajority& report);
     void tell(const ReportSlowJob& report);
-    /// What is wrong beside the lanes; empty: nothing.
+    /// What is wrong with other things than lanes. Empty if nothing is.
     struct Problems {
         std::string job_log;
         std::string lane_logs;
@@ -46,35 +49,36 @@ public:
     struct Crash {
         std::size_t lane = 0;
         std::string trouble;
-        std::string report;  // the id of what is kept of it; empty: nothing is
+        std::string report;  // the id of the crash report; empty if none was kept
     };
-    /// A worker of ours died. Said by the next look(), with those that died alike.
+    /// Notes that a worker that we started died. The next look() reports it, in one line with equal
+    /// deaths.
     void tell(const Crash& crash);
-    /// Something that is worth a line.
+    /// Prints a line of its own, unless `text` is empty.
     void remark(const std::string& text) const {
         if (!text.empty()) say(text);
     }
-    /// How the lanes are, and the rest; said when it changes.
+    /// Reports what has changed about the lanes and the problems since the last call.
     void look(const Problems& problems);
     void stopping(bool is_first, Duration patience, const View& view);
     void stopped();
 
-    /// Where it serves, once it has opened.
+    /// Returns the gate's address. Empty until opened() was called.
     [[nodiscard]] const std::string& url() const { return url_; }
 
 private:
-    /// What is known of a lane, or was said of it.
-    struct Standing {
+    /// What is known about a lane, or was last reported about it.
+    struct LaneStatus {
         LaneState state = LaneState::starting;
         Reason reason = Reason::none;
         std::string trouble;
     };
 
-    /// How the latest start of a lane goes.
+    /// How far the latest start of a lane is.
     struct Start {
         Instant served_at = never;
-        Instant said = never;     // the start whose end was told
-        Instant progress_told{};  // the latest time
+        Instant said = never;     // when the start began whose end was reported
+        Instant progress_told{};  // when the latest progress line was printed
     };
 
     void say(const std::string& text) const;
@@ -82,7 +86,7 @@ private:
     void say_reload_begun(std::size_t pool) const;
     void say_reload_ended(std::size_t pool);
     [[nodiscard]] std::vector<std::size_t> lanes_of(std::size_t pool) const;
-    /// What becomes of it is told when the reload is over.
+    /// True while the lane's pool reloads. What became of the lane is reported after the reload.
     [[nodiscard]] bool is_reloading(std::size_t lane) const;
     void say_serving(std::size_t lane);
     void say_progress(std::size_t lane);
@@ -99,24 +103,24 @@ private:
     void say_unproved();
     [[nodiscard]] bool is_app(std::size_t pool) const;
     void say_hint() const;
-    /// "turnpike logs 0 --name blue"
+    /// Returns "turnpike logs 0 --name blue" for the words "logs 0".
     [[nodiscard]] std::string command(std::string_view words) const;
     [[nodiscard]] std::string what_next(LaneState state, std::size_t lane) const;
 
     const Config& config_;
     const std::vector<LaneFacts>& lanes_;
     Clock& clock_;
-    const std::string name_flag_;  // " --name blue"; empty: it is not needed
+    const std::string name_flag_;  // " --name blue"; empty if not needed
     const Instant opened_at_;
-    std::optional<Terminal> terminal_;  // while the block lives
-    const bool has_terminal_;           // somebody can press Ctrl-C
+    std::optional<Terminal> terminal_;  // while the block is drawn
+    const bool has_terminal_;           // so somebody can press Ctrl-C
     std::string drawn_;
-    std::vector<Standing> standings_;
-    std::vector<Standing> said_;
+    std::vector<LaneStatus> statuses_;
+    std::vector<LaneStatus> said_;
     std::vector<Start> starts_;
     Deaths deaths_;
     const std::vector<PoolFacts>* pools_ = nullptr;
-    /// What was said of a pool's reloads.
+    /// The latest reloads of a pool whose begin and end were reported.
     struct ReloadSaid {
         Generation begun;
         Generation ended;
@@ -124,11 +128,11 @@ private:
     std::vector<ReloadSaid> reloads_said_;
     std::string url_;
     Problems problems_;
-    std::set<std::string> remarks_;  // those that were said
+    std::set<std::string> remarks_;  // those that were printed
     bool keys_are_required_ = false;
-    bool has_settled_ = false;  // the lanes came up, or will not
+    bool has_settled_ = false;  // every lane has started, or will not
     bool all_served_ = false;
-    bool none_serves_ = false;  // nor will any by itself
+    bool none_serves_ = false;  // and no lane will by itself
     bool unproved_told_ = false;
     bool slow_import_told_ = false;
 };

@@ -1,5 +1,5 @@
-// What `up` tells of reloads: that one begins and why, and how it ends. What its lanes go through meanwhile
-// is left out.
+// What `up` prints about reloads: that a reload begins and why, and how it ends. What happens to
+// its lanes in between is not printed.
 #include <algorithm>
 #include <chrono>
 
@@ -10,7 +10,7 @@
 #include "telemetry/start_phases.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
@@ -69,25 +69,25 @@ void News::tell_reloads() {
 void News::say_reload_begun(std::size_t pool) const {
     const ReloadFacts& reload = *(*pools_)[pool].reload;
     say(fmt::format("pool {}: reload {} ({}), {}", config_.pools[pool].name,
-                    reload.generation.value, tame(cause_text(reload.order)),
+                    reload.generation.value, sanitized(cause_text(reload.order)),
                     reload.kind == ReloadKind::beside ? "beside the old code" : "in place"));
 }
 
-/// The lanes start together, so the slowest one says what to make quicker.
+/// The lanes start together, so the times of the slowest lane show what to speed up.
 void News::say_reload_ended(std::size_t pool) {
     const PoolConfig& config = config_.pools[pool];
     const ReloadFacts& reload = *(*pools_)[pool].reload;
     std::vector<std::size_t> lanes = lanes_of(pool);
-    const auto is_out = [this](std::size_t lane) { return !is_serving(standings_[lane].state); };
+    const auto is_out = [this](std::size_t lane) { return !serves(statuses_[lane].state); };
     const bool is_served = !std::ranges::all_of(lanes, is_out);
-    // Lanes that are off, or failed on the way, have news of their own.
+    // Lanes that are off, or failed during the reload, get lines of their own.
     if (reload.end == ReloadEnd::spread && is_served) std::erase_if(lanes, is_out);
     const StartTimes* slowest = nullptr;
     for (const std::size_t lane : lanes) {
         const StartTimes& start = lanes_[lane].now.start;
         if (slowest == nullptr || time_of(*slowest) < time_of(start)) slowest = &start;
         starts_[lane].said = start_of(lane);
-        said_[lane] = standings_[lane];
+        said_[lane] = statuses_[lane];
     }
     const std::string head =
         fmt::format("pool {}: reload {}", config.name, reload.generation.value);
@@ -95,8 +95,8 @@ void News::say_reload_ended(std::size_t pool) {
         return say(fmt::format("{}: {} on the new code after {}{}", head, lanes_text(lanes),
                                time_text(reload), breakdown_of(*slowest)));
     if (reload.end != ReloadEnd::abandoned) return;
-    const std::string next = config.worker.watch ? "mend the file and save again"
-                                                 : "mend it, then: " + command("reload");
+    const std::string next =
+        config.worker.watch ? "fix the file and save again" : "fix it, then: " + command("reload");
     say(fmt::format("{} failed after {}:\n{}turnpike: {}: {}", head, time_text(reload),
                     indented(reload.trouble),
                     is_served ? "the old code keeps serving" : "no lane serves", next));

@@ -16,10 +16,10 @@
 namespace turnpike {
 namespace {
 
-constexpr Duration look_every = 250ms;     // at what clients do not do
-constexpr int steps_per_turn = 64;         // before the clock is read again
-constexpr Duration touch_every = 1h;       // the runtime folder
-constexpr Duration disk_patience = 2s;     // at the end, with what waits to be written
+constexpr Duration look_every = 250ms;     // for clients that do nothing, files, and messages
+constexpr int steps_per_turn = 64;         // handlers run before the clock is read again
+constexpr Duration touch_every = 1h;       // so that nobody cleans up the runtime folder
+constexpr Duration disk_patience = 2s;     // at the end, for what waits to be written
 constexpr Duration last_patience = 200ms;  // after the second signal
 
 std::vector<LaneFacts> facts_of(const UpInputs& inputs) {
@@ -40,13 +40,13 @@ std::vector<LaneFacts> facts_of(const UpInputs& inputs) {
     return facts;
 }
 
-/// Not so under nohup.
-bool is_heeded(int signal) {
+/// SIGHUP is ignored under nohup, for example.
+bool is_ignored(int signal) {
     struct sigaction now{};
-    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
+    return ::sigaction(signal, nullptr, &now) != 0 || now.sa_handler == SIG_IGN;
 }
 
-std::string in_state(const UpInputs& inputs, const char* folder) {
+std::string state_subfolder(const UpInputs& inputs, const char* folder) {
     return inputs.state.empty() ? "" : inputs.state + '/' + folder;
 }
 
@@ -67,16 +67,16 @@ Server::Server(UpInputs inputs)
              .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},
       signals_(loop_, SIGINT, SIGTERM),
       look_timer_(loop_) {
-    if (is_heeded(SIGHUP)) signals_.add(SIGHUP);
+    if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);
     news_.follow(pools_);
 }
 
-/// Whoever asks once more while the last things are written gets what was promised: at once, and no
-/// death by a signal.
+/// A further signal while the last things are written ends the process at once, with success rather
+/// than by the signal.
 Server::~Server() {
     signals_.clear();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        if (is_heeded(signal)) std::signal(signal, [](int) { ::_exit(EXIT_SUCCESS); });
+        if (!is_ignored(signal)) std::signal(signal, [](int) { ::_exit(EXIT_SUCCESS); });
 }
 
 GateDeps Server::gate_deps() {
@@ -116,11 +116,11 @@ SupervisorDeps Server::supervisor_deps() {
             .version = inputs_.version,
             .sdk = inputs_.sdk,
             .log_disk = log_disk_,
-            .logs = in_state(inputs_, "lanes"),
+            .logs = state_subfolder(inputs_, "lanes"),
             .environment = own_environment(),
             .open_files = inputs_.files.before,
             .random = random_bits,
-            .crashed = [this](CrashReport report) { keep_report(std::move(report)); }};
+            .crashed = [this](CrashReport report) { store_crash_report(std::move(report)); }};
 }
 
 std::optional<std::string> Server::open() {
@@ -129,34 +129,34 @@ std::optional<std::string> Server::open() {
     if (!bound) return bound.error();
     if (const auto done = listener_.bind_unix(inputs_.folder.path_of("socket")); !done)
         return done.error();
-    if (!inputs_.state.empty()) crashes_.load(in_state(inputs_, "crashes"));
-    gate_.emplace(gate_deps(), *bound);
-    supervisor_.emplace(WorkerDeps{.loop = loop_,
-                                   .store = store_,
-                                   .exchanges = exchanges_,
-                                   .background = background_,
-                                   .clock = clock_,
-                                   .lanes = lanes_,
-                                   .deliver = deliver()},
-                        supervisor_deps());
+    if (!inputs_.state.empty()) crashes_.load(state_subfolder(inputs_, "crashes"));
+    gate_.emplace(gate_surroundings(), *bound);
+    supervisor_.emplace(WorkerSurroundings{.loop = loop_,
+                                           .store = store_,
+                                           .exchanges = exchanges_,
+                                           .background = background_,
+                                           .clock = clock_,
+                                           .lanes = lanes_,
+                                           .deliver = deliver()},
+                        site());
     ActionRouter router(*gate_, *supervisor_, news_, [this] { is_leaving_ = true; });
     driver_.set_carry_out([router](const Action& action) mutable { router.carry_out(action); });
     news_.opened(*bound, keys_.is_required());
     return std::nullopt;
 }
 
-/// A worker of a generation that never served: the reload that brought it tells of it.
-bool Server::is_never_good(const CrashReport& report) {
+/// True if the worker's generation never served. Its reload then reports the crash.
+bool Server::is_from_unserved_generation(const CrashReport& report) {
     const std::size_t pool = inputs_.checked.lanes[report.lane].pool;
     return engine_.view(clock_.now()).pools[pool].good.value < report.generation;
 }
 
-void Server::keep_report(CrashReport report) {
+void Server::store_crash_report(CrashReport report) {
     News::Crash crash{.lane = report.lane, .trouble = report.trouble, .report = {}};
-    const bool is_new_code = is_never_good(report);
+    const bool is_new_code = is_from_unserved_generation(report);
     if (config_.crashes.keep == 0) return is_new_code ? void() : news_.tell(crash);
     log_disk_.run(
-        [folder = in_state(inputs_, "crashes"), keep = config_.crashes.keep,
+        [folder = state_subfolder(inputs_, "crashes"), keep = config_.crashes.keep,
          report = std::move(report)]() mutable {
             report.oom_line = oom_line_about(report.pid, report.lived);
             for (CrashInput& input : report.inputs)
@@ -185,7 +185,7 @@ void Server::watch_signals() {
     });
 }
 
-void Server::look_now_and_then() {
+void Server::check_periodically() {
     look_timer_.expires_after(look_every);
     look_timer_.async_wait([this](boost::system::error_code error) {
         if (error) return;
@@ -204,13 +204,13 @@ void Server::look_now_and_then() {
         supervisor_->reloads().look();
         news_.remark(supervisor_->reloads().watch_news());
         news_.remark(supervisor_->warm_news());
-        look_now_and_then();
+        check_periodically();
     });
 }
 
 void Server::serve() {
     watch_signals();
-    look_now_and_then();
+    check_periodically();
     listener_.start(*gate_);
     driver_.deliver(GateOpened{});
     while (!is_leaving_) {
@@ -219,7 +219,7 @@ void Server::serve() {
         for (int i = 1; i < steps_per_turn && loop_.poll_one() > 0; ++i) {
         }
     }
-    // Answers that are on their way still leave, as long as the patience lasts.
+    // Answers that are under way may still be sent until the shutdown's patience is over.
     while (gate_->connections() > 0 && clock_.now() < leave_by_) {
         clock_.forget();
         loop_.run_one_for(look_every);
@@ -227,7 +227,7 @@ void Server::serve() {
     }
     inputs_.log->flush();
     const Instant give_up_at = later(clock_.now(), disk_patience);
-    while (hangs() && clock_.now() < give_up_at) {
+    while (has_busy_threads() && clock_.now() < give_up_at) {
         loop_.run_one_for(look_every);
         clock_.forget();
     }

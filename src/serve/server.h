@@ -1,4 +1,4 @@
-// Everything that runs under `up`: engine, gate, supervisor and telemetry, wired together on one loop.
+// Everything that runs under `up`: engine, gate, supervisor and telemetry on one loop.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ struct UpInputs {
     std::unique_ptr<LogSink> log;
     RuntimeFolder folder;
     OwnRun run;
-    std::string sdk;   // the folder of the Python SDK; empty: nobody needs it
+    std::string sdk;   // the folder of the Python SDK; empty if not needed
     std::string name;  // of the gate
     std::string version;
     std::string state;  // the folder of logs and crash reports; empty if none are kept
@@ -52,18 +52,18 @@ public:
     /// Runs the loop until a signal has asked the server to stop and everything has ended.
     void serve();
     [[nodiscard]] const std::string& url() const { return news_.url(); }
-    /// True if a background thread is still busy, for example inside a driver call that never returns.
-    [[nodiscard]] bool hangs() const {
-        return background_.is_busy() || log_disk_.is_busy() || supervisor_->is_hanging();
+    /// True if a background thread is still busy, such as in a driver call that never returns.
+    [[nodiscard]] bool has_busy_threads() const {
+        return background_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
     }
 
 private:
     void watch_signals();
-    void look_now_and_then();
-    void keep_report(CrashReport report);
-    [[nodiscard]] bool is_never_good(const CrashReport& report);
-    [[nodiscard]] GateDeps gate_deps();
-    [[nodiscard]] SupervisorDeps supervisor_deps();
+    void check_periodically();
+    void store_crash_report(CrashReport report);
+    [[nodiscard]] bool is_from_unserved_generation(const CrashReport& report);
+    [[nodiscard]] Gate::Surroundings gate_surroundings();
+    [[nodiscard]] Supervisor::Site site();
     [[nodiscard]] Deliver deliver() {
         return [this](const Event& event) { driver_.deliver(event); };
     }
@@ -82,14 +82,15 @@ private:
     News news_;
     Exchanges exchanges_;
     Background background_{loop_, "tp-disk"};
-    Background log_disk_{loop_, "tp-lanes"};  // a folder of logs that hangs holds nobody else up
+    // A thread of its own, so that a hanging log folder delays nothing else.
+    Background log_disk_{loop_, "tp-lanes"};
     const Store store_;
     std::optional<Gate> gate_;
     std::optional<Supervisor> supervisor_;
     boost::asio::signal_set signals_;
     boost::asio::steady_timer look_timer_;
     int signals_seen_ = 0;
-    std::string crash_problem_;  // why the latest report is not on the disk; empty: it is
+    std::string crash_problem_;  // why the latest crash report was not stored; empty if it was
     Instant touched_at_{};
     Instant leave_by_ = never;
     bool is_leaving_ = false;

@@ -17,8 +17,8 @@
 namespace turnpike {
 namespace {
 
-/// Each pool with a Python model learns which one it runs with; gives why.
-std::vector<std::string> settle_pythons(Config& config, const FindPython& find_python,
+/// Chooses the Python of each pool that has a Python model. Returns the reasons, by pool.
+std::vector<std::string> choose_pythons(Config& config, const FindPython& find_python,
                                         std::vector<Mistake>& mistakes) {
     std::vector<std::string> reasons;
     for (PoolConfig& pool : config.pools) {
@@ -49,15 +49,15 @@ std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
     auto lanes = plan_lanes(*config, machine);
     std::vector<Mistake> mistakes;
     if (!lanes) mistakes = std::move(lanes.error());
-    std::vector<std::string> python_why = settle_pythons(*config, find_python, mistakes);
+    std::vector<std::string> python_why = choose_pythons(*config, find_python, mistakes);
     for (const PoolConfig& pool : config->pools)
         if (auto objection = objection_to(pool.proof))
             mistakes.push_back(config->sources.mistake(
                 fmt::format("pool.{}.proof.expect_json", pool.name), std::move(*objection)));
     if (::access((config->gate.spool + "/.").c_str(), W_OK | X_OK) != 0)
         mistakes.push_back(config->sources.mistake(
-            "gate.spool", fmt::format("{} is no folder that can be written: {}", config->gate.spool,
-                                      std::strerror(errno))));
+            "gate.spool", fmt::format("{} is not a folder that can be written to: {}",
+                                      config->gate.spool, std::strerror(errno))));
     std::ranges::stable_sort(mistakes, std::less{}, &Mistake::line);
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
     CheckedConfig checked(std::move(*config), std::move(machine), std::move(*lanes));

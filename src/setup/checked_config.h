@@ -1,5 +1,5 @@
-// The configuration with everything that can be checked before listening: beside the keys' own
-// bounds, what other modules make of their values, and how it is laid out over this machine's GPUs.
+// The configuration, with everything checked that can be checked before listening: the bounds of
+// each key, what other modules demand of the values, and how the lanes fit on this machine's GPUs.
 #pragma once
 
 #include <expected>
@@ -17,12 +17,12 @@
 
 namespace turnpike {
 
-/// May be moved, not copied: the lanes point into the pools.
+/// Can be moved but not copied, since the lanes point into the pools.
 struct CheckedConfig {
     Config config;
     Machine machine;
     std::vector<LanePlan> lanes;          // by LaneId
-    std::vector<std::string> python_why;  // by pool: why that one; empty: it needs none
+    std::vector<std::string> python_why;  // by pool: why this Python; empty if it needs none
 
     CheckedConfig(Config all, Machine here, std::vector<LanePlan> plan)
         : config(std::move(all)),
@@ -35,15 +35,16 @@ struct CheckedConfig {
 
 using FindPython = std::function<std::expected<PythonChoice, std::string>(const WorkerConfig&)>;
 
-/// `find_machine` is called only if there are workers to be started, `find_python` for Python models.
+/// Reads and checks the configuration, or returns every mistake in it. `find_machine` is called
+/// only if there are workers to start, `find_python` only for Python models.
 [[nodiscard]] std::expected<CheckedConfig, std::vector<Mistake>> checked_config(
     const std::optional<std::string>& path, const Flags& flags,
     const std::function<Machine()>& find_machine, const FindPython& find_python);
 
-/// Whether clients of other machines could come, so that API keys are needed.
+/// API keys are required if clients on other machines can connect.
 [[nodiscard]] KeyFile::Need key_need(const GateConfig& gate);
 
-/// Why the gate must not listen with these keys; nothing: it may.
+/// Returns why the gate must not listen with these keys, or nullopt if it may.
 [[nodiscard]] std::optional<std::string> objection_to_listening(const GateConfig& gate,
                                                                 const KeyFile& keys);
 

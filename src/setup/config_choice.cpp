@@ -21,7 +21,7 @@ using Wrong = std::unexpected<std::string>;
 
 constexpr std::string_view file_name = "turnpike.toml";
 constexpr std::string_view model_name = "model.py";
-constexpr std::string_view what_it_may_be =
+constexpr std::string_view allowed_models =
     "a Python file (model.py, model.py:Name, app.py:app), a program, a turnpike.toml, or a folder "
     "with a turnpike.toml or a model.py";
 constexpr std::string_view advice =
@@ -30,10 +30,11 @@ constexpr std::string_view advice =
     "  turnpike up --worker 'uvicorn app:app --port {port}'\n"
     "  turnpike up --attach http://127.0.0.1:8001";
 
-/// model.py, model.py:Class, app.py:app. Whether it is right is for the config to say.
+/// True for model.py, model.py:Class and app.py:app. The configuration checks later whether they
+/// exist.
 bool is_python(std::string_view said) { return said.ends_with(".py") || said.contains(".py:"); }
 
-/// What a folder is there for; neither: for something else.
+/// Returns the configuration or the model in a folder. Both are empty if the folder has neither.
 ChosenConfig found_in(const fs::path& folder) {
     std::error_code none;
     if (fs::exists(folder / file_name, none)) return {.file = folder / file_name, .model = {}};
@@ -41,8 +42,9 @@ ChosenConfig found_in(const fs::path& folder) {
     return {};
 }
 
-/// "did you mean net.py?", "did you mean one of site/a.py, site/b.py?"; empty: there are none, or many.
-std::string question_about(const fs::path& folder, const fs::path& said) {
+/// Returns "did you mean net.py?" or "did you mean one of site/a.py, site/b.py?". Empty if the
+/// folder has no Python files, or more than three.
+std::string suggestion_from(const fs::path& folder, const fs::path& said) {
     constexpr std::size_t asked_max = 3;
     std::vector<std::string> files;
     std::error_code error;
@@ -61,11 +63,9 @@ std::string question_about(const fs::path& folder, const fs::path& said) {
 std::expected<ChosenConfig, std::string> chosen_here(const std::string& folder) {
     ChosenConfig found = found_in(folder);
     if (found != ChosenConfig{}) return found;
-    const std::string question = question_about(folder.empty() ? "." : folder, "");
+    const std::string question = suggestion_from(folder.empty() ? "." : folder, "");
     return Wrong(
-        fmt::format("there is no {} and no {} {}{}\nName a configuration or a model, or workers to "
-                    "start or that "
-                    "run already:\n{}",
+        fmt::format("there is no {} and no {} {}{}\nName a model, a configuration, or workers:\n{}",
                     file_name, model_name, folder.empty() ? "here" : "in " + folder,
                     question.empty() ? "." : "; " + question, advice));
 }
@@ -74,15 +74,15 @@ std::expected<ChosenConfig, std::string> chosen_in(const fs::path& folder,
                                                    const std::string& said) {
     ChosenConfig found = found_in(folder);
     if (found != ChosenConfig{}) return found;
-    const std::string question = question_about(folder, said);
+    const std::string question = suggestion_from(folder, said);
     return Wrong(fmt::format(
         "the folder {} holds no {} and no {}; {}", said, file_name, model_name,
         question.empty() ? "`turnpike check --example` prints a configuration" : question));
 }
 
-/// What was meant by a word at which there is nothing: "model.py:Name" for "model:Name", and
-/// "sub/model.py" for "sub.model"; empty: nothing is near.
-std::string meant_by(const std::string& said, const fs::path& folder) {
+/// Returns the file that was probably meant by a path that does not exist: "model.py:Name" for
+/// "model:Name", "sub/model.py" for "sub.model". Empty if no file is similar.
+std::string nearest_file_to(const std::string& said, const fs::path& folder) {
     const std::size_t colon = std::min(said.rfind(':'), said.size());
     std::string file = said.substr(0, colon);
     std::error_code none;
@@ -106,28 +106,30 @@ std::expected<ChosenConfig, std::string> choose_config(const ConfigChoice& choic
     const std::string& said = *choice.said;
     if (said.starts_with("http://") || said.starts_with("https://"))
         return Wrong(
-            fmt::format("{} is no configuration; write --attach before each worker's URL", said));
+            fmt::format("{} is a URL; write --attach before the URL of each worker", said));
     const fs::path path = fs::path(folder) / said;
     std::error_code none;
     const fs::file_status found = fs::status(path, none);
     if (is_python(said)) return ChosenConfig{.file = {}, .model = path};
     if (fs::is_directory(found)) return chosen_in(path, said);
     if (said.ends_with(".ipynb"))
-        return Wrong(fmt::format(
-            "{} is a notebook, and a model is a Python file: jupyter nbconvert --to script {}, and "
-            "keep what predict needs",
-            said, said));
+        return Wrong(
+            fmt::format("{} is a notebook, but a model is a Python file; run: jupyter nbconvert "
+                        "--to script {}, and "
+                        "keep what predict needs",
+                        said, said));
     if (said.ends_with(".toml")) return ChosenConfig{.file = path, .model = {}};
     if (is_program(path)) return ChosenConfig{.file = {}, .model = path};
     if (!fs::exists(found)) {
-        const std::string meant = meant_by(said, folder);
+        const std::string meant = nearest_file_to(said, folder);
         if (!meant.empty())
             return Wrong(fmt::format("there is no {}; did you mean {}?", said, meant));
-        return Wrong(fmt::format("there is no {}; name {}", said, what_it_may_be));
+        return Wrong(fmt::format("there is no {}; name {}", said, allowed_models));
     }
     if (fs::is_regular_file(found))
-        return Wrong(fmt::format("{} is not executable, and neither a .py nor a .toml; name {}",
-                                 said, what_it_may_be));
+        return Wrong(
+            fmt::format("{} is neither an executable program nor a .py or .toml file; name {}",
+                        said, allowed_models));
     return ChosenConfig{.file = path, .model = {}};  // a pipe
 }
 

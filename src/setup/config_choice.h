@@ -1,4 +1,5 @@
-// What `up` and `check` are to serve, by the word after them.
+// Finds out what `up` and `check` should serve from the word MODEL: a configuration, a model or
+// neither.
 #pragma once
 
 #include <expected>
@@ -10,22 +11,22 @@
 namespace turnpike {
 
 struct ConfigChoice {
-    std::optional<std::string> said;  // the word MODEL
-    bool has_workers = false;         // flags name them: --worker, --attach
+    std::optional<std::string> said;  // the word MODEL, if it was given
+    bool has_workers = false;         // flags name workers: --worker, --attach
 };
 
 [[nodiscard]] ConfigChoice config_choice(const std::optional<std::string>& said,
                                          const Flags& flags);
 
-/// Neither: the flags are enough.
+/// Both are empty if the flags alone say what to serve.
 struct ChosenConfig {
     std::optional<std::string> file;   // a configuration to read
     std::optional<std::string> model;  // for Flags::model
     friend bool operator==(const ChosenConfig&, const ChosenConfig&) = default;
 };
 
-/// `folder`: what a path is relative to, and where to look if nothing was said; "": the current one.
-/// An error says what to do.
+/// Paths are relative to `folder`, and it is searched if no MODEL was given. An empty `folder`
+/// means the current one. An error says what to do.
 [[nodiscard]] std::expected<ChosenConfig, std::string> choose_config(
     const ConfigChoice&, const std::string& folder = "");
 

@@ -38,7 +38,7 @@ RuntimePlace runtime_place() {
 std::expected<std::string, std::string> key_file() {
     std::string path = keys_path(text_of_variable("XDG_CONFIG_HOME"), text_of_variable("HOME"));
     if (path.empty())
-        return std::unexpected("nobody says where API keys are kept: set HOME or XDG_CONFIG_HOME");
+        return std::unexpected("the folder for API keys is not known: set HOME or XDG_CONFIG_HOME");
     return path;
 }
 
@@ -63,8 +63,7 @@ std::string make_private_folder(const std::string& path) {
     if (found.st_uid != ::geteuid())
         return fmt::format("the folder {} belongs to user {}", path, found.st_uid);
     if ((found.st_mode & 0777) != 0700 && ::fchmod(folder.get(), 0700) != 0)
-        return fmt::format("the folder {} can't be kept from others: {}", path,
-                           std::strerror(errno));
+        return fmt::format("the folder {} can't be made private: {}", path, std::strerror(errno));
     return "";
 }
 

@@ -1,4 +1,4 @@
-// What is right and wrong with this machine, judged from the facts that were gathered about it.
+// Judges the facts about this machine: what is right, what is wrong, and what to do about it.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace turnpike {
 struct Finding {
     enum class Mark : std::uint8_t {
         ok,
-        warn,  // it works, and may hurt
+        warn,  // it works, but may cause trouble
         bad,   // something does not work
     } mark = Mark::ok;
     std::string section;
     std::string what;
-    std::string advice;  // what to do; of every `warn` and `bad`
+    std::string advice;  // what to do; every `warn` and `bad` has some
 };
 
-/// In the order in which they are shown; those of a section together.
+/// Returns the findings in the order in which they are shown, section by section.
 [[nodiscard]] std::vector<Finding> findings_about(const MachineFacts& facts);
 
 }  // namespace turnpike

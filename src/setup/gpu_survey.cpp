@@ -11,11 +11,11 @@
 namespace turnpike {
 namespace {
 
-using Look = std::expected<GpuUsage, GpuFailure>;
+using Reading = std::expected<GpuSight, GpuFailure>;
 constexpr Duration look_max = 5s;
 
-std::future<Look> begin_to_look(const GpuDriver& driver, const std::string& uuid) {
-    std::promise<Look> promise;
+std::future<Reading> begin_reading(const GpuDriver& driver, const std::string& uuid) {
+    std::promise<Reading> promise;
     auto future = promise.get_future();
     std::thread([driver, uuid, promise = std::move(promise)]() mutable {
         promise.set_value(driver.look(uuid));
@@ -23,25 +23,26 @@ std::future<Look> begin_to_look(const GpuDriver& driver, const std::string& uuid
     return future;
 }
 
-GpuAnswer answer_of(const Look& look) {
-    if (look) return {.usage = *look, .trouble = {}};
-    return {.usage = {},
-            .trouble = look.error() == GpuFailure::lost ? "it is lost" : "it can't be asked now"};
+SurveyedGpu surveyed_gpu(const Reading& look) {
+    if (look) return {.sight = *look, .trouble = {}};
+    return {.sight = {},
+            .trouble =
+                look.error() == GpuFailure::lost ? "the GPU is lost" : "the GPU can't be read now"};
 }
 
 }  // namespace
 
-std::vector<GpuAnswer> look_at_all(const GpuDriver& driver) {
-    if (!driver.can_look()) return std::vector<GpuAnswer>(driver.gpus().size());
-    std::vector<std::future<Look>> looks;  // all at once
-    for (const Gpu& gpu : driver.gpus()) looks.push_back(begin_to_look(driver, gpu.uuid));
-    std::vector<GpuAnswer> answers;
+std::vector<SurveyedGpu> survey_gpus(const GpuDriver& driver) {
+    if (!driver.can_look()) return std::vector<SurveyedGpu>(driver.gpus().size());
+    std::vector<std::future<Reading>> looks;  // all GPUs at the same time
+    for (const Gpu& gpu : driver.gpus()) looks.push_back(begin_reading(driver, gpu.uuid));
+    std::vector<SurveyedGpu> surveyed;
     const auto end = std::chrono::steady_clock::now() + look_max;
-    for (std::future<Look>& look : looks)
-        answers.push_back(look.wait_until(end) == std::future_status::ready
-                              ? answer_of(look.get())
-                              : GpuAnswer{.usage = {}, .trouble = "it does not answer"});
-    return answers;
+    for (std::future<Reading>& look : looks)
+        surveyed.push_back(look.wait_until(end) == std::future_status::ready
+                               ? surveyed_gpu(look.get())
+                               : SurveyedGpu{.sight = {}, .trouble = "the GPU does not answer"});
+    return surveyed;
 }
 
 }  // namespace turnpike

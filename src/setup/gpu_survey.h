@@ -1,4 +1,5 @@
-// A look at every GPU, for commands that wait for it: a GPU that hangs does not keep them.
+// Reads the state of every GPU for commands that wait for it. A GPU that hangs does not block the
+// command.
 #pragma once
 
 #include <optional>
@@ -9,12 +10,12 @@
 
 namespace turnpike {
 
-struct GpuAnswer {
-    std::optional<GpuUsage> usage;
-    std::string trouble;  // why there is none; also empty without NVML, when look() can't work
+struct SurveyedGpu {
+    std::optional<GpuSight> sight;
+    std::string trouble;  // why `sight` is empty; empty if there is no NVML
 };
 
-/// In the order of driver.gpus(). A look that hangs goes on, on a thread that nobody waits for.
-[[nodiscard]] std::vector<GpuAnswer> look_at_all(const GpuDriver& driver);
+/// Returns the GPUs in the order of driver.gpus(). If a GPU hangs, a thread stays behind.
+[[nodiscard]] std::vector<SurveyedGpu> survey_gpus(const GpuDriver& driver);
 
 }  // namespace turnpike

@@ -27,7 +27,7 @@
 namespace turnpike {
 namespace {
 
-/// Whose process that is: a name, or a number where the user has none.
+/// Returns the name of the process's user, or the user's number if it has no name.
 std::string user_of(pid_t pid) {
     struct stat facts{};
     if (::stat(("/proc/" + std::to_string(pid)).c_str(), &facts) != 0) return {};
@@ -38,8 +38,8 @@ std::string user_of(pid_t pid) {
     return found == nullptr ? std::to_string(facts.st_uid) : found->pw_name;
 }
 
-Holder holder_of(const GpuProcess& process) {
-    Holder holder{.pid = process.pid, .memory = process.memory};
+MemoryHolder holder_of(const GpuProcess& process) {
+    MemoryHolder holder{.pid = process.pid, .memory = process.memory};
     const auto pid = static_cast<pid_t>(process.pid);
     holder.user = user_of(pid);
     if (holder.user.empty()) return holder;
@@ -50,14 +50,14 @@ Holder holder_of(const GpuProcess& process) {
 
 std::vector<ExaminedGpu> facts_of(const GpuDriver& driver, const Machine& machine) {
     std::vector<ExaminedGpu> all;
-    const std::vector<GpuAnswer> answers = look_at_all(driver);
+    const std::vector<SurveyedGpu> surveyed = survey_gpus(driver);
     for (std::size_t i = 0; i < driver.gpus().size(); ++i) {
-        ExaminedGpu facts{.gpu = driver.gpus()[i], .trouble = answers[i].trouble};
+        ExaminedGpu facts{.gpu = driver.gpus()[i], .trouble = surveyed[i].trouble};
         facts.is_visible =
             std::ranges::find(machine.gpus, facts.gpu.uuid, &Gpu::uuid) != machine.gpus.end();
-        if (const auto& usage = answers[i].usage) {
-            facts.memory_used = usage->memory_used;
-            for (const GpuProcess& process : usage->processes)
+        if (const auto& sight = surveyed[i].sight) {
+            facts.memory_used = sight->memory_used;
+            for (const GpuProcess& process : sight->processes)
                 facts.holders.push_back(holder_of(process));
         }
         all.push_back(std::move(facts));
@@ -71,7 +71,7 @@ std::string first_word_of(const std::filesystem::path& file) {
     return word;
 }
 
-/// Display controllers of NVIDIA, whatever the driver thinks of them.
+/// Counts NVIDIA's display controllers on the PCI bus, whether or not the driver knows them.
 std::size_t count_nvidia_cards() {
     std::size_t count = 0;
     std::error_code none;
@@ -82,7 +82,7 @@ std::size_t count_nvidia_cards() {
     return count;
 }
 
-/// The hard limit: whoever needs more than the soft one takes it.
+/// Returns the hard limit, since a process may raise its soft limit up to it.
 std::optional<std::uint64_t> limit_of(decltype(RLIMIT_NOFILE) resource) {
     rlimit limit{};
     if (::getrlimit(resource, &limit) != 0 || limit.rlim_max == RLIM_INFINITY) return std::nullopt;
@@ -111,7 +111,7 @@ std::string trouble_with_kernel_log() {
     const UniqueFd log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     std::array<char, 8192> line{};
     if (log && (::read(log.get(), line.data(), line.size()) >= 0 || errno == EAGAIN ||
-                errno == EPIPE))  // EPIPE: that line is overwritten already
+                errno == EPIPE))  // EPIPE: the line was overwritten meanwhile
         return {};
     return std::strerror(errno);
 }
@@ -120,7 +120,7 @@ std::string trouble_with_kernel_log() {
 
 MachineFacts gather_facts() {
     MachineFacts facts;
-    facts.cuda = cuda_state();  // first: it forks
+    facts.cuda = cuda_state();  // must come first, since it forks
     const auto driver = GpuDriver::open();
     facts.machine = machine_from(driver, cuda_visible_devices());
     if (driver) {

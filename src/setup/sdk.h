@@ -1,5 +1,5 @@
-// The Python SDK that the binary carries, so that a model needs nothing but a Python: `up` writes it
-// down where its workers find it.
+// The Python SDK, which the binary carries so that a model needs only a Python. `up` writes its
+// files to a folder where the workers find it.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,12 @@ struct SdkFile {
 
 [[nodiscard]] std::span<const SdkFile> sdk_files();
 
-/// Writes all of them, for nobody else to read; whatever was in that folder is gone. Something: why
-/// it could not be done.
+/// Replaces the folder by one with all SDK files, readable for this user only. Returns an error
+/// message if that fails.
 [[nodiscard]] std::optional<std::string> write_sdk(const std::string& folder);
 
-/// Now and then, for those who clean up what nobody has touched for days.
+/// Renews the files' times. Must be called now and then, or a clean-up of old temporary files
+/// removes them.
 void touch_sdk(const std::string& folder);
 
 }  // namespace turnpike

@@ -1,4 +1,4 @@
-// What this machine has for workers: its GPUs, as far as `up` may use them, and its Pythons.
+// What this machine has for workers: the GPUs that `up` may use, and a Python.
 #pragma once
 
 #include <expected>
@@ -11,9 +11,11 @@
 
 namespace turnpike {
 
-/// Through a driver that may be looked at later; none: there are no GPUs, and the machine says why.
+/// Returns the machine's GPUs and leaves the open driver in `driver`. If no driver can be opened,
+/// there are no GPUs, and the machine says why.
 [[nodiscard]] Machine this_machine(std::optional<GpuDriver>& driver);
 
+/// Returns the Python for a model, by this process's environment. An error says what was tried.
 [[nodiscard]] std::expected<PythonChoice, std::string> this_python(const WorkerConfig& worker);
 
 }  // namespace turnpike

@@ -1,5 +1,5 @@
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,17 +28,25 @@ std::expected<json::object, std::string> parse_facts(std::string_view text) {
     json::error_code error;
     json::value value = json::parse(json::string_view(text.data(), text.size()), error);
     if (error || !value.is_object())
-        return std::unexpected("the gate's answer is no JSON object; is it of another version?");
+        return std::unexpected(
+            "the gate's answer is not a JSON object; the gate may be of another version");
     return std::move(value.as_object());
 }
 
 std::string text_of(const json::object& object, std::string_view key) {
     const json::value* value = find(object, key);
     if (value == nullptr || value->is_null()) return "";
-    if (const json::string* text = value->if_string()) return tame({text->data(), text->size()});
+    if (const json::string* text = value->if_string())
+        return sanitized({text->data(), text->size()});
     if (const bool* yes = value->if_bool()) return *yes ? "yes" : "no";
     if (const double* number = value->if_double()) return fmt::format("{}", *number);
-    return tame(json::serialize(*value));
+    return sanitized(json::serialize(*value));
+}
+
+std::string raw_text(const json::object& object, std::string_view key) {
+    const json::value* value = find(object, key);
+    const json::string* text = value == nullptr ? nullptr : value->if_string();
+    return text == nullptr ? "" : std::string(text->data(), text->size());
 }
 
 bool is_true(const json::object& object, std::string_view key) {
@@ -46,7 +54,7 @@ bool is_true(const json::object& object, std::string_view key) {
     return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-std::string second_of(std::string time) {
+std::string time_text(std::string time) {
     constexpr std::size_t seconds_end = 19;
     if (time.size() <= seconds_end) return time;
     time[10] = ' ';

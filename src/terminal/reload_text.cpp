@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 
 #include "terminal/facts.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
@@ -27,15 +27,15 @@ std::string reload_line(const json::object& reload) {
     std::string line =
         fmt::format("reload {} ({}): ", text_of(reload, "generation"), text_of(reload, "why"));
     if (state == "done" && count_of(reload, "lanes") == 0)
-        return line + fmt::format("done after {}; no lane is on now", took);
+        return line + fmt::format("done after {}, but every lane is off", took);
     if (state == "done")
         return line + fmt::format("{} on the new code after {}", lanes_text(reload), took);
     if (state == "abandoned")
         return line + fmt::format("failed after {}; the old code keeps serving", took);
-    if (state == "superseded") return line + "overtaken by a newer one";
+    if (state == "superseded") return line + "replaced by a newer reload";
     if (state == "waiting" && count_of(reload, "lanes") == 0)
-        return line + "waits until a lane is on; bring one back with: turnpike restart LANE";
-    if (state == "waiting") return line + fmt::format("waits its turn, for {}", took);
+        return line + "waiting until a lane is on; bring one back with: turnpike restart LANE";
+    if (state == "waiting") return line + fmt::format("waiting for its turn, for {}", took);
     return line + fmt::format("{} on the new code, for {}", lanes_text(reload), took);
 }
 
@@ -43,7 +43,7 @@ std::string indented(std::string_view lines) {
     std::string text;
     while (!lines.empty()) {
         const std::size_t end = lines.find('\n');
-        text += "    " + tame(lines.substr(0, end)) + '\n';
+        text += "    " + sanitized(lines.substr(0, end)) + '\n';
         lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
     }
     return text;

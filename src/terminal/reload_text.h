@@ -1,4 +1,4 @@
-// Reloads in words, from the gate's /-/status.
+// Puts reloads into words, from the gate's /-/status.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace turnpike {
 
-/// "reload 4 (model.py changed): all 4 lanes are on the new code after 0.9 s" of the member `reload` of a
-/// pool. Empty: there was none.
+/// Returns "reload 4 (model.py changed): 4 of 4 lanes on the new code after 0.9 s" for the member
+/// `reload` of a pool. Empty if there was no reload.
 [[nodiscard]] std::string reload_line(const boost::json::object& reload);
 
-/// Why it was abandoned, tamed, each line indented and with its newline; empty: it was not.
+/// Returns why the reload was abandoned, as indented() lines. Empty if it was not abandoned.
 [[nodiscard]] std::string reload_error(const boost::json::object& reload);
 
-/// Lines of a stranger, each tamed, indented and with its newline.
+/// Returns each line sanitized, indented and with its newline.
 [[nodiscard]] std::string indented(std::string_view lines);
 
 }  // namespace turnpike

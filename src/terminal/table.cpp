@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
@@ -43,7 +43,7 @@ std::size_t sum_of(const std::vector<std::size_t>& widths) {
     return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
 }
 
-/// As narrow as cutting can make it.
+/// Returns the table's width if every column is cut as far as it may be.
 std::size_t narrowest(const Table& table) {
     std::vector<std::size_t> widths = widths_of(table);
     for (std::size_t i = 0; i < widths.size(); ++i)
@@ -59,7 +59,7 @@ bool is_usual(const Table& table, std::size_t column) {
     });
 }
 
-/// Without as many columns that tell nothing unusual as must go where cutting is not enough.
+/// Leaves out columns in which every row has the usual text, until cutting the rest is enough.
 Table without_usual_columns(Table table, std::size_t columns) {
     for (std::size_t i = table.columns.size(); i-- > 0 && narrowest(table) > columns;) {
         if (!is_usual(table, i)) continue;
@@ -70,7 +70,7 @@ Table without_usual_columns(Table table, std::size_t columns) {
     return table;
 }
 
-/// Takes from the widest that may be cut, until all fit.
+/// Cuts the widest column that may be cut, again and again, until all fit.
 void narrow(std::vector<std::size_t>& widths, const Table& table, std::size_t columns) {
     for (std::size_t taken = sum_of(widths); taken > columns; --taken) {
         std::optional<std::size_t> widest;
@@ -85,13 +85,13 @@ void narrow(std::vector<std::size_t>& widths, const Table& table, std::size_t co
 }
 
 void append_row(std::string& out, const Table& table, const std::vector<std::size_t>& widths,
-                const std::vector<Cell>& row, Look look) {
+                const std::vector<Cell>& row, TextStyle style) {
     for (std::size_t i = 0; i < row.size(); ++i) {
         const std::string text = row[i].text.empty() ? "-" : shortened(row[i].text, widths[i]);
         const std::string gap(widths[i] - columns_of(text), ' ');
         const bool is_left = table.columns[i].side == Column::Side::left;
         if (!is_left) out += gap;
-        out += painted(text, row[i].paint, look);
+        out += painted(text, row[i].paint, style);
         if (i + 1 < row.size()) out += (is_left ? gap : "") + "  ";
     }
     out += '\n';
@@ -99,8 +99,8 @@ void append_row(std::string& out, const Table& table, const std::vector<std::siz
 
 }  // namespace
 
-std::string painted(std::string text, Paint paint, Look look) {
-    if (!look.colours || paint == Paint::plain) return text;
+std::string painted(std::string text, Paint paint, TextStyle style) {
+    if (!style.colours || paint == Paint::plain) return text;
     return std::string(code_of(paint)) + std::move(text) + "\x1b[0m";
 }
 
@@ -116,16 +116,16 @@ Table without_empty_columns(const Table& table) {
     return kept;
 }
 
-std::string text_of(const Table& whole, Look look) {
+std::string text_of(const Table& whole, TextStyle style) {
     if (whole.rows.empty()) return "";
-    const Table table = look.columns > 0 ? without_usual_columns(whole, look.columns) : whole;
+    const Table table = style.columns > 0 ? without_usual_columns(whole, style.columns) : whole;
     std::vector<std::size_t> widths = widths_of(table);
-    if (look.columns > 0) narrow(widths, table, look.columns);
+    if (style.columns > 0) narrow(widths, table, style.columns);
     std::vector<Cell> titles;
     for (const Column& column : table.columns) titles.push_back({column.title, Paint::dim});
     std::string out;
-    append_row(out, table, widths, titles, look);
-    for (const auto& row : table.rows) append_row(out, table, widths, row, look);
+    append_row(out, table, widths, titles, style);
+    for (const auto& row : table.rows) append_row(out, table, widths, row, style);
     return out;
 }
 

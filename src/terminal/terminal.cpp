@@ -36,7 +36,8 @@ std::size_t stdout_columns() {
     return size.ws_col;
 }
 
-/// Opened anew, since stderr's own flags are shared with whoever gave it to us.
+/// Opens the terminal a second time, since stderr's own flags are shared with the process that gave
+/// it to us.
 std::optional<Terminal> Terminal::open() {
     if (!wants_live_lines()) return std::nullopt;
     UniqueFd fd(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));

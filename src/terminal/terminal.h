@@ -1,8 +1,8 @@
-// The terminal of `up`, where a block of lines is drawn anew in its place.
+// The terminal of `up`, in which a block of lines is redrawn in place.
 //
-// The block is drawn, then the cursor goes back up to its first line. Whatever else is printed there
-// begins with `wipe`, and so takes the block's place; the next drawing follows below. Drawing never
-// waits: on a terminal that takes nothing (Ctrl-S) it is left out.
+// After the block is drawn, the cursor goes back up to its first line. Every other line that is
+// printed begins with `wipe` and so replaces the block; the block is then drawn again below it.
+// Drawing never waits: if the terminal takes no output (Ctrl-S), the block is not drawn.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,11 @@ namespace turnpike {
 /// unset or empty.
 [[nodiscard]] bool wants_colours();
 
-/// Returns the width of the terminal on stdout, or 0 if stdout is no terminal or does not tell.
+/// Returns the width of the terminal on stdout, or 0 if stdout is not a terminal or has no known
+/// width.
 [[nodiscard]] std::size_t stdout_columns();
 
-/// True if stderr is a terminal on which lines can be drawn anew.
+/// True if stderr is a terminal on which lines can be redrawn.
 [[nodiscard]] bool wants_live_lines();
 
 struct Screen {
@@ -33,13 +34,14 @@ class Terminal {
 public:
     static constexpr std::string_view wipe = "\r\x1b[J";
 
-    /// stderr; nothing: it is no terminal, or one that can't do this.
+    /// Opens the terminal on stderr. Returns nullopt if stderr is not a terminal that can redraw
+    /// lines.
     [[nodiscard]] static std::optional<Terminal> open();
 
-    /// Asked anew each time, as people change it.
+    /// Returns the present size, which changes when people resize the window.
     [[nodiscard]] Screen screen() const;
 
-    /// Lines with their newlines.
+    /// Draws the block, which must be lines with their newlines.
     void draw(std::string_view block) const;
 
 private:

@@ -53,7 +53,7 @@ class Orders(Case):
         gate = self.gate([worker])
         client = gate.connect().request("GET", "/running")
         running = worker.take()
-        self.assertIn("then starts anew", self.order(gate, "restart", "0"))
+        self.assertIn("then starts again", self.order(gate, "restart", "0"))
         lane = gate.wait_lane(0, "draining")
         self.assertEqual((lane["reason"], lane["aboard"]), ("restart_asked", 1))
         running.reply(b"done")

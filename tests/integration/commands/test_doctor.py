@@ -131,7 +131,7 @@ class Doctor(Case):
         self.assertEqual(done.returncode, 1, done)
         page = json.loads(done.stdout)
         self.assertEqual([gpu["memory_used"] for gpu in page["gpus"]], [0, None])
-        self.assert_found(page, "bad", "it does not answer")
+        self.assert_found(page, "bad", "the GPU does not answer")
 
     def test_who_holds_memory(self):
         fake = self.fake(2)

@@ -39,7 +39,7 @@ class FirstMinutes(NativeCase):
                       f"install it for {PYTHON}", said)
         self.assertLessEqual(said.count("died"), 2, "once for each lane, however often they try")
         self.assertEqual(said.count("; see: turnpike logs"), 0, "the last line says what to do")
-        self.assertRegex(said, r"no lane serves: .*; when that is mended: turnpike reload")
+        self.assertRegex(said, r"no lane serves: .*; when that is fixed: turnpike reload")
         self.assertIn("No module named", self.order(gate, "status"))
 
     def test_a_mended_model_serves_after_a_restart(self):
@@ -86,7 +86,7 @@ class FirstMinutes(NativeCase):
         for python in (folder / ".venv" / "bin").glob("python*"):
             python.unlink()
         done = self.command("check", str(folder / "model.py"), "--gpus", "none")
-        self.assertIn(".venv beside the model has none", done.stdout)
+        self.assertIn(".venv beside the model has no Python", done.stdout)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Recording(ProveCase):
         self.assertEqual(recorded["answer"]["json"], {"digit": 7, "scores": [0.25, 0.5]})
         self.assertEqual((recorded["answer"]["status"], recorded["request"]["path"]), (200, "/predict"))
         before = (folder / "model.proof.json").stat().st_mtime_ns
-        self.assertIn("as recorded in", self.prove(gate))
+        self.assertIn("the same as recorded in", self.prove(gate))
         self.assertEqual((folder / "model.proof.json").stat().st_mtime_ns, before)
         self.assertEqual({lane["proof"]["by"] for lane in gate.status()["lanes"]}, {"recording"})
 
@@ -95,7 +95,7 @@ class Recording(ProveCase):
         gate = self.serve_again(model, 1)
         self.assertIn("outdated", gate.lane(0)["remark"])
         self.assertIn("example has changed", self.prove(gate, code=1))
-        self.assertIn("recorded anew", self.prove(gate, "--accept"))
+        self.assertIn("replaced the recorded answer", self.prove(gate, "--accept"))
         self.assertEqual(self.recording(folder)["request"]["json"], {"pixels": [1, 1]})
 
     def test_a_recording_that_cant_be_read_is_a_failed_proof(self):

@@ -166,7 +166,7 @@ class Memory(GpuCase):
         fake.hold(1, os.getpid(), 512)
         gate = self.on_gpus()
         self.assertIn(f"GPU 1: pid {os.getpid()}", gate.process.output())
-        self.assertIn("holds 512MiB there already", gate.process.output())
+        self.assertIn("already holds 512MiB", gate.process.output())
 
     def test_a_lane_waits_until_what_its_dead_worker_held_is_free(self):
         fake = self.fake(2)

@@ -205,7 +205,7 @@ class Watchdog(ToldCase):
                          "its record has them")
         self.assertIn("in do_stuck", json.dumps(job["stacks"]))
         self.wait_log(gate, "in do_stuck")
-        wait_until(lambda: "a job runs far over the usual" in gate.process.output(), "up says so")
+        wait_until(lambda: "a job runs much longer than the usual" in gate.process.output(), "up says so")
         self.assertEqual(gate.lane(0)["restarts"], 0)
         self.assertEqual(gate.ask("DELETE", f"/-/jobs/{name}").status, 202)
         self.assertIn("in do_stuck", json.dumps(self.job(gate, name)["stacks"]), "also afterwards")

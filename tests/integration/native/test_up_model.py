@@ -65,7 +65,7 @@ class FromAnEmptyFolder(Bare):
                              (42, lane, "default", ["cpu", "cpu"]))
             self.assertEqual(found["folder"], str(self.folder), "where `up` was typed")
             self.assertTrue(found["sdk"].startswith(self.env["XDG_RUNTIME_DIR"]), found["sdk"])
-        self.wait_told(gate, "python: /usr/bin/python3 (first python3 of the PATH)")
+        self.wait_told(gate, "python: /usr/bin/python3 (first python3 on the PATH)")
         self.wait_told(gate, "all lanes serve")
         self.look_at_status(gate)
         self.assertEqual(self.stop(gate), 0)

@@ -49,7 +49,7 @@ class Watch(ReloadCase):
         self.write("model.py", "import more\n" + (self.source / "model.py").read_text())
         failed = self.wait_reload(gate, 2, "abandoned")
         self.assertIn("No module named 'more'", failed["trouble"])
-        wait_until(lambda: "mend the file and save again" in gate.process.output(), "`up` says so")
+        wait_until(lambda: "fix the file and save again" in gate.process.output(), "`up` says so")
         self.write("more.py", "this is no Python\n")
         failed = self.wait_reload(gate, 3, "abandoned")
         self.assertIn("more.py", failed["trouble"])
@@ -72,7 +72,7 @@ class Watch(ReloadCase):
         path = self.project()
         self.save("bad", predict='raise ValueError("no")')
         gate = self.serve(path, "--watch", is_ready=False, pool={"lanes": 2})
-        wait_until(lambda: "mend the file and save it" in gate.process.output(), "all lanes are quarantined")
+        wait_until(lambda: "fix the file and save it" in gate.process.output(), "all lanes are quarantined")
         self.save("good")
         for lane in (0, 1):
             gate.wait_lane(lane, "ready")

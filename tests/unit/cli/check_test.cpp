@@ -49,7 +49,7 @@ CheckedConfig with_models() {
                              "[pool.b]\nmodel = \"/srv/worker\"\nlanes = 1\nslots = 2\nbatch = 8\n",
                              "t.toml"));
     checked.config.pools[0].worker.python = "/bin/python3";
-    checked.python_why[0] = "first python3 of the PATH";
+    checked.python_why[0] = "first python3 on the PATH";
     return checked;
 }
 
@@ -57,8 +57,8 @@ TEST(Check, SaysWhichModelAPoolRunsAndWithWhichPython) {
     EXPECT_THAT(served_text(with_models()),
                 HasSubstr("pool a: 1 lane, slots as the model says\n"
                           "  model /srv/model.py:Digits\n"
-                          "  python /bin/python3 (first python3 of the PATH)\n"
-                          "  the model itself is not tried here; with the package (pip install "
+                          "  python /bin/python3 (first python3 on the PATH)\n"
+                          "  the model itself is not loaded here; to try it (after pip install "
                           "sdk/python): /bin/python3 -m turnpike check /srv/model.py:Digits\n"
                           "  lane 0  CPU\n"
                           "pool b: 1 lane, 2 slots each\n"
@@ -67,18 +67,18 @@ TEST(Check, SaysWhichModelAPoolRunsAndWithWhichPython) {
     const std::string json = served_json(with_models());
     EXPECT_THAT(json, HasSubstr(R"("slots":null,)"));
     EXPECT_THAT(json, HasSubstr(R"("model":"/srv/model.py:Digits","python":"/bin/python3",)"
-                                R"("python_why":"first python3 of the PATH","lanes")"));
+                                R"("python_why":"first python3 on the PATH","lanes")"));
     EXPECT_THAT(json, HasSubstr(R"("model":"/srv/worker","batch":8,"lanes")"));
 }
 
 TEST(Check, NamesEachPythonOnceForUp) {
     CheckedConfig checked = with_models();
     EXPECT_EQ(pythons_text(checked),
-              "turnpike: python: /bin/python3 (first python3 of the PATH)\n");
+              "turnpike: python: /bin/python3 (first python3 on the PATH)\n");
     checked.config.pools[1].worker.python = "/bin/python3";
-    checked.python_why[1] = "first python3 of the PATH";
+    checked.python_why[1] = "first python3 on the PATH";
     EXPECT_EQ(pythons_text(checked),
-              "turnpike: python: /bin/python3 (first python3 of the PATH)\n");
+              "turnpike: python: /bin/python3 (first python3 on the PATH)\n");
     EXPECT_EQ(pythons_text(two_pools()), "");
 }
 

@@ -27,9 +27,9 @@ C parsed(const Words& words) {
     return std::get<C>(*command);
 }
 
-Told told(const Words& words) {
+EarlyExit early_exit(const Words& words) {
     const auto command = parse_command_line(words);
-    return command ? Told{.exit_code = -1, .out = "", .err = "a command"} : command.error();
+    return command ? EarlyExit{.exit_code = -1, .out = "", .err = "a command"} : command.error();
 }
 
 TEST(CommandLine, TakesEveryFlagOfUp) {
@@ -54,7 +54,7 @@ TEST(CommandLine, TakesACommandForTheLanesOfUp) {
     EXPECT_EQ(up.flags.gpus_per_lane, 2U);
     EXPECT_EQ(up.flags.lanes, 3U);
     EXPECT_EQ(up.config, "conf.toml");
-    EXPECT_EQ(told({"up", "--lanes", "-1"}).exit_code, exit_usage);
+    EXPECT_EQ(early_exit({"up", "--lanes", "-1"}).exit_code, exit_usage);
 }
 
 TEST(CommandLine, TakesAModelBesideTheFlagsOfUp) {
@@ -151,7 +151,7 @@ TEST(CommandLine, LetsAKeyAndAConfigBeCalledLikeACommand) {
 }
 
 TEST(CommandLine, SaysHelpOnStderrIfThereIsNoCommand) {
-    const Told nothing = told({});
+    const EarlyExit nothing = early_exit({});
     EXPECT_EQ(nothing.exit_code, exit_usage);
     EXPECT_THAT(nothing.out, IsEmpty());
     EXPECT_THAT(nothing.err, HasSubstr("turnpike up --worker"));
@@ -159,10 +159,10 @@ TEST(CommandLine, SaysHelpOnStderrIfThereIsNoCommand) {
 
 TEST(CommandLine, SaysHelpOnStdoutIfAsked) {
     for (const Words& words : {Words{"--help"}, Words{"-h"}, Words{"help"}}) {
-        const Told help = told(words);
+        const EarlyExit help = early_exit(words);
         EXPECT_EQ(help.exit_code, exit_done);
         EXPECT_THAT(help.err, IsEmpty());
-        EXPECT_THAT(help.out, HasSubstr("Exit: 0 done"));
+        EXPECT_THAT(help.out, HasSubstr("Exit codes: 0 done"));
     }
 }
 
@@ -174,39 +174,41 @@ TEST(CommandLine, HasAnExampleInTheHelpOfEveryCommand) {
           Words{"key", "new"}, Words{"key", "list"}, Words{"key", "revoke"}, Words{"version"}}) {
         Words asked = words;
         asked.emplace_back("--help");
-        const Told help = told(asked);
+        const EarlyExit help = early_exit(asked);
         EXPECT_EQ(help.exit_code, exit_done) << words.back();
         EXPECT_THAT(help.out, AllOf(HasSubstr("Example:\n"), HasSubstr("turnpike " + words[0])));
         asked.pop_back();
         asked.insert(asked.begin(), "help");
-        EXPECT_EQ(told(asked).out, help.out);
+        EXPECT_EQ(early_exit(asked).out, help.out);
     }
 }
 
 TEST(CommandLine, SaysItsVersion) {
-    EXPECT_EQ(told({"--version"}).exit_code, exit_done);
-    EXPECT_THAT(told({"--version"}).out, testing::MatchesRegex("turnpike [0-9.]+\n"));
+    EXPECT_EQ(early_exit({"--version"}).exit_code, exit_done);
+    EXPECT_THAT(early_exit({"--version"}).out, testing::MatchesRegex("turnpike [0-9.]+\n"));
 }
 
 TEST(CommandLine, SaysWhichCommandWasMeant) {
-    EXPECT_EQ(told({"statsu"}).err,
+    EXPECT_EQ(early_exit({"statsu"}).err,
               "turnpike: there is no command \"statsu\"; did you mean \"status\"?\n"
               "See: turnpike --help\n");
-    EXPECT_EQ(told({"key", "lst"}).err,
+    EXPECT_EQ(early_exit({"key", "lst"}).err,
               "turnpike: there is no command \"lst\"; did you mean \"list\"?\n"
               "See: turnpike key --help\n");
-    EXPECT_THAT(told({"xyzzy"}).err, AllOf(HasSubstr("\"xyzzy\""), Not(HasSubstr("did you"))));
-    EXPECT_THAT(told({"help", "xyzzy"}).err, HasSubstr("no command \"xyzzy\""));
+    EXPECT_THAT(early_exit({"xyzzy"}).err,
+                AllOf(HasSubstr("\"xyzzy\""), Not(HasSubstr("did you"))));
+    EXPECT_THAT(early_exit({"help", "xyzzy"}).err, HasSubstr("no command \"xyzzy\""));
 }
 
 TEST(CommandLine, SaysWhichFlagWasMeant) {
-    EXPECT_EQ(told({"up", "--atach", "http://a:1"}).err,
-              "turnpike: \"--atach\" is no flag of this command; did you mean \"--attach\"?\n"
+    EXPECT_EQ(early_exit({"up", "--atach", "http://a:1"}).err,
+              "turnpike: \"--atach\" is not a flag of this command; did you mean \"--attach\"?\n"
               "See: turnpike up --help\n");
-    EXPECT_EQ(told({"status", "jobs"}).err,
-              "turnpike: \"jobs\" is a word too many\nSee: turnpike status --help\n");
-    EXPECT_THAT(told({"key", "list", "--x"}).err, HasSubstr("See: turnpike key list --help"));
-    EXPECT_THAT(told({"--name", "blue", "status"}).err, HasSubstr("\"--name\" is no flag"));
+    EXPECT_EQ(early_exit({"status", "jobs"}).err,
+              "turnpike: \"jobs\" is not expected here\nSee: turnpike status --help\n");
+    EXPECT_THAT(early_exit({"key", "list", "--x"}).err, HasSubstr("See: turnpike key list --help"));
+    EXPECT_THAT(early_exit({"--name", "blue", "status"}).err,
+                HasSubstr("\"--name\" is not a flag"));
 }
 
 TEST(CommandLine, TakesTheOrders) {
@@ -230,13 +232,14 @@ TEST(CommandLine, KeepsTheWordsOfUpForADetachedGate) {
     EXPECT_EQ(up.ready_fd, std::nullopt);
     EXPECT_EQ(up.words, words);
     EXPECT_EQ(parsed<UpCommand>({"up", "--ready-fd=5", "--detach"}).ready_fd, 5);
-    EXPECT_THAT(told({"up", "--help"}).out, AllOf(HasSubstr("--detach"), Not(HasSubstr("ready"))));
+    EXPECT_THAT(early_exit({"up", "--help"}).out,
+                AllOf(HasSubstr("--detach"), Not(HasSubstr("ready"))));
 }
 
 TEST(CommandLine, SendsNoEscapesToTheTerminal) {
-    EXPECT_THAT(told({"\x1b[31m"}).err, Not(HasSubstr("\x1b")));
-    EXPECT_THAT(told({"status", "--\x1b[31m"}).err, Not(HasSubstr("\x1b")));
-    EXPECT_THAT(told({"up", "--port", "\x1b[31m"}).err, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(early_exit({"\x1b[31m"}).err, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(early_exit({"status", "--\x1b[31m"}).err, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(early_exit({"up", "--port", "\x1b[31m"}).err, Not(HasSubstr("\x1b")));
 }
 
 TEST(CommandLine, ExitsWithTwoWhateverIsWrong) {
@@ -274,7 +277,7 @@ TEST(CommandLine, ExitsWithTwoWhateverIsWrong) {
                                Words{""},
 
                                Words{"--"}}) {
-        const Told wrong = told(words);
+        const EarlyExit wrong = early_exit(words);
         EXPECT_EQ(wrong.exit_code, exit_usage) << testing::PrintToString(words);
         EXPECT_THAT(wrong.out, IsEmpty());
         EXPECT_THAT(wrong.err, Not(IsEmpty()));

@@ -21,9 +21,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-enum class Then : std::uint8_t { close, wait /* until the other side has enough */ };
+enum class Then : std::uint8_t { close, wait /* until the client closes */ };
 
-/// A gate that takes one connection, reads the request's head and sends what it was told to send.
+/// A fake gate that takes one connection, reads the request's head and sends a given answer.
 class FakeGate {
 public:
     explicit FakeGate(std::vector<std::string> pieces, Then then = Then::close)
@@ -40,9 +40,9 @@ public:
 
     [[nodiscard]] std::string path() const { return folder_.file("socket"); }
 
-    /// What it was asked, once that has been answered.
+    /// Returns the request, once it has been answered.
     std::string finish() {
-        ::shutdown(listener_.get(), SHUT_RDWR);  // if nobody came
+        ::shutdown(listener_.get(), SHUT_RDWR);  // in case no client connected
         if (thread_.joinable()) thread_.join();
         return request_;
     }
@@ -59,7 +59,7 @@ private:
         return listener;
     }
 
-    /// False: the connection has ended.
+    /// Returns false if the connection has ended.
     bool read_some(int client) {
         std::array<char, 512> room{};
         const ssize_t size = ::recv(client, room.data(), room.size(), 0);

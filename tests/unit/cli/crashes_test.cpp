@@ -111,7 +111,7 @@ TEST(Crashes, AreShownWithEverythingAndTheLogAtTheEnd) {
               "  gpu        1 GPU-2 H200\n"
               "  memory     1.5 GiB\n"
               "  gpu memory 2.0 KiB\n"
-              "  aboard     job abc: POST /x 12 B of a longer one\n"
+              "  aboard     job abc: POST /x 12 B (cut off)\n"
               "  file       /s/report.json\n"
               "\n"
               "its last lines:\n"

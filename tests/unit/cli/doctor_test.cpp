@@ -20,7 +20,7 @@ using enum Finding::Mark;
 
 constexpr Bytes gib(std::uint64_t count) { return {count * gibibyte.count}; }
 
-/// A machine about which there is nothing to say.
+/// A machine without problems.
 MachineFacts healthy() {
     MachineFacts facts;
     facts.cuda = "CUDA 12.4, 1 device";
@@ -39,7 +39,7 @@ auto finding(Finding::Mark mark, const std::string& what, const std::string& adv
                  Field(&Finding::advice, HasSubstr(advice)));
 }
 
-/// Exactly this one thing is not ok.
+/// Expects exactly one finding that is not ok: this one.
 void expect_only(const MachineFacts& facts, Finding::Mark mark, const std::string& what,
                  const std::string& advice) {
     auto findings = findings_about(facts);
@@ -75,14 +75,14 @@ TEST(Doctor, WarnsOfGpusThatTheCallerHides) {
     expect_only(facts, warn, "hides them", "unset CUDA_VISIBLE_DEVICES");
     facts = healthy();
     facts.machine.remark = "\"9\" names no GPU";
-    expect_only(facts, warn, "\"9\" names no GPU", "mend CUDA_VISIBLE_DEVICES");
+    expect_only(facts, warn, "\"9\" names no GPU", "correct CUDA_VISIBLE_DEVICES");
 }
 
 TEST(Doctor, CallsAGpuBadThatCanNotBeLookedAt) {
     MachineFacts facts = healthy();
     facts.gpus[0].memory_used = std::nullopt;
-    facts.gpus[0].trouble = "it is lost";
-    expect_only(facts, bad, "GPU 0  H200  GPU-1  it is lost", "reboot");
+    facts.gpus[0].trouble = "the GPU is lost";
+    expect_only(facts, bad, "GPU 0  H200  GPU-1  the GPU is lost", "reboot");
 }
 
 TEST(Doctor, CallsCudaBadThatDoesNotWorkWhereThereAreGpus) {
@@ -101,10 +101,10 @@ TEST(Doctor, NamesWhoHoldsMemoryButOursOnlyInPassing) {
     EXPECT_THAT(findings_about(facts), Contains(finding(ok, "pid 8 of me holds 1.0 GiB", "")));
 }
 
-TEST(Doctor, WarnsOfMemoryThatNoProcessIsChargedWith) {
+TEST(Doctor, WarnsOfMemoryThatBelongsToNoProcess) {
     MachineFacts facts = healthy();
     facts.gpus[0].memory_used = gib(16);
-    expect_only(facts, warn, "GPU 0: 16.0 GiB are in use, and no process", "fuser");
+    expect_only(facts, warn, "GPU 0: 16.0 GiB are in use, but belong to no process", "fuser");
 }
 
 TEST(Doctor, WarnsOfNarrowLimits) {
@@ -141,7 +141,7 @@ TEST(Doctor, WarnsOfMissingTools) {
     expect_only(facts, warn, "py-spy", "pip install py-spy");
 }
 
-TEST(Doctor, WarnsOfLeftoversAndTamesTheirNames) {
+TEST(Doctor, WarnsOfLeftoversAndSanitizesTheirNames) {
     MachineFacts facts = healthy();
     facts.leftovers = {{.id = {.pid = 9}, .folder = "/run/gate", .command = "evil\x1b[2J"}};
     expect_only(facts, warn, "pid 9 was left behind by the gate of /run/gate: evil?", "kill -9 9");
@@ -149,16 +149,16 @@ TEST(Doctor, WarnsOfLeftoversAndTamesTheirNames) {
 }
 
 TEST(Doctor, WritesAMarkForEachFindingAndAdviceBelowIt) {
-    const std::vector<Finding> findings{{ok, "a", "fine", ""}, {bad, "b", "broken", "mend it"}};
+    const std::vector<Finding> findings{{ok, "a", "fine", ""}, {bad, "b", "broken", "repair it"}};
     EXPECT_EQ(doctor_text(findings, {}),
               "a\n"
               "  ok    fine\n"
               "\n"
               "b\n"
               "  bad   broken\n"
-              "        mend it\n"
+              "        repair it\n"
               "\n"
-              "1 bad, 0 warnings\n");
+              "1 problem, 0 warnings\n");
 }
 
 }  // namespace

@@ -97,12 +97,12 @@ TEST(Cancel, SaysWhatHappened) {
 }
 
 TEST(Cancel, PutsOnlyHarmlessWordsIntoAUrl) {
-    EXPECT_TRUE(could_be_job("3k9f2m1x0a7bq"));
-    EXPECT_TRUE(could_be_job(std::string(64, 'a')));
+    EXPECT_TRUE(could_be_job_id("3k9f2m1x0a7bq"));
+    EXPECT_TRUE(could_be_job_id(std::string(64, 'a')));
     for (const std::string& word :
          {std::string(), std::string("../status"), std::string("a b"), std::string("a?b"),
           std::string("a\r\nX: y"), std::string("%2e"), std::string(65, 'a')})
-        EXPECT_FALSE(could_be_job(word)) << word;
+        EXPECT_FALSE(could_be_job_id(word)) << word;
 }
 
 }  // namespace

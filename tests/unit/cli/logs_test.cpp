@@ -30,9 +30,9 @@ LogPage page_of(std::size_t lane, const std::vector<std::string>& times) {
     return page;
 }
 
-std::vector<std::string> texts(const std::vector<ShownLine>& lines) {
+std::vector<std::string> texts(const std::vector<LaneLogLine>& lines) {
     std::vector<std::string> found;
-    for (const ShownLine& line : lines) found.push_back(line.text);
+    for (const LaneLogLine& line : lines) found.push_back(line.text);
     return found;
 }
 
@@ -80,7 +80,7 @@ TEST(Logs, NameTheLaneInFrontIfThereAreSeveral) {
 
 TEST(Logs, AreColouredOnATerminalOnly) {
     const auto lines = parse_log_page(page_text)->lines;
-    EXPECT_EQ(lines_text(lines, {.look = {.colours = true}, .names_lanes = true}),
+    EXPECT_EQ(lines_text(lines, {.text = {.colours = true}, .names_lanes = true}),
               "\x1b[32mlane 1 │ \x1b[0mgröße 7\n\x1b[32mlane 1 │ \x1b[0m\x1b[2mended\x1b[0m\n");
     EXPECT_THAT(lines_text(lines, {.names_lanes = true}), Not(HasSubstr("\x1b")));
 }
@@ -97,16 +97,16 @@ TEST(Logs, AreAnObjectPerLineAsJson) {
 
 TEST(Logs, TellOfLinesThatWereMissed) {
     LogPage page = *parse_log_page(page_text);
-    tell_gap(page, 6);
+    add_gap_notice(page, 6);
     EXPECT_EQ(page.lines.size(), 2U) << "7 follows 6";
-    tell_gap(page, 5);
+    add_gap_notice(page, 5);
     ASSERT_EQ(page.lines.size(), 3U);
     EXPECT_EQ(page.lines[0].text, "(1 line came too fast to be shown)");
     LogPage first = *parse_log_page(page_text);
-    tell_gap(first, 0);
+    add_gap_notice(first, 0);
     EXPECT_EQ(first.lines[0].text, "(6 lines came too fast to be shown)");
     LogPage nothing;
-    tell_gap(nothing, 3);
+    add_gap_notice(nothing, 3);
     EXPECT_THAT(nothing.lines, IsEmpty());
 }
 

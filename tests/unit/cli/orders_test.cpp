@@ -37,18 +37,17 @@ TEST(Orders, NameTheGateInTheirAdviceIfItWasNamed) {
 
 TEST(Orders, SayWhatFollows) {
     EXPECT_EQ(text(R"({"lane":0,"asked":"restart"})"),
-              "lane 0 finishes its jobs, then starts anew; look with: turnpike status\n");
+              "lane 0 finishes its jobs, then starts again; see: turnpike status\n");
     EXPECT_EQ(
         text(R"({"lane":3,"asked":"drain"})"),
         "lane 3 finishes its jobs and takes no more; bring it back with: turnpike resume 3\n");
     EXPECT_EQ(text(R"({"lane":3,"asked":"resume"})"),
-              "lane 3 takes jobs again when its worker serves; look with: turnpike status\n");
+              "lane 3 takes jobs again when its worker serves; see: turnpike status\n");
     EXPECT_EQ(text(R"({"pool":"chat","asked":"restart","lanes":[0,2]})"),
-              "pool chat: lanes 0, 2 finish their jobs, then start anew; look with: turnpike "
+              "pool chat: lanes 0, 2 finish their jobs, then start again; see: turnpike "
               "status\n");
-    EXPECT_EQ(
-        text(R"({"pool":"chat","asked":"restart","lanes":[1]})"),
-        "pool chat: lane 1 finishes its jobs, then starts anew; look with: turnpike status\n");
+    EXPECT_EQ(text(R"({"pool":"chat","asked":"restart","lanes":[1]})"),
+              "pool chat: lane 1 finishes its jobs, then starts again; see: turnpike status\n");
 }
 
 TEST(Orders, AreNotReadIntoWhatIsNoAnswer) { EXPECT_FALSE(order_text("<html>")); }
@@ -71,7 +70,7 @@ TEST(Stacks, AreNoneInAnEmptyLog) {
 }
 
 TEST(Down, CountsTheJobsThatAGateWaitsFor) {
-    const auto ending = ending_in(R"({"shutting_down":true,"pools":[
+    const auto ending = shutdown_state_in(R"({"shutting_down":true,"pools":[
         {"arriving":1,"queued":2,"running":3},{"arriving":0,"queued":10,"running":0}]})");
     ASSERT_TRUE(ending);
     EXPECT_TRUE(ending->has_begun);
@@ -79,9 +78,9 @@ TEST(Down, CountsTheJobsThatAGateWaitsFor) {
 }
 
 TEST(Down, KnowsAGateThatHasNotBegunToEnd) {
-    EXPECT_FALSE(ending_in(R"({"shutting_down":false})")->has_begun);
-    EXPECT_EQ(ending_in(R"({"shutting_down":false})")->jobs, 0U);
-    EXPECT_EQ(ending_in("<html>"), std::nullopt);
+    EXPECT_FALSE(shutdown_state_in(R"({"shutting_down":false})")->has_begun);
+    EXPECT_EQ(shutdown_state_in(R"({"shutting_down":false})")->jobs, 0U);
+    EXPECT_EQ(shutdown_state_in("<html>"), std::nullopt);
 }
 
 }  // namespace

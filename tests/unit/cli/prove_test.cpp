@@ -34,7 +34,7 @@ FoundRecording found(const std::string& answer, const std::string& asked = "[1]"
 }
 
 TEST(Prove, ReadsWhatTheGateTells) {
-    const auto read = proved_pool(
+    const auto read = parse_proved_pool(
         R"({"pool":"chat","model":"m.py","has_proof":true,"is_configured":false,"lanes":[
             {"lane":3,"state":"busy","serves":true,"count":4,"passed":true,"by":"check",
              "file":"/m.proof.json","request":{"method":"POST","path":"/predict",
@@ -49,7 +49,7 @@ TEST(Prove, ReadsWhatTheGateTells) {
     EXPECT_EQ(first.proof.request.body.bytes, "hi");
     EXPECT_EQ(first.proof.answer.body.bytes, std::string("\xff\x00", 2));
     EXPECT_FALSE(read->lanes.at(1).serves);
-    EXPECT_EQ(read->any(), &first.proof);
+    EXPECT_EQ(read->any_proof(), &first.proof);
 }
 
 TEST(Prove, WaitsForLanesThatWillAnswer) {
@@ -57,7 +57,7 @@ TEST(Prove, WaitsForLanesThatWillAnswer) {
     ProvedPool now = before;
     now.lanes[0].count = 6;
     now.lanes[2].state = "failed";
-    EXPECT_EQ(awaited(before, now), (std::vector<std::size_t>{1}));
+    EXPECT_EQ(lanes_to_wait_for(before, now), (std::vector<std::size_t>{1}));
 }
 
 TEST(Prove, RecordsWhatAllLanesAnswer) {

@@ -18,7 +18,7 @@ std::string line_of(const std::string& json) {
     return reload_line(boost::json::parse(json).as_object());
 }
 
-/// /-/status of one pool with this reload.
+/// Returns a /-/status of one pool with this reload.
 std::string status(const std::string& reload) {
     return R"({"pools":[{"pool":"other","reload":null},{"pool":"chat","reload":)" + reload + "}]}";
 }
@@ -34,7 +34,7 @@ TEST(ReloadText, IsALineForEachState) {
               "reload 4 (model.py changed): 2 of 4 lanes on the new code after 900 ms");
     EXPECT_EQ(
         line_of(R"({"generation":4,"state":"done","why":"asked for","took_s":0.9,"lanes":0})"),
-        "reload 4 (asked for): done after 900 ms; no lane is on now");
+        "reload 4 (asked for): done after 900 ms, but every lane is off");
     EXPECT_EQ(line_of(R"({"generation":4,"state":"spreading",)" + rest),
               "reload 4 (model.py changed): 2 of 4 lanes on the new code, for 900 ms");
     EXPECT_EQ(line_of(R"({"generation":4,"state":"abandoned",)" + rest),

@@ -19,7 +19,7 @@ TEST(GateChoice, TakesTheOneThatWasNamed) {
 }
 
 TEST(GateChoice, ListsThemIfThereAreSeveral) {
-    const Trouble trouble = choose_gate({blue, green}, std::nullopt).error();
+    const CommandError trouble = choose_gate({blue, green}, std::nullopt).error();
     EXPECT_EQ(trouble.exit_code, exit_usage);
     EXPECT_THAT(trouble.message,
                 AllOf(HasSubstr("--name blue    (pid 11)"), HasSubstr("--name green    (pid 12)")));
@@ -27,14 +27,14 @@ TEST(GateChoice, ListsThemIfThereAreSeveral) {
 
 TEST(GateChoice, SaysHowToStartIfNothingRuns) {
     for (const std::optional<std::string>& name : {std::optional<std::string>(), {"blue"}}) {
-        const Trouble trouble = choose_gate({}, name).error();
+        const CommandError trouble = choose_gate({}, name).error();
         EXPECT_EQ(trouble.exit_code, exit_nothing_runs);
-        EXPECT_THAT(trouble.message, HasSubstr("nothing is running; start it with: turnpike up"));
+        EXPECT_THAT(trouble.message, HasSubstr("no gate is running; start one with: turnpike up"));
     }
 }
 
 TEST(GateChoice, SaysWhatRunsInsteadOfTheNamedOne) {
-    const Trouble trouble = choose_gate({blue}, "red").error();
+    const CommandError trouble = choose_gate({blue}, "red").error();
     EXPECT_EQ(trouble.exit_code, exit_nothing_runs);
     EXPECT_THAT(trouble.message, AllOf(HasSubstr("red"), HasSubstr("--name blue")));
 }

@@ -30,8 +30,8 @@ constexpr std::string_view page =
             "restarts":3,"last_exit":null,"reason":"load_silent",
             "trouble":"connection refused"}]})";
 
-std::string shown(std::string_view json, Look look = {}) {
-    const auto text = status_text({.gate = "default", .json = json}, look);
+std::string shown(std::string_view json, TextStyle style = {}) {
+    const auto text = status_text({.gate = "default", .json = json}, style);
     return text ? *text : "refused: " + text.error();
 }
 
@@ -271,7 +271,7 @@ TEST(Status, ShowsWhatThereIsOfAGateOfAnotherVersion) {
 }
 
 TEST(Status, RefusesWhatIsNoStatus) {
-    EXPECT_THAT(shown("<html>"), HasSubstr("refused: the gate's answer is no JSON object"));
+    EXPECT_THAT(shown("<html>"), HasSubstr("refused: the gate's answer is not a JSON object"));
 }
 
 }  // namespace

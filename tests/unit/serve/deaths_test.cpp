@@ -9,10 +9,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-struct Wake {
+struct ReportedDeaths {
     std::vector<std::string> said() {
         std::vector<std::string> lines;
-        for (const Deaths::Told& told : deaths.take()) lines.push_back(told.text);
+        for (const Deaths::Notice& told : deaths.take()) lines.push_back(told.text);
         return lines;
     }
     void die(std::initializer_list<std::size_t> lanes, const std::string& why) {
@@ -22,38 +22,38 @@ struct Wake {
 };
 
 TEST(Deaths, OfOneReasonAreOneLine) {
-    Wake wake;
-    wake.die({3, 0, 1, 1}, "exit code 1");
-    wake.die({2}, "exit code 2");
-    EXPECT_THAT(wake.said(), ElementsAre("lanes 0-1, 3: their workers died: exit code 1",
-                                         "lane 2: its worker died: exit code 2"));
-    EXPECT_THAT(wake.said(), IsEmpty());
-    wake.die({4}, "");
-    EXPECT_THAT(wake.said(), ElementsAre("lane 4: its worker died"));
+    ReportedDeaths reported;
+    reported.die({3, 0, 1, 1}, "exit code 1");
+    reported.die({2}, "exit code 2");
+    EXPECT_THAT(reported.said(), ElementsAre("lanes 0-1, 3: their workers died: exit code 1",
+                                             "lane 2: its worker died: exit code 2"));
+    EXPECT_THAT(reported.said(), IsEmpty());
+    reported.die({4}, "");
+    EXPECT_THAT(reported.said(), ElementsAre("lane 4: its worker died"));
 }
 
 TEST(Deaths, OfAReasonThatWasToldAreShort) {
-    Wake wake;
-    wake.die({1}, "exit code 1");
-    EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
-    wake.die({1, 2, 3}, "exit code 1");
-    EXPECT_THAT(wake.said(), ElementsAre("lanes 2-3: their workers died as that of lane 1"));
-    wake.die({1, 2, 3}, "exit code 1");
-    EXPECT_THAT(wake.said(), IsEmpty()) << "as before";
-    wake.die({2}, "exit code 2");
-    EXPECT_THAT(wake.said(), ElementsAre("lane 2: its worker died: exit code 2"));
+    ReportedDeaths reported;
+    reported.die({1}, "exit code 1");
+    EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
+    reported.die({1, 2, 3}, "exit code 1");
+    EXPECT_THAT(reported.said(), ElementsAre("lanes 2-3: their workers died like that of lane 1"));
+    reported.die({1, 2, 3}, "exit code 1");
+    EXPECT_THAT(reported.said(), IsEmpty()) << "as before";
+    reported.die({2}, "exit code 2");
+    EXPECT_THAT(reported.said(), ElementsAre("lane 2: its worker died: exit code 2"));
 }
 
 TEST(Deaths, OfALaneThatServedInBetweenAreNew) {
-    Wake wake;
-    wake.die({1}, "exit code 1");
-    EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
-    wake.deaths.served(1);
-    wake.die({1}, "exit code 1");
-    wake.deaths.served(1);  // before anybody looked
-    EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
-    wake.die({1}, "exit code 1");
-    EXPECT_THAT(wake.said(), ElementsAre("lane 1: its worker died: exit code 1"));
+    ReportedDeaths reported;
+    reported.die({1}, "exit code 1");
+    EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
+    reported.deaths.served(1);
+    reported.die({1}, "exit code 1");
+    reported.deaths.served(1);  // before anybody looked
+    EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
+    reported.die({1}, "exit code 1");
+    EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
 }
 
 TEST(Deaths, HaveACauseIfAllLanesDiedOfIt) {

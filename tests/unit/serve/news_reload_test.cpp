@@ -1,4 +1,4 @@
-// What `up` tells of reloads.
+// What `up` prints about reloads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,9 +20,9 @@ PoolConfig pool_of(std::uint32_t lanes) {
     return pool;
 }
 
-/// News of a pool of two lanes that serve, on stderr, which is no terminal here.
-struct Desk {
-    Desk() : news(config, lanes, clock) {
+/// News about a pool of two lanes that serve, on stderr, which is not a terminal here.
+struct CapturedNews {
+    CapturedNews() : news(config, lanes, clock) {
         news.follow(pools);
         for (const std::uint64_t lane : {0U, 1U}) report(lane, LaneState::ready);
         said();
@@ -56,57 +56,57 @@ struct Desk {
 };
 
 TEST(ReloadNews, TellWhyOneBeginsAndHowLongItTook) {
-    Desk desk;
-    desk.begin({4});
-    EXPECT_EQ(desk.said(),
+    CapturedNews captured;
+    captured.begin({4});
+    EXPECT_EQ(captured.said(),
               "turnpike: pool chat: reload 4 (model.py changed), beside the old code\n");
-    EXPECT_THAT(desk.said(), IsEmpty()) << "told once";
-    desk.lanes[1].now.start = {.import = 40ms, .load = 200ms};
-    desk.lanes[0].now.started_at = desk.lanes[1].now.started_at = desk.clock.now();
-    EXPECT_THAT(desk.said(), IsEmpty()) << "what the lanes go through is a part of it";
-    desk.end(ReloadEnd::spread);
-    EXPECT_EQ(desk.said(),
+    EXPECT_THAT(captured.said(), IsEmpty()) << "told once";
+    captured.lanes[1].now.start = {.import = 40ms, .load = 200ms};
+    captured.lanes[0].now.started_at = captured.lanes[1].now.started_at = captured.clock.now();
+    EXPECT_THAT(captured.said(), IsEmpty()) << "what the lanes go through is a part of it";
+    captured.end(ReloadEnd::spread);
+    EXPECT_EQ(captured.said(),
               "turnpike: pool chat: reload 4: lanes 0-1 on the new code after 900 ms (import 40 ms "
               "+ load 200 ms)\n");
-    EXPECT_THAT(desk.said(), IsEmpty());
+    EXPECT_THAT(captured.said(), IsEmpty());
 }
 
 TEST(ReloadNews, ShowTheErrorInFullAndWhatToDo) {
-    Desk desk;
-    desk.begin({4});
-    desk.end(ReloadEnd::abandoned, "Traceback\n  File\nOops: \x1b[31mx");
-    EXPECT_THAT(desk.said(), HasSubstr("turnpike: pool chat: reload 4 failed after 900 ms:\n"
-                                       "    Traceback\n      File\n    Oops: ?[31mx\n"
-                                       "turnpike: the old code keeps serving: mend it, then: "
-                                       "turnpike reload\n"));
-    EXPECT_THAT(desk.said(), IsEmpty());
+    CapturedNews captured;
+    captured.begin({4});
+    captured.end(ReloadEnd::abandoned, "Traceback\n  File\nOops: \x1b[31mx");
+    EXPECT_THAT(captured.said(), HasSubstr("turnpike: pool chat: reload 4 failed after 900 ms:\n"
+                                           "    Traceback\n      File\n    Oops: ?[31mx\n"
+                                           "turnpike: the old code keeps serving: fix it, then: "
+                                           "turnpike reload\n"));
+    EXPECT_THAT(captured.said(), IsEmpty());
 }
 
 TEST(ReloadNews, SayToSaveAgainWhereSavesAreWatched) {
-    Desk desk;
-    desk.config.pools[0].worker.watch = true;
-    desk.begin({4});
-    desk.end(ReloadEnd::abandoned, "Oops");
-    EXPECT_THAT(desk.said(), HasSubstr("mend the file and save again"));
+    CapturedNews captured;
+    captured.config.pools[0].worker.watch = true;
+    captured.begin({4});
+    captured.end(ReloadEnd::abandoned, "Oops");
+    EXPECT_THAT(captured.said(), HasSubstr("fix the file and save again"));
 }
 
 TEST(ReloadNews, DoNotClaimThatTheOldCodeServesWhenNoneDoes) {
-    Desk desk;
-    for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, LaneState::failed);
-    desk.begin({4});
-    desk.end(ReloadEnd::abandoned, "Oops");
-    EXPECT_THAT(desk.said(), HasSubstr("no lane serves: mend it"));
+    CapturedNews captured;
+    for (const std::uint64_t lane : {0U, 1U}) captured.report(lane, LaneState::failed);
+    captured.begin({4});
+    captured.end(ReloadEnd::abandoned, "Oops");
+    EXPECT_THAT(captured.said(), HasSubstr("no lane serves: fix it"));
 }
 
 TEST(ReloadNews, NameOnlyLanesThatServeAndLetAFailedOneHaveItsOwn) {
-    Desk desk;
-    desk.begin({4});
-    desk.said();
-    desk.report(1, LaneState::failed);
-    desk.end(ReloadEnd::spread);
-    const std::string said = desk.said();
+    CapturedNews captured;
+    captured.begin({4});
+    captured.said();
+    captured.report(1, LaneState::failed);
+    captured.end(ReloadEnd::spread);
+    const std::string said = captured.said();
     EXPECT_THAT(said, HasSubstr("reload 4: lane 0 on the new code"));
-    EXPECT_THAT(said + desk.said(), HasSubstr("lane 1 has failed"));
+    EXPECT_THAT(said + captured.said(), HasSubstr("lane 1 has failed"));
 }
 
 }  // namespace

@@ -18,20 +18,21 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// News of two lanes on stderr, which is no terminal here.
-struct Desk {
-    Desk() : news(config, lanes, clock) {}
+/// News about two lanes on stderr, which is not a terminal here.
+struct CapturedNews {
+    CapturedNews() : news(config, lanes, clock) {}
 
     void report(std::uint64_t lane, LaneState state, Reason reason = Reason::none) {
         news.tell(ReportLane{.lane = LaneId{lane}, .state = state, .reason = reason});
     }
-    /// What is said by the next look.
+    /// Returns what the next look prints.
     std::string said() {
         testing::internal::CaptureStderr();
         news.look({});
         return testing::internal::GetCapturedStderr();
     }
-    /// What the next look says of a death, which may be known when the lane is up again.
+    /// Returns what the next look prints about a death, which may become known after the lane is up
+    /// again.
     std::string said_of(const News::Crash& crash) {
         news.tell(crash);
         return said();
@@ -45,176 +46,181 @@ struct Desk {
 };
 
 TEST(News, TellsOnceForEachStartHowLongItTook) {
-    Desk desk;
-    desk.lanes[0].gpus = {{.index = 3}};
-    desk.lanes[0].now.started_at = desk.clock.now() - 1500ms;
-    desk.report(0, LaneState::ready);
-    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves on GPU 3 after 1.5 s\n");
-    EXPECT_THAT(desk.said(), IsEmpty());
-    desk.report(0, LaneState::backoff, Reason::link_doubted);
-    EXPECT_THAT(desk.said(), HasSubstr("lane 0 is out of the pool"));
-    desk.report(0, LaneState::busy);
-    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves, python3 a.py\n") << "it did not start anew";
-    desk.report(0, LaneState::starting);
-    EXPECT_THAT(desk.said(), HasSubstr("lane 0 comes up"));
-    desk.lanes[0].now.started_at = desk.clock.now() - 500ms;
-    desk.report(0, LaneState::ready);
-    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves on GPU 3 after 500 ms\n");
+    CapturedNews captured;
+    captured.lanes[0].gpus = {{.index = 3}};
+    captured.lanes[0].now.started_at = captured.clock.now() - 1500ms;
+    captured.report(0, LaneState::ready);
+    EXPECT_EQ(captured.said(), "turnpike: lane 0 serves on GPU 3 after 1.5 s\n");
+    EXPECT_THAT(captured.said(), IsEmpty());
+    captured.report(0, LaneState::backoff, Reason::link_doubted);
+    EXPECT_THAT(captured.said(), HasSubstr("lane 0 is out of the pool"));
+    captured.report(0, LaneState::busy);
+    EXPECT_EQ(captured.said(), "turnpike: lane 0 serves, python3 a.py\n")
+        << "it did not start again";
+    captured.report(0, LaneState::starting);
+    EXPECT_THAT(captured.said(), HasSubstr("lane 0 comes up"));
+    captured.lanes[0].now.started_at = captured.clock.now() - 500ms;
+    captured.report(0, LaneState::ready);
+    EXPECT_EQ(captured.said(), "turnpike: lane 0 serves on GPU 3 after 500 ms\n");
 }
 
 TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
-    Desk desk;
-    desk.lanes[0].worker = "";  // we start it
-    desk.lanes[0].now.started_at = desk.clock.now() - 1500ms;
-    desk.report(0, LaneState::ready);
-    EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
-    desk.report(0, LaneState::backoff, Reason::exited);
-    EXPECT_EQ(desk.said_of({.lane = 0, .trouble = "killed by \x1b[31mSIGKILL", .report = "id-1"}),
-              "turnpike: lane 0: its worker died: killed by ?[31mSIGKILL; more: turnpike crashes "
-              "id-1\n");
-    desk.lanes[0].now.started_at = desk.clock.now() - 100ms;
-    desk.report(0, LaneState::busy);
-    EXPECT_EQ(desk.said(), "turnpike: lane 0 serves after 100 ms\n");
-    EXPECT_THAT(desk.said(), IsEmpty());
+    CapturedNews captured;
+    captured.lanes[0].worker = "";  // we start this worker ourselves
+    captured.lanes[0].now.started_at = captured.clock.now() - 1500ms;
+    captured.report(0, LaneState::ready);
+    EXPECT_THAT(captured.said(), HasSubstr("lane 0 serves"));
+    captured.report(0, LaneState::backoff, Reason::exited);
+    EXPECT_EQ(
+        captured.said_of({.lane = 0, .trouble = "killed by \x1b[31mSIGKILL", .report = "id-1"}),
+        "turnpike: lane 0: its worker died: killed by ?[31mSIGKILL; more: turnpike crashes "
+        "id-1\n");
+    captured.lanes[0].now.started_at = captured.clock.now() - 100ms;
+    captured.report(0, LaneState::busy);
+    EXPECT_EQ(captured.said(), "turnpike: lane 0 serves after 100 ms\n");
+    EXPECT_THAT(captured.said(), IsEmpty());
 }
 
 TEST(News, TellsOfADeathInOneLine) {
-    Desk desk;
-    desk.lanes[0] = {.worker = "", .now = {.trouble = ""}};
-    desk.report(0, LaneState::ready);
-    EXPECT_THAT(desk.said(), HasSubstr("lane 0 serves"));
+    CapturedNews captured;
+    captured.lanes[0] = {.worker = "", .now = {.trouble = ""}};
+    captured.report(0, LaneState::ready);
+    EXPECT_THAT(captured.said(), HasSubstr("lane 0 serves"));
     for (const Reason reason : {Reason::exited, Reason::not_answering, Reason::load_silent}) {
-        desk.lanes[0].now.trouble = "no torch for " + std::string(name_of(reason));
-        desk.report(0, LaneState::backoff, reason);
-        EXPECT_THAT(desk.said(), IsEmpty()) << "before its report is stored";
-        EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].now.trouble, .report = "id"}),
-                    HasSubstr("lane 0: its worker died"));
-        EXPECT_THAT(desk.said(), IsEmpty());
-        desk.report(0, LaneState::starting);
-        EXPECT_THAT(desk.said(), IsEmpty());
+        captured.lanes[0].now.trouble = "no torch for " + std::string(name_of(reason));
+        captured.report(0, LaneState::backoff, reason);
+        EXPECT_THAT(captured.said(), IsEmpty()) << "before its report is stored";
+        EXPECT_THAT(
+            captured.said_of({.lane = 0, .trouble = captured.lanes[0].now.trouble, .report = "id"}),
+            HasSubstr("lane 0: its worker died"));
+        EXPECT_THAT(captured.said(), IsEmpty());
+        captured.report(0, LaneState::starting);
+        EXPECT_THAT(captured.said(), IsEmpty());
     }
 }
 
 TEST(News, TellsOnceOfDeathsThatAreAlike) {
-    Desk desk;
-    desk.lanes[0].worker = "";
+    CapturedNews captured;
+    captured.lanes[0].worker = "";
     const News::Crash crash{.lane = 0, .trouble = "exit code 1", .report = "id"};
     const std::string first =
         "turnpike: lane 0: its worker died: exit code 1; more: turnpike crashes id\n";
-    EXPECT_EQ(desk.said_of(crash), first);
-    EXPECT_THAT(desk.said_of(crash), IsEmpty());
-    EXPECT_THAT(desk.said_of({.lane = 0, .trouble = "exit code 2", .report = ""}),
+    EXPECT_EQ(captured.said_of(crash), first);
+    EXPECT_THAT(captured.said_of(crash), IsEmpty());
+    EXPECT_THAT(captured.said_of({.lane = 0, .trouble = "exit code 2", .report = ""}),
                 HasSubstr("died: exit code 2"));
-    EXPECT_EQ(desk.said_of(crash), first);
-    desk.report(0, LaneState::ready);
-    EXPECT_THAT(desk.said_of(crash), StartsWith(first)) << "it served in between";
+    EXPECT_EQ(captured.said_of(crash), first);
+    captured.report(0, LaneState::ready);
+    EXPECT_THAT(captured.said_of(crash), StartsWith(first)) << "it served in between";
 }
 
 TEST(News, TellsOnceThatALaneHasFailedAndWhatToDo) {
-    Desk desk;
-    desk.lanes[0] = {.worker = "", .now = {.trouble = "exit code 1"}};
-    desk.report(0, LaneState::failed, Reason::crashed_too_often);
+    CapturedNews captured;
+    captured.lanes[0] = {.worker = "", .now = {.trouble = "exit code 1"}};
+    captured.report(0, LaneState::failed, Reason::crashed_too_often);
     const std::string line =
         "turnpike: lane 0 has failed: it crashed too often; see: turnpike logs 0; then: turnpike "
         "restart 0\n";
-    EXPECT_EQ(desk.said(), line);
-    desk.lanes[0].now.trouble = "exit code 1: its last line, which came later";
-    EXPECT_THAT(desk.said(), IsEmpty());
-    EXPECT_THAT(desk.said_of({.lane = 0, .trouble = desk.lanes[0].now.trouble, .report = ""}),
-                HasSubstr("which came later"));
-    EXPECT_THAT(desk.said(), IsEmpty());
+    EXPECT_EQ(captured.said(), line);
+    captured.lanes[0].now.trouble = "exit code 1: its last line, which came later";
+    EXPECT_THAT(captured.said(), IsEmpty());
+    EXPECT_THAT(
+        captured.said_of({.lane = 0, .trouble = captured.lanes[0].now.trouble, .report = ""}),
+        HasSubstr("which came later"));
+    EXPECT_THAT(captured.said(), IsEmpty());
 }
 
 TEST(News, TellsOfTroubleAtNoGreatLength) {
-    Desk desk;
+    CapturedNews captured;
     const std::string said =
-        desk.said_of({.lane = 0, .trouble = std::string(5000, 'x'), .report = "id"});
+        captured.said_of({.lane = 0, .trouble = std::string(5000, 'x'), .report = "id"});
     EXPECT_THAT(said, AllOf(SizeIs(Lt(400)), HasSubstr("x...; more: turnpike crashes id\n")));
 }
 
 TEST(News, TellsWhyTheGateEndedAWorkerThatGaveNoReason) {
-    Desk desk;
-    desk.lanes[0].worker = "";
-    desk.report(0, LaneState::backoff, Reason::gpu_lost);
-    EXPECT_EQ(desk.said_of({.lane = 0, .trouble = "", .report = ""}),
+    CapturedNews captured;
+    captured.lanes[0].worker = "";
+    captured.report(0, LaneState::backoff, Reason::gpu_lost);
+    EXPECT_EQ(captured.said_of({.lane = 0, .trouble = "", .report = ""}),
               "turnpike: lane 0: its worker died: its GPU is gone\n");
 }
 
 TEST(News, StillTellsOfALaneThatRestsWithoutADeath) {
-    Desk desk;
-    desk.lanes[0].worker = "";
-    desk.report(0, LaneState::backoff, Reason::failing_jobs);
-    EXPECT_EQ(desk.said(), "turnpike: lane 0 is out of the pool: job after job failed on it\n");
+    CapturedNews captured;
+    captured.lanes[0].worker = "";
+    captured.report(0, LaneState::backoff, Reason::failing_jobs);
+    EXPECT_EQ(captured.said(), "turnpike: lane 0 is out of the pool: job after job failed on it\n");
 }
 
 TEST(News, TellsOnceWhatSomebodyShouldChange) {
-    Desk desk;
-    desk.lanes[0].remark = desk.lanes[1].remark = "its worker listens on every address";
-    EXPECT_EQ(desk.said(), "turnpike: lane 0: its worker listens on every address\n");
-    EXPECT_THAT(desk.said(), IsEmpty());
+    CapturedNews captured;
+    captured.lanes[0].remark = captured.lanes[1].remark = "its worker listens on every address";
+    EXPECT_EQ(captured.said(), "turnpike: lane 0: its worker listens on every address\n");
+    EXPECT_THAT(captured.said(), IsEmpty());
 }
 
 TEST(News, TellsNowAndThenHowLoadingGoes) {
-    Desk desk;
-    desk.lanes[0].now.started_at = desk.clock.now() - 9s;
-    desk.lanes[0].now.last_line = "Loading weights";
-    desk.report(0, LaneState::loading);
-    EXPECT_THAT(desk.said(), IsEmpty());
-    desk.lanes[0].now.started_at = desk.clock.now() - 20s;
-    EXPECT_EQ(desk.said(), "turnpike: lane 0 loading for 20 s: Loading weights\n");
-    EXPECT_THAT(desk.said(), IsEmpty()) << "not again so soon";
+    CapturedNews captured;
+    captured.lanes[0].now.started_at = captured.clock.now() - 9s;
+    captured.lanes[0].now.last_line = "Loading weights";
+    captured.report(0, LaneState::loading);
+    EXPECT_THAT(captured.said(), IsEmpty());
+    captured.lanes[0].now.started_at = captured.clock.now() - 20s;
+    EXPECT_EQ(captured.said(), "turnpike: lane 0 loading for 20 s: Loading weights\n");
+    EXPECT_THAT(captured.said(), IsEmpty()) << "not again so soon";
 }
 
 TEST(News, TellsNothingOfTheWaitForAnAttachedWorkerButItsBeginning) {
-    Desk desk;
-    desk.lanes[0].now.trouble = "connection refused";
-    desk.report(0, LaneState::backoff, Reason::worker_away);
-    EXPECT_THAT(desk.said(), HasSubstr("lane 0 waits for its worker"));
-    EXPECT_THAT(desk.said(), IsEmpty());
+    CapturedNews captured;
+    captured.lanes[0].now.trouble = "connection refused";
+    captured.report(0, LaneState::backoff, Reason::worker_away);
+    EXPECT_THAT(captured.said(), HasSubstr("lane 0 waits for its worker"));
+    EXPECT_THAT(captured.said(), IsEmpty());
 }
 
 TEST(News, TellsWhenTheLanesAreUpAndWhatToDo) {
-    Desk desk;
-    desk.report(0, LaneState::ready);
-    EXPECT_THAT(desk.said(), Not(HasSubstr("lanes serve")));
-    desk.report(1, LaneState::ready);
-    EXPECT_THAT(desk.said(), EndsWith("turnpike: all lanes serve\n"
-                                      "turnpike: send jobs to , e.g. POST /predict\n"));
-    EXPECT_THAT(desk.said(), IsEmpty());
+    CapturedNews captured;
+    captured.report(0, LaneState::ready);
+    EXPECT_THAT(captured.said(), Not(HasSubstr("lanes serve")));
+    captured.report(1, LaneState::ready);
+    EXPECT_THAT(captured.said(), EndsWith("turnpike: all lanes serve\n"
+                                          "turnpike: send jobs to , e.g. POST /predict\n"));
+    EXPECT_THAT(captured.said(), IsEmpty());
 }
 
-/// All that is said when the last lane of two comes up.
-std::string said_when_up(Desk& desk) {
+/// Returns everything that is printed when the second of two lanes comes up.
+std::string said_when_up(CapturedNews& captured) {
     testing::internal::CaptureStderr();
-    desk.news.opened({"127.0.0.1", 8000}, false);
+    captured.news.opened({"127.0.0.1", 8000}, false);
     testing::internal::GetCapturedStderr();
-    for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, LaneState::ready);
-    return desk.said();
+    for (const std::uint64_t lane : {0U, 1U}) captured.report(lane, LaneState::ready);
+    return captured.said();
 }
 
 TEST(News, SuggestsARequestThatIsKnownToWork) {
-    Desk desk;
-    PoolConfig& pool = desk.config.pools[0];
+    CapturedNews captured;
+    PoolConfig& pool = captured.config.pools[0];
     pool.settings.proof = ProofKind::fixed;
     pool.proof.body = R"({"x": 1})";
-    EXPECT_THAT(said_when_up(desk), EndsWith("turnpike: try: curl 'http://127.0.0.1:8000/predict' "
-                                             "-d '{\"x\": 1}' -H Content-Type:application/json\n"));
+    EXPECT_THAT(said_when_up(captured),
+                EndsWith("turnpike: try: curl 'http://127.0.0.1:8000/predict' "
+                         "-d '{\"x\": 1}' -H Content-Type:application/json\n"));
 }
 
 TEST(News, SuggestsNoRequestThatFillsTheScreenOrNeedsQuotes) {
     for (const std::string& body :
          {std::string(100, 'x'), std::string("it's"), std::string("a\nb")}) {
-        Desk desk;
-        desk.config.pools[0].settings.proof = ProofKind::fixed;
-        desk.config.pools[0].proof.body = body;
-        EXPECT_THAT(said_when_up(desk),
+        CapturedNews captured;
+        captured.config.pools[0].settings.proof = ProofKind::fixed;
+        captured.config.pools[0].proof.body = body;
+        EXPECT_THAT(said_when_up(captured),
                     EndsWith("turnpike: send jobs to http://127.0.0.1:8000, e.g. POST /predict\n"));
     }
 }
 
 TEST(News, NamesTheGateInItsAdvice) {
-    Desk desk;
-    News news(desk.config, desk.lanes, desk.clock, "blue");
+    CapturedNews captured;
+    News news(captured.config, captured.lanes, captured.clock, "blue");
     testing::internal::CaptureStderr();
     news.tell(News::Crash{.lane = 0, .trouble = "", .report = "id"});
     news.look({});
@@ -223,24 +229,24 @@ TEST(News, NamesTheGateInItsAdvice) {
 }
 
 TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
-    Desk desk;
-    desk.lanes[1].now.trouble = "exit code 1";
-    desk.report(0, LaneState::ready);
-    desk.report(1, LaneState::failed, Reason::crashed_too_often);
-    EXPECT_THAT(desk.said(), AllOf(HasSubstr("lane 1 has failed, python3 b.py: exit code 1"),
-                                   HasSubstr("turnpike: 1 of 2 lanes serve\n")));
-    EXPECT_THAT(desk.said(), IsEmpty());
-    desk.report(1, LaneState::ready);
-    EXPECT_THAT(desk.said(), HasSubstr("all lanes serve"));
+    CapturedNews captured;
+    captured.lanes[1].now.trouble = "exit code 1";
+    captured.report(0, LaneState::ready);
+    captured.report(1, LaneState::failed, Reason::crashed_too_often);
+    EXPECT_THAT(captured.said(), AllOf(HasSubstr("lane 1 has failed, python3 b.py: exit code 1"),
+                                       HasSubstr("turnpike: 1 of 2 lanes serve\n")));
+    EXPECT_THAT(captured.said(), IsEmpty());
+    captured.report(1, LaneState::ready);
+    EXPECT_THAT(captured.said(), HasSubstr("all lanes serve"));
 }
 
 TEST(News, TellsOfADeathOfAllLanesInOneLine) {
-    Desk desk;
-    for (LaneFacts& lane : desk.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
-    const auto both_die = [&desk] {
-        desk.news.tell(News::Crash{.lane = 0, .trouble = "exit code 1", .report = "id-0"});
-        desk.news.tell(News::Crash{.lane = 1, .trouble = "exit code 1", .report = "id-1"});
-        return desk.said();
+    CapturedNews captured;
+    for (LaneFacts& lane : captured.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
+    const auto both_die = [&captured] {
+        captured.news.tell(News::Crash{.lane = 0, .trouble = "exit code 1", .report = "id-0"});
+        captured.news.tell(News::Crash{.lane = 1, .trouble = "exit code 1", .report = "id-1"});
+        return captured.said();
     };
     EXPECT_EQ(
         both_die(),
@@ -249,90 +255,91 @@ TEST(News, TellsOfADeathOfAllLanesInOneLine) {
 }
 
 TEST(News, TellsOnceThatNoLaneServesAndWhatToDo) {
-    Desk desk;
-    for (LaneFacts& lane : desk.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
-    const auto fail = [&desk](std::uint64_t lane) {
-        desk.news.tell(News::Crash{.lane = lane, .trouble = "exit code 1", .report = "id"});
-        desk.report(lane, LaneState::failed, Reason::crashed_too_often);
-        return desk.said();
+    CapturedNews captured;
+    for (LaneFacts& lane : captured.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
+    const auto fail = [&captured](std::uint64_t lane) {
+        captured.news.tell(News::Crash{.lane = lane, .trouble = "exit code 1", .report = "id"});
+        captured.report(lane, LaneState::failed, Reason::crashed_too_often);
+        return captured.said();
     };
     const std::string none =
-        "turnpike: no lane serves: exit code 1; when that is mended: turnpike restart all\n";
+        "turnpike: no lane serves: exit code 1; when that is fixed: turnpike restart all\n";
     EXPECT_THAT(fail(0), Not(HasSubstr("no lane serves")));
     EXPECT_EQ(fail(1),
-              "turnpike: lane 1: its worker died as that of lane 0; more: turnpike crashes id\n"
+              "turnpike: lane 1: its worker died like that of lane 0; more: turnpike crashes id\n"
               "turnpike: lane 1 has failed: it crashed too often\n" +
                   none)
         << "what to do is said for all";
-    EXPECT_THAT(desk.said(), IsEmpty());
-    desk.report(0, LaneState::starting);
-    EXPECT_THAT(desk.said(), Not(HasSubstr("no lane serves"))) << "somebody restarts it";
+    EXPECT_THAT(captured.said(), IsEmpty());
+    captured.report(0, LaneState::starting);
+    EXPECT_THAT(captured.said(), Not(HasSubstr("no lane serves"))) << "somebody restarts it";
     EXPECT_THAT(fail(0), EndsWith(none));
 }
 
 TEST(News, TellsOnceThatAModelIsImportedForLong) {
-    Desk desk;
-    for (LaneFacts& lane : desk.lanes) {
+    CapturedNews captured;
+    for (LaneFacts& lane : captured.lanes) {
         lane.worker = "";
-        lane.now.started_at = desk.clock.now() - 16s;
+        lane.now.started_at = captured.clock.now() - 16s;
         lane.now.loading = LoadNews{};
         lane.now.start.import = 2s;
     }
-    desk.report(0, LaneState::loading);
-    EXPECT_THAT(desk.said(), Not(HasSubstr("imports"))) << "it is imported, and loads";
-    desk.lanes[1].now.start.import.reset();
-    desk.report(1, LaneState::loading);
-    EXPECT_THAT(desk.said(),
+    captured.report(0, LaneState::loading);
+    EXPECT_THAT(captured.said(), Not(HasSubstr("imports"))) << "it is imported, and loads";
+    captured.lanes[1].now.start.import.reset();
+    captured.report(1, LaneState::loading);
+    EXPECT_THAT(captured.said(),
                 HasSubstr("turnpike: lane 1 still imports its model after 15 s; what it does: "
                           "turnpike stacks 1; what it prints: turnpike logs 1\n"));
-    EXPECT_THAT(desk.said(), Not(HasSubstr("imports")));
+    EXPECT_THAT(captured.said(), Not(HasSubstr("imports")));
 }
 
 TEST(News, TellsThatNoLaneServesAlsoIfEachHasItsOwnReason) {
-    Desk desk;
-    desk.report(0, LaneState::quarantined, Reason::disagrees);
-    desk.report(1, LaneState::failed, Reason::crashed_too_often);
-    EXPECT_THAT(desk.said(),
-                EndsWith("turnpike: no lane serves; when that is mended: turnpike restart all\n"));
+    CapturedNews captured;
+    captured.report(0, LaneState::quarantined, Reason::disagrees);
+    captured.report(1, LaneState::failed, Reason::crashed_too_often);
+    EXPECT_THAT(captured.said(),
+                EndsWith("turnpike: no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
 TEST(News, TellsThatAModelIsMendedByAReload) {
     const auto said = [](LaneState state, Reason reason) {
-        Desk desk;
-        desk.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
-        for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, state, reason);
-        return desk.said();
+        CapturedNews captured;
+        captured.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
+        for (const std::uint64_t lane : {0U, 1U}) captured.report(lane, state, reason);
+        return captured.said();
     };
     EXPECT_THAT(said(LaneState::failed, Reason::crashed_too_often),
-                EndsWith("no lane serves; when that is mended: turnpike reload\n"));
+                EndsWith("no lane serves; when that is fixed: turnpike reload\n"));
     EXPECT_THAT(said(LaneState::quarantined, Reason::gpu_lost),
-                EndsWith("no lane serves; when that is mended: turnpike restart all\n"));
+                EndsWith("no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
 TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
     const auto said = [](LaneState state, Reason reason) {
-        Desk desk;
-        desk.config.pools[0].worker.watch = true;
-        for (const std::uint64_t lane : {0U, 1U}) desk.report(lane, state, reason);
-        return desk.said();
+        CapturedNews captured;
+        captured.config.pools[0].worker.watch = true;
+        for (const std::uint64_t lane : {0U, 1U}) captured.report(lane, state, reason);
+        return captured.said();
     };
-    const auto save = EndsWith("no lane serves; mend the file and save it\n");
+    const auto save = EndsWith("no lane serves; fix the file and save it\n");
     EXPECT_THAT(said(LaneState::failed, Reason::crashed_too_often), save);
     EXPECT_THAT(said(LaneState::quarantined, Reason::proof_failed), save);
     EXPECT_THAT(said(LaneState::quarantined, Reason::gpu_lost),
-                EndsWith("no lane serves; when that is mended: turnpike restart all\n"));
+                EndsWith("no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
 TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
-    Desk desk;
-    desk.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
-    desk.config.pools[0].settings.lanes = 2;
-    desk.report(0, LaneState::ready);
-    desk.report(1, LaneState::failed, Reason::crashed_too_often);
-    EXPECT_THAT(desk.said(), HasSubstr("1 of 2 lanes serve\nturnpike: pool only: the model has no "
-                                       "example and no proof is configured"));
-    desk.report(1, LaneState::ready);
-    EXPECT_THAT(desk.said(), AllOf(HasSubstr("all lanes serve"), Not(HasSubstr("unproved"))));
+    CapturedNews captured;
+    captured.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
+    captured.config.pools[0].settings.lanes = 2;
+    captured.report(0, LaneState::ready);
+    captured.report(1, LaneState::failed, Reason::crashed_too_often);
+    EXPECT_THAT(captured.said(),
+                HasSubstr("1 of 2 lanes serve\nturnpike: pool only: the model has no "
+                          "example and no proof is configured"));
+    captured.report(1, LaneState::ready);
+    EXPECT_THAT(captured.said(), AllOf(HasSubstr("all lanes serve"), Not(HasSubstr("unproved"))));
 }
 
 TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
@@ -340,11 +347,11 @@ TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
         "pool only: the model has no example and no proof is configured, so lanes serve unproved "
         "(example = ... in a model, or [pool.only.proof])\n";
     const auto said = [](std::optional<Duration> proof, ModelChoice::Kind kind) {
-        Desk desk;
-        desk.config.pools[0].worker.model.kind = kind;
-        desk.config.pools[0].settings.lanes = 2;
-        desk.lanes[1].now.start.proof = proof;
-        return said_when_up(desk);
+        CapturedNews captured;
+        captured.config.pools[0].worker.model.kind = kind;
+        captured.config.pools[0].settings.lanes = 2;
+        captured.lanes[1].now.start.proof = proof;
+        return said_when_up(captured);
     };
     EXPECT_THAT(said({}, ModelChoice::Kind::python),
                 HasSubstr("all lanes serve\nturnpike: " + unproved));
@@ -353,22 +360,22 @@ TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
 }
 
 TEST(News, HintsAtNoExampleAndNoPathOfAnApp) {
-    Desk desk;
-    desk.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
-    desk.config.pools[0].settings.lanes = 2;
-    desk.lanes[1].now.model_facts = R"({"asgi": "FastAPI"})";
+    CapturedNews captured;
+    captured.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
+    captured.config.pools[0].settings.lanes = 2;
+    captured.lanes[1].now.model_facts = R"({"asgi": "FastAPI"})";
     EXPECT_THAT(
-        said_when_up(desk),
+        said_when_up(captured),
         EndsWith("turnpike: pool only: no proof is configured, so lanes serve unproved "
                  "([pool.only.proof])\n"
-                 "turnpike: send jobs to http://127.0.0.1:8000, by the paths of the app\n"));
+                 "turnpike: send jobs to http://127.0.0.1:8000, with the paths of the app\n"));
 }
 
 TEST(News, DrawsNothingWhereThereIsNoTerminal) {
-    Desk desk;
-    desk.report(0, LaneState::loading);
-    desk.report(1, LaneState::ready);
-    EXPECT_THAT(desk.said(), Not(HasSubstr("\x1b")));
+    CapturedNews captured;
+    captured.report(0, LaneState::loading);
+    captured.report(1, LaneState::ready);
+    EXPECT_THAT(captured.said(), Not(HasSubstr("\x1b")));
 }
 
 }  // namespace

@@ -98,9 +98,10 @@ TEST_F(ConfigChoices, SayWhatAWordMayBe) {
     EXPECT_THAT(chosen({.said = "modle"}),
                 AllOf(HasSubstr("refused: there is no modle; name a Python file"),
                       HasSubstr("a program, a turnpike.toml, or a folder")));
-    EXPECT_THAT(chosen({.said = "plain"}),
-                AllOf(HasSubstr("refused: plain is not executable, and neither a .py nor a .toml"),
-                      HasSubstr("a program, a turnpike.toml, or a folder")));
+    EXPECT_THAT(
+        chosen({.said = "plain"}),
+        AllOf(HasSubstr("refused: plain is neither an executable program nor a .py or .toml file"),
+              HasSubstr("a program, a turnpike.toml, or a folder")));
 }
 
 TEST_F(ConfigChoices, AskAboutAWordThatIsNearAModel) {
@@ -114,7 +115,7 @@ TEST_F(ConfigChoices, AskAboutAWordThatIsNearAModel) {
               "refused: there is no sub.model:Net; did you mean sub/model.py:Net?");
     EXPECT_EQ(asked("sub/model"), "refused: there is no sub/model; did you mean sub/model.py?");
     EXPECT_THAT(asked("else/model"), HasSubstr("there is no else/model; name a Python file"));
-    EXPECT_THAT(chosen({}), HasSubstr("; did you mean digits.py?\nName a configuration"));
+    EXPECT_THAT(chosen({}), HasSubstr("; did you mean digits.py?\nName a model"));
     folder_.write("digits.ipynb", "");
     EXPECT_THAT(asked("digits.ipynb"), HasSubstr("digits.ipynb is a notebook"));
 }

@@ -18,7 +18,7 @@ public:
     Pythons(std::set<std::string> programs, PythonPlaces places)
         : programs_(std::move(programs)), places_(std::move(places)) {}
 
-    /// For /srv/model.py.
+    /// Returns the choice for /srv/model.py.
     [[nodiscard]] std::string chosen(const std::string& said = "") const {
         WorkerConfig worker;
         worker.python = said;
@@ -46,24 +46,24 @@ TEST(Python, IsTheFirstThatIsThere) {
     };
     EXPECT_EQ(first_without(""), "/venv/bin/python ($VIRTUAL_ENV)");
     EXPECT_EQ(first_without("/venv/bin/python"),
-              "/srv/.venv/bin/python (.venv beside the model; $VIRTUAL_ENV has none)");
+              "/srv/.venv/bin/python (.venv beside the model; $VIRTUAL_ENV has no Python)");
     EXPECT_EQ(first_without("/srv/.venv/bin/python"),
-              "/conda/bin/python ($CONDA_PREFIX; $VIRTUAL_ENV has none)");
+              "/conda/bin/python ($CONDA_PREFIX; $VIRTUAL_ENV has no Python)");
     EXPECT_EQ(first_without("/conda/bin/python"),
-              "/usr/local/bin/python3 (first python3 of the PATH; $VIRTUAL_ENV has none; "
-              "$CONDA_PREFIX has none)");
+              "/usr/local/bin/python3 (first python3 on the PATH; $VIRTUAL_ENV has no Python; "
+              "$CONDA_PREFIX has no Python)");
     EXPECT_THAT(first_without("/usr/local/bin/python3"),
-                HasSubstr("/usr/bin/python3 (first python3 of the PATH;"));
+                HasSubstr("/usr/bin/python3 (first python3 on the PATH;"));
     EXPECT_EQ(
         first_without("/usr/bin/python3"),
-        "refused: there is no Python for it: neither /venv/bin/python nor "
+        "refused: there is no Python for the model: neither /venv/bin/python nor "
         "/srv/.venv/bin/python nor /conda/bin/python nor a python3 on the PATH; name one with "
         "--python");
 }
 
 TEST(Python, PlacesThatAreNotSetAreNotTried) {
     EXPECT_EQ(Pythons({"/bin/python", "/bin/python3"}, {.path = "/bin"}).chosen(),
-              "/bin/python3 (first python3 of the PATH)");
+              "/bin/python3 (first python3 on the PATH)");
     EXPECT_THAT(Pythons({}, {}).chosen(),
                 AllOf(HasSubstr("neither /srv/.venv/bin/python nor a"), Not(HasSubstr("conda"))));
 }
@@ -76,23 +76,25 @@ TEST(Python, OfRelativePlacesIsNotTaken) {
 
 TEST(Python, ThatWasSaidBeatsAllOthers) {
     const Pythons pythons({"/venv/bin/python", "/opt/python", "/usr/bin/python3.11"}, all_places);
-    EXPECT_EQ(pythons.chosen("/opt/python"), "/opt/python (as it was said)");
-    EXPECT_EQ(pythons.chosen("python3.11"), "/usr/bin/python3.11 (as it was said)");
-    EXPECT_EQ(pythons.chosen("/venv"), "/venv/bin/python (as it was said)");
+    EXPECT_EQ(pythons.chosen("/opt/python"), "/opt/python (as configured)");
+    EXPECT_EQ(pythons.chosen("python3.11"), "/usr/bin/python3.11 (as configured)");
+    EXPECT_EQ(pythons.chosen("/venv"), "/venv/bin/python (as configured)");
     EXPECT_EQ(Pythons({"/bin/true"}, all_places).chosen("/bin/true"),
-              "/bin/true (as it was said; is it a Python?)");
+              "/bin/true (as configured; is it a Python?)");
 }
 
 TEST(Python, OfABrokenVenvBesideTheModelIsMissed) {
     EXPECT_EQ(Pythons({"/bin/python3"}, {.path = "/bin", .has_venv = true}).chosen(),
-              "/bin/python3 (first python3 of the PATH; .venv beside the model has none)");
+              "/bin/python3 (first python3 on the PATH; .venv beside the model has no Python)");
 }
 
 TEST(Python, ThatWasSaidAndIsNotThereIsAMistake) {
     const Pythons pythons({"/venv/bin/python", "/usr/bin/python3"}, all_places);
-    EXPECT_EQ(pythons.chosen("/opt/python"), "refused: /opt/python is no program that can be run");
-    EXPECT_EQ(pythons.chosen("python3.11"),
-              "refused: there is no python3.11 on the PATH (one that is here: ./python3.11)");
+    EXPECT_EQ(pythons.chosen("/opt/python"),
+              "refused: /opt/python is not a program that can be run");
+    EXPECT_EQ(
+        pythons.chosen("python3.11"),
+        "refused: there is no python3.11 on the PATH; write ./python3.11 for one in this folder");
 }
 
 }  // namespace

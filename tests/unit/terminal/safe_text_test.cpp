@@ -1,4 +1,4 @@
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 #include <gtest/gtest.h>
 
@@ -8,20 +8,20 @@ namespace {
 TEST(ShownText, KeepsWhatPeopleRead) {
     for (const char* text : {"", "plain ~", "caf\u00e9 \u2588\u258f 40 %", "\u6f22\u5b57",
                              "\U0001F600", "\u0446\u0432\u0435\u0442 \u05d0 \u0627"})
-        EXPECT_EQ(tame(text), text);
+        EXPECT_EQ(sanitized(text), text);
 }
 
 TEST(ShownText, MarksWhatATerminalCouldObey) {
-    EXPECT_EQ(tame("a\x1b[31m\r\n\t\x7f"), "a?[31m????");
-    EXPECT_EQ(tame("\u009b31m \u0085"), "?31m ?") << "some terminals take these for escapes";
-    EXPECT_EQ(tame("\u202egpj.exe\u202c \u2066\u2069 \u200f\u061c"), "?gpj.exe? ?? ??");
-    EXPECT_EQ(tame("\u200b\u2028\ufeff\U000E0041"), "????");
+    EXPECT_EQ(sanitized("a\x1b[31m\r\n\t\x7f"), "a?[31m????");
+    EXPECT_EQ(sanitized("\u009b31m \u0085"), "?31m ?") << "some terminals take these for escapes";
+    EXPECT_EQ(sanitized("\u202egpj.exe\u202c \u2066\u2069 \u200f\u061c"), "?gpj.exe? ?? ??");
+    EXPECT_EQ(sanitized("\u200b\u2028\ufeff\U000E0041"), "????");
 }
 
 TEST(ShownText, MarksEachByteThatIsNoCharacter) {
-    EXPECT_EQ(tame("a\xff\xe2\x96z"), "a???z") << "cut off, then plain again";
-    EXPECT_EQ(tame("\xc0\xaf\xed\xa0\x80"), "?????") << "overlong, and a surrogate";
-    EXPECT_EQ(tame("\xe2\x96"), "??");
+    EXPECT_EQ(sanitized("a\xff\xe2\x96z"), "a???z") << "cut off, then plain again";
+    EXPECT_EQ(sanitized("\xc0\xaf\xed\xa0\x80"), "?????") << "overlong, and a surrogate";
+    EXPECT_EQ(sanitized("\xe2\x96"), "??");
 }
 
 TEST(ShownText, CountsColumns) {

@@ -1,4 +1,4 @@
-#include "terminal/shown_text.h"
+#include "terminal/safe_text.h"
 
 #include <algorithm>
 #include <array>
@@ -16,13 +16,13 @@ struct Range {
     char32_t last;
 };
 
-/// Not shown themselves; they turn, break or hide what is around them.
+/// Characters that are not visible themselves, but turn, break or hide the text around them.
 constexpr std::array unseen{Range{0x80, 0x9F},     Range{0xAD, 0xAD},     Range{0x61C, 0x61C},
                             Range{0x200B, 0x200F}, Range{0x2028, 0x202E}, Range{0x2060, 0x206F},
                             Range{0xFEFF, 0xFEFF}, Range{0xFFF9, 0xFFFB}, Range{0xE0000, 0xE0FFF}};
 
-/// East Asian scripts and pictures. Some in these ranges take one column only: to count too many
-/// never lets a line break.
+/// East Asian scripts and pictures, which take two columns. Some characters in these ranges take
+/// one only, but counting too many never makes a line too long.
 constexpr std::array wide{Range{0x1100, 0x115F},   Range{0x231A, 0x231B},   Range{0x23E9, 0x23F3},
                           Range{0x25FD, 0x25FE},   Range{0x2600, 0x27BF},   Range{0x2B1B, 0x2B55},
                           Range{0x2E80, 0xA4CF},   Range{0xA960, 0xA97F},   Range{0xAC00, 0xD7A3},
@@ -36,7 +36,7 @@ bool is_in(const auto& ranges, char32_t character) {
     });
 }
 
-/// Of well-formed UTF-8.
+/// Must be given one character of valid UTF-8.
 char32_t decoded(std::string_view bytes) {
     const auto first = static_cast<std::uint8_t>(bytes[0]);
     char32_t character = first & (0xFFU >> (bytes.size() + 1));
@@ -55,7 +55,7 @@ std::size_t columns_of_character(std::string_view bytes) {
 
 }  // namespace
 
-std::string tame(std::string_view text) {
+std::string sanitized(std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const std::string_view bytes = text.substr(0, size_of_first(text));
@@ -67,39 +67,39 @@ std::string tame(std::string_view text) {
     return out;
 }
 
-std::size_t columns_of(std::string_view tamed) {
+std::size_t columns_of(std::string_view text) {
     std::size_t columns = 0;
-    while (!tamed.empty()) {
-        const std::string_view bytes = tamed.substr(0, size_of_first(tamed));
+    while (!text.empty()) {
+        const std::string_view bytes = text.substr(0, size_of_first(text));
         columns += columns_of_character(bytes);
-        tamed.remove_prefix(bytes.size());
+        text.remove_prefix(bytes.size());
     }
     return columns;
 }
 
-std::string first_columns(std::string_view tamed, std::size_t columns) {
+std::string first_columns(std::string_view text, std::size_t columns) {
     std::size_t size = 0;
-    while (size < tamed.size()) {
-        const std::string_view rest = tamed.substr(size);
+    while (size < text.size()) {
+        const std::string_view rest = text.substr(size);
         const std::string_view bytes = rest.substr(0, size_of_first(rest));
         const std::size_t taken = columns_of_character(bytes);
         if (taken > columns) break;
         columns -= taken;
         size += bytes.size();
     }
-    return std::string(tamed.substr(0, size));
+    return std::string(text.substr(0, size));
 }
 
-std::string shortened(std::string_view tamed, std::size_t columns) {
+std::string shortened(std::string_view text, std::size_t columns) {
     constexpr std::string_view mark = "...";
-    if (columns_of(tamed) <= columns) return std::string(tamed);
-    if (columns <= mark.size()) return first_columns(tamed, columns);
-    return first_columns(tamed, columns - mark.size()) + std::string(mark);
+    if (columns_of(text) <= columns) return std::string(text);
+    if (columns <= mark.size()) return first_columns(text, columns);
+    return first_columns(text, columns - mark.size()) + std::string(mark);
 }
 
-std::string padded(std::string_view tamed, std::size_t columns) {
-    const std::size_t taken = columns_of(tamed);
-    return std::string(tamed) + std::string(columns > taken ? columns - taken : 0, ' ');
+std::string padded(std::string_view text, std::size_t columns) {
+    const std::size_t taken = columns_of(text);
+    return std::string(text) + std::string(columns > taken ? columns - taken : 0, ' ');
 }
 
 std::string ranges_text(const std::vector<std::size_t>& numbers) {
