@@ -58,7 +58,7 @@ json::object lane_object(const LanePlan& lane, std::size_t number) {
 
 /// False if the model itself says how many slots it has.
 bool has_configured_slots(const PoolConfig& pool) {
-    return !pool.is_native() || pool.worker.slots_said != 0;
+    return !pool.is_native() || pool.worker.slots_configured != 0;
 }
 
 std::string slots_text(const PoolConfig& pool) {

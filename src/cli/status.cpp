@@ -144,9 +144,9 @@ std::vector<const json::object*> lanes_up(const json::object& page, const std::s
     return lanes;
 }
 
-/// Returns how long one part of the lane's latest start took, or 0 if that is not known.
-double seconds_of(const json::object& lane, std::string_view part) {
-    const json::value* time = object_of(lane, "start").if_contains(std::string(part) + "_ms");
+/// Returns how long one phase of the lane's latest start took, or 0 if that is not known.
+double seconds_of(const json::object& lane, const StartPhase& phase) {
+    const json::value* time = object_of(lane, "start").if_contains(phase.key);
     return time == nullptr || !time->is_number() ? 0 : time->to_number<double>() / 1000;
 }
 

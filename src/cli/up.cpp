@@ -137,8 +137,8 @@ void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver
         const bool is_used = std::ranges::any_of(checked.lanes, [&](const LanePlan& lane) {
             return std::ranges::find(lane.gpus, gpu.uuid, &Gpu::uuid) != lane.gpus.end();
         });
-        if (!is_used || !surveyed[i].sight) continue;
-        for (const GpuProcess& process : surveyed[i].sight->processes)
+        if (!is_used || !surveyed[i].usage) continue;
+        for (const GpuProcess& process : surveyed[i].usage->processes)
             print_to_stderr(fmt::format(
                 "turnpike: GPU {}: pid {} ({}) already holds {}\n", gpu.index.value_or(0),
                 process.pid, sanitized(command_of(static_cast<pid_t>(process.pid))),

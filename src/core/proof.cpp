@@ -21,13 +21,9 @@ void each_voter(State& s, const Pool& pool, Generation generation, auto&& visit)
     });
 }
 
-struct Tally {
+/// Returns the vote of a strict majority of the generation's voters, or nullopt if there is none.
+std::optional<std::uint32_t> majority_of(State& s, const Pool& pool, Generation generation) {
     std::optional<std::uint32_t> majority;
-    bool is_unanimous = true;
-};
-
-Tally count(State& s, const Pool& pool, Generation generation) {
-    Tally tally;
     std::uint32_t voters = 0;
     each_voter(s, pool, generation, [&](const Worker&) { ++voters; });
     each_voter(s, pool, generation, [&](const Worker& worker) {
@@ -35,10 +31,9 @@ Tally count(State& s, const Pool& pool, Generation generation) {
         each_voter(s, pool, generation, [&](const Worker& other) {
             if (other.vote == worker.vote) ++alike;
         });
-        if (2 * alike > voters) tally.majority = worker.vote;
-        if (alike < voters) tally.is_unanimous = false;
+        if (2 * alike > voters) majority = worker.vote;
     });
-    return tally;
+    return majority;
 }
 
 /// Counts a wrong answer against the lane, unless the worker runs code that a reload is still
@@ -51,14 +46,14 @@ void answered_wrong(State& s, const Worker& worker) {
 void vote(State& s, Worker& worker, std::uint32_t group) {
     Pool& pool = s.pool_of(worker);
     worker.vote = group;
-    const Tally tally = count(s, pool, worker.generation);
-    pool.is_majority_missing = !tally.majority;
-    if (!tally.majority) {
+    const std::optional<std::uint32_t> majority = majority_of(s, pool, worker.generation);
+    pool.is_majority_missing = !majority;
+    if (!majority) {
         s.act(ReportNoMajority{pool.id, worker.generation});
         return;
     }
     each_voter(s, pool, worker.generation, [&](Worker& voter) {
-        if (voter.vote == tally.majority) {
+        if (voter.vote == majority) {
             s.lane_of(voter).proofs_failed = 0;
         } else {
             answered_wrong(s, voter);

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/give_back.h"
+#include "base/empty_and_keep.h"
 #include "gate/connection.h"
 #include "gate/gate.h"
 #include "http/write.h"

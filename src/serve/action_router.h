@@ -43,15 +43,15 @@ public:
     // To people, and to the supervisor, which keeps facts, logs and stacks up to date.
     void operator()(const ReportLane& action) {
         news_.tell(action);
-        supervisor_.note(action);
+        supervisor_.observe(action);
     }
     void operator()(const ReportSlowJob& action) {
         news_.tell(action);
-        supervisor_.note(action);
+        supervisor_.observe(action);
     }
-    void operator()(const ReportSwitch& action) { supervisor_.note(action); }
+    void operator()(const ReportSwitch& action) { supervisor_.observe(action); }
     void operator()(const ReportReload& action) {
-        supervisor_.note(action);
+        supervisor_.observe(action);
         news_.tell_reloads();
     }
     void operator()(const ReportModelFailing& action) { news_.tell(action); }

@@ -112,7 +112,7 @@ void News::opened(const Address& bound, bool keys_are_required) {
 
 void News::tell(const ReportLane& report) {
     LaneStatus& now = statuses_[report.lane.value];
-    if (serves(report.state) && !serves(now.state)) {
+    if (is_serving(report.state) && !is_serving(now.state)) {
         starts_[report.lane.value].served_at = clock_.now();
         deaths_.served(report.lane.value);
     }
@@ -127,7 +127,7 @@ Instant News::start_of(std::size_t lane) const {
 
 LiveLane News::live(std::size_t lane) const {
     const LaneStatus& now = statuses_[lane];
-    const Instant until = serves(now.state) ? starts_[lane].served_at : clock_.now();
+    const Instant until = is_serving(now.state) ? starts_[lane].served_at : clock_.now();
     return {.lane = lane,
             .facts = lanes_[lane],
             .state = now.state,
@@ -140,16 +140,16 @@ void News::say_lane(std::size_t lane) {
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_death(lanes_[lane], now.state, now.reason)) return;
     if (is_reloading(lane)) return say_progress(lane);
-    now.trouble = serves(now.state) ? "" : lanes_[lane].now.trouble;
+    now.trouble = is_serving(now.state) ? "" : lanes_[lane].now.trouble;
     const LaneStatus before = std::exchange(said_[lane], now);
     // Going from loading to the first proof is not reported: the lane is still starting.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
-                        !(comes_up(now.state) && comes_up(before.state));
+                        !(is_coming_up(now.state) && is_coming_up(before.state));
     // Each death that made a lane of ours fail has been reported already.
     const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
     const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
     // The lane was restarted between two looks.
-    const bool is_anew = serves(before.state) && start_of(lane) != starts_[lane].said;
+    const bool is_anew = is_serving(before.state) && start_of(lane) != starts_[lane].said;
     if (now.reason == Reason::shutting_down) return;
     if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
     if (is_serving(now.state)) return say_serving(lane);
@@ -168,7 +168,7 @@ void News::say_serving(std::size_t lane) {
 }
 
 void News::say_progress(std::size_t lane) {
-    if (!comes_up(statuses_[lane].state)) return;
+    if (!is_coming_up(statuses_[lane].state)) return;
     Instant& told = starts_[lane].progress_told;
     const Instant latest = std::max(told, start_of(lane));
     if (clock_.now() - latest < progress_every) return;
@@ -187,8 +187,8 @@ void News::settle() {
         terminal_.reset();
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     }
-    const auto serving =
-        std::ranges::count_if(statuses_, [](const LaneStatus& lane) { return serves(lane.state); });
+    const auto serving = std::ranges::count_if(
+        statuses_, [](const LaneStatus& lane) { return is_serving(lane.state); });
     const auto all = std::ssize(statuses_);
     if (serving == 0 || serving == all) return;
     say(fmt::format("{} of {} lanes serve", serving, all));
@@ -232,7 +232,7 @@ void News::draw() {
 }
 
 void News::say_when_all_serve() {
-    const auto all_serve = [](const LaneStatus& lane) { return serves(lane.state); };
+    const auto all_serve = [](const LaneStatus& lane) { return is_serving(lane.state); };
     if (all_served_ || !std::ranges::all_of(statuses_, all_serve)) return;
     all_served_ = true;
     say("all lanes serve");
@@ -298,7 +298,7 @@ void News::tell(const ReportNoMajority& report) {
 void News::tell(const Crash& crash) {
     LaneStatus& said = said_[crash.lane];
     said.trouble = crash.trouble;  // so that it is not reported twice
-    if (serves(said.state)) said.state = LaneState::starting;
+    if (is_serving(said.state)) said.state = LaneState::starting;
     deaths_.add({.lane = crash.lane,
                  .why = crash.trouble.empty() ? std::string(words_for(statuses_[crash.lane].reason))
                                               : shown(crash.trouble),
@@ -327,7 +327,7 @@ void News::say_slow_import() {
     for (std::size_t lane = 0; lane < lanes_.size() && !slow_import_told_; ++lane) {
         const WorkerFacts& facts = lanes_[lane].now;
         const bool imports =
-            comes_up(statuses_[lane].state) && facts.loading && !facts.start.import;
+            is_coming_up(statuses_[lane].state) && facts.loading && !facts.start.import;
         if (!imports || live(lane).time < import_usual_max) continue;
         slow_import_told_ = true;
         say(fmt::format(
@@ -344,7 +344,8 @@ void News::say_remarks() {
         if (!facts.remark.empty() && remarks_.insert(facts.remark).second)
             say(fmt::format("lane {}: {}", lane, facts.remark));
         const std::string& of_proof = facts.now.proof.remark;
-        if (!of_proof.empty() && serves(statuses_[lane].state) && remarks_.insert(of_proof).second)
+        if (!of_proof.empty() && is_serving(statuses_[lane].state) &&
+            remarks_.insert(of_proof).second)
             say(fmt::format("lane {}: {}", lane, shown(of_proof)));
     }
 }

@@ -78,7 +78,7 @@ void News::say_reload_ended(std::size_t pool) {
     const PoolConfig& config = config_.pools[pool];
     const ReloadFacts& reload = *(*pools_)[pool].reload;
     std::vector<std::size_t> lanes = lanes_of(pool);
-    const auto is_out = [this](std::size_t lane) { return !serves(statuses_[lane].state); };
+    const auto is_out = [this](std::size_t lane) { return !is_serving(statuses_[lane].state); };
     const bool is_served = !std::ranges::all_of(lanes, is_out);
     // Lanes that are off, or failed during the reload, get lines of their own.
     if (reload.end == ReloadEnd::spread && is_served) std::erase_if(lanes, is_out);

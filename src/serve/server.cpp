@@ -130,15 +130,15 @@ std::optional<std::string> Server::open() {
     if (const auto done = listener_.bind_unix(inputs_.folder.path_of("socket")); !done)
         return done.error();
     if (!inputs_.state.empty()) crashes_.load(state_subfolder(inputs_, "crashes"));
-    gate_.emplace(gate_surroundings(), *bound);
-    supervisor_.emplace(WorkerSurroundings{.loop = loop_,
-                                           .store = store_,
-                                           .exchanges = exchanges_,
-                                           .background = background_,
-                                           .clock = clock_,
-                                           .lanes = lanes_,
-                                           .deliver = deliver()},
-                        site());
+    gate_.emplace(gate_deps(), *bound);
+    supervisor_.emplace(WorkerDeps{.loop = loop_,
+                                   .store = store_,
+                                   .exchanges = exchanges_,
+                                   .background = background_,
+                                   .clock = clock_,
+                                   .lanes = lanes_,
+                                   .deliver = deliver()},
+                        supervisor_deps());
     ActionRouter router(*gate_, *supervisor_, news_, [this] { is_leaving_ = true; });
     driver_.set_carry_out([router](const Action& action) mutable { router.carry_out(action); });
     news_.opened(*bound, keys_.is_required());

@@ -54,7 +54,7 @@ public:
     [[nodiscard]] const std::string& url() const { return news_.url(); }
     /// True if a background thread is still busy, such as in a driver call that never returns.
     [[nodiscard]] bool has_busy_threads() const {
-        return background_.is_busy() || log_disk_.is_busy() || supervisor_->hangs();
+        return background_.is_busy() || log_disk_.is_busy() || supervisor_->is_hanging();
     }
 
 private:
@@ -62,8 +62,8 @@ private:
     void check_periodically();
     void store_crash_report(CrashReport report);
     [[nodiscard]] bool is_from_unserved_generation(const CrashReport& report);
-    [[nodiscard]] Gate::Surroundings gate_surroundings();
-    [[nodiscard]] Supervisor::Site site();
+    [[nodiscard]] GateDeps gate_deps();
+    [[nodiscard]] SupervisorDeps supervisor_deps();
     [[nodiscard]] Deliver deliver() {
         return [this](const Event& event) { driver_.deliver(event); };
     }

@@ -11,7 +11,7 @@
 namespace turnpike {
 namespace {
 
-using Reading = std::expected<GpuSight, GpuFailure>;
+using Reading = std::expected<GpuUsage, GpuFailure>;
 constexpr Duration look_max = 5s;
 
 std::future<Reading> begin_reading(const GpuDriver& driver, const std::string& uuid) {
@@ -24,8 +24,8 @@ std::future<Reading> begin_reading(const GpuDriver& driver, const std::string& u
 }
 
 SurveyedGpu surveyed_gpu(const Reading& look) {
-    if (look) return {.sight = *look, .trouble = {}};
-    return {.sight = {},
+    if (look) return {.usage = *look, .trouble = {}};
+    return {.usage = {},
             .trouble =
                 look.error() == GpuFailure::lost ? "the GPU is lost" : "the GPU can't be read now"};
 }
@@ -41,7 +41,7 @@ std::vector<SurveyedGpu> survey_gpus(const GpuDriver& driver) {
     for (std::future<Reading>& look : looks)
         surveyed.push_back(look.wait_until(end) == std::future_status::ready
                                ? surveyed_gpu(look.get())
-                               : SurveyedGpu{.sight = {}, .trouble = "the GPU does not answer"});
+                               : SurveyedGpu{.usage = {}, .trouble = "the GPU does not answer"});
     return surveyed;
 }
 

@@ -11,8 +11,8 @@
 namespace turnpike {
 
 struct SurveyedGpu {
-    std::optional<GpuSight> sight;
-    std::string trouble;  // why `sight` is empty; empty if there is no NVML
+    std::optional<GpuUsage> usage;
+    std::string trouble;  // why `usage` is empty; empty if there is no NVML
 };
 
 /// Returns the GPUs in the order of driver.gpus(). If a GPU hangs, a thread stays behind.

@@ -55,9 +55,9 @@ std::vector<ExaminedGpu> facts_of(const GpuDriver& driver, const Machine& machin
         ExaminedGpu facts{.gpu = driver.gpus()[i], .trouble = surveyed[i].trouble};
         facts.is_visible =
             std::ranges::find(machine.gpus, facts.gpu.uuid, &Gpu::uuid) != machine.gpus.end();
-        if (const auto& sight = surveyed[i].sight) {
-            facts.memory_used = sight->memory_used;
-            for (const GpuProcess& process : sight->processes)
+        if (const auto& usage = surveyed[i].usage) {
+            facts.memory_used = usage->memory_used;
+            for (const GpuProcess& process : usage->processes)
                 facts.holders.push_back(holder_of(process));
         }
         all.push_back(std::move(facts));

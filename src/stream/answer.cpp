@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/give_back.h"
+#include "base/empty_and_keep.h"
 
 namespace turnpike {
 

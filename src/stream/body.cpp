@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/give_back.h"
+#include "base/empty_and_keep.h"
 
 namespace turnpike {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/give_back.h"
+#include "base/empty_and_keep.h"
 
 namespace turnpike {
 

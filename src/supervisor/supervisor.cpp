@@ -191,12 +191,12 @@ void Supervisor::carry_out(const ProveWorker& action) {
     if (LaneWorker* worker = find(action.worker)) worker->prove(action.proof);
 }
 
-void Supervisor::note(const ReportSwitch& report) {
+void Supervisor::observe(const ReportSwitch& report) {
     worker_deps_.lanes[report.lane.value].switch_over();
     log_start(report.lane);
 }
 
-void Supervisor::note(const ReportLane& report) {
+void Supervisor::observe(const ReportLane& report) {
     reloads_.note(report);
     if (is_serving(report.state)) log_start(report.lane);
 }
@@ -209,7 +209,7 @@ void Supervisor::log_start(LaneId lane) {
     outputs_[lane.value]->remark(start_text(worker.start));
 }
 
-void Supervisor::note(const ReportSlowJob& report) {
+void Supervisor::observe(const ReportSlowJob& report) {
     LaneWorker* worker = find(report.worker);
     const WorkerProcess* process = worker == nullptr ? nullptr : worker->process();
     if (process == nullptr || process->guard() == 0) return;
@@ -309,7 +309,7 @@ void Supervisor::accept_answers(PoolId pool, Generation generation) {
         [](int) {});
 }
 
-void Supervisor::note(const ReportReload& report) {
+void Supervisor::observe(const ReportReload& report) {
     reloads_.note(report);
     forget_generations(report);
     const std::size_t pool = report.pool.value;

@@ -56,14 +56,14 @@ public:
     void carry_out(const CancelAttempt& action);
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
-    void note(const ReportSwitch& report);
+    void observe(const ReportSwitch& report);
     /// Dumps the stacks of the worker that runs the slow job.
-    void note(const ReportSlowJob& report);
+    void observe(const ReportSlowJob& report);
 
-    void note(const ReportLane& report);
+    void observe(const ReportLane& report);
     /// Keeps the answers that the reload accepted, and removes generations that no worker will
     /// start with any more.
-    void note(const ReportReload& report);
+    void observe(const ReportReload& report);
 
     /// Starts a reload of the pool to its code as it is now. Returns an error message if Turnpike
     /// did not start the pool's workers.

@@ -12,7 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/check.h"
-#include "base/give_back.h"
+#include "base/empty_and_keep.h"
 #include "os/send.h"
 
 namespace turnpike {

@@ -253,7 +253,7 @@ TEST(HttpAttempt, MayBeStoppedByWhoReadsThatAnAnswerBroke) {
 
 TEST(HttpAttempt, GoesOnWhenItsAnswerIsAbandonedJustAsItShouldWait) {
     Stand stand;
-    stand.take_away();  // so that the writer must wait soon
+    stand.remove_folder();  // so that the writer must wait soon
     stand.deliver = [&](const Event& event) {
         stand.events.push_back(event);
         if (std::holds_alternative<AnswerMoved>(event)) stand.exchange->answer.abandon();
