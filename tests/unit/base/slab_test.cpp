@@ -102,13 +102,13 @@ TEST(SlabDeathTest, DoesNotRemoveAThingTwice) {
     Garage garage;
     Car& car = garage.add();
     garage.remove(car);
-    EXPECT_DEATH(garage.remove(car), "CHECK failed: place.taken");
+    EXPECT_DEATH(garage.remove(car), "CHECK failed: place.is_taken");
 }
 
 TEST(SlabDeathTest, DoesNotRemoveACopyForTheOriginal) {
     Garage garage;
     Car copy = garage.add();
-    EXPECT_DEATH(garage.remove(copy), "CHECK failed: place.taken && &place.thing == &thing");
+    EXPECT_DEATH(garage.remove(copy), "CHECK failed: place.is_taken && &place.thing == &thing");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(ReloadText, IsALineForEachState) {
               "reload 4 (model.py changed): 2 of 4 lanes on the new code, for 900 ms");
     EXPECT_EQ(line_of(R"({"generation":4,"state":"abandoned",)" + rest),
               "reload 4 (model.py changed): failed after 900 ms; the old code keeps serving");
-    EXPECT_THAT(line_of(R"({"generation":4,"state":"waiting",)" + rest), HasSubstr("waits"));
+    EXPECT_THAT(line_of(R"({"generation":4,"state":"waiting",)" + rest), HasSubstr("waiting"));
     EXPECT_EQ(line_of("{}"), "");
 }
 

@@ -217,7 +217,7 @@ TEST(LaneOutput, LeavesTextOutRatherThanKeepAWorkerWaitingForADiskThatHangs) {
     EXPECT_TRUE(stand.loop.run_until([&] { return stand.output->problem().empty(); }));
     stand.output->remark("it is back");
     EXPECT_THAT(stand.written(),
-                testing::AllOf(HasSubstr("the disk did not take all"), HasSubstr("it is back\n")));
+                testing::AllOf(HasSubstr("the disk did not take it"), HasSubstr("it is back\n")));
 }
 
 TEST(LaneOutput, LeavesRemarksOutOfTheFileWhileTooMuchWaitsForTheDisk) {
@@ -231,7 +231,7 @@ TEST(LaneOutput, LeavesRemarksOutOfTheFileWhileTooMuchWaitsForTheDisk) {
     go.set_value();
     EXPECT_TRUE(stand.loop.run_until([&] {
         return std::filesystem::exists(stand.path()) &&
-               stand.folder.read("lanes/0.log").contains("the disk did not take all");
+               stand.folder.read("lanes/0.log").contains("the disk did not take it");
     }));
     stand.output->remark("it is back");
     const std::string file = stand.written();
