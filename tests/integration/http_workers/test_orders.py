@@ -130,7 +130,7 @@ class Stacks(StartedCase):
         self.assertIn("no Python process", self.order(gate, "stacks", "0", code=1))
         self.order(gate, "drain", "0")
         gate.wait_lane(0, "drained")
-        wait_until(lambda: "does not run" in
+        wait_until(lambda: "is not running" in
                    str(gate.ask("POST", "/-/lanes/0/stacks").json().get("detail")), "nothing runs")
 
 

@@ -1,6 +1,6 @@
 """A worker for Turnpike to start: a few lines of HTTP on bare sockets, so that it is up at once.
 
-    started.py PLACE [MANNER …]        PLACE: a port, or the path of a Unix socket
+    http_server.py PLACE [MANNER …]        PLACE: a port, or the path of a Unix socket
 
     say=TEXT           prints it to stderr before anything else
     gather=FOLDER,N    leaves a file there, and listens when N of them are there
