@@ -3,7 +3,7 @@ import shutil
 import sys
 import unittest
 
-from beside_uvicorn import FORM, JSON, SideBySide, multipart, start_uvicorn
+from beside_uvicorn import FORM, JSON, SideBySideCase, multipart, start_uvicorn
 from harness import HERE, wait_until
 from native_case import NativeCase
 
@@ -20,7 +20,7 @@ HOSTS = {"gate": {"allowed_hosts": ["example.org"]}}
 EXAMPLE_ORG = [("Host", "example.org"), ("X-Forwarded-Proto", "https")]
 
 
-class Framework(SideBySide):
+class Framework(SideBySideCase):
     """A file in workers/, one lane, four at once."""
 
     place, file, name, flags = WORKERS, "", "app", ()
@@ -74,7 +74,7 @@ class Quart(Framework):
     def test_streams_and_files(self):
         self.assert_alike(("GET", "/stream"))
         for request in (("GET", "/file"), ("GET", "/static/quart_app.py"), ("HEAD", "/static/quart_app.py"), ("GET", "/static/none")):
-            self.both(*request, but=("expires",))
+            self.ask_both(*request, ignoring=("expires",))
 
     def test_sessions(self):
         self.count_up()
@@ -83,7 +83,7 @@ class Quart(Framework):
         self.run_task()
 
     def test_a_client_that_leaves(self):
-        self.assert_notices_who_leaves("/endless")
+        self.assert_notices_departure("/endless")
 
 
 class Falcon(Framework):
@@ -110,7 +110,7 @@ class Falcon(Framework):
         self.run_task()
 
     def test_a_client_that_leaves(self):
-        self.assert_notices_who_leaves("/endless")
+        self.assert_notices_departure("/endless")
 
 
 class Django(Framework):

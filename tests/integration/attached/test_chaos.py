@@ -25,7 +25,7 @@ def serve(request):
 
 
 class Chaos(ChaosCase):
-    def trouble(self, workers, is_over):
+    def disturb(self, workers, is_over):
         """Workers die, come back, and are out of sorts; how many deaths there were."""
         choice = random.Random(SEED)
         deaths = 0
@@ -41,7 +41,7 @@ class Chaos(ChaosCase):
             worker.is_healthy = True
         return deaths
 
-    def test_whoever_stays_has_one_right_answer(self):
+    def test_each_client_that_stays_gets_one_right_answer(self):
         log = self.folder / "chaos.jsonl"
         workers = [self.scripted(serve) for _ in range(4)]
         gate = self.gate(workers, "--log-jobs", str(log),
@@ -49,14 +49,14 @@ class Chaos(ChaosCase):
                                "restart_delay_max": "20ms"})
         fds = len(os.listdir(f"/proc/{gate.process.pid}/fd"))
         is_over = threading.Event()
-        troubling = self.later(self.trouble, workers, is_over)
-        clients = [self.later(self.client, gate, i, is_over) for i in range(16)]
+        disturbing = self.in_thread(self.disturb, workers, is_over)
+        clients = [self.in_thread(self.client, gate, i, is_over) for i in range(16)]
         is_over.wait(SECONDS)
         is_over.set()
         wrong = [problem for client in clients for problem in client.result(60)[0]]
         died = [problem for client in clients for problem in client.result(60)[1]]
         self.assertEqual(wrong, [], f"TURNPIKE_TEST_SEED={SEED}")
-        self.assertLessEqual(len(died), troubling.result(), f"TURNPIKE_TEST_SEED={SEED} {died}")
+        self.assertLessEqual(len(died), disturbing.result(), f"TURNPIKE_TEST_SEED={SEED} {died}")
         self.assert_nothing_left(gate, fds)
         self.assertEqual(self.stop(gate), 0)
         self.assert_one_line_per_job(log)

@@ -11,7 +11,7 @@ class Deaths(Case):
         """A job that a worker keeps until the file `name` exists; the pid of that worker."""
         started = self.folder / f"{name}.started"
         task = {"id": name, "started": str(started), "wait_for": str(self.folder / name)}
-        answer = self.later(gate.post, task, **options)
+        answer = self.in_thread(gate.post, task, **options)
         wait_until(lambda: started.exists() and started.read_text(), f"{name} is running")
         return answer, int(started.read_text())
 
@@ -52,7 +52,7 @@ class Deaths(Case):
         gate = self.gate([worker])
         held, _ = self.begin_held_job(gate, "alone")
         worker.kill()
-        queued = self.later(gate.post, {"id": "behind"})
+        queued = self.in_thread(gate.post, {"id": "behind"})
         gate.wait_queued(2)
         self.release("alone")
         worker.start()
@@ -111,7 +111,7 @@ class Deaths(Case):
             while not is_over.is_set():
                 answers.append(gate.post({"id": f"{number}-{len(answers)}"}))
             return answers
-        asking = [self.later(go_on_asking, i) for i in range(2)]
+        asking = [self.in_thread(go_on_asking, i) for i in range(2)]
         for worker in workers[:2]:
             lane = workers.index(worker)
             worker.kill()
@@ -127,7 +127,7 @@ class Deaths(Case):
                 self.assertEqual(answer.status, 200, answer)
                 self.assertEqual(answer.json()["id"], f"{number}-{i}")
 
-    def test_an_idle_worker_that_died_is_known_without_any_job(self):
+    def test_the_death_of_an_idle_worker_is_noticed_without_any_job(self):
         workers = [self.plain_worker(), self.plain_worker()]
         gate = self.gate(workers)
         workers[1].kill()
@@ -135,7 +135,7 @@ class Deaths(Case):
         self.assertEqual(gate.ask("GET", "/-/readyz").status, 200)
         workers[0].kill()
         wait_until(lambda: gate.ask("GET", "/-/readyz").status == 503, "nobody serves")
-        waiting = self.later(gate.post, {"id": "patient"})
+        waiting = self.in_thread(gate.post, {"id": "patient"})
         gate.wait_queued(1)
         workers[1].start()
         self.assertEqual(waiting.result().json()["id"], "patient")
@@ -169,14 +169,14 @@ class Silence(Case):
         self.assertNotIn(gate.lane(0)["state"], ("ready", "busy"))
 
 
-class TheSeedsOwnShape(Case):
+class BlockedEventLoop(Case):
     def test_a_worker_that_blocks_its_event_loop_is_not_thought_dead(self):
         worker = self.fastapi_worker()
         gate = self.gate([worker], pool={"health.every": "200ms", "health.timeout": "100ms",
                                          "slow_min": "1s"})
-        long = self.later(gate.post, {"id": "long", "work_s": 8}, "/predict-and-block")
+        long = self.in_thread(gate.post, {"id": "long", "work_s": 8}, "/predict-and-block")
         gate.wait_lane(0, "busy")
-        behind = self.later(gate.post, {"id": "behind"})
+        behind = self.in_thread(gate.post, {"id": "behind"})
         gate.wait_queued(1)
         states = set()
 

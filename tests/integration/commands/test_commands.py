@@ -16,7 +16,7 @@ class Commands(Case):
         self.assertEqual(done.returncode, 0, done)
         return json.loads(done.stdout)
 
-    def test_nothing_runs(self):
+    def test_commands_fail_if_no_gate_runs(self):
         for command in (["status"], ["jobs"], ["cancel", "x"], ["status", "--name", "nobody"],
                         ["restart", "0"], ["restart", "all"], ["drain", "0"], ["resume", "0"],
                         ["prove"], ["stacks", "0"], ["down"]):
@@ -40,7 +40,7 @@ class Commands(Case):
             self.assertIn("Example", done.stdout)
             self.assertIn(f"turnpike {command}", done.stdout)
 
-    def test_wrong_usage_is_2(self):
+    def test_wrong_usage_exits_with_2(self):
         for command in (["nonsense"], ["status", "--nonsense"], ["cancel"], ["key"], ["key", "new"],
                         ["jobs", "--last", "many"], ["status", "extra"], ["up", "--port", "70000"],
                         ["up", "--port"], ["key", "new", "bad name!"], ["restart"], ["drain"],
@@ -108,7 +108,7 @@ class Commands(Case):
         self.assertEqual(self.stop(gate), 0)
         self.assertFalse(sockets[0].exists())
 
-    def test_keys_of_one_name_are_not_made_twice(self):
+    def test_a_second_key_with_the_same_name_is_refused(self):
         self.assertEqual(self.command("key", "new", "twice").returncode, 0)
         self.addCleanup(self.command, "key", "revoke", "twice")
         done = self.command("key", "new", "twice")

@@ -35,7 +35,7 @@ class Detach(Case):
         self.assertIn("stopped", self.log_of("default"))
         self.assertEqual(self.command("status").returncode, 3)
 
-    def test_it_has_a_session_of_its_own_and_no_way_to_the_terminal(self):
+    def test_it_has_its_own_session_and_no_access_to_the_terminal(self):
         done = self.up("--attach", self.scripted(echo).url, "--port", "0", "--name", "alone")
         self.assertIn("turnpike down --name alone", done.stdout)
         pid = int(re.search(r"pid (\d+)", done.stdout)[1])
@@ -75,7 +75,7 @@ class Detach(Case):
         self.assertNotIn("running already", self.log_of("default"))
         self.assertEqual(self.command("status").returncode, 0)
 
-    def test_a_name_that_is_none(self):
+    def test_an_invalid_name_is_refused(self):
         done = self.up("--attach", "http://127.0.0.1:1", "--name", "../x")
         self.assertEqual((done.returncode, done.stdout), (1, ""), done)
         self.assertIn("name", done.stderr)

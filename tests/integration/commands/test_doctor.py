@@ -75,7 +75,7 @@ class Doctor(Case):
         fake.set("cuda-init", BROKEN_CUDA)
         self.assert_no_gpus(self.doctor(fake, kind="broken"), "has no nvmlDeviceGetHandleByUUID")
 
-    def test_a_library_of_long_ago_is_enough(self):
+    def test_an_old_library_is_enough(self):
         fake = self.fake(2)
         fake.hold(1, os.getpid(), 100)
         page = self.doctor(fake, kind="old", code=0 if has_real_driver() else 1)
@@ -123,7 +123,7 @@ class Doctor(Case):
         fake.clear(f"lost-{fake.uuids[1]}")
         self.assertEqual(len(self.doctor(fake)["gpus"]), 4)
 
-    def test_a_gpu_that_hangs_keeps_nobody(self):
+    def test_a_gpu_that_hangs_does_not_hold_up_doctor(self):
         fake = self.fake(2)
         fake.hang(1)
         self.env = {**type(self).env, **fake.env()}
@@ -148,7 +148,7 @@ class Doctor(Case):
         holder.kill()
         self.assertEqual(self.doctor(fake)["gpus"][1]["memory_used"], 0)
 
-    def test_memory_of_a_process_that_nobody_sees(self):
+    def test_memory_of_a_process_that_cannot_be_seen(self):
         fake = self.fake(1)
         fake.set(f"sticky-{fake.uuids[0]}")
         gone = subprocess.Popen(["true"])

@@ -67,7 +67,7 @@ class Recording(ProveCase):
         self.assertEqual((folder / "model.proof.json").stat().st_mtime_ns, before)
         self.assertEqual({lane["proof"]["by"] for lane in gate.status()["lanes"]}, {"recording"})
 
-    def test_only_shown_on_request(self):
+    def test_with_no_record_answers_are_shown_and_not_recorded(self):
         gate, folder = self.digit(lanes=1)
         page = json.loads(self.prove(gate, "--no-record", "--json"))
         self.assertEqual(page["answers"][0]["json"]["digit"], 7)
@@ -114,7 +114,7 @@ class Recording(ProveCase):
 
 
 class Others(ProveCase):
-    def test_a_lane_that_disagrees_is_named_with_the_first_difference(self):
+    def test_a_lane_that_disagrees_with_the_others_is_named_with_the_first_difference(self):
         gate, _ = self.digit("7 2", is_ready=False,
                              sections={"pool.default.proof": {
                                  "request": "POST /predict", "body": "{}", "agree": True}})
@@ -123,7 +123,7 @@ class Others(ProveCase):
         self.assertIn(difference, lane["trouble"])
         wait_until(lambda: difference in gate.process.output(), "the terminal names it")
 
-    def test_the_models_own_check_is_said(self):
+    def test_prove_says_that_the_models_own_check_passed(self):
         path = self.model(CHECKED)
         gate = self.serve_again(path, 1)
         self.assertIn("passed by the model's own check", self.prove(gate, "--no-record"))

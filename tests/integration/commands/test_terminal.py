@@ -185,7 +185,7 @@ class Terminal(Case):
         self.assertNotIn("waiting", self.screen.text())
         self.assertEqual(self.process.wait(), 0)
 
-    def test_a_terminal_that_takes_nothing_holds_nobody_up(self):
+    def test_a_terminal_that_accepts_no_output_does_not_hold_up_the_gate(self):
         absent = WorkerProcess(self, "plain.py")
         self.up("--attach", self.scripted(echo).url, "--attach", absent.url)
         port = self.url()

@@ -132,7 +132,7 @@ class Absent(Case):
         self.assertNotIn(lane["state"], ("ready", "busy"))
         self.assertFalse(gate.status()["ready"])
         wait_until(lambda: "lane 0 waits for its worker" in gate.process.output(), "the terminal says so, too")
-        waiting = [self.later(gate.post, {"id": i}) for i in range(5)]
+        waiting = [self.in_thread(gate.post, {"id": i}) for i in range(5)]
         gate.wait_queued(5)
         absent.start()
         self.assertEqual([answer.result().json()["id"] for answer in waiting], list(range(5)))

@@ -19,13 +19,13 @@ class Keys(Case):
 
     def ask_worker(self, gate, headers):
         """What the worker got to see of it."""
-        answer = self.later(gate.ask, "POST", "/", b"", headers)
+        answer = self.in_thread(gate.ask, "POST", "/", b"", headers)
         request = self.worker.take()
         request.reply(b"fine")
         self.assertEqual((answer.result().status, answer.result().body), (200, b"fine"))
         return request
 
-    def test_without_a_key_nobody_gets_in_once_there_is_one(self):
+    def test_once_a_key_exists_requests_without_one_are_refused(self):
         key = self.new_key("alice")
         gate = self.gate_with_keys(key)
         for target in ("/", "/predict", "/-/status", "/-/jobs", "/-/jobs/x", "/-/unknown"):
@@ -45,7 +45,7 @@ class Keys(Case):
         self.assertEqual(gate.ask("GET", "/-/status", None, bearer(key)).status, 200)
         return gate
 
-    def test_a_key_opens_in_both_fields_and_never_reaches_the_worker(self):
+    def test_a_key_is_accepted_in_both_fields_and_never_reaches_the_worker(self):
         key = self.new_key("bob")
         gate = self.gate_with_keys(key)
         for headers in (bearer(key), [("Turnpike-Key", key)], [("authorization", f"bearer {key}")]):
@@ -84,7 +84,7 @@ class Keys(Case):
         self.assertIn('"key":"carol"', log.read_text())
         self.assertNotIn(key, log.read_text())
 
-    def test_keys_come_and_go_while_the_gate_runs(self):
+    def test_keys_can_be_added_and_revoked_while_the_gate_runs(self):
         gate = self.gate([self.worker])
         key = self.new_key("dave")
         wait_until(lambda: gate.ask("GET", "/-/status").status == 401, "the key is needed")
@@ -178,7 +178,7 @@ class Origins(Case):
         self.assert_problem(answer, 403, "foreign-origin")
         self.assertEqual(self.worker.seen, [])
 
-    def test_a_page_of_the_gate_itself_and_no_page_at_all_are_fine(self):
+    def test_requests_from_the_gates_own_page_and_from_no_page_are_allowed(self):
         gate = self.gate_for_pages()
         own = f"http://localhost:{gate.port}"
         answer = gate.ask("POST", "/", b"x", [("Host", f"localhost:{gate.port}"),

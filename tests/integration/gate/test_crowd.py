@@ -17,7 +17,7 @@ class Crowd(Case):
         def one(i):
             barrier.wait()
             return gate.post({"id": f"client-{i}", "work_s": 0.01}, target)
-        asked = [self.later(one, i) for i in range(self.CLIENTS)]
+        asked = [self.in_thread(one, i) for i in range(self.CLIENTS)]
         return [future.result(60) for future in asked]
 
     def test_200_clients_each_get_their_own_answer_from_4_workers(self):

@@ -23,7 +23,7 @@ class Departures(Case):
     def assert_worker_never_saw_it(self, gate, worker, client, running):
         running.reply(b"done")
         self.assertEqual(client.answer().body, b"done")
-        last = self.later(gate.ask, "GET", "/last")
+        last = self.in_thread(gate.ask, "GET", "/last")
         worker.take().reply(b"last")
         self.assertEqual(last.result().body, b"last")
         self.assertEqual(worker.seen, ["POST /running", "GET /last"])

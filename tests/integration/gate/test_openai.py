@@ -20,7 +20,7 @@ class OpenAi(Case):
     def chat(self, **keys):
         return {"messages": [{"role": "user", "content": "hi"}], **keys}
 
-    def test_both_pools_by_every_road(self):
+    def test_the_model_field_picks_the_pool_in_every_kind_of_request(self):
         gate = self.gate(sections=self.pools(small={"default": True}))
         with self.subTest("a plain answer"):
             for model, served_by in (("big", "big"), ("big-latest", "big"), ("small", "small"),

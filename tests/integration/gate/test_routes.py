@@ -82,7 +82,7 @@ class Routes(Case):
                     expected = target.removeprefix("/-/to/default")
                     self.assertEqual(self.worker.seen[-1], f"{method} {expected}")
 
-    def test_options_of_everything(self):
+    def test_options_of_star_is_answered(self):
         client = self.gate_.connect().send(b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertLess(client.answer().status, 500)
 
@@ -113,7 +113,7 @@ class Routes(Case):
                              set(status["lanes"][0]))
         self.assertEqual(status["pools"][0]["proof"], "none")
 
-    def test_answers_carry_their_marks(self):
+    def test_answers_have_the_turnpike_fields(self):
         answer = self.gate_.ask("GET", "/")
         self.assertRegex(answer.header("turnpike-job"), r"^\w+$")
         self.assertEqual(answer.header("turnpike-lane"), "0")

@@ -108,7 +108,7 @@ class Shutdown(Case):
             self.assert_problem(client.answer(), 503, "shutting-down")
         self.assertEqual(gate.process.wait(), 0)
 
-    def test_no_patience_at_all(self):
+    def test_with_zero_patience_jobs_get_503_at_once(self):
         gate, _, _, first, second = self.busy_gate(shutdown_patience="0s")
         gate.process.signal(signal.SIGTERM)
         for client in (first, second):
@@ -156,13 +156,13 @@ class Shutdown(Case):
                     return answered
                 self.assertEqual((answer.status, answer.body), (200, target.encode()))
                 answered.append(f"POST {target}")
-        asking = [self.later(go_on_asking, i) for i in range(24)]
+        asking = [self.in_thread(go_on_asking, i) for i in range(24)]
         wait_until(lambda: gate.pool()["jobs"]["finished"] > 100, "they are at it")
         self.assertEqual(self.stop(gate), 0)
         answered = [target for future in asking for target in future.result()]
         self.assertCountEqual(answered, [target for worker in workers for target in worker.seen])
 
-    def test_the_log_is_whole_when_it_ends(self):
+    def test_the_job_log_is_complete_when_the_gate_ends(self):
         log = self.folder / "shutdown.jsonl"
         gate, worker, running, first, second = self.busy_gate("--log-jobs", str(log))
         gate.process.signal(signal.SIGTERM)

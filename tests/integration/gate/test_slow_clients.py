@@ -22,7 +22,7 @@ class SlowClients(Case):
                     client.send(byte)
                 except OSError:
                     return
-        future = self.later(go_on)
+        future = self.in_thread(go_on)
         self.addCleanup(is_over.set)
         return future
 

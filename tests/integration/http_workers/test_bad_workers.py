@@ -26,7 +26,7 @@ class NeverUp(StartedCase):
         self.assertIn(words, lane["trouble"])
         if last_exit:
             self.assertEqual(lane["last_exit"], last_exit)
-        self.assert_told(gate, words)
+        self.assert_reported(gate, words)
         self.assertIn("it crashed too often", self.order(gate, "status"))
         answer = gate.post({})
         self.assert_problem(answer, 503, "no-lane")
@@ -63,25 +63,25 @@ class NeverUp(StartedCase):
         os.kill(gate.lane(0)["pid"], signal.SIGKILL)
         lane = gate.wait_lane(0, "failed")
         self.assertIn("its folder can't be entered: No such file or directory", lane["trouble"])
-        self.assert_told(gate, "its folder can't be entered")
+        self.assert_reported(gate, "its folder can't be entered")
 
     def test_never_gets_ready(self):
         words = "no progress for 1s (load_timeout): port "
-        gate = self.assert_fails(self.manner("nowhere"), words, "killed by SIGKILL",
+        gate = self.assert_fails(self.worker_command("nowhere"), words, "killed by SIGKILL",
                                  load_timeout="1s")
         self.assertEqual({crash["why"] for crash in self.crashes(gate)}, {"load_silent"})
 
     def test_binds_the_wrong_port(self):
-        gate = self.up(self.manner("elsewhere"), is_ready=False)
+        gate = self.up(self.worker_command("elsewhere"), is_ready=False)
         lane = self.wait_trouble(gate, "listens on port", states=["loading"])
         wrong, right = re.search(r"port (\d+).* (\d+), its", lane["trouble"]).groups()
         self.assertNotEqual(wrong, right)
         self.assertIn(f"started.py {right} elsewhere", str(self.log(gate)))
         socket.create_connection(("127.0.0.1", int(wrong))).close()
-        self.assert_told(gate, f"listens on port {wrong}")
+        self.assert_reported(gate, f"listens on port {wrong}")
 
     def test_binds_the_wrong_port_until_its_time_is_over(self):
-        self.assert_fails(self.manner("elsewhere"),
+        self.assert_fails(self.worker_command("elsewhere"),
                           "no progress for 3s (load_timeout): its worker listens on port",
                           load_timeout="3s")
 
@@ -98,12 +98,12 @@ class NeverUp(StartedCase):
             "pool.default.proof": {"request": "POST /prove", "expect_json": '{"pid": 0}'}})
         lane = self.wait_trouble(gate, "wrong answer to the proof: ", states=["quarantined"])
         self.assertEqual((lane["reason"], lane["restarts"]), ("proof_failed", 1))
-        self.assert_told(gate, "wrong answer to the proof: ")
+        self.assert_reported(gate, "wrong answer to the proof: ")
         self.assertEqual({crash["why"] for crash in self.crashes(gate)}, {"proof_failed"})
 
     def test_output_renews_its_time(self):
         go = self.folder_for("go") / "go"
-        gate = self.up(self.manner(f"until={go}", "dots"), pool={"load_timeout": "1s"},
+        gate = self.up(self.worker_command(f"until={go}", "dots"), pool={"load_timeout": "1s"},
                        is_ready=False)
         self.wait_lane_where(gate, 0, lambda lane: (lane["starting_s"] or 0) > 2, "twice its time")
         go.touch()
@@ -126,14 +126,14 @@ class Strangers(StartedCase):
                               "its worker prints its port")[1])
 
     def test_a_port_that_somebody_else_holds_is_never_used(self):
-        gate = self.up(self.manner("nowhere"), is_ready=False)
+        gate = self.up(self.worker_command("nowhere"), is_ready=False)
         port = self.given_port(gate)
         with socket.create_server(("127.0.0.1", port)) as stranger:
             lane = self.wait_trouble(gate, f"(pid {os.getpid()}) listens on its port {port}",
                                      states=["loading"])
             self.assertIn("its worker did not start that process", lane["trouble"])
-            self.assert_told(gate, f"(pid {os.getpid()}) listens on its port")
-            waiting = self.later(gate.post, {})
+            self.assert_reported(gate, f"(pid {os.getpid()}) listens on its port")
+            waiting = self.in_thread(gate.post, {})
             gate.wait_queued(1)
             self.wait_trouble(gate, "listens on its port", states=["loading"])
             stranger.setblocking(False)
@@ -141,7 +141,7 @@ class Strangers(StartedCase):
                 stranger.accept()
         self.assertFalse(waiting.done())
 
-    def test_a_stranger_before_it_makes_it_choose_another_port(self):
+    def test_a_worker_whose_port_is_taken_is_started_again_on_another_port(self):
         # The worker can't bind and dies; the next one gets another port.
         folder = self.folder_for("ports")
         name_port = f"echo {{port}} > {folder}/new; mv {folder}/new {folder}/port"
@@ -177,7 +177,7 @@ class Loud(StartedCase):
         gate = self.up(pool={"lanes": 2},
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
         before = self.memory_of(gate)
-        loud = self.later(gate.post, {"bytes": MUCH, "line": 1000}, "/print",
+        loud = self.in_thread(gate.post, {"bytes": MUCH, "line": 1000}, "/print",
                           [("Turnpike-Lane", "0")], 170)
         gate.wait_lane(0, "busy")
         for _ in range(20):
@@ -193,7 +193,7 @@ class Loud(StartedCase):
 
     def test_prints_without_end_while_it_loads(self):
         go = self.folder_for("go") / "go"
-        command = f"yes loading and loading & exec {self.manner(f'until={go}')}"
+        command = f"yes loading and loading & exec {self.worker_command(f'until={go}')}"
         gate = self.up(command, pool={"load_timeout": "2s"}, is_ready=False,
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
         before = self.memory_of(gate)
@@ -242,7 +242,7 @@ class Loud(StartedCase):
 
 class Stubborn(StartedCase):
     def test_ignores_sigterm(self):
-        gate = self.up(self.manner("deaf"), pool={"stop_grace": "50ms"})
+        gate = self.up(self.worker_command("ignore-sigterm"), pool={"stop_grace": "50ms"})
         pid = gate.lane(0)["pid"]
         self.order(gate, "restart", "0")
         lane = self.wait_lane_where(gate, 0, lambda lane: lane["pid"] not in (None, pid),
@@ -271,7 +271,7 @@ class Stubborn(StartedCase):
         self.order(gate, "restart", "0")
         lane = self.wait_trouble(gate, f"(pid {pid}) survives SIGKILL", states=["quarantined"])
         self.assertEqual(lane["reason"], "will_not_die")
-        self.assert_told(gate, f"(pid {pid}) survives SIGKILL")
+        self.assert_reported(gate, f"(pid {pid}) survives SIGKILL")
         self.assertTrue(is_alive(pid))
         for _ in range(3):
             self.assertEqual(gate.post({}).header("turnpike-lane"), "1")

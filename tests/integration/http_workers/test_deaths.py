@@ -37,7 +37,7 @@ class Jobs(StartedCase):
         self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"))
         self.assertNotEqual(answer.json()["pid"], pid)
 
-    def test_without_a_retry_the_client_hears_how_it_died(self):
+    def test_without_a_retry_the_client_is_told_how_the_worker_died(self):
         gate = self.up(pool={"retry": False})
         answer = self.kill_lane_of(gate, self.begin_job(gate), 0)
         self.assert_problem(answer, 502, "worker-died")
@@ -58,7 +58,7 @@ class Jobs(StartedCase):
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
 
-    def test_a_job_that_does_not_stop_costs_its_worker(self):
+    def test_the_worker_of_a_job_that_does_not_stop_is_killed(self):
         gate = self.up(pool={"job_timeout": "200ms", "cancel_grace": "50ms"})
         pid = gate.lane(0)["pid"]
         future, _ = self.begin_job(gate)
@@ -69,7 +69,7 @@ class Jobs(StartedCase):
         self.assertEqual((report["why"], report["pid"]), ("job_stuck", pid))
         self.assertEqual(gate.post({}).status, 200)
 
-    def test_a_cancelled_job_costs_its_worker_where_that_is_asked_for(self):
+    def test_cancelling_a_job_kills_its_worker_if_the_config_says_so(self):
         gate = self.up(pool={"cancel": "kill"})
         pid = gate.lane(0)["pid"]
         future, _ = self.begin_job(gate)
@@ -79,7 +79,7 @@ class Jobs(StartedCase):
         self.assertNotEqual(self.wait_back(gate)["pid"], pid)
         self.assertEqual(self.crashes(gate), [])
 
-    def test_an_idle_worker_s_death_is_known_at_once_and_counts_for_no_job(self):
+    def test_the_death_of_an_idle_worker_is_noticed_at_once_and_counts_against_no_job(self):
         gate = self.up(pool={"health.every": "1h"})
         pid = gate.lane(0)["pid"]
         os.kill(pid, signal.SIGKILL)
@@ -103,8 +103,8 @@ class Jobs(StartedCase):
         wait_until(lambda: descriptors() <= before + 2, "no descriptor more than before")
         wait_until(lambda: children() == 1, "one guard, and no zombie")
 
-    def test_a_child_that_dies_is_the_worker_s_own_business(self):
-        gate = self.up("sleep 600 & echo child is $!; exec " + self.manner())
+    def test_the_death_of_a_workers_child_changes_nothing(self):
+        gate = self.up("sleep 600 & echo child is $!; exec " + self.worker_command())
         os.kill(int(self.wait_line(gate, "child is ").split()[2]), signal.SIGKILL)
         self.assertEqual(gate.post({}).status, 200)
         self.assertEqual(gate.lane(0)["restarts"], 0)
@@ -119,7 +119,7 @@ class Reports(StartedCase):
         gate.wait_ready()
         return self.crashes(gate)[0]
 
-    def test_all_that_is_known_of_one_death(self):
+    def test_a_report_has_all_facts_about_a_death(self):
         gate = self.up(pool={"retry": False})
         pid = gate.lane(0)["pid"]
         task = {"signal": signal.SIGABRT, "say": "first\nterminate called\nlast words"}
@@ -161,7 +161,7 @@ class Reports(StartedCase):
         self.order(gate, "crashes", "20200101-000000-lane0-1", code=1)
         self.assert_problem(gate.ask("GET", "/-/crashes/nothing"), 404, "no-crash")
 
-    def test_no_inputs_where_they_are_not_wanted(self):
+    def test_reports_have_no_inputs_if_the_config_says_so(self):
         gate = self.up(pool={"retry": False}, sections={"crashes": {"inputs": False}})
         report = self.crash(gate, {"code": 1, "say": "private"})
         self.assertEqual(report["inputs"], [])
@@ -176,7 +176,7 @@ class Reports(StartedCase):
         folder = self.state_folder(gate) / "crashes" / report["id"]
         self.assertEqual((folder / f"input-{job['job']}").stat().st_size, 1024)
 
-    def test_only_so_many_are_kept(self):
+    def test_the_oldest_reports_are_deleted_beyond_the_limit(self):
         gate = self.up(pool={"retry": False, "crash_limit": 16}, sections={"crashes": {"keep": 2}})
         seen = []
         for code in (1, 2, 3):
@@ -191,7 +191,7 @@ class Reports(StartedCase):
         wait_until(lambda: {path.name for path in folder.iterdir()} == set(seen[1:]), "two folders")
         self.assert_problem(gate.ask("GET", f"/-/crashes/{seen[0]}"), 404, "no-crash")
 
-    def test_they_outlive_the_gate(self):
+    def test_reports_outlive_the_gate(self):
         gate = self.up(pool={"retry": False})
         report = self.crash(gate, {"code": 5})
         self.assertEqual(self.stop(gate), 0)
@@ -199,7 +199,7 @@ class Reports(StartedCase):
         gate = self.start(str(path), "--name", gate.name).wait_ready()
         self.assertEqual(self.crashes(gate), [report])
 
-    def test_none_at_all_where_nobody_wants_any(self):
+    def test_no_reports_are_kept_if_the_config_says_so(self):
         gate = self.up(pool={"retry": False}, sections={"crashes": {"keep": 0}})
         self.assertEqual(gate.post({"code": 1}, "/die").status, 502)
         self.wait_back(gate)

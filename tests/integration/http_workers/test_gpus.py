@@ -50,7 +50,7 @@ class Pins(GpuCase):
         fake = self.fake(2)
         self.assertEqual(self.seen_by(self.on_gpus(pin="uuid")), fake.uuids)
 
-    def test_not_at_all(self):
+    def test_no_pinning_if_the_config_says_so(self):
         self.fake(2)
         gate = self.on_gpus(pin="none")
         self.assertEqual(self.seen_by(gate), [None, None])
@@ -67,19 +67,19 @@ class Pins(GpuCase):
         gate = self.on_gpus("--gpus", "1", "--lanes", "4")
         self.assertEqual(self.seen_by(gate), ["1"] * 4)
 
-    def test_chosen_ones_in_their_order(self):
+    def test_chosen_gpus_in_the_order_of_the_config(self):
         fake = self.fake(4)
         self.assertEqual(self.seen_by(self.on_gpus("--gpus", "2,0")), ["2", "0"])
         gate = self.on_gpus(gpus=[fake.uuids[3], 1])
         self.assertEqual(self.gpus_of(gate), [[3], [1]])
 
-    def test_none_of_them(self):
+    def test_cpu_lanes_see_no_gpu(self):
         self.fake(2)
         gate = self.on_gpus("--gpus", "none", "--lanes", "2")
         self.assertEqual(self.seen_by(gate), ["", ""], "a CPU lane sees no GPU")
         self.assertEqual(self.gpus_of(gate), [[], []])
 
-    def test_the_caller_s_own_choice(self):
+    def test_only_gpus_in_the_callers_cuda_visible_devices_are_used(self):
         fake = self.fake(4, CUDA_VISIBLE_DEVICES="3,1")
         self.assertEqual(self.seen_by(self.on_gpus()), ["3", "1"])
         self.env["CUDA_VISIBLE_DEVICES"] = fake.uuids[2]
@@ -94,7 +94,7 @@ class Pins(GpuCase):
         self.env["CUDA_VISIBLE_DEVICES"] = MIG + "3"
         self.assertEqual(self.seen_by(self.on_gpus()), [MIG + "3"])
 
-    def test_pools_have_their_own(self):
+    def test_each_pool_has_its_own_gpus(self):
         self.fake(3)
         gate = self.up(pool={"gpus": [0], "lanes": None, "default": True},
                        sections={"pool.b": {"worker": WORKER, "gpus": [2, 1]}})
@@ -146,7 +146,7 @@ class Absent(GpuCase):
 
 
 class Memory(GpuCase):
-    def test_is_shown(self):
+    def test_memory_is_shown(self):
         fake = self.fake(2)
         gate = self.on_gpus()
         fake.hold(1, gate.lane(1)["pid"], 2048)
@@ -161,14 +161,14 @@ class Memory(GpuCase):
         self.assertEqual(report["gpu_memory_used_bytes"], 2048 * MIB)
         self.assertEqual(report["gpus"], [f"1 {fake.uuids[1]} Fake GPU (Turnpike tests)"])
 
-    def test_somebody_else_s_is_told_when_it_starts(self):
+    def test_memory_held_by_another_process_is_reported_at_start(self):
         fake = self.fake(2)
         fake.hold(1, os.getpid(), 512)
         gate = self.on_gpus()
         self.assertIn(f"GPU 1: pid {os.getpid()}", gate.process.output())
         self.assertIn("holds 512MiB there already", gate.process.output())
 
-    def test_a_lane_waits_until_what_its_dead_worker_held_is_free(self):
+    def test_a_lane_waits_until_the_memory_of_its_dead_worker_is_free(self):
         fake = self.fake(2)
         gate = self.on_gpus()
         pid = gate.lane(0)["pid"]
@@ -223,7 +223,7 @@ class Lost(GpuCase):
         self.order(gate, "restart", "2")
         gate.wait_ready()
 
-    def test_a_gpu_whose_driver_hangs_keeps_nobody(self):
+    def test_a_gpu_whose_driver_hangs_does_not_hold_up_other_lanes(self):
         fake = self.fake(2)
         gate = self.on_gpus(kill_patience="200ms")
         fake.hang(0)

@@ -53,7 +53,7 @@ class HangingLogs(StartedCase):
         self.assertEqual(answer.status, 200)
         wait_until(lambda: "logs of lanes:" in gate.process.output(), "up says what is wrong")
 
-    def test_told_twice_it_ends_at_once(self):
+    def test_a_second_signal_ends_the_gate_at_once(self):
         gate = self.hanging_gate()
         self.begin_job(gate)  # which never ends
         gate.process.signal(signal.SIGTERM)

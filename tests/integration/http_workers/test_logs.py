@@ -34,8 +34,8 @@ class Logs(StartedCase):
         last = re.split("[\r\n]", text.rstrip("\n"))[-1]
         self.wait_line(gate, last, lane)
 
-    def test_of_one_lane_and_of_all(self):
-        gate = self.up(self.manner("say=hello from stderr"), pool={"lanes": 2})
+    def test_logs_of_one_lane_and_of_all(self):
+        gate = self.up(self.worker_command("say=hello from stderr"), pool={"lanes": 2})
         self.say(gate, "zero\n", 0)
         self.say(gate, "one\n", 1)
         text = self.order(gate, "logs", "0")
@@ -52,7 +52,7 @@ class Logs(StartedCase):
             self.assertEqual(streams, {"turnpike", "err", "out"})
         self.order(gate, "logs", "2", code=1)
 
-    def test_the_route_goes_on_where_it_was_left(self):
+    def test_the_log_route_continues_after_a_given_line(self):
         gate = self.up()
         self.say(gate, "first\n")  # of the first job a line is told
         self.say(gate, "a\nb\nc\n")
@@ -66,7 +66,7 @@ class Logs(StartedCase):
         self.assert_problem(gate.ask("GET", "/-/lanes/1/log"), 404, "unknown-lane")
 
     def test_following_goes_on_across_a_restart(self):
-        gate = self.up(self.manner("say=up I am"))
+        gate = self.up(self.worker_command("say=up I am"))
         reader = Reader(self.popen("logs", "0", "-f", "--name", gate.name))
         reader.wait_for("up I am")
         self.say(gate, "before\n")
@@ -85,7 +85,7 @@ class Logs(StartedCase):
         self.assertEqual(reader.process.wait(30), 0)
 
     def test_following_ends_with_the_gate(self):
-        gate = self.up(self.manner("say=up I am"))
+        gate = self.up(self.worker_command("say=up I am"))
         reader = Reader(self.popen("logs", "-f", "--name", gate.name))
         reader.wait_for("up I am")
         self.assertEqual(self.stop(gate), 0)
@@ -123,7 +123,7 @@ class Logs(StartedCase):
         wait_until(lambda: "of the second" in path.read_text(), "it is there")
         self.assertIn("out of the first", path.read_text())
 
-    def test_a_second_gate_of_the_same_folder_keeps_its_hands_off(self):
+    def test_a_second_gate_with_the_same_state_folder_does_not_touch_the_files(self):
         """One name, two runtime folders: a login and a cron job."""
         one = self.up()
         runtime = self.folder_for("runtime")
@@ -143,7 +143,7 @@ class Logs(StartedCase):
         third = self.start(config, "--name", one.name).wait_ready()
         self.assertNotIn("are kept", third.process.output())
 
-    def test_without_a_home_they_are_in_memory(self):
+    def test_without_a_home_logs_are_kept_in_memory(self):
         self.env = {name: value for name, value in self.env.items()
                     if name not in ("HOME", "XDG_STATE_HOME")}
         gate = self.up()
@@ -151,7 +151,7 @@ class Logs(StartedCase):
         self.say(gate, "still here\n")
         self.assertIn("still here", self.order(gate, "logs", "0"))
 
-    def test_a_disk_that_refuses_costs_the_file_only(self):
+    def test_a_disk_that_refuses_writes_loses_only_the_log_file(self):
         name = f"refused-{os.getpid()}"
         folder = self.folder / "xdg_state_home" / "turnpike" / name
         folder.mkdir(parents=True, mode=0o700)

@@ -53,7 +53,7 @@ class Orders(StartedCase):
 
     def test_a_restart_while_it_loads(self):
         go = self.folder_for("go") / "go"
-        gate = self.up(self.manner(f"until={go}"), is_ready=False)
+        gate = self.up(self.worker_command(f"until={go}"), is_ready=False)
         lane = self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "it loads")
         self.order(gate, "restart", "0")
         self.wait_lane_where(gate, 0, lambda found: found["pid"] not in (None, lane["pid"]), "anew")

@@ -42,15 +42,15 @@ class Strangers(StartedCase):
         self.addCleanup(stranger.close)
         return stranger
 
-    def deafen(self, gate):
+    def stop_listening(self, gate):
         """Its worker listens no more, until the file that is returned is there."""
-        folder = self.folder_for("deaf")
+        folder = self.folder_for("port")
         closed, again = folder / "closed", folder / "again"
-        gate.post({"closed": str(closed), "wait_for": str(again)}, "/deafen")
+        gate.post({"closed": str(closed), "wait_for": str(again)}, "/stop-listening")
         wait_until(closed.exists, "its worker listens no more")
         return again
 
-    def test_one_who_listens_beside_a_worker_does_it_no_harm(self):
+    def test_a_stranger_on_the_workers_port_does_no_harm(self):
         """Also when its link broke, so that the gate looks at the port once more."""
         gate = self.up()
         facts = self.facts(gate)
@@ -61,14 +61,14 @@ class Strangers(StartedCase):
         self.assertEqual(gate.post({}).json()["pid"], facts["pid"])
         self.assertEqual(stranger.heard, [])
 
-    def test_one_who_listens_beside_a_worker_never_gets_a_job(self):
+    def test_a_stranger_on_the_workers_port_never_gets_a_job(self):
         """Not even while the worker itself can't be reached; that one is ended, and started anew."""
         gate = self.up()
         facts = self.facts(gate)
         stranger = self.stranger(int(facts["words"][0]))
         self.assertEqual(gate.post({}).json()["pid"], facts["pid"])
-        again = self.deafen(gate)
-        jobs = [self.later(gate.post, {"number": number}) for number in range(4)]
+        again = self.stop_listening(gate)
+        jobs = [self.in_thread(gate.post, {"number": number}) for number in range(4)]
         self.wait_lane_where(gate, 0, lambda lane: lane["state"] not in ("ready", "busy"),
                              "it is noticed that the worker does not listen")
         again.touch()
@@ -96,7 +96,7 @@ class PlainKeys(StartedCase):
     def test_what_workers_print_and_their_command_are_for_admins(self):
         """Also where a worker dies under a job of that very key, and where none is left to serve."""
         plain, admin = self.new_key("plain"), self.new_key("root", "--admin")
-        worker = self.manner("say=SECRET-start", "SECRET-word")
+        worker = self.worker_command("say=SECRET-start", "SECRET-word")
         gate = self.up(worker, is_ready=False, pool={"crash_limit": 2, "crash_window": "1h"})
         wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "it is ready")
         answer = gate.post({"code": 3, "say": "SECRET-last\n"}, "/die", plain)

@@ -53,7 +53,7 @@ class Command(StartedCase):
             self.assertEqual(facts["folder"], str(self.folder), "where `up` was called")
             self.assertEqual(gate.lane(lane)["pid"], facts["pid"], "no shell stands between")
 
-    def test_four_cpu_lanes_unless_it_is_said(self):
+    def test_four_cpu_lanes_by_default(self):
         self.env = {**type(self).env, "CUDA_VISIBLE_DEVICES": ""}
         gate = self.start("--worker", WORKER).wait_ready()
         self.assertEqual(len(gate.status()["lanes"]), 4)
@@ -75,7 +75,7 @@ class Command(StartedCase):
             self.assertEqual({name: facts["env"].get(name) for name in variables}, variables)
             self.assertEqual(facts["pid"], gate.lane(0)["pid"], before)
 
-    def test_what_the_shell_must_do_it_does(self):
+    def test_a_command_that_needs_a_shell_is_run_by_a_shell(self):
         gate = self.up(f"A=`echo one two` {WORKER}")
         self.assertEqual(self.facts(gate)["env"]["A"], "one two")
 
@@ -92,7 +92,7 @@ class Command(StartedCase):
         gate = self.start(str(folder / "turnpike.toml")).wait_ready()
         self.assertEqual(self.facts(gate)["folder"], str(folder))
 
-    def test_a_command_without_a_place_is_a_mistake(self):
+    def test_a_command_without_port_or_socket_is_refused(self):
         done = self.command("up", "--worker", "sleep 1", "--port", "0")
         self.assertEqual(done.returncode, 2)
         self.assertIn("{port}", done.stderr)
@@ -151,7 +151,7 @@ class Loading(StartedCase):
     def test_all_lanes_load_at_once(self):
         # None of them listens before all four have started.
         folder = self.folder_for("gather")
-        gate = self.up(self.manner(f"gather={folder},4"), pool={"lanes": 4})
+        gate = self.up(self.worker_command(f"gather={folder},4"), pool={"lanes": 4})
         for lane in gate.status()["lanes"]:
             start = lane["start"]
             for part in ("spawn_ms", "listen_ms", "load_ms"):
@@ -181,9 +181,9 @@ class Loading(StartedCase):
         log = self.order(gate, "logs", "0")
         self.assertEqual(log.count(f"first job took {round(first)} ms"), 1, log)
 
-    def test_one_at_a_time_where_it_is_asked_for(self):
+    def test_lanes_load_one_at_a_time_if_the_config_says_so(self):
         folder = self.folder_for("turns")
-        gate = self.up(self.manner(f"turns={folder}", f"until={folder}/go"), pool={"lanes": 3},
+        gate = self.up(self.worker_command(f"turns={folder}", f"until={folder}/go"), pool={"lanes": 3},
                        top={"load_parallel": 1}, is_ready=False)
         wait_until(lambda: list(folder.glob("*.begin")), "the first begins")
         waiting = [lane for lane in gate.status()["lanes"] if lane["reason"] == "turn_to_load"]
@@ -196,15 +196,15 @@ class Loading(StartedCase):
         for (_, end), (begin, _) in zip(turns, turns[1:]):
             self.assertLess(end, begin, "never two at once")
 
-    def test_what_it_does_while_it_loads_is_shown(self):
+    def test_the_output_of_a_loading_worker_is_shown(self):
         go = self.folder_for("go") / "go"
-        gate = self.up(self.manner("say=Loading weights 1/2", f"until={go}"), is_ready=False)
+        gate = self.up(self.worker_command("say=Loading weights 1/2", f"until={go}"), is_ready=False)
         lane = self.wait_lane_where(gate, 0, lambda lane: lane["last_line"], "it said something")
         self.assertEqual((lane["state"], lane["last_line"]), ("loading", "Loading weights 1/2"))
         self.assertGreaterEqual(lane["starting_s"], 0)
         self.assertGreater(lane["pid"], 0)
         self.assertIn("Loading weights 1/2", self.order(gate, "status"))
-        waiting = self.later(gate.post, {})
+        waiting = self.in_thread(gate.post, {})
         gate.wait_queued(1)
         go.touch()
         self.assertEqual(waiting.result().status, 200)

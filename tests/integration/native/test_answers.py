@@ -209,7 +209,7 @@ class Failures(Shared):
             answer = self.ask_model(do="nan", value=value, status=500)
             self.assert_problem(answer, 500, "non-finite")
 
-    def test_what_json_can_t_say_is_the_model_s_fault(self):
+    def test_an_answer_that_json_cannot_express_is_the_models_fault(self):
         self.assert_problem(self.ask_model(do="no_json", status=500), 500, "model-failed")
 
     def test_failures_are_counted_and_the_lane_stays(self):
@@ -257,17 +257,17 @@ class ErrorsShown(NativeCase):
         client.request("POST", "/predict", body_of(task), [("Turnpike-Key", self.key)])
         return client.answer()
 
-    def test_what_an_exception_says_is_not_for_everybody(self):
+    def test_the_text_of_an_exception_is_hidden_from_other_machines(self):
         answer = self.ask_from_afar({"do": "raise", "words": "the path of my weights"})
         self.assert_problem(answer, 500, "model-failed")
         self.assertNotIn("the path of my weights", answer.body.decode())
         self.assertNotIn("ValueError", answer.body.decode())
 
-    def test_unless_the_user_wants_it(self):
+    def test_the_text_of_an_exception_is_shown_to_all_if_the_config_says_so(self):
         answer = self.ask_from_afar({"do": "raise", "words": "layer 3"}, errors="full")
         self.assertEqual(answer.json()["detail"], "ValueError: layer 3")
 
-    def test_what_bad_input_says_is(self):
+    def test_the_text_of_bad_input_is_shown_to_all(self):
         answer = self.ask_from_afar({"do": "bad", "words": "64 numbers, please"})
         self.assert_problem(answer, 400, "bad-input")
         self.assertEqual(answer.json()["detail"], "64 numbers, please")

@@ -123,7 +123,7 @@ class Deaths(HugeCase):
                          (2, LARGE, digest(LARGE)))
         self.assert_all_is_back(gate)
 
-    def test_a_worker_that_dies_while_a_job_waits_beside_it_costs_neither(self):
+    def test_a_worker_that_dies_while_another_job_waits_loses_neither_job(self):
         gate = self.open(pool={"lanes": 2})
         marks = self.marks("started", "wait_for")
         first = self.upload(gate, "/hold", LARGE, **marks)

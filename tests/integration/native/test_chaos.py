@@ -43,19 +43,19 @@ KINDS = ["plain", "batch", "batch", "stream", "large", "leave", "leave-upload", 
 class NativeChaos(NativeCase, ChaosCase):
     KINDS = 3 * KINDS + ["die-once"]
 
-    def one(self, gate, kind, body, target):
+    def one_request(self, gate, kind, body, target):
         if kind == "batch":
             target = "/predict?" + target[1:].replace("/", "-")
-        return super().one(gate, kind, body, target)
+        return super().one_request(gate, kind, body, target)
 
-    def judge(self, kind, answer, body):
+    def problem_with(self, kind, answer, body):
         if kind == "bad":
             return None if answer.status in (400, 502) else f"bad: {answer}"
         if kind == "stream" and not body and answer.status == 200:
             return None if answer.body == b"" else f"stream: {answer}"
-        return super().judge(kind, answer, body)
+        return super().problem_with(kind, answer, body)
 
-    def trouble(self, gate, is_over):
+    def disturb(self, gate, is_over):
         """Workers are killed and told to restart; how many times."""
         choice, times = random.Random(SEED), 0
         while not is_over.wait(choice.choice([0.05, 0.2])):
@@ -78,14 +78,14 @@ class NativeChaos(NativeCase, ChaosCase):
                                 "stop_grace": "2s"})
         fds = self.descriptors(gate)
         is_over = threading.Event()
-        troubling = self.later(self.trouble, gate, is_over)
-        clients = [self.later(self.client, gate, i, is_over) for i in range(12)]
+        disturbing = self.in_thread(self.disturb, gate, is_over)
+        clients = [self.in_thread(self.client, gate, i, is_over) for i in range(12)]
         is_over.wait(SECONDS)
         is_over.set()
         wrong = [problem for client in clients for problem in client.result(60)[0]]
         died = [problem for client in clients for problem in client.result(60)[1]]
         self.assertEqual(wrong, [], f"TURNPIKE_TEST_SEED={SEED}")
-        self.assertLessEqual(len(died), 8 * troubling.result(), f"TURNPIKE_TEST_SEED={SEED} {died}")
+        self.assertLessEqual(len(died), 8 * disturbing.result(), f"TURNPIKE_TEST_SEED={SEED} {died}")
         self.assert_nothing_left(gate, fds)
         self.assertEqual(self.stop(gate), 0)
         self.assert_one_line_per_job(log)

@@ -36,7 +36,7 @@ class Deadly(turnpike.Model):
     def do_die_until(self, task):
         """Dies, unless somebody died of it already."""
         if not os.path.exists(task["mark"]):
-            say(task["mark"])
+            write_file(task["mark"])
             os.kill(os.getpid(), signal.SIGKILL)
         return {"attempt": turnpike.job().attempt}
 
@@ -99,7 +99,7 @@ class ByItself(DeadlyCase):
         """It ends its worker twice; nobody else loses anything."""
         gate = self.open(lanes=2)
         neighbour, go = self.begin_job(gate)
-        ended = self.later(gate.post, task)
+        ended = self.in_thread(gate.post, task)
         answer = self.poison_answer(gate, ended, neighbour, go)
         self.assertIn(how, answer.json()["detail"])
         self.assert_serves(gate)
@@ -202,7 +202,7 @@ class ByOthers(DeadlyCase):
             self.assertEqual(future.result().json()["attempt"], 2)
         self.assertEqual(gate.pool()["jobs"]["finished"], 3)
 
-    def test_without_a_retry_the_client_hears_how_it_died(self):
+    def test_without_a_retry_the_client_is_told_how_the_worker_died(self):
         gate = self.open(retry=False)
         future, _ = self.begin_job(gate)
         os.kill(gate.lane(0)["pid"], signal.SIGTERM)
@@ -211,7 +211,7 @@ class ByOthers(DeadlyCase):
         self.assertIn("killed by SIGTERM", answer.json()["detail"])
         self.assert_serves(gate)
 
-    def test_an_idle_worker_s_death_counts_for_no_job(self):
+    def test_the_death_of_an_idle_worker_counts_against_no_job(self):
         gate = self.open()
         os.kill(gate.lane(0)["pid"], signal.SIGKILL)
         self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "it starts anew")
@@ -241,7 +241,7 @@ class ByOthers(DeadlyCase):
         wait_until(lambda: self.descriptors(gate) <= before + 2, "no descriptor more than before")
 
 
-class Company(DeadlyCase):
+class ChildrenAndThreads(DeadlyCase):
     def test_a_child_that_was_forked_and_left_does_no_harm_and_ends_with_its_worker(self):
         gate = self.open()
         found = self.do(gate, "fork").json()

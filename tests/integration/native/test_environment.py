@@ -60,7 +60,7 @@ class Paths(NativeCase):
         self.assertIn("as it should", answer.json()["detail"])
         self.assertEqual(gate.lane(0)["restarts"], 0)
 
-    def test_a_name_that_hides_a_module_of_python_is_refused_with_words(self):
+    def test_a_name_that_hides_a_module_of_python_is_refused_with_a_reason(self):
         gate = self.serve(self.model("def predict(x): return x\n", "json.py"), is_ready=False,
                           pool={"crash_limit": 1})
         wait_until(lambda: gate.lane(0)["state"] in ("failed", "ready"), "it is decided")
@@ -84,7 +84,7 @@ class Environment(NativeCase):
         self.assertNotIn("TURNPIKE_SOCKET", found, "nobody else is to use it")
         self.assertNotIn("secret", json.dumps(found))
 
-    def test_the_sdk_is_the_binary_s_own_each_time(self):
+    def test_each_gate_writes_the_sdk_of_its_own_binary(self):
         gate = self.serve(self.model(MODEL))
         [sdk] = {path for path in gate.post({"do": "echo"}).json()["path"]
                  if path.startswith(self.env["XDG_RUNTIME_DIR"])}
@@ -106,7 +106,7 @@ class Environment(NativeCase):
         again = self.serve(self.model(MODEL), "--name", gate.name)
         self.assertEqual(again.post({"do": "echo"}).status, 200)
 
-    def test_two_gates_do_not_mind_each_other(self):
+    def test_two_gates_do_not_disturb_each_other(self):
         first, second = self.serve(self.model(MODEL)), self.serve(self.model(MODEL))
         self.assertEqual(self.stop(second), 0)
         self.order(first, "restart", "0")
@@ -150,7 +150,7 @@ class Limits(NativeCase):
                     "queue": {"bytes_max": "5MiB"}}
         gate = self.serve(self.model(MODEL), sections=sections)
         held, go = self.begin_job(gate)
-        waiting = self.later(gate.post, {"do": "echo", "padding": "x" * 3_000_000})
+        waiting = self.in_thread(gate.post, {"do": "echo", "padding": "x" * 3_000_000})
         gate.wait_queued(1)
         self.assertGreater(gate.status()["bytes_held"], 3_000_000)
         self.assert_problem(gate.post({"padding": "x" * 3_000_000}), 429, "bytes-full")
@@ -164,7 +164,7 @@ class Limits(NativeCase):
         spool = self.folder_for("spool")
         gate = self.serve(self.model(MODEL), sections={"gate": {"spool": str(spool)}})
         held, go = self.begin_job(gate)
-        waiting = self.later(gate.post, {"do": "echo", "padding": "x" * 3_000_000})
+        waiting = self.in_thread(gate.post, {"do": "echo", "padding": "x" * 3_000_000})
         gate.wait_queued(1)
         links = [os.readlink(f"/proc/{gate.process.pid}/fd/{fd}")
                  for fd in os.listdir(f"/proc/{gate.process.pid}/fd")]
@@ -173,7 +173,7 @@ class Limits(NativeCase):
         go.touch()
         self.assertEqual([held.result().status, waiting.result().status], [200, 200])
 
-    def test_a_client_that_leaves_takes_its_body_along(self):
+    def test_the_body_of_a_client_that_leaves_is_freed(self):
         gate = self.serve(self.model(MODEL))
         held, go = self.begin_job(gate)
         clients = [gate.connect() for _ in range(5)]

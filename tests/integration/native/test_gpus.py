@@ -77,7 +77,7 @@ class Gpus(NativeCase):
         fake.set(f"sticky-{fake.uuids[0]}")  # the driver goes on listing it
         os.kill(found["pid"], signal.SIGKILL)
         gate.wait_lane(0, "backoff")
-        waiting = self.later(gate.post, {})
+        waiting = self.in_thread(gate.post, {})
         gate.wait_queued(1)
         fake.clear(f"sticky-{fake.uuids[0]}")
         fake.clear(f"held/{fake.uuids[0]}/{found['pid']}")

@@ -97,8 +97,8 @@ class ProtocolCase(NativeCase):
         return self.serve_beside({fault: [str(KIT / "broken.py"), fault] for fault in faults},
                                  **keys)
 
-    def hostile(self, *manners, **keys):
-        return self.serve_beside({manner: [str(HOSTILE), str(KIT), manner] for manner in manners},
+    def hostile(self, *names, **keys):
+        return self.serve_beside({name: [str(HOSTILE), str(KIT), name] for name in names},
                                  **keys)
 
     def number_of(self, gate, pool):
@@ -139,24 +139,24 @@ class Breaches(ProtocolCase):
         if "descriptor_without_flag" not in target:
             self.assertGreaterEqual(answer.status, 500, answer)
 
-    def test_until_it_is_ready(self):
+    def test_breaches_before_ready(self):
         self.retires(UNTIL_READY)
 
-    def test_frames(self):
+    def test_breaches_in_frames(self):
         self.retires(FRAMES)
 
-    def test_jobs_streams_and_descriptors(self):
+    def test_breaches_in_jobs_streams_and_descriptors(self):
         self.retires(JOBS)
 
 
 class Silence(ProtocolCase):
-    def test_who_is_never_ready_is_ended_in_time(self):
+    def test_a_worker_that_is_never_ready_is_ended_in_time(self):
         gate = self.broken("never_ready", "no_hello", load_timeout="2s")
         for fault in ("never_ready", "no_hello"):
             self.wait_trouble(gate, "load_timeout", self.number_of(gate, fault), ["failed"])
         self.assert_good_serves(gate)
 
-    def test_who_does_not_answer_pings_is_replaced(self):
+    def test_a_worker_that_does_not_answer_pings_is_replaced(self):
         gate = self.broken("never_answers_a_ping")
         gate.wait_lane(lane := self.number_of(gate, "never_answers_a_ping"), "ready")
         stopped = gate.lane(0)["pid"]
@@ -166,14 +166,14 @@ class Silence(ProtocolCase):
         self.assert_gone(stopped)
         self.assertEqual(gate.post({"well": 1}, "/-/to/good/predict").json(), {"well": 1})
 
-    def test_who_does_not_end_when_it_is_told_is_killed(self):
+    def test_a_worker_that_ignores_stop_is_killed(self):
         gate = self.broken("ignores_stop")
         lane = gate.wait_lane(self.number_of(gate, "ignores_stop"), "ready")
         self.order(gate, "drain", str(lane["lane"]))
         self.assert_gone(lane["pid"])
         self.assertEqual(self.crashes(gate), [])
 
-    def test_who_outlives_the_gate_does_not(self):
+    def test_a_worker_that_ignores_the_end_of_its_gate_is_killed(self):
         gate = self.broken("outlives_the_gate")
         lane = gate.wait_lane(self.number_of(gate, "outlives_the_gate"), "ready")
         gate.process.kill()
@@ -188,7 +188,7 @@ class Silence(ProtocolCase):
         self.wait_back(gate, lane)
         self.assert_good_serves(gate)
 
-    def test_who_keeps_its_stacks_is_looked_at_from_outside(self):
+    def test_a_worker_that_sends_no_stacks_is_inspected_from_outside(self):
         gate = self.broken("keeps_its_stacks")
         lane = self.number_of(gate, "keeps_its_stacks")
         gate.wait_lane(lane, "ready")
@@ -198,10 +198,10 @@ class Silence(ProtocolCase):
 
 
 class Floods(ProtocolCase):
-    def test_garbage_is_not_waited_for(self):
+    def test_a_worker_that_sends_garbage_fails_at_once(self):
         gate = self.hostile("Garbage", "GarbageLater")
-        for manner in ("Garbage", "GarbageLater"):
-            lane = self.number_of(gate, manner)
+        for name in ("Garbage", "GarbageLater"):
+            lane = self.number_of(gate, name)
             self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
         self.assert_good_serves(gate)
 
@@ -221,11 +221,11 @@ class Floods(ProtocolCase):
     def test_a_worker_that_ignores_pause_is_retired(self):
         gate = self.hostile("EndlessChunks", "EndlessPieces")
         memory = self.memory_of(gate)
-        for manner in ("EndlessChunks", "EndlessPieces"):
-            lane = self.number_of(gate, manner)
+        for name in ("EndlessChunks", "EndlessPieces"):
+            lane = self.number_of(gate, name)
             gate.wait_lane(lane, "ready")
             client = gate.connect()
-            client.request("POST", f"/-/to/{manner.lower()}/predict", body_of({"echo": "go"}))
+            client.request("POST", f"/-/to/{name.lower()}/predict", body_of({"echo": "go"}))
             client.head()
             self.wait_trouble(gate, "kept sending chunks after pause", lane, ["failed"])
             client.close()
@@ -255,7 +255,7 @@ class Floods(ProtocolCase):
         self.assertEqual(gate.ask("DELETE", f"/-/jobs/{job['id']}").status, 202)
         self.assert_problem(client.answer(), 409, "cancelled")
 
-    def test_half_a_frame_costs_no_more_than_its_time(self):
+    def test_a_job_answered_with_half_a_frame_times_out(self):
         gate = self.hostile("HalfAFrame", job_timeout="300ms", cancel_grace="50ms")
         lane = self.number_of(gate, "HalfAFrame")
         gate.wait_lane(lane, "ready")
@@ -264,22 +264,22 @@ class Floods(ProtocolCase):
         self.wait_back(gate, lane)
         self.assert_good_serves(gate)
 
-    def test_who_never_reads_is_no_burden(self):
+    def test_a_worker_that_never_reads_does_not_hold_up_the_gate(self):
         gate = self.hostile("NeverReads", job_timeout="500ms", cancel_grace="50ms")
         self.assert_good_serves(gate)
         self.assertEqual(self.stop(gate), 0)
 
 
 class Descriptors(ProtocolCase):
-    def test_a_thousand_of_them_are_not_kept(self):
+    def test_a_thousand_descriptors_are_not_kept(self):
         gate = self.hostile("ManyDescriptors", "DescriptorsWithoutNeed")
-        for manner in ("ManyDescriptors", "DescriptorsWithoutNeed"):
-            lane = self.number_of(gate, manner)
+        for name in ("ManyDescriptors", "DescriptorsWithoutNeed"):
+            lane = self.number_of(gate, name)
             self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
         self.assert_good_serves(gate)
         wait_until(lambda: self.descriptors(gate) < 60, "they are closed")
 
-    def test_large_answers_over_and_over_keep_none_open(self):
+    def test_repeated_large_answers_leave_no_descriptor_open(self):
         gate = self.hostile("HugeMemfd")
         lane = self.number_of(gate, "HugeMemfd")
         gate.wait_lane(lane, "ready")
@@ -295,7 +295,7 @@ class Descriptors(ProtocolCase):
         self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
         self.assertEqual(gate.lane(lane)["state"], "ready")
 
-    def test_good_ones_are_closed_too(self):
+    def test_expected_descriptors_are_closed_too(self):
         gate = self.broken("keeps_descriptors")
         target = "/-/to/keeps_descriptors/predict"
         gate.wait_lane(self.number_of(gate, "keeps_descriptors"), "ready")

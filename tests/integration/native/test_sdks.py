@@ -102,17 +102,17 @@ class Conformance:
         self.assertEqual(answer.json(), {"progress": 3})
 
     def test_slots_run_at_once(self):
-        jobs = [self.later(self.post, {"meet": 4}, "slots") for _ in range(4)]
+        jobs = [self.in_thread(self.post, {"meet": 4}, "slots") for _ in range(4)]
         for job in jobs:
             self.assertEqual(job.result().json(), {"met": 4})
 
     def test_batches(self):
         if "batch" not in self.variants:
             self.skipTest("its check does not know batches")
-        jobs = [self.later(self.post, {"echo": number}, "batch") for number in range(40)]
+        jobs = [self.in_thread(self.post, {"echo": number}, "batch") for number in range(40)]
         for number, job in enumerate(jobs):
             self.assertEqual(job.result().json()["echo"], number)
-        bad = [self.later(self.post, {"fail": "bad_input", "message": "x"} if number % 3 == 0 else
+        bad = [self.in_thread(self.post, {"fail": "bad_input", "message": "x"} if number % 3 == 0 else
                           {"echo": number}, "batch") for number in range(12)]
         self.assertEqual([job.result().status for job in bad], [400, 200, 200] * 4)
 

@@ -75,7 +75,7 @@ class Unhealthy(NativeCase):
         self.assert_gone(pids[lane])
         self.assertEqual(gate.pool()["jobs"]["failed"], 0)
 
-    def test_a_worker_that_says_so_is_restarted_and_the_job_is_run_elsewhere(self):
+    def test_a_worker_that_reports_itself_unhealthy_is_restarted_and_the_job_is_run_elsewhere(self):
         self.restarts_and_retries("unhealthy", "Unhealthy: the device is lost")
 
     def test_a_poisoned_cuda_context_is_recognised(self):
@@ -90,7 +90,7 @@ class Unhealthy(NativeCase):
     def test_neighbours_in_other_slots_are_run_again(self):
         gate = self.serve(self.model(MODEL), pool={"slots": 3})
         neighbour, go = self.begin_job(gate)
-        sick = self.later(gate.post, {"do": "unhealthy"})
+        sick = self.in_thread(gate.post, {"do": "unhealthy"})
         go.touch()
         self.assertEqual(sick.result().status, 200, sick.result())
         self.assertEqual(neighbour.result().status, 200, neighbour.result())
@@ -111,16 +111,16 @@ class OutOfMemory(NativeCase):
     def test_jobs_that_wait_wait_for_the_proof(self):
         gate = self.serve(self.model(MODEL))
         held, go = self.begin_job(gate)
-        bad = self.later(gate.post, {"do": "out_of_memory"})
+        bad = self.in_thread(gate.post, {"do": "out_of_memory"})
         gate.wait_queued(1)
-        good = self.later(gate.post, {"do": "echo"})
+        good = self.in_thread(gate.post, {"do": "echo"})
         gate.wait_queued(2)
         go.touch()
         self.assertEqual(bad.result().status, 500)
         self.assertEqual(good.result().json()["proofs"], 2)
         self.assertEqual(held.result().status, 200)
 
-    def test_who_does_not_pass_it_is_started_anew(self):
+    def test_a_worker_that_fails_the_proof_is_restarted(self):
         gate = self.serve(self.model(MODEL), sections={"pool.default.env": {"WRONG_AFTER": "1"}})
         pid = gate.lane(0)["pid"]
         self.assertEqual(gate.post({"do": "out_of_memory"}).status, 500)
@@ -128,7 +128,7 @@ class OutOfMemory(NativeCase):
         self.assertNotEqual(found["pid"], pid)
         self.assertEqual((found["proofs"], found["attempt"]), (1, 1))
 
-    def test_without_an_example_it_serves_on(self):
+    def test_without_an_example_the_worker_goes_on_serving(self):
         gate = self.serve(self.model(MODEL.replace('example = {"do": "example"}', "")))
         self.assertEqual(gate.post({"do": "out_of_memory"}).status, 500)
         self.assertEqual(gate.post({"do": "echo"}).json()["attempt"], 1)
@@ -139,7 +139,7 @@ class BrokenLanes(NativeCase):
         """How many of them failed; four clients at once."""
         def client():
             return sum(gate.post({}).status != 200 for _ in range(count // 4))
-        return sum(future.result() for future in [self.later(client) for _ in range(4)])
+        return sum(future.result() for future in [self.in_thread(client) for _ in range(4)])
 
     def test_a_lane_that_fails_everything_at_once_does_not_swallow_the_queue(self):
         gate = self.serve(self.model(BROKEN_LANE),
@@ -149,14 +149,14 @@ class BrokenLanes(NativeCase):
         self.assertEqual(gate.lane(1)["state"], "backoff")
         self.assertEqual(gate.lane(0)["state"], "ready")
 
-    def test_if_it_is_the_model_all_lanes_serve_on(self):
+    def test_if_all_lanes_fail_alike_all_of_them_go_on_serving(self):
         gate = self.serve(self.model("def predict(x): raise ValueError('every time')\n"),
                           pool={"lanes": 2, "restart_delay_min": "20s", "restart_delay_max": "20s"})
         for _ in range(20):
             self.assert_problem(gate.post({}), 500, "model-failed")
         self.assertEqual({lane["state"] for lane in gate.status()["lanes"]}, {"ready"})
 
-    def test_bad_input_is_nothing_against_a_lane(self):
+    def test_bad_input_does_not_count_against_a_lane(self):
         gate = self.serve(self.model("def predict(x): raise turnpike.BadInput('no')\n"),
                           pool={"lanes": 2})
         for _ in range(12):
@@ -182,7 +182,7 @@ class Doubtful(turnpike.Model):
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(6)}, {"0"})
         self.assertIn("wrong weights here", self.whole_log(gate, 1))
 
-    def test_the_model_s_own_check_counts(self):
+    def test_an_answer_that_the_models_own_check_rejects_fails_the_proof(self):
         text = '''
 class Checked(turnpike.Model):
     example = {"x": 2}

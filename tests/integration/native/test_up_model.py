@@ -23,7 +23,7 @@ class Twice(turnpike.Model):
 '''
 
 
-class Bare(NativeCase):
+class CleanEnvironmentCase(NativeCase):
     """Nothing of the caller's own Python is in the environment."""
 
     def setUp(self):
@@ -47,11 +47,11 @@ class Bare(NativeCase):
         path.chmod(0o755)
         return path
 
-    def wait_told(self, gate, words):
+    def wait_output(self, gate, words):
         wait_until(lambda: words in gate.process.output(), f"up says {words!r}")
 
 
-class FromAnEmptyFolder(Bare):
+class FromAnEmptyFolder(CleanEnvironmentCase):
     def test_four_lanes_with_only_the_binary_and_python(self):
         self.write(TWICE)
         gate = self.start("model.py").wait_ready()
@@ -65,8 +65,8 @@ class FromAnEmptyFolder(Bare):
                              (42, lane, "default", ["cpu", "cpu"]))
             self.assertEqual(found["folder"], str(self.folder), "where `up` was typed")
             self.assertTrue(found["sdk"].startswith(self.env["XDG_RUNTIME_DIR"]), found["sdk"])
-        self.wait_told(gate, "python: /usr/bin/python3 (first python3 of the PATH)")
-        self.wait_told(gate, "all lanes serve")
+        self.wait_output(gate, "python: /usr/bin/python3 (first python3 of the PATH)")
+        self.wait_output(gate, "all lanes serve")
         self.look_at_status(gate)
         self.assertEqual(self.stop(gate), 0)
 
@@ -125,7 +125,7 @@ class FromAnEmptyFolder(Bare):
                          ("of the file", "draw", str(self.folder / "app")))
         self.assertEqual(gate.pool()["model"], "deep/net.py:Twice")
 
-    def test_what_it_says_while_it_loads_is_shown(self):
+    def test_progress_of_a_loading_model_is_shown(self):
         self.write('''
 def load(lane):
     lane.progress(0.25, "layers of stone")
@@ -142,7 +142,7 @@ def predict(x):
         self.assertEqual(lane["state"], "loading")
         self.assertGreaterEqual(lane["start"]["import_ms"], 0)
         self.assertIn("layers of stone", self.order(gate, "status"))
-        waiting = self.later(gate.post, "early")
+        waiting = self.in_thread(gate.post, "early")
         gate.wait_queued(1)
         (self.folder / "go").touch()
         self.assertEqual(waiting.result().body, b"early")
@@ -150,7 +150,7 @@ def predict(x):
         self.assertIsNone(gate.lane(0)["loading"])
 
 
-class WhichPython(Bare):
+class WhichPython(CleanEnvironmentCase):
     def ask_mark(self, *flags):
         gate = self.start("app/model.py", "--lanes", "1", *flags).wait_ready()
         return gate, gate.post({"x": 1}).json()["mark"]
@@ -160,10 +160,10 @@ class WhichPython(Bare):
         path = self.python(self.folder / "app/.venv/bin/python", "venv")
         gate, mark = self.ask_mark()
         self.assertEqual(mark, "venv")
-        self.wait_told(gate, f"python: {path} (.venv beside the model)")
+        self.wait_output(gate, f"python: {path} (.venv beside the model)")
         self.assertEqual(gate.pool()["python"], str(path))
 
-    def test_the_environment_that_is_active_comes_first(self):
+    def test_the_active_virtual_environment_comes_before_one_beside_the_model(self):
         self.write(TWICE, "app/model.py")
         self.python(self.folder / "app/.venv/bin/python", "venv")
         path = self.python(self.folder / "active/bin/python", "active")
@@ -171,17 +171,17 @@ class WhichPython(Bare):
         self.env["CONDA_PREFIX"] = str(self.folder / "nowhere")
         gate, mark = self.ask_mark()
         self.assertEqual(mark, "active")
-        self.wait_told(gate, f"python: {path} ($VIRTUAL_ENV)")
+        self.wait_output(gate, f"python: {path} ($VIRTUAL_ENV)")
 
-    def test_the_one_that_is_said_comes_before_all(self):
+    def test_the_python_flag_comes_before_all_others(self):
         self.write(TWICE, "app/model.py")
         self.python(self.folder / "app/.venv/bin/python", "venv")
         path = self.python(self.folder / "said/bin/python", "said")
         gate, mark = self.ask_mark("--python", "said/bin/python")
         self.assertEqual(mark, "said")
-        self.wait_told(gate, str(path))
+        self.wait_output(gate, str(path))
 
-    def test_one_that_is_not_there_is_said_before_anything_starts(self):
+    def test_a_python_that_does_not_exist_is_reported_before_anything_starts(self):
         self.write(TWICE)
         process = self.spawn_up(["model.py", "--python", "nowhere/bin/python"])
         self.assertEqual(process.wait(), 2, process.output())
@@ -195,7 +195,7 @@ class WhichPython(Bare):
         self.assertIn(process.wait(), (1, 2), process.output())
         self.assertIn("--python", process.output())
 
-    def test_a_pythonpath_of_the_user_s_stays(self):
+    def test_the_users_pythonpath_is_kept(self):
         self.write("WORD = 'far'\n", "lib/elsewhere.py")
         self.write("import elsewhere\ndef predict(x): return elsewhere.WORD\n")
         self.env["PYTHONPATH"] = str(self.folder / "lib")
@@ -203,7 +203,7 @@ class WhichPython(Bare):
         self.assertEqual(gate.post(1).body, b"far")
 
 
-class CanNotStart(Bare):
+class CanNotStart(CleanEnvironmentCase):
     def fails(self, text, *words, model="model.py"):
         """The lane has failed after two deaths, and says why wherever one would look."""
         self.write(text)
@@ -248,7 +248,7 @@ class CanNotStart(Bare):
         reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "two reports")
         self.assertEqual({report["exit_code"] for report in reports}, {1})
 
-    def test_a_file_that_is_not_there_is_said_before_anything_starts(self):
+    def test_a_model_file_that_does_not_exist_is_reported_before_anything_starts(self):
         process = self.spawn_up(["nowhere.py"])
         self.assertEqual(process.wait(), 2, process.output())
         self.assertIn("nowhere.py", process.output())
@@ -261,7 +261,7 @@ class CanNotStart(Bare):
         self.assertEqual(gate.post("well").body, b"well")
 
 
-class Programs(Bare):
+class Programs(CleanEnvironmentCase):
     def program(self, text, *flags, **keys):
         path = self.folder / "worker"
         path.write_text(text)
@@ -330,7 +330,7 @@ class Plain(turnpike.Model):
         for pool in widths:
             self.assertEqual(self.gate.post({"a": 1}, f"/-/to/{pool}/predict").json(), {"a": 1})
 
-    def test_check_and_status_know_them_all(self):
+    def test_check_and_status_show_the_widths_of_all_pools(self):
         status = json.loads(self.order(self.gate, "status", "--json"))
         self.assertEqual(len({os.path.basename(pool["model"]) for pool in status["pools"]}), 2)
 

@@ -160,7 +160,7 @@ class Wild(SharedGate):
         answer = self.ask_model(do="many_fields", count=1, size=70_000, status=500)
         self.assert_problem(answer, 500, "model-failed")
 
-    def test_fields_that_are_the_gate_s_business(self):
+    def test_a_model_cannot_set_fields_that_belong_to_the_gate(self):
         for name in ("Content-Length", "Transfer-Encoding", "Connection"):
             answer = self.ask_model(do="field", name=name, status=500)
             self.assert_problem(answer, 500, "model-failed")
@@ -259,12 +259,12 @@ class Costly(NativeCase):
                 go.touch()
                 self.assertEqual(future.result().status, 200)
 
-    def test_priorities_and_a_full_queue_are_as_ever(self):
+    def test_priorities_and_a_full_queue_work_as_for_other_workers(self):
         gate = self.serve(self.model(MODEL), sections={"queue": {"jobs_max": 2}})
         held, go = self.begin_job(gate)
-        low = self.later(gate.post, {"do": "echo"}, headers=[("Turnpike-Priority", "1")])
+        low = self.in_thread(gate.post, {"do": "echo"}, headers=[("Turnpike-Priority", "1")])
         gate.wait_queued(1)
-        high = self.later(gate.post, {"do": "echo"}, headers=[("Turnpike-Priority", "9")])
+        high = self.in_thread(gate.post, {"do": "echo"}, headers=[("Turnpike-Priority", "9")])
         gate.wait_queued(2)
         self.assert_problem(gate.post({"do": "echo"}), 429, "queue-full")
         go.touch()

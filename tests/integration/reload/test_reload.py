@@ -137,7 +137,7 @@ class Reloads(ReloadCase):
         gate = self.serve(model, pool={"slow_factor": 2, "slow_min": "2s", "reload": "beside"})
         for _ in range(10):
             gate.post({"n": 1})
-        slow = self.later(gate.post, {"n": 0})
+        slow = self.in_thread(gate.post, {"n": 0})
         wait_until((folder / "aboard").exists, "it is aboard")
         self.save("two")
         self.order(gate, "reload", "--no-wait")

@@ -7,7 +7,7 @@ from native_case import children_of, command_of, parent_of, wait_until
 from warm_case import BESIDE, WarmCase
 
 class Starts(WarmCase):
-    def test_a_restart_is_forked_and_finds_all_as_after_a_cold_start(self):
+    def test_a_forked_worker_finds_everything_as_after_a_cold_start(self):
         gate = self.serve(self.path, pool={"lanes": 2})
         cold = self.facts(gate)
         cold_env = self.answer(gate, "env")
@@ -43,7 +43,7 @@ class Starts(WarmCase):
         for name in ("numpy", "python"):
             self.assertNotEqual(first[name], second[name], name)
 
-    def test_a_killed_worker_comes_back_warm_and_its_end_is_told(self):
+    def test_a_killed_worker_comes_back_warm_and_its_death_is_reported(self):
         gate = self.serve(self.path, pool={"lanes": 1, "retry": False})
         self.wait_warm(gate)
         self.restart(gate)
@@ -98,7 +98,7 @@ class Trouble(WarmCase):
         self.restart(gate, 1)
         self.assertTrue(gate.lane(1)["start"]["warm"])
 
-    def test_a_warm_process_that_hangs_is_replaced_by_a_cold_start(self):
+    def test_if_the_warm_process_hangs_the_start_is_cold(self):
         gate = self.serve(self.path, pool={"lanes": 1})
         warm = self.wait_warm(gate)
         os.kill(warm, signal.SIGSTOP)
@@ -123,7 +123,7 @@ class Trouble(WarmCase):
         self.assertTrue(gate.lane(0)["start"]["warm"])
         self.assertEqual(gate.post(1).json(), {"version": 12})
 
-    def test_what_an_import_starts_forbids_to_fork_and_is_named(self):
+    def test_a_thread_started_by_an_import_forbids_forking_and_is_named(self):
         packages = self.folder_for("prefix") / "site-packages"
         packages.mkdir()
         (packages / "busy.py").write_text("import threading, time\n"
@@ -135,14 +135,14 @@ class Trouble(WarmCase):
         self.assertFalse(gate.lane(0)["start"]["warm"])
         self.wait_log(gate, "busybody")
 
-    def test_one_whose_import_never_ends_is_told_once_and_ended(self):
+    def test_a_warm_process_whose_import_never_ends_is_reported_once_and_killed(self):
         packages = self.folder_for("prefix") / "site-packages"
         packages.mkdir()
         (packages / "waiting.py").write_text("import sys, time\nwhile sys.argv[1:2] == ['--warm']: time.sleep(1)\n")
         path = self.model("import waiting\ndef predict(x): return 1\nexample = 1\n", "other.py")
         gate = self.serve(path, pool={"lanes": 1, "load_timeout": "6s", "env.PYTHONPATH": str(packages)})
-        told = "pool default: its warm process still imports waiting after 3s; starts are cold until it is ready"
-        wait_until(lambda: told in gate.process.output(), "up says so")
+        message = "pool default: its warm process still imports waiting after 3s; starts are cold until it is ready"
+        wait_until(lambda: message in gate.process.output(), "up says so")
         warm = self.warm_pid(gate)
         self.restart(gate)
         self.assertFalse(gate.lane(0)["start"]["warm"])
@@ -152,9 +152,9 @@ class Trouble(WarmCase):
         self.restart(gate)
         self.wait_log(gate, "a cold start: the warm process was ended: it still imported waiting after 6s")
         self.assertIsNone(self.warm_pid(gate), "there is no other")
-        self.assertEqual(gate.process.output().count(told), 1)
+        self.assertEqual(gate.process.output().count(message), 1)
 
-    def test_all_of_it_dies_with_the_gate(self):
+    def test_warm_process_and_workers_die_with_the_gate(self):
         gate = self.serve(self.path, pool={"lanes": 2})
         warm = self.wait_warm(gate)
         for lane in (0, 1):
@@ -205,7 +205,7 @@ class Sources(WarmCase):
         self.wait_log(gate, "# first")
         self.assertNotIn("# second", self.whole_log(gate))
 
-    def test_a_typo_at_the_first_start_is_mended_by_mending_the_file(self):
+    def test_after_a_typo_at_the_first_start_it_is_enough_to_fix_the_file(self):
         self.beside.write_text("WORD = \n")
         gate = self.serve(self.path, is_ready=False, pool={"lanes": 1})
         wait_until(lambda: "SyntaxError" in self.whole_log(gate), "the error")

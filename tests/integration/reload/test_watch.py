@@ -15,7 +15,7 @@ class Watch(ReloadCase):
     def wait_version(self, gate, *version):
         wait_until(lambda: self.versions(gate) == [version] * 2, f"the lanes run {version}")
 
-    def test_reloads_whatever_way_a_file_is_saved(self):
+    def test_reloads_in_whatever_way_a_file_is_saved(self):
         gate = self.watch()
         load = Load(gate)
         self.addCleanup(load.end)
@@ -44,7 +44,7 @@ class Watch(ReloadCase):
         self.wait_version(gate, "one", "two")
         self.assertEqual(self.reload_of(gate)["files"], [str(self.source / "parts.py")])
 
-    def test_takes_the_file_that_mends_it(self):
+    def test_takes_the_save_that_repairs_the_code(self):
         gate = self.watch()
         self.write("model.py", "import more\n" + (self.source / "model.py").read_text())
         failed = self.wait_reload(gate, 2, "abandoned")
@@ -57,7 +57,7 @@ class Watch(ReloadCase):
         self.wait_reload(gate, 4, "done")
         self.assertEqual(self.versions(gate), [("one", "one")] * 2)
 
-    def test_mends_a_model_that_never_loaded(self):
+    def test_repairs_a_model_that_never_loaded(self):
         self.source = self.folder_for("project")
         self.write("model.py", "import turnpike\nimport parts\ndef predict(:\n")
         gate = self.serve(self.source / "model.py", "--watch", is_ready=False,
@@ -68,7 +68,7 @@ class Watch(ReloadCase):
         gate.wait_ready()
         self.assertEqual(self.versions(gate), [("one", "one")])
 
-    def test_mends_a_model_that_answered_wrong_from_the_beginning(self):
+    def test_repairs_a_model_that_gave_wrong_answers_from_the_beginning(self):
         path = self.project()
         self.save("bad", predict='raise ValueError("no")')
         gate = self.serve(path, "--watch", is_ready=False, pool={"lanes": 2})

@@ -5,7 +5,7 @@ from native_case import PYTHON, SharedGate
 
 JSON = [("Content-Type", "application/json")]
 FORM = [("Content-Type", "multipart/form-data; boundary=cut")]
-OWN = ("date", "server", "server-timing", "connection", "transfer-encoding", "keep-alive")  # each server's own affair
+PER_SERVER_HEADERS = ("date", "server", "server-timing", "connection", "transfer-encoding", "keep-alive")  # each server's own affair
 
 
 def multipart(size):
@@ -14,18 +14,18 @@ def multipart(size):
             bytes(range(250)) * (size // 250) + b"\r\n--cut--\r\n")
 
 
-def told(answer, *but):
+def comparable_headers(answer, *ignoring):
     """What both servers must say alike."""
-    headers = [(name.lower(), _in_order(value) if name.lower() == "allow" else value) for name, value in answer.headers]
-    return sorted((name, value) for name, value in headers if name not in (*OWN, *but) and not name.startswith("turnpike-"))
+    headers = [(name.lower(), _sorted_names(value) if name.lower() == "allow" else value) for name, value in answer.headers]
+    return sorted((name, value) for name, value in headers if name not in (*PER_SERVER_HEADERS, *ignoring) and not name.startswith("turnpike-"))
 
 
-def _in_order(names):
+def _sorted_names(names):
     """Of a set in each process's own order."""
     return ", ".join(sorted(names.split(", ")))
 
 
-class Served:
+class RunningServer:
     """A port that answers; as the harness's gates."""
 
     def __init__(self, port):
@@ -41,26 +41,26 @@ def start_uvicorn(case, folder, app, *flags):
     """`app` as uvicorn names it, `module:name`, found in `folder`."""
     worker = case.spawn("uvicorn", [PYTHON, "-B", "-m", "uvicorn", "--app-dir", str(folder), "--port", "0", *flags, app])
     line = wait_until(lambda: [line for line in worker.output().splitlines() if "running on http://127.0.0.1:" in line], "uvicorn is up")
-    return Served(int(line[0].split("127.0.0.1:")[1].split()[0]))
+    return RunningServer(int(line[0].split("127.0.0.1:")[1].split()[0]))
 
 
-class SideBySide(SharedGate):
-    """`open` sets type(self).uvicorn, a Served, and returns the gate."""
+class SideBySideCase(SharedGate):
+    """`open` sets type(self).uvicorn, a RunningServer, and returns the gate."""
 
-    def both(self, method, target, body=None, headers=(), but=()):
+    def ask_both(self, method, target, body=None, headers=(), ignoring=()):
         """Turnpike's answer, once the two are found alike; `but` are headers that differ each time."""
         there, here = (server.ask(method, target, body, headers) for server in (self.uvicorn, self.gate))
         self.assertEqual(here.status, there.status, (here, there))
         self.assertEqual(here.body, there.body)
-        self.assertEqual(told(here, *but), told(there, *but))
+        self.assertEqual(comparable_headers(here, *ignoring), comparable_headers(there, *ignoring))
         return here
 
     def assert_alike(self, *requests):
         for method, target, *more in requests:
             with self.subTest(f"{method} {target}"):
-                self.both(method, target, *more)
+                self.ask_both(method, target, *more)
 
-    def assert_notices_who_leaves(self, target, words="closed"):
+    def assert_notices_departure(self, target, words="closed"):
         """`target` writes the file `started`, and `words` into `left` once the client is gone."""
         for server in (self.uvicorn, self.gate):
             with self.subTest(target, server=type(server).__name__):

@@ -25,7 +25,7 @@ class ChaosCase(Case):
             size = choice.randrange(2 << 20, 4 << 20) if kind == "large" else choice.randrange(9000)
             body = choice.randbytes(size)
             try:
-                problem = self.one(gate, kind, body, f"/{kind}/{number}-{answered}")
+                problem = self.one_request(gate, kind, body, f"/{kind}/{number}-{answered}")
             except (Truncated, ConnectionResetError) as error:
                 (died if kind in ("stream", "large") else wrong).append(f"{kind}: {error!r}")
                 problem = None
@@ -34,7 +34,7 @@ class ChaosCase(Case):
             answered += 1
         return wrong, died
 
-    def one(self, gate, kind, body, target):
+    def one_request(self, gate, kind, body, target):
         with gate.connect() as client:
             if kind == "leave-upload":
                 client.send(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\nx"
@@ -52,9 +52,9 @@ class ChaosCase(Case):
                 for job in gate.live_jobs():
                     if job["path"] == target:
                         gate.ask("DELETE", f"/-/jobs/{job['id']}")
-            return self.judge(kind, client.answer(), body)
+            return self.problem_with(kind, client.answer(), body)
 
-    def judge(self, kind, answer, body):
+    def problem_with(self, kind, answer, body):
         allowed = {"cancel": (200, 409), "timeout": (200, 504)}.get(kind, (200,))
         if answer.status not in allowed:
             return f"{kind}: {answer}"

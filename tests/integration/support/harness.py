@@ -239,7 +239,7 @@ class Case(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
-    def later(self, call, *arguments, **options):
+    def in_thread(self, call, *arguments, **options):
         """Calls it in a thread; .result() has what it returned or raised."""
         return self.threads.submit(call, *arguments, **options)
 

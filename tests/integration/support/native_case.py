@@ -11,7 +11,7 @@ TOOLS = '''import os, signal, sys, time
 import turnpike
 
 
-def say(path, text=""):
+def write_file(path, text=""):
     """The file is there only with all of its text."""
     with open(path + ".part", "w") as file:
         file.write(str(text))
@@ -25,7 +25,7 @@ def wait_for(path):
 
 def wait(task):
     """Says that it is aboard, then waits until it may go on."""
-    say(task["started"], turnpike.job().id)
+    write_file(task["started"], turnpike.job().id)
     wait_for(task["wait_for"])
     return {"pid": os.getpid(), "lane": os.environ["TURNPIKE_LANE"],
             "attempt": turnpike.job().attempt}
@@ -76,7 +76,7 @@ class NativeCase(StartedCase):
         folder = self.folder_for("job")
         started, go = folder / "started", folder / "go"
         task = {"do": "wait", "started": str(started), "wait_for": str(go), **task}
-        future = self.later(gate.post, task, target, list(headers))
+        future = self.in_thread(gate.post, task, target, list(headers))
         wait_until(lambda: started.exists() or future.done(), "the job is aboard")
         return future, go
 

@@ -26,7 +26,7 @@ class StartedCase(Case):
         path.mkdir()
         return path
 
-    def manner(self, *words, worker=WORKER):
+    def worker_command(self, *words, worker=WORKER):
         return " ".join([worker, *(shlex.quote(word) for word in words)])
 
     def config(self, worker=WORKER, pool=None, top=None, sections=None):
@@ -67,7 +67,7 @@ class StartedCase(Case):
         started, go = folder / "started", folder / "go"
         task = {"started": str(started), "wait_for": str(go), **task}
         headers = task.pop("headers", [])
-        future = self.later(gate.post, task, "/wait", headers)
+        future = self.in_thread(gate.post, task, "/wait", headers)
         wait_until(lambda: started.exists() or future.done(), "the job is aboard")
         return future, go
 
@@ -80,7 +80,7 @@ class StartedCase(Case):
             return words in (found["trouble"] or "") and (not states or found["state"] in states)
         return self.wait_lane_where(gate, lane, holds, f"lane {lane} says {words!r}")
 
-    def assert_told(self, gate, words, lane=0):
+    def assert_reported(self, gate, words, lane=0):
         """On the terminal of `up`, and in the table of `status`."""
         wait_until(lambda: any(words in line and f"lane {lane}" in line
                                for line in gate.process.output().splitlines()),

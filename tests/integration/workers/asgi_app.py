@@ -45,14 +45,14 @@ app = FastAPI(title="A bit of everything")
 app.router.lifespan_context = lifespan  # FastAPI(lifespan=…) came later than Debian's
 
 
-def say(path, text=""):
+def write_file(path, text=""):
     with open(path + ".part", "w") as file:
         file.write(text)
     os.rename(path + ".part", path)
 
 
 @app.exception_handler(Ours)
-async def told(request, error):
+async def answer_418(request, error):
     return JSONResponse({"ours": str(error)}, status_code=418, headers={"X-Ours": "1"})
 
 
@@ -183,17 +183,17 @@ async def background(path: str, tasks: BackgroundTasks):
     async def wait():
         while not os.path.exists(path + ".go"):
             await asyncio.sleep(0.005)
-        say(path, "done")
+        write_file(path, "done")
     tasks.add_task(wait)
     return {"started": True}
 
 
 @app.get("/until-left")
 async def until_left(request: Request, started: str, left: str):
-    say(started)
+    write_file(started)
     while not await request.is_disconnected():
         await asyncio.sleep(0.005)
-    say(left, "is_disconnected")
+    write_file(left, "is_disconnected")
     return {}
 
 
@@ -203,10 +203,10 @@ async def endless(started: str, left: str):
         try:
             while True:
                 yield b"more\n"
-                say(started)
+                write_file(started)
                 await asyncio.sleep(0.005)
         finally:
-            say(left, "closed")
+            write_file(left, "closed")
     return StreamingResponse(numbers())
 
 

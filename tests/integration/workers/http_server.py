@@ -1,13 +1,13 @@
 """A worker for Turnpike to start: a few lines of HTTP on bare sockets, so that it is up at once.
 
-    started.py PLACE [MANNER …]        PLACE: a port, or the path of a Unix socket
+    http_server.py PLACE [MANNER …]        PLACE: a port, or the path of a Unix socket
 
     say=TEXT           prints it to stderr before anything else
     gather=FOLDER,N    leaves a file there, and listens when N of them are there
     turns=FOLDER       leaves NAME.begin there when it starts and NAME.end before it listens
     until=FILE         listens when that file is there
     dots               prints a line now and then until it listens
-    deaf               ignores SIGTERM
+    ignore-sigterm     ignores SIGTERM
     elsewhere          listens on a port that the system chose
     nowhere            never listens
 
@@ -16,7 +16,7 @@ POST /wait             {"started": FILE, "wait_for": FILE}: leaves the one, wait
 POST /print            {"bytes": N, "line": N}: so much to stdout, in lines of that length (0: one)
 POST /close-output     closes stdout and stderr
 POST /write            the body goes to stdout as it is
-POST /deafen           {"closed": FILE, "wait_for": FILE}: listens no more, leaves the one, waits for the
+POST /stop-listening   {"closed": FILE, "wait_for": FILE}: listens no more, leaves the one, waits for the
                        other, listens again on the same port
 POST /die              {"code": N} or {"signal": N}, {"say": TEXT}
 anything else          its pid, and how many bytes came
@@ -30,9 +30,9 @@ import sys
 import threading
 import time
 
-closed = {}  # of the latest /deafen
+closed = {}  # of the latest /stop-listening
 connections = set()
-manners = dict(word.partition("=")[::2] for word in sys.argv[2:])
+options = dict(word.partition("=")[::2] for word in sys.argv[2:])
 
 
 def exists(path):
@@ -91,7 +91,7 @@ def answer(target, body):
         return facts()
     if target == "/die":
         die(task)
-    if target == "/deafen":
+    if target == "/stop-listening":
         closed.update(task)
     if target == "/print":
         print_much(task)
@@ -126,12 +126,12 @@ def listen(place):
     else:
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", 0 if "elsewhere" in manners else int(place)))
+        listener.bind(("127.0.0.1", 0 if "elsewhere" in options else int(place)))
     listener.listen(64)
     return listener
 
 
-def deafen(listener):
+def stop_listening(listener):
     """Nobody gets through, by connections from before neither. The next listener."""
     listener.close()
     for connection in list(connections):
@@ -148,28 +148,28 @@ def deafen(listener):
 
 def load():
     name = os.environ["TURNPIKE_LANE"]
-    if "turns" in manners:
-        touch(f"{manners['turns']}/{name}.begin", str(time.monotonic_ns()))
-    if "gather" in manners:
-        folder, count = manners["gather"].split(",")
+    if "turns" in options:
+        touch(f"{options['turns']}/{name}.begin", str(time.monotonic_ns()))
+    if "gather" in options:
+        folder, count = options["gather"].split(",")
         touch(f"{folder}/{name}")
         while len([entry for entry in os.listdir(folder) if entry.isdigit()]) < int(count):
             time.sleep(0.005)
-    while "until" in manners and not exists(manners["until"]):
-        if "dots" in manners:
+    while "until" in options and not exists(options["until"]):
+        if "dots" in options:
             print("step", flush=True)
         time.sleep(0.02)
-    if "turns" in manners:
-        touch(f"{manners['turns']}/{name}.end", str(time.monotonic_ns()))
+    if "turns" in options:
+        touch(f"{options['turns']}/{name}.end", str(time.monotonic_ns()))
 
 
 def main():
-    if "deaf" in manners:
+    if "ignore-sigterm" in options:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if "say" in manners:
-        print(manners["say"], file=sys.stderr, flush=True)
+    if "say" in options:
+        print(options["say"], file=sys.stderr, flush=True)
     load()
-    if "nowhere" in manners:
+    if "nowhere" in options:
         print(f"port {sys.argv[1]} it was", flush=True)
         while True:
             signal.pause()
@@ -178,7 +178,7 @@ def main():
         try:
             connection, _ = listener.accept()
         except OSError:
-            listener = deafen(listener)
+            listener = stop_listening(listener)
             continue
         threading.Thread(target=serve, args=[connection, listener], daemon=True).start()
 

@@ -13,11 +13,11 @@ from harness import HERE, PYTHON, TURNPIKE, Case, wait_until
 
 NOBODY = 65534
 AS_NOBODY = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-TOKEN = "BROOD_TOKEN"
+TOKEN_VARIABLE = "TEST_TOKEN"
 GONE_S = 5.0  # after the gate's death; promised is one second, and machines of tests are busy
 
 
-class Seen:
+class ProcessInfo:
     """A process, as one look at it showed."""
 
     def __init__(self, pid, stat):
@@ -25,7 +25,7 @@ class Seen:
         self.name, _, rest = stat.partition("(")[2].rpartition(") ")
         words = rest.split()
         self.state, self.parent, self.start = words[0], int(words[1]), int(words[19])
-        self.words = read(pid, "cmdline").split(b"\0")
+        self.words = read_proc(pid, "cmdline").split(b"\0")
 
     @property
     def is_guard(self):
@@ -36,36 +36,36 @@ class Seen:
         return f"{self.pid} ({self.name}, {self.state}, child of {self.parent}): {command}"
 
 
-def read(pid, file):
+def read_proc(pid, file):
     try:
         return Path(f"/proc/{pid}/{file}").read_bytes()
     except OSError:
         return b""
 
 
-def see(pid):
-    stat = read(pid, "stat").decode(errors="replace")
-    return Seen(pid, stat) if stat else None
+def process_info(pid):
+    stat = read_proc(pid, "stat").decode(errors="replace")
+    return ProcessInfo(pid, stat) if stat else None
 
 
-def with_word(word):
+def processes_with_word(word):
     """All that live and have it; those that have ended have neither arguments nor environment."""
     word = word.encode()
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    found = [see(pid) for pid in pids
-             if word in read(pid, "cmdline") or word in read(pid, "environ")]
-    return [seen for seen in found if seen and seen.state not in "ZX"]
+    found = [process_info(pid) for pid in pids
+             if word in read_proc(pid, "cmdline") or word in read_proc(pid, "environ")]
+    return [process for process in found if process and process.state not in "ZX"]
 
 
-def kill(seen, number=signal.SIGKILL):
+def kill(process, number=signal.SIGKILL):
     """That very process; false: it is gone."""
     try:
-        pidfd = os.pidfd_open(seen.pid)
+        pidfd = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return False
     try:
-        now = see(seen.pid)
-        if not now or now.start != seen.start or now.state in "ZX":
+        now = process_info(process.pid)
+        if not now or now.start != process.start or now.state in "ZX":
             return False
         signal.pidfd_send_signal(pidfd, number)
         return True
@@ -75,7 +75,7 @@ def kill(seen, number=signal.SIGKILL):
         os.close(pidfd)
 
 
-class FamilyCase(Case):
+class ProcessTreeCase(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -83,51 +83,51 @@ class FamilyCase(Case):
         shutil.copy(HERE / "workers" / "with_children.py", cls.script)
 
     def setUp(self):
-        self.token = f"brood-{secrets.token_hex(8)}"
-        self.env = {**self.env, TOKEN: self.token}
-        self.life = self.folder / self.token
-        self.life.touch()
-        self.addCleanup(self.end_family)  # after all else
+        self.token = f"token-{secrets.token_hex(8)}"
+        self.env = {**self.env, TOKEN_VARIABLE: self.token}
+        self.lock_path = self.folder / self.token
+        self.lock_path.touch()
+        self.addCleanup(self.kill_all)  # after all else
         super().setUp()
 
-    def end_family(self):
+    def kill_all(self):
         """Whatever went wrong: nothing stays."""
-        wait_until(lambda: not [kill(seen) for seen in self.family()] and not self.is_alive(),
+        wait_until(lambda: not [kill(process) for process in self.live_processes()] and not self.is_any_alive(),
                    "the family ends")
 
-    def is_alive(self):
+    def is_any_alive(self):
         """Whether any worker or child of one lives; also such as no look at the table ever meets."""
-        with open(self.life) as life:
+        with open(self.lock_path) as file:
             try:
-                fcntl.flock(life, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
             return False
 
-    def brood(self, habits="none"):
+    def worker_command(self, habits="none"):
         """The command of a worker."""
         return f"{PYTHON} -I -S {self.script} {{port}} {{lane}} {self.folder} {self.token} {habits}"
 
-    def family_gate(self, habits="none", *flags, **options):
-        return self.started_gate(self.brood(habits), *flags, **options)
+    def gate_with_children(self, habits="none", *flags, **options):
+        return self.started_gate(self.worker_command(habits), *flags, **options)
 
-    def family(self, *names):
+    def live_processes(self, *names):
         """All of this test; or those with these names ("worker", "daemon")."""
-        return [seen for seen in with_word(self.token) if not names or seen.name in names]
+        return [process for process in processes_with_word(self.token) if not names or process.name in names]
 
-    def below(self, pid):
+    def processes_below(self, pid):
         """Of the family, whatever is below that process, and itself."""
-        family = self.family()
-        found = [seen for seen in family if seen.pid == pid]
+        tree = self.live_processes()
+        found = [process for process in tree if process.pid == pid]
         for parent in found:
-            found += [seen for seen in family if seen.parent == parent.pid]
+            found += [process for process in tree if process.parent == parent.pid]
         return found
 
     def guards_of(self, gate):
-        return [seen for seen in self.below(gate.process.pid) if seen.is_guard]
+        return [process for process in self.processes_below(gate.process.pid) if process.is_guard]
 
     def pids(self, *names):
-        return sorted(seen.pid for seen in self.family(*names))
+        return sorted(process.pid for process in self.live_processes(*names))
 
     def kill_gate(self, gate):
         """The moment of its death."""
@@ -140,23 +140,23 @@ class FamilyCase(Case):
     def kill_with_guards(self, gate):
         """Together, so that no guard has a moment of its own. Workers die with their guards."""
         guards = self.guards_of(gate)
-        workers = [seen.pid for seen in self.below(gate.process.pid) if seen.name == "worker"]
+        workers = [process.pid for process in self.processes_below(gate.process.pid) if process.name == "worker"]
         for guard in guards:
             kill(guard, signal.SIGSTOP)
-        wait_until(lambda: all(see(guard.pid).state == "T" for guard in guards), "guards stand still")
+        wait_until(lambda: all(process_info(guard.pid).state == "T" for guard in guards), "guards stand still")
         self.kill_gate(gate)
         for guard in guards:
             kill(guard)
         wait_until(lambda: not set(self.pids()) & set(workers), "the workers are gone")
 
-    def wait_for_nobody(self, since=None, besides=()):
+    def wait_for_no_process(self, since=None, besides=()):
         """None of the family is left; seconds since the given moment."""
         since = since or time.monotonic()
 
         def left():
-            return [seen for seen in self.family() if seen.pid not in besides]
+            return [process for process in self.live_processes() if process.pid not in besides]
         try:
-            wait_until(lambda: not left() and (besides or not self.is_alive()), "nothing is left")
+            wait_until(lambda: not left() and (besides or not self.is_any_alive()), "nothing is left")
         except AssertionError as error:
             raise AssertionError(f"{error}: {left() or 'one that hides'}") from None
         return time.monotonic() - since
@@ -164,7 +164,7 @@ class FamilyCase(Case):
     def assert_gone_with_gate(self, died):
         """One second after the gate's death no process is left: that is the promise. The bound here is
         one that only a broken promise reaches; how long it took is returned, for the test to print."""
-        took = self.wait_for_nobody(died)
+        took = self.wait_for_no_process(died)
         self.assertLess(took, GONE_S, "a second after the gate's death nothing should be left")
         return took
 
