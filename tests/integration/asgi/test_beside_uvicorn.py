@@ -4,7 +4,7 @@ import unittest
 
 from beside_uvicorn import FORM, JSON, RunningServer, SideBySideCase, comparable_headers, multipart, start_uvicorn
 from client import Client
-from harness import HERE, WorkerProcess, wait_until
+from harness import HERE, WorkerProcess
 from native_case import NativeCase
 
 EXAMPLE = HERE.parents[1] / "examples" / "fastapi"
@@ -105,12 +105,7 @@ class FastAPI(SideBySideCase):
         self.assertEqual([name for name, _ in here["headers"][len(there["headers"]):]], ["x-forwarded-for", "turnpike-job"])
 
     def test_a_background_task_runs_on_after_the_answer(self):
-        for server in (self.uvicorn, self.gate):
-            path = self.folder_for("task") / "done"
-            self.assertEqual(server.ask("GET", f"/background?path={path}").json(), {"started": True})
-            self.assertFalse(path.exists())
-            path.with_name("done.go").touch()
-            wait_until(path.exists, "the task is done")
+        self.assert_background_task_runs_on("/background")
 
     def test_a_client_that_leaves_is_noticed(self):
         self.assert_notices_departure("/until-left", "is_disconnected")

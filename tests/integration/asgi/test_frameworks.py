@@ -4,7 +4,7 @@ import sys
 import unittest
 
 from beside_uvicorn import FORM, JSON, SideBySideCase, multipart, start_uvicorn
-from harness import HERE, wait_until
+from harness import HERE
 from native_case import NativeCase
 
 try:
@@ -44,14 +44,6 @@ class Framework(SideBySideCase):
                 self.assertEqual(answer.json(), {"count": expected})
                 cookies = [("Cookie", answer.header("set-cookie").partition(";")[0])]
 
-    def run_task(self):
-        for server in (self.uvicorn, self.gate):
-            path = self.folder_for("task") / "done"
-            self.assertEqual(server.ask("GET", f"/task?path={path}").json(), {"started": True})
-            self.assertFalse(path.exists())
-            path.with_name("done.go").touch()
-            wait_until(path.exists, "the task is done")
-
 
 class Quart(Framework):
     file = "quart_app.py"
@@ -80,7 +72,7 @@ class Quart(Framework):
         self.count_up()
 
     def test_background_tasks(self):
-        self.run_task()
+        self.assert_background_task_runs_on("/task")
 
     def test_a_client_that_leaves(self):
         self.assert_notices_departure("/endless")
@@ -107,7 +99,7 @@ class Falcon(Framework):
                           ("GET", "/static/falcon_app.py", None, [("Range", "bytes=3-9")]))
 
     def test_background_tasks(self):
-        self.run_task()
+        self.assert_background_task_runs_on("/task")
 
     def test_a_client_that_leaves(self):
         self.assert_notices_departure("/endless")

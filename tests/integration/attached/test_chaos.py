@@ -2,7 +2,6 @@
 and come back. Whoever stayed has one right answer, and nothing is left over."""
 import os
 import random
-import threading
 import unittest
 
 from chaos import SEED, ChaosCase
@@ -48,15 +47,7 @@ class Chaos(ChaosCase):
                          pool={"health.every": "50ms", "health.failures": 2, "cancel": "close",
                                "restart_delay_max": "20ms"})
         fds = len(os.listdir(f"/proc/{gate.process.pid}/fd"))
-        is_over = threading.Event()
-        disturbing = self.in_thread(self.disturb, workers, is_over)
-        clients = [self.in_thread(self.client, gate, i, is_over) for i in range(16)]
-        is_over.wait(SECONDS)
-        is_over.set()
-        wrong = [problem for client in clients for problem in client.result(60)[0]]
-        died = [problem for client in clients for problem in client.result(60)[1]]
-        self.assertEqual(wrong, [], f"TURNPIKE_TEST_SEED={SEED}")
-        self.assertLessEqual(len(died), disturbing.result(), f"TURNPIKE_TEST_SEED={SEED} {died}")
+        self.run_chaos(gate, 16, SECONDS, lambda is_over: self.disturb(workers, is_over), lambda deaths: deaths)
         self.assert_nothing_left(gate, fds)
         self.assertEqual(self.stop(gate), 0)
         self.assert_one_line_per_job(log)

@@ -4,21 +4,15 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import unittest
 
-from harness import TURNPIKE, Case, numbers, wait_until
+from harness import Case, numbers, wait_until
 from scripted_worker import echo
-
-
-def name_of(gate):
-    arguments = gate.process.popen.args
-    return arguments[arguments.index("--name") + 1]
 
 
 class Orders(Case):
     def order(self, gate, *arguments):
-        done = self.command(*arguments, "--name", name_of(gate))
+        done = self.command(*arguments, "--name", gate.name)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
         return done.stdout
 
@@ -140,11 +134,7 @@ class Down(Case):
         return gate, client, worker.take()
 
     def start_down(self, *flags):
-        down = subprocess.Popen([TURNPIKE, "down", *flags], env=self.env, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(down.communicate)
-        self.addCleanup(down.kill)
-        return down
+        return self.popen("down", *flags)
 
     def wait_stopping(self, gate):
         wait_until(lambda: "stopping" in gate.process.output(), "the gate begins to stop")
@@ -160,7 +150,7 @@ class Down(Case):
     def test_down_prints_facts_as_json(self):
         gate = self.gate([self.scripted(echo)])
         facts = json.loads(self.command("down", "--json").stdout)
-        self.assertEqual((facts["gate"], facts["pid"]), (name_of(gate), gate.process.pid))
+        self.assertEqual((facts["gate"], facts["pid"]), (gate.name, gate.process.pid))
 
     def test_down_waits_for_jobs_and_says_so(self):
         gate, client, running = self.busy_gate()
@@ -208,7 +198,7 @@ class Down(Case):
     def test_only_the_named_gate_ends(self):
         gates = [self.gate([self.scripted(echo)]) for _ in range(2)]
         self.assertEqual(self.command("down").returncode, 2, "it must be said which")
-        self.assertEqual(self.command("down", "--name", name_of(gates[0])).returncode, 0)
+        self.assertEqual(self.command("down", "--name", gates[0].name).returncode, 0)
         self.assertEqual(gates[0].process.wait(), 0)
         self.assertEqual(gates[1].ask("GET", "/-/healthz").status, 200)
 

@@ -7,10 +7,6 @@ from scripted_worker import echo
 
 
 class Commands(Case):
-    def name_of(self, gate):
-        arguments = gate.process.popen.args
-        return arguments[arguments.index("--name") + 1]
-
     def run_json(self, *arguments):
         done = self.command(*arguments, "--json")
         self.assertEqual(done.returncode, 0, done)
@@ -77,9 +73,9 @@ class Commands(Case):
         done = self.command("status")
         self.assertNotEqual(done.returncode, 0)
         for gate in gates:
-            self.assertIn(self.name_of(gate), done.stderr)
+            self.assertIn(gate.name, done.stderr)
             gate.ask("GET", "/")
-            shown = self.run_json("status", "--name", self.name_of(gate))
+            shown = self.run_json("status", "--name", gate.name)
             self.assertEqual(shown["pools"][0]["jobs"]["finished"], 1)
         self.assertEqual(self.stop(gates[0]), 0)
         self.assertEqual(self.command("status").returncode, 0)
@@ -100,7 +96,7 @@ class Commands(Case):
     def test_the_socket_is_for_its_owner_alone(self):
         gate = self.gate([self.scripted(echo)])
         sockets = [path for path in (self.folder / "xdg_runtime_dir").rglob("*")
-                   if path.is_socket() and path.parent.name == self.name_of(gate)]
+                   if path.is_socket() and path.parent.name == gate.name]
         self.assertEqual(len(sockets), 1)
         self.assertEqual(sockets[0].stat().st_mode & 0o777, 0o600)
         for folder in list(sockets[0].parents)[:2]:

@@ -42,7 +42,7 @@ class ProveCase(NativeCase):
         return self.serve(path, pool={"lanes": lanes}, is_ready=is_ready, **parts)
 
     def prove(self, gate, *words, code=0):
-        done = self.command("prove", *words, "--name", gate.process.name)
+        done = self.command("prove", *words, "--name", gate.name)
         self.assertEqual(done.returncode, code, done)
         return done.stdout + done.stderr
 

@@ -11,12 +11,6 @@ class Keys(Case):
         super().setUp()
         self.worker = self.scripted()
 
-    def new_key(self, name, *flags):
-        done = self.command("key", "new", name, *flags)
-        self.assertEqual(done.returncode, 0, done)
-        self.addCleanup(self.command, "key", "revoke", name)
-        return done.stdout.split()[-1]
-
     def ask_worker(self, gate, headers):
         """What the worker got to see of it."""
         answer = self.in_thread(gate.ask, "POST", "/", b"", headers)

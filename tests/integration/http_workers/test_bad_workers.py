@@ -7,11 +7,11 @@ import socket
 import unittest
 from pathlib import Path
 
-from harness import MEMORY_GROWTH_MAX, PYTHON, wait_until
+from harness import PYTHON, wait_until
+from memory import GROWTH_MAX, MIB
 from started_case import WORKER, StartedCase, is_alive
 
-MIB = 1024 * 1024
-MUCH = (1024 if MEMORY_GROWTH_MAX < 512 * MIB else 64) * MIB  # sanitizers are slow
+MUCH = (1024 if GROWTH_MAX < 512 * MIB else 64) * MIB  # sanitizers are slow
 FREEZER = Path("/sys/fs/cgroup/freezer")
 
 
@@ -169,14 +169,14 @@ class Loud(StartedCase):
         return sizes
 
     def assert_bounded(self, gate, before):
-        self.assertLess(self.memory_of(gate) - before, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - before, GROWTH_MAX)
         self.assertLessEqual(len(self.sizes(gate)), 3)
         self.assertLessEqual(max(self.sizes(gate)), MIB)
 
     def test_prints_a_gigabyte_while_it_serves(self):
         gate = self.up(pool={"lanes": 2},
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
-        before = self.memory_of(gate)
+        before = self.peak_memory(gate)
         loud = self.in_thread(gate.post, {"bytes": MUCH, "line": 1000}, "/print",
                           [("Turnpike-Lane", "0")], 170)
         gate.wait_lane(0, "busy")
@@ -196,7 +196,7 @@ class Loud(StartedCase):
         command = f"yes loading and loading & exec {self.worker_command(f'until={go}')}"
         gate = self.up(command, pool={"load_timeout": "2s"}, is_ready=False,
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
-        before = self.memory_of(gate)
+        before = self.peak_memory(gate)
         wait_until(lambda: len(self.sizes(gate)) == 3, "all of its files are full")
         line = gate.lane(0)["last_line"]  # or as much of it as has come
         self.assertTrue(line and "loading and loading".startswith(line), line)
@@ -208,9 +208,9 @@ class Loud(StartedCase):
 
     def test_an_endless_line(self):
         gate = self.up()
-        before = self.memory_of(gate)
+        before = self.peak_memory(gate)
         self.assertEqual(gate.post({"bytes": 16 * MIB, "line": 0}, "/print").status, 200)
-        self.assertLess(self.memory_of(gate) - before, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - before, GROWTH_MAX)
         lines = [line["text"] for line in self.log(gate) if line["stream"] == "out"]
         self.assertEqual(set(lines), {"x" * 4096 + "…"})
         self.assertIn("x" * 80, self.order(gate, "logs", "0"))

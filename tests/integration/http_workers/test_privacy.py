@@ -80,12 +80,6 @@ class Strangers(StartedCase):
 
 
 class PlainKeys(StartedCase):
-    def new_key(self, name, *flags):
-        done = self.command("key", "new", name, *flags)
-        self.assertEqual(done.returncode, 0, done)
-        self.addCleanup(self.command, "key", "revoke", name)
-        return bearer(done.stdout.split()[-1])
-
     def seen_by(self, gate, key, job):
         """All that the gate tells the owner of a key."""
         pages = ["/-/status", "/-/jobs", f"/-/jobs/{job}", "/-/lanes/0/log", "/-/crashes"]
@@ -95,7 +89,7 @@ class PlainKeys(StartedCase):
 
     def test_what_workers_print_and_their_command_are_for_admins(self):
         """Also where a worker dies under a job of that very key, and where none is left to serve."""
-        plain, admin = self.new_key("plain"), self.new_key("root", "--admin")
+        plain, admin = bearer(self.new_key("plain")), bearer(self.new_key("root", "--admin"))
         worker = self.worker_command("say=SECRET-start", "SECRET-word")
         gate = self.up(worker, is_ready=False, pool={"crash_limit": 2, "crash_window": "1h"})
         wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "it is ready")

@@ -4,7 +4,6 @@ choices."""
 import os
 import random
 import signal
-import threading
 import unittest
 
 from chaos import SEED, ChaosCase
@@ -77,15 +76,7 @@ class NativeChaos(NativeCase, ChaosCase):
                           pool={"lanes": 3, "crash_limit": 16, "crash_window": "1s",
                                 "stop_grace": "2s"})
         fds = self.descriptors(gate)
-        is_over = threading.Event()
-        disturbing = self.in_thread(self.disturb, gate, is_over)
-        clients = [self.in_thread(self.client, gate, i, is_over) for i in range(12)]
-        is_over.wait(SECONDS)
-        is_over.set()
-        wrong = [problem for client in clients for problem in client.result(60)[0]]
-        died = [problem for client in clients for problem in client.result(60)[1]]
-        self.assertEqual(wrong, [], f"TURNPIKE_TEST_SEED={SEED}")
-        self.assertLessEqual(len(died), 8 * disturbing.result(), f"TURNPIKE_TEST_SEED={SEED} {died}")
+        self.run_chaos(gate, 12, SECONDS, lambda is_over: self.disturb(gate, is_over), lambda times: 8 * times)
         self.assert_nothing_left(gate, fds)
         self.assertEqual(self.stop(gate), 0)
         self.assert_one_line_per_job(log)

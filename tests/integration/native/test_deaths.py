@@ -4,7 +4,7 @@ import os
 import signal
 import unittest
 
-from harness import MEMORY_GROWTH_MAX
+from memory import GROWTH_MAX
 from native_case import NativeCase, body_of, is_alive, wait_until
 
 MODEL = '''
@@ -272,10 +272,10 @@ class ChildrenAndThreads(DeadlyCase):
 
     def test_a_flood_of_output_is_kept_in_bounds_and_the_answer_comes(self):
         gate = self.open()
-        memory = self.memory_of(gate)
+        memory = self.peak_memory(gate)
         self.assertEqual(self.do(gate, "print", lines=100_000).status, 200)
         self.wait_log(gate, "line 99999")
-        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
         self.assertLessEqual(len(self.log(gate)), 2000)
         self.assert_serves(gate)
 

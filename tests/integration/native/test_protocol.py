@@ -4,7 +4,8 @@ import signal
 import unittest
 
 from client import Truncated
-from harness import HERE, MEMORY_GROWTH_MAX, toml
+from harness import HERE, toml
+from memory import GROWTH_MAX
 from native_case import POOL, PYTHON, NativeCase, body_of, wait_until
 
 KIT = HERE.parents[1] / "sdk/conformance"
@@ -208,19 +209,19 @@ class Floods(ProtocolCase):
     def test_an_endless_load_and_endless_logs_leave_room_for_others(self):
         gate = self.hostile("EndlessLoading", "EndlessLogs")
         logs = gate.wait_lane(self.number_of(gate, "EndlessLogs"), "ready")
-        memory = self.memory_of(gate)
+        memory = self.peak_memory(gate)
         for number in range(20):
             self.assert_good_serves(gate)
             answer = gate.post({"echo": number}, "/-/to/endlesslogs/predict")
             self.assertEqual(answer.json(), {"echo": number})
         self.assertEqual(gate.lane(self.number_of(gate, "EndlessLoading"))["state"], "loading")
-        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
         self.assertEqual(gate.lane(logs["lane"])["restarts"], 0)
         self.assertEqual(self.stop(gate), 0)
 
     def test_a_worker_that_ignores_pause_is_retired(self):
         gate = self.hostile("EndlessChunks", "EndlessPieces")
-        memory = self.memory_of(gate)
+        memory = self.peak_memory(gate)
         for name in ("EndlessChunks", "EndlessPieces"):
             lane = self.number_of(gate, name)
             gate.wait_lane(lane, "ready")
@@ -230,7 +231,7 @@ class Floods(ProtocolCase):
             self.wait_trouble(gate, "kept sending chunks after pause", lane, ["failed"])
             client.close()
         self.assert_good_serves(gate)
-        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
 
     def test_a_stream_without_end_goes_on_while_it_is_read_and_ends_with_its_reader(self):
         gate = self.hostile("EndlessChunks")
@@ -283,7 +284,7 @@ class Descriptors(ProtocolCase):
         gate = self.hostile("HugeMemfd")
         lane = self.number_of(gate, "HugeMemfd")
         gate.wait_lane(lane, "ready")
-        before, memory = self.descriptors(gate), self.memory_of(gate)
+        before, memory = self.descriptors(gate), self.peak_memory(gate)
         for _ in range(3):
             client = gate.connect()
             client.request("POST", "/-/to/hugememfd/predict", body_of({"echo": "go"}))
@@ -292,7 +293,7 @@ class Descriptors(ProtocolCase):
             client.close()
         self.assert_good_serves(gate)
         wait_until(lambda: self.descriptors(gate) <= before, "the memfds are closed")
-        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
         self.assertEqual(gate.lane(lane)["state"], "ready")
 
     def test_expected_descriptors_are_closed_too(self):

@@ -60,6 +60,15 @@ class SideBySideCase(SharedGate):
             with self.subTest(f"{method} {target}"):
                 self.ask_both(method, target, *more)
 
+    def assert_background_task_runs_on(self, target):
+        """`target` answers, and then its task writes the file `path` once `path`.go is there."""
+        for server in (self.uvicorn, self.gate):
+            path = self.folder_for("task") / "done"
+            self.assertEqual(server.ask("GET", f"{target}?path={path}").json(), {"started": True})
+            self.assertFalse(path.exists())
+            path.with_name("done.go").touch()
+            wait_until(path.exists, "the task is done")
+
     def assert_notices_departure(self, target, words="closed"):
         """`target` writes the file `started`, and `words` into `left` once the client is gone."""
         for server in (self.uvicorn, self.gate):

@@ -4,6 +4,7 @@ A failure prints its seed: TURNPIKE_TEST_SEED=N repeats the choices of a run, if
 import json
 import os
 import random
+import threading
 import time
 
 from client import Truncated
@@ -15,6 +16,19 @@ SEED = int(os.environ.get("TURNPIKE_TEST_SEED", time.time_ns() % 1_000_000))
 class ChaosCase(Case):
     KINDS = ["plain", "plain", "plain", "stream", "large", "die-once", "leave", "leave-upload",
              "cancel", "chunked", "timeout"]
+
+    def run_chaos(self, gate, clients, seconds, disturb, deaths_max):
+        """Lets clients ask while `disturb(is_over)` runs. Nothing may be wrong, and no more jobs may die than
+        `deaths_max(what disturb returned)`."""
+        is_over = threading.Event()
+        disturbing = self.in_thread(disturb, is_over)
+        asking = [self.in_thread(self.client, gate, i, is_over) for i in range(clients)]
+        is_over.wait(seconds)
+        is_over.set()
+        wrong = [problem for client in asking for problem in client.result(60)[0]]
+        died = [problem for client in asking for problem in client.result(60)[1]]
+        self.assertEqual(wrong, [], f"TURNPIKE_TEST_SEED={SEED}")
+        self.assertLessEqual(len(died), deaths_max(disturbing.result()), f"TURNPIKE_TEST_SEED={SEED} {died}")
 
     def client(self, gate, number, is_over):
         """Goes on until it is over; what was wrong, and what died with a worker."""

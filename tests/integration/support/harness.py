@@ -31,7 +31,6 @@ TURNPIKE = os.environ.get("TURNPIKE", str(HERE.parents[1] / "build/dev/turnpike"
 if not os.access(TURNPIKE, os.X_OK):
     sys.exit(f"there is no binary to test; build it, or name it with TURNPIKE=: {TURNPIKE}")
 DEADLINE_S = 30.0  # only a hang reaches it
-MEMORY_GROWTH_MAX = int(os.environ.get("TURNPIKE_TEST_GROWTH_MIB", "64")) << 20  # of a gate; sanitizers keep freed memory
 numbers = itertools.count(1)  # of whatever needs a name of its own
 
 # Quicker than the defaults, so that the tests are.
@@ -154,6 +153,11 @@ class Gate:
         if not self.process.is_running():
             raise AssertionError(f"the gate ended with {self.process.wait()}:\n{output}")
         return None
+
+    @property
+    def name(self):
+        words = self.process.popen.args
+        return words[words.index("--name") + 1]
 
     def connect(self):
         client = Client(self.port)
@@ -312,6 +316,22 @@ class Case(unittest.TestCase):
         return subprocess.run([*as_user, self.turnpike, *arguments], env=self.env, cwd=self.folder,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=deadline_s)
+
+    def popen(self, *arguments):
+        """Starts another command of the binary. Its output can be read while it runs."""
+        process = subprocess.Popen([self.turnpike, *arguments], env=self.env, cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def new_key(self, name, *flags):
+        """Makes an API key and returns it. It is revoked after the test."""
+        done = self.command("key", "new", name, *flags)
+        self.assertEqual(done.returncode, 0, done)
+        self.addCleanup(self.command, "key", "revoke", name)
+        return done.stdout.split()[-1]
 
     def assert_problem(self, answer, status, slug):
         self.assertEqual(answer.status, status, answer)

@@ -72,13 +72,7 @@ class NativeCase(StartedCase):
         return self.up(None, *flags, is_ready=is_ready, pool=pool, **parts)
 
     def begin_job(self, gate, target="/predict", headers=(), **task):
-        """A job that is aboard when this returns: its future answer, and how to let it end."""
-        folder = self.folder_for("job")
-        started, go = folder / "started", folder / "go"
-        task = {"do": "wait", "started": str(started), "wait_for": str(go), **task}
-        future = self.in_thread(gate.post, task, target, list(headers))
-        wait_until(lambda: started.exists() or future.done(), "the job is aboard")
-        return future, go
+        return super().begin_job(gate, target, headers, **{"do": "wait", **task})
 
     def busy_lane(self, gate):
         [lane] = [lane for lane in gate.status()["lanes"] if lane["state"] == "busy"]
@@ -100,9 +94,17 @@ class NativeCase(StartedCase):
         for pid in pids:
             wait_until(lambda: not is_alive(pid), f"process {pid} is gone")
 
+    def warm_pids(self, gate):
+        """Returns the pids of the gate's warm processes."""
+        return [pid for pid in children_of(gate.process.pid) if b"--warm" in command_of(pid)]
+
+    def warm_pid(self, gate):
+        """Returns the pid of the gate's warm process, or None if there is none."""
+        return next(iter(self.warm_pids(gate)), None)
+
     def descriptors(self, gate):
-        """Of the gate, without the two for each warm process and its log, which come when they come."""
-        warm = [pid for pid in children_of(gate.process.pid) if b"--warm" in command_of(pid)]
+        """Counts the gate's descriptors, without two for each warm process and one for its log: these come at any time."""
+        warm = self.warm_pids(gate)
         has_log = (self.state_folder(gate) / "lanes" / "warm.log").exists()
         return len(os.listdir(f"/proc/{gate.process.pid}/fd")) - 2 * len(warm) - has_log
 

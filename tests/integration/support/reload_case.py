@@ -1,6 +1,7 @@
 """Gates whose code is edited while they serve: what the tests of reloads have in common."""
 import os
 import threading
+import time
 
 from native_case import NativeCase, wait_until
 
@@ -26,10 +27,11 @@ class Model(turnpike.Model):
 class Load:
     """Clients that ask all the time, and what they got."""
 
-    def __init__(self, gate, clients=4):
-        self.gate = gate
-        self.bad = []
-        self.versions = []
+    def __init__(self, gate, clients=4, pause_s=0.0):
+        self.gate, self.pause_s = gate, pause_s
+        self.bad = []  # answers that are wrong
+        self.versions = []  # the model's version in each good answer
+        self.longest_s = 0.0  # from a request to its answer
         self._ends = threading.Event()
         self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
         for thread in self._threads:
@@ -38,11 +40,13 @@ class Load:
     def _ask(self):
         with self.gate.connect() as client:
             number = 0
-            while not self._ends.is_set():
+            while not self._ends.wait(self.pause_s):
                 number += 1
+                begin = time.monotonic()
                 client.request("POST", "/predict", b'{"n": %d}' % number,
                                [("Content-Type", "application/json")])
                 answer = client.answer("POST")
+                self.longest_s = max(self.longest_s, time.monotonic() - begin)
                 if answer.status != 200 or answer.json()["n"] != number:
                     self.bad.append(answer)
                 else:

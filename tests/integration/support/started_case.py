@@ -1,8 +1,8 @@
 """Gates that start their workers themselves: what the tests of those have in common."""
 import shlex
-import subprocess
 
-from harness import HERE, POOL, PYTHON, TURNPIKE, Case, numbers, toml, wait_until
+from harness import HERE, POOL, PYTHON, Case, numbers, toml, wait_until
+from memory import memory_of
 
 SCRIPT = HERE / "workers" / "http_server.py"
 WORKER = f"{PYTHON} -SE {shlex.quote(str(SCRIPT))} {{port}}"
@@ -44,10 +44,7 @@ class StartedCase(Case):
         return gate.wait_ready() if is_ready else gate
 
     def start(self, *arguments):
-        gate = self.start_gate(list(arguments))
-        words = gate.process.popen.args
-        gate.name = words[words.index("--name") + 1]
-        return gate
+        return self.start_gate(list(arguments))
 
     def order(self, gate, *arguments, code=0):
         done = self.command(*arguments, "--name", gate.name)
@@ -61,13 +58,12 @@ class StartedCase(Case):
         self.assertEqual(answer.status, 200, answer)
         return answer.json()
 
-    def begin_job(self, gate, **task):
+    def begin_job(self, gate, target="/wait", headers=(), **task):
         """A job that is aboard when this returns: its future answer, and how to let it end."""
         folder = self.folder_for("job")
         started, go = folder / "started", folder / "go"
         task = {"started": str(started), "wait_for": str(go), **task}
-        headers = task.pop("headers", [])
-        future = self.in_thread(gate.post, task, "/wait", headers)
+        future = self.in_thread(gate.post, task, target, list(headers))
         wait_until(lambda: started.exists() or future.done(), "the job is aboard")
         return future, go
 
@@ -110,17 +106,7 @@ class StartedCase(Case):
     def state_folder(self, gate):
         return self.folder / "xdg_state_home" / "turnpike" / gate.name
 
-    def popen(self, *arguments):
-        """A command that goes on; its output is for reading."""
-        process = subprocess.Popen([TURNPIKE, *arguments], env=self.env, cwd=self.folder,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        return process
-
-    def memory_of(self, gate):
-        with open(f"/proc/{gate.process.pid}/status") as file:
-            [line] = [line for line in file if line.startswith("VmHWM:")]
-        return int(line.split()[1]) * 1024
+    def peak_memory(self, gate):
+        """Returns the most bytes of memory that the gate ever had."""
+        return memory_of(gate.process.pid)[1]
 

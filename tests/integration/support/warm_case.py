@@ -1,5 +1,5 @@
 """Gates with warm starts, and a model that tells how it was started: what the tests of both have in common."""
-from native_case import NativeCase, children_of, command_of, wait_until
+from native_case import NativeCase, wait_until
 
 MODEL = '''
 import os, sys, resource, signal, threading
@@ -49,13 +49,6 @@ class WarmCase(NativeCase):
         self.path = self.model(MODEL)
         self.beside = self.path.parent / "beside.py"
         self.beside.write_text(BESIDE)
-
-    def warm_pid(self, gate):
-        """Of the gate's child that has the warm process's command; None: there is none."""
-        for pid in children_of(gate.process.popen.pid):
-            if b"--warm" in command_of(pid):
-                return pid
-        return None
 
     def wait_warm(self, gate, other_than=None):
         """Until a restart would be warm: the log of the warm processes says so."""
