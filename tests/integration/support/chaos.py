@@ -1,6 +1,6 @@
-"""Many clients at once that stay, leave, are slow, send much or cancel: what the tests of such crowds have in common.
+"""For tests with many clients at once: some wait for their answer, others leave, send much, cancel or set short timeouts.
 
-A failure prints its seed: TURNPIKE_TEST_SEED=N repeats the choices of a run, if not its timing."""
+A failure prints its seed. TURNPIKE_TEST_SEED=N repeats the choices of a run, but not its timing."""
 import json
 import os
 import random
@@ -18,8 +18,8 @@ class ChaosCase(Case):
              "cancel", "chunked", "timeout"]
 
     def run_chaos(self, gate, clients, seconds, disturb, deaths_max):
-        """Lets clients ask while `disturb(is_over)` runs. Nothing may be wrong, and no more jobs may die than
-        `deaths_max(what disturb returned)`."""
+        """Lets clients ask while `disturb(is_over)` runs in a thread. Fails if an answer is wrong, or if more jobs
+        died with a worker than `deaths_max(n)` allows, where n is what `disturb` returned."""
         is_over = threading.Event()
         disturbing = self.in_thread(disturb, is_over)
         asking = [self.in_thread(self.client, gate, i, is_over) for i in range(clients)]
@@ -31,7 +31,7 @@ class ChaosCase(Case):
         self.assertLessEqual(len(died), deaths_max(disturbing.result()), f"TURNPIKE_TEST_SEED={SEED} {died}")
 
     def client(self, gate, number, is_over):
-        """Goes on until it is over; what was wrong, and what died with a worker."""
+        """Sends requests until `is_over` is set. Returns the wrong answers, and the jobs that died with a worker."""
         choice = random.Random(SEED * 1000 + number)
         wrong, died, answered = [], [], 0
         while not is_over.is_set():
@@ -73,7 +73,7 @@ class ChaosCase(Case):
         if answer.status not in allowed:
             return f"{kind}: {answer}"
         if answer.status == 200 and answer.body != body:
-            return f"{kind}: the answer of another: {answer}"
+            return f"{kind}: the answer of another job: {answer}"
         return None
 
     def assert_nothing_left(self, gate, fds):

@@ -1,6 +1,6 @@
-"""Gates whose workers have families (workers/with_children.py), and a look at the process table that asks
-neither the gate nor its marks: every process below a gate of a test has a word of that test's own in
-its arguments, its environment, or both."""
+"""For tests of what is left when processes die: gates whose workers start children of many kinds
+(workers/with_children.py), and a way to find all of these processes without asking the gate. Every
+process below a test's gate has that test's token in its arguments, its environment, or both."""
 import fcntl
 import os
 import secrets
@@ -14,11 +14,11 @@ from harness import HERE, PYTHON, TURNPIKE, Case, wait_until
 NOBODY = 65534
 AS_NOBODY = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 TOKEN_VARIABLE = "TEST_TOKEN"
-GONE_S = 5.0  # after the gate's death; promised is one second, and machines of tests are busy
+GONE_S = 5.0  # after the gate's death; the promise is one second, but test machines are busy
 
 
 class ProcessInfo:
-    """A process, as one look at it showed."""
+    """What /proc showed about a process at one moment."""
 
     def __init__(self, pid, stat):
         self.pid = pid
@@ -49,7 +49,7 @@ def process_info(pid):
 
 
 def processes_with_word(word):
-    """All that live and have it; those that have ended have neither arguments nor environment."""
+    """Returns all live processes with this word in their arguments or environment."""
     word = word.encode()
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     found = [process_info(pid) for pid in pids
@@ -58,7 +58,7 @@ def processes_with_word(word):
 
 
 def kill(process, number=signal.SIGKILL):
-    """That very process; false: it is gone."""
+    """Sends a signal to exactly this process, even if its pid was reused. Returns False if it is gone."""
     try:
         pidfd = os.pidfd_open(process.pid)
     except ProcessLookupError:
@@ -87,16 +87,17 @@ class ProcessTreeCase(Case):
         self.env = {**self.env, TOKEN_VARIABLE: self.token}
         self.lock_path = self.folder / self.token
         self.lock_path.touch()
-        self.addCleanup(self.kill_all)  # after all else
+        self.addCleanup(self.kill_all)  # runs last
         super().setUp()
 
     def kill_all(self):
-        """Whatever went wrong: nothing stays."""
+        """Kills every process of this test, also after a failure."""
         wait_until(lambda: not [kill(process) for process in self.live_processes()] and not self.is_any_alive(),
-                   "the family ends")
+                   "all processes of the test end")
 
     def is_any_alive(self):
-        """Whether any worker or child of one lives; also such as no look at the table ever meets."""
+        """True if any worker or child of a worker lives. All of them hold a lock, so this also finds processes
+        that live too briefly to be seen in /proc."""
         with open(self.lock_path) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -105,18 +106,18 @@ class ProcessTreeCase(Case):
             return False
 
     def worker_command(self, habits="none"):
-        """The command of a worker."""
+        """Returns the command of a worker whose children have these habits."""
         return f"{PYTHON} -I -S {self.script} {{port}} {{lane}} {self.folder} {self.token} {habits}"
 
     def gate_with_children(self, habits="none", *flags, **options):
         return self.started_gate(self.worker_command(habits), *flags, **options)
 
     def live_processes(self, *names):
-        """All of this test; or those with these names ("worker", "daemon")."""
+        """Returns all live processes of this test, or those with these names ("worker", "daemon")."""
         return [process for process in processes_with_word(self.token) if not names or process.name in names]
 
     def processes_below(self, pid):
-        """Of the family, whatever is below that process, and itself."""
+        """Returns this process and all of the test's processes below it."""
         tree = self.live_processes()
         found = [process for process in tree if process.pid == pid]
         for parent in found:
@@ -130,7 +131,7 @@ class ProcessTreeCase(Case):
         return sorted(process.pid for process in self.live_processes(*names))
 
     def kill_gate(self, gate):
-        """The moment of its death."""
+        """Kills the gate and returns the time of its death."""
         gate.process.codes = (-signal.SIGKILL,)
         died = time.monotonic()
         gate.process.signal(signal.SIGKILL)
@@ -138,40 +139,42 @@ class ProcessTreeCase(Case):
         return died
 
     def kill_with_guards(self, gate):
-        """Together, so that no guard has a moment of its own. Workers die with their guards."""
+        """Kills the gate and its guards together, so that no guard has time to clean up. Workers die with
+        their guards."""
         guards = self.guards_of(gate)
         workers = [process.pid for process in self.processes_below(gate.process.pid) if process.name == "worker"]
         for guard in guards:
             kill(guard, signal.SIGSTOP)
-        wait_until(lambda: all(process_info(guard.pid).state == "T" for guard in guards), "guards stand still")
+        wait_until(lambda: all(process_info(guard.pid).state == "T" for guard in guards), "the guards are stopped")
         self.kill_gate(gate)
         for guard in guards:
             kill(guard)
         wait_until(lambda: not set(self.pids()) & set(workers), "the workers are gone")
 
     def wait_for_no_process(self, since=None, besides=()):
-        """None of the family is left; seconds since the given moment."""
+        """Waits until no process of this test is left, except those in `besides`. Returns the seconds since the
+        given time."""
         since = since or time.monotonic()
 
         def left():
             return [process for process in self.live_processes() if process.pid not in besides]
         try:
-            wait_until(lambda: not left() and (besides or not self.is_any_alive()), "nothing is left")
+            wait_until(lambda: not left() and (besides or not self.is_any_alive()), "no process is left")
         except AssertionError as error:
-            raise AssertionError(f"{error}: {left() or 'one that hides'}") from None
+            raise AssertionError(f"{error}: {left() or 'a process that is not in /proc'}") from None
         return time.monotonic() - since
 
     def assert_gone_with_gate(self, died):
-        """One second after the gate's death no process is left: that is the promise. The bound here is
-        one that only a broken promise reaches; how long it took is returned, for the test to print."""
+        """Checks that no process is left soon after the gate's death, and returns the seconds it took. The
+        promise is one second. The limit here is longer, because test machines are busy."""
         took = self.wait_for_no_process(died)
-        self.assertLess(took, GONE_S, "a second after the gate's death nothing should be left")
+        self.assertLess(took, GONE_S, "processes are left too long after the gate's death")
         return took
 
 
 class OrdinaryUser:
-    """Mixed in: the gate and its workers are of a user who may do little. Tests that do not run as
-    root run like that anyway."""
+    """A mixin: the gate and its workers run as a user without privileges. If the tests don't run as
+    root, this changes nothing."""
 
     @classmethod
     def setUpClass(cls):
@@ -180,7 +183,7 @@ class OrdinaryUser:
             return
         cls.user = AS_NOBODY
         cls.turnpike = str(cls.folder / "turnpike")
-        shutil.copy(TURNPIKE, cls.turnpike)  # where it may lie, that user may not look
+        shutil.copy(TURNPIKE, cls.turnpike)  # that user may have no access to the original's folder
         os.chmod(cls.turnpike, 0o755)
         for path in (cls.folder, *cls.folder.iterdir()):
             os.chown(path, NOBODY, NOBODY)

@@ -1,4 +1,4 @@
-"""Gates with warm starts, and a model that tells how it was started: what the tests of both have in common."""
+"""For tests of warm starts: a model that reports how it was started."""
 from native_case import NativeCase, wait_until
 
 MODEL = '''
@@ -51,7 +51,7 @@ class WarmCase(NativeCase):
         self.beside.write_text(BESIDE)
 
     def wait_warm(self, gate, other_than=None):
-        """Until a restart would be warm: the log of the warm processes says so."""
+        """Waits until warm.log says that a warm process is ready to be forked. Returns its pid."""
         wait_until(lambda: self.warm_pid(gate) not in (None, other_than) and
                    f"warm process {self.warm_pid(gate)}:" in self.warm_log(gate), "a warm process")
         return self.warm_pid(gate)

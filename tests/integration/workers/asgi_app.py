@@ -1,4 +1,5 @@
-"""An app with a bit of everything, to be served by uvicorn and by Turnpike side by side: `asgi_app.py FD` is the former."""
+"""A FastAPI app that uses many features, for tests that serve it with uvicorn and with Turnpike and compare the answers.
+Run as `asgi_app.py FD`, it serves itself with uvicorn on that listening socket."""
 import asyncio
 import json
 import os
@@ -22,7 +23,7 @@ FILES = tempfile.TemporaryDirectory()
 LARGE = os.path.join(FILES.name, "large.bin")
 with open(LARGE, "wb") as large:
     large.write(bytes(range(256)) * 2000)
-os.utime(LARGE, (1_600_000_000, 1_600_000_000))  # its ETag is the same on both sides
+os.utime(LARGE, (1_600_000_000, 1_600_000_000))  # so that its ETag is the same from both servers
 
 
 class Ours(Exception):
@@ -42,7 +43,7 @@ async def lifespan(app):
 
 
 app = FastAPI(title="A bit of everything")
-app.router.lifespan_context = lifespan  # FastAPI(lifespan=…) came later than Debian's
+app.router.lifespan_context = lifespan  # Debian's FastAPI is too old for FastAPI(lifespan=…)
 
 
 def write_file(path, text=""):
@@ -238,7 +239,7 @@ async def stream_below():
 
 
 def shown(value):
-    """As JSON can say it."""
+    """Returns the value in a form that JSON can express."""
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""A Falcon app, to be served by uvicorn and by Turnpike side by side."""
+"""A Falcon app, for tests that serve it with uvicorn and with Turnpike and compare the answers."""
 import asyncio
 import os
 import time
@@ -74,7 +74,7 @@ class Endless:
                     await asyncio.sleep(0.005)
             finally:
                 write_file(left, "closed")
-        response.sse = numbers()  # of a plain stream Falcon does not notice that its client left
+        response.sse = numbers()  # with a plain stream, Falcon does not notice that the client left
 
 
 class Boom:

@@ -1,4 +1,4 @@
-"""Native workers that mean harm: `hostile_native.py KIT CLASS`, where KIT is sdk/conformance."""
+"""Native workers that attack the gate: `hostile_native.py KIT CLASS`, where KIT is the path of sdk/conformance."""
 import array
 import os
 import socket
@@ -9,7 +9,7 @@ import threading
 sys.path.insert(0, sys.argv[1])
 import minimal_worker as correct  # noqa: E402
 
-RIGHTS_MAX = 250  # the kernel takes 253 at once
+RIGHTS_MAX = 250  # the kernel passes at most 253 descriptors at once
 
 
 class Garbage(correct.Worker):
@@ -30,7 +30,7 @@ class EndlessLoading(correct.Worker):
 
 
 class EndlessLogs(correct.Worker):
-    """Serves all the while."""
+    """Sends log frames without end, and serves meanwhile."""
 
     def ready(self):
         super().ready()
@@ -43,7 +43,7 @@ class EndlessLogs(correct.Worker):
 
 
 class EndlessChunks(correct.Worker):
-    """Does not care for pause."""
+    """Streams without end, and ignores pause frames."""
 
     def predict_echo(self, job, asked):
         if asked["echo"] == "example":
@@ -54,7 +54,7 @@ class EndlessChunks(correct.Worker):
 
 
 class EndlessPieces(EndlessChunks):
-    """Small ones."""
+    """Streams small chunks without end."""
 
     def predict_echo(self, job, asked):
         if asked["echo"] == "example":
@@ -73,7 +73,7 @@ class EndlessProgress(correct.Worker):
 
 
 class HalfAFrame(correct.Worker):
-    """Announces more than it sends, and stays."""
+    """Announces a frame, sends only half of it, and stays connected."""
 
     def done(self, job, *parts, **more):
         if job.purpose == 1:
@@ -82,7 +82,7 @@ class HalfAFrame(correct.Worker):
 
 
 class ManyDescriptors(correct.Worker):
-    """A thousand with one frame's bytes."""
+    """Sends a thousand descriptors with the bytes of one frame."""
 
     def done(self, job, *_, **__):
         frame = correct.HEADER.pack(1 << 20, correct.DONE, 1, 0, job.number)
@@ -93,7 +93,7 @@ class ManyDescriptors(correct.Worker):
 
 
 class DescriptorsWithoutNeed(correct.Worker):
-    """One with every log, without end."""
+    """Sends a descriptor with every log frame, without end."""
 
     def ready(self):
         super().ready()
@@ -104,7 +104,7 @@ class DescriptorsWithoutNeed(correct.Worker):
 
 
 class HugeMemfd(correct.Worker):
-    """Sealed and right, and 1 TiB long."""
+    """Answers with a memfd that is sealed as it should be, but 1 TiB long."""
 
     def done(self, job, *parts, **more):
         if job.purpose == 1:

@@ -1,4 +1,4 @@
-"""A Quart app, to be served by uvicorn and by Turnpike side by side."""
+"""A Quart app, for tests that serve it with uvicorn and with Turnpike and compare the answers."""
 import asyncio
 import os
 

@@ -1,16 +1,17 @@
-"""A worker with a family: before it listens it starts what programs leave behind. Few modules are
-loaded, so that it starts quickly.
+"""An HTTP worker that starts children of all the kinds that programs leave behind, and then listens. It
+imports few modules, so that it starts quickly.
 
     with_children.py PORT LANE FOLDER TOKEN HABITS
 
-HABITS has a word for each lane, in turn, with "," between; "-" joins habits. TOKEN is only there to be
-found in the process table. FOLDER gets LANE.loading when the family is there. FOLDER/TOKEN is locked
-as long as one of the family lives, however seldom it is in the process table.
+HABITS has one entry per lane, separated by ",". An entry is one or more habits, joined by "-". TOKEN is
+there so that tests find the process in the process table. FOLDER/LANE.loading appears when the
+children have started. FOLDER/TOKEN is locked as long as one of these processes lives; this also shows
+processes that live too briefly to be seen in the process table.
 
-POST /echo       answers with what it got
-POST /after/MS   the same, so many milliseconds later
+POST /echo       answers with the body
+POST /after/MS   the same after that many milliseconds
 POST /hold       never answers
-POST /late       leaves a daemon behind that overwrote its environment
+POST /late       starts a daemon that overwrites its environment, then answers with the body
 """
 import fcntl
 import os
@@ -29,7 +30,7 @@ def set_process_name(name):
 
 
 def fork_child(name):
-    """Forks; true for the parent. Children have this name from their first moment on."""
+    """Forks. Returns True in the parent and False in the child. The child has this name from its start."""
     set_process_name(name)
     if os.fork() == 0:
         return False
@@ -53,8 +54,8 @@ def close_and_idle(writer):
 
 
 def daemon(run=close_and_idle, name="daemon"):
-    """As daemons are made: two forks, a session of its own, no output. `life` closes the pipe that it
-    gets when it has become what it is."""
+    """Starts a daemon in the usual way: two forks, its own session, no output. `run` is what the daemon
+    does. It must close the pipe that it gets when the daemon is ready."""
     reader, writer = os.pipe()
     if fork_child(name):
         os.close(writer)
@@ -71,7 +72,7 @@ def daemon(run=close_and_idle, name="daemon"):
 
 
 def wiped(writer):
-    """Overwrites its environment, as programs do that set what ps shows."""
+    """A daemon that overwrites its environment, as programs do to change what ps shows."""
     import ctypes
     with open("/proc/self/stat") as stat:
         words = stat.read().rpartition(") ")[2].split()
@@ -82,7 +83,7 @@ def wiped(writer):
 
 
 def chain(writer):
-    """Never there for long: each hands over to its child, for as long as the test is there."""
+    """A daemon that forks and exits all the time, so that no process lives for long. Ends with the test."""
     os.close(writer)
     ignore(signal.SIGCHLD)
     while os.path.exists(FOLDER):
@@ -100,7 +101,7 @@ def session():
 
 
 def forking():
-    """A child that keeps forking; its children live a little longer than it takes."""
+    """A child that keeps forking. Its children live a little longer than one fork takes."""
     if fork_child("forking"):
         return
     ignore(signal.SIGCHLD)
@@ -126,7 +127,7 @@ HABITS = {
     "session": session,
     "forking": forking,
     "crowd": crowd,
-    "loading": idle_forever,  # for ever
+    "loading": idle_forever,  # never listens
 }
 
 
@@ -136,7 +137,7 @@ class Connection:
         self.unread = b""
 
     def take(self):
-        """The path and body of a whole request, or None."""
+        """Returns the path and body of the next request, or None if it is not complete yet."""
         head, end, rest = self.unread.partition(b"\r\n\r\n")
         if not end:
             return None
@@ -155,7 +156,7 @@ class Connection:
         try:
             self.link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         except OSError:
-            pass  # nobody waits for it any more
+            pass  # the gate has closed the connection
 
 
 class Server:
