@@ -1,5 +1,5 @@
-"""Everything at once: clients that stay, leave, are slow, send much or cancel, and workers that die
-and come back. Whoever stayed has one right answer, and nothing is left over."""
+"""Tests everything at once with attached workers: clients stay, leave, upload much or cancel, while workers
+die and come back. Every client that stays gets one right answer, and nothing is left over."""
 import os
 import random
 import unittest
@@ -10,7 +10,7 @@ SECONDS = float(os.environ.get("TURNPIKE_TEST_CHAOS_S", 5))
 
 
 def serve(request):
-    """Echoes, in the manner that the path asks for."""
+    """Answers with the body, in the way that the path asks for."""
     kind = request.target.split("/")[1]
     if kind == "stream":
         request.begin_chunked()
@@ -25,7 +25,7 @@ def serve(request):
 
 class Chaos(ChaosCase):
     def disturb(self, workers, is_over):
-        """Workers die, come back, and are out of sorts; how many deaths there were."""
+        """Makes workers die, come back and fail their health checks. Returns the number of deaths."""
         choice = random.Random(SEED)
         deaths = 0
         while not is_over.wait(0.1):

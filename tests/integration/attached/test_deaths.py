@@ -1,5 +1,5 @@
-"""Workers die, in mid-job or idle, and come back: no client notices, and only those that are well
-serve."""
+"""Tests attached workers that die while idle or with a job, and come back: no client notices, and only
+healthy workers serve."""
 import threading
 import unittest
 
@@ -8,7 +8,7 @@ from harness import Case, wait_until
 
 class Deaths(Case):
     def begin_held_job(self, gate, name, **options):
-        """A job that a worker keeps until the file `name` exists; the pid of that worker."""
+        """Starts a job that runs until the file `name` exists. Returns its future answer and the worker's pid."""
         started = self.folder / f"{name}.started"
         task = {"id": name, "started": str(started), "wait_for": str(self.folder / name)}
         answer = self.in_thread(gate.post, task, **options)
@@ -23,14 +23,14 @@ class Deaths(Case):
 
     def test_a_job_whose_worker_is_killed_is_answered_by_another_lane(self):
         workers = [self.plain_worker() for _ in range(3)]
-        gate = self.gate(workers, pool={"health.every": "10s"})  # not a probe: the job tells
+        gate = self.gate(workers, pool={"health.every": "10s"})  # so that the job, and not a health check, shows the death
         other, other_pid = self.begin_held_job(gate, "kill-other")
         held, pid = self.begin_held_job(gate, "kill-held")
         (self.folder / "kill-held.started").unlink()
         dying = self.worker_of(workers, pid)
         lane = workers.index(dying)
         dying.kill()
-        wait_until(lambda: (self.folder / "kill-held.started").exists(), "the job runs once more")
+        wait_until(lambda: (self.folder / "kill-held.started").exists(), "the job runs again")
         self.release("kill-held")
         answer = held.result()
         self.assertEqual((answer.status, answer.json()["id"]), (200, "kill-held"))
@@ -98,7 +98,7 @@ class Deaths(Case):
             self.assertEqual(answer.header("turnpike-lane"), "1")
             self.assertNotIn(gate.lane(0)["state"], ("ready", "busy"))
         worker.kill()
-        worker.start("--digit", "7")  # mended
+        worker.start("--digit", "7")  # repaired
         gate.wait_lane(0, "ready")
 
     def test_a_worker_that_stops_while_idle_leaves_and_no_client_sees_it(self):
@@ -117,7 +117,7 @@ class Deaths(Case):
             worker.kill()
             gate.wait_lane(lane, "backoff", "loading", "starting")
             seen = gate.pool()["jobs"]["finished"]
-            wait_until(lambda: gate.pool()["jobs"]["finished"] > seen + 20, "the others go on")
+            wait_until(lambda: gate.pool()["jobs"]["finished"] > seen + 20, "the other lanes go on")
         for worker in workers[:2]:
             worker.start()
         gate.wait_ready()
@@ -134,7 +134,7 @@ class Deaths(Case):
         gate.wait_lane(1, "backoff", "loading", "starting")
         self.assertEqual(gate.ask("GET", "/-/readyz").status, 200)
         workers[0].kill()
-        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 503, "nobody serves")
+        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 503, "no lane serves")
         waiting = self.in_thread(gate.post, {"id": "patient"})
         gate.wait_queued(1)
         workers[1].start()

@@ -1,4 +1,4 @@
-"""Orders to a gate that runs: restart, drain, resume, prove and stop, by route and by command."""
+"""Tests orders to a running gate, by route and by command: restart, drain, resume, prove, stacks and down."""
 import fcntl
 import json
 import os
@@ -26,7 +26,7 @@ class Orders(Case):
         running.reply(b"done")
         self.assertEqual(client.answer().body, b"done")
         self.assertEqual(gate.wait_lane(0, "drained")["reason"], "drain_asked")
-        self.order(gate, "drain", "0")  # once more is no error
+        self.order(gate, "drain", "0")  # a second drain is no error
         self.assert_problem(gate.ask("GET", "/refused"), 503, "no-lane")
         self.assertIn("lane 0", self.order(gate, "resume", "0"))
         gate.wait_ready()
@@ -144,7 +144,7 @@ class Down(Case):
         done = self.command("down")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
         self.assertIn("is down", done.stdout)
-        self.assertEqual(gate.process.popen.poll(), 0, "it ended, and well")
+        self.assertEqual(gate.process.popen.poll(), 0, "the gate must have ended with 0")
         self.assertEqual(self.command("down").returncode, 3)
 
     def test_down_prints_facts_as_json(self):
@@ -197,7 +197,7 @@ class Down(Case):
 
     def test_only_the_named_gate_ends(self):
         gates = [self.gate([self.scripted(echo)]) for _ in range(2)]
-        self.assertEqual(self.command("down").returncode, 2, "it must be said which")
+        self.assertEqual(self.command("down").returncode, 2, "with two gates, a name is needed")
         self.assertEqual(self.command("down", "--name", gates[0].name).returncode, 0)
         self.assertEqual(gates[0].process.wait(), 0)
         self.assertEqual(gates[1].ask("GET", "/-/healthz").status, 200)
@@ -211,10 +211,10 @@ class Down(Case):
 
 
 class Stacks(Case):
-    """Against a gate that is played here, as it takes a worker of its own to have stacks."""
+    """The test plays the gate, because a real gate gives stacks only of workers that it started."""
 
     def play_gate(self, pages):
-        """A held lock and a socket that answers each log request with the next of `pages`."""
+        """Plays a gate: holds its lock, and answers each request for a log with the next of `pages`. Returns its name."""
         folder = self.folder / "xdg_runtime_dir" / "turnpike" / f"played-{next(numbers)}"
         folder.mkdir(parents=True, mode=0o700)
         folder.parent.chmod(0o700)
@@ -226,7 +226,7 @@ class Stacks(Case):
         self.addCleanup(listener.close)
         listener.bind(str(folder / "socket"))
         listener.listen()
-        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # wakes whoever accepts
+        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # wakes the thread in accept()
         self.seen = []
         self.in_thread(self.answer, listener, list(pages))
         return folder.name

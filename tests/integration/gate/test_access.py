@@ -1,4 +1,4 @@
-"""Keys, hosts and origins: who may come in, and what of it a worker gets to see."""
+"""Tests who may use the gate: it checks API keys, Host and Origin, and passes no key on to a worker."""
 import unittest
 
 from client import bearer
@@ -12,7 +12,7 @@ class Keys(Case):
         self.worker = self.scripted()
 
     def ask_worker(self, gate, headers):
-        """What the worker got to see of it."""
+        """Sends a request, answers it as the worker, and returns it as the worker got it."""
         answer = self.in_thread(gate.ask, "POST", "/", b"", headers)
         request = self.worker.take()
         request.reply(b"fine")
@@ -33,9 +33,9 @@ class Keys(Case):
         self.assertEqual(self.worker.seen, [])
 
     def gate_with_keys(self, key):
-        """`key` sees the status."""
+        """Starts a gate and checks that `key` may read the status."""
         gate = self.gate([self.worker], is_ready=False)
-        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "it is ready")
+        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "the gate is ready")
         self.assertEqual(gate.ask("GET", "/-/status", None, bearer(key)).status, 200)
         return gate
 
@@ -81,7 +81,7 @@ class Keys(Case):
     def test_keys_can_be_added_and_revoked_while_the_gate_runs(self):
         gate = self.gate([self.worker])
         key = self.new_key("dave")
-        wait_until(lambda: gate.ask("GET", "/-/status").status == 401, "the key is needed")
+        wait_until(lambda: gate.ask("GET", "/-/status").status == 401, "requests without the key are refused")
         self.ask_worker(gate, bearer(key))
         self.assertEqual(self.command("key", "revoke", "dave").returncode, 0)
         wait_until(lambda: gate.ask("GET", "/-/jobs", None, bearer(key)).status != 200
@@ -93,7 +93,7 @@ class Keys(Case):
         self.assertIn("key new", process.output())
         key = self.new_key("remote")
         process = self.spawn_up(["--attach", self.worker.url, "--host", "0.0.0.0"])
-        wait_until(lambda: "serving on" in process.output(), "with a key it starts")
+        wait_until(lambda: "serving on" in process.output(), "with a key the gate starts")
         self.assertNotIn(key, process.output())
 
     def test_without_keys_authorization_passes_through(self):
@@ -183,7 +183,7 @@ class Origins(Case):
 
 class PreflightsWithKeys(Case):
     def test_a_preflight_needs_no_key(self):
-        """Browsers send none with it."""
+        """Browsers send no key with a preflight."""
         page = "https://page.example"
         self.assertEqual(self.command("key", "new", "x").returncode, 0)
         gate = self.gate([self.scripted(echo)], gate={"allowed_origins": [page]}, is_ready=False)

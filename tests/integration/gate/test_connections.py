@@ -1,5 +1,5 @@
-"""HTTP/1.1 and 1.0 on the client's side: pipelines, kept connections, chunked uploads, expectations,
-and requests that are refused before they can do harm."""
+"""Tests HTTP/1.1 and 1.0 between client and gate: pipelining, keep-alive, chunked uploads, Expect, and
+malformed requests, which are refused before they can do harm."""
 import unittest
 
 from harness import Case, wait_until
@@ -136,7 +136,7 @@ class Connections(Case):
                 self.assertEqual(client.answer().status, 400)
                 self.assertTrue(client.is_closed())
         self.assertEqual(self.worker.seen, [])
-        wait_until(lambda: self.gate_.live_jobs() == [], "nothing is left")
+        wait_until(lambda: self.gate_.live_jobs() == [], "no job is left")
 
     def test_heads_that_are_too_large(self):
         for lines, status in ((b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 414),
@@ -147,7 +147,7 @@ class Connections(Case):
             try:
                 client.send(lines)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it has seen enough
+                pass  # the gate has closed the connection already
             self.assertEqual(client.answer().status, status)
         self.assertEqual(self.worker.seen, [])
 

@@ -1,4 +1,4 @@
-"""One JSON line for each job, whatever became of it."""
+"""Tests the job log: it has one JSON line for each job, however the job ended."""
 import json
 import re
 import unittest
@@ -81,7 +81,7 @@ class JobLog(Case):
         queued.close()
         gate.wait_queued(0)
         running.close()
-        wait_until(lambda: not gate.live_jobs(), "all have left")
+        wait_until(lambda: not gate.live_jobs(), "all jobs have ended")
         self.assertEqual(self.stop(gate), 0)
         facts = [(record["path"], record["status"], record["outcome"], record["reason"],
                   record["lane"]) for record in self.read(log)]
@@ -115,7 +115,7 @@ class JobLog(Case):
         log = self.folder / "soon.jsonl"
         gate = self.gate([self.scripted(self.behave)], "--log-jobs", str(log))
         gate.ask("GET", "/fine")
-        wait_until(lambda: self.read(log), "the line is there before the gate ends")
+        wait_until(lambda: self.read(log), "the line is in the file while the gate runs")
 
     def test_strange_paths_stay_one_valid_line(self):
         log = self.folder / "strange.jsonl"

@@ -1,4 +1,4 @@
-"""The wire format of OpenAI, unmodified in both directions, and "model" picks the pool."""
+"""Tests OpenAI's API: requests and answers pass unchanged, and the field "model" picks the pool."""
 import json
 import subprocess
 import unittest
@@ -7,7 +7,7 @@ from harness import POOL, Case
 
 
 class OpenAi(Case):
-    """Two pools of FastAPI workers, each with its model."""
+    """There are two pools of FastAPI workers, each with its own model."""
 
 
     def pools(self, **extra):

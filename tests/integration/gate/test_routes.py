@@ -1,4 +1,4 @@
-"""Turnpike's own routes with every method, and every other path for the model."""
+"""Tests which paths belong to Turnpike, with every method, and that every other path goes to the model."""
 import unittest
 
 from harness import Case
@@ -36,10 +36,10 @@ class Routes(Case):
             client = self.gate_.connect().request("HEAD", route)
             head = client.answer("HEAD")
             client.request("GET", route)
-            get = client.answer()  # on the same connection: nothing of a body came before it
+            get = client.answer()  # on the same connection, so the HEAD answer had no body
             self.assertEqual(head.status, get.status)
             self.assertEqual(head.header("content-type"), get.header("content-type"))
-            if route != "/-/status":  # its length changes with the time
+            if route != "/-/status":  # the length of this answer changes with time
                 self.assertEqual(head.header("content-length"), str(len(get.body)))
 
     def test_unknown_own_routes_are_404(self):

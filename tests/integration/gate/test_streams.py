@@ -1,4 +1,4 @@
-"""Answers that are made bit by bit reach the client bit by bit."""
+"""Tests streams: each piece of an answer reaches the client as soon as the worker sends it."""
 import subprocess
 import unittest
 

@@ -74,9 +74,9 @@ class NeverUp(StartedCase):
     def test_binds_the_wrong_port(self):
         gate = self.up(self.worker_command("elsewhere"), is_ready=False)
         lane = self.wait_trouble(gate, "listens on port", states=["loading"])
-        wrong, right = re.search(r"port (\d+).* (\d+), its", lane["trouble"]).groups()
+        wrong, right = re.search(r"listens on port (\d+), .*{port}, (\d+)", lane["trouble"]).groups()
         self.assertNotEqual(wrong, right)
-        self.assertIn(f"started.py {right} elsewhere", str(self.log(gate)))
+        self.assertIn(f"http_server.py {right} elsewhere", str(self.log(gate)))
         socket.create_connection(("127.0.0.1", int(wrong))).close()
         self.assert_reported(gate, f"listens on port {wrong}")
 

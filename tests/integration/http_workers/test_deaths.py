@@ -130,7 +130,7 @@ class Reports(StartedCase):
                          ("killed by SIGABRT", signal.SIGABRT, None, "exited"))
         self.assertGreater(report["memory_peak_bytes"], 1 << 20)
         self.assertGreater(report["lived_s"], 0)
-        self.assertIn("workers/started.py", report["command"])
+        self.assertIn("workers/http_server.py", report["command"])
         self.assertNotIn("{port}", report["command"])
         [job] = report["inputs"]
         self.assertEqual(job["request"], "POST /die", "no query: it may hold secrets")
