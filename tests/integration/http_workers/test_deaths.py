@@ -1,4 +1,4 @@
-"""Deaths of started workers: what becomes of the jobs, and what is kept of them."""
+"""Tests deaths of started workers: what happens to their jobs, and what the crash reports say."""
 import json
 import os
 import signal
@@ -18,7 +18,7 @@ class Jobs(StartedCase):
 
     def test_a_job_is_run_elsewhere_when_its_worker_dies(self):
         gate = self.up(pool={"lanes": 2})
-        wait_until(lambda: "all lanes serve" in gate.process.output(), "up says so")
+        wait_until(lambda: "all lanes serve" in gate.process.output(), "`up` says that all lanes serve")
         job = self.begin_job(gate)
         [lane] = [lane["lane"] for lane in gate.status()["lanes"] if lane["state"] == "busy"]
         answer = self.kill_lane_of(gate, job, lane)
@@ -27,7 +27,7 @@ class Jobs(StartedCase):
         found = self.wait_back(gate, lane)
         self.assertEqual(found["last_exit"], "killed by SIGKILL")
         self.assertEqual((found["trouble"], found["reason"]), (None, None))
-        wait_until(lambda: "killed by SIGKILL" in gate.process.output(), "up says so")
+        wait_until(lambda: "killed by SIGKILL" in gate.process.output(), "`up` reports the death")
 
     def test_the_only_lane_takes_it_again_when_it_is_back(self):
         gate = self.up()
@@ -54,7 +54,7 @@ class Jobs(StartedCase):
         [job] = gate.ended_jobs()
         self.assertEqual((job["id"], job["attempts"]), (answer.header("turnpike-job"), 2))
         self.assertIn("CUDA error: the end", json.dumps(job))
-        wait_until(lambda: len(self.crashes(gate)) == 2, "a report each")
+        wait_until(lambda: len(self.crashes(gate)) == 2, "there is a report for each death")
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
 
@@ -100,8 +100,8 @@ class Jobs(StartedCase):
             os.kill(gate.lane(0)["pid"], signal.SIGKILL)
             self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == deaths and
                                  lane["state"] == "ready", "it is back")
-        wait_until(lambda: descriptors() <= before + 2, "no descriptor more than before")
-        wait_until(lambda: children() == 1, "one guard, and no zombie")
+        wait_until(lambda: descriptors() <= before + 2, "there are no more descriptors than before")
+        wait_until(lambda: children() == 1, "there is one guard and no zombie")
 
     def test_the_death_of_a_workers_child_changes_nothing(self):
         gate = self.up("sleep 600 & echo child is $!; exec " + self.worker_command())
@@ -112,7 +112,7 @@ class Jobs(StartedCase):
 
 class Reports(StartedCase):
     def crash(self, gate, task, headers=()):
-        """A job that ends its worker; the newest report."""
+        """Sends a job that ends its worker. Returns the newest report."""
         before = len(self.crashes(gate))
         gate.post(task, "/die?secret=1", headers)
         wait_until(lambda: len(self.crashes(gate)) > before, "there is a report")
@@ -133,7 +133,7 @@ class Reports(StartedCase):
         self.assertIn("workers/http_server.py", report["command"])
         self.assertNotIn("{port}", report["command"])
         [job] = report["inputs"]
-        self.assertEqual(job["request"], "POST /die", "no query: it may hold secrets")
+        self.assertEqual(job["request"], "POST /die", "the query must be missing, because it may hold secrets")
         self.assertNotIn("secret", json.dumps(report))
         whole = gate.ask("GET", f"/-/crashes/{report['id']}").json()
         self.assertIn("err terminate called\nerr last words", whole["log"])
@@ -183,12 +183,12 @@ class Reports(StartedCase):
             answer = gate.post({"code": code}, "/die")
             self.assertEqual(answer.status, 502)
             newest = wait_until(lambda: [report for report in self.crashes(gate)
-                                         if report["exit_code"] == code], "its report")
+                                         if report["exit_code"] == code], "there is a report of this death")
             seen.append(newest[0]["id"])
             gate.wait_ready()
         self.assertEqual([report["exit_code"] for report in self.crashes(gate)], [3, 2])
         folder = self.state_folder(gate) / "crashes"
-        wait_until(lambda: {path.name for path in folder.iterdir()} == set(seen[1:]), "two folders")
+        wait_until(lambda: {path.name for path in folder.iterdir()} == set(seen[1:]), "two reports are left on disk")
         self.assert_problem(gate.ask("GET", f"/-/crashes/{seen[0]}"), 404, "no-crash")
 
     def test_reports_outlive_the_gate(self):

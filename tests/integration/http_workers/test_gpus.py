@@ -1,5 +1,5 @@
-"""Lanes on the GPUs of a fake driver: what workers are told of them, and what becomes of a lane
-when its GPU's memory stays taken, or the GPU goes."""
+"""Tests lanes on the GPUs of a fake driver: which GPUs each worker sees, and what happens to a lane if its
+GPU's memory stays in use or the GPU is lost."""
 import os
 import signal
 import unittest
@@ -24,7 +24,7 @@ class GpuCase(StartedCase):
                        pool={"gpus": None, "lanes": None, **pool})
 
     def seen_by(self, gate):
-        """CUDA_VISIBLE_DEVICES of each lane; None: it is not set."""
+        """Returns CUDA_VISIBLE_DEVICES of each lane's worker, or None where it is not set."""
         lanes = range(len(gate.status()["lanes"]))
         return [self.facts(gate, lane)["env"].get("CUDA_VISIBLE_DEVICES") for lane in lanes]
 
@@ -153,11 +153,11 @@ class Memory(GpuCase):
 
         def used():
             return [lane["gpus"][0]["memory_used"] for lane in gate.status()["lanes"]]
-        wait_until(lambda: used() == [0, 2048 * MIB], "the watch has seen it")
+        wait_until(lambda: used() == [0, 2048 * MIB], "the status shows the memory")
         self.assertEqual(gate.lane(0)["gpus"][0]["memory_total"], 81920 * MIB)
         self.assertIn("2.0 of 80.0 GiB", self.order(gate, "status"))
         os.kill(gate.lane(1)["pid"], signal.SIGKILL)
-        [report] = wait_until(lambda: self.crashes(gate), "a report")
+        [report] = wait_until(lambda: self.crashes(gate), "there is a report")
         self.assertEqual(report["gpu_memory_used_bytes"], 2048 * MIB)
         self.assertEqual(report["gpus"], [f"1 {fake.uuids[1]} Fake GPU (Turnpike tests)"])
 
@@ -180,8 +180,8 @@ class Memory(GpuCase):
         self.assertEqual((lane["state"], lane["pid"]), ("backoff", None))
         self.assertIn("the old worker's memory is still taken", self.order(gate, "status"))
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(4)}, {"1"})
-        self.order(gate, "restart", "0")  # can't help it
-        os.kill(gate.lane(1)["pid"], signal.SIGKILL)  # whose memory is free
+        self.order(gate, "restart", "0")  # does not help
+        os.kill(gate.lane(1)["pid"], signal.SIGKILL)  # the memory of this worker is free at once
         self.wait_back(gate, 1)
         lane = gate.lane(0)
         self.assertEqual((lane["state"], lane["reason"]), ("backoff", "memory_held"))
@@ -195,10 +195,10 @@ class Memory(GpuCase):
         gate = self.on_gpus(lanes=2)
         fake.hold(0, gate.lane(0)["pid"], 100)
         fake.hold(0, gate.lane(1)["pid"], 200)
-        wait_until(lambda: gate.lane(0)["gpus"][0]["memory_used"] == 300 * MIB, "both are seen")
+        wait_until(lambda: gate.lane(0)["gpus"][0]["memory_used"] == 300 * MIB, "the status shows the memory of both workers")
         self.order(gate, "drain", "0")
         gate.wait_lane(0, "drained")
-        wait_until(lambda: gate.lane(1)["gpus"][0]["memory_used"] == 200 * MIB, "it is free")
+        wait_until(lambda: gate.lane(1)["gpus"][0]["memory_used"] == 200 * MIB, "the memory of the drained lane is free")
 
 
 class Lost(GpuCase):
@@ -212,12 +212,12 @@ class Lost(GpuCase):
             found = gate.wait_lane(lane, "quarantined")
             self.assertEqual(found["reason"], "gpu_lost")
         go.touch()
-        self.assertEqual(future.result().status, 200, "run on the other GPU, if need be")
+        self.assertEqual(future.result().status, 200, "the job may be run again on the other GPU")
         self.assertEqual(gate.lane(1)["pid"], pids[1])
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(3)}, {"1"})
         self.assertIn("its GPU is gone", self.order(gate, "status"))
-        wait_until(lambda: "its GPU is gone" in gate.process.output(), "up says so")
-        wait_until(lambda: gate.lane(0)["gpus"][0]["memory_used"] is None, "nobody knows")
+        wait_until(lambda: "its GPU is gone" in gate.process.output(), "`up` reports it")
+        wait_until(lambda: gate.lane(0)["gpus"][0]["memory_used"] is None, "the memory of the lost GPU is unknown")
         fake.clear(f"lost-{fake.uuids[0]}")
         self.order(gate, "restart", "0")
         self.order(gate, "restart", "2")

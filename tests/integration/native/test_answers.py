@@ -1,4 +1,4 @@
-"""What a native model gives, and what its client gets."""
+"""Tests answers of native models: which value of a model becomes which HTTP answer, and how failures are answered."""
 import hashlib
 import re
 import socket
@@ -165,7 +165,7 @@ class Requests(Shared):
         client.request("GET", "/nowhere")
         answer = client.answer()
         self.assertEqual((head.status, head.header("content-length")), (404, str(len(answer.body))))
-        self.assertEqual(answer.json(), {"nothing": "/nowhere"}, "nothing of a body came between")
+        self.assertEqual(answer.json(), {"nothing": "/nowhere"}, "the HEAD answer must have no body")
 
     def test_the_root_is_predict_as_well(self):
         for target in ("/", "/predict", "/predict?verbose=1"):
@@ -222,7 +222,7 @@ class Failures(Shared):
 
 
 def own_address():
-    """One of this machine that is not loopback; None: it has none. Nothing is sent."""
+    """Returns an address of this machine that is not loopback, or None. Sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("198.51.100.1", 9))
@@ -232,7 +232,7 @@ def own_address():
 
 
 class ErrorsShown(NativeCase):
-    """To clients who come from elsewhere: by an address of this machine that is not loopback."""
+    """Tests which errors clients on other machines see. They connect to an address that is not loopback."""
 
     def setUp(self):
         super().setUp()
@@ -249,7 +249,7 @@ class ErrorsShown(NativeCase):
                                     "health.every": None, "health.timeout": None, **pool})
         process = self.spawn_up([str(self.write_config(config)), "--host", self.address])
         found = wait_until(lambda: re.search(r"serving on http://[\d.]+:(\d+)", process.output()),
-                           "it serves")
+                           "the gate serves")
         client = Client.__new__(Client)
         client.socket = socket.create_connection((self.address, int(found[1])), timeout=30)
         client.unread = bytearray()

@@ -1,4 +1,4 @@
-"""Batches: whoever waits while a lane is busy goes together, and each has an answer of its own."""
+"""Tests batches: jobs that wait while a lane is busy run together, and each client gets its own answer."""
 import os
 import signal
 import unittest
@@ -52,10 +52,10 @@ ASYNC = MODEL.replace("def predict(", "async def predict(")
 
 
 class BatchCase(NativeCase):
-    """`gather` lets jobs wait behind one that is aboard, then go."""
+    """`gather` makes jobs wait behind a running job, so that they form a batch."""
 
     def gather(self, gate, tasks, during=None):
-        """Their answers, in the order of `tasks`, which is that of the queue."""
+        """Queues `tasks` behind a running job, lets them run, and returns their answers in the same order."""
         held = [self.begin_job(gate) for _ in gate.status()["lanes"]]
         futures = []
         for number, task in enumerate(tasks):
@@ -148,13 +148,13 @@ class GreedyAsync(Greedy):
 
 
 class Leaving(SharedGate, BatchCase):
-    """One member is no longer wanted; the others don't notice."""
+    """One job of a batch is cancelled, left or timed out. The other jobs are not affected."""
 
     def open(self):
         return self.serve(self.model(MODEL))
 
     def begin_two(self, **headers):
-        """A batch of two that runs until `go`: the first is the one that waits for it."""
+        """Starts a batch of two jobs, which runs until the file `go` exists. The first job waits for that file."""
         held, go_held = self.begin_job(self.gate)
         folder = self.folder_for("two")
         started, go = folder / "started", folder / "go"
@@ -166,7 +166,7 @@ class Leaving(SharedGate, BatchCase):
         self.gate.wait_queued(2)
         go_held.touch()
         held.result()
-        wait_until(started.exists, "both are aboard")
+        wait_until(started.exists, "both jobs are aboard")
         return wanted, client, go
 
     def assert_unharmed(self, wanted, go):
@@ -182,7 +182,7 @@ class Leaving(SharedGate, BatchCase):
         wanted, client, go = self.begin_two()
         before = self.gate.pool()["jobs"]["cancelled"]
         client.close()
-        wait_until(lambda: self.gate.pool()["jobs"]["cancelled"] > before, "the gate knows")
+        wait_until(lambda: self.gate.pool()["jobs"]["cancelled"] > before, "the gate has noticed that the client left")
         self.assert_unharmed(wanted, go)
 
     def test_it_is_cancelled(self):
@@ -208,7 +208,7 @@ class Leaving(SharedGate, BatchCase):
         self.gate.wait_queued(2)
         go.touch()
         held.result()
-        wait_until(started.exists, "the model has it")
+        wait_until(started.exists, "the model has noticed the cancel")
         client.close()
         self.assertEqual(first.result().json()["together"], 2)
 
@@ -256,7 +256,7 @@ class Deaths(BatchCase):
         self.assertEqual(self.sizes([answers[0], *answers[2:]]), [1, 1, 1])
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
-        reports = wait_until(lambda: len(found := self.crashes(gate)) == 3 and found, "reports")
+        reports = wait_until(lambda: len(found := self.crashes(gate)) == 3 and found, "there is a report for each death")
         self.assertEqual(sorted(len(report["inputs"]) for report in reports), [1, 1, 4])
 
     def test_a_sick_worker_s_batch_is_run_again(self):

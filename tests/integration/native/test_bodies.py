@@ -1,5 +1,5 @@
-"""Huge bodies through a native lane: the right bytes, all counted, none of them in the gate's own
-memory, and all of it given back, whoever dies or leaves."""
+"""Tests huge bodies and answers on native lanes: no byte is lost, all bytes are counted, none are in the
+gate's own memory, and all memory is freed, even if a worker dies or a client leaves."""
 import hashlib
 import os
 import select
@@ -19,7 +19,7 @@ class BothWays(HugeCase):
         gate = self.open()
         marks = self.marks("started", "wait_for")
         client = self.upload(gate, "/hold", SIZE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         self.assertEqual(self.held(gate), SIZE)
         self.assertAlmostEqual(self.memory_in(gate), SIZE, delta=MIB)
         refused = gate.ask("POST", "/digest", b"xx")
@@ -55,7 +55,7 @@ class BothWays(HugeCase):
         head = client.head()
         self.assertEqual((head.status, head.header("content-length")), (200, str(SIZE)))
         self.assertEqual(self.digest_of_rest(client, SIZE), digest(SIZE))
-        client.request("GET", "/small")  # the connection goes on
+        client.request("GET", "/small")  # the connection can be used again
         self.assertEqual(client.answer().json(), {"small": True})
         self.assert_all_is_back(gate)
 
@@ -71,7 +71,7 @@ class Limits(HugeCase):
         gate = self.open(gate={"body_max": f"{LARGE}B"})
         client = self.connect(gate).send(self.head("/digest", None, "Transfer-Encoding: chunked"))
         sent = 0
-        while not select.select([client.socket], [], [], 0)[0]:  # as long as nobody objects
+        while not select.select([client.socket], [], [], 0)[0]:  # until the gate answers
             client.send(b"100000\r\n" + BLOCK + b"\r\n")
             sent += MIB
             self.assertLess(sent, LARGE + 64 * MIB)
@@ -83,7 +83,7 @@ class Limits(HugeCase):
         gate = self.open()
         marks = self.marks("started", "wait_for")
         first = self.upload(gate, "/hold", LARGE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         second = self.connect(gate).send(self.head("/digest", None, "Transfer-Encoding: chunked"))
         sent = 0
         while not select.select([second.socket], [], [], 0)[0]:
@@ -91,7 +91,7 @@ class Limits(HugeCase):
             sent += MIB
             self.assertLess(sent, SIZE)
         self.assert_problem(second.answer(), 429, "bytes-full")
-        wait_until(lambda: self.held(gate) == LARGE, "the first is counted, and nobody else")
+        wait_until(lambda: self.held(gate) == LARGE, "only the first body is counted")
         open(marks["wait_for"], "x").close()
         self.assertEqual(first.answer().json()["digest"], digest(LARGE))
         self.assert_all_is_back(gate)
@@ -100,7 +100,7 @@ class Limits(HugeCase):
         gate = self.open()
         marks = self.marks("started", "wait_for")
         first = self.upload(gate, "/hold", LARGE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         waiting = [self.upload(gate, "/digest", LARGE) for _ in range(3)]
         gate.wait_queued(3)
         self.assertEqual(self.held(gate), 4 * LARGE)
@@ -127,7 +127,7 @@ class Deaths(HugeCase):
         gate = self.open(pool={"lanes": 2})
         marks = self.marks("started", "wait_for")
         first = self.upload(gate, "/hold", LARGE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         os.kill(self.busy_lane(gate)["pid"], signal.SIGKILL)
         second = self.upload(gate, "/digest", LARGE)
         open(marks["wait_for"], "x").close()
@@ -153,10 +153,10 @@ class Departures(HugeCase):
         for piece in pieces(LARGE):
             client.send(piece)
         self.assertEqual(self.held(gate), SIZE)
-        wait_until(lambda: self.memory_in(gate) > LARGE - 4 * MIB, "what came is in memory")
+        wait_until(lambda: self.memory_in(gate) > LARGE - 4 * MIB, "the part that has come is in memory")
         client.close()
         self.assert_all_is_back(gate)
-        self.assertEqual(gate.lane(0)["finished"], 2, "two small ones only")
+        self.assertEqual(gate.lane(0)["finished"], 2, "the job must not have reached the model")
 
     def test_while_it_waits(self):
         gate = self.open()
@@ -164,7 +164,7 @@ class Departures(HugeCase):
         client = self.upload(gate, "/digest", LARGE)
         gate.wait_queued(1)
         client.close()
-        wait_until(lambda: self.memory_in(gate) == 0, "its memory is given back at once")
+        wait_until(lambda: self.memory_in(gate) == 0, "the memory is freed at once")
         self.assertEqual(self.held(gate), 0)
         open(go, "x").close()
         self.assertEqual(holder.answer().status, 200)
@@ -174,18 +174,18 @@ class Departures(HugeCase):
     def hold_lane(self, gate):
         marks = self.marks("started", "wait_for")
         client = self.connect(gate).send(self.head("/hold", 0, **marks))
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         return client, marks["wait_for"]
 
     def test_while_the_model_works(self):
         gate = self.open()
         marks = self.marks("started", "cancelled")
         client = self.upload(gate, "/leave", LARGE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         client.close()
-        wait_until(lambda: os.path.exists(marks["cancelled"]), "the model is told")
+        wait_until(lambda: os.path.exists(marks["cancelled"]), "the model has noticed the cancel")
         with open(marks["cancelled"]) as file:
-            self.assertEqual(file.read(), str(LARGE), "the body is still the model's to read")
+            self.assertEqual(file.read(), str(LARGE), "the model must still be able to read the body")
         self.assert_all_is_back(gate)
 
     def test_during_the_answer(self):
@@ -200,7 +200,7 @@ class Departures(HugeCase):
 
 class Answers(HugeCase):
     def slow_reader(self, gate):
-        """A client that sent LARGE bytes, gets as many, and takes its time."""
+        """Returns a client that sent LARGE bytes, gets as many back, and has not read them yet."""
         client = self.connect(gate)
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
         client.send(self.head("/echo", LARGE))
@@ -230,9 +230,9 @@ class Answers(HugeCase):
     def test_head_tells_the_length_and_keeps_nothing(self):
         gate = self.open()
         client, _ = self.begin_make(gate, LARGE, "HEAD")
-        wait_until(lambda: self.memory_in(gate) == 0, "the answer that nobody gets is dropped")
+        wait_until(lambda: self.memory_in(gate) == 0, "the body of the answer is dropped")
         client.request("GET", "/small")
-        self.assertEqual(client.answer().json(), {"small": True}, "nothing of a body came between")
+        self.assertEqual(client.answer().json(), {"small": True}, "the HEAD answer must have no body")
         self.assert_all_is_back(gate)
 
     def test_a_gate_that_ends_while_somebody_reads_lets_it_finish(self):
@@ -244,7 +244,7 @@ class Answers(HugeCase):
 
 
 class Routed(HugeCase):
-    """By `models`: where the body goes is known only when all of it is there."""
+    """Jobs are routed by the field "model", so the pool is known only when the whole body is there."""
 
     def pools(self, **default):
         attached = self.plain_worker()
@@ -283,7 +283,7 @@ class Routed(HugeCase):
         found = self.ask(gate, "native", LARGE).answer()
         self.assertEqual((found.status, found.body and found.json()),
                          (200, {"size": LARGE, "digest": self.digest_of_text(LARGE)}))
-        wait_until(lambda: self.held(gate) == 0, "its bytes are given back")
+        wait_until(lambda: self.held(gate) == 0, "no bytes are counted any more")
         wait_until(lambda: self.memory_in(gate) == 0, "no memfd is left")
         self.assert_flat(gate)
 

@@ -1,6 +1,5 @@
-"""Everything at once on native lanes: as test_chaos.py, with models that batch, run in threads or
-in an event loop, and die. The seed is printed with a failure: TURNPIKE_TEST_SEED=N repeats its
-choices."""
+"""Tests everything at once on native lanes, like attached/test_chaos.py: clients of many kinds, while workers
+that batch, use threads or use an event loop are killed and restarted."""
 import os
 import random
 import signal
@@ -12,7 +11,7 @@ from native_case import NativeCase
 SECONDS = float(os.environ.get("TURNPIKE_TEST_CHAOS_S", 3))
 MODEL = '''
 class Echo(turnpike.Model):
-    """The body, in the manner that the path asks for; predict takes many."""
+    """Answers with the body, in the way that the path asks for. predict() takes batches."""
     batch = 8
     slots = 1
 
@@ -55,7 +54,7 @@ class NativeChaos(NativeCase, ChaosCase):
         return super().problem_with(kind, answer, body)
 
     def disturb(self, gate, is_over):
-        """Workers are killed and told to restart; how many times."""
+        """Kills and restarts workers. Returns how many times."""
         choice, times = random.Random(SEED), 0
         while not is_over.wait(choice.choice([0.05, 0.2])):
             lane = choice.choice(gate.status()["lanes"])
@@ -70,7 +69,7 @@ class NativeChaos(NativeCase, ChaosCase):
             times += 1
         return times
 
-    def survives(self, text):
+    def assert_survives(self, text):
         log = self.folder / f"chaos-{self.id()}.jsonl"
         gate = self.serve(self.model(text), "--log-jobs", str(log),
                           pool={"lanes": 3, "crash_limit": 16, "crash_window": "1s",
@@ -82,13 +81,13 @@ class NativeChaos(NativeCase, ChaosCase):
         self.assert_one_line_per_job(log)
 
     def test_batches(self):
-        self.survives(MODEL)
+        self.assert_survives(MODEL)
 
     def test_threads(self):
-        self.survives(MODEL.replace("slots = 1", "slots = 4").replace("batch = 8", "batch = 2"))
+        self.assert_survives(MODEL.replace("slots = 1", "slots = 4").replace("batch = 8", "batch = 2"))
 
     def test_an_event_loop(self):
-        self.survives(ASYNC.replace("slots = 1", "slots = 4"))
+        self.assert_survives(ASYNC.replace("slots = 1", "slots = 4"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Models that end their process, and models that are ended: who loses what."""
+"""Tests deaths of native workers, by their own model or from outside: which jobs fail, which are run again, and
+that nothing is left behind."""
 import json
 import os
 import signal
@@ -83,7 +84,7 @@ class Deadly(turnpike.Model):
 class DeadlyCase(NativeCase):
     def open(self, **pool):
         gate = self.serve(self.model(MODEL), pool={"crash_limit": 16, **pool})
-        wait_until(lambda: "all lanes serve" in gate.process.output(), "up says so")
+        wait_until(lambda: "all lanes serve" in gate.process.output(), "`up` says that all lanes serve")
         return gate
 
     def do(self, gate, what, **task):
@@ -96,14 +97,15 @@ class DeadlyCase(NativeCase):
 
 class ByItself(DeadlyCase):
     def poisons(self, how, **task):
-        """It ends its worker twice; nobody else loses anything."""
+        """Checks that a job which ends its worker in this way fails as poison after two deaths, and a job on the other lane
+        is not affected."""
         gate = self.open(lanes=2)
         neighbour, go = self.begin_job(gate)
         ended = self.in_thread(gate.post, task)
         answer = self.poison_answer(gate, ended, neighbour, go)
         self.assertIn(how, answer.json()["detail"])
         self.assert_serves(gate)
-        reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "reports")
+        reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "there is a report for each death")
         for report in reports:
             self.assertIn(how, report["how"])
             self.assertEqual(len(report["inputs"]), 1)
@@ -111,7 +113,7 @@ class ByItself(DeadlyCase):
         return gate, answer, reports
 
     def poison_answer(self, gate, ended, neighbour, go):
-        """The neighbour is on one lane all the while: both deaths are of the other."""
+        """Returns the answer of the killer job. The neighbour keeps one lane busy, so both deaths are on the other lane."""
         answer = ended.result()
         self.assert_problem(answer, 502, "poison")
         go.touch()
@@ -226,7 +228,7 @@ class ByOthers(DeadlyCase):
         self.assertEqual(client.chunk(), b"half ")
         go.touch()
         self.assertTrue(client.is_closed())
-        [job] = wait_until(lambda: gate.ended_jobs(), "it has ended")
+        [job] = wait_until(lambda: gate.ended_jobs(), "the job has ended")
         self.assertEqual((job["outcome"], job["attempts"]), ("failed", 1))
         self.assert_serves(gate)
 
@@ -238,7 +240,7 @@ class ByOthers(DeadlyCase):
             self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == deaths and
                                  lane["state"] == "ready", "it is back")
             self.assertEqual(self.do(gate, "echo", padding="x" * 1_200_000).status, 200)
-        wait_until(lambda: self.descriptors(gate) <= before + 2, "no descriptor more than before")
+        wait_until(lambda: self.descriptors(gate) <= before + 2, "there are no more descriptors than before")
 
 
 class ChildrenAndThreads(DeadlyCase):

@@ -1,4 +1,4 @@
-"""What the gate tells a native worker: cancel, stacks, stop; and what that tells of itself."""
+"""Tests what the gate and a native worker tell each other: cancel, stacks and stop; progress and the watchdog."""
 import json
 import os
 import signal
@@ -76,18 +76,18 @@ class Observed(turnpike.Model):
 
 class ObservedJobCase(NativeCase):
     def begin(self, gate, what="until_cancelled", headers=(), **task):
-        """By a client that may leave: it, and the files that tell what the model saw."""
+        """Starts a job. Returns its client, the job's id, and the file that the model writes when it notices a cancel."""
         folder = self.folder_for("observed")
         started, cancelled = folder / "started", folder / "cancelled"
         client = Client(gate.port)
         self.addCleanup(client.close)
         task = {"do": what, "started": str(started), "cancelled": str(cancelled), **task}
         client.request("POST", "/predict", body_of(task), list(headers))
-        wait_until(started.exists, "it is aboard")
+        wait_until(started.exists, "the job is aboard")
         return client, started.read_text(), cancelled
 
     def wait_cancelled(self, cancelled, name):
-        wait_until(cancelled.exists, "the model knows")
+        wait_until(cancelled.exists, "the model has noticed the cancel")
         self.assertEqual(cancelled.read_text(), name)
 
 
@@ -109,7 +109,7 @@ class Cancel(SharedGate, ObservedJobCase):
         self.wait_cancelled(cancelled, name)
         self.assert_same_worker(pid)
         job = wait_until(lambda: (found := self.job(self.gate, name))["state"] == "ended" and found,
-                         "it is over")
+                         "the job has ended")
         self.assertEqual(job["outcome"], "cancelled")
 
     def test_a_job_that_is_cancelled_by_its_name(self):
@@ -167,10 +167,10 @@ class CancelSync(SharedGate, ObservedJobCase):
         future, _ = self.begin_job(self.gate, do="progress", wait_for=str(go), later=str(later))
         [name] = [job["id"] for job in self.gate.live_jobs()]
         wait_until(lambda: self.job(self.gate, name).get("progress") ==
-                   {"fraction": 0.4, "text": "step 12/30"}, "the gate tells")
+                   {"fraction": 0.4, "text": "step 12/30"}, "the job's record has the progress")
         go.touch()
         wait_until(lambda: self.job(self.gate, name).get("progress") ==
-                   {"fraction": None, "text": "nearly"}, "and then")
+                   {"fraction": None, "text": "nearly"}, "the job's record has the next progress")
         go2.touch()
         self.assertEqual(future.result().status, 200)
 
@@ -202,13 +202,13 @@ class Watchdog(ObservedJobCase):
             gate.post({"do": "echo"})
         client, name, _ = self.begin(gate, "stuck")
         job = wait_until(lambda: (found := self.job(gate, name)).get("stacks") and found,
-                         "its record has them")
+                         "the job's record has the stacks")
         self.assertIn("in do_stuck", json.dumps(job["stacks"]))
         self.wait_log(gate, "in do_stuck")
-        wait_until(lambda: "a job runs far over the usual" in gate.process.output(), "up says so")
+        wait_until(lambda: "a job runs far over the usual" in gate.process.output(), "`up` reports it")
         self.assertEqual(gate.lane(0)["restarts"], 0)
         self.assertEqual(gate.ask("DELETE", f"/-/jobs/{name}").status, 202)
-        self.assertIn("in do_stuck", json.dumps(self.job(gate, name)["stacks"]), "also afterwards")
+        self.assertIn("in do_stuck", json.dumps(self.job(gate, name)["stacks"]), "the record must keep the stacks")
 
     def test_stacks_on_request_while_it_computes_and_while_it_does_not(self):
         gate = self.serve(self.model(MODEL))
@@ -228,7 +228,7 @@ class Watchdog(ObservedJobCase):
         gate = self.serve(self.model(f"def load(lane):\n    write_file({str(started)!r})\n"
                                      f"    wait_for({str(go)!r})\ndef predict(x): return x\n"),
                           is_ready=False)
-        wait_until(started.exists, "it loads")
+        wait_until(started.exists, "the model is loading")
         self.assertIn("in load", self.order(gate, "stacks", "0"))
         go.touch()
         gate.wait_ready()
@@ -252,7 +252,7 @@ class Watchdog(ObservedJobCase):
         self.assert_problem(stuck.answer(), 504, "ran-too-long")
         gate.wait_lane(0, "draining")
         waiting = self.in_thread(gate.post, {"do": "echo"})
-        gate.wait_queued(1)  # though there is a free slot
+        gate.wait_queued(1)  # although there is a free slot
         go.touch()
         answer = neighbour.result()
         self.assertEqual((answer.status, answer.json()), (200, {"pid": pid, "attempt": 1}))
@@ -312,7 +312,7 @@ class Endings(ObservedJobCase):
                                      "def predict(x): return x\n"),
                           is_ready=False, pool={"lanes": 2})
         pids = [self.wait_lane_where(gate, number, lambda lane: lane["start"]["import_ms"],
-                                     "it loads")["pid"] for number in (0, 1)]
+                                     "the model is loading")["pid"] for number in (0, 1)]
         self.assertEqual(self.stop(gate, signal.SIGINT), 0)
         self.assert_gone(*pids)
 
@@ -329,7 +329,7 @@ class Endings(ObservedJobCase):
         pids = [lane["pid"] for lane in gate.status()["lanes"]]
         future, go = self.begin_job(gate)
         gate.process.signal(signal.SIGINT)
-        wait_until(lambda: "stopping" in gate.process.output(), "it has heard")
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
         go.touch()
         self.assertEqual(future.result().status, 200)
         self.assertEqual(gate.process.wait(), 0)
@@ -340,7 +340,7 @@ class Endings(ObservedJobCase):
         pid = gate.lane(0)["pid"]
         client, _, _ = self.begin(gate, "stuck")
         gate.process.signal(signal.SIGINT)
-        wait_until(lambda: "stopping" in gate.process.output(), "it has heard")
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
         gate.process.signal(signal.SIGINT)
         answer = client.answer()
         self.assertGreaterEqual(answer.status, 500, answer)

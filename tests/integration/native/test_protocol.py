@@ -1,4 +1,4 @@
-"""Native workers that break the protocol: each is retired with the reason, and the gate lives."""
+"""Tests native workers that break the protocol: each is retired with a clear reason, and the gate and other lanes go on."""
 import os
 import signal
 import unittest
@@ -13,8 +13,8 @@ HOSTILE = HERE / "workers/hostile_native.py"
 LARGE = {"size": 2_000_000}
 STREAM = {"stream": 3, "size": 4}
 
-# For each worker of broken.py: the job that shows its fault (None: the fault shows before, or in the
-# proof), and the gate's message about it.
+# For each worker of broken.py: the job that shows its fault (or None if the fault shows before the first
+# job), and the gate's message about it.
 UNTIL_READY = {
     "wrong_magic": (None, "The hello does not begin with"),
     "log_before_hello": (None, "The first frame is not hello"),
@@ -72,10 +72,10 @@ JOBS = {
 
 
 class ProtocolCase(NativeCase):
-    """A good pool, and one lane for each bad worker: one death, and it has failed."""
+    """There is one good pool, and a pool with one lane for each bad worker. A lane fails after one death."""
 
     def serve_beside(self, workers, **keys):
-        """`workers`: the words of each pool's command."""
+        """Starts a gate. `workers` holds the words of each pool's command."""
         folder = self.folder_for("workers")
         common = {"gpus": "none", "lanes": 1, "stop_grace": "200ms",
                   **{key: value for key, value in POOL.items() if not key.startswith("health.")}}
@@ -119,7 +119,7 @@ class Breaches(ProtocolCase):
             with self.subTest(fault):
                 self.retires_one(gate, fault, task, words)
         self.assert_good_serves(gate)
-        self.assertLessEqual(self.descriptors(gate), before + 2, "nothing of theirs is kept")
+        self.assertLessEqual(self.descriptors(gate), before + 2, "the gate must keep no descriptor of the bad workers")
 
     def retires_one(self, gate, fault, task, words):
         lane = self.number_of(gate, fault)
@@ -132,7 +132,7 @@ class Breaches(ProtocolCase):
             self.assert_gone(found["pid"])
 
     def answer_of(self, gate, target, task):
-        """A problem, or a stream that is cut. What came before the breach is an answer."""
+        """Returns the answer: a problem, or the part of a stream that came before the breach."""
         try:
             answer = gate.post(task, target)
         except Truncated:
@@ -249,7 +249,7 @@ class Floods(ProtocolCase):
         gate.wait_lane(self.number_of(gate, "EndlessProgress"), "ready")
         client = gate.connect()
         client.request("POST", "/-/to/endlessprogress/predict", body_of({"echo": "go"}))
-        wait_until(lambda: [job for job in gate.live_jobs() if job.get("progress")], "it is told")
+        wait_until(lambda: [job for job in gate.live_jobs() if job.get("progress")], "the gate shows the progress")
         for _ in range(20):
             self.assert_good_serves(gate)
         [job] = gate.live_jobs()
@@ -278,7 +278,7 @@ class Descriptors(ProtocolCase):
             lane = self.number_of(gate, name)
             self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
         self.assert_good_serves(gate)
-        wait_until(lambda: self.descriptors(gate) < 60, "they are closed")
+        wait_until(lambda: self.descriptors(gate) < 60, "the descriptors are closed")
 
     def test_repeated_large_answers_leave_no_descriptor_open(self):
         gate = self.hostile("HugeMemfd")
@@ -306,7 +306,7 @@ class Descriptors(ProtocolCase):
             self.assertEqual(len(gate.post(LARGE, target).body), LARGE["size"])
             body = os.urandom(1_100_000)
             self.assertEqual(gate.ask("POST", target.replace("predict", "bytes"), body).body, body)
-        wait_until(lambda: self.descriptors(gate) <= before, "no more than before")
+        wait_until(lambda: self.descriptors(gate) <= before, "there are no more descriptors than before")
 
 
 if __name__ == "__main__":

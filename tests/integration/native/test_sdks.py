@@ -1,5 +1,5 @@
-"""The conformance model (sdk/conformance/README.md) behind the real gate: by the Python SDK, by the
-C++ SDK, and by a worker without any. All three behave alike."""
+"""Tests the conformance model (sdk/conformance/README.md) with the real gate: with the Python SDK, with the
+C++ SDK, and without an SDK. All three must behave alike."""
 import os
 import unittest
 from pathlib import Path
@@ -21,11 +21,11 @@ WIDTHS = {"full": (1, 1), "slots": (4, 1), "batch": (1, 8)}
 
 
 class Conformance:
-    """A pool for each variant."""
+    """The gate has a pool for each variant of the model."""
     variants = ("full", "slots", "batch")
 
     def program(self):
-        """The model's words in a config: path, and keys."""
+        """Returns what the config says about the model: its path, and further keys."""
         raise NotImplementedError
 
     def open(self):
@@ -92,7 +92,7 @@ class Conformance:
             client.request("POST", "/-/to/full/predict", body_of(task))
             self.gate.wait_lane(0, "busy")
             wait_until(lambda: "stream" in task or [job for job in self.gate.live_jobs()
-                                                    if job.get("progress")], "it is at it")
+                                                    if job.get("progress")], "the job has begun")
             client.close()
             self.gate.wait_lane(0, "ready")
         self.assertEqual(self.gate.lane(0)["restarts"], 0)

@@ -1,4 +1,4 @@
-"""Workers that are sick but alive, lanes that fail everything, models that must prove themselves."""
+"""Tests workers that live but do not work: unhealthy ones, ones out of memory, lanes that fail every job, and failed proofs."""
 import unittest
 
 from native_case import NativeCase, wait_until
@@ -66,7 +66,7 @@ class Unhealthy(NativeCase):
         pids = {str(lane["lane"]): lane["pid"] for lane in gate.status()["lanes"]}
         answer = gate.post({"do": what})
         self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"), answer)
-        lane = "1" if answer.header("turnpike-lane") == "0" else "0"  # where it was at first
+        lane = "1" if answer.header("turnpike-lane") == "0" else "0"  # the lane of the first attempt
         found = self.wait_lane_where(gate, int(lane), lambda lane: lane["restarts"] == 1 and
                                      lane["state"] == "ready", "it is back")
         self.assertNotEqual(found["pid"], pids[lane])
@@ -136,7 +136,7 @@ class OutOfMemory(NativeCase):
 
 class BrokenLanes(NativeCase):
     def flood(self, gate, count=200):
-        """How many of them failed; four clients at once."""
+        """Sends `count` jobs from four clients at once. Returns how many jobs failed."""
         def client():
             return sum(gate.post({}).status != 200 for _ in range(count // 4))
         return sum(future.result() for future in [self.in_thread(client) for _ in range(4)])
@@ -196,7 +196,7 @@ class Checked(turnpike.Model):
         path = self.model(text)
         gate = self.serve(path)
         self.assertEqual(gate.pool()["proof"], "passed")
-        self.assertEqual(gate.post({"x": 5}).json(), {"y": 10}, "jobs are not checked")
+        self.assertEqual(gate.post({"x": 5}).json(), {"y": 10}, "the check must apply to proofs only")
         gate = self.serve(path, is_ready=False, sections={"pool.default.env": {"FACTOR": "3"}})
         self.wait_trouble(gate, "check", states=["quarantined"])
         self.assert_problem(gate.post({"x": 5}), 503, "no-lane")
@@ -243,7 +243,7 @@ class Streams(turnpike.Model):
         self.assertEqual(gate.ask("POST", "/-/pools/default/prove").status, 202)
         go.touch()
         self.assertEqual(held.result().status, 200)
-        wait_until(lambda: gate.post({"do": "echo"}).json()["proofs"] == 2, "it was asked")
+        wait_until(lambda: gate.post({"do": "echo"}).json()["proofs"] == 2, "the second proof has run")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Answers of native models that come in pieces, and clients who take them slowly."""
+"""Tests streams of native models: text and events, failures in the middle, and clients that read slowly."""
 import json
 import unittest
 
@@ -151,14 +151,14 @@ class SlowReaders(NativeCase):
         gate = self.serve(self.model(MODEL),
                           sections={"gate": {"spool": str(self.folder), "answer_buffer": "2MiB"}})
         client, head, count_file = self.flood(gate, pieces := 400)  # 100 MiB
-        wait_until(lambda: count_file.exists(), "it streams")
+        wait_until(lambda: count_file.exists(), "the model has begun to stream")
         still = [None] * 20
 
         def rests():
             still.append(count_file.read_text())
             return len(set(still[-20:])) == 1
-        wait_until(rests, "it waits")
-        self.assertLess(int(count_file.read_text()), 200, "what the reader has not taken is bounded")
+        wait_until(rests, "the model waits for the reader")
+        self.assertLess(int(count_file.read_text()), 200, "what the reader has not read must be limited")
         self.assertEqual(gate.lane(0)["state"], "busy")
         client.body_of(head)
         self.assertEqual(len(head.chunks) > 0 and b"".join(head.chunks),
@@ -170,7 +170,7 @@ class SlowReaders(NativeCase):
         gate = self.serve(self.model(MODEL),
                           sections={"gate": {"spool": str(self.folder), "answer_buffer": "1MiB"}})
         client, _, count_file = self.flood(gate, 4000)
-        wait_until(lambda: count_file.exists() and int(count_file.read_text() or 0) > 4, "it streams")
+        wait_until(lambda: count_file.exists() and int(count_file.read_text() or 0) > 4, "the model has begun to stream")
         client.close()
         gate.wait_lane(0, "ready")
         self.assertEqual(gate.post({"do": "echo", "value": 1}).status, 200)

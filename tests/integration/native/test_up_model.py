@@ -1,4 +1,4 @@
-"""`turnpike up model.py`: which model, which Python, how it comes up, and how it fails to."""
+"""Tests `turnpike up model.py`: how the model and its Python are found, how lanes start, and what is said if they cannot."""
 import json
 import os
 import unittest
@@ -24,11 +24,11 @@ class Twice(turnpike.Model):
 
 
 class CleanEnvironmentCase(NativeCase):
-    """Nothing of the caller's own Python is in the environment."""
+    """The environment has no Python settings of the user who runs the tests."""
 
     def setUp(self):
         super().setUp()
-        self.folder = self.folder_for("empty")  # where `up` is typed
+        self.folder = self.folder_for("empty")  # the folder in which `up` runs
         own = ("PYTHON", "VIRTUAL_ENV", "CONDA")
         self.env = {name: value for name, value in type(self).env.items()
                     if not name.startswith(own)}
@@ -41,14 +41,14 @@ class CleanEnvironmentCase(NativeCase):
         return path
 
     def python(self, path, mark):
-        """Debian's, by another name, that says which it is."""
+        """Makes a Python at this path: Debian's, with MARK in its environment, which shows that it was used."""
         path.parent.mkdir(parents=True)
         path.write_text(f'#!/bin/sh\nMARK={mark} exec {PYTHON} "$@"\n')
         path.chmod(0o755)
         return path
 
     def wait_output(self, gate, words):
-        wait_until(lambda: words in gate.process.output(), f"up says {words!r}")
+        wait_until(lambda: words in gate.process.output(), f"`up` says {words!r}")
 
 
 class FromAnEmptyFolder(CleanEnvironmentCase):
@@ -63,7 +63,7 @@ class FromAnEmptyFolder(CleanEnvironmentCase):
             found = answer.json()
             self.assertEqual((found["twice"], found["lane"], found["pool"], found["devices"]),
                              (42, lane, "default", ["cpu", "cpu"]))
-            self.assertEqual(found["folder"], str(self.folder), "where `up` was typed")
+            self.assertEqual(found["folder"], str(self.folder), "the folder must be the one where `up` was typed")
             self.assertTrue(found["sdk"].startswith(self.env["XDG_RUNTIME_DIR"]), found["sdk"])
         self.wait_output(gate, "python: /usr/bin/python3 (first python3 of the PATH)")
         self.wait_output(gate, "all lanes serve")
@@ -205,7 +205,7 @@ class WhichPython(CleanEnvironmentCase):
 
 class CanNotStart(CleanEnvironmentCase):
     def fails(self, text, *words, model="model.py"):
-        """The lane has failed after two deaths, and says why wherever one would look."""
+        """Checks that the lane fails after two deaths, with these words in its trouble. Returns the gate and the lane."""
         self.write(text)
         config = self.folder / "turnpike.toml"
         keys = {"model": model, "gpus": "none", "lanes": 1, "crash_limit": 2,
@@ -227,7 +227,7 @@ class CanNotStart(CleanEnvironmentCase):
         self.assertIn("install it for /usr/bin/python3", log)
         self.assertIn("--python PATH", log)
         wait_until(lambda: any("its worker died" in line and "/usr/bin/python3" in line
-                               for line in gate.process.output().splitlines()), "so does up")
+                               for line in gate.process.output().splitlines()), "`up` names the interpreter too")
 
     def test_a_syntax_error_shows_its_line(self):
         gate, _ = self.fails("def predict(x):\n    return (((\n", "exit code 1")
@@ -245,7 +245,7 @@ class CanNotStart(CleanEnvironmentCase):
         gate, _ = self.fails("def load(lane): raise OSError('no weights there')\n"
                              "def predict(x): return x\n", "no weights there")
         self.assertIn("in load", self.whole_log(gate))
-        reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "two reports")
+        reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "there are two reports")
         self.assertEqual({report["exit_code"] for report in reports}, {1})
 
     def test_a_model_file_that_does_not_exist_is_reported_before_anything_starts(self):
@@ -302,7 +302,7 @@ class Programs(CleanEnvironmentCase):
 
 
 class Widths(SharedGate):
-    """What the model says, and what the user says, of slots and batch."""
+    """Slots and batch sizes come from the model or from the config."""
 
     def open(self):
         text = '''

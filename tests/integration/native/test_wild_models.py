@@ -1,4 +1,4 @@
-"""What models do in the wild: processes, threads, signals, descriptors; odd answers."""
+"""Tests models that do unusual things: start processes and threads, change signals and descriptors, give odd answers."""
 import os
 import signal
 import unittest
@@ -208,7 +208,7 @@ class Wild(SharedGate):
 
 
 class Costly(NativeCase):
-    """What costs the worker its life, or its folder, but nobody else anything."""
+    """The model ends or harms its own worker. No other job is affected."""
 
     def open(self, **pool):
         return self.serve(self.model(MODEL), pool={"crash_limit": 16, **pool})
@@ -272,7 +272,7 @@ class Costly(NativeCase):
             self.assertEqual(future.result().status, 200)
         ended = [job["id"] for job in gate.ended_jobs()]
         self.assertLess(ended.index(low.result().header("turnpike-job")),
-                        ended.index(high.result().header("turnpike-job")), "the newest is first")
+                        ended.index(high.result().header("turnpike-job")), "the job with the higher priority must end first")
 
 
 if __name__ == "__main__":
