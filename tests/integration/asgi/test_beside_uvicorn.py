@@ -1,4 +1,4 @@
-"""An ASGI app on a native lane and the same app under a real uvicorn: side by side, answer by answer."""
+"""Tests that a FastAPI app answers the same on a native lane as with a real uvicorn, request by request."""
 import json
 import unittest
 
@@ -11,7 +11,7 @@ EXAMPLE = HERE.parents[1] / "examples" / "fastapi"
 
 
 class FastAPI(SideBySideCase):
-    """A bit of everything, twice."""
+    """Compares the answers of workers/asgi_app.py, which uses many features of FastAPI."""
 
     def open(self):
         worker = WorkerProcess(self, "asgi_app.py").start()
@@ -76,7 +76,7 @@ class FastAPI(SideBySideCase):
         for scope in (there, here):
             scope["headers"] = sorted(pair for pair in scope["headers"]
                                       if pair[0] not in ("connection", "x-forwarded-for", "turnpike-job"))
-            scope["server"] = scope["client"][1] = None  # the name that the client knows; and uvicorn sees its port
+            scope["server"] = scope["client"][1] = None  # these differ: Turnpike takes the server from Host, and only uvicorn knows the client's port
         self.assertEqual(here, there)
 
     def test_server_and_client_are_those_that_the_client_knows(self):
@@ -112,7 +112,7 @@ class FastAPI(SideBySideCase):
         self.assert_notices_departure("/endless")
 
     def test_a_stream_begins_before_its_first_piece(self):
-        """As under uvicorn, the head does not wait for the body."""
+        """As with uvicorn, the head does not wait for the body."""
         for server in (self.uvicorn, self.gate):
             folder = self.folder_for("head")
             with Client(server.port) as client:
@@ -122,7 +122,7 @@ class FastAPI(SideBySideCase):
 
 
 class RootPath(SideBySideCase):
-    """The app lies behind a proxy that cuts a prefix off."""
+    """The app is behind a proxy that removes a prefix of the path."""
 
     def open(self):
         workers = HERE / "workers"

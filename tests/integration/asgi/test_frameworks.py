@@ -1,4 +1,4 @@
-"""Frameworks other than FastAPI on a native lane and under a real uvicorn: side by side, answer by answer."""
+"""Tests that apps of Quart, Falcon and Django answer the same on a native lane as with a real uvicorn."""
 import shutil
 import sys
 import unittest
@@ -21,22 +21,22 @@ EXAMPLE_ORG = [("Host", "example.org"), ("X-Forwarded-Proto", "https")]
 
 
 class Framework(SideBySideCase):
-    """A file in workers/, one lane, four at once."""
+    """Serves a file of workers/ on one lane with four slots, and with uvicorn."""
 
     place, file, name, flags = WORKERS, "", "app", ()
 
     def open(self):
         module = self.file.removesuffix(".py").replace("/", ".")
         type(self).uvicorn = start_uvicorn(self, self.place, f"{module}:{self.name}", *self.flags)
-        return self.serve(self.place / self.file, pool={"slots": 4}, sections=HOSTS)  # its only app is found without a name
+        return self.serve(self.place / self.file, pool={"slots": 4}, sections=HOSTS)  # the file has one app, which is found without a name
 
     def assert_gate_knows_of_the_gpu(self):
-        """Though the framework keeps the exception to itself."""
+        """Checks that the gate learns about out-of-memory errors although the framework catches the exception."""
         answer = self.gate.ask("GET", "/out-of-memory")
         self.assert_problem(answer, 500, "out-of-memory")
 
     def count_up(self):
-        """A session in a signed cookie, three requests long."""
+        """Checks a session in a signed cookie over three requests."""
         for server in (self.uvicorn, self.gate):
             cookies = []
             for expected in (1, 2, 3):
@@ -129,7 +129,7 @@ class Django(Framework):
 
 class DjangoProjects(NativeCase):
     def test_a_view_that_can_t_be_imported_never_goes_live(self):
-        """Django itself would look at it when the first request comes."""
+        """Django itself would import the view only for the first request."""
         site = self.folder_for("project") / "site"
         shutil.copytree(WORKERS / "django_site", site)
         gate = self.serve(site / "shop" / "asgi.py")

@@ -1,4 +1,4 @@
-"""ASGI apps on native lanes: how they start and end, several jobs at once, what goes wrong in them."""
+"""Tests ASGI apps on native lanes: lifespan, several jobs at once, failures, and apps that break ASGI's rules."""
 import unittest
 
 from client import Client, Truncated
@@ -177,7 +177,7 @@ class Deaths(NativeCase):
         self.wait_log(self.gate, "the model ended its own process, by sys.exit(7)")
 
 
-class Lives(NativeCase):
+class StartAndEnd(NativeCase):
     def test_a_lifespan_that_fails_is_a_model_that_does_not_load(self):
         path = self.model("from fastapi import FastAPI\napp = FastAPI()\n@app.on_event('startup')\n"
                           "async def load():\n    raise RuntimeError('no weights at /srv')\n", "app.py")
@@ -224,7 +224,7 @@ async def down():
 
 
 class Broken(SharedGate):
-    """A bare app that breaks ASGI's rules: each job fails alone, in words."""
+    """An app breaks the rules of ASGI. Each job fails alone, and its answer says why."""
 
     def open(self):
         return self.serve(self.model(BARE, "bare.py"))

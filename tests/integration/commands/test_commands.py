@@ -1,4 +1,4 @@
-"""The other commands of the binary, against a gate that runs."""
+"""Tests commands with a running gate: status, jobs, cancel, key and check; and help, version and wrong usage."""
 import json
 import unittest
 
@@ -90,7 +90,7 @@ class Commands(Case):
         self.addCleanup(self.command, "key", "revoke", "x")
         gate = self.gate([self.scripted(echo)], is_ready=False)
         self.assertEqual(gate.ask("GET", "/-/status").status, 401)
-        wait_until(lambda: self.run_json("status")["ready"], "it is ready")
+        wait_until(lambda: self.run_json("status")["ready"], "the gate is ready")
         self.assertEqual(self.command("jobs").returncode, 0)
 
     def test_the_socket_is_for_its_owner_alone(self):

@@ -1,4 +1,4 @@
-"""GPUs through the real binary and a fake driver: what `doctor` finds, driver by driver."""
+"""Tests what `turnpike doctor` finds about GPUs, with fake drivers of several kinds."""
 import json
 import os
 import subprocess
@@ -16,7 +16,7 @@ class Doctor(Case):
         return FakeGpus(self.folder / f"gpus-{next(numbers)}", count, **options)
 
     def doctor(self, fake, kind="full", code=0, **env):
-        """What it says as JSON; what it says to people must agree."""
+        """Runs doctor and returns its JSON. Also checks that its text has the same sections."""
         self.env = {**type(self).env, **fake.env(kind), **env}
         done = self.command("doctor", "--json")
         self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
@@ -29,7 +29,7 @@ class Doctor(Case):
         return page
 
     def found(self, page, mark, words):
-        """The findings with that mark and these words."""
+        """Returns the findings with this mark and these words."""
         return [finding for finding in page["findings"]
                 if finding["mark"] == mark and words in finding["what"]]
 
@@ -67,7 +67,7 @@ class Doctor(Case):
         (folder / "libnvidia-ml.so.1").write_text("INPUT(nothing)")
         (folder / "libcuda.so.1").write_text("")
         page = self.doctor(self.fake(4), LD_LIBRARY_PATH=str(folder))
-        if not has_real_driver():  # the loader would go on to it
+        if not has_real_driver():  # the loader would find the real driver instead
             self.assert_no_gpus(page, "libnvidia-ml.so.1 can't be used")
 
     def test_a_library_that_lacks_what_is_needed(self):
@@ -82,7 +82,7 @@ class Doctor(Case):
         self.assertEqual([gpu["memory_used"] for gpu in page["gpus"]], [0, 100 * MIB])
         self.assertEqual([holder["pid"] for holder in page["gpus"][1]["holders"]], [os.getpid()])
         self.assertIsNone(page["driver"])
-        if not has_real_driver():  # NVML sees GPUs, and no worker can use them
+        if not has_real_driver():  # without CUDA, NVML sees GPUs that no worker can use
             self.assert_found(page, "bad", "there is no libcuda.so.1")
 
     def test_cuda_lists_the_gpus_where_there_is_no_nvml(self):

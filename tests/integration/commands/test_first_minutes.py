@@ -1,4 +1,4 @@
-"""What somebody sees who tries `turnpike up` for the first time and gets something wrong."""
+"""Tests what `turnpike up` tells a new user who makes a mistake."""
 import subprocess
 import unittest
 
@@ -18,13 +18,13 @@ class FirstMinutes(NativeCase):
         return folder
 
     def up_in(self, folder, *arguments):
-        """Where it ends by itself."""
+        """Runs `turnpike up` in this folder, where it must end by itself."""
         return subprocess.run([TURNPIKE, "up", *arguments, "--port", "0"], env=self.env, cwd=folder, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=DEADLINE_S)
 
     def output_when_none_serves(self, model, **pool):
         gate = self.serve(model, is_ready=False, pool={"crash_limit": 2, **pool})
-        wait_until(lambda: "no lane serves" in gate.process.output(), "it gives up")
+        wait_until(lambda: "no lane serves" in gate.process.output(), "`up` says that no lane serves")
         return gate, gate.process.output()
 
     def test_a_model_in_a_package(self):
@@ -37,7 +37,7 @@ class FirstMinutes(NativeCase):
         gate, said = self.output_when_none_serves(folder / "model.py", lanes=2)
         self.assertIn(f"exit code 1: ModuleNotFoundError: No module named 'nowhere_at_all' ({folder.name}/model.py, line 1): "
                       f"install it for {PYTHON}", said)
-        self.assertLessEqual(said.count("died"), 2, "once for each lane, however often they try")
+        self.assertLessEqual(said.count("died"), 2, "at most one report for each lane")
         self.assertEqual(said.count("; see: turnpike logs"), 0, "the last line says what to do")
         self.assertRegex(said, r"no lane serves: .*; when that is mended: turnpike reload")
         self.assertIn("No module named", self.order(gate, "status"))

@@ -1,5 +1,5 @@
-"""Gates that end by being told to, with workers of their own: under load, while loading, told twice, in
-the background. Nothing of them is left."""
+"""Tests that no process is left when a gate is told to stop: under load, while loading, after a second
+signal, and in the background."""
 import json
 import os
 import signal
@@ -13,7 +13,7 @@ from process_tree import OrdinaryUser, ProcessTreeCase
 
 class Signals(ProcessTreeCase):
     def go_on_asking(self, gate, number, answered):
-        """Until the gate takes no more; what was accepted is answered."""
+        """Sends requests until the gate accepts no more. Every accepted request must be answered."""
         for i in range(10 ** 6):
             body = f"{number}-{i}".encode()
             try:
@@ -25,7 +25,7 @@ class Signals(ProcessTreeCase):
                     client.request("POST", "/after/20", body, [("Connection", "close")])
                     answer = client.answer()
                 except (Truncated, OSError) as error:
-                    # Not accepted: no byte of an answer. One that broke off would be a lie.
+                    # The request was not accepted, so there must be no byte of an answer.
                     self.assertFalse(getattr(error, "so_far", b""))
                     return
             if answer.status == 503:
@@ -39,7 +39,7 @@ class Signals(ProcessTreeCase):
                                     stop_grace="200ms")
             answered = []
             asking = [self.in_thread(self.go_on_asking, gate, i, answered) for i in range(12)]
-            wait_until(lambda: len(answered) > 30, "they are at it")
+            wait_until(lambda: len(answered) > 30, "the clients have got many answers")
             self.assertEqual(self.stop(gate), 0)
             self.wait_for_no_process()
             for client in asking:
@@ -58,14 +58,14 @@ class Signals(ProcessTreeCase):
         self.wait_for_no_process()
 
     def test_a_second_signal_ends_the_gate_at_once(self):
-        """Workers that ignore SIGTERM, jobs that never end: nobody is waited for."""
+        """The gate waits neither for workers that ignore SIGTERM nor for jobs that never end."""
         for number in (signal.SIGINT, signal.SIGTERM):
             gate = self.gate_with_children("stubborn-daemon,stubborn-session", stop_grace="1h",
                                     gate={"shutdown_patience": "1h"})
             held = [gate.connect().request("POST", "/hold", b"x") for _ in range(3)]
             gate.wait_queued(1)
             gate.process.signal(number)
-            wait_until(lambda: "stopping" in gate.process.output(), "it has heard that")
+            wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
             self.assertTrue(gate.process.is_running())
             began = time.monotonic()
             gate.process.signal(number)
@@ -76,7 +76,7 @@ class Signals(ProcessTreeCase):
                 self.assert_given_up(client)
 
     def assert_given_up(self, client):
-        """Its job got its one error, or its connection was cut before a byte of an answer."""
+        """Checks that the client got one error, or that its connection was cut before the first byte of an answer."""
         try:
             answer = client.answer()
         except ConnectionResetError:
@@ -113,7 +113,7 @@ class Signals(ProcessTreeCase):
             (self.folder / f"{lane}.loading").unlink(missing_ok=True)
         gate = self.gate_with_children(habits, is_ready=False, **options)
         wait_until(lambda: all((self.folder / f"{lane}.loading").exists() for lane in range(2)),
-                   "they load")
+                   "both workers are loading")
         return gate
 
     def test_sigterm_while_loading(self):
@@ -125,13 +125,14 @@ class Signals(ProcessTreeCase):
     def test_a_second_signal_while_loading_ends_the_gate_at_once(self):
         gate = self.loading_gate("stubborn-daemon-loading", stop_grace="1h")
         gate.process.signal(signal.SIGINT)
-        wait_until(lambda: "stopping" in gate.process.output(), "it has heard that")
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
         self.assertTrue(gate.process.is_running())
         self.assertEqual(self.stop(gate, signal.SIGINT), 0)
         self.wait_for_no_process()
 
     def test_a_signal_to_every_process_of_the_service_ends_it_cleanly(self):
-        """As some do who stop a service: every process gets SIGTERM. Guards leave that to the gate."""
+        """Some tools stop a service by sending SIGTERM to each of its processes. Guards ignore it, so that the
+        gate can finish its jobs."""
         gate = self.gate_with_children("stubborn-daemon", stop_grace="5s")
         job = gate.connect().request("POST", "/after/200", b"accepted")
         gate.wait_lane(0, "busy")
@@ -168,7 +169,7 @@ class Background(ProcessTreeCase):
         def serve():
             lanes = json.loads(self.command("status", "--json").stdout)["lanes"]
             return all(lane["state"] == "ready" for lane in lanes)
-        wait_until(serve, "its lanes serve")
+        wait_until(serve, "the lanes serve")
 
     def test_down_leaves_no_process(self):
         for flags in ((), ("--now",)):

@@ -1,6 +1,5 @@
-"""A storm: workers, guards and gates are killed at random moments, under load, with all that programs
-leave behind, and nothing of it stays. TURNPIKE_STORM_SEED repeats a storm, TURNPIKE_STORM_KILLS makes
-it longer."""
+"""Tests that no process is left when workers, guards and gates are killed at random moments under load,
+with children of all kinds. TURNPIKE_STORM_SEED repeats a run, TURNPIKE_STORM_KILLS makes it longer."""
 import os
 import random
 import threading
@@ -19,23 +18,23 @@ HABITS = ("daemon-stubborn", "session", "forking", "daemon-session", "none", "st
 
 
 class Storm(ProcessTreeCase):
-    share = 0.7  # of the kills
+    share = 0.7  # this class makes that part of all kills
 
     def setUp(self):
         super().setUp()
         self.seed = int(SEED) if SEED else random.SystemRandom().randrange(1 << 32)
         self.random = random.Random(self.seed)
         self.kills = 0
-        self.times = []  # from a gate's death to that of the last of its processes
+        self.times = []  # seconds from a gate's death to the end of its last process
 
     def pause(self, most_s):
-        """What the moments are random by."""
+        """Sleeps for a random time, so that the next kill hits a random moment."""
         time.sleep(self.random.uniform(0, most_s))
 
     # ── clients ──────────────────────────────────────────────────────────────────────────────────
 
     def go_on_asking(self, gate, number, is_over):
-        """Every job has its own answer, or one error. How many had each."""
+        """Sends jobs. Each must get its own answer or one error. Returns how many got an answer and how many an error."""
         succeeded = failed = 0
         while not is_over.is_set():
             body = f"{number}-{succeeded + failed}".encode()
@@ -44,7 +43,7 @@ class Storm(ProcessTreeCase):
                 self.assertEqual(answer.body, body)
                 succeeded += 1
             else:
-                # Its second worker died, too: whether or not that one had other jobs.
+                # The job's second worker died, too. The problem depends on whether that worker had other jobs.
                 is_poison = answer.json()["type"].endswith(":poison")
                 self.assert_problem(answer, 502, "poison" if is_poison else "worker-died")
                 self.assertEqual(answer.header("turnpike-attempt"), "2", answer)
@@ -58,14 +57,14 @@ class Storm(ProcessTreeCase):
         return jobs
 
     def assert_cut(self, job):
-        """With its gate a job ends; it does not hang."""
+        """Checks that a job's connection was closed by the death of the gate."""
         with self.assertRaises((Truncated, ConnectionResetError)):
             job.answer()
 
     # ── kills ────────────────────────────────────────────────────────────────────────────────────
 
     def kill_some(self, gate):
-        """A worker, a guard, or a worker with its guard; in whatever state they are."""
+        """Kills a worker, a guard, or both, in whatever state they are."""
         guards = self.guards_of(gate)
         if not guards:
             return
@@ -75,7 +74,7 @@ class Storm(ProcessTreeCase):
         self.kills += any([kill(victim) for victim in victims])
 
     def end_round(self, gate):
-        """The gate, alone or with a worker."""
+        """Kills the gate, alone or with a worker, and checks that no process is left."""
         workers = self.random.choice(([], self.live_processes("worker")[:1]))
         if self.random.random() < 0.5:
             died = self.kill_gate(gate)
@@ -87,12 +86,12 @@ class Storm(ProcessTreeCase):
         self.times.append(self.assert_gone_with_gate(died))
 
     def wait_for_cleanup(self, gate):
-        """Those whose guard was killed are ended. Until then it is as if their guard and the gate were
-        killed together, which is another test."""
+        """Waits until the gate has ended the children of killed guards. To kill the gate earlier would test a
+        gate and guard that are killed together, which is another test."""
         def strays():
             below = self.processes_below(gate.process.pid)
             return [process for process in below if process.parent == gate.process.pid and not process.is_guard]
-        wait_until(lambda: not strays(), "the gate ends what killed guards left")
+        wait_until(lambda: not strays(), "the gate has ended the children of killed guards")
 
     def round(self, habits, kills=KILLS_PER_ROUND - 1):
         gate = self.gate_with_children(habits, "--name", "storm", lanes=LANES, is_ready=False)
@@ -109,7 +108,7 @@ class Storm(ProcessTreeCase):
         answered = sum(job.result(DEADLINE_S)[0] for job in asking)
         self.wait_for_cleanup(gate)
         if self.random.random() < 0.7:
-            gate.wait_ready()  # every lane comes back
+            gate.wait_ready()  # all lanes must come back
             self.assertEqual(gate.post({"well": True}, "/echo").status, 200)
         jobs = self.held_jobs(gate)
         self.pause(0.05)
@@ -135,7 +134,7 @@ class Storm(ProcessTreeCase):
               f"{min(self.times):.3f} to {max(self.times):.3f} s")
 
     def test_the_next_gate_cleans_up_after_a_guard_and_gate_that_were_killed_together(self):
-        """Whoever of them was first: some of it the next gate must end."""
+        """In whatever order they are killed, the next gate must end some of the leftovers."""
         gate = self.gate_with_children("daemon-session,forking,daemon-crowd", lanes=LANES)
         for _ in range(3):
             guards = self.guards_of(gate)
@@ -144,7 +143,7 @@ class Storm(ProcessTreeCase):
             for victim in victims:
                 kill(victim) if victim else self.kill_gate(gate)
             gate = self.gate_with_children("daemon-session,forking,none", lanes=LANES)
-            wait_until(lambda: not self.processes_not_below(gate), f"only its own live (seed {self.seed})")
+            wait_until(lambda: not self.processes_not_below(gate), f"only processes of the new gate live (seed {self.seed})")
         self.assertEqual(self.stop(gate), 0)
         self.wait_for_no_process()
 
@@ -158,16 +157,16 @@ class Storm(ProcessTreeCase):
             last = self.pids("worker", "daemon", "session")
             self.assertEqual(len(last), 3)
             kill((self.live_processes("worker") if deaths % 2 else self.guards_of(gate))[0])
-            wait_until(lambda: gate.lane(0)["restarts"] == deaths, "its lane starts anew")
+            wait_until(lambda: gate.lane(0)["restarts"] == deaths, "the lane restarts")
             self.assertFalse(set(self.pids()) & set(last))
             gate.wait_ready()
 
     def test_no_process_stays_of_a_chain_of_short_lived_children(self):
-        """Each look at the process table may miss them."""
+        """A scan of the process table may miss every one of them."""
         gate = self.gate_with_children("chain", lanes=1)
         for deaths in range(1, 9):
             kill(self.guards_of(gate)[0])
-            wait_until(lambda: gate.lane(0)["restarts"] == deaths, "its lane starts anew")
+            wait_until(lambda: gate.lane(0)["restarts"] == deaths, "the lane restarts")
             gate.wait_ready()
         died = self.kill_gate(gate)
         print(f"{self.id()}: gone after {self.assert_gone_with_gate(died):.3f} s")

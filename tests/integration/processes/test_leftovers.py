@@ -1,5 +1,5 @@
-"""Gate and guard killed together: the worker is gone, what it left behind stays, and the next `up` ends
-it; that, and nothing else."""
+"""Tests what happens if gate and guard are killed together: the worker dies, its children stay, and the
+next `up` ends these children and no other process."""
 import os
 import re
 import shutil
@@ -15,7 +15,8 @@ from process_tree import (TOKEN_VARIABLE, OrdinaryUser, ProcessTreeCase, kill, p
 
 class Leftovers(ProcessTreeCase):
     def leave_behind(self, habits, *names, **options):
-        """What a gate named "dead" leaves with these habits: processes with these names."""
+        """Kills a gate named "dead" whose worker has these habits. Returns the processes that are left, which must
+        have these names."""
         return self.left_behind_by(self.gate_with_children(habits, "--name", "dead", lanes=1, **options), *names)
 
     def left_behind_by(self, gate, *names):
@@ -25,13 +26,13 @@ class Leftovers(ProcessTreeCase):
         return left
 
     def assert_ended_by(self, gate, left):
-        """It says so, serves, and all that the test has now is below it."""
+        """Checks that the gate has ended these processes, says so, and serves."""
         output = gate.process.output()
         named = re.findall(rf"left behind: pid (\d+), .*{self.token}", output)
         more = re.search(r"and (\d+) more", output)
         self.assertLessEqual(set(map(int, named)), {process.pid for process in left})
         self.assertEqual(len(named) + int(more[1] if more else 0), len(left), output)
-        wait_until(lambda: not set(self.pids()) & {process.pid for process in left}, "they are ended")
+        wait_until(lambda: not set(self.pids()) & {process.pid for process in left}, "the leftovers are ended")
         self.assert_only_processes_of(gate)
 
     def assert_only_processes_of(self, *gates):
@@ -41,14 +42,14 @@ class Leftovers(ProcessTreeCase):
             self.assertEqual(gate.post({}, "/echo").status, 200)
 
     def unrelated_process(self, **variables):
-        """A process of the same user that is nobody's leftover."""
+        """Starts a process of the same user that no gate left behind."""
         word = f"unrelated-{next(numbers)}-{self.token.removeprefix('token-')}"
         env = {key: value for key, value in self.env.items() if key != TOKEN_VARIABLE}
         process = subprocess.Popen(["setpriv", *self.user, "--pdeathsig", "KILL", "sleep", "1000"],
                                    env={**env, "UNRELATED": word, **variables})
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        wait_until(lambda: [process for process in processes_with_word(word) if process.name == "sleep"], "it runs")
+        wait_until(lambda: [process for process in processes_with_word(word) if process.name == "sleep"], "the process runs")
         return process
 
     def runtime_folder(self, name="dead"):
@@ -68,21 +69,21 @@ class Leftovers(ProcessTreeCase):
         self.leave_behind("forking", "forking")
         gate = self.gate_with_children("none", "--name", "dead")
         self.assertIn("left behind", gate.process.output())
-        wait_until(lambda: not self.live_processes("forking"), "they are ended")
+        wait_until(lambda: not self.live_processes("forking"), "the leftovers are ended")
         self.assert_only_processes_of(gate)
 
     def test_a_leftover_that_overwrote_its_environment_is_found_by_pid_and_start_time(self):
         gate = self.gate_with_children("wiped", "--name", "dead", lanes=1)
         wiped, = self.live_processes("wiped")
         known = self.runtime_folder() / "processes"
-        wait_until(lambda: f"process {wiped.pid} {wiped.start}\n" in known.read_text(), "it is listed")
+        wait_until(lambda: f"process {wiped.pid} {wiped.start}\n" in known.read_text(), "the gate has listed the process")
         left = self.left_behind_by(gate, "wiped")
         environ = Path(f"/proc/{left[0].pid}/environ").read_bytes()
         self.assertEqual(environ.strip(b"\0"), b"")
         self.assert_ended_by(self.gate_with_children("none", "--name", "another"), left)
 
     def test_variables_before_the_program_keep_no_shell_alive(self):
-        """Only the worker itself dies with its guard, so the worker must be the program."""
+        """Only the guard's own child dies with the guard, so this child must be the program and not a shell."""
         gate = self.started_gate(f"WORD='a b' OTHER=2 {self.worker_command()}", "--name", "dead", lanes=1)
         worker, = self.live_processes("worker")
         self.assertLess({b"WORD=a b", b"OTHER=2"}, set(read_proc(worker.pid, "environ").split(b"\0")))
@@ -95,7 +96,8 @@ class Leftovers(ProcessTreeCase):
         self.assertEqual(self.pids(), [left[0].pid])
 
     def test_unrelated_processes_are_left_alone(self):
-        """An entry with another start, a mark of nowhere, none, or one that only looks like it."""
+        """Such a process may be listed with another start time, or have no mark of a gate, a mark of another folder, or
+        one that only looks like a mark."""
         known, unmarked = self.unrelated_process(), self.unrelated_process()
         others = [self.unrelated_process(TURNPIKE_RUN=mark) for mark in (
             "", "x", "/elsewhere/turnpike/dead:0123456789abcdef",
@@ -107,10 +109,10 @@ class Leftovers(ProcessTreeCase):
             entries.write(f"process -1 0\nprocess 0 0\nprocess {os.getpid()} 1\nprocess x y\n")
         self.assert_ended_by(self.gate_with_children("none", "--name", "dead"), left)
         for process in (known, unmarked, *others):
-            self.assertIsNone(process.poll(), "an innocent process was ended")
+            self.assertIsNone(process.poll(), "an unrelated process was ended")
 
     def test_earlier_children_of_the_script_that_became_the_gate_are_left_alone(self):
-        """A script that starts something else, and ends with `exec turnpike up`."""
+        """The script starts another program, and ends with `exec turnpike up`."""
         script = f"sleep 1000 & echo $! > {self.folder}/{self.token}.pid; exec {self.turnpike} \"$@\""
         config = self.write_config(toml({"pool.default": {
             "worker": self.worker_command("daemon"), "gpus": "none", **POOL, **STARTED}}))
@@ -120,7 +122,7 @@ class Leftovers(ProcessTreeCase):
         other = int((self.folder / f"{self.token}.pid").read_text())
         for guard in self.guards_of(gate):
             kill(guard)
-            wait_until(lambda: guard.pid not in self.pids(), "it is killed")
+            wait_until(lambda: guard.pid not in self.pids(), "the process is gone")
         gate.wait_ready()
         self.assertEqual(self.stop(gate), 0)
         self.assertEqual(self.pids(), [other])
@@ -145,11 +147,11 @@ class Leftovers(ProcessTreeCase):
             kill(guard)
         other.wait_ready()
         self.assertEqual(self.command("down", "--name", "other").returncode, 0)
-        self.assertEqual(self.pids(), sorted(ones), "not a process of it was touched")
+        self.assertEqual(self.pids(), sorted(ones), "no process of the first gate was ended or replaced")
         self.assert_only_processes_of(one)
 
     def test_a_gate_whose_folder_is_gone_or_open_is_alive_all_the_same(self):
-        """Somebody cleans up; the gate has its lock still, but nobody can see that."""
+        """Somebody removed the gate's folder. The gate still holds its lock, but no other process can see that."""
         self.gate_with_children("daemon", "--name", "one")
         before = self.pids()
         for harm in (lambda folder: folder.chmod(0o755), shutil.rmtree):
@@ -160,20 +162,20 @@ class Leftovers(ProcessTreeCase):
             self.assertEqual(self.pids(), before)
 
     def test_a_gate_can_be_started_again_at_once(self):
-        """While what the killed one had is being ended still."""
+        """Even while the processes of the killed gate are still being ended."""
         gate = self.gate_with_children("daemon,forking-session", "--name", "again")
         for _ in range(4):
             self.kill_gate(gate)
             gate = self.gate_with_children("daemon,forking-session", "--name", "again")
         roots = wait_until(lambda: self.live_processes() and {process.pid for process in self.live_processes()} <=
-                           {process.pid for process in self.processes_below(gate.process.pid)}, "only its own live")
+                           {process.pid for process in self.processes_below(gate.process.pid)}, "only processes of the new gate live")
         self.assertTrue(roots)
         self.assertEqual(self.stop(gate), 0)
         self.wait_for_no_process()
 
 
 class LeftoversOfAnOrdinaryUser(OrdinaryUser, Leftovers):
-    """Who can make no cgroups."""
+    """An ordinary user cannot make control groups."""
 
 
 class ControlGroups(ProcessTreeCase):
@@ -185,7 +187,7 @@ class ControlGroups(ProcessTreeCase):
         self.home = Path(found[1])
 
     def groups(self):
-        """Of dead gates and living ones."""
+        """Returns the names of all control groups of Turnpike, of dead gates and of living ones."""
         return {group.name for group in self.home.glob("turnpike-*")}
 
     def groups_of(self, gate):
@@ -196,7 +198,7 @@ class ControlGroups(ProcessTreeCase):
         self.assertEqual(len(self.groups_of(gate)), 2)
         for victim in (self.live_processes("worker")[0], self.guards_of(gate)[0]):
             kill(victim)
-            wait_until(lambda: victim.pid not in self.pids(), "it is killed")
+            wait_until(lambda: victim.pid not in self.pids(), "the process is gone")
             gate.wait_ready()
             self.assertEqual(len(self.groups_of(gate)), 2)
         self.stop(gate)
@@ -206,10 +208,10 @@ class ControlGroups(ProcessTreeCase):
         gate = self.gate_with_children("daemon,none")
         self.assertEqual(len(self.groups_of(gate)), 2)
         self.assert_gone_with_gate(self.kill_gate(gate))
-        wait_until(lambda: not self.groups_of(gate), "its groups are gone")
+        wait_until(lambda: not self.groups_of(gate), "the gate's control groups are gone")
 
     def test_a_process_is_found_by_its_control_group_whatever_it_did(self):
-        """A daemon that was not there when its worker came up, and overwrote its environment."""
+        """The process is a daemon that was started after its worker came up, and that overwrote its environment."""
         gate = self.gate_with_children("none", "--name", "grouped", lanes=1)
         self.assertEqual(len(self.groups_of(gate)), 1)
         self.assertEqual(gate.ask("POST", "/late", b"").status, 200)

@@ -1,6 +1,6 @@
-"""Reload after reload under a steady load: every fifth save is bad, workers are killed meanwhile, and no request fails.
+"""Tests many reloads under steady load: every fifth save is bad, workers are killed meanwhile, and no request fails.
 
-TURNPIKE_TEST_RELOADS says how many; the figures are printed when it is set.
+TURNPIKE_TEST_RELOADS sets the number of reloads. If it is set, the figures are printed.
 """
 import itertools
 import os
@@ -28,7 +28,7 @@ class ManyReloads(ReloadCase):
             self.save("bad", predict="raise ValueError('no layer')")
 
     def fails(self, gate, what):
-        """All of it stays as it was, also for a worker that dies just then."""
+        """Checks that a bad save changes nothing, also for a worker that is killed right after it."""
         before = self.versions(gate)
         self.spoil(what)
         done = self.command("reload", "--name", gate.name)
@@ -52,7 +52,7 @@ class ManyReloads(ReloadCase):
     def test_leave_no_request_behind(self):
         gate = self.serve(self.project("good 0"), pool={"lanes": LANES, "crash_limit": 16, "crash_window": "1s"})
         warm_log = self.state_folder(gate) / "lanes" / "warm.log"
-        wait_until(lambda: warm_log.exists() and self.processes_of(gate) == 2 * LANES + 1, "workers, guards, the warm process")
+        wait_until(lambda: warm_log.exists() and self.processes_of(gate) == 2 * LANES + 1, "workers, guards and the warm process run")
         descriptors, begin = self.descriptors(gate), time.monotonic()
         load = Load(gate, clients=3, pause_s=0.002)
         self.addCleanup(load.end)
@@ -76,19 +76,19 @@ class ManyReloads(ReloadCase):
     def test_outlive_their_warm_process_whenever_it_dies(self):
         gate = self.serve(self.project("good 0"), pool={"lanes": LANES})
         warm_log = self.state_folder(gate) / "lanes" / "warm.log"
-        wait_until(lambda: warm_log.exists(), "a warm process")
+        wait_until(lambda: warm_log.exists(), "there is a warm process")
         load = Load(gate, clients=3, pause_s=0.002)
         self.addCleanup(load.end)
         for number in range(1, 5):
             was_ready = warm_log.read_text().count("modules imported")
-            pid = wait_until(lambda: self.warm_pid(gate), "a warm process")
+            pid = wait_until(lambda: self.warm_pid(gate), "there is a warm process")
             self.save(f"good {number}")
             asked = gate.ask("POST", "/-/pools/default/reload").json()
-            time.sleep(number * 0.003)  # whatever it does just then
+            time.sleep(number * 0.003)  # so that the warm process dies at a different moment each time
             os.kill(pid, signal.SIGKILL)
             self.wait_reload(gate, asked["generation"], "done")
             self.assertEqual(self.versions(gate), [(f"good {number}", "one")] * LANES)
-            wait_until(lambda: warm_log.read_text().count("modules imported") > was_ready, "another warm process")
+            wait_until(lambda: warm_log.read_text().count("modules imported") > was_ready, "another warm process is ready")
         self.assert_all_good(load)
         self.assertEqual([lane["restarts"] for lane in gate.status()["lanes"]], [0] * LANES)
 

@@ -1,4 +1,4 @@
-"""Edited code goes live on every lane without a failed request; code that does not work never does."""
+"""Tests reloads: new code goes live on every lane without a failed request, and code that does not work never goes live."""
 import json
 import os
 import signal
@@ -71,7 +71,7 @@ class Reloads(ReloadCase):
         self.assertEqual(self.versions(gate), [("two", "one")] * LANES)
 
     def fails(self, gate, *words):
-        """A reload that does not get through: the old code serves, and all places say why."""
+        """Checks that a reload fails, the old code keeps serving, and command, status and `up` say why."""
         error = self.command("reload", "--name", gate.name)
         self.assertEqual(error.returncode, 1, error)
         self.assertIn("the old code keeps serving", error.stdout)
@@ -82,7 +82,7 @@ class Reloads(ReloadCase):
             for place in (error.stderr, reload["trouble"], status):
                 self.assertIn(word, place)
             wait_until(lambda: word in gate.process.output(), f"`up` says {word}")
-        wait_until(lambda: "the old code keeps serving" in gate.process.output(), "`up` says so")
+        wait_until(lambda: "the old code keeps serving" in gate.process.output(), "`up` says that the old code keeps serving")
         self.assertEqual(self.versions(gate), [("one", "one")] * LANES)
 
     def test_that_fail_keep_the_old_code_and_say_why(self):
@@ -115,7 +115,7 @@ class Reloads(ReloadCase):
         self.write("parts.py", "VERSION = 'unsaved'\n")
         self.order(gate, "restart", "all")
         wait_until(lambda: all(lane["restarts"] == 1 for lane in gate.status()["lanes"]),
-                   "the lanes start anew")
+                   "the lanes restart")
         gate.wait_ready()
         self.assertEqual(self.versions(gate), [("one", "one")] * LANES)
 
@@ -138,11 +138,11 @@ class Reloads(ReloadCase):
         for _ in range(10):
             gate.post({"n": 1})
         slow = self.in_thread(gate.post, {"n": 0})
-        wait_until((folder / "aboard").exists, "it is aboard")
+        wait_until((folder / "aboard").exists, "the job is aboard")
         self.save("two")
         self.order(gate, "reload", "--no-wait")
-        wait_until(lambda: gate.lane(0)["generation"] == 2, "the lane has gone over")
-        wait_until(lambda: "in predict" in self.whole_log(gate), "the old worker tells its stacks")
+        wait_until(lambda: gate.lane(0)["generation"] == 2, "the lane runs the new code")
+        wait_until(lambda: "in predict" in self.whole_log(gate), "the log has the stacks of the old worker")
         (folder / "go").touch()
         self.assertEqual(slow.result().json()["version"], "one")
 

@@ -1,4 +1,4 @@
-"""`up --watch`: a save is enough."""
+"""Tests `up --watch`: saving a file is enough to reload the model."""
 import unittest
 
 from native_case import wait_until
@@ -9,7 +9,7 @@ class Watch(ReloadCase):
     def watch(self, **pool):
         gate = self.serve(self.project(), "--watch", pool={"lanes": 2, **pool})
         wait_until(lambda: "pool default: watches 2 files" in gate.process.output(),
-                   "it says what it watches")
+                   "`up` says what it watches")
         return gate
 
     def wait_version(self, gate, *version):
@@ -35,11 +35,11 @@ class Watch(ReloadCase):
         for number in range(20):
             self.save(f"number {number}", by_rename=number % 2 == 0)
         self.wait_version(gate, "number 19", "one")
-        self.assertLess(self.reload_of(gate)["generation"], 20, "each save was a reload")
+        self.assertLess(self.reload_of(gate)["generation"], 20, "saves in quick succession must share a reload")
 
     def test_does_nothing_about_a_save_that_changes_nothing(self):
         gate = self.watch()
-        self.save("one")  # another file with the same bytes
+        self.save("one")  # a new file with the same bytes
         self.save_parts("two")
         self.wait_version(gate, "one", "two")
         self.assertEqual(self.reload_of(gate)["files"], [str(self.source / "parts.py")])
@@ -49,7 +49,7 @@ class Watch(ReloadCase):
         self.write("model.py", "import more\n" + (self.source / "model.py").read_text())
         failed = self.wait_reload(gate, 2, "abandoned")
         self.assertIn("No module named 'more'", failed["trouble"])
-        wait_until(lambda: "mend the file and save again" in gate.process.output(), "`up` says so")
+        wait_until(lambda: "mend the file and save again" in gate.process.output(), "`up` reports it")
         self.write("more.py", "this is no Python\n")
         failed = self.wait_reload(gate, 3, "abandoned")
         self.assertIn("more.py", failed["trouble"])

@@ -53,7 +53,7 @@ class WarmCase(NativeCase):
     def wait_warm(self, gate, other_than=None):
         """Waits until warm.log says that a warm process is ready to be forked. Returns its pid."""
         wait_until(lambda: self.warm_pid(gate) not in (None, other_than) and
-                   f"warm process {self.warm_pid(gate)}:" in self.warm_log(gate), "a warm process")
+                   f"warm process {self.warm_pid(gate)}:" in self.warm_log(gate), "a warm process is ready")
         return self.warm_pid(gate)
 
     def warm_log(self, gate):
@@ -63,7 +63,7 @@ class WarmCase(NativeCase):
     def restart(self, gate, lane=0):
         before = gate.lane(lane)["pid"]
         self.assertEqual(gate.ask("POST", f"/-/lanes/{lane}/restart").status, 202)
-        wait_until(lambda: gate.lane(lane)["pid"] not in (None, before) and gate.lane(lane)["state"] == "ready", "a restart")
+        wait_until(lambda: gate.lane(lane)["pid"] not in (None, before) and gate.lane(lane)["state"] == "ready", "the lane has restarted")
 
     def facts(self, gate, lane=0):
         return self.answer(gate, "facts", lane)
