@@ -141,12 +141,12 @@ class Terminal(Case):
         go = self.folder / f"go-{next(numbers)}"
         worker = f"{WORKER} say={'x' * 300} until={go} dots"
         self.up("--worker", worker, "--gpus", "none", "--lanes", "1")
-        self.watch(lambda text: re.search(r"\nlane 0  CPU  loading +[\d.]+ m?s  step", text), "it loads")
+        self.watch(lambda text: re.search(r"\nlane 0  CPU  loading +[\d.]+ m?s  step", text), "the block shows the loading lane")
         first = re.search(r"loading +([\d.]+ m?s)", self.screen.text())[1]
         self.watch(lambda text: "loading" in text and first not in text, "the time goes on")
         self.assertEqual(len(re.findall("lane 0", self.screen.text())), 1)
         go.touch()
-        self.watch(lambda text: "all lanes serve" in text, "it serves")
+        self.watch(lambda text: "all lanes serve" in text, "all lanes serve")
         time = r"[\d.]+ m?s"
         self.assertRegex(self.screen.text(), rf"turnpike: lane 0 serves after {time} "
                          rf"\(spawn {time} \+ listen {time} \+ load {time}\)\n")
@@ -162,7 +162,7 @@ class Terminal(Case):
             subprocess.run(["curl", "-sf", f"http://127.0.0.1:{port}/{path}"], check=True,
                            capture_output=True, env=self.env)
             self.watch(lambda text: re.search(rf"/{path}.*\nlane 0 .*waiting.*\nlane 1 .*ready", text),
-                       "its line, then the block")
+                       "the job's line is above the block")
         self.assertEqual(len(re.findall("waiting", self.screen.text())), 1)
         for line in self.screen.text().splitlines():
             self.assertEqual("/first" in line or "/second" in line, " GET /" in line, line)
@@ -182,7 +182,7 @@ class Terminal(Case):
         self.up("--attach", absent.url)
         self.watch(lambda text: "waiting" in text, "the block is there")
         self.process.send_signal(signal.SIGINT)
-        self.watch(lambda text: "stopped" in text, "it stops")
+        self.watch(lambda text: "stopped" in text, "the gate has stopped")
         self.assertNotIn("waiting", self.screen.text())
         self.assertEqual(self.process.wait(), 0)
 

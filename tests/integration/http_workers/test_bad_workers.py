@@ -137,7 +137,7 @@ class Strangers(StartedCase):
             gate.wait_queued(1)
             self.wait_trouble(gate, "listens on its port", states=["loading"])
             stranger.setblocking(False)
-            with self.assertRaises(BlockingIOError, msg="nobody came"):
+            with self.assertRaises(BlockingIOError, msg="the gate must not connect to the other server"):
                 stranger.accept()
         self.assertFalse(waiting.done())
 
@@ -178,7 +178,7 @@ class Loud(StartedCase):
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
         before = self.peak_memory(gate)
         loud = self.in_thread(gate.post, {"bytes": MUCH, "line": 1000}, "/print",
-                          [("Turnpike-Lane", "0")], 170)
+                              [("Turnpike-Lane", "0")], 170)
         gate.wait_lane(0, "busy")
         for _ in range(20):
             answer = gate.post({})

@@ -83,7 +83,7 @@ class Jobs(StartedCase):
         gate = self.up(pool={"health.every": "1h"})
         pid = gate.lane(0)["pid"]
         os.kill(pid, signal.SIGKILL)
-        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "it starts anew")
+        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "the lane restarts")
         self.assertEqual(gate.post({}).header("turnpike-attempt"), "1")
 
     def test_death_after_death_leaves_nothing_behind_in_the_gate(self):
@@ -99,7 +99,7 @@ class Jobs(StartedCase):
         for deaths in range(1, 11):
             os.kill(gate.lane(0)["pid"], signal.SIGKILL)
             self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == deaths and
-                                 lane["state"] == "ready", "it is back")
+                                 lane["state"] == "ready", "the lane is back")
         wait_until(lambda: descriptors() <= before + 2, "there are no more descriptors than before")
         wait_until(lambda: children() == 1, "there is one guard and no zombie")
 

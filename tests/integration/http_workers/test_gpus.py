@@ -176,7 +176,7 @@ class Memory(GpuCase):
         fake.hold(0, pid, 4096)
         os.kill(pid, signal.SIGKILL)
         lane = self.wait_lane_where(gate, 0, lambda lane: lane["reason"] == "memory_held",
-                                    "it waits")
+                                    "the lane waits for the memory")
         self.assertEqual((lane["state"], lane["pid"]), ("backoff", None))
         self.assertIn("the old worker's memory is still taken", self.order(gate, "status"))
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(4)}, {"1"})

@@ -54,7 +54,7 @@ class Orders(StartedCase):
     def test_a_restart_while_it_loads(self):
         go = self.folder_for("go") / "go"
         gate = self.up(self.worker_command(f"until={go}"), is_ready=False)
-        lane = self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "it loads")
+        lane = self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "the worker is loading")
         self.order(gate, "restart", "0")
         self.wait_lane_where(gate, 0, lambda found: found["pid"] not in (None, lane["pid"]), "anew")
         go.touch()
@@ -70,7 +70,7 @@ class Orders(StartedCase):
         go.touch()
         self.assertEqual(future.result().status, 200)
         lane = self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "drained" and
-                                    lane["pid"] is None, "it is drained")
+                                    lane["pid"] is None, "the lane is drained")
         self.assertEqual(lane["reason"], "drain_asked")
         wait_until(lambda: not is_alive(pid), "the worker is gone")
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(4)}, {"1"})
@@ -126,7 +126,7 @@ class Stacks(StartedCase):
     def test_a_lane_without_a_python_process(self):
         self.path_with("#!/bin/sh\n")
         gate = self.up("sleep 600; # {port}", is_ready=False)
-        self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "it runs")
+        self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "the worker runs")
         self.assertIn("no Python process", self.order(gate, "stacks", "0", code=1))
         self.order(gate, "drain", "0")
         gate.wait_lane(0, "drained")

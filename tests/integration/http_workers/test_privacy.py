@@ -38,7 +38,7 @@ class Strangers(StartedCase):
         try:
             stranger = Stranger(port)
         except OSError as error:
-            self.skipTest(f"nobody can listen on [::1] here: {error}")
+            self.skipTest(f"a server cannot listen on [::1] here: {error}")
         self.addCleanup(stranger.close)
         return stranger
 
@@ -70,7 +70,7 @@ class Strangers(StartedCase):
         again = self.stop_listening(gate)
         jobs = [self.in_thread(gate.post, {"number": number}) for number in range(4)]
         self.wait_lane_where(gate, 0, lambda lane: lane["state"] not in ("ready", "busy"),
-                             "it is noticed that the worker does not listen")
+                             "the gate notices that the worker does not listen")
         again.touch()
         gate.wait_ready()
         pids = {facts["pid"], gate.lane(0)["pid"]}

@@ -159,7 +159,7 @@ class Leaving(SharedGate, BatchCase):
         folder = self.folder_for("two")
         started, go = folder / "started", folder / "go"
         wanted = self.in_thread(self.gate.post, {"do": "wait", "started": str(started),
-                                             "wait_for": str(go), "n": "wanted"})
+                                                 "wait_for": str(go), "n": "wanted"})
         self.gate.wait_queued(1)
         client = self.gate.connect()
         client.request("POST", "/predict", b'{"n": "left"}', list(headers.items()))

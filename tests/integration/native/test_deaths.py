@@ -96,7 +96,7 @@ class DeadlyCase(NativeCase):
 
 
 class ByItself(DeadlyCase):
-    def poisons(self, how, **task):
+    def assert_poisons(self, how, **task):
         """Checks that a job which ends its worker in this way fails as poison after two deaths, and a job on the other lane
         is not affected."""
         gate = self.open(lanes=2)
@@ -123,7 +123,7 @@ class ByItself(DeadlyCase):
         return answer
 
     def test_sys_exit(self):
-        gate, answer, reports = self.poisons("exit code 7", do="exit", code=7)
+        gate, answer, reports = self.assert_poisons("exit code 7", do="exit", code=7)
         lane = reports[0]["lane"]
         log = self.whole_log(gate, lane)
         self.assertIn("last words", log)
@@ -133,13 +133,13 @@ class ByItself(DeadlyCase):
         self.assertIn("sys.exit(7)", json.dumps(job))
 
     def test_sys_exit_without_a_code_is_a_death_too(self):
-        self.poisons("exit code 0", do="exit", code=None)
+        self.assert_poisons("exit code 0", do="exit", code=None)
 
     def test_an_exit_at_once(self):
-        self.poisons("exit code 3", do="exit_at_once", code=3)
+        self.assert_poisons("exit code 3", do="exit_at_once", code=3)
 
     def test_a_segmentation_fault_leaves_its_stack_in_the_log(self):
-        gate, _, reports = self.poisons("killed by SIGSEGV", do="kill", signal=signal.SIGSEGV)
+        gate, _, reports = self.assert_poisons("killed by SIGSEGV", do="kill", signal=signal.SIGSEGV)
         log = self.whole_log(gate, reports[0]["lane"])
         self.assertIn("Segmentation fault", log)
         self.assertIn("in do_kill", log)
@@ -152,7 +152,7 @@ class ByItself(DeadlyCase):
                          {"do": "kill", "signal": signal.SIGSEGV})
 
     def test_a_kill(self):
-        self.poisons("killed by SIGKILL", do="kill", signal=signal.SIGKILL)
+        self.assert_poisons("killed by SIGKILL", do="kill", signal=signal.SIGKILL)
 
     def test_the_second_try_may_do_better(self):
         gate = self.open(lanes=2)
@@ -216,7 +216,7 @@ class ByOthers(DeadlyCase):
     def test_the_death_of_an_idle_worker_counts_against_no_job(self):
         gate = self.open()
         os.kill(gate.lane(0)["pid"], signal.SIGKILL)
-        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "it starts anew")
+        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "the lane restarts")
         self.assertEqual(self.do(gate, "echo").json()["attempt"], 1)
 
     def test_a_stream_that_has_begun_is_cut_and_not_repeated(self):
@@ -238,7 +238,7 @@ class ByOthers(DeadlyCase):
         for deaths in range(1, 9):
             os.kill(gate.lane(0)["pid"], signal.SIGKILL)
             self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == deaths and
-                                 lane["state"] == "ready", "it is back")
+                                 lane["state"] == "ready", "the lane is back")
             self.assertEqual(self.do(gate, "echo", padding="x" * 1_200_000).status, 200)
         wait_until(lambda: self.descriptors(gate) <= before + 2, "there are no more descriptors than before")
 

@@ -285,7 +285,7 @@ class Endings(ObservedJobCase):
         go.touch()
         self.assertEqual(future.result().json()["pid"], pid)
         self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "drained" and
-                             lane["pid"] is None, "it is drained")
+                             lane["pid"] is None, "the lane is drained")
         for _ in range(3):
             self.assertEqual(gate.post({"do": "echo"}).header("turnpike-lane"), "1")
         self.order(gate, "resume", "0")
@@ -320,7 +320,7 @@ class Endings(ObservedJobCase):
         go = self.folder_for("never") / "go"
         gate = self.serve(self.model(f"wait_for({str(go)!r})\ndef predict(x): return x\n"),
                           is_ready=False)
-        lane = self.wait_lane_where(gate, 0, lambda lane: lane["sdk"], "it has said hello")
+        lane = self.wait_lane_where(gate, 0, lambda lane: lane["sdk"], "the worker has sent hello")
         self.assertEqual(self.stop(gate, signal.SIGINT), 0)
         self.assert_gone(lane["pid"])
 

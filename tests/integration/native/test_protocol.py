@@ -112,16 +112,16 @@ class ProtocolCase(NativeCase):
 
 
 class Breaches(ProtocolCase):
-    def retires(self, faults):
+    def assert_retired(self, faults):
         gate = self.broken(*faults)
         before = self.descriptors(gate)
         for fault, (task, words) in faults.items():
             with self.subTest(fault):
-                self.retires_one(gate, fault, task, words)
+                self.assert_one_retired(gate, fault, task, words)
         self.assert_good_serves(gate)
         self.assertLessEqual(self.descriptors(gate), before + 2, "the gate must keep no descriptor of the bad workers")
 
-    def retires_one(self, gate, fault, task, words):
+    def assert_one_retired(self, gate, fault, task, words):
         lane = self.number_of(gate, fault)
         if task is not None:
             gate.wait_lane(lane, "ready", "failed")
@@ -141,13 +141,13 @@ class Breaches(ProtocolCase):
             self.assertGreaterEqual(answer.status, 500, answer)
 
     def test_breaches_before_ready(self):
-        self.retires(UNTIL_READY)
+        self.assert_retired(UNTIL_READY)
 
     def test_breaches_in_frames(self):
-        self.retires(FRAMES)
+        self.assert_retired(FRAMES)
 
     def test_breaches_in_jobs_streams_and_descriptors(self):
-        self.retires(JOBS)
+        self.assert_retired(JOBS)
 
 
 class Silence(ProtocolCase):

@@ -108,7 +108,7 @@ class Conformance:
 
     def test_batches(self):
         if "batch" not in self.variants:
-            self.skipTest("its check does not know batches")
+            self.skipTest("the check of this model does not know batches")
         jobs = [self.in_thread(self.post, {"echo": number}, "batch") for number in range(40)]
         for number, job in enumerate(jobs):
             self.assertEqual(job.result().json()["echo"], number)

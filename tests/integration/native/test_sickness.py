@@ -61,14 +61,14 @@ class Broken(turnpike.Model):
 
 
 class Unhealthy(NativeCase):
-    def restarts_and_retries(self, what, words):
+    def assert_restart_and_retry(self, what, words):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2})
         pids = {str(lane["lane"]): lane["pid"] for lane in gate.status()["lanes"]}
         answer = gate.post({"do": what})
         self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"), answer)
         lane = "1" if answer.header("turnpike-lane") == "0" else "0"  # the lane of the first attempt
         found = self.wait_lane_where(gate, int(lane), lambda lane: lane["restarts"] == 1 and
-                                     lane["state"] == "ready", "it is back")
+                                     lane["state"] == "ready", "the lane is back")
         self.assertNotEqual(found["pid"], pids[lane])
         self.assertEqual(answer.json()["pid"], pids[answer.header("turnpike-lane")])
         self.wait_log(gate, words, int(lane))
@@ -76,10 +76,10 @@ class Unhealthy(NativeCase):
         self.assertEqual(gate.pool()["jobs"]["failed"], 0)
 
     def test_a_worker_that_reports_itself_unhealthy_is_restarted_and_the_job_is_run_elsewhere(self):
-        self.restarts_and_retries("unhealthy", "Unhealthy: the device is lost")
+        self.assert_restart_and_retry("unhealthy", "Unhealthy: the device is lost")
 
     def test_a_poisoned_cuda_context_is_recognised(self):
-        self.restarts_and_retries("poisoned", "an illegal memory access was encountered")
+        self.assert_restart_and_retry("poisoned", "an illegal memory access was encountered")
 
     def test_a_job_that_makes_every_worker_sick_is_poison(self):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2})
@@ -214,7 +214,7 @@ class Checked(turnpike.Model):
         self.assertEqual(gate.pool()["proof"], "passed")
         self.assertGreaterEqual(gate.lane(0)["start"]["proof_ms"], 0)
         self.order(gate, "prove")
-        self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "ready", "it passed again")
+        self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "ready", "the lane passes its proof again")
         self.assertEqual(gate.lane(0)["restarts"], 0)
         gate = serve("0.5", False)
         self.wait_trouble(gate, "wrong answer to the proof", states=["quarantined"])

@@ -137,7 +137,7 @@ def predict(x):
 ''')
         gate = self.start("model.py", "--lanes", "1")
         lane = self.wait_lane_where(gate, 0, lambda lane: (lane["loading"] or {}).get("fraction"),
-                                    "it tells how far it is")
+                                    "the model reports its progress")
         self.assertEqual(lane["loading"], {"fraction": 0.25, "text": "layers of stone"})
         self.assertEqual(lane["state"], "loading")
         self.assertGreaterEqual(lane["start"]["import_ms"], 0)
@@ -204,7 +204,7 @@ class WhichPython(CleanEnvironmentCase):
 
 
 class CanNotStart(CleanEnvironmentCase):
-    def fails(self, text, *words, model="model.py"):
+    def assert_lane_fails(self, text, *words, model="model.py"):
         """Checks that the lane fails after two deaths, with these words in its trouble. Returns the gate and the lane."""
         self.write(text)
         config = self.folder / "turnpike.toml"
@@ -221,7 +221,7 @@ class CanNotStart(CleanEnvironmentCase):
         return gate, lane
 
     def test_an_import_error_names_the_interpreter(self):
-        gate, _ = self.fails("import no_such_module\n", "/usr/bin/python3")
+        gate, _ = self.assert_lane_fails("import no_such_module\n", "/usr/bin/python3")
         log = self.whole_log(gate)
         self.assertIn("ModuleNotFoundError: No module named 'no_such_module'", log)
         self.assertIn("install it for /usr/bin/python3", log)
@@ -230,19 +230,19 @@ class CanNotStart(CleanEnvironmentCase):
                                for line in gate.process.output().splitlines()), "`up` names the interpreter too")
 
     def test_a_syntax_error_shows_its_line(self):
-        gate, _ = self.fails("def predict(x):\n    return (((\n", "exit code 1")
+        gate, _ = self.assert_lane_fails("def predict(x):\n    return (((\n", "exit code 1")
         log = self.whole_log(gate)
         self.assertIn('model.py", line 4', log)
         self.assertIn("SyntaxError", log)
 
     def test_a_class_that_is_not_there(self):
-        self.fails(TWICE, "model.py has no Thrice", "Did you mean Twice?", model="model.py:Thrice")
+        self.assert_lane_fails(TWICE, "model.py has no Thrice", "Did you mean Twice?", model="model.py:Thrice")
 
     def test_no_model_at_all(self):
-        self.fails("def predikt(x): return x\n", "model.py has no model")
+        self.assert_lane_fails("def predikt(x): return x\n", "model.py has no model")
 
     def test_a_load_that_raises(self):
-        gate, _ = self.fails("def load(lane): raise OSError('no weights there')\n"
+        gate, _ = self.assert_lane_fails("def load(lane): raise OSError('no weights there')\n"
                              "def predict(x): return x\n", "no weights there")
         self.assertIn("in load", self.whole_log(gate))
         reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "there are two reports")
@@ -254,7 +254,7 @@ class CanNotStart(CleanEnvironmentCase):
         self.assertIn("nowhere.py", process.output())
 
     def test_a_lane_that_failed_comes_back_with_better_code(self):
-        gate, _ = self.fails("import no_such_module\n")
+        gate, _ = self.assert_lane_fails("import no_such_module\n")
         self.write("def predict(x): return x\n")
         self.order(gate, "restart", "0")
         gate.wait_ready()

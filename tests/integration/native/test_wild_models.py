@@ -238,7 +238,7 @@ class Costly(NativeCase):
             before = gate.lane(0)
             os.kill(before["pid"], number)
             self.wait_lane_where(gate, 0, lambda lane: lane["pid"] != before["pid"] and
-                                 lane["state"] == "ready", "it is back")
+                                 lane["state"] == "ready", "the lane is back")
         self.assertEqual(gate.post({"do": "echo"}).status, 200)
 
     def test_the_next_worker_starts_where_the_first_did(self):

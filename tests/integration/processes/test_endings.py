@@ -36,7 +36,7 @@ class Signals(ProcessTreeCase):
     def test_sigterm_under_load(self):
         for habits in ("daemon,session", "stubborn,crowd-forking"):
             gate = self.gate_with_children(habits, "--log-jobs", str(self.folder / f"{habits}.jsonl"),
-                                    stop_grace="200ms")
+                                           stop_grace="200ms")
             answered = []
             asking = [self.in_thread(self.go_on_asking, gate, i, answered) for i in range(12)]
             wait_until(lambda: len(answered) > 30, "the clients have got many answers")
@@ -61,7 +61,7 @@ class Signals(ProcessTreeCase):
         """The gate waits neither for workers that ignore SIGTERM nor for jobs that never end."""
         for number in (signal.SIGINT, signal.SIGTERM):
             gate = self.gate_with_children("stubborn-daemon,stubborn-session", stop_grace="1h",
-                                    gate={"shutdown_patience": "1h"})
+                                           gate={"shutdown_patience": "1h"})
             held = [gate.connect().request("POST", "/hold", b"x") for _ in range(3)]
             gate.wait_queued(1)
             gate.process.signal(number)

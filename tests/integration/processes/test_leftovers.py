@@ -183,7 +183,7 @@ class ControlGroups(ProcessTreeCase):
         super().setUp()
         found = re.search('"cgroup v2: groups in ([^"]+)"', self.command("doctor", "--json").stdout)
         if not found:
-            self.skipTest("cgroup v2 can't be used here (turnpike doctor): nothing to look at")
+            self.skipTest("cgroup v2 can't be used here; see turnpike doctor")
         self.home = Path(found[1])
 
     def groups(self):

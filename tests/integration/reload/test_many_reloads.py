@@ -27,7 +27,7 @@ class ManyReloads(ReloadCase):
         else:
             self.save("bad", predict="raise ValueError('no layer')")
 
-    def fails(self, gate, what):
+    def assert_reload_fails(self, gate, what):
         """Checks that a bad save changes nothing, also for a worker that is killed right after it."""
         before = self.versions(gate)
         self.spoil(what)
@@ -60,7 +60,7 @@ class ManyReloads(ReloadCase):
         for number in range(1, RELOADS + 1):
             if number % 5 == 3:
                 bad += 1
-                self.fails(gate, next(BAD))
+                self.assert_reload_fails(gate, next(BAD))
                 continue
             self.save(f"good {number}")
             self.order(gate, "reload")

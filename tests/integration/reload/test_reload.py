@@ -70,7 +70,7 @@ class Reloads(ReloadCase):
         self.assertEqual(asked["reloads"][0]["kind"], "in_place")
         self.assertEqual(self.versions(gate), [("two", "one")] * LANES)
 
-    def fails(self, gate, *words):
+    def assert_reload_fails(self, gate, *words):
         """Checks that a reload fails, the old code keeps serving, and command, status and `up` say why."""
         error = self.command("reload", "--name", gate.name)
         self.assertEqual(error.returncode, 1, error)
@@ -91,16 +91,16 @@ class Reloads(ReloadCase):
         self.addCleanup(load.end)
         with self.subTest("a syntax error"):
             self.write("model.py", "import turnpike\n\ndef predict(:\n")
-            self.fails(gate, "SyntaxError", "model.py", "line 3")
+            self.assert_reload_fails(gate, "SyntaxError", "model.py", "line 3")
         with self.subTest("a load that fails"):
             self.save("two", load="self.weights = open('/no/such/weights')")
-            self.fails(gate, "FileNotFoundError", "/no/such/weights", "Traceback", "in load")
+            self.assert_reload_fails(gate, "FileNotFoundError", "/no/such/weights", "Traceback", "in load")
         with self.subTest("an example that fails"):
             self.save("two", predict="raise ValueError('no such layer')")
-            self.fails(gate, "no such layer")
+            self.assert_reload_fails(gate, "no such layer")
         with self.subTest("a module that is missing"):
             self.write("model.py", "import no_such_module_anywhere\n")
-            self.fails(gate, "ModuleNotFoundError", "no_such_module_anywhere")
+            self.assert_reload_fails(gate, "ModuleNotFoundError", "no_such_module_anywhere")
         load.end()
         self.assertEqual(load.bad, [])
         self.assertEqual(set(load.versions), {"one"})

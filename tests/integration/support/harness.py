@@ -29,7 +29,7 @@ PYTHON = "/usr/bin/python3"
 HERE = Path(__file__).resolve().parents[1]  # tests/integration
 TURNPIKE = os.environ.get("TURNPIKE", str(HERE.parents[1] / "build/dev/turnpike"))
 if not os.access(TURNPIKE, os.X_OK):
-    sys.exit(f"there is no binary to test; build it, or name it with TURNPIKE=: {TURNPIKE}")
+    sys.exit(f"there is no binary to test: {TURNPIKE}; build it, or set TURNPIKE to its path")
 DEADLINE_S = 30.0  # only a hang reaches it
 numbers = itertools.count(1)  # for unique names of files, gates and processes
 

@@ -159,7 +159,7 @@ class HugeCase(NativeCase):
             found.update(memfds_of(pid))
         return sum(found.values())
 
-    def assert_all_is_back(self, gate):
+    def assert_all_is_freed(self, gate):
         """Checks that no bytes are counted any more, that all memfds and descriptors are closed, and that the
         gate's own memory did not grow."""
         wait_until(lambda: self.held(gate) == 0, "no bytes are counted any more")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 MIB = 1 << 20
-GROWTH_MAX = int(os.environ.get("TURNPIKE_TEST_GROWTH_MIB", 64)) * MIB  # more with sanitizers: they keep freed memory
+GROWTH_MAX = int(os.environ.get("TURNPIKE_TEST_GROWTH_MIB", 64)) * MIB  # CMake sets more for sanitizers, which keep freed memory
 
 
 def memory_of(pid):

@@ -49,7 +49,7 @@ def process_info(pid):
 
 
 def processes_with_word(word):
-    """Returns all live processes with this word in their arguments or environment."""
+    """Returns all live processes with this word in their arguments or environment. (Zombies have neither.)"""
     word = word.encode()
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     found = [process_info(pid) for pid in pids
@@ -58,7 +58,7 @@ def processes_with_word(word):
 
 
 def kill(process, number=signal.SIGKILL):
-    """Sends a signal to exactly this process, even if its pid was reused. Returns False if it is gone."""
+    """Sends a signal to this process, and never to another one that got its pid. Returns False if it is gone."""
     try:
         pidfd = os.pidfd_open(process.pid)
     except ProcessLookupError:
