@@ -214,7 +214,7 @@ class Leaving(SharedGate, BatchCase):
 
 
 class SeveralLanes(BatchCase):
-    def test_each_takes_a_batch_of_its_own(self):
+    def test_each_lane_takes_its_own_batch(self):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2})
         folder = self.folder_for("both")
         started, go = [folder / "one", folder / "two"], folder / "go"
@@ -235,7 +235,7 @@ class SeveralLanes(BatchCase):
         self.assertEqual(gate.lane(0)["batch"], 2)
         self.assertEqual(self.sizes(self.gather(gate, [{}, {}, {}])), [2, 2, 1])
 
-    def test_a_thousand_small_ones_each_get_their_own_answer(self):
+    def test_a_thousand_small_jobs_each_get_their_own_answer(self):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2, "batch": 16})
 
         def client(first):

@@ -55,7 +55,7 @@ class Conformance:
             self.assertEqual((answer.status, answer.body == body), (200, True), size)
             self.assertEqual(self.post({"size": size}).body, body)
 
-    def test_what_it_sees(self):
+    def test_what_the_model_sees(self):
         answer = self.gate.ask("GET", "/-/to/full/seen/a%20b?q=1", None, [("X-Mine", "yes")])
         seen = answer.json()
         self.assertEqual((seen["method"], seen["query"], seen["x-mine"], seen["attempt"]),

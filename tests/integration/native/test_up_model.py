@@ -272,25 +272,25 @@ class Programs(CleanEnvironmentCase):
                                                  "crash_limit": 2, **own, **keys}}))
         return self.start(str(config), *flags)
 
-    def test_one_that_ends_at_once(self):
+    def test_a_program_that_ends_at_once(self):
         gate = self.program("#!/bin/sh\necho usage: worker FILE >&2\nexit 3\n")
         self.wait_trouble(gate, "exit code 3", states=["failed"])
         self.assertIn("usage: worker FILE", self.whole_log(gate))
 
-    def test_one_that_says_something_else(self):
+    def test_a_program_that_says_something_else(self):
         gate = self.program("#!/bin/sh\necho HTTP/1.1 200 OK and more of that >&3\nsleep 600\n")
         self.wait_trouble(gate, "it broke the protocol", states=["failed"])
         self.assertIn("it broke the protocol", self.whole_log(gate))
 
-    def test_one_that_closes_the_socket_and_stays(self):
+    def test_a_program_that_closes_the_socket_and_stays(self):
         gate = self.program("#!/bin/sh\nexec 3>&-\nsleep 600\n")
         self.wait_trouble(gate, "it closed its socket", states=["failed"])
 
-    def test_one_that_never_says_anything_is_ended_in_time(self):
+    def test_a_program_that_never_says_anything_is_ended_in_time(self):
         gate = self.program("#!/bin/sh\nsleep 600\n", load_timeout="200ms")
         self.wait_trouble(gate, "no progress for 200ms (load_timeout)", states=["failed"])
 
-    def test_one_that_can_t_be_run(self):
+    def test_a_program_that_can_t_be_run(self):
         gate = self.program("#!/no/such/interpreter\n")
         self.wait_trouble(gate, "exit code", states=["failed"])
 

@@ -127,11 +127,11 @@ class Wild(SharedGate):
         self.assertEqual(self.ask_model(do="echo").status, 200)
         self.assertEqual(self.gate.lane(0)["restarts"], 0)
 
-    def test_processes_of_its_own(self):
+    def test_the_model_may_start_processes(self):
         for method in ("fork", "spawn", "forkserver"):
             self.assertEqual(self.ask_model(do="pool", method=method).json(), [1, 4, 9])
 
-    def test_what_it_starts_does_not_get_the_socket(self):
+    def test_processes_that_the_model_starts_do_not_get_the_socket(self):
         self.assertEqual(self.ask_model(do="subprocess").json(), {"sockets": 0})
 
     def test_an_event_loop_and_threads_of_its_own_know_the_job(self):
@@ -142,7 +142,7 @@ class Wild(SharedGate):
     def test_its_input_is_empty(self):
         self.assertEqual(self.ask_model(do="stdin").json(), {"read": ""})
 
-    def test_what_it_logs_is_in_the_log(self):
+    def test_what_the_model_logs_is_in_the_log(self):
         self.ask_model(do="log")
         self.wait_log(self.gate, "of the logging module")
         self.wait_log(self.gate, "of print")

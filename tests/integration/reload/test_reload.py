@@ -200,7 +200,7 @@ class ReloadOrders(ReloadCase):
         self.wait_reload(gate, 4, "done")
         self.assertIn("there is no pool", self.order(gate, "reload", "nobody", code=1))
 
-    def test_skip_workers_of_others(self):
+    def test_skip_attached_workers(self):
         worker = self.plain_worker()
         gate = self.gate([worker])
         self.assert_problem(gate.ask("POST", "/-/pools/default/reload"), 409, "no-reload")
