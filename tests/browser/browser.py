@@ -1,4 +1,4 @@
-"""A real Chromium without a window, driven by pointer and keys like a person does."""
+"""A real Chromium without a window, driven by pointer and keys as a person would do it."""
 import os
 import sys
 

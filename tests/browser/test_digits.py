@@ -53,10 +53,10 @@ class Page(StartedCase):
                 for duration in ("#run", "#queue", "#total"):
                     self.wait_text(duration, MILLISECONDS)
                 wait_until(lambda: self.browser.run("return document.getElementById('spoken').textContent")
-                           .startswith(f"{digit}, "), "it is said aloud")
+                           .startswith(f"{digit}, "), "the answer is in the text for screen readers")
                 best = self.browser.find("#scores .best").get_attribute("aria-label")
                 self.assertTrue(best.startswith(f"{digit}: "), best)
-        self.assertEqual(self.browser.complaints(), [], "no error, no rule broken")
+        self.assertEqual(self.browser.complaints(), [], "the browser logged no error")
 
     def test_every_lane_answers_and_is_counted(self):
         for _ in range(3):
@@ -69,14 +69,14 @@ class Page(StartedCase):
     def test_it_answers_while_one_draws(self):
         along = DRAWN[0][0] * 3
         self.browser.draw("#paper", [along])
-        self.assertGreater(self.serving.pool()["jobs"]["finished"], 5, "a page, and drafts")
+        self.assertGreater(self.serving.pool()["jobs"]["finished"], 5, "the page, and answers while drawing")
 
     def test_on_a_phone_with_a_finger(self):
         self.browser.as_phone(360, 740)
         self.addCleanup(self.browser.driver.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
         self.browser.draw("#paper", DRAWN[3], POINTER_TOUCH)
         self.wait_text("#digit", "3")
-        self.assertEqual(self.browser.run("return document.documentElement.scrollWidth"), 360, "nothing sticks out")
+        self.assertEqual(self.browser.run("return document.documentElement.scrollWidth"), 360, "the page is not wider than the screen")
 
     def test_by_keyboard(self):
         for digit in "0123456789":

@@ -30,18 +30,18 @@ class Page(StartedCase):
 
     def test_a_question_is_answered_in_text_and_by_whom(self):
         self.browser.find("#write").click()
-        wait_until(lambda: self.browser.text("#text") and not self.is_writing(), "the text is there")
+        wait_until(lambda: self.browser.text("#text") and not self.is_writing(), "the text is complete")
         self.assertEqual(self.browser.text("#lane"), "lane 0")
         self.assertRegex(self.browser.text("#first"), r"^\d+ ms$")
         text = self.browser.run("return document.getElementById('text').textContent")
         self.assertEqual(self.browser.text("#count"), str(len(text)))
         self.assertEqual(self.browser.run("return document.getElementById('spoken').textContent"), text)
-        self.assertEqual(self.browser.complaints(), [], "no error, no rule broken")
+        self.assertEqual(self.browser.complaints(), [], "the browser logged no error")
 
     def test_stop_leaves_what_is_there_and_frees_the_lane(self):
         self.browser.run("JSON.stringify = ((old) => (x) => old({ ...x, max_tokens: 1000000, ignore_eos: true }))(JSON.stringify)")
         self.browser.find("#write").click()
-        wait_until(lambda: len(self.browser.text("#text")) > 20, "text appears while it is written")
+        wait_until(lambda: len(self.browser.text("#text")) > 20, "text appears while it is being written")
         self.assertTrue(self.is_writing())
         self.browser.find("#stop").click()
         self.assertFalse(self.is_writing())
@@ -52,7 +52,7 @@ class Page(StartedCase):
     def test_says_what_is_wrong(self):
         self.browser.run("JSON.stringify = ((old) => (x) => old({ ...x, model: 'gpt-4o' }))(JSON.stringify)")
         self.browser.find("#write").click()
-        wait_until(lambda: re.search("gpt-4o.* does not exist", self.browser.text("#trouble")), "it is said")
+        wait_until(lambda: re.search("gpt-4o.* does not exist", self.browser.text("#trouble")), "the page shows the problem")
         self.assertFalse(self.is_writing())
 
 

@@ -92,7 +92,7 @@ class Lanes(Serving):
         gate = self.serve()
         pid = gate.lane(0)["pid"]
         client, head = self.endless(gate)
-        waiting = self.later(gate.post, chat(), PATH)
+        waiting = self.in_thread(gate.post, chat(), PATH)
         gate.wait_queued(1)
         client.close()
         self.assertEqual(waiting.result().status, 200)

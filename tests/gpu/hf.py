@@ -70,7 +70,7 @@ def together(*calls):
         return [future.result() for future in [threads.submit(*call) for call in calls]]
 
 
-def told(lane):
+def report_of(lane):
     """Returns what the lane's worker reports about itself."""
     return json.loads(opened({"do": "tell"}, lane)[1].read())
 
@@ -132,7 +132,7 @@ def out_of_memory(text):
     after = [whole(GREEDY, lane).text for lane in range(LANES)]
     check(set(after) == {text}, "every lane gives the same text as before")
     say(f"GPU memory: {used} MiB before, {gpu_mib()} MiB after; allocated on each lane, as torch says: "
-        f"{[told(lane)['cuda_mib'] for lane in range(LANES)]} MiB")
+        f"{[report_of(lane)['cuda_mib'] for lane in range(LANES)]} MiB")
 
 
 def device_assert(text):
@@ -175,7 +175,7 @@ def cancel():
     say(f"its client got {stream.tokens} tokens, then {stream.events} {stream.broken}")
     tell(2, stream.job)
     for lane in (1, 2):
-        threads = told(lane)["threads"]
+        threads = report_of(lane)["threads"]
         check(threads.count("generate_0") == 1 and len(threads) == 3, f"one thread generates, job after job, on lane {lane}: {threads}")
 
 
@@ -199,9 +199,9 @@ def kill(text):
         os.kill(pid, signal.SIGKILL)
         killed = time.monotonic()
         read(answer, stream, begin)
-        told = time.monotonic() - killed
+        delay = time.monotonic() - killed
         check(not stream.is_done() and (stream.broken or stream.events),
-              f"kill -9 after {stream.tokens} tokens: its client is told within {told * 1000:.0f} ms: {stream.events} {stream.broken}")
+              f"kill -9 after {stream.tokens} tokens: its client is told within {delay * 1000:.0f} ms: {stream.events} {stream.broken}")
         check(other.result().is_done(), "a stream on another lane went on to its end")
     took = wait_for(all_ready, 120)
     check(took is not None, f"the lane serves again {time.monotonic() - killed:.1f} s after the kill")

@@ -7,7 +7,6 @@ Four lanes on GPU 0 stand in for four GPUs. Each check prints what it saw. The f
 """
 import http.client
 import json
-import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor

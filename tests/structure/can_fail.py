@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that each structure test can fail: on a tiny tree with one fault, for that fault and nothing else.
+"""Checks that each structure test can fail: it must report one fault in a small tree, and nothing else.
 
     can_fail.py Layers | Purity | Style | Documented | Mapped | Linked
 """
@@ -17,7 +17,7 @@ LAYERS = (HERE / "../../tools/layers.txt").read_text()
 
 class Fixture(unittest.TestCase):
     def verdict(self, script, tree, *archives):
-        """(exit status, output) of a script on a tree of path → text"""
+        """Runs a script on a tree of path → text. Returns (exit status, output)."""
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             for name, text in tree.items():
@@ -75,7 +75,7 @@ class Layers(Fixture):
             ("src/core/a.cpp", "#include <fmt/core.h>\n", "'core' may not include <fmt/core.h>"),
             ("src/core/a.cpp", "#include <unistd.h>\n", "'core' may not include <unistd.h>"),
             ("src/core/a.cpp", '#include "lane.h"\n', "must name its folder"),
-            ("src/core/a.cpp", '#include "src/core/lane.h"\n', "is of no module"),
+            ("src/core/a.cpp", '#include "src/core/lane.h"\n', "belongs to no module"),
             ("src/core/a.h", "// #pragma once\n", "no #pragma once"),
             ("src/misc/a.cpp", "", "lies in no module"),
             ("src/a.cpp", "", "lies in no module"),
@@ -126,7 +126,7 @@ class Purity(Fixture):
             ("#include <cstdio>\nvoid f() { std::puts(\"\"); }\n", "puts does input or output"),
             ("#include <unistd.h>\nlong f() { return write(1, \"\", 1); }\n", "write does input or output"),
             ("void stranger();\nvoid f() { stranger(); }\n", "stranger() is not on the list"),
-            ("#include <cstdlib>\nvoid f() { std::abort(); }\n", "abort is not on the list"),  # only base may
+            ("#include <cstdlib>\nvoid f() { std::abort(); }\n", "abort is not on the list"),  # allowed only in base
         ]
         tree = {f"src/core/fault{number}.cpp": text for number, (text, _) in enumerate(faults)}
         status, output = self.verdict("purity.py", tree, "core")
@@ -233,7 +233,7 @@ class Mapped(Fixture):
 
 class Linked(unittest.TestCase):
     def built(self, folder, *options):
-        """A program, linked with these options"""
+        """Links a program with these options, and runs linked.py on it."""
         program = Path(folder) / "program"
         subprocess.run([os.environ.get("CXX", "c++"), "-x", "c++", "-", "-o", program, *options], check=True,
                        input="int main() {}", text=True)

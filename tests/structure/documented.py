@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Shows that what users meet is documented where they would look.
+"""Checks that everything users can see is documented.
 
     documented.py ROOT
 
-docs/http-api.md names every problem, every route of ours, and every field that requests and answers carry; README.md names every command.
-(The keys of turnpike.toml are checked against their example by unit_config.)
+docs/http-api.md must name every problem, every route of Turnpike itself, and every Turnpike field of requests and answers.
+README.md must name every command. (unit_config checks the keys of turnpike.toml against the example config.)
 """
 import re
 import sys
@@ -39,7 +39,7 @@ def missing(root):
                                      ("field", "docs/http-api.md", api, fields(root)),
                                      ("command", "README.md", readme, commands(root))]:
         if not wanted:
-            yield f"{page}:1: no {name} was found in the sources: this test must learn to read them"
+            yield f"{page}:1: no {name} was found in the sources: has their format changed? Then change the patterns in tests/structure/documented.py"
         for item in wanted:
             if item not in text:
                 yield f"{page}:1: the {name} {item} is not documented"

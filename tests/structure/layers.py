@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads every #include of src/ and sim/ against tools/layers.txt.
+"""Checks every #include in src/ and sim/ against tools/layers.txt.
 
     layers.py ROOT
 
@@ -14,7 +14,7 @@ from sources import files, lines_matching, report, without_comments
 
 
 def read_table(path):
-    """module → (modules it may use, libraries it may include)"""
+    """Returns {module: (modules it may use, libraries it may include)}."""
     table = {}
     for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -30,7 +30,7 @@ def row_of(folders, table):
 
 
 def module_of(path, root, table):
-    """src/core/lane.h → core, sim/world.h → sim, src/stray.h → None"""
+    """Returns the module of a file: src/core/lane.h → core, sim/world.h → sim, src/stray.h → None."""
     folders = path.relative_to(root).parts[:-1]
     return row_of(folders[1:] if folders[0] == "src" else folders, table)
 
@@ -46,7 +46,7 @@ def problem_with(bracket, included, module, table):
         return f'"{included}" must name its folder'
     used = row_of(folders, table)
     if used is None:
-        return f'"{included}" is of no module'
+        return f'"{included}" belongs to no module'
     if used not in modules | {module}:
         return f"'{module}' may not use '{used}'"
     return None

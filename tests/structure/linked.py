@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that the binary runs on machines without a GPU: nothing of NVIDIA's is linked, only opened at run time.
+"""Checks that the binary runs on machines without a GPU: it links no library of NVIDIA, but opens them at run time.
 
     linked.py turnpike
 """

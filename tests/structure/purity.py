@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Shows that the core decides from its events alone: no clock, randomness, environment, thread, system call.
+"""Checks that the core decides from its events alone, without clock, randomness, environment, threads or system calls.
 
     purity.py ROOT libturnpike_base.a libturnpike_core.a
 
-Two looks. The archives: every symbol that they need from outside must be on the short list below, which holds nothing
-that reaches beyond the program's own memory. The sources of src/core: nothing whose result depends on addresses,
-rounding or the standard library's taste.
+It checks two things. Every outside symbol that the archives need must be on the short list below, which has nothing
+that reaches beyond the program's own memory. And the sources of src/core must have nothing whose result depends on
+addresses, rounding or the choice of standard library.
 """
 import os
 import re
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from sources import code_only, files, lines_matching, report
 
-PURE = [  # of libc, libstdc++ and the compiler; demangled
+PURE = [  # demangled symbols of libc, libstdc++ and the compiler
     r"mem(cpy|move|set|cmp|chr)|bcmp|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_",
     r"operator (new|delete)(\[\])?\(.*\)",
-    # Exceptions. Not __cxa_guard_* and __cxa_atexit: a static built at run time is state outside the engine.
+    # Exceptions. But not __cxa_guard_* and __cxa_atexit: a static built at run time is state outside the engine.
     r"__cxa_(allocate_exception|free_exception|throw|rethrow|begin_catch|end_catch|call_terminate|pure_virtual)",
     r"__cxa_(bad_typeid|throw_bad_array_new_length)|__gxx_personality_v0|_Unwind_Resume|std::terminate\(\)",
     r"std::(__throw_\w+|__glibcxx_assert_fail)\(.*\)",
@@ -29,9 +29,9 @@ PURE = [  # of libc, libstdc++ and the compiler; demangled
     r"std::(__cxx11::basic_string|basic_string_view|allocator)<char\b.*",
     r"std::(to_chars|from_chars)\(.*\)",
 ]
-ALSO_PURE = {"base": [r"abort|stderr|fprintf|__fprintf_chk|fputs|fputc|fwrite|fflush"]}  # what CHECK says at the end
+ALSO_PURE = {"base": [r"abort|stderr|fprintf|__fprintf_chk|fputs|fputc|fwrite|fflush"]}  # for the message of CHECK
 
-REASONS = [  # only to say what a symbol is; everything that is not PURE fails
+REASONS = [  # these only explain a failure; every symbol that is not PURE fails
     ("reads a clock", r"(clock_)?gettime(ofday)?|time|clock|.*_clock::now\(\)"),
     ("draws randomness", r"s?rand(om)?(_r)?|[dlm]rand48|getrandom|getentropy|arc4random.*|std::random_device.*"),
     ("reads the environment", r"(secure_)?getenv|setenv|environ"),
@@ -41,7 +41,7 @@ REASONS = [  # only to say what a symbol is; everything that is not PURE fails
 ]
 
 IMPURE_CODE = [
-    ("unordered container: its order is nobody's decision", r"\bunordered_\w+"),
+    ("unordered container: its order is not defined", r"\bunordered_\w+"),
     ("ordered by address", r"\b(multi)?(map|set)\s*<\s*(const\s+)?[\w:]+(\s+const)?\s*\*"),
     ("ordered by address", r"\bu?intptr_t\b|\bstd::less\s*<[^<>]*\*\s*>"),
     ("floating point", r"\b(float|double)\b|\b\d+\.\d"),
@@ -53,7 +53,7 @@ IMPURE_CODE = [
 
 
 def symbols(archive, *options):
-    """(object file, demangled symbol), as nm lists them"""
+    """Yields (object file, demangled symbol) as nm lists them."""
     member = archive.name
     listing = subprocess.run([os.environ.get("NM", "nm"), "-C", *options, archive],
                              check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout

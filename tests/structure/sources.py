@@ -1,15 +1,15 @@
-"""What the structure tests share: finding sources, reading them without comments, reporting."""
+"""Shared by the structure tests: finds sources, reads them without comments, reports violations."""
 import re
 import sys
 
 COMMENT = r"//[^\n]*|/\*.*?\*/"
 STRING = r'R"(?P<mark>[^()\s\\]{0,16})\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"'
-CHARACTER = r"(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'"  # not the ' of 1'000
+CHARACTER = r"(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'"  # but not the ' in 1'000
 TOKEN = re.compile(f"(?P<comment>{COMMENT})|{STRING}|{CHARACTER}", re.S)
 
 
 def files(root, *folders, suffixes=(".h", ".cpp")):
-    """The sources under root's folders, in a stable order."""
+    """Returns the sources under these folders of root, in a stable order."""
     return sorted(path for folder in folders for path in (root / folder).rglob("*")
                   if path.suffix in suffixes and path.is_file())
 
@@ -19,7 +19,7 @@ def without_comments(text):
 
 
 def code_only(text):
-    """Without comments and literals; lines keep their numbers."""
+    """Returns the text without comments and literals. Lines keep their numbers."""
     return TOKEN.sub(lambda token: blank(token[0]), text)
 
 
@@ -28,7 +28,7 @@ def blank(text):
 
 
 def lines_matching(pattern, text):
-    """(line number, match) of each match; a match may span lines."""
+    """Yields (line number, match) for each match. A match may span lines."""
     for match in re.finditer(pattern, text):
         yield text.count("\n", 0, match.start()) + 1, match
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The small habits that reviews should not be spent on.
+"""Checks small rules of style, so that reviews need not.
 
     style.py ROOT
 """
@@ -17,9 +17,9 @@ SUFFIXES = (".h", ".cpp", ".py", ".cmake", ".txt", ".md", "")
 ANYWHERE = [
     ("a tab", r"\t"),
     ("blanks at the end of a line", r"(?m)[ \r]+$"),
-    ("a note to oneself; open an issue", r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b"),
+    ("a note to oneself; open an issue instead", r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b"),
 ]
-OF_LIBRARIES = re.compile(r"(?m)^#include <.*|\.handler\(\)|\.sa_handler")  # names that are not ours
+OF_LIBRARIES = re.compile(r"(?m)^#include <.*|\.handler\(\)|\.sa_handler")  # names from libraries
 IN_CODE = [
     ("a word that says nothing", r"\b\w*(Manager|Helper|Util|Handler|Impl)s?(?![a-z])\w*"),
     ("a word that says nothing", r"\b(\w*_)?(manager|helper|util|handler|impl)s?(_\w*)?\b"),
@@ -54,7 +54,7 @@ def too_long(name, lines):
 
 
 def names_taken_twice(root):
-    """Two types of one name are one type to the linker, whatever their headers say."""
+    """Yields types that two headers define with the same name. The linker would take them for one type."""
     holders = {}
     for path in files(root, "src", "sim", suffixes=(".h",)):
         space = ""
@@ -66,12 +66,12 @@ def names_taken_twice(root):
                 continue
             first = holders.setdefault((space, found[1]), path)
             if first != path:
-                yield f"{path.relative_to(root)}:1: {found[1]} is a type of {first.relative_to(root)} already"
+                yield f"{path.relative_to(root)}:1: {found[1]} is a type of {first.relative_to(root)} already; choose another name"
 
 
 def main(root):
     checked = files(root, *FOLDERS, suffixes=SUFFIXES) + sorted(root.glob("*.md"))
-    checked = [path for path in checked if "corpus" not in path.parts]  # bytes, not text
+    checked = [path for path in checked if "corpus" not in path.parts]  # these files hold bytes, not text
     found = [found for path in checked for found in violations_in(path, root)]
     report(len(checked), found + list(names_taken_twice(root)))
 

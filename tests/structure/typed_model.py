@@ -1,4 +1,4 @@
-"""Models and a test of theirs as users write them, with types: mypy reads it (the test `typed`), nobody runs it."""
+"""Typed models and a test of them, as users write them. The test `typed` checks this file with mypy; it is never run."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator

@@ -1,21 +1,21 @@
-"""An ASGI app on a native lane and the same app under a real uvicorn: side by side, answer by answer."""
+"""Tests that a FastAPI app answers the same on a native lane as with a real uvicorn, request by request."""
 import json
 import unittest
 
-from beside_uvicorn import FORM, JSON, Served, SideBySide, multipart, start_uvicorn, told
+from beside_uvicorn import FORM, JSON, RunningServer, SideBySideCase, comparable_headers, multipart, start_uvicorn
 from client import Client
-from harness import HERE, WorkerProcess, wait_until
+from harness import HERE, WorkerProcess
 from native_case import NativeCase
 
 EXAMPLE = HERE.parents[1] / "examples" / "fastapi"
 
 
-class FastAPI(SideBySide):
-    """A bit of everything, twice."""
+class FastAPI(SideBySideCase):
+    """Compares the answers of workers/asgi_app.py, which uses many features of FastAPI."""
 
     def open(self):
         worker = WorkerProcess(self, "asgi_app.py").start()
-        type(self).uvicorn = Served(worker.port.number)
+        type(self).uvicorn = RunningServer(worker.port.number)
         return self.serve(f"{HERE / 'workers' / 'asgi_app.py'}:app", pool={"slots": 4}, sections={"gate": {"allowed_hosts": ["example.org"]}})
 
     def test_routes_queries_and_paths(self):
@@ -25,7 +25,7 @@ class FastAPI(SideBySide):
             ("GET", "/sync/7/"), ("GET", "/docs"), ("GET", "/redoc"), ("GET", "/openapi.json"))
 
     def test_what_the_lifespan_opened(self):
-        self.assertEqual(self.both("GET", "/state").json(), {"opened": "before the first request"})
+        self.assertEqual(self.ask_both("GET", "/state").json(), {"opened": "before the first request"})
 
     def test_dependencies_handlers_and_errors(self):
         self.assert_alike(
@@ -35,7 +35,7 @@ class FastAPI(SideBySide):
 
     def test_an_exception_is_answered_by_the_app_and_its_traceback_is_in_the_log(self):
         for target in ("/boom", "/boom-sync"):
-            answer = self.both("GET", target)
+            answer = self.ask_both("GET", target)
             self.assertEqual((answer.status, answer.body), (500, b"Internal Server Error"))
         self.wait_log(self.gate, "ValueError: boom")
         self.assertIn("in boom_sync", self.whole_log(self.gate))
@@ -63,9 +63,9 @@ class FastAPI(SideBySide):
     def test_files_tell_their_length_also_to_head(self):
         self.assert_alike(("GET", "/file"), ("GET", "/static/large.bin"), ("GET", "/static/none"))
         for target in ("/file", "/static/large.bin"):
-            self.assertEqual(self.both("HEAD", target).header("content-length"), "512000")
+            self.assertEqual(self.ask_both("HEAD", target).header("content-length"), "512000")
         seen = self.gate.ask("GET", "/static/large.bin").header("etag")
-        self.assertEqual(self.both("GET", "/static/large.bin", None, [("If-None-Match", seen)]).status, 304)
+        self.assertEqual(self.ask_both("GET", "/static/large.bin", None, [("If-None-Match", seen)]).status, 304)
 
     def test_apps_within_the_app(self):
         self.assert_alike(("GET", "/sub/where"), ("GET", "/sub/docs"), ("GET", "/sub/boom"), ("GET", "/sub/stream"), ("GET", "/sub"), ("GET", "/starlette/"), ("GET", "/starlette"))
@@ -76,7 +76,7 @@ class FastAPI(SideBySide):
         for scope in (there, here):
             scope["headers"] = sorted(pair for pair in scope["headers"]
                                       if pair[0] not in ("connection", "x-forwarded-for", "turnpike-job"))
-            scope["server"] = scope["client"][1] = None  # the name that the client knows; and uvicorn sees its port
+            scope["server"] = scope["client"][1] = None  # these differ: Turnpike takes the server from Host, and only uvicorn knows the client's port
         self.assertEqual(here, there)
 
     def test_server_and_client_are_those_that_the_client_knows(self):
@@ -88,7 +88,7 @@ class FastAPI(SideBySide):
     def test_urls_are_those_of_the_client_also_behind_a_proxy_that_ends_tls(self):
         proxied = [("Host", "example.org"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-For", "10.1.1.1")]
         for headers, begin in (((), "http://localhost"), ([("Host", "example.org:8080")], "http://example.org:8080"), (proxied, "https://example.org")):
-            self.assertEqual(self.both("GET", "/sync/7/", None, headers).header("location"), f"{begin}/sync/7")
+            self.assertEqual(self.ask_both("GET", "/sync/7/", None, headers).header("location"), f"{begin}/sync/7")
         scope = self.gate.ask("GET", "/scope/", None, proxied).json()
         self.assertEqual((scope["client"], scope["scheme"], scope["server"]), (["10.1.1.1", 0], "https", ["example.org", 443]))
 
@@ -105,19 +105,14 @@ class FastAPI(SideBySide):
         self.assertEqual([name for name, _ in here["headers"][len(there["headers"]):]], ["x-forwarded-for", "turnpike-job"])
 
     def test_a_background_task_runs_on_after_the_answer(self):
-        for server in (self.uvicorn, self.gate):
-            path = self.folder_for("task") / "done"
-            self.assertEqual(server.ask("GET", f"/background?path={path}").json(), {"started": True})
-            self.assertFalse(path.exists())
-            path.with_name("done.go").touch()
-            wait_until(path.exists, "the task is done")
+        self.assert_background_task_runs_on("/background")
 
     def test_a_client_that_leaves_is_noticed(self):
-        self.assert_notices_who_leaves("/until-left", "is_disconnected")
-        self.assert_notices_who_leaves("/endless")
+        self.assert_notices_departure("/until-left", "is_disconnected")
+        self.assert_notices_departure("/endless")
 
     def test_a_stream_begins_before_its_first_piece(self):
-        """As under uvicorn, the head does not wait for the body."""
+        """As with uvicorn, the head does not wait for the body."""
         for server in (self.uvicorn, self.gate):
             folder = self.folder_for("head")
             with Client(server.port) as client:
@@ -126,21 +121,21 @@ class FastAPI(SideBySide):
                 self.assertEqual(client.chunk()[:5], b"more\n")
 
 
-class RootPath(SideBySide):
-    """The app lies behind a proxy that cuts a prefix off."""
+class RootPath(SideBySideCase):
+    """The app is behind a proxy that removes a prefix of the path."""
 
     def open(self):
         workers = HERE / "workers"
         type(self).uvicorn = start_uvicorn(self, workers, "asgi_app:app", "--root-path", "/api")
         return self.serve(f"{workers / 'asgi_app.py'}:app", sections={"pool.default.env": {"UVICORN_ROOT_PATH": "/api"}})
 
-    def test_is_what_uvicorn_makes_of_it(self):
+    def test_root_path_is_handled_as_by_uvicorn(self):
         self.assert_alike(("GET", "/docs"), ("GET", "/openapi.json"), ("GET", "/sub/where"), ("GET", "/sub/docs"), ("GET", "/static/none"))
         self.assertIn("/api/openapi.json", self.gate.ask("GET", "/docs").body.decode())
 
 
-class TheSeed(NativeCase):
-    def test_its_worker_runs_unmodified_and_answers_as_under_uvicorn(self):
+class FastApiExample(NativeCase):
+    def test_the_example_runs_unmodified_and_answers_as_under_uvicorn(self):
         there = start_uvicorn(self, EXAMPLE, "worker:app")
         gate = self.serve(f"{EXAMPLE / 'worker.py'}:app")
         for request in (("POST", "/predict", json.dumps({"text": "turnpike", "seconds": 0}).encode(), JSON),
@@ -148,7 +143,7 @@ class TheSeed(NativeCase):
                         ("GET", "/docs"), ("GET", "/openapi.json")):
             answers = [server.ask(*request) for server in (there, gate)]
             with self.subTest(request):
-                self.assertEqual(*((answer.status, answer.body, told(answer)) for answer in answers))
+                self.assertEqual(*((answer.status, answer.body, comparable_headers(answer)) for answer in answers))
         self.assertEqual(gate.ask("GET", "/health").json()["where"][:11], "lane 0, CPU")
 
 

@@ -1,10 +1,10 @@
-"""Frameworks other than FastAPI on a native lane and under a real uvicorn: side by side, answer by answer."""
+"""Tests that apps of Quart, Falcon and Django answer the same on a native lane as with a real uvicorn."""
 import shutil
 import sys
 import unittest
 
-from beside_uvicorn import FORM, JSON, SideBySide, multipart, start_uvicorn
-from harness import HERE, wait_until
+from beside_uvicorn import FORM, JSON, SideBySideCase, multipart, start_uvicorn
+from harness import HERE
 from native_case import NativeCase
 
 try:
@@ -20,37 +20,29 @@ HOSTS = {"gate": {"allowed_hosts": ["example.org"]}}
 EXAMPLE_ORG = [("Host", "example.org"), ("X-Forwarded-Proto", "https")]
 
 
-class Framework(SideBySide):
-    """A file in workers/, one lane, four at once."""
+class Framework(SideBySideCase):
+    """Serves a file of workers/ on one lane with four slots, and with uvicorn."""
 
     place, file, name, flags = WORKERS, "", "app", ()
 
     def open(self):
         module = self.file.removesuffix(".py").replace("/", ".")
         type(self).uvicorn = start_uvicorn(self, self.place, f"{module}:{self.name}", *self.flags)
-        return self.serve(self.place / self.file, pool={"slots": 4}, sections=HOSTS)  # its only app is found without a name
+        return self.serve(self.place / self.file, pool={"slots": 4}, sections=HOSTS)  # the file has one app, which is found without a name
 
     def assert_gate_knows_of_the_gpu(self):
-        """Though the framework keeps the exception to itself."""
+        """Checks that the gate learns about out-of-memory errors although the framework catches the exception."""
         answer = self.gate.ask("GET", "/out-of-memory")
         self.assert_problem(answer, 500, "out-of-memory")
 
     def count_up(self):
-        """A session in a signed cookie, three requests long."""
+        """Checks a session in a signed cookie over three requests."""
         for server in (self.uvicorn, self.gate):
             cookies = []
             for expected in (1, 2, 3):
                 answer = server.ask("GET", "/count", None, cookies)
                 self.assertEqual(answer.json(), {"count": expected})
                 cookies = [("Cookie", answer.header("set-cookie").partition(";")[0])]
-
-    def run_task(self):
-        for server in (self.uvicorn, self.gate):
-            path = self.folder_for("task") / "done"
-            self.assertEqual(server.ask("GET", f"/task?path={path}").json(), {"started": True})
-            self.assertFalse(path.exists())
-            path.with_name("done.go").touch()
-            wait_until(path.exists, "the task is done")
 
 
 class Quart(Framework):
@@ -74,16 +66,16 @@ class Quart(Framework):
     def test_streams_and_files(self):
         self.assert_alike(("GET", "/stream"))
         for request in (("GET", "/file"), ("GET", "/static/quart_app.py"), ("HEAD", "/static/quart_app.py"), ("GET", "/static/none")):
-            self.both(*request, but=("expires",))
+            self.ask_both(*request, ignoring=("expires",))
 
     def test_sessions(self):
         self.count_up()
 
     def test_background_tasks(self):
-        self.run_task()
+        self.assert_background_task_runs_on("/task")
 
     def test_a_client_that_leaves(self):
-        self.assert_notices_who_leaves("/endless")
+        self.assert_notices_departure("/endless")
 
 
 class Falcon(Framework):
@@ -107,10 +99,10 @@ class Falcon(Framework):
                           ("GET", "/static/falcon_app.py", None, [("Range", "bytes=3-9")]))
 
     def test_background_tasks(self):
-        self.run_task()
+        self.assert_background_task_runs_on("/task")
 
     def test_a_client_that_leaves(self):
-        self.assert_notices_who_leaves("/endless")
+        self.assert_notices_departure("/endless")
 
 
 class Django(Framework):
@@ -137,7 +129,7 @@ class Django(Framework):
 
 class DjangoProjects(NativeCase):
     def test_a_view_that_can_t_be_imported_never_goes_live(self):
-        """Django itself would look at it when the first request comes."""
+        """Django itself would import the view only for the first request."""
         site = self.folder_for("project") / "site"
         shutil.copytree(WORKERS / "django_site", site)
         gate = self.serve(site / "shop" / "asgi.py")

@@ -1,4 +1,4 @@
-"""ASGI apps on native lanes: how they start and end, several jobs at once, what goes wrong in them."""
+"""Tests ASGI apps on native lanes: lifespan, several jobs at once, failures, and apps that break ASGI's rules."""
 import unittest
 
 from client import Client, Truncated
@@ -129,13 +129,13 @@ class Hosted(SharedGate):
         for _ in range(2):
             self.assertEqual(self.get("/state"), {"words": "from the lifespan", "seen": 1})
 
-    def test_the_job_is_known_inside_also_in_threads_and_asides(self):
+    def test_the_app_knows_its_job_also_in_threads_and_asides(self):
         for target in ("/job", "/job-sync"):
             answer = self.gate.ask("GET", target)
             self.assertEqual(answer.json()["job"], answer.header("turnpike-job"))
 
     def test_as_many_at_once_as_there_are_slots(self):
-        answers = [self.later(self.gate.ask, "GET", "/meet") for _ in range(4)]
+        answers = [self.in_thread(self.gate.ask, "GET", "/meet") for _ in range(4)]
         self.assertEqual([answer.result().json() for answer in answers], [{"inside": 4}] * 4)
 
     def test_bad_input_is_the_clients_fault(self):
@@ -143,7 +143,7 @@ class Hosted(SharedGate):
         self.assertEqual(answer.status, 400, answer)
         self.assertIn("x is too large", answer.body.decode())
 
-    def test_out_of_memory_is_told_by_the_gate_not_by_the_app(self):
+    def test_out_of_memory_is_answered_by_the_gate_and_not_by_the_app(self):
         answer = self.gate.ask("GET", "/out-of-memory")
         self.assertEqual((answer.status, answer.header("content-type")), (500, "application/problem+json"), answer)
         self.assertIn("CUDA out of memory", answer.body.decode())
@@ -177,7 +177,7 @@ class Deaths(NativeCase):
         self.wait_log(self.gate, "the model ended its own process, by sys.exit(7)")
 
 
-class Lives(NativeCase):
+class StartAndEnd(NativeCase):
     def test_a_lifespan_that_fails_is_a_model_that_does_not_load(self):
         path = self.model("from fastapi import FastAPI\napp = FastAPI()\n@app.on_event('startup')\n"
                           "async def load():\n    raise RuntimeError('no weights at /srv')\n", "app.py")
@@ -224,7 +224,7 @@ async def down():
 
 
 class Broken(SharedGate):
-    """A bare app that breaks ASGI's rules: each job fails alone, in words."""
+    """An app breaks the rules of ASGI. Each job fails alone, and its answer says why."""
 
     def open(self):
         return self.serve(self.model(BARE, "bare.py"))

@@ -1,5 +1,5 @@
-"""Workers die, in mid-job or idle, and come back: no client notices, and only those that are well
-serve."""
+"""Tests attached workers that die while idle or with a job, and come back: no client notices, and only
+healthy workers serve."""
 import threading
 import unittest
 
@@ -8,10 +8,10 @@ from harness import Case, wait_until
 
 class Deaths(Case):
     def begin_held_job(self, gate, name, **options):
-        """A job that a worker keeps until the file `name` exists; the pid of that worker."""
+        """Starts a job that runs until the file `name` exists. Returns its future answer and the worker's pid."""
         started = self.folder / f"{name}.started"
         task = {"id": name, "started": str(started), "wait_for": str(self.folder / name)}
-        answer = self.later(gate.post, task, **options)
+        answer = self.in_thread(gate.post, task, **options)
         wait_until(lambda: started.exists() and started.read_text(), f"{name} is running")
         return answer, int(started.read_text())
 
@@ -23,14 +23,14 @@ class Deaths(Case):
 
     def test_a_job_whose_worker_is_killed_is_answered_by_another_lane(self):
         workers = [self.plain_worker() for _ in range(3)]
-        gate = self.gate(workers, pool={"health.every": "10s"})  # not a probe: the job tells
+        gate = self.gate(workers, pool={"health.every": "10s"})  # so that the job, and not a health check, shows the death
         other, other_pid = self.begin_held_job(gate, "kill-other")
         held, pid = self.begin_held_job(gate, "kill-held")
         (self.folder / "kill-held.started").unlink()
         dying = self.worker_of(workers, pid)
         lane = workers.index(dying)
         dying.kill()
-        wait_until(lambda: (self.folder / "kill-held.started").exists(), "the job runs once more")
+        wait_until(lambda: (self.folder / "kill-held.started").exists(), "the job runs again")
         self.release("kill-held")
         answer = held.result()
         self.assertEqual((answer.status, answer.json()["id"]), (200, "kill-held"))
@@ -52,7 +52,7 @@ class Deaths(Case):
         gate = self.gate([worker])
         held, _ = self.begin_held_job(gate, "alone")
         worker.kill()
-        queued = self.later(gate.post, {"id": "behind"})
+        queued = self.in_thread(gate.post, {"id": "behind"})
         gate.wait_queued(2)
         self.release("alone")
         worker.start()
@@ -98,7 +98,7 @@ class Deaths(Case):
             self.assertEqual(answer.header("turnpike-lane"), "1")
             self.assertNotIn(gate.lane(0)["state"], ("ready", "busy"))
         worker.kill()
-        worker.start("--digit", "7")  # mended
+        worker.start("--digit", "7")  # repaired
         gate.wait_lane(0, "ready")
 
     def test_a_worker_that_stops_while_idle_leaves_and_no_client_sees_it(self):
@@ -111,13 +111,13 @@ class Deaths(Case):
             while not is_over.is_set():
                 answers.append(gate.post({"id": f"{number}-{len(answers)}"}))
             return answers
-        asking = [self.later(go_on_asking, i) for i in range(2)]
+        asking = [self.in_thread(go_on_asking, i) for i in range(2)]
         for worker in workers[:2]:
             lane = workers.index(worker)
             worker.kill()
             gate.wait_lane(lane, "backoff", "loading", "starting")
             seen = gate.pool()["jobs"]["finished"]
-            wait_until(lambda: gate.pool()["jobs"]["finished"] > seen + 20, "the others go on")
+            wait_until(lambda: gate.pool()["jobs"]["finished"] > seen + 20, "the other lanes go on")
         for worker in workers[:2]:
             worker.start()
         gate.wait_ready()
@@ -127,15 +127,15 @@ class Deaths(Case):
                 self.assertEqual(answer.status, 200, answer)
                 self.assertEqual(answer.json()["id"], f"{number}-{i}")
 
-    def test_an_idle_worker_that_died_is_known_without_any_job(self):
+    def test_the_death_of_an_idle_worker_is_noticed_without_any_job(self):
         workers = [self.plain_worker(), self.plain_worker()]
         gate = self.gate(workers)
         workers[1].kill()
         gate.wait_lane(1, "backoff", "loading", "starting")
         self.assertEqual(gate.ask("GET", "/-/readyz").status, 200)
         workers[0].kill()
-        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 503, "nobody serves")
-        waiting = self.later(gate.post, {"id": "patient"})
+        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 503, "no lane serves")
+        waiting = self.in_thread(gate.post, {"id": "patient"})
         gate.wait_queued(1)
         workers[1].start()
         self.assertEqual(waiting.result().json()["id"], "patient")
@@ -169,14 +169,14 @@ class Silence(Case):
         self.assertNotIn(gate.lane(0)["state"], ("ready", "busy"))
 
 
-class TheSeedsOwnShape(Case):
+class BlockedEventLoop(Case):
     def test_a_worker_that_blocks_its_event_loop_is_not_thought_dead(self):
         worker = self.fastapi_worker()
         gate = self.gate([worker], pool={"health.every": "200ms", "health.timeout": "100ms",
                                          "slow_min": "1s"})
-        long = self.later(gate.post, {"id": "long", "work_s": 8}, "/predict-and-block")
+        long = self.in_thread(gate.post, {"id": "long", "work_s": 8}, "/predict-and-block")
         gate.wait_lane(0, "busy")
-        behind = self.later(gate.post, {"id": "behind"})
+        behind = self.in_thread(gate.post, {"id": "behind"})
         gate.wait_queued(1)
         states = set()
 

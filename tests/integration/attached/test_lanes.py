@@ -1,4 +1,4 @@
-"""Lanes with several slots, jobs that kill their workers among others, and proofs."""
+"""Tests lanes with several slots, jobs that kill a worker which other jobs share, and proofs."""
 import queue
 import unittest
 
@@ -21,7 +21,7 @@ class Slots(Case):
             request.reply(request.target.encode())
         self.assertEqual([client.answer().body for client in clients],
                          [f"/{i}".encode() for i in range(5)])
-        self.assertIsNone(gate.lane(0)["start"]["first_job_ms"], "its start was not ours")
+        self.assertIsNone(gate.lane(0)["start"]["first_job_ms"], "Turnpike did not start this worker")
 
     def test_the_job_that_kills_its_worker_is_found_among_its_neighbours(self):
         worker = self.scripted()
@@ -48,7 +48,8 @@ class Slots(Case):
         self.assert_problem(clients["killer"].answer(), 502, "poison")
 
     def finish_killer(self, worker, client):
-        """It may have one more attempt, or two, depending on when it had its turn."""
+        """Lets the killer job kill its worker until it has its answer. It gets one or two more attempts, which
+        depends on the order of the retries."""
         client.socket.setblocking(False)
         while True:
             try:
@@ -116,13 +117,13 @@ class Proofs(Case):
         good = {"request": "GET /p", "expect_json": '{"p": [0.5, 1.0], "n": "x"}'}
         self.gate([worker], proof={**good, "tolerance_absolute": 0.001}).wait_ready()
         strict = self.gate([worker], proof=good, is_ready=False)
-        wait_until(lambda: strict.lane(0)["reason"] == "proof_failed", "without it, it fails")
+        wait_until(lambda: strict.lane(0)["reason"] == "proof_failed", "the proof fails without the tolerance")
 
     def test_proofs_go_on_between_jobs(self):
         worker = self.scripted(echo)
         gate = self.gate([worker], proof={"request": "GET /prove", "expect": "", "agree": True,
                                           "every": "1s"})
-        wait_until(lambda: worker.seen.count("GET /prove") >= 3, "it proves itself again and again")
+        wait_until(lambda: worker.seen.count("GET /prove") >= 3, "several proofs have run")
         self.assertEqual(gate.ask("POST", "/", b"x").body, b"x")
 
 

@@ -1,24 +1,18 @@
-"""Orders to a gate that runs: restart, drain, resume, prove and stop, by route and by command."""
+"""Tests orders to a running gate, by route and by command: restart, drain, resume, prove, stacks and down."""
 import fcntl
 import json
 import os
 import signal
 import socket
-import subprocess
 import unittest
 
-from harness import TURNPIKE, Case, numbers, wait_until
+from harness import Case, numbers, wait_until
 from scripted_worker import echo
-
-
-def name_of(gate):
-    arguments = gate.process.popen.args
-    return arguments[arguments.index("--name") + 1]
 
 
 class Orders(Case):
     def order(self, gate, *arguments):
-        done = self.command(*arguments, "--name", name_of(gate))
+        done = self.command(*arguments, "--name", gate.name)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
         return done.stdout
 
@@ -32,7 +26,7 @@ class Orders(Case):
         running.reply(b"done")
         self.assertEqual(client.answer().body, b"done")
         self.assertEqual(gate.wait_lane(0, "drained")["reason"], "drain_asked")
-        self.order(gate, "drain", "0")  # once more is no error
+        self.order(gate, "drain", "0")  # a second drain is no error
         self.assert_problem(gate.ask("GET", "/refused"), 503, "no-lane")
         self.assertIn("lane 0", self.order(gate, "resume", "0"))
         gate.wait_ready()
@@ -48,7 +42,7 @@ class Orders(Case):
         for _ in range(5):
             self.assertEqual(gate.ask("POST", "/", b"x").header("turnpike-lane"), "1")
 
-    def test_a_restart_waits_for_the_jobs_and_makes_the_links_anew(self):
+    def test_a_restart_waits_for_the_jobs_and_opens_new_connections(self):
         worker = self.scripted()
         gate = self.gate([worker])
         client = gate.connect().request("GET", "/running")
@@ -91,7 +85,7 @@ class Orders(Case):
             self.assertIn("proof", done.stderr)
         self.assert_problem(gate.ask("POST", "/-/pools/default/prove"), 409, "no-proof")
 
-    def test_unknown_lanes_and_pools_are_answered_with_what_there_is(self):
+    def test_unknown_lanes_and_pools_are_refused_with_a_list_of_those_that_exist(self):
         gate = self.gate([self.scripted(echo)])
         for route in ("lanes/1/restart", "lanes/x/drain", "lanes/-1/resume", "lanes/9/stacks"):
             answer = gate.ask("POST", "/-/" + route)
@@ -126,7 +120,7 @@ class Orders(Case):
         self.assert_problem(answer, 405, "method-not-allowed")
         self.assertEqual(answer.header("allow"), "POST")
 
-    def test_stacks_of_an_attached_worker_are_out_of_reach(self):
+    def test_stacks_of_an_attached_worker_are_refused(self):
         gate = self.gate([self.scripted(echo)])
         self.assert_problem(gate.ask("POST", "/-/lanes/0/stacks"), 409, "no-stacks")
         self.assertEqual(self.command("stacks", "0").returncode, 1)
@@ -140,11 +134,7 @@ class Down(Case):
         return gate, client, worker.take()
 
     def start_down(self, *flags):
-        down = subprocess.Popen([TURNPIKE, "down", *flags], env=self.env, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(down.communicate)
-        self.addCleanup(down.kill)
-        return down
+        return self.popen("down", *flags)
 
     def wait_stopping(self, gate):
         wait_until(lambda: "stopping" in gate.process.output(), "the gate begins to stop")
@@ -154,15 +144,15 @@ class Down(Case):
         done = self.command("down")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
         self.assertIn("is down", done.stdout)
-        self.assertEqual(gate.process.popen.poll(), 0, "it ended, and well")
+        self.assertEqual(gate.process.popen.poll(), 0, "the gate must have ended with 0")
         self.assertEqual(self.command("down").returncode, 3)
 
-    def test_facts_as_json(self):
+    def test_down_prints_facts_as_json(self):
         gate = self.gate([self.scripted(echo)])
         facts = json.loads(self.command("down", "--json").stdout)
-        self.assertEqual((facts["gate"], facts["pid"]), (name_of(gate), gate.process.pid))
+        self.assertEqual((facts["gate"], facts["pid"]), (gate.name, gate.process.pid))
 
-    def test_it_waits_for_jobs_and_says_so(self):
+    def test_down_waits_for_jobs_and_says_so(self):
         gate, client, running = self.busy_gate()
         down = self.start_down()
         self.assertIn("waits for 1 job", down.stderr.readline())
@@ -183,7 +173,7 @@ class Down(Case):
         self.assertEqual(client.answer().body, b"done")
         self.assertEqual((first.wait(30), second.wait(30)), (0, 0))
 
-    def test_leaving_down_leaves_the_gate_as_it_is(self):
+    def test_interrupting_down_does_not_stop_the_shutdown(self):
         gate, client, running = self.busy_gate()
         down = self.start_down()
         self.wait_stopping(gate)
@@ -194,7 +184,7 @@ class Down(Case):
         self.assertEqual(client.answer().body, b"done")
         self.assertEqual(gate.process.wait(), 0)
 
-    def test_now_does_not_wait(self):
+    def test_down_now_does_not_wait(self):
         for is_second in (False, True):
             gate, client, running = self.busy_gate()
             if is_second:
@@ -207,8 +197,8 @@ class Down(Case):
 
     def test_only_the_named_gate_ends(self):
         gates = [self.gate([self.scripted(echo)]) for _ in range(2)]
-        self.assertEqual(self.command("down").returncode, 2, "it must be said which")
-        self.assertEqual(self.command("down", "--name", name_of(gates[0])).returncode, 0)
+        self.assertEqual(self.command("down").returncode, 2, "with two gates, a name is needed")
+        self.assertEqual(self.command("down", "--name", gates[0].name).returncode, 0)
         self.assertEqual(gates[0].process.wait(), 0)
         self.assertEqual(gates[1].ask("GET", "/-/healthz").status, 200)
 
@@ -221,10 +211,10 @@ class Down(Case):
 
 
 class Stacks(Case):
-    """Against a gate that is played here, as it takes a worker of its own to have stacks."""
+    """The test plays the gate, because a real gate gives stacks only of workers that it started."""
 
     def play_gate(self, pages):
-        """A held lock and a socket that answers each log request with the next of `pages`."""
+        """Plays a gate: holds its lock, and answers each request for a log with the next of `pages`. Returns its name."""
         folder = self.folder / "xdg_runtime_dir" / "turnpike" / f"played-{next(numbers)}"
         folder.mkdir(parents=True, mode=0o700)
         folder.parent.chmod(0o700)
@@ -236,9 +226,9 @@ class Stacks(Case):
         self.addCleanup(listener.close)
         listener.bind(str(folder / "socket"))
         listener.listen()
-        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # wakes whoever accepts
+        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # wakes the thread in accept()
         self.seen = []
-        self.later(self.answer, listener, list(pages))
+        self.in_thread(self.answer, listener, list(pages))
         return folder.name
 
     def answer(self, listener, pages):
@@ -258,7 +248,7 @@ class Stacks(Case):
                 "lines": [{"number": 1, "time": "", "stream": stream, "text": text}
                           for stream, text in lines]}
 
-    def test_what_comes_after_the_question_is_printed_until_no_more_comes(self):
+    def test_log_lines_after_the_request_are_printed_until_no_more_come(self):
         pages = [self.page(7, ("stacks", "of long ago")), self.page(7), self.page(8, ("err", "noise")),
                  self.page(9, ("stacks", "Thread 1")), self.page(11, ("stacks", "  predict\x1b[2J")),
                  self.page(11)]
@@ -273,7 +263,7 @@ class Stacks(Case):
         facts = json.loads(self.command("stacks", "0", "--json", "--name", name).stdout)
         self.assertEqual(facts, {"lane": 0, "stacks": ["Thread 1", "  predict?[2J"]})
 
-    def test_nothing_comes(self):
+    def test_the_command_says_so_if_no_stacks_come(self):
         done = self.command("stacks", "0", "--name", self.play_gate([self.page(7)]))
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("turnpike logs 0", done.stderr)

@@ -1,15 +1,15 @@
-"""Workers that answer wrongly, or strangely: each case has one defined outcome, and the next job is
-none the worse for it."""
+"""Tests workers that break HTTP or use it in odd ways: each case has one defined outcome, and the next job
+is not affected."""
 import unittest
 
 from harness import Case
 
 
 class Wrong(Case):
-    """Not an answer: run once more, then 502."""
+    """The worker sends no valid answer. The job is run once more, then its client gets 502."""
 
     def assert_poison(self, behave, method="GET", slugs=("poison",)):
-        """Every lane answers like this; the job ends with 502 after two attempts."""
+        """Checks that a job ends with 502 after two attempts if every lane answers like this."""
         def answer(request):
             if request.target == "/well":
                 return request.reply(b"well")
@@ -85,7 +85,7 @@ class Wrong(Case):
 
 
 class Strange(Case):
-    """An answer, if an odd one."""
+    """The worker sends an odd but valid answer."""
 
     def setUp(self):
         super().setUp()
@@ -101,7 +101,7 @@ class Strange(Case):
         return answer
 
     def assert_next_is_right(self):
-        """Nothing of the odd answer is left over for the next."""
+        """Checks that the next answer is right and has nothing of the odd one."""
         for body in (b"next", b"and next"):
             self.client.request("POST", "/next", body)
             request = self.worker.take()
@@ -184,7 +184,7 @@ class Strange(Case):
             self.assertEqual(answer.header("turnpike-attempt"), "1")
 
     def test_a_connection_closed_while_idle_is_no_death(self):
-        """As workers do after their keep-alive time."""
+        """Servers close idle connections after their keep-alive time."""
         for i in range(5):
             self.client.request("POST", f"/{i}", b"x")
             request = self.worker.take()
@@ -196,7 +196,7 @@ class Strange(Case):
 
 class EarlyAnswers(Case):
     def test_an_answer_before_the_body_is_read_passes(self):
-        """A worker that looks only at the head, refuses, and closes."""
+        """The worker reads only the head, refuses, and closes."""
         def refuse(request):
             request.send(b"HTTP/1.1 413 Too Much\r\nContent-Length: 4\r\nConnection: close\r\n"
                          b"\r\nmuch")

@@ -1,4 +1,4 @@
-"""The other commands of the binary, against a gate that runs."""
+"""Tests commands with a running gate: status, jobs, cancel, key and check; and help, version and wrong usage."""
 import json
 import unittest
 
@@ -7,16 +7,12 @@ from scripted_worker import echo
 
 
 class Commands(Case):
-    def name_of(self, gate):
-        arguments = gate.process.popen.args
-        return arguments[arguments.index("--name") + 1]
-
     def run_json(self, *arguments):
         done = self.command(*arguments, "--json")
         self.assertEqual(done.returncode, 0, done)
         return json.loads(done.stdout)
 
-    def test_nothing_runs(self):
+    def test_commands_fail_if_no_gate_runs(self):
         for command in (["status"], ["jobs"], ["cancel", "x"], ["status", "--name", "nobody"],
                         ["restart", "0"], ["restart", "all"], ["drain", "0"], ["resume", "0"],
                         ["prove"], ["stacks", "0"], ["down"]):
@@ -40,7 +36,7 @@ class Commands(Case):
             self.assertIn("Example", done.stdout)
             self.assertIn(f"turnpike {command}", done.stdout)
 
-    def test_wrong_usage_is_2(self):
+    def test_wrong_usage_exits_with_2(self):
         for command in (["nonsense"], ["status", "--nonsense"], ["cancel"], ["key"], ["key", "new"],
                         ["jobs", "--last", "many"], ["status", "extra"], ["up", "--port", "70000"],
                         ["up", "--port"], ["key", "new", "bad name!"], ["restart"], ["drain"],
@@ -77,9 +73,9 @@ class Commands(Case):
         done = self.command("status")
         self.assertNotEqual(done.returncode, 0)
         for gate in gates:
-            self.assertIn(self.name_of(gate), done.stderr)
+            self.assertIn(gate.name, done.stderr)
             gate.ask("GET", "/")
-            shown = self.run_json("status", "--name", self.name_of(gate))
+            shown = self.run_json("status", "--name", gate.name)
             self.assertEqual(shown["pools"][0]["jobs"]["finished"], 1)
         self.assertEqual(self.stop(gates[0]), 0)
         self.assertEqual(self.command("status").returncode, 0)
@@ -94,13 +90,13 @@ class Commands(Case):
         self.addCleanup(self.command, "key", "revoke", "x")
         gate = self.gate([self.scripted(echo)], is_ready=False)
         self.assertEqual(gate.ask("GET", "/-/status").status, 401)
-        wait_until(lambda: self.run_json("status")["ready"], "it is ready")
+        wait_until(lambda: self.run_json("status")["ready"], "the gate is ready")
         self.assertEqual(self.command("jobs").returncode, 0)
 
     def test_the_socket_is_for_its_owner_alone(self):
         gate = self.gate([self.scripted(echo)])
         sockets = [path for path in (self.folder / "xdg_runtime_dir").rglob("*")
-                   if path.is_socket() and path.parent.name == self.name_of(gate)]
+                   if path.is_socket() and path.parent.name == gate.name]
         self.assertEqual(len(sockets), 1)
         self.assertEqual(sockets[0].stat().st_mode & 0o777, 0o600)
         for folder in list(sockets[0].parents)[:2]:
@@ -108,7 +104,7 @@ class Commands(Case):
         self.assertEqual(self.stop(gate), 0)
         self.assertFalse(sockets[0].exists())
 
-    def test_keys_of_one_name_are_not_made_twice(self):
+    def test_a_second_key_with_the_same_name_is_refused(self):
         self.assertEqual(self.command("key", "new", "twice").returncode, 0)
         self.addCleanup(self.command, "key", "revoke", "twice")
         done = self.command("key", "new", "twice")

@@ -1,4 +1,4 @@
-"""`up --detach`: the gate goes on in the background, or the reason why not comes to the foreground."""
+"""Tests `up --detach`: the gate runs in the background, or the command says why it cannot."""
 import os
 import re
 import signal
@@ -12,7 +12,7 @@ from scripted_worker import echo
 
 class Detach(Case):
     def up(self, *arguments, **options):
-        """As a command: it returns when the gate listens."""
+        """Runs `turnpike up --detach`, which returns when the gate listens."""
         done = subprocess.run([TURNPIKE, "up", "--detach", *arguments], env=self.env,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
                               cwd=self.folder, **options)
@@ -30,12 +30,12 @@ class Detach(Case):
             self.assertRegex(done.stdout, words)
         self.assertIn("serving on", done.stderr)
         self.assertEqual(self.command("status").returncode, 0)
-        wait_until(lambda: "all lanes serve" in self.log_of("default"), "its log goes on")
+        wait_until(lambda: "all lanes serve" in self.log_of("default"), "the log says that all lanes serve")
         self.assertEqual(self.command("down").returncode, 0)
         self.assertIn("stopped", self.log_of("default"))
         self.assertEqual(self.command("status").returncode, 3)
 
-    def test_it_has_a_session_of_its_own_and_no_way_to_the_terminal(self):
+    def test_it_has_its_own_session_and_no_access_to_the_terminal(self):
         done = self.up("--attach", self.scripted(echo).url, "--port", "0", "--name", "alone")
         self.assertIn("turnpike down --name alone", done.stdout)
         pid = int(re.search(r"pid (\d+)", done.stdout)[1])
@@ -75,7 +75,7 @@ class Detach(Case):
         self.assertNotIn("running already", self.log_of("default"))
         self.assertEqual(self.command("status").returncode, 0)
 
-    def test_a_name_that_is_none(self):
+    def test_an_invalid_name_is_refused(self):
         done = self.up("--attach", "http://127.0.0.1:1", "--name", "../x")
         self.assertEqual((done.returncode, done.stdout), (1, ""), done)
         self.assertIn("name", done.stderr)
@@ -99,7 +99,7 @@ class Detach(Case):
         try:
             os.killpg(up.pid, signal.SIGHUP)
         except ProcessLookupError:
-            pass  # nothing of it is left in that group
+            pass  # no process is left in that group
         self.assertEqual(self.command("status").returncode, 0)
 
 

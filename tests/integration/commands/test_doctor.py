@@ -1,4 +1,4 @@
-"""GPUs through the real binary and a fake driver: what `doctor` finds, driver by driver."""
+"""Tests what `turnpike doctor` finds about GPUs, with fake drivers of several kinds."""
 import json
 import os
 import subprocess
@@ -16,7 +16,7 @@ class Doctor(Case):
         return FakeGpus(self.folder / f"gpus-{next(numbers)}", count, **options)
 
     def doctor(self, fake, kind="full", code=0, **env):
-        """What it says as JSON; what it says to people must agree."""
+        """Runs doctor and returns its JSON. Also checks that its text has the same sections."""
         self.env = {**type(self).env, **fake.env(kind), **env}
         done = self.command("doctor", "--json")
         self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
@@ -29,7 +29,7 @@ class Doctor(Case):
         return page
 
     def found(self, page, mark, words):
-        """The findings with that mark and these words."""
+        """Returns the findings with this mark and these words."""
         return [finding for finding in page["findings"]
                 if finding["mark"] == mark and words in finding["what"]]
 
@@ -67,7 +67,7 @@ class Doctor(Case):
         (folder / "libnvidia-ml.so.1").write_text("INPUT(nothing)")
         (folder / "libcuda.so.1").write_text("")
         page = self.doctor(self.fake(4), LD_LIBRARY_PATH=str(folder))
-        if not has_real_driver():  # the loader would go on to it
+        if not has_real_driver():  # the loader would find the real driver instead
             self.assert_no_gpus(page, "libnvidia-ml.so.1 can't be used")
 
     def test_a_library_that_lacks_what_is_needed(self):
@@ -75,14 +75,14 @@ class Doctor(Case):
         fake.set("cuda-init", BROKEN_CUDA)
         self.assert_no_gpus(self.doctor(fake, kind="broken"), "has no nvmlDeviceGetHandleByUUID")
 
-    def test_a_library_of_long_ago_is_enough(self):
+    def test_an_old_library_is_enough(self):
         fake = self.fake(2)
         fake.hold(1, os.getpid(), 100)
         page = self.doctor(fake, kind="old", code=0 if has_real_driver() else 1)
         self.assertEqual([gpu["memory_used"] for gpu in page["gpus"]], [0, 100 * MIB])
         self.assertEqual([holder["pid"] for holder in page["gpus"][1]["holders"]], [os.getpid()])
         self.assertIsNone(page["driver"])
-        if not has_real_driver():  # NVML sees GPUs, and no worker can use them
+        if not has_real_driver():  # without CUDA, NVML sees GPUs that no worker can use
             self.assert_found(page, "bad", "there is no libcuda.so.1")
 
     def test_cuda_lists_the_gpus_where_there_is_no_nvml(self):
@@ -123,7 +123,7 @@ class Doctor(Case):
         fake.clear(f"lost-{fake.uuids[1]}")
         self.assertEqual(len(self.doctor(fake)["gpus"]), 4)
 
-    def test_a_gpu_that_hangs_keeps_nobody(self):
+    def test_a_gpu_that_hangs_does_not_hold_up_doctor(self):
         fake = self.fake(2)
         fake.hang(1)
         self.env = {**type(self).env, **fake.env()}
@@ -148,7 +148,7 @@ class Doctor(Case):
         holder.kill()
         self.assertEqual(self.doctor(fake)["gpus"][1]["memory_used"], 0)
 
-    def test_memory_of_a_process_that_nobody_sees(self):
+    def test_memory_of_a_process_that_cannot_be_seen(self):
         fake = self.fake(1)
         fake.set(f"sticky-{fake.uuids[0]}")
         gone = subprocess.Popen(["true"])

@@ -1,4 +1,4 @@
-"""What somebody sees who tries `turnpike up` for the first time and gets something wrong."""
+"""Tests what `turnpike up` tells a new user who makes a mistake."""
 import subprocess
 import unittest
 
@@ -18,13 +18,13 @@ class FirstMinutes(NativeCase):
         return folder
 
     def up_in(self, folder, *arguments):
-        """Where it ends by itself."""
+        """Runs `turnpike up` in this folder, where it must end by itself."""
         return subprocess.run([TURNPIKE, "up", *arguments, "--port", "0"], env=self.env, cwd=folder, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=DEADLINE_S)
 
     def output_when_none_serves(self, model, **pool):
         gate = self.serve(model, is_ready=False, pool={"crash_limit": 2, **pool})
-        wait_until(lambda: "no lane serves" in gate.process.output(), "it gives up")
+        wait_until(lambda: "no lane serves" in gate.process.output(), "`up` says that no lane serves")
         return gate, gate.process.output()
 
     def test_a_model_in_a_package(self):
@@ -32,17 +32,17 @@ class FirstMinutes(NativeCase):
                              "shop/model.py": "from .net import WORD\ndef predict(x): return __name__ + ' ' + WORD\n"})
         self.assertEqual(self.serve(folder / "shop" / "model.py").post(1).body, b"shop.model net")
 
-    def test_a_missing_package_is_told_once_with_what_to_do(self):
+    def test_a_missing_package_is_reported_once_with_what_to_do(self):
         folder = self.place({"model.py": "import nowhere_at_all\n" + MODEL})
         gate, said = self.output_when_none_serves(folder / "model.py", lanes=2)
         self.assertIn(f"exit code 1: ModuleNotFoundError: No module named 'nowhere_at_all' ({folder.name}/model.py, line 1): "
                       f"install it for {PYTHON}", said)
-        self.assertLessEqual(said.count("died"), 2, "once for each lane, however often they try")
+        self.assertLessEqual(said.count("died"), 2, "at most one report for each lane")
         self.assertEqual(said.count("; see: turnpike logs"), 0, "the last line says what to do")
         self.assertRegex(said, r"no lane serves: .*; when that is fixed: turnpike reload")
         self.assertIn("No module named", self.order(gate, "status"))
 
-    def test_a_mended_model_serves_after_a_restart(self):
+    def test_a_repaired_model_serves_after_a_restart(self):
         folder = self.place({"model.py": MODEL.replace("predict(self, x)", "predict(x)")})
         gate, said = self.output_when_none_serves(folder / "model.py")
         self.assertIn("predict(x) of Digits must be predict(self, x)", said)
@@ -51,16 +51,16 @@ class FirstMinutes(NativeCase):
         gate.wait_ready()
         self.assertEqual(gate.post([1]).json(), [1])
 
-    def test_a_proof_is_not_missed_before_the_model_has_loaded(self):
+    def test_prove_says_that_no_lane_is_up_before_the_model_has_loaded(self):
         folder = self.place({})
         (folder / "model.py").write_text(
             "import os, time, turnpike\nclass M(turnpike.Model):\n    example = 1\n    def predict(self, x): return x\n"
             f"    def load(self, lane):\n        while not os.path.exists({str(folder / 'go')!r}): time.sleep(0.01)\n")
         gate = self.serve(folder / "model.py", is_ready=False)
-        told = subprocess.run([TURNPIKE, "prove", "--name", gate.name], env=self.env, capture_output=True, text=True, timeout=DEADLINE_S)
+        done = subprocess.run([TURNPIKE, "prove", "--name", gate.name], env=self.env, capture_output=True, text=True, timeout=DEADLINE_S)
         (folder / "go").touch()
-        self.assertEqual(told.returncode, 1, told)
-        self.assertIn("no lane is up yet", told.stderr)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("no lane is up yet", done.stderr)
         gate.wait_ready()
 
     def test_a_script_that_ends_itself(self):
@@ -68,7 +68,7 @@ class FirstMinutes(NativeCase):
         _, said = self.output_when_none_serves(folder / "model.py")
         self.assertIn("exit code 1: model.py ended itself while it was imported: sys.exit()", said)
 
-    def test_what_is_not_there_is_asked_about(self):
+    def test_a_model_that_does_not_exist_is_reported_with_a_hint(self):
         folder = self.place({"digits.py": MODEL, "sub/net.py": MODEL, "digits.ipynb": "{}"})
         for said, asked in (("digits", "did you mean digits.py?"), ("digits:Digits", "did you mean digits.py:Digits?"),
                             ("digist.py", f"did you mean {folder}/digits.py?"), ("sub", "did you mean sub/net.py?"),

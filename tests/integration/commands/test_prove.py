@@ -1,11 +1,11 @@
-"""`turnpike prove`: the answers of a healthy pool, recorded beside the model, and what follows from it."""
+"""Tests `turnpike prove`: it records the answers of a healthy pool beside the model, and later wrong answers are found."""
 import json
 import unittest
 
 from harness import wait_until
 from native_case import NativeCase
 
-# What it answers is read at each start, so that a test can change it.
+# The model reads its answer from a file at each start, so that a test can change it.
 DIGIT = '''
 class Digit(turnpike.Model):
     example = {"pixels": [0, 1]}
@@ -33,7 +33,7 @@ class Checked(turnpike.Model):
 
 class ProveCase(NativeCase):
     def digit(self, answer="7", lanes=3, model=DIGIT, is_ready=True, **parts):
-        """Its gate and the model's folder."""
+        """Starts a gate with this answer. Returns the gate and the model's folder."""
         path = self.model(model)
         (path.parent / "answer").write_text(answer)
         return self.serve_again(path, lanes, is_ready, **parts), path.parent
@@ -42,7 +42,7 @@ class ProveCase(NativeCase):
         return self.serve(path, pool={"lanes": lanes}, is_ready=is_ready, **parts)
 
     def prove(self, gate, *words, code=0):
-        done = self.command("prove", *words, "--name", gate.process.name)
+        done = self.command("prove", *words, "--name", gate.name)
         self.assertEqual(done.returncode, code, done)
         return done.stdout + done.stderr
 
@@ -67,7 +67,7 @@ class Recording(ProveCase):
         self.assertEqual((folder / "model.proof.json").stat().st_mtime_ns, before)
         self.assertEqual({lane["proof"]["by"] for lane in gate.status()["lanes"]}, {"recording"})
 
-    def test_only_shown_on_request(self):
+    def test_with_no_record_answers_are_shown_and_not_recorded(self):
         gate, folder = self.digit(lanes=1)
         page = json.loads(self.prove(gate, "--no-record", "--json"))
         self.assertEqual(page["answers"][0]["json"]["digit"], 7)
@@ -80,10 +80,10 @@ class Recording(ProveCase):
         self.stop(gate)
         (folder / "answer").write_text("3")
         gate = self.serve_again(folder / "model.py", 1, is_ready=False)
-        lane = wait_until(lambda: gate.lane(0)["state"] == "quarantined" and gate.lane(0), "it is")
+        lane = wait_until(lambda: gate.lane(0)["state"] == "quarantined" and gate.lane(0), "the lane is quarantined")
         difference = ".digit: 3 here, 7 expected (model.proof.json)"
         self.assertIn(difference, lane["trouble"])
-        wait_until(lambda: difference in gate.process.output(), "the terminal names it")
+        wait_until(lambda: difference in gate.process.output(), "`up` names the difference")
         self.assertIn("nothing recorded: lane 0 does not serve", self.prove(gate, code=1))
 
     def test_a_changed_example_makes_the_recording_outdated(self):
@@ -103,7 +103,7 @@ class Recording(ProveCase):
         (path.parent / "answer").write_text("7")
         (path.parent / "model.proof.json").write_text("{")
         gate = self.serve_again(path, 1, is_ready=False)
-        wait_until(lambda: "not valid JSON" in (gate.lane(0)["trouble"] or ""), "it says why")
+        wait_until(lambda: "not valid JSON" in (gate.lane(0)["trouble"] or ""), "the lane's trouble gives the reason")
 
     def test_lanes_that_differ_are_named_and_nothing_is_recorded(self):
         gate, folder = self.digit("7 2")
@@ -113,17 +113,17 @@ class Recording(ProveCase):
         self.assertFalse((folder / "model.proof.json").exists())
 
 
-class Others(ProveCase):
-    def test_a_lane_that_disagrees_is_named_with_the_first_difference(self):
+class OtherProofs(ProveCase):
+    def test_a_lane_that_disagrees_with_the_others_is_named_with_the_first_difference(self):
         gate, _ = self.digit("7 2", is_ready=False,
                              sections={"pool.default.proof": {
                                  "request": "POST /predict", "body": "{}", "agree": True}})
-        lane = wait_until(lambda: gate.lane(2)["state"] == "quarantined" and gate.lane(2), "it is")
+        lane = wait_until(lambda: gate.lane(2)["state"] == "quarantined" and gate.lane(2), "the lane is quarantined")
         difference = "answers .digit = 1; lanes 0, 1 answer 7"
         self.assertIn(difference, lane["trouble"])
-        wait_until(lambda: difference in gate.process.output(), "the terminal names it")
+        wait_until(lambda: difference in gate.process.output(), "`up` names the difference")
 
-    def test_the_models_own_check_is_said(self):
+    def test_prove_says_that_the_models_own_check_passed(self):
         path = self.model(CHECKED)
         gate = self.serve_again(path, 1)
         self.assertIn("passed by the model's own check", self.prove(gate, "--no-record"))

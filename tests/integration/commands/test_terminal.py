@@ -1,4 +1,4 @@
-"""What `up` shows in a terminal while lanes come up, as a terminal would show it."""
+"""Tests what `turnpike up` shows in a terminal while lanes start. A small model of a terminal interprets its output."""
 import fcntl
 import os
 import pty
@@ -17,11 +17,11 @@ from started_case import WORKER
 
 
 class Screen:
-    """The part of a terminal that matters here: rows that wrap, a cursor, going up, erasing below."""
+    """Models the parts of a terminal that `up` uses: rows that wrap, a cursor, moving up, erasing below."""
 
     def __init__(self, columns):
         self.columns, self.rows, self.row, self.column = columns, [""], 0, 0
-        self.wrapped = set()  # rows that go on in the next
+        self.wrapped = set()  # rows that continue in the next row
         self.rest = b""
 
     def feed(self, data):
@@ -34,7 +34,7 @@ class Screen:
                 at = found.end()
             elif data[at:at + 1] == b"\x1b":
                 if len(data) - at > 8:
-                    raise AssertionError(f"not known here: {data[at:at + 9]!r}")
+                    raise AssertionError(f"unknown escape sequence: {data[at:at + 9]!r}")
                 break
             else:
                 self._show(chr(data[at]))
@@ -49,7 +49,7 @@ class Screen:
             del self.rows[self.row + 1:]
             self.wrapped = {row for row in self.wrapped if row < self.row}
         elif letter != b"m":
-            raise AssertionError(f"not known here: {letter}")
+            raise AssertionError(f"unknown escape sequence: {letter}")
 
     def _show(self, character):
         if character == "\r":
@@ -65,7 +65,8 @@ class Screen:
             self.column += 1
 
     def _wrap(self):
-        """Lines of a block must not: who draws it goes up by as many rows as it has lines."""
+        """Continues in the next row. Fails for a line of the block: `up` moves up by as many rows as the block has lines,
+        so these lines must not wrap."""
         is_first = self.row - 1 not in self.wrapped
         if is_first and self.rows[self.row].startswith("lane "):
             raise AssertionError(f"wider than the terminal: {self.rows[self.row]}")
@@ -79,14 +80,14 @@ class Screen:
             self.rows.append("")
 
     def text(self):
-        """With lines that wrapped as one."""
+        """Returns the text on the screen. Rows that wrapped are joined."""
         return "".join(row + ("" if number in self.wrapped else "\n")
                        for number, row in enumerate(self.rows)).removesuffix("\n")
 
 
 class Terminal(Case):
     def up(self, *arguments, columns=100, **env):
-        """`turnpike up` with a terminal; what it shows is in self.screen."""
+        """Starts `turnpike up` in a terminal. self.screen shows the terminal's contents."""
         self.master, slave = pty.openpty()
         self.addCleanup(os.close, self.master)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -100,22 +101,22 @@ class Terminal(Case):
         self.addCleanup(self.process.kill)
 
     def watch(self, holds, what):
-        """Reads on until the screen is so."""
+        """Reads the output until `holds(text of the screen)` is true."""
         end = time.monotonic() + DEADLINE_S
         while not holds(self.screen.text()):
             if time.monotonic() > end:
-                raise AssertionError(f"waited in vain: {what}\n{self.screen.text()}")
+                raise AssertionError(f"waited, but this did not happen: {what}\n{self.screen.text()}")
             if not select.select([self.master], [], [], 0.1)[0]:
                 continue
             try:
                 data = os.read(self.master, 65536)
             except OSError:
-                raise AssertionError(f"it ended before: {what}\n{self.screen.text()}")
+                raise AssertionError(f"`up` ended before this happened: {what}\n{self.screen.text()}")
             self.raw += data
             self.screen.feed(data)
 
     def url(self):
-        self.watch(lambda text: "serving on http://" in text, "it serves")
+        self.watch(lambda text: "serving on http://" in text, "`up` prints its address")
         return re.search(r"serving on http://127\.0\.0\.1:(\d+)", self.screen.text())[1]
 
     def test_a_block_lives_below_the_lines_and_goes_when_all_serve(self):
@@ -136,16 +137,16 @@ class Terminal(Case):
             self.assertRegex(text, rf"turnpike: lane {lane} serves, {url}, after [\d.]+ m?s")
 
     def test_a_started_worker_is_watched_while_it_loads(self):
-        """In a terminal that is too narrow for what it prints."""
+        """In a terminal that is too narrow for the worker's output."""
         go = self.folder / f"go-{next(numbers)}"
         worker = f"{WORKER} say={'x' * 300} until={go} dots"
         self.up("--worker", worker, "--gpus", "none", "--lanes", "1")
-        self.watch(lambda text: re.search(r"\nlane 0  CPU  loading +[\d.]+ m?s  step", text), "it loads")
+        self.watch(lambda text: re.search(r"\nlane 0  CPU  loading +[\d.]+ m?s  step", text), "the block shows the loading lane")
         first = re.search(r"loading +([\d.]+ m?s)", self.screen.text())[1]
         self.watch(lambda text: "loading" in text and first not in text, "the time goes on")
         self.assertEqual(len(re.findall("lane 0", self.screen.text())), 1)
         go.touch()
-        self.watch(lambda text: "all lanes serve" in text, "it serves")
+        self.watch(lambda text: "all lanes serve" in text, "all lanes serve")
         time = r"[\d.]+ m?s"
         self.assertRegex(self.screen.text(), rf"turnpike: lane 0 serves after {time} "
                          rf"\(spawn {time} \+ listen {time} \+ load {time}\)\n")
@@ -153,7 +154,7 @@ class Terminal(Case):
 
     def test_job_lines_come_above_the_block(self):
         absent = WorkerProcess(self, "plain.py")
-        long = "x" * 120  # so that more of the block is to be wiped than a job's line covers
+        long = "x" * 120  # so that the block is longer than the line of a job, and the rest must be erased
         self.up("--attach", f"{absent.url}/{long}", "--attach", self.scripted(echo).url, columns=250)
         port = self.url()
         for path in ("first", "second"):
@@ -161,7 +162,7 @@ class Terminal(Case):
             subprocess.run(["curl", "-sf", f"http://127.0.0.1:{port}/{path}"], check=True,
                            capture_output=True, env=self.env)
             self.watch(lambda text: re.search(rf"/{path}.*\nlane 0 .*waiting.*\nlane 1 .*ready", text),
-                       "its line, then the block")
+                       "the job's line is above the block")
         self.assertEqual(len(re.findall("waiting", self.screen.text())), 1)
         for line in self.screen.text().splitlines():
             self.assertEqual("/first" in line or "/second" in line, " GET /" in line, line)
@@ -181,29 +182,29 @@ class Terminal(Case):
         self.up("--attach", absent.url)
         self.watch(lambda text: "waiting" in text, "the block is there")
         self.process.send_signal(signal.SIGINT)
-        self.watch(lambda text: "stopped" in text, "it stops")
+        self.watch(lambda text: "stopped" in text, "the gate has stopped")
         self.assertNotIn("waiting", self.screen.text())
         self.assertEqual(self.process.wait(), 0)
 
-    def test_a_terminal_that_takes_nothing_holds_nobody_up(self):
+    def test_a_terminal_that_accepts_no_output_does_not_hold_up_the_gate(self):
         absent = WorkerProcess(self, "plain.py")
         self.up("--attach", self.scripted(echo).url, "--attach", absent.url)
         port = self.url()
         self.watch(lambda text: "waiting" in text, "the block is there")
         os.write(self.master, b"\x13")  # Ctrl-S
-        while select.select([self.master], [], [], 0.6)[0]:  # more than two drawings' worth
+        while select.select([self.master], [], [], 0.6)[0]:  # longer than two updates of the block
             os.read(self.master, 65536)
         for _ in range(20):
             subprocess.run(["curl", "-sf", "--max-time", "10", f"http://127.0.0.1:{port}/-/healthz"],
                            check=True, capture_output=True, env=self.env)
-            self.assertFalse(select.select([self.master], [], [], 0.1)[0], "it is stopped")
+            self.assertFalse(select.select([self.master], [], [], 0.1)[0], "the terminal must show nothing while it is stopped")
         os.write(self.master, b"\x11")  # Ctrl-Q
-        self.assertTrue(select.select([self.master], [], [], DEADLINE_S)[0], "it goes on")
+        self.assertTrue(select.select([self.master], [], [], DEADLINE_S)[0], "the terminal must show output again")
 
     def test_a_dumb_terminal_gets_plain_lines(self):
         absent = WorkerProcess(self, "plain.py")
         self.up("--attach", absent.url, TERM="dumb")
-        self.watch(lambda text: "turnpike: lane 0 waits for its worker" in text, "it says so")
+        self.watch(lambda text: "turnpike: lane 0 waits for its worker" in text, "`up` reports the missing worker")
         self.assertNotIn(b"\x1b", self.raw)
 
 

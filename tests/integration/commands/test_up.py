@@ -1,4 +1,5 @@
-"""Starting: wrong configs, taken ports and names are refused clearly; absent workers are waited for."""
+"""Tests the start of a gate: it clearly refuses a wrong config or a taken port or name, and it waits for workers that are
+not there yet."""
 import re
 import socket
 import subprocess
@@ -71,7 +72,7 @@ class Refusals(Case):
         self.assert_refused(["--attach", worker.url, "--name", "taken"], 1, "taken")
         self.assertEqual(first.ask("GET", "/-/healthz").status, 200)
         self.assertEqual(self.stop(first), 0)
-        self.start_gate(["--attach", worker.url, "--name", "taken"])  # free again
+        self.start_gate(["--attach", worker.url, "--name", "taken"])  # the name is free again
 
     def test_a_name_is_free_after_kill_9(self):
         worker = self.scripted()
@@ -90,7 +91,7 @@ class Refusals(Case):
                              str(self.folder / "no-folder" / "log")], 1, "no-folder")
 
     def test_a_gate_goes_on_when_nobody_reads_its_output(self):
-        """A closed stdout is no reason to stop serving."""
+        """A gate must not stop serving because its stdout was closed."""
         worker = self.scripted(echo)
         port = socket.create_server(("127.0.0.1", 0))
         number = port.getsockname()[1]
@@ -108,10 +109,10 @@ class Refusals(Case):
             with socket.create_connection(("127.0.0.1", number)) as client:
                 client.sendall(b"POST / HTTP/1.0\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nok")
                 return client.makefile("rb").read().endswith(b"ok")
-        wait_until(answers, "it serves")
+        wait_until(answers, "the gate serves")
         worker.die()
         worker.revive()
-        wait_until(answers, "it serves after having news to tell")
+        wait_until(answers, "the gate serves after it had something to print")
 
 
 class Absent(Case):
@@ -127,22 +128,22 @@ class Absent(Case):
         gate = self.gate([absent], is_ready=False)
         self.assertEqual(gate.ask("GET", "/-/healthz").status, 200)
         self.assertEqual(gate.ask("GET", "/-/readyz").status, 503)
-        lane = wait_until(lambda: gate.lane(0)["trouble"] and gate.lane(0), "status says why")
+        lane = wait_until(lambda: gate.lane(0)["trouble"] and gate.lane(0), "status gives the reason")
         self.assertIn("refused", lane["trouble"])
         self.assertNotIn(lane["state"], ("ready", "busy"))
         self.assertFalse(gate.status()["ready"])
-        wait_until(lambda: "lane 0 waits for its worker" in gate.process.output(), "the terminal says so, too")
-        waiting = [self.later(gate.post, {"id": i}) for i in range(5)]
+        wait_until(lambda: "lane 0 waits for its worker" in gate.process.output(), "`up` says that the lane waits")
+        waiting = [self.in_thread(gate.post, {"id": i}) for i in range(5)]
         gate.wait_queued(5)
         absent.start()
         self.assertEqual([answer.result().json()["id"] for answer in waiting], list(range(5)))
         self.assertEqual(gate.ask("GET", "/-/readyz").status, 200)
         self.assertIsNone(gate.lane(0)["trouble"])
-        wait_until(lambda: "lane 0 serves" in gate.process.output(), "the terminal says so, too")
+        wait_until(lambda: "lane 0 serves" in gate.process.output(), "`up` says that the lane serves")
 
     def test_a_name_that_does_not_exist(self):
         gate = self.start_gate(["--attach", "http://no-such-host.invalid:80"])
-        lane = wait_until(lambda: gate.lane(0)["trouble"] and gate.lane(0), "status says why")
+        lane = wait_until(lambda: gate.lane(0)["trouble"] and gate.lane(0), "status gives the reason")
         self.assertIn("no-such-host.invalid", lane["trouble"])
         self.assertEqual(gate.ask("GET", "/-/readyz").status, 503)
 

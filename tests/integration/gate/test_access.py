@@ -1,4 +1,4 @@
-"""Keys, hosts and origins: who may come in, and what of it a worker gets to see."""
+"""Tests who may use the gate: it checks API keys, Host and Origin, and passes no key on to a worker."""
 import unittest
 
 from client import bearer
@@ -11,21 +11,15 @@ class Keys(Case):
         super().setUp()
         self.worker = self.scripted()
 
-    def new_key(self, name, *flags):
-        done = self.command("key", "new", name, *flags)
-        self.assertEqual(done.returncode, 0, done)
-        self.addCleanup(self.command, "key", "revoke", name)
-        return done.stdout.split()[-1]
-
     def ask_worker(self, gate, headers):
-        """What the worker got to see of it."""
-        answer = self.later(gate.ask, "POST", "/", b"", headers)
+        """Sends a request, answers it as the worker, and returns it as the worker got it."""
+        answer = self.in_thread(gate.ask, "POST", "/", b"", headers)
         request = self.worker.take()
         request.reply(b"fine")
         self.assertEqual((answer.result().status, answer.result().body), (200, b"fine"))
         return request
 
-    def test_without_a_key_nobody_gets_in_once_there_is_one(self):
+    def test_once_a_key_exists_requests_without_one_are_refused(self):
         key = self.new_key("alice")
         gate = self.gate_with_keys(key)
         for target in ("/", "/predict", "/-/status", "/-/jobs", "/-/jobs/x", "/-/unknown"):
@@ -39,13 +33,13 @@ class Keys(Case):
         self.assertEqual(self.worker.seen, [])
 
     def gate_with_keys(self, key):
-        """`key` sees the status."""
+        """Starts a gate and checks that `key` may read the status."""
         gate = self.gate([self.worker], is_ready=False)
-        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "it is ready")
+        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "the gate is ready")
         self.assertEqual(gate.ask("GET", "/-/status", None, bearer(key)).status, 200)
         return gate
 
-    def test_a_key_opens_in_both_fields_and_never_reaches_the_worker(self):
+    def test_a_key_is_accepted_in_both_fields_and_never_reaches_the_worker(self):
         key = self.new_key("bob")
         gate = self.gate_with_keys(key)
         for headers in (bearer(key), [("Turnpike-Key", key)], [("authorization", f"bearer {key}")]):
@@ -84,10 +78,10 @@ class Keys(Case):
         self.assertIn('"key":"carol"', log.read_text())
         self.assertNotIn(key, log.read_text())
 
-    def test_keys_come_and_go_while_the_gate_runs(self):
+    def test_keys_can_be_added_and_revoked_while_the_gate_runs(self):
         gate = self.gate([self.worker])
         key = self.new_key("dave")
-        wait_until(lambda: gate.ask("GET", "/-/status").status == 401, "the key is needed")
+        wait_until(lambda: gate.ask("GET", "/-/status").status == 401, "requests without the key are refused")
         self.ask_worker(gate, bearer(key))
         self.assertEqual(self.command("key", "revoke", "dave").returncode, 0)
         wait_until(lambda: gate.ask("GET", "/-/jobs", None, bearer(key)).status != 200
@@ -99,7 +93,7 @@ class Keys(Case):
         self.assertIn("key new", process.output())
         key = self.new_key("remote")
         process = self.spawn_up(["--attach", self.worker.url, "--host", "0.0.0.0"])
-        wait_until(lambda: "serving on" in process.output(), "with a key it starts")
+        wait_until(lambda: "serving on" in process.output(), "with a key the gate starts")
         self.assertNotIn(key, process.output())
 
     def test_without_keys_authorization_passes_through(self):
@@ -178,7 +172,7 @@ class Origins(Case):
         self.assert_problem(answer, 403, "foreign-origin")
         self.assertEqual(self.worker.seen, [])
 
-    def test_a_page_of_the_gate_itself_and_no_page_at_all_are_fine(self):
+    def test_requests_from_the_gates_own_page_and_from_no_page_are_allowed(self):
         gate = self.gate_for_pages()
         own = f"http://localhost:{gate.port}"
         answer = gate.ask("POST", "/", b"x", [("Host", f"localhost:{gate.port}"),
@@ -189,7 +183,7 @@ class Origins(Case):
 
 class PreflightsWithKeys(Case):
     def test_a_preflight_needs_no_key(self):
-        """Browsers send none with it."""
+        """Browsers send no key with a preflight."""
         page = "https://page.example"
         self.assertEqual(self.command("key", "new", "x").returncode, 0)
         gate = self.gate([self.scripted(echo)], gate={"allowed_origins": [page]}, is_ready=False)

@@ -1,5 +1,5 @@
-"""Uploads: too large ones are refused before they cost anything, large ones go through the disk and
-not through memory, and a disk that does not take them is said so."""
+"""Tests uploads. A body over the limit is refused before it costs anything, a large body goes through the
+disk and not through memory, and the client is told if there is no room on disk."""
 import os
 import select
 import subprocess
@@ -8,10 +8,10 @@ import unittest
 from pathlib import Path
 
 from harness import Case, wait_until
-from memory import GROWTH_MIB, MIB, memory_of
+from memory import GROWTH_MAX, MIB, memory_of
 from scripted_worker import echo
 
-# The whole of it takes half a minute on a small machine: TURNPIKE_TEST_UPLOAD_MIB=2048.
+# To test 2 GiB, which takes half a minute on a small machine: TURNPIKE_TEST_UPLOAD_MIB=2048.
 UPLOAD_MIB = int(os.environ.get("TURNPIKE_TEST_UPLOAD_MIB", 512))
 
 
@@ -53,13 +53,13 @@ class TooLarge(Case):
         client = self.gate_.connect().send(self.head("Transfer-Encoding: chunked"))
         chunk = b"100000\r\n" + bytes(MIB) + b"\r\n"
         sent = 0
-        while not select.select([client.socket], [], [], 0)[0]:  # as long as nobody objects
+        while not select.select([client.socket], [], [], 0)[0]:  # until the gate answers
             client.send(chunk)
             sent += 1
             self.assertLess(sent, 100)
         self.assertGreaterEqual(sent, 64)
         self.assert_problem(client.answer(), 413, "body-too-large")
-        wait_until(lambda: self.gate_.status()["bytes_held"] == 0, "its bytes are given back")
+        wait_until(lambda: self.gate_.status()["bytes_held"] == 0, "the bytes of the body are no longer counted")
         self.assertEqual(self.worker.seen, [])
 
     def test_exactly_the_limit_passes(self):
@@ -93,9 +93,9 @@ class Large(Case):
         self.assertEqual((answer.status, answer.json()),
                          (200, {"count": UPLOAD_MIB * MIB, "ones": UPLOAD_MIB}))
         _, most = memory_of(gate.process.pid)
-        self.assertLess(most - before, GROWTH_MIB * MIB)
+        self.assertLess(most - before, GROWTH_MAX)
         left = [path for path in self.folder.iterdir() if path.stat().st_size > MIB]
-        self.assertEqual(left, [], "the spool file has no name")
+        self.assertEqual(left, [], "the spool file must have no name in the folder")
 
     def upload(self, gate):
         client = gate.connect()
@@ -138,7 +138,7 @@ class NoSpool(Case):
             self.assert_problem(gate.ask("POST", "/", bytes(5 * MIB)), 507, "no-room-on-disk")
             self.assertEqual(gate.ask("POST", "/", b"small").body, b"small")
             self.assertEqual(gate.ask("POST", "/", bytes(MIB)).status, 200)
-        wait_until(lambda: gate.status()["bytes_held"] == 0, "its bytes are given back")
+        wait_until(lambda: gate.status()["bytes_held"] == 0, "the bytes of the body are no longer counted")
         self.assertEqual(gate.live_jobs(), [])
 
     def test_a_spool_that_goes_away(self):

@@ -1,5 +1,5 @@
-"""HTTP/1.1 and 1.0 on the client's side: pipelines, kept connections, chunked uploads, expectations,
-and requests that are refused before they can do harm."""
+"""Tests HTTP/1.1 and 1.0 between client and gate: pipelining, keep-alive, chunked uploads, Expect, and
+malformed requests, which are refused before they can do harm."""
 import unittest
 
 from harness import Case, wait_until
@@ -32,7 +32,7 @@ class Connections(Case):
                   b"3\r\nabc\r\n0\r\n\r\n", 200, b"abc"),
                  (b"POST / HTTP/1.1\r\n" + HOST + b"Turnpike-Priority: 99\r\nContent-Length: 3\r\n"
                   b"\r\nabc", 400, None)]
-        sending = self.later(self.client.send, b"".join(kind[0] for kind in kinds) * 50)
+        sending = self.in_thread(self.client.send, b"".join(kind[0] for kind in kinds) * 50)
         for _ in range(50):
             for _, status, body in kinds:
                 answer = self.client.answer()
@@ -43,7 +43,7 @@ class Connections(Case):
                     self.fail(f"the connection could have gone on after {answer}")
         sending.result()
 
-    def test_byte_by_byte(self):
+    def test_a_request_that_comes_byte_by_byte_is_answered(self):
         for byte in self.post(b"slowly") + b"GET /-/healthz HTTP/1.1\r\n" + HOST + b"\r\n":
             self.client.send(bytes([byte]))
         self.assertEqual(self.client.answer().body, b"slowly")
@@ -100,7 +100,7 @@ class Connections(Case):
         self.client.request("POST", "/", b"", [("Expect", "miracles")])
         self.assert_problem(self.client.answer(), 417, "bad-expectation")
 
-    def test_no_host_two_hosts_bad_host(self):
+    def test_a_missing_doubled_or_bad_host_is_refused(self):
         for lines in (b"", HOST + HOST, b"Host: a b\r\n", b"Host: localhost\r\nhost: evil\r\n"):
             client = self.gate_.connect().send(b"GET / HTTP/1.1\r\n" + lines + b"\r\n")
             self.assert_problem(client.answer(), 400, "malformed")
@@ -136,7 +136,7 @@ class Connections(Case):
                 self.assertEqual(client.answer().status, 400)
                 self.assertTrue(client.is_closed())
         self.assertEqual(self.worker.seen, [])
-        wait_until(lambda: self.gate_.live_jobs() == [], "nothing is left")
+        wait_until(lambda: self.gate_.live_jobs() == [], "no job is left")
 
     def test_heads_that_are_too_large(self):
         for lines, status in ((b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 414),
@@ -147,11 +147,11 @@ class Connections(Case):
             try:
                 client.send(lines)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it has seen enough
+                pass  # the gate has closed the connection already
             self.assertEqual(client.answer().status, status)
         self.assertEqual(self.worker.seen, [])
 
-    def test_other_protocols_are_sent_away(self):
+    def test_other_protocols_are_refused(self):
         for greeting, statuses in ((b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", (400,)),
                                    (b"SSH-2.0-OpenSSH_9.2\r\n", (400,)),
                                    (b"GET / HTTP/2.0\r\n" + HOST + b"\r\n", (505,)),
@@ -160,7 +160,7 @@ class Connections(Case):
             self.assertIn(client.answer().status, statuses, greeting)
             self.assertTrue(client.is_closed())
 
-    def test_what_the_worker_gets_is_written_anew(self):
+    def test_the_gate_writes_the_workers_request_itself(self):
         seen = []
 
         def note(request):

@@ -1,5 +1,5 @@
-"""Many clients, four FastAPI workers: everybody gets their own answer, in order, and no worker waits
-while jobs do."""
+"""Tests many clients with several workers: every client gets its own answer, jobs run in the order of the
+queue, and no worker is idle while jobs wait."""
 import threading
 import unittest
 
@@ -11,13 +11,13 @@ class Crowd(Case):
     CLIENTS = 200
 
     def crowd(self, gate, target):
-        """All at once, each with its own id."""
+        """Sends all requests at once, each with its own id."""
         barrier = threading.Barrier(self.CLIENTS)
 
         def one(i):
             barrier.wait()
             return gate.post({"id": f"client-{i}", "work_s": 0.01}, target)
-        asked = [self.later(one, i) for i in range(self.CLIENTS)]
+        asked = [self.in_thread(one, i) for i in range(self.CLIENTS)]
         return [future.result(60) for future in asked]
 
     def test_200_clients_each_get_their_own_answer_from_4_workers(self):
@@ -37,13 +37,13 @@ class Crowd(Case):
     def assert_one_at_a_time_and_fair(self, answers):
         by_lane = {}
         for answer in answers:
-            self.assertEqual(answer.json()["inside_most"], 1, "two jobs at once in a worker")
+            self.assertEqual(answer.json()["inside_most"], 1, "a worker must run one job at a time")
             self.assertEqual(answer.header("turnpike-attempt"), "1")
             by_lane.setdefault(answer.header("turnpike-lane"), set()).add(answer.json()["pid"])
             by_lane.setdefault("n" + answer.header("turnpike-lane"), []).append(1)
         self.assertEqual(sorted(lane for lane in by_lane if lane[0] != "n"), list("0123"))
         for lane in "0123":
-            self.assertEqual(len(by_lane[lane]), 1, "a lane is one worker")
+            self.assertEqual(len(by_lane[lane]), 1, "each lane must have one worker")
             self.assertGreater(len(by_lane["n" + lane]), self.CLIENTS // 4 // 4, by_lane)
 
     def assert_ids_are_unique(self, answers):
@@ -96,7 +96,7 @@ class Order(Case):
         self.assertEqual([lane["state"] for lane in status["lanes"]], ["busy"] * 4)
         self.assertEqual([len(lane["jobs"]) for lane in status["lanes"]], [1] * 4)
         self.assertEqual(sorted(request.target for request in running), [f"/{i}" for i in range(4)])
-        running[2].reply()  # the lane that frees takes the next at once, the others keep theirs
+        running[2].reply()  # the lane that is free now takes the next job at once, the others keep theirs
         self.assertEqual(workers[2].take().target, "/4")
         self.assertEqual(gate.pool()["queued"], 3)
         self.assertEqual([lane["state"] for lane in gate.status()["lanes"]], ["busy"] * 4)
@@ -139,7 +139,7 @@ class Order(Case):
             self.assertEqual(aside.target, target)
             aside.reply(b"cheap")
             self.assertEqual(client.answer().body, b"cheap")
-        waiting = gate.connect().request("POST", "/v1/models", b"")  # not GET: a job
+        waiting = gate.connect().request("POST", "/v1/models", b"")  # not a GET, so this is a job
         gate.wait_queued(1)
         running.reply()
         worker.take().reply()

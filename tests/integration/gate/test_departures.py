@@ -1,5 +1,5 @@
-"""Clients that go away: what is queued is forgotten, what runs goes on or is closed, by the lane's
-policy, and nobody else notices."""
+"""Tests clients that leave before their answer: a queued job is dropped, a running job is finished or
+closed as the pool's config says, and no other client notices."""
 import socket
 import struct
 import unittest
@@ -9,7 +9,7 @@ from harness import Case, wait_until
 
 class Departures(Case):
     def busy_gate(self, **pool):
-        """One lane, busy with a job; its request, and the client that waits for it."""
+        """Starts a gate whose only lane is busy. Returns the gate, the worker, the client and its running request."""
         worker = self.scripted()
         gate = self.gate([worker], pool=pool)
         client = gate.connect().request("POST", "/running", b"x")
@@ -17,13 +17,13 @@ class Departures(Case):
 
     def assert_only_running(self, gate):
         wait_until(lambda: [job["path"] for job in gate.live_jobs()] == ["/running"],
-                   "the queued job vanishes")
+                   "the queued job is dropped")
         self.assertEqual(gate.pool()["queued"], 0)
 
     def assert_worker_never_saw_it(self, gate, worker, client, running):
         running.reply(b"done")
         self.assertEqual(client.answer().body, b"done")
-        last = self.later(gate.ask, "GET", "/last")
+        last = self.in_thread(gate.ask, "GET", "/last")
         worker.take().reply(b"last")
         self.assertEqual(last.result().body, b"last")
         self.assertEqual(worker.seen, ["POST /running", "GET /last"])
@@ -71,7 +71,7 @@ class Departures(Case):
             self.assertEqual(request.target, f"/{i}")
             request.reply(b"answer %d" % i)
             self.assertEqual(leavers[i].answer().body, b"answer %d" % i)
-        wait_until(lambda: gate.status()["bytes_held"] == 0, "all bytes are given back")
+        wait_until(lambda: gate.status()["bytes_held"] == 0, "no bytes are counted any more")
 
     def test_an_upload_that_breaks_off_gives_its_bytes_back(self):
         worker = self.scripted()
@@ -79,15 +79,15 @@ class Departures(Case):
         leaver = gate.connect()
         leaver.send(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n")
         leaver.send(b"x" * 2_000_000)
-        wait_until(lambda: gate.status()["bytes_held"] == 3_000_000, "the upload is under way")
+        wait_until(lambda: gate.status()["bytes_held"] == 3_000_000, "the upload has begun")
         leaver.close()
-        wait_until(lambda: gate.status()["bytes_held"] == 0, "it is forgotten")
+        wait_until(lambda: gate.status()["bytes_held"] == 0, "the job is dropped")
         self.assertEqual((gate.live_jobs(), worker.seen), ([], []))
 
     def test_finish_lets_the_worker_finish_and_drops_the_answer(self):
         gate, worker, client, running = self.busy_gate(cancel="finish", cancel_grace="1h")
         client.close()
-        wait_until(lambda: gate.pool()["jobs"]["cancelled"] == 1, "the departure is noticed")
+        wait_until(lambda: gate.pool()["jobs"]["cancelled"] == 1, "the gate notices that the client left")
         waiting = gate.connect().request("GET", "/next")
         gate.wait_queued(1)
         self.assertEqual(gate.lane(0)["state"], "busy")

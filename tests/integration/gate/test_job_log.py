@@ -1,4 +1,4 @@
-"""One JSON line for each job, whatever became of it."""
+"""Tests the job log: it has one JSON line for each job, however the job ended."""
 import json
 import re
 import unittest
@@ -48,7 +48,7 @@ class JobLog(Case):
             self.assertRegex(record["client"], r"^127\.0\.0\.1:\d+$")
         self.assertNotIn("secret", log.read_text())
 
-    def test_jobs_that_ended_otherwise_are_there_too(self):
+    def test_jobs_that_did_not_succeed_are_logged_too(self):
         log = self.folder / "otherwise.jsonl"
         worker = self.scripted(self.behave)
         gate = self.gate([worker], log={"jobs": str(log)}, gate={"body_max": "1MiB"},
@@ -81,7 +81,7 @@ class JobLog(Case):
         queued.close()
         gate.wait_queued(0)
         running.close()
-        wait_until(lambda: not gate.live_jobs(), "all have left")
+        wait_until(lambda: not gate.live_jobs(), "all jobs have ended")
         self.assertEqual(self.stop(gate), 0)
         facts = [(record["path"], record["status"], record["outcome"], record["reason"],
                   record["lane"]) for record in self.read(log)]
@@ -89,7 +89,7 @@ class JobLog(Case):
                                  ("/queued", None, "cancelled", "client_left", None),
                                  ("/running", None, "cancelled", "client_left", 0)])
 
-    def test_starts_are_told_when_asked_for(self):
+    def test_starts_are_logged_if_asked_for(self):
         log = self.folder / "starts.jsonl"
         gate = self.gate([self.scripted(self.behave)], "--log-jobs", str(log), "--log-starts")
         gate.ask("GET", "/fine")
@@ -102,7 +102,7 @@ class JobLog(Case):
         ids = [record["id"] for record in self.read(log)]
         self.assertEqual((ids[0], ids[2], ids[3]), (ids[1], ids[4], ids[4]))
 
-    def test_a_job_that_its_body_sent_elsewhere_starts_and_ends_there(self):
+    def test_a_job_routed_by_its_body_is_logged_with_the_pool_that_ran_it(self):
         log = self.folder / "routed.jsonl"
         pools = {f"pool.{name}": {"attach": [self.scripted(self.behave).url], "models": [name]}
                  for name in ("one", "two")}
@@ -111,11 +111,11 @@ class JobLog(Case):
         self.assertEqual(self.stop(gate), 0)
         self.assertEqual([record["pool"] for record in self.read(log)], ["two", "two"])
 
-    def test_lines_come_while_it_runs(self):
+    def test_lines_are_written_while_the_gate_runs(self):
         log = self.folder / "soon.jsonl"
         gate = self.gate([self.scripted(self.behave)], "--log-jobs", str(log))
         gate.ask("GET", "/fine")
-        wait_until(lambda: self.read(log), "the line is there before the gate ends")
+        wait_until(lambda: self.read(log), "the line is in the file while the gate runs")
 
     def test_strange_paths_stay_one_valid_line(self):
         log = self.folder / "strange.jsonl"
@@ -128,7 +128,7 @@ class JobLog(Case):
         self.assertEqual(logged[:2], paths[:2])
         self.assertTrue(re.match("/x{50}", logged[2]))
 
-    def test_a_full_file_is_put_aside(self):
+    def test_a_full_log_file_is_rotated(self):
         log = self.folder / "rotated.jsonl"
         gate = self.gate([self.scripted(self.behave)],
                          log={"jobs": str(log), "size_max": "64KiB", "keep": 2})

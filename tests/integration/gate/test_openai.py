@@ -1,4 +1,4 @@
-"""The wire format of OpenAI, unmodified in both directions, and "model" picks the pool."""
+"""Tests OpenAI's API: requests and answers pass unchanged, and the field "model" picks the pool."""
 import json
 import subprocess
 import unittest
@@ -7,7 +7,7 @@ from harness import POOL, Case
 
 
 class OpenAi(Case):
-    """Two pools of FastAPI workers, each with its model."""
+    """There are two pools of FastAPI workers, each with its own model."""
 
 
     def pools(self, **extra):
@@ -20,7 +20,7 @@ class OpenAi(Case):
     def chat(self, **keys):
         return {"messages": [{"role": "user", "content": "hi"}], **keys}
 
-    def test_both_pools_by_every_road(self):
+    def test_the_model_field_picks_the_pool_in_every_kind_of_request(self):
         gate = self.gate(sections=self.pools(small={"default": True}))
         with self.subTest("a plain answer"):
             for model, served_by in (("big", "big"), ("big-latest", "big"), ("small", "small"),

@@ -1,4 +1,4 @@
-"""Turnpike's own routes with every method, and every other path for the model."""
+"""Tests which paths belong to Turnpike, with every method, and that every other path goes to the model."""
 import unittest
 
 from harness import Case
@@ -36,10 +36,10 @@ class Routes(Case):
             client = self.gate_.connect().request("HEAD", route)
             head = client.answer("HEAD")
             client.request("GET", route)
-            get = client.answer()  # on the same connection: nothing of a body came before it
+            get = client.answer()  # on the same connection, so the HEAD answer had no body
             self.assertEqual(head.status, get.status)
             self.assertEqual(head.header("content-type"), get.header("content-type"))
-            if route != "/-/status":  # its length changes with the time
+            if route != "/-/status":  # the length of this answer changes with time
                 self.assertEqual(head.header("content-length"), str(len(get.body)))
 
     def test_unknown_own_routes_are_404(self):
@@ -82,7 +82,7 @@ class Routes(Case):
                     expected = target.removeprefix("/-/to/default")
                     self.assertEqual(self.worker.seen[-1], f"{method} {expected}")
 
-    def test_options_of_everything(self):
+    def test_options_of_star_is_answered(self):
         client = self.gate_.connect().send(b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertLess(client.answer().status, 500)
 
@@ -113,7 +113,7 @@ class Routes(Case):
                              set(status["lanes"][0]))
         self.assertEqual(status["pools"][0]["proof"], "none")
 
-    def test_answers_carry_their_marks(self):
+    def test_answers_have_the_turnpike_fields(self):
         answer = self.gate_.ask("GET", "/")
         self.assertRegex(answer.header("turnpike-job"), r"^\w+$")
         self.assertEqual(answer.header("turnpike-lane"), "0")

@@ -1,5 +1,5 @@
-"""The gate is told to stop: what is under way is finished, nothing new begins, and it ends with the
-right code, also when told twice, and also when its patience is over."""
+"""Tests the end of a gate: after SIGTERM it finishes its jobs, takes no new ones and exits with 0. A second
+signal ends it at once, and `shutdown_patience` limits how long it waits."""
 import json
 import signal
 import subprocess
@@ -20,13 +20,13 @@ class Shutdown(Case):
         return gate, worker, running, first, second
 
     def wait_closed(self, gate):
-        """New connections are refused."""
+        """Waits until new connections are refused."""
         def is_refused():
             try:
                 gate.connect().close()
             except ConnectionRefusedError:
                 return True
-            except ConnectionResetError:  # in the moment of the closing
+            except ConnectionResetError:  # the listener was just being closed
                 return False
             return False
         wait_until(is_refused, "new connections are refused")
@@ -34,7 +34,7 @@ class Shutdown(Case):
     def test_an_idle_gate_ends_at_once(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             gate = self.gate([self.scripted()])
-            idle = gate.connect()  # a connection without a request does not hold it up
+            idle = gate.connect()  # a connection without a request does not delay the end
             kept = gate.connect().request("GET", "/-/healthz")
             self.assertEqual(kept.answer().status, 200)
             self.assertEqual(self.stop(gate, number), 0)
@@ -77,11 +77,11 @@ class Shutdown(Case):
         client = gate.connect().request("GET", "/")
         worker.take().reply(bytes(30 << 20))
         self.assertEqual(client.head().status, 200)
-        gate.wait_lane(0, "ready")  # the worker is done with it
+        gate.wait_lane(0, "ready")  # the worker has sent all of it
         gate.process.signal(signal.SIGTERM)
         self.wait_closed(gate)
         with self.assertRaises(subprocess.TimeoutExpired):
-            gate.process.wait(0.5)  # it does not go while the client reads nothing
+            gate.process.wait(0.5)  # the gate does not end while the client has not read the answer
         self.assertEqual(len(client.exactly(30 << 20)), 30 << 20)
         self.assertEqual(gate.process.wait(), 0)
 
@@ -108,7 +108,7 @@ class Shutdown(Case):
             self.assert_problem(client.answer(), 503, "shutting-down")
         self.assertEqual(gate.process.wait(), 0)
 
-    def test_no_patience_at_all(self):
+    def test_with_zero_patience_jobs_get_503_at_once(self):
         gate, _, _, first, second = self.busy_gate(shutdown_patience="0s")
         gate.process.signal(signal.SIGTERM)
         for client in (first, second):
@@ -120,7 +120,7 @@ class Shutdown(Case):
         gate = self.gate([worker])
         client = gate.connect()
         client.send(b"POST /up HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n12345")
-        wait_until(lambda: gate.live_jobs(), "it arrives")
+        wait_until(lambda: gate.live_jobs(), "the upload has begun")
         gate.process.signal(signal.SIGTERM)
         self.wait_closed(gate)
         client.send(b"67890")
@@ -152,17 +152,17 @@ class Shutdown(Case):
                 target = f"/{number}-{len(answered)}"
                 try:
                     answer = gate.ask("POST", target, b"x")
-                except (Truncated, OSError):  # the gate took no more
+                except (Truncated, OSError):  # the gate accepts no more requests
                     return answered
                 self.assertEqual((answer.status, answer.body), (200, target.encode()))
                 answered.append(f"POST {target}")
-        asking = [self.later(go_on_asking, i) for i in range(24)]
-        wait_until(lambda: gate.pool()["jobs"]["finished"] > 100, "they are at it")
+        asking = [self.in_thread(go_on_asking, i) for i in range(24)]
+        wait_until(lambda: gate.pool()["jobs"]["finished"] > 100, "the clients have got many answers")
         self.assertEqual(self.stop(gate), 0)
         answered = [target for future in asking for target in future.result()]
         self.assertCountEqual(answered, [target for worker in workers for target in worker.seen])
 
-    def test_the_log_is_whole_when_it_ends(self):
+    def test_the_job_log_is_complete_when_the_gate_ends(self):
         log = self.folder / "shutdown.jsonl"
         gate, worker, running, first, second = self.busy_gate("--log-jobs", str(log))
         gate.process.signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Clients that send or read a byte now and then hold no lane, and are cut in the end."""
+"""Tests very slow clients: they never hold a lane, and the gate closes their connections in the end."""
 import socket
 import threading
 import unittest
@@ -13,7 +13,7 @@ QUICK = {"rate_window": "1s", "body_rate_min": "1KiB", "answer_rate_min": "1KiB"
 
 class SlowClients(Case):
     def drip(self, client, byte=b"x"):
-        """A byte now and then until the gate has enough of it."""
+        """Sends a byte ten times a second until the gate closes the connection."""
         is_over = threading.Event()
 
         def go_on():
@@ -22,7 +22,7 @@ class SlowClients(Case):
                     client.send(byte)
                 except OSError:
                     return
-        future = self.later(go_on)
+        future = self.in_thread(go_on)
         self.addCleanup(is_over.set)
         return future
 
@@ -31,7 +31,7 @@ class SlowClients(Case):
         slow = gate.connect()
         slow.send(b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n")
         self.drip(slow)
-        wait_until(lambda: gate.live_jobs(), "it arrives")
+        wait_until(lambda: gate.live_jobs(), "the upload has begun")
         self.assertEqual(gate.live_jobs()[0]["state"], "arriving")
         for i in range(20):
             self.assertEqual(gate.ask("POST", "/", b"%d" % i).body, b"%d" % i)
@@ -55,7 +55,7 @@ class SlowClients(Case):
         slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.request("GET", "/large")
         self.assertEqual(slow.socket.recv(1), b"H")
-        for _ in range(20):  # the one lane is free for them all the while
+        for _ in range(20):  # meanwhile the only lane is free for others
             self.assertEqual(gate.ask("GET", "/small").body, b"small")
         read = 1
 
@@ -64,9 +64,9 @@ class SlowClients(Case):
             data = slow.socket.recv(1)
             read += len(data)
             return not data or any(job["path"] == "/large" for job in gate.ended_jobs())
-        wait_until(is_cut, "it is cut")
+        wait_until(is_cut, "the slow reader is cut")
         self.assertLess(read, 100_000)
-        wait_until(lambda: gate.live_jobs() == [], "its job is over")
+        wait_until(lambda: gate.live_jobs() == [], "the job has ended")
 
     def test_a_slow_reader_of_more_than_the_buffer_holds_back_the_worker_and_is_cut(self):
         worker = self.scripted()
@@ -74,7 +74,7 @@ class SlowClients(Case):
                          pool={"cancel": "close"})
         slow = gate.connect().request("GET", "/")
         request = worker.take().begin_chunked()
-        with self.assertRaises(OSError):  # closed by the gate
+        with self.assertRaises(OSError):  # the gate closed the connection
             for _ in range(2000):
                 request.chunk(bytes(1 << 20))
         slow.socket.settimeout(10)
@@ -83,13 +83,13 @@ class SlowClients(Case):
         wait_until(lambda: gate.lane(0)["state"] == "ready", "the lane is free")
 
     def test_a_reader_that_pauses_is_not_cut(self):
-        """A window without a byte is slow only if bytes waited for it."""
+        """A client that reads nothing is slow only if bytes are waiting for it."""
         worker = self.scripted()
         gate = self.gate([worker], gate=QUICK)
         client = gate.connect().request("GET", "/")
         request = worker.take().begin_chunked()
         self.assertEqual(client.head().status, 200)
-        wait_until(lambda: gate.live_jobs()[0]["since_s"] > 2.5, "the worker takes its time")
+        wait_until(lambda: gate.live_jobs()[0]["since_s"] > 2.5, "the job has run for 2.5 s")
         request.chunk(b"late").chunk(b"").finish()
         self.assertEqual((client.chunk(), client.chunk()), (b"late", b""))
 
@@ -112,7 +112,7 @@ class SlowClients(Case):
         gate = self.gate([worker], gate=QUICK)
         client = gate.connect().request("GET", "/")
         request = worker.take()
-        wait_until(lambda: gate.live_jobs()[0]["since_s"] > 2.5, "the job runs for long")
+        wait_until(lambda: gate.live_jobs()[0]["since_s"] > 2.5, "the job has run for 2.5 s")
         request.reply(b"at last")
         self.assertEqual(client.answer().body, b"at last")
 

@@ -1,4 +1,4 @@
-"""Answers that are made bit by bit reach the client bit by bit."""
+"""Tests streams: each piece of an answer reaches the client as soon as the worker sends it."""
 import subprocess
 import unittest
 
@@ -54,7 +54,7 @@ class Stream(Case):
         request.send(b"b" * 2_900_000).finish()
         self.assertEqual(client.exactly(2_900_000), b"b" * 2_900_000)
 
-    def test_a_stream_that_breaks_is_seen_to_break_and_is_not_retried(self):
+    def test_the_client_sees_that_a_stream_broke_and_the_job_is_not_retried(self):
         worker = self.scripted()
         gate = self.gate([worker])
         client = gate.connect().request("GET", "/")

@@ -1,5 +1,5 @@
-"""Started workers that do what they should not: the right state, and a reason that people
-understand, in `status` and on the terminal of `up`."""
+"""Tests started workers that misbehave: the lane gets the right state, and `status` and the output of `up`
+give a reason that people understand."""
 import os
 import re
 import signal
@@ -7,38 +7,38 @@ import socket
 import unittest
 from pathlib import Path
 
-from harness import MEMORY_GROWTH_MAX, PYTHON, wait_until
+from harness import PYTHON, wait_until
+from memory import GROWTH_MAX, MIB
 from started_case import WORKER, StartedCase, is_alive
 
-MIB = 1024 * 1024
-MUCH = (1024 if MEMORY_GROWTH_MAX < 512 * MIB else 64) * MIB  # sanitizers are slow
+MUCH = (1024 if GROWTH_MAX < 512 * MIB else 64) * MIB  # less with sanitizers, which are slow
 FREEZER = Path("/sys/fs/cgroup/freezer")
 
 
 class NeverUp(StartedCase):
     def assert_fails(self, worker, words, last_exit=None, **pool):
-        """After two deaths."""
+        """Checks that the lane fails after two deaths, and that every place gives these words as the reason."""
         gate = self.up(worker, pool={"crash_limit": 2, **pool}, is_ready=False)
         def is_over(lane):
             return lane["state"] == "failed" and lane["pid"] is None
-        lane = self.wait_lane_where(gate, 0, is_over, "it has failed")
+        lane = self.wait_lane_where(gate, 0, is_over, "the lane has failed")
         self.assertEqual((lane["reason"], lane["restarts"]), ("crashed_too_often", 1))
         self.assertIn(words, lane["trouble"])
         if last_exit:
             self.assertEqual(lane["last_exit"], last_exit)
-        self.assert_told(gate, words)
+        self.assert_reported(gate, words)
         self.assertIn("it crashed too often", self.order(gate, "status"))
         answer = gate.post({})
         self.assert_problem(answer, 503, "no-lane")
         self.assertIn("lane 0", answer.body.decode())
-        wait_until(lambda: len(self.crashes(gate)) == 2, "a report each")
+        wait_until(lambda: len(self.crashes(gate)) == 2, "there is a report for each death")
         return gate
 
     def test_exits_at_once(self):
         gate = self.assert_fails("echo no weights here >&2; exit 3 # {port}",
                                  "exit code 3: no weights here", "exit code 3")
-        self.order(gate, "restart", "0")  # revives it, to no avail
-        wait_until(lambda: len(self.crashes(gate)) == 4, "two more")
+        self.order(gate, "restart", "0")  # starts the worker again, which fails again
+        wait_until(lambda: len(self.crashes(gate)) == 4, "there are two more reports")
         gate.wait_lane(0, "failed")
 
     def test_is_killed_by_a_signal(self):
@@ -63,25 +63,25 @@ class NeverUp(StartedCase):
         os.kill(gate.lane(0)["pid"], signal.SIGKILL)
         lane = gate.wait_lane(0, "failed")
         self.assertIn("its folder can't be entered: No such file or directory", lane["trouble"])
-        self.assert_told(gate, "its folder can't be entered")
+        self.assert_reported(gate, "its folder can't be entered")
 
     def test_never_gets_ready(self):
         words = "no progress for 1s (load_timeout): port "
-        gate = self.assert_fails(self.manner("nowhere"), words, "killed by SIGKILL",
+        gate = self.assert_fails(self.worker_command("nowhere"), words, "killed by SIGKILL",
                                  load_timeout="1s")
         self.assertEqual({crash["why"] for crash in self.crashes(gate)}, {"load_silent"})
 
     def test_binds_the_wrong_port(self):
-        gate = self.up(self.manner("elsewhere"), is_ready=False)
+        gate = self.up(self.worker_command("elsewhere"), is_ready=False)
         lane = self.wait_trouble(gate, "listens on port", states=["loading"])
-        wrong, right = re.search(r"port (\d+),.* (\d+)$", lane["trouble"]).groups()
+        wrong, right = re.search(r"listens on port (\d+), .*{port}, (\d+)", lane["trouble"]).groups()
         self.assertNotEqual(wrong, right)
         self.assertIn(f"http_server.py {right} elsewhere", str(self.log(gate)))
         socket.create_connection(("127.0.0.1", int(wrong))).close()
-        self.assert_told(gate, f"listens on port {wrong}")
+        self.assert_reported(gate, f"listens on port {wrong}")
 
     def test_binds_the_wrong_port_until_its_time_is_over(self):
-        self.assert_fails(self.manner("elsewhere"),
+        self.assert_fails(self.worker_command("elsewhere"),
                           "no progress for 3s (load_timeout): its worker listens on port",
                           load_timeout="3s")
 
@@ -91,19 +91,19 @@ class NeverUp(StartedCase):
         self.assert_fails(f"({left}); exit 0", "exit code 0 (a worker must stay in the foreground)")
         found = [int(path.read_text()) for path in pids.iterdir()]
         self.assertEqual(len(found), 2)
-        wait_until(lambda: not any(map(is_alive, found)), "what it left behind is ended")
+        wait_until(lambda: not any(map(is_alive, found)), "the daemon is ended")
 
     def test_gives_a_wrong_answer_to_its_proof(self):
         gate = self.up(is_ready=False, sections={
             "pool.default.proof": {"request": "POST /prove", "expect_json": '{"pid": 0}'}})
         lane = self.wait_trouble(gate, "wrong answer to the proof: ", states=["quarantined"])
         self.assertEqual((lane["reason"], lane["restarts"]), ("proof_failed", 1))
-        self.assert_told(gate, "wrong answer to the proof: ")
+        self.assert_reported(gate, "wrong answer to the proof: ")
         self.assertEqual({crash["why"] for crash in self.crashes(gate)}, {"proof_failed"})
 
     def test_output_renews_its_time(self):
         go = self.folder_for("go") / "go"
-        gate = self.up(self.manner(f"until={go}", "dots"), pool={"load_timeout": "1s"},
+        gate = self.up(self.worker_command(f"until={go}", "dots"), pool={"load_timeout": "1s"},
                        is_ready=False)
         self.wait_lane_where(gate, 0, lambda lane: (lane["starting_s"] or 0) > 2, "twice its time")
         go.touch()
@@ -117,38 +117,38 @@ class NeverUp(StartedCase):
         gate.wait_ready(2)
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(8)}, {"0", "2"})
         self.assertEqual([lane["restarts"] for lane in gate.status()["lanes"]], [0, 1, 0])
-        wait_until(lambda: "2 of 3 lanes serve" in gate.process.output(), "up says so")
+        wait_until(lambda: "2 of 3 lanes serve" in gate.process.output(), "`up` reports it")
 
 
 class Strangers(StartedCase):
     def given_port(self, gate):
         return int(wait_until(lambda: re.search(r"port (\d+) it was", str(self.log(gate))),
-                              "its worker prints its port")[1])
+                              "the worker prints its port")[1])
 
     def test_a_port_that_somebody_else_holds_is_never_used(self):
-        gate = self.up(self.manner("nowhere"), is_ready=False)
+        gate = self.up(self.worker_command("nowhere"), is_ready=False)
         port = self.given_port(gate)
         with socket.create_server(("127.0.0.1", port)) as stranger:
             lane = self.wait_trouble(gate, f"(pid {os.getpid()}) listens on its port {port}",
                                      states=["loading"])
             self.assertIn("its worker did not start that process", lane["trouble"])
-            self.assert_told(gate, f"(pid {os.getpid()}) listens on its port")
-            waiting = self.later(gate.post, {})
+            self.assert_reported(gate, f"(pid {os.getpid()}) listens on its port")
+            waiting = self.in_thread(gate.post, {})
             gate.wait_queued(1)
             self.wait_trouble(gate, "listens on its port", states=["loading"])
             stranger.setblocking(False)
-            with self.assertRaises(BlockingIOError, msg="nobody came"):
+            with self.assertRaises(BlockingIOError, msg="the gate must not connect to the other server"):
                 stranger.accept()
         self.assertFalse(waiting.done())
 
-    def test_a_stranger_before_it_makes_it_choose_another_port(self):
-        # The worker can't bind and dies; the next one gets another port.
+    def test_a_worker_whose_port_is_taken_is_started_again_on_another_port(self):
+        # The worker can't bind and dies. The next worker gets another port.
         folder = self.folder_for("ports")
         name_port = f"echo {{port}} > {folder}/new; mv {folder}/new {folder}/port"
         wait = f"until test -e {folder}/freed; do sleep 0.01; done"
         gate = self.up(f"test -e {folder}/freed || {{ {name_port}; {wait}; }}; exec {WORKER}",
                        is_ready=False)
-        wait_until((folder / "port").exists, "it names its port")
+        wait_until((folder / "port").exists, "the worker has written its port")
         port = int((folder / "port").read_text())
         with socket.create_server(("127.0.0.1", port)):
             (folder / "freed").touch()
@@ -165,25 +165,25 @@ class Loud(StartedCase):
             try:
                 sizes.append(path.stat().st_size)
             except FileNotFoundError:
-                pass  # they rotate right now
+                pass  # the files are being rotated
         return sizes
 
     def assert_bounded(self, gate, before):
-        self.assertLess(self.memory_of(gate) - before, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - before, GROWTH_MAX)
         self.assertLessEqual(len(self.sizes(gate)), 3)
         self.assertLessEqual(max(self.sizes(gate)), MIB)
 
     def test_prints_a_gigabyte_while_it_serves(self):
         gate = self.up(pool={"lanes": 2},
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
-        before = self.memory_of(gate)
-        loud = self.later(gate.post, {"bytes": MUCH, "line": 1000}, "/print",
-                          [("Turnpike-Lane", "0")], 170)
+        before = self.peak_memory(gate)
+        loud = self.in_thread(gate.post, {"bytes": MUCH, "line": 1000}, "/print",
+                              [("Turnpike-Lane", "0")], 170)
         gate.wait_lane(0, "busy")
         for _ in range(20):
             answer = gate.post({})
             self.assertEqual((answer.status, answer.header("turnpike-lane")), (200, "1"))
-        self.assertFalse(loud.done(), "it still prints")
+        self.assertFalse(loud.done(), "the worker must still be printing")
         self.assertEqual(loud.result().status, 200)
         self.assert_bounded(gate, before)
         self.assertEqual(gate.lane(0)["restarts"], 0)
@@ -193,12 +193,12 @@ class Loud(StartedCase):
 
     def test_prints_without_end_while_it_loads(self):
         go = self.folder_for("go") / "go"
-        command = f"yes loading and loading & exec {self.manner(f'until={go}')}"
+        command = f"yes loading and loading & exec {self.worker_command(f'until={go}')}"
         gate = self.up(command, pool={"load_timeout": "2s"}, is_ready=False,
                        sections={"log": {"lane_size_max": "1MiB", "lane_keep": 2}})
-        before = self.memory_of(gate)
-        wait_until(lambda: len(self.sizes(gate)) == 3, "all of its files are full")
-        line = gate.lane(0)["last_line"]  # or as much of it as has come
+        before = self.peak_memory(gate)
+        wait_until(lambda: len(self.sizes(gate)) == 3, "all log files are full")
+        line = gate.lane(0)["last_line"]  # may be incomplete
         self.assertTrue(line and "loading and loading".startswith(line), line)
         go.touch()
         gate.wait_ready()
@@ -208,9 +208,9 @@ class Loud(StartedCase):
 
     def test_an_endless_line(self):
         gate = self.up()
-        before = self.memory_of(gate)
+        before = self.peak_memory(gate)
         self.assertEqual(gate.post({"bytes": 16 * MIB, "line": 0}, "/print").status, 200)
-        self.assertLess(self.memory_of(gate) - before, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - before, GROWTH_MAX)
         lines = [line["text"] for line in self.log(gate) if line["stream"] == "out"]
         self.assertEqual(set(lines), {"x" * 4096 + "…"})
         self.assertIn("x" * 80, self.order(gate, "logs", "0"))
@@ -235,22 +235,22 @@ class Loud(StartedCase):
             self.assertEqual(gate.post({}).json()["pid"], pid)
         self.assertEqual(gate.lane(0)["state"], "ready")
         os.kill(pid, signal.SIGKILL)
-        self.wait_lane_where(gate, 0, lambda lane: lane["pid"] not in (None, pid), "it starts anew")
+        self.wait_lane_where(gate, 0, lambda lane: lane["pid"] not in (None, pid), "the lane restarts")
         gate.wait_ready()
         self.assertEqual(gate.post({}, "/write").status, 200)
 
 
 class Stubborn(StartedCase):
     def test_ignores_sigterm(self):
-        gate = self.up(self.manner("deaf"), pool={"stop_grace": "50ms"})
+        gate = self.up(self.worker_command("ignore-sigterm"), pool={"stop_grace": "50ms"})
         pid = gate.lane(0)["pid"]
         self.order(gate, "restart", "0")
         lane = self.wait_lane_where(gate, 0, lambda lane: lane["pid"] not in (None, pid),
-                                    "another one is there")
+                                    "there is a new worker")
         self.assertFalse(is_alive(pid))
         self.assertEqual(lane["last_exit"], "killed by SIGKILL")
         gate.wait_ready()
-        self.assertEqual(gate.lane(0)["trouble"], None, "an ordered end is no trouble")
+        self.assertEqual(gate.lane(0)["trouble"], None, "an end that was ordered is no trouble")
         self.assertEqual(self.crashes(gate), [])
         self.assertEqual(self.stop(gate), 0)
 
@@ -271,13 +271,13 @@ class Stubborn(StartedCase):
         self.order(gate, "restart", "0")
         lane = self.wait_trouble(gate, f"(pid {pid}) survives SIGKILL", states=["quarantined"])
         self.assertEqual(lane["reason"], "will_not_die")
-        self.assert_told(gate, f"(pid {pid}) survives SIGKILL")
+        self.assert_reported(gate, f"(pid {pid}) survives SIGKILL")
         self.assertTrue(is_alive(pid))
         for _ in range(3):
             self.assertEqual(gate.post({}).header("turnpike-lane"), "1")
         freezer.thaw()
-        wait_until(lambda: not is_alive(pid), "it dies after all")
-        self.assertEqual(gate.lane(0)["state"], "quarantined", "nobody asked for it")
+        wait_until(lambda: not is_alive(pid), "the worker dies when it is thawed")
+        self.assertEqual(gate.lane(0)["state"], "quarantined", "the lane comes back only if somebody asks for it")
         self.order(gate, "restart", "0")
         gate.wait_ready()
         self.assertNotEqual(gate.lane(0)["pid"], pid)
@@ -285,7 +285,7 @@ class Stubborn(StartedCase):
 
 
 class Freezer:
-    """A control group of version 1 whose processes don't even die."""
+    """A control group (version 1) whose processes are frozen, so that even SIGKILL does not end them."""
 
     def __init__(self, case):
         self.folder = FREEZER / f"turnpike-test-{os.getpid()}"
@@ -296,14 +296,14 @@ class Freezer:
         (self.folder / "cgroup.procs").write_text(str(pid))
         (self.folder / "freezer.state").write_text("FROZEN")
         state = self.folder / "freezer.state"
-        wait_until(lambda: state.read_text() == "FROZEN\n", "it is frozen")
+        wait_until(lambda: state.read_text() == "FROZEN\n", "the process is frozen")
 
     def thaw(self):
         (self.folder / "freezer.state").write_text("THAWED")
 
     def remove(self):
         self.thaw()
-        wait_until(lambda: not (self.folder / "cgroup.procs").read_text(), "nobody is in it")
+        wait_until(lambda: not (self.folder / "cgroup.procs").read_text(), "the group is empty")
         self.folder.rmdir()
 
 

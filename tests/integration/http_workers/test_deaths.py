@@ -1,4 +1,4 @@
-"""Deaths of started workers: what becomes of the jobs, and what is kept of them."""
+"""Tests deaths of started workers: what happens to their jobs, and what the crash reports say."""
 import json
 import os
 import signal
@@ -18,7 +18,7 @@ class Jobs(StartedCase):
 
     def test_a_job_is_run_elsewhere_when_its_worker_dies(self):
         gate = self.up(pool={"lanes": 2})
-        wait_until(lambda: "all lanes serve" in gate.process.output(), "up says so")
+        wait_until(lambda: "all lanes serve" in gate.process.output(), "`up` says that all lanes serve")
         job = self.begin_job(gate)
         [lane] = [lane["lane"] for lane in gate.status()["lanes"] if lane["state"] == "busy"]
         answer = self.kill_lane_of(gate, job, lane)
@@ -27,7 +27,7 @@ class Jobs(StartedCase):
         found = self.wait_back(gate, lane)
         self.assertEqual(found["last_exit"], "killed by SIGKILL")
         self.assertEqual((found["trouble"], found["reason"]), (None, None))
-        wait_until(lambda: "killed by SIGKILL" in gate.process.output(), "up says so")
+        wait_until(lambda: "killed by SIGKILL" in gate.process.output(), "`up` reports the death")
 
     def test_the_only_lane_takes_it_again_when_it_is_back(self):
         gate = self.up()
@@ -37,7 +37,7 @@ class Jobs(StartedCase):
         self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"))
         self.assertNotEqual(answer.json()["pid"], pid)
 
-    def test_without_a_retry_the_client_hears_how_it_died(self):
+    def test_without_a_retry_the_client_is_told_how_the_worker_died(self):
         gate = self.up(pool={"retry": False})
         answer = self.kill_lane_of(gate, self.begin_job(gate), 0)
         self.assert_problem(answer, 502, "worker-died")
@@ -54,11 +54,11 @@ class Jobs(StartedCase):
         [job] = gate.ended_jobs()
         self.assertEqual((job["id"], job["attempts"]), (answer.header("turnpike-job"), 2))
         self.assertIn("CUDA error: the end", json.dumps(job))
-        wait_until(lambda: len(self.crashes(gate)) == 2, "a report each")
+        wait_until(lambda: len(self.crashes(gate)) == 2, "there is a report for each death")
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
 
-    def test_a_job_that_does_not_stop_costs_its_worker(self):
+    def test_the_worker_of_a_job_that_does_not_stop_is_killed(self):
         gate = self.up(pool={"job_timeout": "200ms", "cancel_grace": "50ms"})
         pid = gate.lane(0)["pid"]
         future, _ = self.begin_job(gate)
@@ -69,7 +69,7 @@ class Jobs(StartedCase):
         self.assertEqual((report["why"], report["pid"]), ("job_stuck", pid))
         self.assertEqual(gate.post({}).status, 200)
 
-    def test_a_cancelled_job_costs_its_worker_where_that_is_asked_for(self):
+    def test_cancelling_a_job_kills_its_worker_if_the_config_says_so(self):
         gate = self.up(pool={"cancel": "kill"})
         pid = gate.lane(0)["pid"]
         future, _ = self.begin_job(gate)
@@ -79,11 +79,11 @@ class Jobs(StartedCase):
         self.assertNotEqual(self.wait_back(gate)["pid"], pid)
         self.assertEqual(self.crashes(gate), [])
 
-    def test_an_idle_worker_s_death_is_known_at_once_and_counts_for_no_job(self):
+    def test_the_death_of_an_idle_worker_is_noticed_at_once_and_counts_against_no_job(self):
         gate = self.up(pool={"health.every": "1h"})
         pid = gate.lane(0)["pid"]
         os.kill(pid, signal.SIGKILL)
-        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "it starts anew")
+        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "the lane restarts")
         self.assertEqual(gate.post({}).header("turnpike-attempt"), "1")
 
     def test_death_after_death_leaves_nothing_behind_in_the_gate(self):
@@ -99,12 +99,12 @@ class Jobs(StartedCase):
         for deaths in range(1, 11):
             os.kill(gate.lane(0)["pid"], signal.SIGKILL)
             self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == deaths and
-                                 lane["state"] == "ready", "it is back")
-        wait_until(lambda: descriptors() <= before + 2, "no descriptor more than before")
-        wait_until(lambda: children() == 1, "one guard, and no zombie")
+                                 lane["state"] == "ready", "the lane is back")
+        wait_until(lambda: descriptors() <= before + 2, "there are no more descriptors than before")
+        wait_until(lambda: children() == 1, "there is one guard and no zombie")
 
-    def test_a_child_that_dies_is_the_worker_s_own_business(self):
-        gate = self.up("sleep 600 & echo child is $!; exec " + self.manner())
+    def test_the_death_of_a_workers_child_changes_nothing(self):
+        gate = self.up("sleep 600 & echo child is $!; exec " + self.worker_command())
         os.kill(int(self.wait_line(gate, "child is ").split()[2]), signal.SIGKILL)
         self.assertEqual(gate.post({}).status, 200)
         self.assertEqual(gate.lane(0)["restarts"], 0)
@@ -112,14 +112,14 @@ class Jobs(StartedCase):
 
 class Reports(StartedCase):
     def crash(self, gate, task, headers=()):
-        """A job that ends its worker; the newest report."""
+        """Sends a job that ends its worker. Returns the newest report."""
         before = len(self.crashes(gate))
         gate.post(task, "/die?secret=1", headers)
         wait_until(lambda: len(self.crashes(gate)) > before, "there is a report")
         gate.wait_ready()
         return self.crashes(gate)[0]
 
-    def test_all_that_is_known_of_one_death(self):
+    def test_a_report_has_all_facts_about_a_death(self):
         gate = self.up(pool={"retry": False})
         pid = gate.lane(0)["pid"]
         task = {"signal": signal.SIGABRT, "say": "first\nterminate called\nlast words"}
@@ -133,7 +133,7 @@ class Reports(StartedCase):
         self.assertIn("workers/http_server.py", report["command"])
         self.assertNotIn("{port}", report["command"])
         [job] = report["inputs"]
-        self.assertEqual(job["request"], "POST /die", "no query: it may hold secrets")
+        self.assertEqual(job["request"], "POST /die", "the query must be missing, because it may hold secrets")
         self.assertNotIn("secret", json.dumps(report))
         whole = gate.ask("GET", f"/-/crashes/{report['id']}").json()
         self.assertIn("err terminate called\nerr last words", whole["log"])
@@ -161,7 +161,7 @@ class Reports(StartedCase):
         self.order(gate, "crashes", "20200101-000000-lane0-1", code=1)
         self.assert_problem(gate.ask("GET", "/-/crashes/nothing"), 404, "no-crash")
 
-    def test_no_inputs_where_they_are_not_wanted(self):
+    def test_reports_have_no_inputs_if_the_config_says_so(self):
         gate = self.up(pool={"retry": False}, sections={"crashes": {"inputs": False}})
         report = self.crash(gate, {"code": 1, "say": "private"})
         self.assertEqual(report["inputs"], [])
@@ -176,22 +176,22 @@ class Reports(StartedCase):
         folder = self.state_folder(gate) / "crashes" / report["id"]
         self.assertEqual((folder / f"input-{job['job']}").stat().st_size, 1024)
 
-    def test_only_so_many_are_kept(self):
+    def test_the_oldest_reports_are_deleted_beyond_the_limit(self):
         gate = self.up(pool={"retry": False, "crash_limit": 16}, sections={"crashes": {"keep": 2}})
         seen = []
         for code in (1, 2, 3):
             answer = gate.post({"code": code}, "/die")
             self.assertEqual(answer.status, 502)
             newest = wait_until(lambda: [report for report in self.crashes(gate)
-                                         if report["exit_code"] == code], "its report")
+                                         if report["exit_code"] == code], "there is a report of this death")
             seen.append(newest[0]["id"])
             gate.wait_ready()
         self.assertEqual([report["exit_code"] for report in self.crashes(gate)], [3, 2])
         folder = self.state_folder(gate) / "crashes"
-        wait_until(lambda: {path.name for path in folder.iterdir()} == set(seen[1:]), "two folders")
+        wait_until(lambda: {path.name for path in folder.iterdir()} == set(seen[1:]), "two reports are left on disk")
         self.assert_problem(gate.ask("GET", f"/-/crashes/{seen[0]}"), 404, "no-crash")
 
-    def test_they_outlive_the_gate(self):
+    def test_reports_outlive_the_gate(self):
         gate = self.up(pool={"retry": False})
         report = self.crash(gate, {"code": 5})
         self.assertEqual(self.stop(gate), 0)
@@ -199,7 +199,7 @@ class Reports(StartedCase):
         gate = self.start(str(path), "--name", gate.name).wait_ready()
         self.assertEqual(self.crashes(gate), [report])
 
-    def test_none_at_all_where_nobody_wants_any(self):
+    def test_no_reports_are_kept_if_the_config_says_so(self):
         gate = self.up(pool={"retry": False}, sections={"crashes": {"keep": 0}})
         self.assertEqual(gate.post({"code": 1}, "/die").status, 502)
         self.wait_back(gate)

@@ -1,5 +1,5 @@
-"""Lanes on the GPUs of a fake driver: what workers are told of them, and what becomes of a lane
-when its GPU's memory stays taken, or the GPU goes."""
+"""Tests lanes on the GPUs of a fake driver: which GPUs each worker sees, and what happens to a lane if its
+GPU's memory stays in use or the GPU is lost."""
 import os
 import signal
 import unittest
@@ -24,7 +24,7 @@ class GpuCase(StartedCase):
                        pool={"gpus": None, "lanes": None, **pool})
 
     def seen_by(self, gate):
-        """CUDA_VISIBLE_DEVICES of each lane; None: it is not set."""
+        """Returns CUDA_VISIBLE_DEVICES of each lane's worker, or None where it is not set."""
         lanes = range(len(gate.status()["lanes"]))
         return [self.facts(gate, lane)["env"].get("CUDA_VISIBLE_DEVICES") for lane in lanes]
 
@@ -50,7 +50,7 @@ class Pins(GpuCase):
         fake = self.fake(2)
         self.assertEqual(self.seen_by(self.on_gpus(pin="uuid")), fake.uuids)
 
-    def test_not_at_all(self):
+    def test_no_pinning_if_the_config_says_so(self):
         self.fake(2)
         gate = self.on_gpus(pin="none")
         self.assertEqual(self.seen_by(gate), [None, None])
@@ -67,19 +67,19 @@ class Pins(GpuCase):
         gate = self.on_gpus("--gpus", "1", "--lanes", "4")
         self.assertEqual(self.seen_by(gate), ["1"] * 4)
 
-    def test_chosen_ones_in_their_order(self):
+    def test_chosen_gpus_in_the_order_of_the_config(self):
         fake = self.fake(4)
         self.assertEqual(self.seen_by(self.on_gpus("--gpus", "2,0")), ["2", "0"])
         gate = self.on_gpus(gpus=[fake.uuids[3], 1])
         self.assertEqual(self.gpus_of(gate), [[3], [1]])
 
-    def test_none_of_them(self):
+    def test_cpu_lanes_see_no_gpu(self):
         self.fake(2)
         gate = self.on_gpus("--gpus", "none", "--lanes", "2")
         self.assertEqual(self.seen_by(gate), ["", ""], "a CPU lane sees no GPU")
         self.assertEqual(self.gpus_of(gate), [[], []])
 
-    def test_the_caller_s_own_choice(self):
+    def test_only_gpus_in_the_callers_cuda_visible_devices_are_used(self):
         fake = self.fake(4, CUDA_VISIBLE_DEVICES="3,1")
         self.assertEqual(self.seen_by(self.on_gpus()), ["3", "1"])
         self.env["CUDA_VISIBLE_DEVICES"] = fake.uuids[2]
@@ -94,7 +94,7 @@ class Pins(GpuCase):
         self.env["CUDA_VISIBLE_DEVICES"] = MIG + "3"
         self.assertEqual(self.seen_by(self.on_gpus()), [MIG + "3"])
 
-    def test_pools_have_their_own(self):
+    def test_each_pool_has_its_own_gpus(self):
         self.fake(3)
         gate = self.up(pool={"gpus": [0], "lanes": None, "default": True},
                        sections={"pool.b": {"worker": WORKER, "gpus": [2, 1]}})
@@ -146,29 +146,29 @@ class Absent(GpuCase):
 
 
 class Memory(GpuCase):
-    def test_is_shown(self):
+    def test_memory_is_shown(self):
         fake = self.fake(2)
         gate = self.on_gpus()
         fake.hold(1, gate.lane(1)["pid"], 2048)
 
         def used():
             return [lane["gpus"][0]["memory_used"] for lane in gate.status()["lanes"]]
-        wait_until(lambda: used() == [0, 2048 * MIB], "the watch has seen it")
+        wait_until(lambda: used() == [0, 2048 * MIB], "the status shows the memory")
         self.assertEqual(gate.lane(0)["gpus"][0]["memory_total"], 81920 * MIB)
         self.assertIn("2.0 of 80.0 GiB", self.order(gate, "status"))
         os.kill(gate.lane(1)["pid"], signal.SIGKILL)
-        [report] = wait_until(lambda: self.crashes(gate), "a report")
+        [report] = wait_until(lambda: self.crashes(gate), "there is a report")
         self.assertEqual(report["gpu_memory_used_bytes"], 2048 * MIB)
         self.assertEqual(report["gpus"], [f"1 {fake.uuids[1]} Fake GPU (Turnpike tests)"])
 
-    def test_somebody_else_s_is_told_when_it_starts(self):
+    def test_memory_held_by_another_process_is_reported_at_start(self):
         fake = self.fake(2)
         fake.hold(1, os.getpid(), 512)
         gate = self.on_gpus()
         self.assertIn(f"GPU 1: pid {os.getpid()}", gate.process.output())
         self.assertIn("already holds 512MiB", gate.process.output())
 
-    def test_a_lane_waits_until_what_its_dead_worker_held_is_free(self):
+    def test_a_lane_waits_until_the_memory_of_its_dead_worker_is_free(self):
         fake = self.fake(2)
         gate = self.on_gpus()
         pid = gate.lane(0)["pid"]
@@ -176,12 +176,12 @@ class Memory(GpuCase):
         fake.hold(0, pid, 4096)
         os.kill(pid, signal.SIGKILL)
         lane = self.wait_lane_where(gate, 0, lambda lane: lane["reason"] == "memory_held",
-                                    "it waits")
+                                    "the lane waits for the memory")
         self.assertEqual((lane["state"], lane["pid"]), ("backoff", None))
         self.assertIn("the old worker's memory is still taken", self.order(gate, "status"))
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(4)}, {"1"})
-        self.order(gate, "restart", "0")  # can't help it
-        os.kill(gate.lane(1)["pid"], signal.SIGKILL)  # whose memory is free
+        self.order(gate, "restart", "0")  # does not help
+        os.kill(gate.lane(1)["pid"], signal.SIGKILL)  # the memory of this worker is free at once
         self.wait_back(gate, 1)
         lane = gate.lane(0)
         self.assertEqual((lane["state"], lane["reason"]), ("backoff", "memory_held"))
@@ -195,10 +195,10 @@ class Memory(GpuCase):
         gate = self.on_gpus(lanes=2)
         fake.hold(0, gate.lane(0)["pid"], 100)
         fake.hold(0, gate.lane(1)["pid"], 200)
-        wait_until(lambda: gate.lane(0)["gpus"][0]["memory_used"] == 300 * MIB, "both are seen")
+        wait_until(lambda: gate.lane(0)["gpus"][0]["memory_used"] == 300 * MIB, "the status shows the memory of both workers")
         self.order(gate, "drain", "0")
         gate.wait_lane(0, "drained")
-        wait_until(lambda: gate.lane(1)["gpus"][0]["memory_used"] == 200 * MIB, "it is free")
+        wait_until(lambda: gate.lane(1)["gpus"][0]["memory_used"] == 200 * MIB, "the memory of the drained lane is free")
 
 
 class Lost(GpuCase):
@@ -212,18 +212,18 @@ class Lost(GpuCase):
             found = gate.wait_lane(lane, "quarantined")
             self.assertEqual(found["reason"], "gpu_lost")
         go.touch()
-        self.assertEqual(future.result().status, 200, "run on the other GPU, if need be")
+        self.assertEqual(future.result().status, 200, "the job may be run again on the other GPU")
         self.assertEqual(gate.lane(1)["pid"], pids[1])
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(3)}, {"1"})
         self.assertIn("its GPU is gone", self.order(gate, "status"))
-        wait_until(lambda: "its GPU is gone" in gate.process.output(), "up says so")
-        wait_until(lambda: gate.lane(0)["gpus"][0]["memory_used"] is None, "nobody knows")
+        wait_until(lambda: "its GPU is gone" in gate.process.output(), "`up` reports it")
+        wait_until(lambda: gate.lane(0)["gpus"][0]["memory_used"] is None, "the memory of the lost GPU is unknown")
         fake.clear(f"lost-{fake.uuids[0]}")
         self.order(gate, "restart", "0")
         self.order(gate, "restart", "2")
         gate.wait_ready()
 
-    def test_a_gpu_whose_driver_hangs_keeps_nobody(self):
+    def test_a_gpu_whose_driver_hangs_does_not_hold_up_other_lanes(self):
         fake = self.fake(2)
         gate = self.on_gpus(kill_patience="200ms")
         fake.hang(0)

@@ -1,4 +1,5 @@
-"""The folder of logs hangs (a home on a network that is gone): text may be lost, and that is all."""
+"""Tests a disk that hangs while logs are written, such as a network home that is gone: log lines may be lost,
+but jobs are answered and the gate ends."""
 import signal
 import subprocess
 import time
@@ -7,7 +8,7 @@ import unittest
 from harness import HERE, numbers, wait_until
 from started_case import StartedCase
 
-END_S = 10.0  # of a gate that was told to; promised are 2 s for a disk, and machines of tests are busy
+END_S = 10.0  # to stop; the promise is to wait 2 s for a disk, but test machines are busy
 
 
 class HangingLogs(StartedCase):
@@ -19,7 +20,7 @@ class HangingLogs(StartedCase):
                         str(HERE / "support" / "hang.c"), "-ldl"], check=True)
 
     def hanging_gate(self):
-        """A gate whose log is being written, and never comes back from that."""
+        """Starts a gate whose thread for logs hangs in a write."""
         flag = self.folder / f"hang-{next(numbers)}"
         self.addCleanup(flag.unlink)
         self.env = {**self.env, "LD_PRELOAD": str(self.shim), "HANG_WHILE": str(flag),
@@ -27,7 +28,7 @@ class HangingLogs(StartedCase):
         gate = self.up()
         flag.touch()
         self.assertEqual(gate.ask("POST", "/write", b"lost\n").status, 200)
-        wait_until(flag.with_name(flag.name + ".met").exists, "its log hangs")
+        wait_until(flag.with_name(flag.name + ".met").exists, "a write to the log hangs")
         return gate
 
     def assert_ends(self, gate, began):
@@ -39,10 +40,10 @@ class HangingLogs(StartedCase):
 
     def test_jobs_are_answered_and_down_ends_it(self):
         gate = self.hanging_gate()
-        for size in (10, 3 << 20):  # in memory; spooled
+        for size in (10, 3 << 20):  # the first is kept in memory, the second is spooled
             answer = gate.ask("POST", "/", b"{}".ljust(size))
             self.assertEqual((answer.status, answer.json()["bytes"]), (200, size))
-        self.wait_line(gate, "lost")  # from memory
+        self.wait_line(gate, "lost")  # the gate answers this from memory
         began = time.monotonic()
         self.order(gate, "down")
         self.assert_ends(gate, began)
@@ -51,13 +52,13 @@ class HangingLogs(StartedCase):
         gate = self.hanging_gate()
         answer = gate.post({"bytes": 4 << 20}, "/print")
         self.assertEqual(answer.status, 200)
-        wait_until(lambda: "logs of lanes:" in gate.process.output(), "up says what is wrong")
+        wait_until(lambda: "logs of lanes:" in gate.process.output(), "`up` says what is wrong")
 
-    def test_told_twice_it_ends_at_once(self):
+    def test_a_second_signal_ends_the_gate_at_once(self):
         gate = self.hanging_gate()
-        self.begin_job(gate)  # which never ends
+        self.begin_job(gate)  # a job that never ends
         gate.process.signal(signal.SIGTERM)
-        wait_until(lambda: "stopping" in gate.process.output(), "it has heard that")
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
         began = time.monotonic()
         gate.process.signal(signal.SIGTERM)
         self.assert_ends(gate, began)

@@ -1,4 +1,4 @@
-"""What started workers print: `turnpike logs`, the route, and the files."""
+"""Tests the output of started workers: `turnpike logs`, the route for logs, and the log files."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ from started_case import StartedCase
 
 
 class Reader:
-    """Collects what a command prints, as it comes."""
+    """Collects the lines that a command prints while it runs."""
 
     def __init__(self, process):
         self.process, self.lines = process, []
@@ -34,8 +34,8 @@ class Logs(StartedCase):
         last = re.split("[\r\n]", text.rstrip("\n"))[-1]
         self.wait_line(gate, last, lane)
 
-    def test_of_one_lane_and_of_all(self):
-        gate = self.up(self.manner("say=hello from stderr"), pool={"lanes": 2})
+    def test_logs_of_one_lane_and_of_all(self):
+        gate = self.up(self.worker_command("say=hello from stderr"), pool={"lanes": 2})
         self.say(gate, "zero\n", 0)
         self.say(gate, "one\n", 1)
         text = self.order(gate, "logs", "0")
@@ -52,9 +52,9 @@ class Logs(StartedCase):
             self.assertEqual(streams, {"turnpike", "err", "out"})
         self.order(gate, "logs", "2", code=1)
 
-    def test_the_route_goes_on_where_it_was_left(self):
+    def test_the_log_route_continues_after_a_given_line(self):
         gate = self.up()
-        self.say(gate, "first\n")  # of the first job a line is told
+        self.say(gate, "first\n")  # the log gets one line about the first job
         self.say(gate, "a\nb\nc\n")
         lines = self.log(gate)
         numbers = [line["number"] for line in lines]
@@ -66,7 +66,7 @@ class Logs(StartedCase):
         self.assert_problem(gate.ask("GET", "/-/lanes/1/log"), 404, "unknown-lane")
 
     def test_following_goes_on_across_a_restart(self):
-        gate = self.up(self.manner("say=up I am"))
+        gate = self.up(self.worker_command("say=up I am"))
         reader = Reader(self.popen("logs", "0", "-f", "--name", gate.name))
         reader.wait_for("up I am")
         self.say(gate, "before\n")
@@ -80,12 +80,12 @@ class Logs(StartedCase):
         gate.wait_ready()
         self.say(gate, "after\n")
         reader.wait_for("after")
-        self.assertEqual(sum("before" in line for line in reader.lines), 1, "nothing twice")
+        self.assertEqual(sum("before" in line for line in reader.lines), 1, "no line is shown twice")
         reader.process.send_signal(signal.SIGINT)
         self.assertEqual(reader.process.wait(30), 0)
 
     def test_following_ends_with_the_gate(self):
-        gate = self.up(self.manner("say=up I am"))
+        gate = self.up(self.worker_command("say=up I am"))
         reader = Reader(self.popen("logs", "-f", "--name", gate.name))
         reader.wait_for("up I am")
         self.assertEqual(self.stop(gate), 0)
@@ -103,8 +103,8 @@ class Logs(StartedCase):
             self.say(gate, f"part {part} " + "x" * 900 + "\n" + ("y" * 900 + "\n") * 40 +
                      f"end {part}\n")
         files = {"0.log", "0.log.1"}
-        wait_until(lambda: {path.name for path in folder.iterdir()} == files, "one is put aside")
-        wait_until(lambda: "end 5" in (folder / "0.log").read_text(), "the newest is in the file")
+        wait_until(lambda: {path.name for path in folder.iterdir()} == files, "a full file is rotated")
+        wait_until(lambda: "end 5" in (folder / "0.log").read_text(), "the newest line is in the file")
         for path in folder.iterdir():
             self.assertLessEqual(path.stat().st_size, 64 * 1024)
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
@@ -120,11 +120,11 @@ class Logs(StartedCase):
         gate = self.start(str(self.write_config(self.config())), "--name", gate.name).wait_ready()
         self.say(gate, "of the second\n")
         path = self.state_folder(gate) / "lanes" / "0.log"
-        wait_until(lambda: "of the second" in path.read_text(), "it is there")
+        wait_until(lambda: "of the second" in path.read_text(), "the line is in the file")
         self.assertIn("out of the first", path.read_text())
 
-    def test_a_second_gate_of_the_same_folder_keeps_its_hands_off(self):
-        """One name, two runtime folders: a login and a cron job."""
+    def test_a_second_gate_with_the_same_state_folder_does_not_touch_the_files(self):
+        """Two gates have one name but two runtime folders, for example one from a login and one from cron."""
         one = self.up()
         runtime = self.folder_for("runtime")
         runtime.chmod(0o700)
@@ -143,7 +143,7 @@ class Logs(StartedCase):
         third = self.start(config, "--name", one.name).wait_ready()
         self.assertNotIn("are kept", third.process.output())
 
-    def test_without_a_home_they_are_in_memory(self):
+    def test_without_a_home_logs_are_kept_in_memory(self):
         self.env = {name: value for name, value in self.env.items()
                     if name not in ("HOME", "XDG_STATE_HOME")}
         gate = self.up()
@@ -151,7 +151,7 @@ class Logs(StartedCase):
         self.say(gate, "still here\n")
         self.assertIn("still here", self.order(gate, "logs", "0"))
 
-    def test_a_disk_that_refuses_costs_the_file_only(self):
+    def test_a_disk_that_refuses_writes_loses_only_the_log_file(self):
         name = f"refused-{os.getpid()}"
         folder = self.folder / "xdg_state_home" / "turnpike" / name
         folder.mkdir(parents=True, mode=0o700)
@@ -160,7 +160,7 @@ class Logs(StartedCase):
         gate = self.start(str(path), "--name", name).wait_ready()
         self.say(gate, "still here\n")
         self.assertIn("still here", self.order(gate, "logs", "0"))
-        wait_until(lambda: "turnpike: logs of lanes: " in gate.process.output(), "up says so")
+        wait_until(lambda: "turnpike: logs of lanes: " in gate.process.output(), "`up` reports it")
 
 
 if __name__ == "__main__":

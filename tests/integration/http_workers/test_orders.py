@@ -1,4 +1,4 @@
-"""Orders to lanes whose workers Turnpike started: restart, drain, resume, stacks; and doctor."""
+"""Tests orders to lanes whose workers Turnpike started: restart, drain, resume and stacks; and that doctor knows them."""
 import json
 import shutil
 import unittest
@@ -12,14 +12,14 @@ class Orders(StartedCase):
         return [lane["pid"] for lane in gate.status()["lanes"]]
 
     def wait_anew(self, gate, lanes, before):
-        """These lanes have other processes than before, the others the same."""
+        """Waits until these lanes have new processes. The other lanes must have the same processes as before."""
         def are_anew():
             found = gate.status()["lanes"]
             changed = [lane["lane"] for lane in found if lane["pid"] != before[lane["lane"]]]
             return changed == lanes and {lane["state"] for lane in found} == {"ready"}
-        wait_until(are_anew, f"lanes {lanes} are anew")
+        wait_until(are_anew, f"lanes {lanes} have new processes")
         for lane in lanes:
-            wait_until(lambda: not is_alive(before[lane]), "the old one is gone")
+            wait_until(lambda: not is_alive(before[lane]), "the old process is gone")
 
     def test_restart_of_a_lane_a_pool_and_all(self):
         gate = self.up(sections={"pool.b": {"worker": WORKER, "gpus": "none", "lanes": 2}},
@@ -46,15 +46,15 @@ class Orders(StartedCase):
         self.order(gate, "restart", "0")
         gate.wait_lane(0, "draining")
         self.order(gate, "restart", "0")
-        wait_until(lambda: not is_alive(pid), "it is ended at once")
+        wait_until(lambda: not is_alive(pid), "the worker is ended at once")
         go.touch()
-        answer = future.result()  # run again, on the new one
+        answer = future.result()  # the job is run again on the new worker
         self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"))
 
     def test_a_restart_while_it_loads(self):
         go = self.folder_for("go") / "go"
-        gate = self.up(self.manner(f"until={go}"), is_ready=False)
-        lane = self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "it loads")
+        gate = self.up(self.worker_command(f"until={go}"), is_ready=False)
+        lane = self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "the worker is loading")
         self.order(gate, "restart", "0")
         self.wait_lane_where(gate, 0, lambda found: found["pid"] not in (None, lane["pid"]), "anew")
         go.touch()
@@ -70,9 +70,9 @@ class Orders(StartedCase):
         go.touch()
         self.assertEqual(future.result().status, 200)
         lane = self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "drained" and
-                                    lane["pid"] is None, "it is drained")
+                                    lane["pid"] is None, "the lane is drained")
         self.assertEqual(lane["reason"], "drain_asked")
-        wait_until(lambda: not is_alive(pid), "its worker is gone")
+        wait_until(lambda: not is_alive(pid), "the worker is gone")
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(4)}, {"1"})
         self.order(gate, "resume", "0")
         gate.wait_ready()
@@ -98,7 +98,7 @@ class Stacks(StartedCase):
 
     def test_without_py_spy_it_says_so(self):
         folder = self.folder_for("almost-empty")
-        (folder / "setpriv").symlink_to(shutil.which("setpriv"))  # for the harness
+        (folder / "setpriv").symlink_to(shutil.which("setpriv"))  # the harness needs it
         self.env = {**type(self).env, "PATH": str(folder)}
         gate = self.up()
         self.assert_problem(gate.ask("POST", "/-/lanes/0/stacks"), 409, "no-stacks")
@@ -126,12 +126,12 @@ class Stacks(StartedCase):
     def test_a_lane_without_a_python_process(self):
         self.path_with("#!/bin/sh\n")
         gate = self.up("sleep 600; # {port}", is_ready=False)
-        self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "it runs")
+        self.wait_lane_where(gate, 0, lambda lane: lane["pid"], "the worker runs")
         self.assertIn("no Python process", self.order(gate, "stacks", "0", code=1))
         self.order(gate, "drain", "0")
         gate.wait_lane(0, "drained")
         wait_until(lambda: "is not running" in
-                   str(gate.ask("POST", "/-/lanes/0/stacks").json().get("detail")), "nothing runs")
+                   str(gate.ask("POST", "/-/lanes/0/stacks").json().get("detail")), "no worker runs")
 
 
 class DoctorBesideAGate(StartedCase):

@@ -1,4 +1,4 @@
-"""Who gets to see what is a worker's own: jobs go to nobody else, and what it prints is for admins."""
+"""Tests privacy: a job never reaches another program on the worker's port, and only admins see what workers print."""
 import json
 import socket
 import threading
@@ -10,7 +10,7 @@ from started_case import StartedCase
 
 
 class Stranger:
-    """Somebody else's server on [::1], on a port of a worker. `heard`: whatever reached it."""
+    """Another program's server, on [::1] and the port of a worker. `heard` holds everything that reached it."""
 
     def __init__(self, port):
         self.heard = []
@@ -38,20 +38,20 @@ class Strangers(StartedCase):
         try:
             stranger = Stranger(port)
         except OSError as error:
-            self.skipTest(f"nobody can listen on [::1] here: {error}")
+            self.skipTest(f"a server cannot listen on [::1] here: {error}")
         self.addCleanup(stranger.close)
         return stranger
 
-    def deafen(self, gate):
-        """Its worker listens no more, until the file that is returned is there."""
-        folder = self.folder_for("deaf")
+    def stop_listening(self, gate):
+        """Makes the worker stop listening until the returned file exists."""
+        folder = self.folder_for("port")
         closed, again = folder / "closed", folder / "again"
-        gate.post({"closed": str(closed), "wait_for": str(again)}, "/deafen")
-        wait_until(closed.exists, "its worker listens no more")
+        gate.post({"closed": str(closed), "wait_for": str(again)}, "/stop-listening")
+        wait_until(closed.exists, "the worker has stopped listening")
         return again
 
-    def test_one_who_listens_beside_a_worker_does_it_no_harm(self):
-        """Also when its link broke, so that the gate looks at the port once more."""
+    def test_a_stranger_on_the_workers_port_does_no_harm(self):
+        """Also if the connection to the worker broke, and the gate connects to the port again."""
         gate = self.up()
         facts = self.facts(gate)
         stranger = self.stranger(int(facts["words"][0]))
@@ -61,16 +61,16 @@ class Strangers(StartedCase):
         self.assertEqual(gate.post({}).json()["pid"], facts["pid"])
         self.assertEqual(stranger.heard, [])
 
-    def test_one_who_listens_beside_a_worker_never_gets_a_job(self):
-        """Not even while the worker itself can't be reached; that one is ended, and started anew."""
+    def test_a_stranger_on_the_workers_port_never_gets_a_job(self):
+        """Not even while the worker itself can't be reached. That worker is ended and started again."""
         gate = self.up()
         facts = self.facts(gate)
         stranger = self.stranger(int(facts["words"][0]))
         self.assertEqual(gate.post({}).json()["pid"], facts["pid"])
-        again = self.deafen(gate)
-        jobs = [self.later(gate.post, {"number": number}) for number in range(4)]
+        again = self.stop_listening(gate)
+        jobs = [self.in_thread(gate.post, {"number": number}) for number in range(4)]
         self.wait_lane_where(gate, 0, lambda lane: lane["state"] not in ("ready", "busy"),
-                             "it is noticed that the worker does not listen")
+                             "the gate notices that the worker does not listen")
         again.touch()
         gate.wait_ready()
         pids = {facts["pid"], gate.lane(0)["pid"]}
@@ -80,37 +80,31 @@ class Strangers(StartedCase):
 
 
 class PlainKeys(StartedCase):
-    def new_key(self, name, *flags):
-        done = self.command("key", "new", name, *flags)
-        self.assertEqual(done.returncode, 0, done)
-        self.addCleanup(self.command, "key", "revoke", name)
-        return bearer(done.stdout.split()[-1])
-
     def seen_by(self, gate, key, job):
-        """All that the gate tells the owner of a key."""
+        """Returns all that the gate shows to the owner of a key."""
         pages = ["/-/status", "/-/jobs", f"/-/jobs/{job}", "/-/lanes/0/log", "/-/crashes"]
         answers = [gate.ask("GET", page, None, key) for page in pages]
         answers.append(gate.post({}, "/", key))
         return "".join(answer.body.decode() for answer in answers)
 
     def test_what_workers_print_and_their_command_are_for_admins(self):
-        """Also where a worker dies under a job of that very key, and where none is left to serve."""
-        plain, admin = self.new_key("plain"), self.new_key("root", "--admin")
-        worker = self.manner("say=SECRET-start", "SECRET-word")
+        """Also if a worker dies with a job of this key, and if no lane is left to serve."""
+        plain, admin = bearer(self.new_key("plain")), bearer(self.new_key("root", "--admin"))
+        worker = self.worker_command("say=SECRET-start", "SECRET-word")
         gate = self.up(worker, is_ready=False, pool={"crash_limit": 2, "crash_window": "1h"})
-        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "it is ready")
+        wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "the gate is ready")
         answer = gate.post({"code": 3, "say": "SECRET-last\n"}, "/die", plain)
         self.assertEqual(answer.status, 502)
 
         def has_failed():
             status = gate.ask("GET", "/-/status", None, admin).json()
             return status["lanes"][0]["state"] == "failed"
-        wait_until(has_failed, "its lane has failed")
+        wait_until(has_failed, "the lane has failed")
         job = answer.header("turnpike-job")
         self.assertNotIn("SECRET", answer.body.decode())
         self.assertNotIn("SECRET", self.seen_by(gate, plain, job))
         status = gate.ask("GET", "/-/status", None, plain).json()
-        self.assertIn("exit code 3", json.dumps(status["lanes"][0]))  # so much is for all
+        self.assertIn("exit code 3", json.dumps(status["lanes"][0]))  # this much is shown to all
         for word in ("SECRET-start", "SECRET-word", "SECRET-last"):
             self.assertIn(word, self.seen_by(gate, admin, job))
 

@@ -1,4 +1,4 @@
-"""Workers that Turnpike starts: their command, their surroundings, their order of loading."""
+"""Tests how Turnpike starts HTTP workers: the command, the environment of the process, and the order of loading."""
 import os
 import resource
 import time
@@ -50,15 +50,15 @@ class Command(StartedCase):
             home = self.env["HOME"]
             self.assertEqual(facts["words"][1:], [f"lane={lane}", "gpu=cpu", "gpus=cpu",
                                                   "other={other}", home])
-            self.assertEqual(facts["folder"], str(self.folder), "where `up` was called")
-            self.assertEqual(gate.lane(lane)["pid"], facts["pid"], "no shell stands between")
+            self.assertEqual(facts["folder"], str(self.folder), "the folder must be the one where `up` was called")
+            self.assertEqual(gate.lane(lane)["pid"], facts["pid"], "there must be no shell between guard and worker")
 
-    def test_four_cpu_lanes_unless_it_is_said(self):
+    def test_four_cpu_lanes_by_default(self):
         self.env = {**type(self).env, "CUDA_VISIBLE_DEVICES": ""}
         gate = self.start("--worker", WORKER).wait_ready()
         self.assertEqual(len(gate.status()["lanes"]), 4)
         self.assertEqual(len({self.facts(gate, lane)["words"][0] for lane in range(4)}), 4,
-                         "a port each")
+                         "each lane must have its own port")
 
     def test_a_shell_line_is_run_as_one(self):
         gate = self.up(f"A=1; export A; cd /; {WORKER} say=one && echo never")
@@ -75,7 +75,7 @@ class Command(StartedCase):
             self.assertEqual({name: facts["env"].get(name) for name in variables}, variables)
             self.assertEqual(facts["pid"], gate.lane(0)["pid"], before)
 
-    def test_what_the_shell_must_do_it_does(self):
+    def test_a_command_that_needs_a_shell_is_run_by_a_shell(self):
         gate = self.up(f"A=`echo one two` {WORKER}")
         self.assertEqual(self.facts(gate)["env"]["A"], "one two")
 
@@ -92,13 +92,13 @@ class Command(StartedCase):
         gate = self.start(str(folder / "turnpike.toml")).wait_ready()
         self.assertEqual(self.facts(gate)["folder"], str(folder))
 
-    def test_a_command_without_a_place_is_a_mistake(self):
+    def test_a_command_without_port_or_socket_is_refused(self):
         done = self.command("up", "--worker", "sleep 1", "--port", "0")
         self.assertEqual(done.returncode, 2)
         self.assertIn("{port}", done.stderr)
 
 
-class Surroundings(StartedCase):
+class Environment(StartedCase):
     def test_environment(self):
         self.env = {**type(self).env, "HF_TOKEN": "hf_x", "TURNPIKE_KEY": "secret", "WHO": "up"}
         gate = self.up(pool={"lanes": 2, "env.WHO": "pool", "env.HF_HOME": "/data/h f"})
@@ -115,7 +115,7 @@ class Surroundings(StartedCase):
 
     def test_no_descriptor_of_the_gate_and_an_empty_stdin(self):
         gate = self.up(pool={"lanes": 2})
-        client = gate.connect()  # one more that it could have inherited
+        client = gate.connect()  # a descriptor that the worker could wrongly inherit
         for lane in (0, 1):
             self.order(gate, "restart", str(lane))
             gate.wait_ready()
@@ -126,7 +126,7 @@ class Surroundings(StartedCase):
             self.assertEqual([files.pop(name).split(":")[0] for name in "12"], ["pipe", "pipe"])
             kinds = sorted(path.split(":")[0] for path in files.values())
             self.assertLessEqual(set(kinds), {"socket", f"/proc/{facts['pid']}/fd"})
-            # its listener, and the connections that the gate made to it
+            # the worker's listener, and the connections that the gate made to it
             links = [name for name in files if files[name].startswith("socket")]
             self.assertLessEqual(len(links), 4, facts["files"])
         client.close()
@@ -134,7 +134,7 @@ class Surroundings(StartedCase):
     def test_signals_and_session_are_a_fresh_process_s(self):
         facts = self.facts(self.up())
         self.assertEqual(facts["blocked"], [])
-        # Python itself ignores these two
+        # Python itself ignores SIGPIPE and SIGXFSZ
         self.assertLessEqual(set(facts["ignored"]), {13, 25})
         self.assertEqual((facts["group"], facts["session"]), (facts["pid"], facts["pid"]))
 
@@ -149,9 +149,9 @@ class Surroundings(StartedCase):
 
 class Loading(StartedCase):
     def test_all_lanes_load_at_once(self):
-        # None of them listens before all four have started.
+        # No worker listens before all four have started.
         folder = self.folder_for("gather")
-        gate = self.up(self.manner(f"gather={folder},4"), pool={"lanes": 4})
+        gate = self.up(self.worker_command(f"gather={folder},4"), pool={"lanes": 4})
         for lane in gate.status()["lanes"]:
             start = lane["start"]
             for part in ("spawn_ms", "listen_ms", "load_ms"):
@@ -159,7 +159,7 @@ class Loading(StartedCase):
             self.assertEqual((start["proof_ms"], lane["starting_s"], lane["reason"]),
                              (None, None, None))
         output = wait_until(lambda: "all lanes serve" in gate.process.output() and
-                            gate.process.output(), "it says so")
+                            gate.process.output(), "`up` says that all lanes serve")
         for lane in range(4):
             self.assertRegex(output, rf"lane {lane} serves after .* \(spawn .* \+ listen .* \+ load")
 
@@ -169,23 +169,23 @@ class Loading(StartedCase):
         self.assertNotIn("first job", self.order(gate, "status"))
         future, go = self.begin_job(gate)
         begun = time.monotonic()
-        wait_until(lambda: time.monotonic() - begun > 0.05, "it runs for a while")
+        wait_until(lambda: time.monotonic() - begun > 0.05, "the job has run for a while")
         go.touch()
         self.assertEqual(future.result().status, 200)
         first = gate.lane(0)["start"]["first_job_ms"]
         self.assertGreaterEqual(first, 50)
         self.facts(gate)
-        self.assertEqual(gate.lane(0)["start"]["first_job_ms"], first, "of the first one only")
+        self.assertEqual(gate.lane(0)["start"]["first_job_ms"], first, "only the first job is timed")
         self.assertRegex(self.order(gate, "status"),
                          r"default starts: spawn .*, listen .*, load .*, first job \d")
         log = self.order(gate, "logs", "0")
         self.assertEqual(log.count(f"first job took {round(first)} ms"), 1, log)
 
-    def test_one_at_a_time_where_it_is_asked_for(self):
+    def test_lanes_load_one_at_a_time_if_the_config_says_so(self):
         folder = self.folder_for("turns")
-        gate = self.up(self.manner(f"turns={folder}", f"until={folder}/go"), pool={"lanes": 3},
+        gate = self.up(self.worker_command(f"turns={folder}", f"until={folder}/go"), pool={"lanes": 3},
                        top={"load_parallel": 1}, is_ready=False)
-        wait_until(lambda: list(folder.glob("*.begin")), "the first begins")
+        wait_until(lambda: list(folder.glob("*.begin")), "the first lane begins to load")
         waiting = [lane for lane in gate.status()["lanes"] if lane["reason"] == "turn_to_load"]
         self.assertEqual(len(waiting), 2, gate.status()["lanes"])
         self.assertEqual({lane["pid"] for lane in waiting}, {None})
@@ -194,17 +194,17 @@ class Loading(StartedCase):
         turns = sorted((int((folder / f"{lane}.begin").read_text()),
                         int((folder / f"{lane}.end").read_text())) for lane in range(3))
         for (_, end), (begin, _) in zip(turns, turns[1:]):
-            self.assertLess(end, begin, "never two at once")
+            self.assertLess(end, begin, "two lanes loaded at the same time")
 
-    def test_what_it_does_while_it_loads_is_shown(self):
+    def test_the_output_of_a_loading_worker_is_shown(self):
         go = self.folder_for("go") / "go"
-        gate = self.up(self.manner("say=Loading weights 1/2", f"until={go}"), is_ready=False)
-        lane = self.wait_lane_where(gate, 0, lambda lane: lane["last_line"], "it said something")
+        gate = self.up(self.worker_command("say=Loading weights 1/2", f"until={go}"), is_ready=False)
+        lane = self.wait_lane_where(gate, 0, lambda lane: lane["last_line"], "the worker has printed a line")
         self.assertEqual((lane["state"], lane["last_line"]), ("loading", "Loading weights 1/2"))
         self.assertGreaterEqual(lane["starting_s"], 0)
         self.assertGreater(lane["pid"], 0)
         self.assertIn("Loading weights 1/2", self.order(gate, "status"))
-        waiting = self.later(gate.post, {})
+        waiting = self.in_thread(gate.post, {})
         gate.wait_queued(1)
         go.touch()
         self.assertEqual(waiting.result().status, 200)

@@ -1,4 +1,4 @@
-"""What a native model gives, and what its client gets."""
+"""Tests answers of native models: which value of a model becomes which HTTP answer, and how failures are answered."""
 import hashlib
 import re
 import socket
@@ -165,7 +165,7 @@ class Requests(Shared):
         client.request("GET", "/nowhere")
         answer = client.answer()
         self.assertEqual((head.status, head.header("content-length")), (404, str(len(answer.body))))
-        self.assertEqual(answer.json(), {"nothing": "/nowhere"}, "nothing of a body came between")
+        self.assertEqual(answer.json(), {"nothing": "/nowhere"}, "the HEAD answer must have no body")
 
     def test_the_root_is_predict_as_well(self):
         for target in ("/", "/predict", "/predict?verbose=1"):
@@ -209,7 +209,7 @@ class Failures(Shared):
             answer = self.ask_model(do="nan", value=value, status=500)
             self.assert_problem(answer, 500, "non-finite")
 
-    def test_what_json_can_t_say_is_the_model_s_fault(self):
+    def test_an_answer_that_json_cannot_express_is_the_models_fault(self):
         self.assert_problem(self.ask_model(do="no_json", status=500), 500, "model-failed")
 
     def test_failures_are_counted_and_the_lane_stays(self):
@@ -222,7 +222,7 @@ class Failures(Shared):
 
 
 def own_address():
-    """One of this machine that is not loopback; None: it has none. Nothing is sent."""
+    """Returns an address of this machine that is not loopback, or None. Sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("198.51.100.1", 9))
@@ -232,7 +232,7 @@ def own_address():
 
 
 class ErrorsShown(NativeCase):
-    """To clients who come from elsewhere: by an address of this machine that is not loopback."""
+    """Tests which errors clients on other machines see. They connect to an address that is not loopback."""
 
     def setUp(self):
         super().setUp()
@@ -249,7 +249,7 @@ class ErrorsShown(NativeCase):
                                     "health.every": None, "health.timeout": None, **pool})
         process = self.spawn_up([str(self.write_config(config)), "--host", self.address])
         found = wait_until(lambda: re.search(r"serving on http://[\d.]+:(\d+)", process.output()),
-                           "it serves")
+                           "the gate serves")
         client = Client.__new__(Client)
         client.socket = socket.create_connection((self.address, int(found[1])), timeout=30)
         client.unread = bytearray()
@@ -257,17 +257,17 @@ class ErrorsShown(NativeCase):
         client.request("POST", "/predict", body_of(task), [("Turnpike-Key", self.key)])
         return client.answer()
 
-    def test_what_an_exception_says_is_not_for_everybody(self):
+    def test_the_text_of_an_exception_is_hidden_from_other_machines(self):
         answer = self.ask_from_afar({"do": "raise", "words": "the path of my weights"})
         self.assert_problem(answer, 500, "model-failed")
         self.assertNotIn("the path of my weights", answer.body.decode())
         self.assertNotIn("ValueError", answer.body.decode())
 
-    def test_unless_the_user_wants_it(self):
+    def test_the_text_of_an_exception_is_shown_to_all_if_the_config_says_so(self):
         answer = self.ask_from_afar({"do": "raise", "words": "layer 3"}, errors="full")
         self.assertEqual(answer.json()["detail"], "ValueError: layer 3")
 
-    def test_what_bad_input_says_is(self):
+    def test_the_text_of_bad_input_is_shown_to_all(self):
         answer = self.ask_from_afar({"do": "bad", "words": "64 numbers, please"})
         self.assert_problem(answer, 400, "bad-input")
         self.assertEqual(answer.json()["detail"], "64 numbers, please")

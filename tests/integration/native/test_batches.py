@@ -1,4 +1,4 @@
-"""Batches: whoever waits while a lane is busy goes together, and each has an answer of its own."""
+"""Tests batches: jobs that wait while a lane is busy run together, and each client gets its own answer."""
 import os
 import signal
 import unittest
@@ -20,7 +20,7 @@ class Many(turnpike.Model):
             if task.get("do") == "raise":
                 raise ValueError("one of them is wrong")
             if task.get("do") == "sick" and not os.path.exists(task["mark"]):
-                say(task["mark"])
+                write_file(task["mark"])
                 raise turnpike.Unhealthy("once")
             if task.get("do") == "out_of_memory":
                 raise RuntimeError("CUDA out of memory")
@@ -41,7 +41,7 @@ class Many(turnpike.Model):
         if do == "stream":
             return (item for item in "abc")
         if do == "cancelled":
-            say(task["started"])
+            write_file(task["started"])
             while not turnpike.job().jobs[task["index"]].cancelled:
                 time.sleep(0.002)
         return {"n": task.get("n"), "together": together, "run": self.runs,
@@ -52,15 +52,15 @@ ASYNC = MODEL.replace("def predict(", "async def predict(")
 
 
 class BatchCase(NativeCase):
-    """`gather` lets jobs wait behind one that is aboard, then go."""
+    """`gather` makes jobs wait behind a running job, so that they form a batch."""
 
     def gather(self, gate, tasks, during=None):
-        """Their answers, in the order of `tasks`, which is that of the queue."""
+        """Queues `tasks` behind a running job, lets them run, and returns their answers in the same order."""
         held = [self.begin_job(gate) for _ in gate.status()["lanes"]]
         futures = []
         for number, task in enumerate(tasks):
             target = task.pop("target", "/predict")
-            futures.append(self.later(gate.post, {"n": number, **task}, target))
+            futures.append(self.in_thread(gate.post, {"n": number, **task}, target))
             gate.wait_queued(number + 1)
         for future, go in held:
             go.touch()
@@ -80,20 +80,20 @@ class Greedy(SharedGate, BatchCase):
     def open(self):
         return self.serve(self.model(self.text))
 
-    def test_one_alone_leaves_at_once(self):
+    def test_a_single_job_is_run_at_once(self):
         self.assertEqual(self.gate.lane(0)["batch"], 4)
         for number in range(3):
             found = self.ask_model(n=number).json()
             self.assertEqual((found["n"], found["together"]), (number, 1))
 
-    def test_those_that_wait_go_together_in_their_order(self):
+    def test_waiting_jobs_form_one_batch_in_their_order(self):
         answers = self.gather(self.gate, [{} for _ in range(6)])
         self.assertEqual([answer.json()["n"] for answer in answers], list(range(6)))
         self.assertEqual(self.sizes(answers), [4, 4, 4, 4, 2, 2])
         runs = [answer.json()["run"] for answer in answers]
         self.assertEqual([run - runs[0] for run in runs], [0, 0, 0, 0, 1, 1])
 
-    def test_bad_input_is_a_member_s_own(self):
+    def test_bad_input_fails_only_its_own_member(self):
         answers = self.gather(self.gate, [{}, {"do": "bad"}, {"do": "nan"}, {}])
         self.assertEqual([answer.status for answer in answers], [200, 400, 500, 200])
         self.assert_problem(answers[1], 400, "bad-input")
@@ -101,7 +101,7 @@ class Greedy(SharedGate, BatchCase):
         self.assert_problem(answers[2], 500, "non-finite")
         self.assertEqual(self.sizes([answers[0], answers[3]]), [4, 4])
 
-    def test_an_exception_is_that_of_the_member_that_raises_it(self):
+    def test_an_exception_fails_only_the_member_that_raises_it(self):
         answers = self.gather(self.gate, [{}, {}, {"do": "raise"}, {}])
         self.assertEqual([answer.status for answer in answers], [200, 200, 500, 200])
         self.assert_problem(answers[2], 500, "model-failed")
@@ -109,9 +109,9 @@ class Greedy(SharedGate, BatchCase):
 
     def test_a_body_that_is_no_json_is_left_out(self):
         held, go = self.begin_job(self.gate)
-        good = self.later(self.gate.post, {"n": 1})
+        good = self.in_thread(self.gate.post, {"n": 1})
         self.gate.wait_queued(1)
-        bad = self.later(self.gate.ask, "POST", "/predict", b"{")
+        bad = self.in_thread(self.gate.ask, "POST", "/predict", b"{")
         self.gate.wait_queued(2)
         go.touch()
         self.assert_problem(bad.result(), 400, "bad-input")
@@ -148,25 +148,25 @@ class GreedyAsync(Greedy):
 
 
 class Leaving(SharedGate, BatchCase):
-    """One member is no longer wanted; the others don't notice."""
+    """One job of a batch is cancelled, left or timed out. The other jobs are not affected."""
 
     def open(self):
         return self.serve(self.model(MODEL))
 
     def begin_two(self, **headers):
-        """A batch of two that runs until `go`: the first is the one that waits for it."""
+        """Starts a batch of two jobs, which runs until the file `go` exists. The first job waits for that file."""
         held, go_held = self.begin_job(self.gate)
         folder = self.folder_for("two")
         started, go = folder / "started", folder / "go"
-        wanted = self.later(self.gate.post, {"do": "wait", "started": str(started),
-                                             "wait_for": str(go), "n": "wanted"})
+        wanted = self.in_thread(self.gate.post, {"do": "wait", "started": str(started),
+                                                 "wait_for": str(go), "n": "wanted"})
         self.gate.wait_queued(1)
         client = self.gate.connect()
         client.request("POST", "/predict", b'{"n": "left"}', list(headers.items()))
         self.gate.wait_queued(2)
         go_held.touch()
         held.result()
-        wait_until(started.exists, "both are aboard")
+        wait_until(started.exists, "both jobs are aboard")
         return wanted, client, go
 
     def assert_unharmed(self, wanted, go):
@@ -182,7 +182,7 @@ class Leaving(SharedGate, BatchCase):
         wanted, client, go = self.begin_two()
         before = self.gate.pool()["jobs"]["cancelled"]
         client.close()
-        wait_until(lambda: self.gate.pool()["jobs"]["cancelled"] > before, "the gate knows")
+        wait_until(lambda: self.gate.pool()["jobs"]["cancelled"] > before, "the gate has noticed that the client left")
         self.assert_unharmed(wanted, go)
 
     def test_it_is_cancelled(self):
@@ -200,7 +200,7 @@ class Leaving(SharedGate, BatchCase):
 
     def test_a_member_sees_that_it_was_cancelled(self):
         held, go = self.begin_job(self.gate)
-        first = self.later(self.gate.post, {"n": 0})
+        first = self.in_thread(self.gate.post, {"n": 0})
         self.gate.wait_queued(1)
         client, started = self.gate.connect(), self.folder_for("member") / "started"
         task = {"do": "cancelled", "index": 1, "started": str(started)}
@@ -208,13 +208,13 @@ class Leaving(SharedGate, BatchCase):
         self.gate.wait_queued(2)
         go.touch()
         held.result()
-        wait_until(started.exists, "the model has it")
+        wait_until(started.exists, "the model has noticed the cancel")
         client.close()
         self.assertEqual(first.result().json()["together"], 2)
 
 
 class SeveralLanes(BatchCase):
-    def test_each_takes_a_batch_of_its_own(self):
+    def test_each_lane_takes_its_own_batch(self):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2})
         folder = self.folder_for("both")
         started, go = [folder / "one", folder / "two"], folder / "go"
@@ -230,18 +230,18 @@ class SeveralLanes(BatchCase):
         self.assertEqual([len(set(lanes[:4])), len(set(lanes[4:])), len(set(lanes))], [1, 1, 2])
         self.assertEqual(self.sizes(answers), [4] * 8)
 
-    def test_the_user_may_want_smaller_ones(self):
+    def test_the_config_can_make_batches_smaller(self):
         gate = self.serve(self.model(MODEL), pool={"batch": 2})
         self.assertEqual(gate.lane(0)["batch"], 2)
         self.assertEqual(self.sizes(self.gather(gate, [{}, {}, {}])), [2, 2, 1])
 
-    def test_a_thousand_small_ones_each_get_their_own_answer(self):
+    def test_a_thousand_small_jobs_each_get_their_own_answer(self):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2, "batch": 16})
 
         def client(first):
             with_ids = [(n, gate.post({"n": n})) for n in range(first, first + 40)]
             return [(n, answer.status, answer.json()["n"]) for n, answer in with_ids]
-        found = [self.later(client, 40 * number) for number in range(25)]
+        found = [self.in_thread(client, 40 * number) for number in range(25)]
         for future in found:
             for n, status, said in future.result():
                 self.assertEqual((status, said), (200, n))
@@ -256,7 +256,7 @@ class Deaths(BatchCase):
         self.assertEqual(self.sizes([answers[0], *answers[2:]]), [1, 1, 1])
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
-        reports = wait_until(lambda: len(found := self.crashes(gate)) == 3 and found, "reports")
+        reports = wait_until(lambda: len(found := self.crashes(gate)) == 3 and found, "there is a report for each death")
         self.assertEqual(sorted(len(report["inputs"]) for report in reports), [1, 1, 4])
 
     def test_a_sick_worker_s_batch_is_run_again(self):
@@ -266,7 +266,7 @@ class Deaths(BatchCase):
         self.assertEqual([answer.status for answer in answers], [200, 200, 200])
         self.assertEqual(self.wait_back(gate)["restarts"], 1)
 
-    def test_out_of_memory_is_told_to_all_who_shared_it(self):
+    def test_out_of_memory_fails_every_member_of_the_batch(self):
         gate = self.serve(self.model(MODEL))
         answers = self.gather(gate, [{}, {"do": "out_of_memory"}])
         for answer in answers:
@@ -285,7 +285,7 @@ class Deaths(BatchCase):
     def test_nobody_is_to_blame_when_the_worker_is_killed_from_outside(self):
         gate = self.serve(self.model(MODEL))
         held, go = self.begin_job(gate)
-        second = self.later(gate.post, {"n": 1})
+        second = self.in_thread(gate.post, {"n": 1})
         gate.wait_queued(1)
         os.kill(gate.lane(0)["pid"], signal.SIGKILL)
         go.touch()

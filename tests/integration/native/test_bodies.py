@@ -1,5 +1,5 @@
-"""Huge bodies through a native lane: the right bytes, all counted, none of them in the gate's own
-memory, and all of it given back, whoever dies or leaves."""
+"""Tests huge bodies and answers on native lanes: no byte is lost, all bytes are counted, none are in the
+gate's own memory, and all memory is freed, even if a worker dies or a client leaves."""
 import hashlib
 import os
 import select
@@ -19,7 +19,7 @@ class BothWays(HugeCase):
         gate = self.open()
         marks = self.marks("started", "wait_for")
         client = self.upload(gate, "/hold", SIZE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         self.assertEqual(self.held(gate), SIZE)
         self.assertAlmostEqual(self.memory_in(gate), SIZE, delta=MIB)
         refused = gate.ask("POST", "/digest", b"xx")
@@ -29,7 +29,7 @@ class BothWays(HugeCase):
         open(marks["wait_for"], "x").close()
         found = client.answer().json()
         self.assertEqual((found["size"], found["digest"]), (SIZE, digest(SIZE)))
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
         self.assertEqual(gate.ask("POST", "/digest", b"xx").json()["size"], 2)
 
     def test_a_huge_chunked_body_arrives_whole(self):
@@ -40,14 +40,14 @@ class BothWays(HugeCase):
         client.send(b"0\r\n\r\n")
         found = client.answer().json()
         self.assertEqual((found["size"], found["digest"]), (SIZE, digest(SIZE)))
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
     def test_a_huge_answer_arrives_whole(self):
         gate = self.open()
         client, head = self.begin_make(gate, SIZE)
         self.assertEqual(head.header("x-made"), "whole")
         self.assertEqual(self.digest_of_rest(client, SIZE), digest(SIZE))
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
     def test_there_and_back(self):
         gate = self.open()
@@ -55,9 +55,9 @@ class BothWays(HugeCase):
         head = client.head()
         self.assertEqual((head.status, head.header("content-length")), (200, str(SIZE)))
         self.assertEqual(self.digest_of_rest(client, SIZE), digest(SIZE))
-        client.request("GET", "/small")  # the connection goes on
+        client.request("GET", "/small")  # the connection can be used again
         self.assertEqual(client.answer().json(), {"small": True})
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
 
 class Limits(HugeCase):
@@ -65,25 +65,25 @@ class Limits(HugeCase):
         gate = self.open()
         client = self.connect(gate).send(self.head("/digest", SIZE + 1))
         self.assert_problem(client.answer(), 413, "body-too-large")
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
     def test_a_chunked_body_is_cut_at_body_max_and_its_memory_given_back(self):
         gate = self.open(gate={"body_max": f"{LARGE}B"})
         client = self.connect(gate).send(self.head("/digest", None, "Transfer-Encoding: chunked"))
         sent = 0
-        while not select.select([client.socket], [], [], 0)[0]:  # as long as nobody objects
+        while not select.select([client.socket], [], [], 0)[0]:  # until the gate answers
             client.send(b"100000\r\n" + BLOCK + b"\r\n")
             sent += MIB
             self.assertLess(sent, LARGE + 64 * MIB)
         self.assertGreater(sent, LARGE - MIB)
         self.assert_problem(client.answer(), 413, "body-too-large")
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
     def test_a_chunked_body_is_cut_where_no_bytes_are_left(self):
         gate = self.open()
         marks = self.marks("started", "wait_for")
         first = self.upload(gate, "/hold", LARGE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         second = self.connect(gate).send(self.head("/digest", None, "Transfer-Encoding: chunked"))
         sent = 0
         while not select.select([second.socket], [], [], 0)[0]:
@@ -91,16 +91,16 @@ class Limits(HugeCase):
             sent += MIB
             self.assertLess(sent, SIZE)
         self.assert_problem(second.answer(), 429, "bytes-full")
-        wait_until(lambda: self.held(gate) == LARGE, "the first is counted, and nobody else")
+        wait_until(lambda: self.held(gate) == LARGE, "only the first body is counted")
         open(marks["wait_for"], "x").close()
         self.assertEqual(first.answer().json()["digest"], digest(LARGE))
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
     def test_bodies_that_wait_for_the_lane_are_counted(self):
         gate = self.open()
         marks = self.marks("started", "wait_for")
         first = self.upload(gate, "/hold", LARGE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         waiting = [self.upload(gate, "/digest", LARGE) for _ in range(3)]
         gate.wait_queued(3)
         self.assertEqual(self.held(gate), 4 * LARGE)
@@ -109,7 +109,7 @@ class Limits(HugeCase):
         open(marks["wait_for"], "x").close()
         for client in (first, *waiting):
             self.assertEqual(client.answer().json()["digest"], digest(LARGE))
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
 
 class Deaths(HugeCase):
@@ -121,13 +121,13 @@ class Deaths(HugeCase):
             self.assertEqual(file.read(), digest(LARGE))
         self.assertEqual((found["attempt"], found["size"], found["digest"]),
                          (2, LARGE, digest(LARGE)))
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
-    def test_a_worker_that_dies_while_a_job_waits_beside_it_costs_neither(self):
+    def test_a_worker_that_dies_while_another_job_waits_loses_neither_job(self):
         gate = self.open(pool={"lanes": 2})
         marks = self.marks("started", "wait_for")
         first = self.upload(gate, "/hold", LARGE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         os.kill(self.busy_lane(gate)["pid"], signal.SIGKILL)
         second = self.upload(gate, "/digest", LARGE)
         open(marks["wait_for"], "x").close()
@@ -135,7 +135,7 @@ class Deaths(HugeCase):
             found = client.answer().json()
             self.assertEqual((found["digest"], found["attempt"]), (digest(LARGE), attempt))
         gate.wait_ready()
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
     def test_a_huge_answer_outlives_the_worker_that_made_it(self):
         gate = self.open()
@@ -143,7 +143,7 @@ class Deaths(HugeCase):
         os.kill(gate.lane(0)["pid"], signal.SIGKILL)
         self.wait_back(gate)
         self.assertEqual(self.digest_of_rest(client, LARGE), digest(LARGE))
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
 
 class Departures(HugeCase):
@@ -153,10 +153,10 @@ class Departures(HugeCase):
         for piece in pieces(LARGE):
             client.send(piece)
         self.assertEqual(self.held(gate), SIZE)
-        wait_until(lambda: self.memory_in(gate) > LARGE - 4 * MIB, "what came is in memory")
+        wait_until(lambda: self.memory_in(gate) > LARGE - 4 * MIB, "the part that has come is in memory")
         client.close()
-        self.assert_all_is_back(gate)
-        self.assertEqual(gate.lane(0)["finished"], 2, "two small ones only")
+        self.assert_all_is_freed(gate)
+        self.assertEqual(gate.lane(0)["finished"], 2, "only the two small jobs must have run")
 
     def test_while_it_waits(self):
         gate = self.open()
@@ -164,29 +164,29 @@ class Departures(HugeCase):
         client = self.upload(gate, "/digest", LARGE)
         gate.wait_queued(1)
         client.close()
-        wait_until(lambda: self.memory_in(gate) == 0, "its memory is given back at once")
+        wait_until(lambda: self.memory_in(gate) == 0, "the memory is freed at once")
         self.assertEqual(self.held(gate), 0)
         open(go, "x").close()
         self.assertEqual(holder.answer().status, 200)
         holder.close()
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
     def hold_lane(self, gate):
         marks = self.marks("started", "wait_for")
         client = self.connect(gate).send(self.head("/hold", 0, **marks))
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         return client, marks["wait_for"]
 
     def test_while_the_model_works(self):
         gate = self.open()
         marks = self.marks("started", "cancelled")
         client = self.upload(gate, "/leave", LARGE, **marks)
-        wait_until(lambda: os.path.exists(marks["started"]), "it is aboard")
+        wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
         client.close()
-        wait_until(lambda: os.path.exists(marks["cancelled"]), "the model is told")
+        wait_until(lambda: os.path.exists(marks["cancelled"]), "the model has noticed the cancel")
         with open(marks["cancelled"]) as file:
-            self.assertEqual(file.read(), str(LARGE), "the body is still the model's to read")
-        self.assert_all_is_back(gate)
+            self.assertEqual(file.read(), str(LARGE), "the model must still be able to read the body")
+        self.assert_all_is_freed(gate)
 
     def test_during_the_answer(self):
         gate = self.open()
@@ -194,13 +194,13 @@ class Departures(HugeCase):
         client.exactly(5 * MIB)
         self.assertGreater(self.memory_in(gate), 0)
         client.close()
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
         self.assertEqual(gate.lane(0)["restarts"], 0)
 
 
 class Answers(HugeCase):
     def slow_reader(self, gate):
-        """A client that sent LARGE bytes, gets as many, and takes its time."""
+        """Returns a client that sent LARGE bytes, gets as many back, and has not read them yet."""
         client = self.connect(gate)
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
         client.send(self.head("/echo", LARGE))
@@ -218,7 +218,7 @@ class Answers(HugeCase):
         found = self.upload(gate, "/digest", LARGE).answer().json()
         self.assertEqual(found["digest"], digest(LARGE))
         self.assertEqual(self.digest_of_rest(client, LARGE), digest(LARGE))
-        self.assert_all_is_back(gate)
+        self.assert_all_is_freed(gate)
 
     def test_the_body_of_a_job_is_not_kept_for_the_reader_of_its_answer(self):
         gate = self.open()
@@ -230,10 +230,10 @@ class Answers(HugeCase):
     def test_head_tells_the_length_and_keeps_nothing(self):
         gate = self.open()
         client, _ = self.begin_make(gate, LARGE, "HEAD")
-        wait_until(lambda: self.memory_in(gate) == 0, "the answer that nobody gets is dropped")
+        wait_until(lambda: self.memory_in(gate) == 0, "the body of the answer is dropped")
         client.request("GET", "/small")
-        self.assertEqual(client.answer().json(), {"small": True}, "nothing of a body came between")
-        self.assert_all_is_back(gate)
+        self.assertEqual(client.answer().json(), {"small": True}, "the HEAD answer must have no body")
+        self.assert_all_is_freed(gate)
 
     def test_a_gate_that_ends_while_somebody_reads_lets_it_finish(self):
         gate = self.open()
@@ -244,7 +244,7 @@ class Answers(HugeCase):
 
 
 class Routed(HugeCase):
-    """By `models`: where the body goes is known only when all of it is there."""
+    """Jobs are routed by the field "model", so the pool is known only when the whole body is there."""
 
     def pools(self, **default):
         attached = self.plain_worker()
@@ -283,7 +283,7 @@ class Routed(HugeCase):
         found = self.ask(gate, "native", LARGE).answer()
         self.assertEqual((found.status, found.body and found.json()),
                          (200, {"size": LARGE, "digest": self.digest_of_text(LARGE)}))
-        wait_until(lambda: self.held(gate) == 0, "its bytes are given back")
+        wait_until(lambda: self.held(gate) == 0, "no bytes are counted any more")
         wait_until(lambda: self.memory_in(gate) == 0, "no memfd is left")
         self.assert_flat(gate)
 

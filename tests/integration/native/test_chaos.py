@@ -1,10 +1,8 @@
-"""Everything at once on native lanes: as test_chaos.py, with models that batch, run in threads or
-in an event loop, and die. The seed is printed with a failure: TURNPIKE_TEST_SEED=N repeats its
-choices."""
+"""Tests everything at once on native lanes, like attached/test_chaos.py: clients of many kinds, while workers
+that batch, use threads or use an event loop are killed and restarted."""
 import os
 import random
 import signal
-import threading
 import unittest
 
 from chaos import SEED, ChaosCase
@@ -13,7 +11,7 @@ from native_case import NativeCase
 SECONDS = float(os.environ.get("TURNPIKE_TEST_CHAOS_S", 3))
 MODEL = '''
 class Echo(turnpike.Model):
-    """The body, in the manner that the path asks for; predict takes many."""
+    """Answers with the body, in the way that the path asks for. predict() takes batches."""
     batch = 8
     slots = 1
 
@@ -43,20 +41,20 @@ KINDS = ["plain", "batch", "batch", "stream", "large", "leave", "leave-upload", 
 class NativeChaos(NativeCase, ChaosCase):
     KINDS = 3 * KINDS + ["die-once"]
 
-    def one(self, gate, kind, body, target):
+    def one_request(self, gate, kind, body, target):
         if kind == "batch":
             target = "/predict?" + target[1:].replace("/", "-")
-        return super().one(gate, kind, body, target)
+        return super().one_request(gate, kind, body, target)
 
-    def judge(self, kind, answer, body):
+    def problem_with(self, kind, answer, body):
         if kind == "bad":
             return None if answer.status in (400, 502) else f"bad: {answer}"
         if kind == "stream" and not body and answer.status == 200:
             return None if answer.body == b"" else f"stream: {answer}"
-        return super().judge(kind, answer, body)
+        return super().problem_with(kind, answer, body)
 
-    def trouble(self, gate, is_over):
-        """Workers are killed and told to restart; how many times."""
+    def disturb(self, gate, is_over):
+        """Kills and restarts workers. Returns how many times."""
         choice, times = random.Random(SEED), 0
         while not is_over.wait(choice.choice([0.05, 0.2])):
             lane = choice.choice(gate.status()["lanes"])
@@ -71,33 +69,25 @@ class NativeChaos(NativeCase, ChaosCase):
             times += 1
         return times
 
-    def survives(self, text):
+    def assert_survives(self, text):
         log = self.folder / f"chaos-{self.id()}.jsonl"
         gate = self.serve(self.model(text), "--log-jobs", str(log),
                           pool={"lanes": 3, "crash_limit": 16, "crash_window": "1s",
                                 "stop_grace": "2s"})
         fds = self.descriptors(gate)
-        is_over = threading.Event()
-        troubling = self.later(self.trouble, gate, is_over)
-        clients = [self.later(self.client, gate, i, is_over) for i in range(12)]
-        is_over.wait(SECONDS)
-        is_over.set()
-        wrong = [problem for client in clients for problem in client.result(60)[0]]
-        died = [problem for client in clients for problem in client.result(60)[1]]
-        self.assertEqual(wrong, [], f"TURNPIKE_TEST_SEED={SEED}")
-        self.assertLessEqual(len(died), 8 * troubling.result(), f"TURNPIKE_TEST_SEED={SEED} {died}")
+        self.run_chaos(gate, 12, SECONDS, lambda is_over: self.disturb(gate, is_over), lambda times: 8 * times)
         self.assert_nothing_left(gate, fds)
         self.assertEqual(self.stop(gate), 0)
         self.assert_one_line_per_job(log)
 
     def test_batches(self):
-        self.survives(MODEL)
+        self.assert_survives(MODEL)
 
     def test_threads(self):
-        self.survives(MODEL.replace("slots = 1", "slots = 4").replace("batch = 8", "batch = 2"))
+        self.assert_survives(MODEL.replace("slots = 1", "slots = 4").replace("batch = 8", "batch = 2"))
 
     def test_an_event_loop(self):
-        self.survives(ASYNC.replace("slots = 1", "slots = 4"))
+        self.assert_survives(ASYNC.replace("slots = 1", "slots = 4"))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Models that end their process, and models that are ended: who loses what."""
+"""Tests deaths of native workers, by their own model or from outside: which jobs fail, which are run again, and
+that nothing is left behind."""
 import json
 import os
 import signal
 import unittest
 
-from harness import MEMORY_GROWTH_MAX
+from memory import GROWTH_MAX
 from native_case import NativeCase, body_of, is_alive, wait_until
 
 MODEL = '''
@@ -36,7 +37,7 @@ class Deadly(turnpike.Model):
     def do_die_until(self, task):
         """Dies, unless somebody died of it already."""
         if not os.path.exists(task["mark"]):
-            say(task["mark"])
+            write_file(task["mark"])
             os.kill(os.getpid(), signal.SIGKILL)
         return {"attempt": turnpike.job().attempt}
 
@@ -83,7 +84,7 @@ class Deadly(turnpike.Model):
 class DeadlyCase(NativeCase):
     def open(self, **pool):
         gate = self.serve(self.model(MODEL), pool={"crash_limit": 16, **pool})
-        wait_until(lambda: "all lanes serve" in gate.process.output(), "up says so")
+        wait_until(lambda: "all lanes serve" in gate.process.output(), "`up` says that all lanes serve")
         return gate
 
     def do(self, gate, what, **task):
@@ -95,15 +96,16 @@ class DeadlyCase(NativeCase):
 
 
 class ByItself(DeadlyCase):
-    def poisons(self, how, **task):
-        """It ends its worker twice; nobody else loses anything."""
+    def assert_poisons(self, how, **task):
+        """Checks that a job which ends its worker in this way fails as poison after two deaths, and a job on the other lane
+        is not affected."""
         gate = self.open(lanes=2)
         neighbour, go = self.begin_job(gate)
-        ended = self.later(gate.post, task)
+        ended = self.in_thread(gate.post, task)
         answer = self.poison_answer(gate, ended, neighbour, go)
         self.assertIn(how, answer.json()["detail"])
         self.assert_serves(gate)
-        reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "reports")
+        reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "there is a report for each death")
         for report in reports:
             self.assertIn(how, report["how"])
             self.assertEqual(len(report["inputs"]), 1)
@@ -111,7 +113,7 @@ class ByItself(DeadlyCase):
         return gate, answer, reports
 
     def poison_answer(self, gate, ended, neighbour, go):
-        """The neighbour is on one lane all the while: both deaths are of the other."""
+        """Returns the answer of the killer job. The neighbour keeps one lane busy, so both deaths are on the other lane."""
         answer = ended.result()
         self.assert_problem(answer, 502, "poison")
         go.touch()
@@ -121,7 +123,7 @@ class ByItself(DeadlyCase):
         return answer
 
     def test_sys_exit(self):
-        gate, answer, reports = self.poisons("exit code 7", do="exit", code=7)
+        gate, answer, reports = self.assert_poisons("exit code 7", do="exit", code=7)
         lane = reports[0]["lane"]
         log = self.whole_log(gate, lane)
         self.assertIn("last words", log)
@@ -131,13 +133,13 @@ class ByItself(DeadlyCase):
         self.assertIn("sys.exit(7)", json.dumps(job))
 
     def test_sys_exit_without_a_code_is_a_death_too(self):
-        self.poisons("exit code 0", do="exit", code=None)
+        self.assert_poisons("exit code 0", do="exit", code=None)
 
     def test_an_exit_at_once(self):
-        self.poisons("exit code 3", do="exit_at_once", code=3)
+        self.assert_poisons("exit code 3", do="exit_at_once", code=3)
 
     def test_a_segmentation_fault_leaves_its_stack_in_the_log(self):
-        gate, _, reports = self.poisons("killed by SIGSEGV", do="kill", signal=signal.SIGSEGV)
+        gate, _, reports = self.assert_poisons("killed by SIGSEGV", do="kill", signal=signal.SIGSEGV)
         log = self.whole_log(gate, reports[0]["lane"])
         self.assertIn("Segmentation fault", log)
         self.assertIn("in do_kill", log)
@@ -150,7 +152,7 @@ class ByItself(DeadlyCase):
                          {"do": "kill", "signal": signal.SIGSEGV})
 
     def test_a_kill(self):
-        self.poisons("killed by SIGKILL", do="kill", signal=signal.SIGKILL)
+        self.assert_poisons("killed by SIGKILL", do="kill", signal=signal.SIGKILL)
 
     def test_the_second_try_may_do_better(self):
         gate = self.open(lanes=2)
@@ -202,7 +204,7 @@ class ByOthers(DeadlyCase):
             self.assertEqual(future.result().json()["attempt"], 2)
         self.assertEqual(gate.pool()["jobs"]["finished"], 3)
 
-    def test_without_a_retry_the_client_hears_how_it_died(self):
+    def test_without_a_retry_the_client_is_told_how_the_worker_died(self):
         gate = self.open(retry=False)
         future, _ = self.begin_job(gate)
         os.kill(gate.lane(0)["pid"], signal.SIGTERM)
@@ -211,10 +213,10 @@ class ByOthers(DeadlyCase):
         self.assertIn("killed by SIGTERM", answer.json()["detail"])
         self.assert_serves(gate)
 
-    def test_an_idle_worker_s_death_counts_for_no_job(self):
+    def test_the_death_of_an_idle_worker_counts_against_no_job(self):
         gate = self.open()
         os.kill(gate.lane(0)["pid"], signal.SIGKILL)
-        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "it starts anew")
+        self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == 1, "the lane restarts")
         self.assertEqual(self.do(gate, "echo").json()["attempt"], 1)
 
     def test_a_stream_that_has_begun_is_cut_and_not_repeated(self):
@@ -226,7 +228,7 @@ class ByOthers(DeadlyCase):
         self.assertEqual(client.chunk(), b"half ")
         go.touch()
         self.assertTrue(client.is_closed())
-        [job] = wait_until(lambda: gate.ended_jobs(), "it has ended")
+        [job] = wait_until(lambda: gate.ended_jobs(), "the job has ended")
         self.assertEqual((job["outcome"], job["attempts"]), ("failed", 1))
         self.assert_serves(gate)
 
@@ -236,12 +238,12 @@ class ByOthers(DeadlyCase):
         for deaths in range(1, 9):
             os.kill(gate.lane(0)["pid"], signal.SIGKILL)
             self.wait_lane_where(gate, 0, lambda lane: lane["restarts"] == deaths and
-                                 lane["state"] == "ready", "it is back")
+                                 lane["state"] == "ready", "the lane is back")
             self.assertEqual(self.do(gate, "echo", padding="x" * 1_200_000).status, 200)
-        wait_until(lambda: self.descriptors(gate) <= before + 2, "no descriptor more than before")
+        wait_until(lambda: self.descriptors(gate) <= before + 2, "there are no more descriptors than before")
 
 
-class Company(DeadlyCase):
+class ChildrenAndThreads(DeadlyCase):
     def test_a_child_that_was_forked_and_left_does_no_harm_and_ends_with_its_worker(self):
         gate = self.open()
         found = self.do(gate, "fork").json()
@@ -272,10 +274,10 @@ class Company(DeadlyCase):
 
     def test_a_flood_of_output_is_kept_in_bounds_and_the_answer_comes(self):
         gate = self.open()
-        memory = self.memory_of(gate)
+        memory = self.peak_memory(gate)
         self.assertEqual(self.do(gate, "print", lines=100_000).status, 200)
         self.wait_log(gate, "line 99999")
-        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
         self.assertLessEqual(len(self.log(gate)), 2000)
         self.assert_serves(gate)
 

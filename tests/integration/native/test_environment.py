@@ -1,4 +1,4 @@
-"""Where a model lives and what it finds there: odd paths, its environment, folders; limits."""
+"""Tests what a native model finds when it runs: its folder, imports, environment and SDK; and the limits for its bodies."""
 import json
 import os
 import signal
@@ -60,10 +60,10 @@ class Paths(NativeCase):
         self.assertIn("as it should", answer.json()["detail"])
         self.assertEqual(gate.lane(0)["restarts"], 0)
 
-    def test_a_name_that_hides_a_module_of_python_is_refused_with_words(self):
+    def test_a_name_that_hides_a_module_of_python_works_or_is_refused_with_a_reason(self):
         gate = self.serve(self.model("def predict(x): return x\n", "json.py"), is_ready=False,
                           pool={"crash_limit": 1})
-        wait_until(lambda: gate.lane(0)["state"] in ("failed", "ready"), "it is decided")
+        wait_until(lambda: gate.lane(0)["state"] in ("failed", "ready"), "the lane has failed or serves")
         if gate.lane(0)["state"] == "failed":
             self.wait_trouble(gate, "json")
         else:
@@ -81,14 +81,14 @@ class Environment(NativeCase):
         self.assertEqual(found["PYTHONUNBUFFERED"], "1")
         self.assertEqual(found["PYTHONPATH"].split(":")[1:], ["/nowhere"])
         self.assertNotIn("TURNPIKE_KEY", found)
-        self.assertNotIn("TURNPIKE_SOCKET", found, "nobody else is to use it")
+        self.assertNotIn("TURNPIKE_SOCKET", found, "children of the worker must not use the socket")
         self.assertNotIn("secret", json.dumps(found))
 
-    def test_the_sdk_is_the_binary_s_own_each_time(self):
+    def test_each_gate_writes_the_sdk_of_its_own_binary(self):
         gate = self.serve(self.model(MODEL))
         [sdk] = {path for path in gate.post({"do": "echo"}).json()["path"]
                  if path.startswith(self.env["XDG_RUNTIME_DIR"])}
-        self.assertEqual(os.stat(sdk).st_mode & 0o077, 0, "for its owner alone")
+        self.assertEqual(os.stat(sdk).st_mode & 0o077, 0, "only the owner may read the SDK")
         self.assertEqual(self.stop(gate), 0)
         os.makedirs(sdk + "/turnpike", exist_ok=True)
         for name in ("turnpike_worker.py", "turnpike/__init__.py", "turnpike/stale.py"):
@@ -106,7 +106,7 @@ class Environment(NativeCase):
         again = self.serve(self.model(MODEL), "--name", gate.name)
         self.assertEqual(again.post({"do": "echo"}).status, 200)
 
-    def test_two_gates_do_not_mind_each_other(self):
+    def test_two_gates_do_not_disturb_each_other(self):
         first, second = self.serve(self.model(MODEL)), self.serve(self.model(MODEL))
         self.assertEqual(self.stop(second), 0)
         self.order(first, "restart", "0")
@@ -135,7 +135,7 @@ class Commands(NativeCase):
         self.assertEqual(down.returncode, 0, down)
         pid = status["lanes"][0]["pid"]
         if pid:
-            wait_until(lambda: not is_alive(pid), "its worker is gone")
+            wait_until(lambda: not is_alive(pid), "the worker is gone")
 
     def test_logs_of_a_model(self):
         gate = self.serve(self.model("print('said at import', flush=True)\n"
@@ -150,7 +150,7 @@ class Limits(NativeCase):
                     "queue": {"bytes_max": "5MiB"}}
         gate = self.serve(self.model(MODEL), sections=sections)
         held, go = self.begin_job(gate)
-        waiting = self.later(gate.post, {"do": "echo", "padding": "x" * 3_000_000})
+        waiting = self.in_thread(gate.post, {"do": "echo", "padding": "x" * 3_000_000})
         gate.wait_queued(1)
         self.assertGreater(gate.status()["bytes_held"], 3_000_000)
         self.assert_problem(gate.post({"padding": "x" * 3_000_000}), 429, "bytes-full")
@@ -158,13 +158,13 @@ class Limits(NativeCase):
         go.touch()
         for future in (held, waiting):
             self.assertEqual(future.result().status, 200)
-        wait_until(lambda: gate.status()["bytes_held"] == 0, "nothing is held")
+        wait_until(lambda: gate.status()["bytes_held"] == 0, "no bytes are counted any more")
 
     def test_nothing_of_a_large_body_touches_the_disk(self):
         spool = self.folder_for("spool")
         gate = self.serve(self.model(MODEL), sections={"gate": {"spool": str(spool)}})
         held, go = self.begin_job(gate)
-        waiting = self.later(gate.post, {"do": "echo", "padding": "x" * 3_000_000})
+        waiting = self.in_thread(gate.post, {"do": "echo", "padding": "x" * 3_000_000})
         gate.wait_queued(1)
         links = [os.readlink(f"/proc/{gate.process.pid}/fd/{fd}")
                  for fd in os.listdir(f"/proc/{gate.process.pid}/fd")]
@@ -173,7 +173,7 @@ class Limits(NativeCase):
         go.touch()
         self.assertEqual([held.result().status, waiting.result().status], [200, 200])
 
-    def test_a_client_that_leaves_takes_its_body_along(self):
+    def test_the_body_of_a_client_that_leaves_is_freed(self):
         gate = self.serve(self.model(MODEL))
         held, go = self.begin_job(gate)
         clients = [gate.connect() for _ in range(5)]
@@ -202,7 +202,7 @@ def predict(task):
         head = client.head()
         self.assertEqual(client.chunk(), b"first ")
         gate.process.signal(signal.SIGINT)
-        wait_until(lambda: "stopping" in gate.process.output(), "it has heard")
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
         go.touch()
         self.assertEqual(client.body_of(head).body, b"last")
         self.assertEqual(gate.process.wait(), 0)

@@ -1,4 +1,4 @@
-"""Native lanes on the GPUs of a fake driver: what a model is told of its own."""
+"""Tests native lanes on the GPUs of a fake driver: which GPUs each model sees, and under which names."""
 import os
 import signal
 import unittest
@@ -30,7 +30,7 @@ class Gpus(NativeCase):
         return fake
 
     def seen(self, **pool):
-        """By each lane's model, in the order of the lanes."""
+        """Returns what each lane's model sees, in the order of the lanes."""
         gate = self.serve(self.model(MODEL), pool={"gpus": None, "lanes": None, **pool})
         lanes = gate.status()["lanes"]
         return gate, [gate.post({}, headers=[("Turnpike-Lane", str(lane["lane"]))]).json()
@@ -74,14 +74,14 @@ class Gpus(NativeCase):
         fake = self.fake(1)
         gate, [found] = self.seen()
         fake.hold(0, found["pid"], 1000)
-        fake.set(f"sticky-{fake.uuids[0]}")  # the driver goes on listing it
+        fake.set(f"sticky-{fake.uuids[0]}")  # the driver still lists the dead worker as a user
         os.kill(found["pid"], signal.SIGKILL)
         gate.wait_lane(0, "backoff")
-        waiting = self.later(gate.post, {})
+        waiting = self.in_thread(gate.post, {})
         gate.wait_queued(1)
         fake.clear(f"sticky-{fake.uuids[0]}")
         fake.clear(f"held/{fake.uuids[0]}/{found['pid']}")
-        wait_until(waiting.done, "it is served")
+        wait_until(waiting.done, "the lane serves")
         self.assertNotEqual(waiting.result().json()["pid"], found["pid"])
 
 

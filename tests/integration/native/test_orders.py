@@ -1,4 +1,4 @@
-"""What the gate tells a native worker: cancel, stacks, stop; and what that tells of itself."""
+"""Tests what the gate and a native worker tell each other: cancel, stacks and stop; progress and the watchdog."""
 import json
 import os
 import signal
@@ -11,7 +11,7 @@ MODEL = '''
 import threading
 
 
-class Told(turnpike.Model):
+class Observed(turnpike.Model):
     example = {"do": "echo"}
 
     def predict(self, task):
@@ -24,29 +24,29 @@ class Told(turnpike.Model):
         return wait(task)
 
     def do_until_cancelled(self, task):
-        say(task["started"], turnpike.job().id)
+        write_file(task["started"], turnpike.job().id)
         while not turnpike.job().cancelled:
             time.sleep(0.002)
-        say(task["cancelled"], turnpike.job().id)
+        write_file(task["cancelled"], turnpike.job().id)
         if task.get("raises"):
             turnpike.job().raise_if_cancelled()
         return {}
 
     def do_progress(self, task):
         turnpike.job().progress(0.4, "step 12/30")
-        say(task["started"], turnpike.job().id)
+        write_file(task["started"], turnpike.job().id)
         wait_for(task["wait_for"])
         turnpike.job().progress(None, "nearly")
-        say(task["later"])
+        write_file(task["later"])
         wait_for(task["wait_for"] + "2")
         return {}
 
     def do_stuck(self, task):
-        say(task["started"], turnpike.job().id)
+        write_file(task["started"], turnpike.job().id)
         threading.Event().wait()
 
     def do_lively(self, task):
-        say(task["started"], turnpike.job().id)
+        write_file(task["started"], turnpike.job().id)
         while not os.path.exists(task["wait_for"]):
             turnpike.job().progress(None, "going on")
             time.sleep(0.02)
@@ -62,36 +62,36 @@ ASYNC = '''
 import asyncio
 
 
-class Told(turnpike.Model):
+class Observed(turnpike.Model):
     slots = 4
 
     async def predict(self, task):
-        say(task["started"], turnpike.job().id)
+        write_file(task["started"], turnpike.job().id)
         while not turnpike.job().cancelled:
             await asyncio.sleep(0.002)
-        say(task["cancelled"], turnpike.job().id)
+        write_file(task["cancelled"], turnpike.job().id)
         return {}
 '''
 
 
-class ToldCase(NativeCase):
+class ObservedJobCase(NativeCase):
     def begin(self, gate, what="until_cancelled", headers=(), **task):
-        """By a client that may leave: it, and the files that tell what the model saw."""
-        folder = self.folder_for("told")
+        """Starts a job. Returns its client, the job's id, and the file that the model writes when it notices a cancel."""
+        folder = self.folder_for("observed")
         started, cancelled = folder / "started", folder / "cancelled"
         client = Client(gate.port)
         self.addCleanup(client.close)
         task = {"do": what, "started": str(started), "cancelled": str(cancelled), **task}
         client.request("POST", "/predict", body_of(task), list(headers))
-        wait_until(started.exists, "it is aboard")
+        wait_until(started.exists, "the job is aboard")
         return client, started.read_text(), cancelled
 
     def wait_cancelled(self, cancelled, name):
-        wait_until(cancelled.exists, "the model knows")
+        wait_until(cancelled.exists, "the model has noticed the cancel")
         self.assertEqual(cancelled.read_text(), name)
 
 
-class Cancel(SharedGate, ToldCase):
+class Cancel(SharedGate, ObservedJobCase):
     text = MODEL
 
     def open(self):
@@ -102,14 +102,14 @@ class Cancel(SharedGate, ToldCase):
         lane = self.gate.lane(0)
         self.assertEqual((lane["pid"], lane["restarts"], lane["trouble"]), (pid, 0, None))
 
-    def test_a_client_that_leaves_is_told_to_the_model(self):
+    def test_the_model_learns_that_its_client_left(self):
         pid = self.gate.lane(0)["pid"]
         client, name, cancelled = self.begin(self.gate)
         client.close()
         self.wait_cancelled(cancelled, name)
         self.assert_same_worker(pid)
         job = wait_until(lambda: (found := self.job(self.gate, name))["state"] == "ended" and found,
-                         "it is over")
+                         "the job has ended")
         self.assertEqual(job["outcome"], "cancelled")
 
     def test_a_job_that_is_cancelled_by_its_name(self):
@@ -124,7 +124,7 @@ class Cancel(SharedGate, ToldCase):
             self.wait_cancelled(cancelled, name)
             self.assert_same_worker(pid)
 
-    def test_a_deadline_that_passes_is_told_to_the_model(self):
+    def test_the_model_learns_that_the_deadline_passed(self):
         pid = self.gate.lane(0)["pid"]
         client, name, cancelled = self.begin(self.gate, headers=[("Turnpike-Timeout", "300ms")])
         self.assert_problem(client.answer(), 504, "deadline-passed")
@@ -136,7 +136,7 @@ class CancelAsync(Cancel):
     text = ASYNC
 
 
-class CancelSync(SharedGate, ToldCase):
+class CancelSync(SharedGate, ObservedJobCase):
     def open(self):
         return self.serve(self.model(MODEL))
 
@@ -167,16 +167,16 @@ class CancelSync(SharedGate, ToldCase):
         future, _ = self.begin_job(self.gate, do="progress", wait_for=str(go), later=str(later))
         [name] = [job["id"] for job in self.gate.live_jobs()]
         wait_until(lambda: self.job(self.gate, name).get("progress") ==
-                   {"fraction": 0.4, "text": "step 12/30"}, "the gate tells")
+                   {"fraction": 0.4, "text": "step 12/30"}, "the job's record has the progress")
         go.touch()
         wait_until(lambda: self.job(self.gate, name).get("progress") ==
-                   {"fraction": None, "text": "nearly"}, "and then")
+                   {"fraction": None, "text": "nearly"}, "the job's record has the next progress")
         go2.touch()
         self.assertEqual(future.result().status, 200)
 
 
-class Kill(ToldCase):
-    def test_a_cancelled_job_costs_its_worker_where_that_is_asked_for(self):
+class Kill(ObservedJobCase):
+    def test_cancelling_a_job_kills_its_worker_if_the_config_says_so(self):
         gate = self.serve(self.model(MODEL), pool={"cancel": "kill"})
         self.assertEqual((gate.lane(0)["slots"], gate.lane(0)["batch"]), (1, 1))
         pid = gate.lane(0)["pid"]
@@ -186,7 +186,7 @@ class Kill(ToldCase):
         self.assertEqual(self.crashes(gate), [])
         self.assertEqual(gate.post({"do": "echo"}).status, 200)
 
-    def test_a_deaf_model_is_ended_when_its_time_is_over(self):
+    def test_a_model_that_ignores_cancels_is_killed_when_its_time_is_over(self):
         gate = self.serve(self.model(MODEL), pool={"job_timeout": "500ms", "cancel_grace": "50ms"})
         pid = gate.lane(0)["pid"]
         client, _, _ = self.begin(gate, "stuck")
@@ -195,20 +195,20 @@ class Kill(ToldCase):
         self.assertEqual(gate.post({"do": "echo"}).status, 200)
 
 
-class Watchdog(ToldCase):
+class Watchdog(ObservedJobCase):
     def test_a_job_far_over_its_usual_time_leaves_its_stacks(self):
         gate = self.serve(self.model(MODEL), pool={"slow_factor": 2, "slow_min": "100ms"})
         for _ in range(10):
             gate.post({"do": "echo"})
         client, name, _ = self.begin(gate, "stuck")
         job = wait_until(lambda: (found := self.job(gate, name)).get("stacks") and found,
-                         "its record has them")
+                         "the job's record has the stacks")
         self.assertIn("in do_stuck", json.dumps(job["stacks"]))
         self.wait_log(gate, "in do_stuck")
-        wait_until(lambda: "a job runs much longer than the usual" in gate.process.output(), "up says so")
+        wait_until(lambda: "a job runs much longer than the usual" in gate.process.output(), "`up` reports it")
         self.assertEqual(gate.lane(0)["restarts"], 0)
         self.assertEqual(gate.ask("DELETE", f"/-/jobs/{name}").status, 202)
-        self.assertIn("in do_stuck", json.dumps(self.job(gate, name)["stacks"]), "also afterwards")
+        self.assertIn("in do_stuck", json.dumps(self.job(gate, name)["stacks"]), "the record must keep the stacks")
 
     def test_stacks_on_request_while_it_computes_and_while_it_does_not(self):
         gate = self.serve(self.model(MODEL))
@@ -225,10 +225,10 @@ class Watchdog(ToldCase):
     def test_stacks_while_it_loads(self):
         folder = self.folder_for("load")
         started, go = folder / "started", folder / "go"
-        gate = self.serve(self.model(f"def load(lane):\n    say({str(started)!r})\n"
+        gate = self.serve(self.model(f"def load(lane):\n    write_file({str(started)!r})\n"
                                      f"    wait_for({str(go)!r})\ndef predict(x): return x\n"),
                           is_ready=False)
-        wait_until(started.exists, "it loads")
+        wait_until(started.exists, "the model is loading")
         self.assertIn("in load", self.order(gate, "stacks", "0"))
         go.touch()
         gate.wait_ready()
@@ -251,8 +251,8 @@ class Watchdog(ToldCase):
         stuck, _, _ = self.begin(gate, "stuck")
         self.assert_problem(stuck.answer(), 504, "ran-too-long")
         gate.wait_lane(0, "draining")
-        waiting = self.later(gate.post, {"do": "echo"})
-        gate.wait_queued(1)  # though there is a free slot
+        waiting = self.in_thread(gate.post, {"do": "echo"})
+        gate.wait_queued(1)  # although there is a free slot
         go.touch()
         answer = neighbour.result()
         self.assertEqual((answer.status, answer.json()), (200, {"pid": pid, "attempt": 1}))
@@ -275,7 +275,7 @@ class Watchdog(ToldCase):
         self.assertEqual(gate.post({"do": "echo"}).status, 200)
 
 
-class Endings(ToldCase):
+class Endings(ObservedJobCase):
     def test_drain_resume_and_restart(self):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2})
         future, go = self.begin_job(gate, headers=[("Turnpike-Lane", "0")])
@@ -285,7 +285,7 @@ class Endings(ToldCase):
         go.touch()
         self.assertEqual(future.result().json()["pid"], pid)
         self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "drained" and
-                             lane["pid"] is None, "it is drained")
+                             lane["pid"] is None, "the lane is drained")
         for _ in range(3):
             self.assertEqual(gate.post({"do": "echo"}).header("turnpike-lane"), "1")
         self.order(gate, "resume", "0")
@@ -301,7 +301,7 @@ class Endings(ToldCase):
     def test_a_worker_that_is_told_to_stop_unloads_and_ends_with_0(self):
         mark = self.folder_for("mark") / "unloaded"
         gate = self.serve(self.model("def predict(x): return x\n"
-                                     f"def unload(): say({str(mark)!r})\n"))
+                                     f"def unload(): write_file({str(mark)!r})\n"))
         self.order(gate, "restart", "0")
         found = self.wait_back(gate)
         self.assertTrue(mark.exists())
@@ -312,7 +312,7 @@ class Endings(ToldCase):
                                      "def predict(x): return x\n"),
                           is_ready=False, pool={"lanes": 2})
         pids = [self.wait_lane_where(gate, number, lambda lane: lane["start"]["import_ms"],
-                                     "it loads")["pid"] for number in (0, 1)]
+                                     "the model is loading")["pid"] for number in (0, 1)]
         self.assertEqual(self.stop(gate, signal.SIGINT), 0)
         self.assert_gone(*pids)
 
@@ -320,7 +320,7 @@ class Endings(ToldCase):
         go = self.folder_for("never") / "go"
         gate = self.serve(self.model(f"wait_for({str(go)!r})\ndef predict(x): return x\n"),
                           is_ready=False)
-        lane = self.wait_lane_where(gate, 0, lambda lane: lane["sdk"], "it has said hello")
+        lane = self.wait_lane_where(gate, 0, lambda lane: lane["sdk"], "the worker has sent hello")
         self.assertEqual(self.stop(gate, signal.SIGINT), 0)
         self.assert_gone(lane["pid"])
 
@@ -329,7 +329,7 @@ class Endings(ToldCase):
         pids = [lane["pid"] for lane in gate.status()["lanes"]]
         future, go = self.begin_job(gate)
         gate.process.signal(signal.SIGINT)
-        wait_until(lambda: "stopping" in gate.process.output(), "it has heard")
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
         go.touch()
         self.assertEqual(future.result().status, 200)
         self.assertEqual(gate.process.wait(), 0)
@@ -340,14 +340,14 @@ class Endings(ToldCase):
         pid = gate.lane(0)["pid"]
         client, _, _ = self.begin(gate, "stuck")
         gate.process.signal(signal.SIGINT)
-        wait_until(lambda: "stopping" in gate.process.output(), "it has heard")
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
         gate.process.signal(signal.SIGINT)
         answer = client.answer()
         self.assertGreaterEqual(answer.status, 500, answer)
         self.assertEqual(gate.process.wait(), 0)
         self.assert_gone(pid)
 
-    def test_a_load_that_goes_silent_is_ended_and_one_that_speaks_is_not(self):
+    def test_a_load_without_news_is_ended_and_one_with_news_is_not(self):
         text = '''
 def load(lane):
     for step in range(8):

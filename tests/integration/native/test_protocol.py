@@ -1,10 +1,11 @@
-"""Native workers that break the protocol: each is retired with the reason, and the gate lives."""
+"""Tests native workers that break the protocol: each is retired with a clear reason, and the gate and other lanes go on."""
 import os
 import signal
 import unittest
 
 from client import Truncated
-from harness import HERE, MEMORY_GROWTH_MAX, toml
+from harness import HERE, toml
+from memory import GROWTH_MAX
 from native_case import POOL, PYTHON, NativeCase, body_of, wait_until
 
 KIT = HERE.parents[1] / "sdk/conformance"
@@ -12,8 +13,8 @@ HOSTILE = HERE / "workers/hostile_native.py"
 LARGE = {"size": 2_000_000}
 STREAM = {"stream": 3, "size": 4}
 
-# For each worker of broken.py: the job that shows its fault (None: the fault shows before, or in the
-# proof), and the gate's message about it.
+# For each worker of broken.py: the job that shows its fault (or None if the fault shows before the first
+# job), and the gate's message about it.
 UNTIL_READY = {
     "wrong_magic": (None, "The hello does not begin with"),
     "log_before_hello": (None, "The first frame is not hello"),
@@ -71,10 +72,10 @@ JOBS = {
 
 
 class ProtocolCase(NativeCase):
-    """A good pool, and one lane for each bad worker: one death, and it has failed."""
+    """There is one good pool, and a pool with one lane for each bad worker. A lane fails after one death."""
 
     def serve_beside(self, workers, **keys):
-        """`workers`: the words of each pool's command."""
+        """Starts a gate. `workers` holds the words of each pool's command."""
         folder = self.folder_for("workers")
         common = {"gpus": "none", "lanes": 1, "stop_grace": "200ms",
                   **{key: value for key, value in POOL.items() if not key.startswith("health.")}}
@@ -97,8 +98,8 @@ class ProtocolCase(NativeCase):
         return self.serve_beside({fault: [str(KIT / "broken.py"), fault] for fault in faults},
                                  **keys)
 
-    def hostile(self, *manners, **keys):
-        return self.serve_beside({manner: [str(HOSTILE), str(KIT), manner] for manner in manners},
+    def hostile(self, *names, **keys):
+        return self.serve_beside({name: [str(HOSTILE), str(KIT), name] for name in names},
                                  **keys)
 
     def number_of(self, gate, pool):
@@ -111,16 +112,16 @@ class ProtocolCase(NativeCase):
 
 
 class Breaches(ProtocolCase):
-    def retires(self, faults):
+    def assert_retired(self, faults):
         gate = self.broken(*faults)
         before = self.descriptors(gate)
         for fault, (task, words) in faults.items():
             with self.subTest(fault):
-                self.retires_one(gate, fault, task, words)
+                self.assert_one_retired(gate, fault, task, words)
         self.assert_good_serves(gate)
-        self.assertLessEqual(self.descriptors(gate), before + 2, "nothing of theirs is kept")
+        self.assertLessEqual(self.descriptors(gate), before + 2, "the gate must keep no descriptor of the bad workers")
 
-    def retires_one(self, gate, fault, task, words):
+    def assert_one_retired(self, gate, fault, task, words):
         lane = self.number_of(gate, fault)
         if task is not None:
             gate.wait_lane(lane, "ready", "failed")
@@ -131,7 +132,7 @@ class Breaches(ProtocolCase):
             self.assert_gone(found["pid"])
 
     def answer_of(self, gate, target, task):
-        """A problem, or a stream that is cut. What came before the breach is an answer."""
+        """Returns the answer: a problem, or the part of a stream that came before the breach."""
         try:
             answer = gate.post(task, target)
         except Truncated:
@@ -139,24 +140,24 @@ class Breaches(ProtocolCase):
         if "descriptor_without_flag" not in target:
             self.assertGreaterEqual(answer.status, 500, answer)
 
-    def test_until_it_is_ready(self):
-        self.retires(UNTIL_READY)
+    def test_breaches_before_ready(self):
+        self.assert_retired(UNTIL_READY)
 
-    def test_frames(self):
-        self.retires(FRAMES)
+    def test_breaches_in_frames(self):
+        self.assert_retired(FRAMES)
 
-    def test_jobs_streams_and_descriptors(self):
-        self.retires(JOBS)
+    def test_breaches_in_jobs_streams_and_descriptors(self):
+        self.assert_retired(JOBS)
 
 
 class Silence(ProtocolCase):
-    def test_who_is_never_ready_is_ended_in_time(self):
+    def test_a_worker_that_is_never_ready_is_ended_in_time(self):
         gate = self.broken("never_ready", "no_hello", load_timeout="2s")
         for fault in ("never_ready", "no_hello"):
             self.wait_trouble(gate, "load_timeout", self.number_of(gate, fault), ["failed"])
         self.assert_good_serves(gate)
 
-    def test_who_does_not_answer_pings_is_replaced(self):
+    def test_a_worker_that_does_not_answer_pings_is_replaced(self):
         gate = self.broken("never_answers_a_ping")
         gate.wait_lane(lane := self.number_of(gate, "never_answers_a_ping"), "ready")
         stopped = gate.lane(0)["pid"]
@@ -166,14 +167,14 @@ class Silence(ProtocolCase):
         self.assert_gone(stopped)
         self.assertEqual(gate.post({"well": 1}, "/-/to/good/predict").json(), {"well": 1})
 
-    def test_who_does_not_end_when_it_is_told_is_killed(self):
+    def test_a_worker_that_ignores_stop_is_killed(self):
         gate = self.broken("ignores_stop")
         lane = gate.wait_lane(self.number_of(gate, "ignores_stop"), "ready")
         self.order(gate, "drain", str(lane["lane"]))
         self.assert_gone(lane["pid"])
         self.assertEqual(self.crashes(gate), [])
 
-    def test_who_outlives_the_gate_does_not(self):
+    def test_a_worker_that_ignores_the_end_of_its_gate_is_killed(self):
         gate = self.broken("outlives_the_gate")
         lane = gate.wait_lane(self.number_of(gate, "outlives_the_gate"), "ready")
         gate.process.kill()
@@ -188,7 +189,7 @@ class Silence(ProtocolCase):
         self.wait_back(gate, lane)
         self.assert_good_serves(gate)
 
-    def test_who_keeps_its_stacks_is_looked_at_from_outside(self):
+    def test_a_worker_that_sends_no_stacks_is_inspected_from_outside(self):
         gate = self.broken("keeps_its_stacks")
         lane = self.number_of(gate, "keeps_its_stacks")
         gate.wait_lane(lane, "ready")
@@ -198,39 +199,39 @@ class Silence(ProtocolCase):
 
 
 class Floods(ProtocolCase):
-    def test_garbage_is_not_waited_for(self):
+    def test_a_worker_that_sends_garbage_fails_at_once(self):
         gate = self.hostile("Garbage", "GarbageLater")
-        for manner in ("Garbage", "GarbageLater"):
-            lane = self.number_of(gate, manner)
+        for name in ("Garbage", "GarbageLater"):
+            lane = self.number_of(gate, name)
             self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
         self.assert_good_serves(gate)
 
     def test_an_endless_load_and_endless_logs_leave_room_for_others(self):
         gate = self.hostile("EndlessLoading", "EndlessLogs")
         logs = gate.wait_lane(self.number_of(gate, "EndlessLogs"), "ready")
-        memory = self.memory_of(gate)
+        memory = self.peak_memory(gate)
         for number in range(20):
             self.assert_good_serves(gate)
             answer = gate.post({"echo": number}, "/-/to/endlesslogs/predict")
             self.assertEqual(answer.json(), {"echo": number})
         self.assertEqual(gate.lane(self.number_of(gate, "EndlessLoading"))["state"], "loading")
-        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
         self.assertEqual(gate.lane(logs["lane"])["restarts"], 0)
         self.assertEqual(self.stop(gate), 0)
 
     def test_a_worker_that_ignores_pause_is_retired(self):
         gate = self.hostile("EndlessChunks", "EndlessPieces")
-        memory = self.memory_of(gate)
-        for manner in ("EndlessChunks", "EndlessPieces"):
-            lane = self.number_of(gate, manner)
+        memory = self.peak_memory(gate)
+        for name in ("EndlessChunks", "EndlessPieces"):
+            lane = self.number_of(gate, name)
             gate.wait_lane(lane, "ready")
             client = gate.connect()
-            client.request("POST", f"/-/to/{manner.lower()}/predict", body_of({"echo": "go"}))
+            client.request("POST", f"/-/to/{name.lower()}/predict", body_of({"echo": "go"}))
             client.head()
             self.wait_trouble(gate, "kept sending chunks after pause", lane, ["failed"])
             client.close()
         self.assert_good_serves(gate)
-        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
 
     def test_a_stream_without_end_goes_on_while_it_is_read_and_ends_with_its_reader(self):
         gate = self.hostile("EndlessChunks")
@@ -248,14 +249,14 @@ class Floods(ProtocolCase):
         gate.wait_lane(self.number_of(gate, "EndlessProgress"), "ready")
         client = gate.connect()
         client.request("POST", "/-/to/endlessprogress/predict", body_of({"echo": "go"}))
-        wait_until(lambda: [job for job in gate.live_jobs() if job.get("progress")], "it is told")
+        wait_until(lambda: [job for job in gate.live_jobs() if job.get("progress")], "the gate shows the progress")
         for _ in range(20):
             self.assert_good_serves(gate)
         [job] = gate.live_jobs()
         self.assertEqual(gate.ask("DELETE", f"/-/jobs/{job['id']}").status, 202)
         self.assert_problem(client.answer(), 409, "cancelled")
 
-    def test_half_a_frame_costs_no_more_than_its_time(self):
+    def test_a_job_answered_with_half_a_frame_times_out(self):
         gate = self.hostile("HalfAFrame", job_timeout="300ms", cancel_grace="50ms")
         lane = self.number_of(gate, "HalfAFrame")
         gate.wait_lane(lane, "ready")
@@ -264,26 +265,26 @@ class Floods(ProtocolCase):
         self.wait_back(gate, lane)
         self.assert_good_serves(gate)
 
-    def test_who_never_reads_is_no_burden(self):
+    def test_a_worker_that_never_reads_does_not_hold_up_the_gate(self):
         gate = self.hostile("NeverReads", job_timeout="500ms", cancel_grace="50ms")
         self.assert_good_serves(gate)
         self.assertEqual(self.stop(gate), 0)
 
 
 class Descriptors(ProtocolCase):
-    def test_a_thousand_of_them_are_not_kept(self):
+    def test_a_thousand_descriptors_are_not_kept(self):
         gate = self.hostile("ManyDescriptors", "DescriptorsWithoutNeed")
-        for manner in ("ManyDescriptors", "DescriptorsWithoutNeed"):
-            lane = self.number_of(gate, manner)
+        for name in ("ManyDescriptors", "DescriptorsWithoutNeed"):
+            lane = self.number_of(gate, name)
             self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
         self.assert_good_serves(gate)
-        wait_until(lambda: self.descriptors(gate) < 60, "they are closed")
+        wait_until(lambda: self.descriptors(gate) < 60, "the descriptors are closed")
 
-    def test_large_answers_over_and_over_keep_none_open(self):
+    def test_repeated_large_answers_leave_no_descriptor_open(self):
         gate = self.hostile("HugeMemfd")
         lane = self.number_of(gate, "HugeMemfd")
         gate.wait_lane(lane, "ready")
-        before, memory = self.descriptors(gate), self.memory_of(gate)
+        before, memory = self.descriptors(gate), self.peak_memory(gate)
         for _ in range(3):
             client = gate.connect()
             client.request("POST", "/-/to/hugememfd/predict", body_of({"echo": "go"}))
@@ -292,10 +293,10 @@ class Descriptors(ProtocolCase):
             client.close()
         self.assert_good_serves(gate)
         wait_until(lambda: self.descriptors(gate) <= before, "the memfds are closed")
-        self.assertLess(self.memory_of(gate) - memory, MEMORY_GROWTH_MAX)
+        self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
         self.assertEqual(gate.lane(lane)["state"], "ready")
 
-    def test_good_ones_are_closed_too(self):
+    def test_expected_descriptors_are_closed_too(self):
         gate = self.broken("keeps_descriptors")
         target = "/-/to/keeps_descriptors/predict"
         gate.wait_lane(self.number_of(gate, "keeps_descriptors"), "ready")
@@ -305,7 +306,7 @@ class Descriptors(ProtocolCase):
             self.assertEqual(len(gate.post(LARGE, target).body), LARGE["size"])
             body = os.urandom(1_100_000)
             self.assertEqual(gate.ask("POST", target.replace("predict", "bytes"), body).body, body)
-        wait_until(lambda: self.descriptors(gate) <= before, "no more than before")
+        wait_until(lambda: self.descriptors(gate) <= before, "there are no more descriptors than before")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The conformance model (sdk/conformance/README.md) behind the real gate: by the Python SDK, by the
-C++ SDK, and by a worker without any. All three behave alike."""
+"""Tests the conformance model (sdk/conformance/README.md) with the real gate: with the Python SDK, with the
+C++ SDK, and without an SDK. All three must behave alike."""
 import os
 import unittest
 from pathlib import Path
@@ -21,11 +21,11 @@ WIDTHS = {"full": (1, 1), "slots": (4, 1), "batch": (1, 8)}
 
 
 class Conformance:
-    """A pool for each variant."""
+    """The gate has a pool for each variant of the model."""
     variants = ("full", "slots", "batch")
 
     def program(self):
-        """The model's words in a config: path, and keys."""
+        """Returns what the config says about the model: its path, and further keys."""
         raise NotImplementedError
 
     def open(self):
@@ -55,7 +55,7 @@ class Conformance:
             self.assertEqual((answer.status, answer.body == body), (200, True), size)
             self.assertEqual(self.post({"size": size}).body, body)
 
-    def test_what_it_sees(self):
+    def test_what_the_model_sees(self):
         answer = self.gate.ask("GET", "/-/to/full/seen/a%20b?q=1", None, [("X-Mine", "yes")])
         seen = answer.json()
         self.assertEqual((seen["method"], seen["query"], seen["x-mine"], seen["attempt"]),
@@ -92,7 +92,7 @@ class Conformance:
             client.request("POST", "/-/to/full/predict", body_of(task))
             self.gate.wait_lane(0, "busy")
             wait_until(lambda: "stream" in task or [job for job in self.gate.live_jobs()
-                                                    if job.get("progress")], "it is at it")
+                                                    if job.get("progress")], "the job has begun")
             client.close()
             self.gate.wait_lane(0, "ready")
         self.assertEqual(self.gate.lane(0)["restarts"], 0)
@@ -102,17 +102,17 @@ class Conformance:
         self.assertEqual(answer.json(), {"progress": 3})
 
     def test_slots_run_at_once(self):
-        jobs = [self.later(self.post, {"meet": 4}, "slots") for _ in range(4)]
+        jobs = [self.in_thread(self.post, {"meet": 4}, "slots") for _ in range(4)]
         for job in jobs:
             self.assertEqual(job.result().json(), {"met": 4})
 
     def test_batches(self):
         if "batch" not in self.variants:
-            self.skipTest("its check does not know batches")
-        jobs = [self.later(self.post, {"echo": number}, "batch") for number in range(40)]
+            self.skipTest("the check of this model does not know batches")
+        jobs = [self.in_thread(self.post, {"echo": number}, "batch") for number in range(40)]
         for number, job in enumerate(jobs):
             self.assertEqual(job.result().json()["echo"], number)
-        bad = [self.later(self.post, {"fail": "bad_input", "message": "x"} if number % 3 == 0 else
+        bad = [self.in_thread(self.post, {"fail": "bad_input", "message": "x"} if number % 3 == 0 else
                           {"echo": number}, "batch") for number in range(12)]
         self.assertEqual([job.result().status for job in bad], [400, 200, 200] * 4)
 

@@ -1,4 +1,4 @@
-"""Workers that are sick but alive, lanes that fail everything, models that must prove themselves."""
+"""Tests workers that live but do not work: unhealthy ones, ones out of memory, lanes that fail every job, and failed proofs."""
 import unittest
 
 from native_case import NativeCase, wait_until
@@ -61,25 +61,25 @@ class Broken(turnpike.Model):
 
 
 class Unhealthy(NativeCase):
-    def restarts_and_retries(self, what, words):
+    def assert_restart_and_retry(self, what, words):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2})
         pids = {str(lane["lane"]): lane["pid"] for lane in gate.status()["lanes"]}
         answer = gate.post({"do": what})
         self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"), answer)
-        lane = "1" if answer.header("turnpike-lane") == "0" else "0"  # where it was at first
+        lane = "1" if answer.header("turnpike-lane") == "0" else "0"  # the lane of the first attempt
         found = self.wait_lane_where(gate, int(lane), lambda lane: lane["restarts"] == 1 and
-                                     lane["state"] == "ready", "it is back")
+                                     lane["state"] == "ready", "the lane is back")
         self.assertNotEqual(found["pid"], pids[lane])
         self.assertEqual(answer.json()["pid"], pids[answer.header("turnpike-lane")])
         self.wait_log(gate, words, int(lane))
         self.assert_gone(pids[lane])
         self.assertEqual(gate.pool()["jobs"]["failed"], 0)
 
-    def test_a_worker_that_says_so_is_restarted_and_the_job_is_run_elsewhere(self):
-        self.restarts_and_retries("unhealthy", "Unhealthy: the device is lost")
+    def test_a_worker_that_reports_itself_unhealthy_is_restarted_and_the_job_is_run_elsewhere(self):
+        self.assert_restart_and_retry("unhealthy", "Unhealthy: the device is lost")
 
     def test_a_poisoned_cuda_context_is_recognised(self):
-        self.restarts_and_retries("poisoned", "an illegal memory access was encountered")
+        self.assert_restart_and_retry("poisoned", "an illegal memory access was encountered")
 
     def test_a_job_that_makes_every_worker_sick_is_poison(self):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2})
@@ -90,7 +90,7 @@ class Unhealthy(NativeCase):
     def test_neighbours_in_other_slots_are_run_again(self):
         gate = self.serve(self.model(MODEL), pool={"slots": 3})
         neighbour, go = self.begin_job(gate)
-        sick = self.later(gate.post, {"do": "unhealthy"})
+        sick = self.in_thread(gate.post, {"do": "unhealthy"})
         go.touch()
         self.assertEqual(sick.result().status, 200, sick.result())
         self.assertEqual(neighbour.result().status, 200, neighbour.result())
@@ -111,16 +111,16 @@ class OutOfMemory(NativeCase):
     def test_jobs_that_wait_wait_for_the_proof(self):
         gate = self.serve(self.model(MODEL))
         held, go = self.begin_job(gate)
-        bad = self.later(gate.post, {"do": "out_of_memory"})
+        bad = self.in_thread(gate.post, {"do": "out_of_memory"})
         gate.wait_queued(1)
-        good = self.later(gate.post, {"do": "echo"})
+        good = self.in_thread(gate.post, {"do": "echo"})
         gate.wait_queued(2)
         go.touch()
         self.assertEqual(bad.result().status, 500)
         self.assertEqual(good.result().json()["proofs"], 2)
         self.assertEqual(held.result().status, 200)
 
-    def test_who_does_not_pass_it_is_started_anew(self):
+    def test_a_worker_that_fails_the_proof_is_restarted(self):
         gate = self.serve(self.model(MODEL), sections={"pool.default.env": {"WRONG_AFTER": "1"}})
         pid = gate.lane(0)["pid"]
         self.assertEqual(gate.post({"do": "out_of_memory"}).status, 500)
@@ -128,7 +128,7 @@ class OutOfMemory(NativeCase):
         self.assertNotEqual(found["pid"], pid)
         self.assertEqual((found["proofs"], found["attempt"]), (1, 1))
 
-    def test_without_an_example_it_serves_on(self):
+    def test_without_an_example_the_worker_goes_on_serving(self):
         gate = self.serve(self.model(MODEL.replace('example = {"do": "example"}', "")))
         self.assertEqual(gate.post({"do": "out_of_memory"}).status, 500)
         self.assertEqual(gate.post({"do": "echo"}).json()["attempt"], 1)
@@ -136,10 +136,10 @@ class OutOfMemory(NativeCase):
 
 class BrokenLanes(NativeCase):
     def flood(self, gate, count=200):
-        """How many of them failed; four clients at once."""
+        """Sends `count` jobs from four clients at once. Returns how many jobs failed."""
         def client():
             return sum(gate.post({}).status != 200 for _ in range(count // 4))
-        return sum(future.result() for future in [self.later(client) for _ in range(4)])
+        return sum(future.result() for future in [self.in_thread(client) for _ in range(4)])
 
     def test_a_lane_that_fails_everything_at_once_does_not_swallow_the_queue(self):
         gate = self.serve(self.model(BROKEN_LANE),
@@ -149,14 +149,14 @@ class BrokenLanes(NativeCase):
         self.assertEqual(gate.lane(1)["state"], "backoff")
         self.assertEqual(gate.lane(0)["state"], "ready")
 
-    def test_if_it_is_the_model_all_lanes_serve_on(self):
+    def test_if_all_lanes_fail_alike_all_of_them_go_on_serving(self):
         gate = self.serve(self.model("def predict(x): raise ValueError('every time')\n"),
                           pool={"lanes": 2, "restart_delay_min": "20s", "restart_delay_max": "20s"})
         for _ in range(20):
             self.assert_problem(gate.post({}), 500, "model-failed")
         self.assertEqual({lane["state"] for lane in gate.status()["lanes"]}, {"ready"})
 
-    def test_bad_input_is_nothing_against_a_lane(self):
+    def test_bad_input_does_not_count_against_a_lane(self):
         gate = self.serve(self.model("def predict(x): raise turnpike.BadInput('no')\n"),
                           pool={"lanes": 2})
         for _ in range(12):
@@ -182,7 +182,7 @@ class Doubtful(turnpike.Model):
         self.assertEqual({gate.post({}).header("turnpike-lane") for _ in range(6)}, {"0"})
         self.assertIn("wrong weights here", self.whole_log(gate, 1))
 
-    def test_the_model_s_own_check_counts(self):
+    def test_an_answer_that_the_models_own_check_rejects_fails_the_proof(self):
         text = '''
 class Checked(turnpike.Model):
     example = {"x": 2}
@@ -196,7 +196,7 @@ class Checked(turnpike.Model):
         path = self.model(text)
         gate = self.serve(path)
         self.assertEqual(gate.pool()["proof"], "passed")
-        self.assertEqual(gate.post({"x": 5}).json(), {"y": 10}, "jobs are not checked")
+        self.assertEqual(gate.post({"x": 5}).json(), {"y": 10}, "the check must apply to proofs only")
         gate = self.serve(path, is_ready=False, sections={"pool.default.env": {"FACTOR": "3"}})
         self.wait_trouble(gate, "check", states=["quarantined"])
         self.assert_problem(gate.post({"x": 5}), 503, "no-lane")
@@ -214,7 +214,7 @@ class Checked(turnpike.Model):
         self.assertEqual(gate.pool()["proof"], "passed")
         self.assertGreaterEqual(gate.lane(0)["start"]["proof_ms"], 0)
         self.order(gate, "prove")
-        self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "ready", "it passed again")
+        self.wait_lane_where(gate, 0, lambda lane: lane["state"] == "ready", "the lane passes its proof again")
         self.assertEqual(gate.lane(0)["restarts"], 0)
         gate = serve("0.5", False)
         self.wait_trouble(gate, "wrong answer to the proof", states=["quarantined"])
@@ -243,7 +243,7 @@ class Streams(turnpike.Model):
         self.assertEqual(gate.ask("POST", "/-/pools/default/prove").status, 202)
         go.touch()
         self.assertEqual(held.result().status, 200)
-        wait_until(lambda: gate.post({"do": "echo"}).json()["proofs"] == 2, "it was asked")
+        wait_until(lambda: gate.post({"do": "echo"}).json()["proofs"] == 2, "the second proof has run")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Answers of native models that come in pieces, and clients who take them slowly."""
+"""Tests streams of native models: text and events, failures in the middle, and clients that read slowly."""
 import json
 import unittest
 
@@ -42,13 +42,13 @@ class Streams(turnpike.Model):
                 yield "tick\\n"
                 time.sleep(0.002)
         except BaseException as error:
-            say(task["closed"], f"{type(error).__name__}, cancelled: {turnpike.job().cancelled}")
+            write_file(task["closed"], f"{type(error).__name__}, cancelled: {turnpike.job().cancelled}")
             raise
 
     def do_flood(self, task):
         piece = bytes(range(256)) * 1024
         for number in range(task["pieces"]):
-            say(task["told"], number)
+            write_file(task["count_file"], number)
             yield piece
 
     def do_stream_response(self, task):
@@ -66,7 +66,7 @@ class Streams(SharedGate):
         head = client.head()
         return client, head
 
-    def test_text_comes_as_it_is(self):
+    def test_text_is_passed_on_unchanged(self):
         answer = self.ask_model(do="stream", items=["one ", "", "zwei ", "trö"])
         self.assertEqual(answer.header("content-type"), "text/plain; charset=utf-8")
         self.assertEqual(answer.header("transfer-encoding"), "chunked")
@@ -141,24 +141,24 @@ class Streams(SharedGate):
 
 class SlowReaders(NativeCase):
     def flood(self, gate, pieces):
-        told = self.folder_for("flood") / "told"
+        count_file = self.folder_for("flood") / "count_file"
         client = gate.connect()
         client.request("POST", "/predict", body_of({"do": "flood", "pieces": pieces,
-                                                    "told": str(told)}))
-        return client, client.head(), told
+                                                    "count_file": str(count_file)}))
+        return client, client.head(), count_file
 
     def test_a_stream_waits_for_its_reader_and_goes_on(self):
         gate = self.serve(self.model(MODEL),
                           sections={"gate": {"spool": str(self.folder), "answer_buffer": "2MiB"}})
-        client, head, told = self.flood(gate, pieces := 400)  # 100 MiB
-        wait_until(lambda: told.exists(), "it streams")
+        client, head, count_file = self.flood(gate, pieces := 400)  # 100 MiB
+        wait_until(lambda: count_file.exists(), "the model has begun to stream")
         still = [None] * 20
 
         def rests():
-            still.append(told.read_text())
+            still.append(count_file.read_text())
             return len(set(still[-20:])) == 1
-        wait_until(rests, "it waits")
-        self.assertLess(int(told.read_text()), 200, "what the reader has not taken is bounded")
+        wait_until(rests, "the model waits for the reader")
+        self.assertLess(int(count_file.read_text()), 200, "what the reader has not read must be limited")
         self.assertEqual(gate.lane(0)["state"], "busy")
         client.body_of(head)
         self.assertEqual(len(head.chunks) > 0 and b"".join(head.chunks),
@@ -169,8 +169,8 @@ class SlowReaders(NativeCase):
     def test_a_paused_stream_can_be_left(self):
         gate = self.serve(self.model(MODEL),
                           sections={"gate": {"spool": str(self.folder), "answer_buffer": "1MiB"}})
-        client, _, told = self.flood(gate, 4000)
-        wait_until(lambda: told.exists() and int(told.read_text() or 0) > 4, "it streams")
+        client, _, count_file = self.flood(gate, 4000)
+        wait_until(lambda: count_file.exists() and int(count_file.read_text() or 0) > 4, "the model has begun to stream")
         client.close()
         gate.wait_lane(0, "ready")
         self.assertEqual(gate.post({"do": "echo", "value": 1}).status, 200)
@@ -234,7 +234,7 @@ class Async(SharedGate):
 
     def test_as_many_at_once_as_the_model_says(self):
         self.assertEqual(self.gate.lane(0)["slots"], 8)
-        jobs = [self.later(self.gate.post, {"do": "meet", "count": 8}) for _ in range(8)]
+        jobs = [self.in_thread(self.gate.post, {"do": "meet", "count": 8}) for _ in range(8)]
         for job in jobs:
             answer = job.result()
             self.assertEqual(answer.json(), {"met": 8, "id": answer.header("turnpike-job")})

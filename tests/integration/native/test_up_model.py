@@ -1,4 +1,4 @@
-"""`turnpike up model.py`: which model, which Python, how it comes up, and how it fails to."""
+"""Tests `turnpike up model.py`: how the model and its Python are found, how lanes start, and what is said if they cannot."""
 import json
 import os
 import unittest
@@ -23,12 +23,12 @@ class Twice(turnpike.Model):
 '''
 
 
-class Bare(NativeCase):
-    """Nothing of the caller's own Python is in the environment."""
+class CleanEnvironmentCase(NativeCase):
+    """The environment has no Python settings of the user who runs the tests."""
 
     def setUp(self):
         super().setUp()
-        self.folder = self.folder_for("empty")  # where `up` is typed
+        self.folder = self.folder_for("empty")  # the folder in which `up` runs
         own = ("PYTHON", "VIRTUAL_ENV", "CONDA")
         self.env = {name: value for name, value in type(self).env.items()
                     if not name.startswith(own)}
@@ -41,17 +41,17 @@ class Bare(NativeCase):
         return path
 
     def python(self, path, mark):
-        """Debian's, by another name, that says which it is."""
+        """Makes a Python at this path: Debian's, with MARK in its environment, which shows that it was used."""
         path.parent.mkdir(parents=True)
         path.write_text(f'#!/bin/sh\nMARK={mark} exec {PYTHON} "$@"\n')
         path.chmod(0o755)
         return path
 
-    def wait_told(self, gate, words):
-        wait_until(lambda: words in gate.process.output(), f"up says {words!r}")
+    def wait_output(self, gate, words):
+        wait_until(lambda: words in gate.process.output(), f"`up` says {words!r}")
 
 
-class FromAnEmptyFolder(Bare):
+class FromAnEmptyFolder(CleanEnvironmentCase):
     def test_four_lanes_with_only_the_binary_and_python(self):
         self.write(TWICE)
         gate = self.start("model.py").wait_ready()
@@ -63,10 +63,10 @@ class FromAnEmptyFolder(Bare):
             found = answer.json()
             self.assertEqual((found["twice"], found["lane"], found["pool"], found["devices"]),
                              (42, lane, "default", ["cpu", "cpu"]))
-            self.assertEqual(found["folder"], str(self.folder), "where `up` was typed")
+            self.assertEqual(found["folder"], str(self.folder), "the folder must be the one where `up` was typed")
             self.assertTrue(found["sdk"].startswith(self.env["XDG_RUNTIME_DIR"]), found["sdk"])
-        self.wait_told(gate, "python: /usr/bin/python3 (first python3 on the PATH)")
-        self.wait_told(gate, "all lanes serve")
+        self.wait_output(gate, "python: /usr/bin/python3 (first python3 on the PATH)")
+        self.wait_output(gate, "all lanes serve")
         self.look_at_status(gate)
         self.assertEqual(self.stop(gate), 0)
 
@@ -125,7 +125,7 @@ class FromAnEmptyFolder(Bare):
                          ("of the file", "draw", str(self.folder / "app")))
         self.assertEqual(gate.pool()["model"], "deep/net.py:Twice")
 
-    def test_what_it_says_while_it_loads_is_shown(self):
+    def test_progress_of_a_loading_model_is_shown(self):
         self.write('''
 def load(lane):
     lane.progress(0.25, "layers of stone")
@@ -137,12 +137,12 @@ def predict(x):
 ''')
         gate = self.start("model.py", "--lanes", "1")
         lane = self.wait_lane_where(gate, 0, lambda lane: (lane["loading"] or {}).get("fraction"),
-                                    "it tells how far it is")
+                                    "the model reports its progress")
         self.assertEqual(lane["loading"], {"fraction": 0.25, "text": "layers of stone"})
         self.assertEqual(lane["state"], "loading")
         self.assertGreaterEqual(lane["start"]["import_ms"], 0)
         self.assertIn("layers of stone", self.order(gate, "status"))
-        waiting = self.later(gate.post, "early")
+        waiting = self.in_thread(gate.post, "early")
         gate.wait_queued(1)
         (self.folder / "go").touch()
         self.assertEqual(waiting.result().body, b"early")
@@ -150,7 +150,7 @@ def predict(x):
         self.assertIsNone(gate.lane(0)["loading"])
 
 
-class WhichPython(Bare):
+class WhichPython(CleanEnvironmentCase):
     def ask_mark(self, *flags):
         gate = self.start("app/model.py", "--lanes", "1", *flags).wait_ready()
         return gate, gate.post({"x": 1}).json()["mark"]
@@ -160,10 +160,10 @@ class WhichPython(Bare):
         path = self.python(self.folder / "app/.venv/bin/python", "venv")
         gate, mark = self.ask_mark()
         self.assertEqual(mark, "venv")
-        self.wait_told(gate, f"python: {path} (.venv beside the model)")
+        self.wait_output(gate, f"python: {path} (.venv beside the model)")
         self.assertEqual(gate.pool()["python"], str(path))
 
-    def test_the_environment_that_is_active_comes_first(self):
+    def test_the_active_virtual_environment_comes_before_one_beside_the_model(self):
         self.write(TWICE, "app/model.py")
         self.python(self.folder / "app/.venv/bin/python", "venv")
         path = self.python(self.folder / "active/bin/python", "active")
@@ -171,17 +171,17 @@ class WhichPython(Bare):
         self.env["CONDA_PREFIX"] = str(self.folder / "nowhere")
         gate, mark = self.ask_mark()
         self.assertEqual(mark, "active")
-        self.wait_told(gate, f"python: {path} ($VIRTUAL_ENV)")
+        self.wait_output(gate, f"python: {path} ($VIRTUAL_ENV)")
 
-    def test_the_one_that_is_said_comes_before_all(self):
+    def test_the_python_flag_comes_before_all_others(self):
         self.write(TWICE, "app/model.py")
         self.python(self.folder / "app/.venv/bin/python", "venv")
         path = self.python(self.folder / "said/bin/python", "said")
         gate, mark = self.ask_mark("--python", "said/bin/python")
         self.assertEqual(mark, "said")
-        self.wait_told(gate, str(path))
+        self.wait_output(gate, str(path))
 
-    def test_one_that_is_not_there_is_said_before_anything_starts(self):
+    def test_a_python_that_does_not_exist_is_reported_before_anything_starts(self):
         self.write(TWICE)
         process = self.spawn_up(["model.py", "--python", "nowhere/bin/python"])
         self.assertEqual(process.wait(), 2, process.output())
@@ -195,7 +195,7 @@ class WhichPython(Bare):
         self.assertIn(process.wait(), (1, 2), process.output())
         self.assertIn("--python", process.output())
 
-    def test_a_pythonpath_of_the_user_s_stays(self):
+    def test_the_users_pythonpath_is_kept(self):
         self.write("WORD = 'far'\n", "lib/elsewhere.py")
         self.write("import elsewhere\ndef predict(x): return elsewhere.WORD\n")
         self.env["PYTHONPATH"] = str(self.folder / "lib")
@@ -203,9 +203,9 @@ class WhichPython(Bare):
         self.assertEqual(gate.post(1).body, b"far")
 
 
-class CanNotStart(Bare):
-    def fails(self, text, *words, model="model.py"):
-        """The lane has failed after two deaths, and says why wherever one would look."""
+class CanNotStart(CleanEnvironmentCase):
+    def assert_lane_fails(self, text, *words, model="model.py"):
+        """Checks that the lane fails after two deaths, with these words in its trouble. Returns the gate and the lane."""
         self.write(text)
         config = self.folder / "turnpike.toml"
         keys = {"model": model, "gpus": "none", "lanes": 1, "crash_limit": 2,
@@ -221,47 +221,47 @@ class CanNotStart(Bare):
         return gate, lane
 
     def test_an_import_error_names_the_interpreter(self):
-        gate, _ = self.fails("import no_such_module\n", "/usr/bin/python3")
+        gate, _ = self.assert_lane_fails("import no_such_module\n", "/usr/bin/python3")
         log = self.whole_log(gate)
         self.assertIn("ModuleNotFoundError: No module named 'no_such_module'", log)
         self.assertIn("install it for /usr/bin/python3", log)
         self.assertIn("--python PATH", log)
         wait_until(lambda: any("its worker died" in line and "/usr/bin/python3" in line
-                               for line in gate.process.output().splitlines()), "so does up")
+                               for line in gate.process.output().splitlines()), "`up` names the interpreter too")
 
     def test_a_syntax_error_shows_its_line(self):
-        gate, _ = self.fails("def predict(x):\n    return (((\n", "exit code 1")
+        gate, _ = self.assert_lane_fails("def predict(x):\n    return (((\n", "exit code 1")
         log = self.whole_log(gate)
         self.assertIn('model.py", line 4', log)
         self.assertIn("SyntaxError", log)
 
     def test_a_class_that_is_not_there(self):
-        self.fails(TWICE, "model.py has no Thrice", "Did you mean Twice?", model="model.py:Thrice")
+        self.assert_lane_fails(TWICE, "model.py has no Thrice", "Did you mean Twice?", model="model.py:Thrice")
 
     def test_no_model_at_all(self):
-        self.fails("def predikt(x): return x\n", "model.py has no model")
+        self.assert_lane_fails("def predikt(x): return x\n", "model.py has no model")
 
     def test_a_load_that_raises(self):
-        gate, _ = self.fails("def load(lane): raise OSError('no weights there')\n"
+        gate, _ = self.assert_lane_fails("def load(lane): raise OSError('no weights there')\n"
                              "def predict(x): return x\n", "no weights there")
         self.assertIn("in load", self.whole_log(gate))
-        reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "two reports")
+        reports = wait_until(lambda: len(found := self.crashes(gate)) == 2 and found, "there are two reports")
         self.assertEqual({report["exit_code"] for report in reports}, {1})
 
-    def test_a_file_that_is_not_there_is_said_before_anything_starts(self):
+    def test_a_model_file_that_does_not_exist_is_reported_before_anything_starts(self):
         process = self.spawn_up(["nowhere.py"])
         self.assertEqual(process.wait(), 2, process.output())
         self.assertIn("nowhere.py", process.output())
 
     def test_a_lane_that_failed_comes_back_with_better_code(self):
-        gate, _ = self.fails("import no_such_module\n")
+        gate, _ = self.assert_lane_fails("import no_such_module\n")
         self.write("def predict(x): return x\n")
         self.order(gate, "restart", "0")
         gate.wait_ready()
         self.assertEqual(gate.post("well").body, b"well")
 
 
-class Programs(Bare):
+class Programs(CleanEnvironmentCase):
     def program(self, text, *flags, **keys):
         path = self.folder / "worker"
         path.write_text(text)
@@ -272,25 +272,25 @@ class Programs(Bare):
                                                  "crash_limit": 2, **own, **keys}}))
         return self.start(str(config), *flags)
 
-    def test_one_that_ends_at_once(self):
+    def test_a_program_that_ends_at_once(self):
         gate = self.program("#!/bin/sh\necho usage: worker FILE >&2\nexit 3\n")
         self.wait_trouble(gate, "exit code 3", states=["failed"])
         self.assertIn("usage: worker FILE", self.whole_log(gate))
 
-    def test_one_that_says_something_else(self):
+    def test_a_program_that_says_something_else(self):
         gate = self.program("#!/bin/sh\necho HTTP/1.1 200 OK and more of that >&3\nsleep 600\n")
         self.wait_trouble(gate, "it broke the protocol", states=["failed"])
         self.assertIn("it broke the protocol", self.whole_log(gate))
 
-    def test_one_that_closes_the_socket_and_stays(self):
+    def test_a_program_that_closes_the_socket_and_stays(self):
         gate = self.program("#!/bin/sh\nexec 3>&-\nsleep 600\n")
         self.wait_trouble(gate, "it closed its socket", states=["failed"])
 
-    def test_one_that_never_says_anything_is_ended_in_time(self):
+    def test_a_program_that_never_says_anything_is_ended_in_time(self):
         gate = self.program("#!/bin/sh\nsleep 600\n", load_timeout="200ms")
         self.wait_trouble(gate, "no progress for 200ms (load_timeout)", states=["failed"])
 
-    def test_one_that_can_t_be_run(self):
+    def test_a_program_that_can_t_be_run(self):
         gate = self.program("#!/no/such/interpreter\n")
         self.wait_trouble(gate, "exit code", states=["failed"])
 
@@ -302,7 +302,7 @@ class Programs(Bare):
 
 
 class Widths(SharedGate):
-    """What the model says, and what the user says, of slots and batch."""
+    """Slots and batch sizes come from the model or from the config."""
 
     def open(self):
         text = '''
@@ -330,7 +330,7 @@ class Plain(turnpike.Model):
         for pool in widths:
             self.assertEqual(self.gate.post({"a": 1}, f"/-/to/{pool}/predict").json(), {"a": 1})
 
-    def test_check_and_status_know_them_all(self):
+    def test_check_and_status_show_the_widths_of_all_pools(self):
         status = json.loads(self.order(self.gate, "status", "--json"))
         self.assertEqual(len({os.path.basename(pool["model"]) for pool in status["pools"]}), 2)
 

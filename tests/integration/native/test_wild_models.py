@@ -1,4 +1,4 @@
-"""What models do in the wild: processes, threads, signals, descriptors; odd answers."""
+"""Tests models that do unusual things: start processes and threads, change signals and descriptors, give odd answers."""
 import os
 import signal
 import unittest
@@ -127,11 +127,11 @@ class Wild(SharedGate):
         self.assertEqual(self.ask_model(do="echo").status, 200)
         self.assertEqual(self.gate.lane(0)["restarts"], 0)
 
-    def test_processes_of_its_own(self):
+    def test_the_model_may_start_processes(self):
         for method in ("fork", "spawn", "forkserver"):
             self.assertEqual(self.ask_model(do="pool", method=method).json(), [1, 4, 9])
 
-    def test_what_it_starts_does_not_get_the_socket(self):
+    def test_processes_that_the_model_starts_do_not_get_the_socket(self):
         self.assertEqual(self.ask_model(do="subprocess").json(), {"sockets": 0})
 
     def test_an_event_loop_and_threads_of_its_own_know_the_job(self):
@@ -142,7 +142,7 @@ class Wild(SharedGate):
     def test_its_input_is_empty(self):
         self.assertEqual(self.ask_model(do="stdin").json(), {"read": ""})
 
-    def test_what_it_logs_is_in_the_log(self):
+    def test_what_the_model_logs_is_in_the_log(self):
         self.ask_model(do="log")
         self.wait_log(self.gate, "of the logging module")
         self.wait_log(self.gate, "of print")
@@ -160,7 +160,7 @@ class Wild(SharedGate):
         answer = self.ask_model(do="many_fields", count=1, size=70_000, status=500)
         self.assert_problem(answer, 500, "model-failed")
 
-    def test_fields_that_are_the_gate_s_business(self):
+    def test_a_model_cannot_set_fields_that_belong_to_the_gate(self):
         for name in ("Content-Length", "Transfer-Encoding", "Connection"):
             answer = self.ask_model(do="field", name=name, status=500)
             self.assert_problem(answer, 500, "model-failed")
@@ -208,7 +208,7 @@ class Wild(SharedGate):
 
 
 class Costly(NativeCase):
-    """What costs the worker its life, or its folder, but nobody else anything."""
+    """The model ends or harms its own worker. No other job is affected."""
 
     def open(self, **pool):
         return self.serve(self.model(MODEL), pool={"crash_limit": 16, **pool})
@@ -238,7 +238,7 @@ class Costly(NativeCase):
             before = gate.lane(0)
             os.kill(before["pid"], number)
             self.wait_lane_where(gate, 0, lambda lane: lane["pid"] != before["pid"] and
-                                 lane["state"] == "ready", "it is back")
+                                 lane["state"] == "ready", "the lane is back")
         self.assertEqual(gate.post({"do": "echo"}).status, 200)
 
     def test_the_next_worker_starts_where_the_first_did(self):
@@ -259,12 +259,12 @@ class Costly(NativeCase):
                 go.touch()
                 self.assertEqual(future.result().status, 200)
 
-    def test_priorities_and_a_full_queue_are_as_ever(self):
+    def test_priorities_and_a_full_queue_work_as_for_other_workers(self):
         gate = self.serve(self.model(MODEL), sections={"queue": {"jobs_max": 2}})
         held, go = self.begin_job(gate)
-        low = self.later(gate.post, {"do": "echo"}, headers=[("Turnpike-Priority", "1")])
+        low = self.in_thread(gate.post, {"do": "echo"}, headers=[("Turnpike-Priority", "1")])
         gate.wait_queued(1)
-        high = self.later(gate.post, {"do": "echo"}, headers=[("Turnpike-Priority", "9")])
+        high = self.in_thread(gate.post, {"do": "echo"}, headers=[("Turnpike-Priority", "9")])
         gate.wait_queued(2)
         self.assert_problem(gate.post({"do": "echo"}), 429, "queue-full")
         go.touch()
@@ -272,7 +272,7 @@ class Costly(NativeCase):
             self.assertEqual(future.result().status, 200)
         ended = [job["id"] for job in gate.ended_jobs()]
         self.assertLess(ended.index(low.result().header("turnpike-job")),
-                        ended.index(high.result().header("turnpike-job")), "the newest is first")
+                        ended.index(high.result().header("turnpike-job")), "the job with the higher priority must end first")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Gates that end by being told to, with workers of their own: under load, while loading, told twice, in
-the background. Nothing of them is left."""
+"""Tests that no process is left when a gate is told to stop: under load, while loading, after a second
+signal, and in the background."""
 import json
 import os
 import signal
@@ -7,13 +7,13 @@ import time
 import unittest
 
 from client import Truncated
-from family import FamilyCase, OrdinaryUser
 from harness import POOL, STARTED, Gate, Port, toml, wait_until
+from process_tree import OrdinaryUser, ProcessTreeCase
 
 
-class Signals(FamilyCase):
+class Signals(ProcessTreeCase):
     def go_on_asking(self, gate, number, answered):
-        """Until the gate takes no more; what was accepted is answered."""
+        """Sends requests until the gate accepts no more. Every accepted request must be answered."""
         for i in range(10 ** 6):
             body = f"{number}-{i}".encode()
             try:
@@ -25,7 +25,7 @@ class Signals(FamilyCase):
                     client.request("POST", "/after/20", body, [("Connection", "close")])
                     answer = client.answer()
                 except (Truncated, OSError) as error:
-                    # Not accepted: no byte of an answer. One that broke off would be a lie.
+                    # The request was not accepted, so there must be no byte of an answer.
                     self.assertFalse(getattr(error, "so_far", b""))
                     return
             if answer.status == 503:
@@ -35,48 +35,48 @@ class Signals(FamilyCase):
 
     def test_sigterm_under_load(self):
         for habits in ("daemon,session", "stubborn,crowd-forking"):
-            gate = self.family_gate(habits, "--log-jobs", str(self.folder / f"{habits}.jsonl"),
-                                    stop_grace="200ms")
+            gate = self.gate_with_children(habits, "--log-jobs", str(self.folder / f"{habits}.jsonl"),
+                                           stop_grace="200ms")
             answered = []
-            asking = [self.later(self.go_on_asking, gate, i, answered) for i in range(12)]
-            wait_until(lambda: len(answered) > 30, "they are at it")
+            asking = [self.in_thread(self.go_on_asking, gate, i, answered) for i in range(12)]
+            wait_until(lambda: len(answered) > 30, "the clients have got many answers")
             self.assertEqual(self.stop(gate), 0)
-            self.wait_for_nobody()
+            self.wait_for_no_process()
             for client in asking:
                 client.result(30)
             log = (self.folder / f"{habits}.jsonl").read_text().splitlines()
             self.assertEqual(sum('"finished"' in line for line in log), len(answered))
 
-    def test_jobs_of_the_queue_are_answered_too(self):
-        gate = self.family_gate("daemon", lanes=1)
+    def test_queued_jobs_are_answered_too(self):
+        gate = self.gate_with_children("daemon", lanes=1)
         asked = [gate.connect().request("POST", "/after/50", b"%d" % i) for i in range(8)]
         gate.wait_queued(7)
         gate.process.signal(signal.SIGTERM)
         for i, client in enumerate(asked):
             self.assertEqual((client.answer().body), b"%d" % i)
         self.assertEqual(gate.process.wait(), 0)
-        self.wait_for_nobody()
+        self.wait_for_no_process()
 
-    def test_told_twice_it_ends_at_once(self):
-        """Workers that ignore SIGTERM, jobs that never end: nobody is waited for."""
+    def test_a_second_signal_ends_the_gate_at_once(self):
+        """The gate waits neither for workers that ignore SIGTERM nor for jobs that never end."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            gate = self.family_gate("stubborn-daemon,stubborn-session", stop_grace="1h",
-                                    gate={"shutdown_patience": "1h"})
+            gate = self.gate_with_children("stubborn-daemon,stubborn-session", stop_grace="1h",
+                                           gate={"shutdown_patience": "1h"})
             held = [gate.connect().request("POST", "/hold", b"x") for _ in range(3)]
             gate.wait_queued(1)
             gate.process.signal(number)
-            wait_until(lambda: "stopping" in gate.process.output(), "it has heard that")
+            wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
             self.assertTrue(gate.process.is_running())
             began = time.monotonic()
             gate.process.signal(number)
             self.assertEqual(gate.process.wait(), 0)
-            took = self.wait_for_nobody(began)
+            took = self.wait_for_no_process(began)
             print(f"{self.id()}: gone {took:.3f} s after the second signal")
             for client in held:
                 self.assert_given_up(client)
 
     def assert_given_up(self, client):
-        """Its job got its one error, or its connection was cut before a byte of an answer."""
+        """Checks that the client got one error, or that its connection was cut before the first byte of an answer."""
         try:
             answer = client.answer()
         except ConnectionResetError:
@@ -86,18 +86,18 @@ class Signals(FamilyCase):
         slug = "worker-died" if answer.status == 502 else "shutting-down"
         self.assert_problem(answer, 502 if answer.status == 502 else 503, slug)
 
-    def test_a_terminal_that_closes_is_as_sigterm(self):
-        gate = self.family_gate("daemon", lanes=1)
+    def test_closing_the_terminal_acts_like_sigterm(self):
+        gate = self.gate_with_children("daemon", lanes=1)
         job = gate.connect().request("POST", "/after/200", b"accepted")
         gate.wait_lane(0, "busy")
         gate.process.signal(signal.SIGHUP)
         self.assertEqual(job.answer().body, b"accepted")
         self.assertEqual(gate.process.wait(), 0)
-        self.wait_for_nobody()
+        self.wait_for_no_process()
 
     def test_under_nohup_it_goes_on(self):
         config = self.write_config(toml({"pool.default": {
-            "worker": self.brood(), "gpus": "none", **POOL, **STARTED}}))
+            "worker": self.worker_command(), "gpus": "none", **POOL, **STARTED}}))
         gate = Gate(self, self.spawn("nohup", ["nohup", self.turnpike, "up", str(config), "--port", "0",
                                                "--name", "nohup"]), "").wait_ready()
         gate.process.signal(signal.SIGHUP)
@@ -106,33 +106,34 @@ class Signals(FamilyCase):
         self.assertEqual(gate.ask("POST", "/after/50", b"goes on").body, b"goes on")
         self.assertNotIn("stopping", gate.process.output())
         self.assertEqual(self.stop(gate), 0)
-        self.wait_for_nobody()
+        self.wait_for_no_process()
 
     def loading_gate(self, habits, **options):
         for lane in range(2):
             (self.folder / f"{lane}.loading").unlink(missing_ok=True)
-        gate = self.family_gate(habits, is_ready=False, **options)
+        gate = self.gate_with_children(habits, is_ready=False, **options)
         wait_until(lambda: all((self.folder / f"{lane}.loading").exists() for lane in range(2)),
-                   "they load")
+                   "both workers are loading")
         return gate
 
     def test_sigterm_while_loading(self):
         for habits in ("daemon-loading", "session-stubborn-loading"):
             gate = self.loading_gate(habits, stop_grace="200ms")
             self.assertEqual(self.stop(gate), 0)
-            self.wait_for_nobody()
+            self.wait_for_no_process()
 
-    def test_told_twice_while_loading(self):
+    def test_a_second_signal_while_loading_ends_the_gate_at_once(self):
         gate = self.loading_gate("stubborn-daemon-loading", stop_grace="1h")
         gate.process.signal(signal.SIGINT)
-        wait_until(lambda: "stopping" in gate.process.output(), "it has heard that")
+        wait_until(lambda: "stopping" in gate.process.output(), "the gate is stopping")
         self.assertTrue(gate.process.is_running())
         self.assertEqual(self.stop(gate, signal.SIGINT), 0)
-        self.wait_for_nobody()
+        self.wait_for_no_process()
 
-    def test_the_whole_service_is_told_at_once(self):
-        """As some do who stop a service: every process gets SIGTERM. Guards leave that to the gate."""
-        gate = self.family_gate("stubborn-daemon", stop_grace="5s")
+    def test_a_signal_to_every_process_of_the_service_ends_it_cleanly(self):
+        """Some tools stop a service by sending SIGTERM to each of its processes. Guards ignore it, so that the
+        gate can finish its jobs."""
+        gate = self.gate_with_children("stubborn-daemon", stop_grace="5s")
         job = gate.connect().request("POST", "/after/200", b"accepted")
         gate.wait_lane(0, "busy")
         for guard in self.guards_of(gate):
@@ -143,21 +144,21 @@ class Signals(FamilyCase):
         for guard in self.guards_of(gate):
             os.kill(guard.pid, signal.SIGTERM)
         self.stop(gate)
-        self.wait_for_nobody()
+        self.wait_for_no_process()
 
     def test_a_stopped_guard_holds_nothing_up(self):
-        gate = self.family_gate("stubborn-daemon", stop_grace="100ms")
+        gate = self.gate_with_children("stubborn-daemon", stop_grace="100ms")
         for guard in self.guards_of(gate):
             os.kill(guard.pid, signal.SIGSTOP)
         self.assertEqual(self.stop(gate), 0)
-        self.wait_for_nobody()
+        self.wait_for_no_process()
 
 
-class Background(FamilyCase):
+class Background(ProcessTreeCase):
     def config(self, habits="daemon-stubborn,session", **more):
         return str(self.write_config(toml({
             "gate": {"spool": str(self.folder)},
-            "pool.default": {"worker": self.brood(habits), "gpus": "none", **POOL, **STARTED,
+            "pool.default": {"worker": self.worker_command(habits), "gpus": "none", **POOL, **STARTED,
                              "stop_grace": "200ms", **more}})))
 
     def detach(self, *arguments):
@@ -168,17 +169,17 @@ class Background(FamilyCase):
         def serve():
             lanes = json.loads(self.command("status", "--json").stdout)["lanes"]
             return all(lane["state"] == "ready" for lane in lanes)
-        wait_until(serve, "its lanes serve")
+        wait_until(serve, "the lanes serve")
 
-    def test_down_leaves_nothing(self):
+    def test_down_leaves_no_process(self):
         for flags in ((), ("--now",)):
             done = self.detach(self.config(), "--port", "0")
             self.assertEqual(done.returncode, 0, done)
             self.wait_ready()
-            self.assertEqual(len(self.family("worker")), 2)
+            self.assertEqual(len(self.live_processes("worker")), 2)
             self.assertEqual(self.command("down", *flags).returncode, 0)
             self.assertEqual(self.pids(), [])
-            self.wait_for_nobody()
+            self.wait_for_no_process()
             self.assertEqual(self.command("status").returncode, 3)
 
     def test_down_now_waits_for_nobody(self):
@@ -194,7 +195,7 @@ class Background(FamilyCase):
             self.assertEqual(self.command("down", *flags).returncode, 0)
             self.assertEqual(self.pids(), [])
 
-    def test_what_can_not_be_detached_leaves_nothing(self):
+    def test_a_failed_detach_leaves_no_process(self):
         taken = Port()
         self.addCleanup(taken.close)
         taken.listen()

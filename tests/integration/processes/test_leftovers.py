@@ -1,5 +1,5 @@
-"""Gate and guard killed together: the worker is gone, what it left behind stays, and the next `up` ends
-it; that, and nothing else."""
+"""Tests what happens if gate and guard are killed together: the worker dies, its children stay, and the
+next `up` ends these children and no other process."""
 import os
 import re
 import shutil
@@ -8,224 +8,226 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from family import TOKEN, FamilyCase, OrdinaryUser, kill, read, see, with_word
 from harness import POOL, STARTED, Gate, numbers, toml, wait_until
+from process_tree import (TOKEN_VARIABLE, OrdinaryUser, ProcessTreeCase, kill, process_info,
+                          processes_with_word, read_proc)
 
 
-class Leftovers(FamilyCase):
-    def leave(self, habits, *names, **options):
-        """What a gate named "dead" leaves with these habits: processes with these names."""
-        return self.left_by(self.family_gate(habits, "--name", "dead", lanes=1, **options), *names)
+class Leftovers(ProcessTreeCase):
+    def leave_behind(self, habits, *names, **options):
+        """Kills a gate named "dead" whose worker has these habits. Returns the processes that are left, which must
+        have these names."""
+        return self.left_behind_by(self.gate_with_children(habits, "--name", "dead", lanes=1, **options), *names)
 
-    def left_by(self, gate, *names):
+    def left_behind_by(self, gate, *names):
         self.kill_with_guards(gate)
-        left = self.family()
-        self.assertEqual({seen.name for seen in left}, set(names), left)
+        left = self.live_processes()
+        self.assertEqual({process.name for process in left}, set(names), left)
         return left
 
     def assert_ended_by(self, gate, left):
-        """It says so, serves, and all that the test has now is below it."""
+        """Checks that the gate has ended these processes, says so, and serves."""
         output = gate.process.output()
         named = re.findall(rf"left behind: pid (\d+), .*{self.token}", output)
         more = re.search(r"and (\d+) more", output)
-        self.assertLessEqual(set(map(int, named)), {seen.pid for seen in left})
+        self.assertLessEqual(set(map(int, named)), {process.pid for process in left})
         self.assertEqual(len(named) + int(more[1] if more else 0), len(left), output)
-        wait_until(lambda: not set(self.pids()) & {seen.pid for seen in left}, "they are ended")
-        self.assert_family_of(gate)
+        wait_until(lambda: not set(self.pids()) & {process.pid for process in left}, "the leftovers are ended")
+        self.assert_only_processes_of(gate)
 
-    def assert_family_of(self, *gates):
-        below = [seen.pid for gate in gates for seen in self.below(gate.process.pid)]
+    def assert_only_processes_of(self, *gates):
+        below = [process.pid for gate in gates for process in self.processes_below(gate.process.pid)]
         self.assertEqual(self.pids(), sorted(below))
         for gate in gates:
             self.assertEqual(gate.post({}, "/echo").status, 200)
 
-    def innocent(self, **variables):
-        """A process of the same user that is nobody's leftover."""
-        word = f"innocent-{next(numbers)}-{self.token[6:]}"
-        env = {key: value for key, value in self.env.items() if key != TOKEN}
+    def unrelated_process(self, **variables):
+        """Starts a process of the same user that no gate left behind."""
+        word = f"unrelated-{next(numbers)}-{self.token.removeprefix('token-')}"
+        env = {key: value for key, value in self.env.items() if key != TOKEN_VARIABLE}
         process = subprocess.Popen(["setpriv", *self.user, "--pdeathsig", "KILL", "sleep", "1000"],
-                                   env={**env, "INNOCENT": word, **variables})
+                                   env={**env, "UNRELATED": word, **variables})
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        wait_until(lambda: [seen for seen in with_word(word) if seen.name == "sleep"], "it runs")
+        wait_until(lambda: [process for process in processes_with_word(word) if process.name == "sleep"], "the process runs")
         return process
 
     def runtime_folder(self, name="dead"):
         return Path(self.env["XDG_RUNTIME_DIR"]) / "turnpike" / name
 
-    def test_the_next_gate_of_that_name_ends_them(self):
-        left = self.leave("daemon-session-crowd", "daemon", "session", "crowd")
+    def test_the_next_gate_with_the_same_name_ends_leftovers(self):
+        left = self.leave_behind("daemon-session-crowd", "daemon", "session", "crowd")
         self.assertEqual(len(left), 202)
-        self.assert_ended_by(self.family_gate("none", "--name", "dead"), left)
+        self.assert_ended_by(self.gate_with_children("none", "--name", "dead"), left)
 
-    def test_a_gate_of_another_name_ends_them(self):
-        left = self.leave("daemon-session", "daemon", "session")
-        self.assert_ended_by(self.family_gate("none", "--name", "another"), left)
-        self.assertNotIn("left behind", self.family_gate("none", "--name", "dead").process.output())
+    def test_a_gate_with_another_name_ends_leftovers(self):
+        left = self.leave_behind("daemon-session", "daemon", "session")
+        self.assert_ended_by(self.gate_with_children("none", "--name", "another"), left)
+        self.assertNotIn("left behind", self.gate_with_children("none", "--name", "dead").process.output())
 
     def test_what_keeps_forking_is_ended_too(self):
-        self.leave("forking", "forking")
-        gate = self.family_gate("none", "--name", "dead")
+        self.leave_behind("forking", "forking")
+        gate = self.gate_with_children("none", "--name", "dead")
         self.assertIn("left behind", gate.process.output())
-        wait_until(lambda: not self.family("forking"), "they are ended")
-        self.assert_family_of(gate)
+        wait_until(lambda: not self.live_processes("forking"), "the leftovers are ended")
+        self.assert_only_processes_of(gate)
 
-    def test_one_that_overwrote_its_environment_is_known_by_pid_and_start(self):
-        gate = self.family_gate("wiped", "--name", "dead", lanes=1)
-        wiped, = self.family("wiped")
+    def test_a_leftover_that_overwrote_its_environment_is_found_by_pid_and_start_time(self):
+        gate = self.gate_with_children("wiped", "--name", "dead", lanes=1)
+        wiped, = self.live_processes("wiped")
         known = self.runtime_folder() / "processes"
-        wait_until(lambda: f"process {wiped.pid} {wiped.start}\n" in known.read_text(), "it is listed")
-        left = self.left_by(gate, "wiped")
+        wait_until(lambda: f"process {wiped.pid} {wiped.start}\n" in known.read_text(), "the gate has listed the process")
+        left = self.left_behind_by(gate, "wiped")
         environ = Path(f"/proc/{left[0].pid}/environ").read_bytes()
         self.assertEqual(environ.strip(b"\0"), b"")
-        self.assert_ended_by(self.family_gate("none", "--name", "another"), left)
+        self.assert_ended_by(self.gate_with_children("none", "--name", "another"), left)
 
     def test_variables_before_the_program_keep_no_shell_alive(self):
-        """Only the worker itself dies with its guard, so the worker must be the program."""
-        gate = self.started_gate(f"WORD='a b' OTHER=2 {self.brood()}", "--name", "dead", lanes=1)
-        worker, = self.family("worker")
-        self.assertLess({b"WORD=a b", b"OTHER=2"}, set(read(worker.pid, "environ").split(b"\0")))
+        """Only the guard's own child dies with the guard, so this child must be the program and not a shell."""
+        gate = self.started_gate(f"WORD='a b' OTHER=2 {self.worker_command()}", "--name", "dead", lanes=1)
+        worker, = self.live_processes("worker")
+        self.assertLess({b"WORD=a b", b"OTHER=2"}, set(read_proc(worker.pid, "environ").split(b"\0")))
         self.kill_with_guards(gate)
-        self.wait_for_nobody()
+        self.wait_for_no_process()
 
-    def test_doctor_names_them_and_touches_nothing(self):
-        left = self.leave("daemon", "daemon")
+    def test_doctor_names_leftovers_and_leaves_them_alone(self):
+        left = self.leave_behind("daemon", "daemon")
         self.assertIn(str(left[0].pid), self.command("doctor").stdout)
         self.assertEqual(self.pids(), [left[0].pid])
 
-    def test_the_innocent_stay(self):
-        """An entry with another start, a mark of nowhere, none, or one that only looks like it."""
-        known, unmarked = self.innocent(), self.innocent()
-        others = [self.innocent(TURNPIKE_RUN=mark) for mark in (
+    def test_unrelated_processes_are_left_alone(self):
+        """Such a process may be listed with another start time, or have no mark of a gate, a mark of another folder, or
+        one that only looks like a mark."""
+        known, unmarked = self.unrelated_process(), self.unrelated_process()
+        others = [self.unrelated_process(TURNPIKE_RUN=mark) for mark in (
             "", "x", "/elsewhere/turnpike/dead:0123456789abcdef",
             f"{self.env['XDG_RUNTIME_DIR']}/turnpike/../dead:0123456789abcdef")]
-        left = self.leave("daemon", "daemon")
+        left = self.leave_behind("daemon", "daemon")
         with open(self.runtime_folder() / "processes", "a") as entries:
-            for start in (see(known.pid).start - 1, see(known.pid).start + 1, 0):
+            for start in (process_info(known.pid).start - 1, process_info(known.pid).start + 1, 0):
                 entries.write(f"process {known.pid} {start}\n")
             entries.write(f"process -1 0\nprocess 0 0\nprocess {os.getpid()} 1\nprocess x y\n")
-        self.assert_ended_by(self.family_gate("none", "--name", "dead"), left)
+        self.assert_ended_by(self.gate_with_children("none", "--name", "dead"), left)
         for process in (known, unmarked, *others):
-            self.assertIsNone(process.poll(), "an innocent process was ended")
+            self.assertIsNone(process.poll(), "an unrelated process was ended")
 
-    def test_children_of_whoever_became_the_gate_stay(self):
-        """A script that starts something else, and ends with `exec turnpike up`."""
+    def test_earlier_children_of_the_script_that_became_the_gate_are_left_alone(self):
+        """The script starts another program, and ends with `exec turnpike up`."""
         script = f"sleep 1000 & echo $! > {self.folder}/{self.token}.pid; exec {self.turnpike} \"$@\""
         config = self.write_config(toml({"pool.default": {
-            "worker": self.brood("daemon"), "gpus": "none", **POOL, **STARTED}}))
+            "worker": self.worker_command("daemon"), "gpus": "none", **POOL, **STARTED}}))
         process = self.spawn("script", ["sh", "-c", script, "sh", "up", str(config), "--port", "0",
                                         "--name", "script"])
         gate = Gate(self, process, "").wait_ready()
         other = int((self.folder / f"{self.token}.pid").read_text())
         for guard in self.guards_of(gate):
             kill(guard)
-            wait_until(lambda: guard.pid not in self.pids(), "it is killed")
+            wait_until(lambda: guard.pid not in self.pids(), "the process is gone")
         gate.wait_ready()
         self.assertEqual(self.stop(gate), 0)
         self.assertEqual(self.pids(), [other])
 
     def test_a_mark_in_a_folder_whose_lock_is_free_is_enough(self):
-        process = self.innocent(TURNPIKE_RUN=f"{self.runtime_folder('long-gone')}:0123456789abcdef")
-        self.family_gate("none", "--name", "another")
+        process = self.unrelated_process(TURNPIKE_RUN=f"{self.runtime_folder('long-gone')}:0123456789abcdef")
+        self.gate_with_children("none", "--name", "another")
         self.assertEqual(process.wait(30), -signal.SIGKILL)
 
     def test_two_gates_side_by_side_leave_each_other_alone(self):
-        one = self.family_gate("daemon,session", "--name", "one")
-        ones = [seen.pid for seen in self.below(one.process.pid)]
-        other = self.family_gate("daemon-stubborn,none", "--name", "other")
-        self.assert_family_of(one, other)
+        one = self.gate_with_children("daemon,session", "--name", "one")
+        ones = [process.pid for process in self.processes_below(one.process.pid)]
+        other = self.gate_with_children("daemon-stubborn,none", "--name", "other")
+        self.assert_only_processes_of(one, other)
         for end in (self.kill_with_guards, self.kill_gate, self.stop):
             end(other)
-            other = self.family_gate("daemon-stubborn,none", "--name", "other")
-            self.assert_family_of(one, other)
+            other = self.gate_with_children("daemon-stubborn,none", "--name", "other")
+            self.assert_only_processes_of(one, other)
         self.assertEqual(self.command("restart", "all", "--name", "other").returncode, 0)
         other.wait_ready()
         for guard in self.guards_of(other):
             kill(guard)
         other.wait_ready()
         self.assertEqual(self.command("down", "--name", "other").returncode, 0)
-        self.assertEqual(self.pids(), sorted(ones), "not a process of it was touched")
-        self.assert_family_of(one)
-
+        self.assertEqual(self.pids(), sorted(ones), "no process of the first gate was ended or replaced")
+        self.assert_only_processes_of(one)
 
     def test_a_gate_whose_folder_is_gone_or_open_is_alive_all_the_same(self):
-        """Somebody cleans up; the gate has its lock still, but nobody can see that."""
-        one = self.family_gate("daemon", "--name", "one")
+        """Somebody removed the gate's folder. The gate still holds its lock, but no other process can see that."""
+        self.gate_with_children("daemon", "--name", "one")
         before = self.pids()
         for harm in (lambda folder: folder.chmod(0o755), shutil.rmtree):
             harm(self.runtime_folder("one"))
-            other = self.family_gate("none", "--name", "other")
+            other = self.gate_with_children("none", "--name", "other")
             self.assertNotIn("left behind", other.process.output())
             self.assertEqual(self.stop(other), 0)
             self.assertEqual(self.pids(), before)
 
-    def test_a_gate_that_is_started_anew_at_once(self):
-        """While what the killed one had is being ended still."""
-        gate = self.family_gate("daemon,forking-session", "--name", "again")
+    def test_a_gate_can_be_started_again_at_once(self):
+        """Even while the processes of the killed gate are still being ended."""
+        gate = self.gate_with_children("daemon,forking-session", "--name", "again")
         for _ in range(4):
             self.kill_gate(gate)
-            gate = self.family_gate("daemon,forking-session", "--name", "again")
-        roots = wait_until(lambda: self.family() and {seen.pid for seen in self.family()} <=
-                           {seen.pid for seen in self.below(gate.process.pid)}, "only its own live")
+            gate = self.gate_with_children("daemon,forking-session", "--name", "again")
+        roots = wait_until(lambda: self.live_processes() and {process.pid for process in self.live_processes()} <=
+                           {process.pid for process in self.processes_below(gate.process.pid)}, "only processes of the new gate live")
         self.assertTrue(roots)
         self.assertEqual(self.stop(gate), 0)
-        self.wait_for_nobody()
+        self.wait_for_no_process()
 
 
 class LeftoversOfAnOrdinaryUser(OrdinaryUser, Leftovers):
-    """Who can make no cgroups."""
+    """An ordinary user cannot make control groups."""
 
 
-class ControlGroups(FamilyCase):
+class ControlGroups(ProcessTreeCase):
     def setUp(self):
         super().setUp()
         found = re.search('"cgroup v2: groups in ([^"]+)"', self.command("doctor", "--json").stdout)
         if not found:
-            self.skipTest("cgroup v2 can't be used here (turnpike doctor): nothing to look at")
+            self.skipTest("cgroup v2 can't be used here; see turnpike doctor")
         self.home = Path(found[1])
 
     def groups(self):
-        """Of dead gates and living ones."""
+        """Returns the names of all control groups of Turnpike, of dead gates and of living ones."""
         return {group.name for group in self.home.glob("turnpike-*")}
 
-    def of(self, gate):
+    def groups_of(self, gate):
         return {name for name in self.groups() if name.startswith(f"turnpike-{gate.process.pid}-")}
 
-    def test_every_worker_has_one_while_it_lives(self):
-        gate = self.family_gate("daemon,none")
-        self.assertEqual(len(self.of(gate)), 2)
-        for victim in (self.family("worker")[0], self.guards_of(gate)[0]):
+    def test_every_worker_has_a_control_group_while_it_lives(self):
+        gate = self.gate_with_children("daemon,none")
+        self.assertEqual(len(self.groups_of(gate)), 2)
+        for victim in (self.live_processes("worker")[0], self.guards_of(gate)[0]):
             kill(victim)
-            wait_until(lambda: victim.pid not in self.pids(), "it is killed")
+            wait_until(lambda: victim.pid not in self.pids(), "the process is gone")
             gate.wait_ready()
-            self.assertEqual(len(self.of(gate)), 2)
+            self.assertEqual(len(self.groups_of(gate)), 2)
         self.stop(gate)
-        self.assertEqual(self.of(gate), set())
+        self.assertEqual(self.groups_of(gate), set())
 
-    def test_none_stays_after_the_gate_is_killed(self):
-        gate = self.family_gate("daemon,none")
-        self.assertEqual(len(self.of(gate)), 2)
+    def test_no_control_group_stays_after_the_gate_is_killed(self):
+        gate = self.gate_with_children("daemon,none")
+        self.assertEqual(len(self.groups_of(gate)), 2)
         self.assert_gone_with_gate(self.kill_gate(gate))
-        wait_until(lambda: not self.of(gate), "its groups are gone")
+        wait_until(lambda: not self.groups_of(gate), "the gate's control groups are gone")
 
-    def test_what_is_in_a_group_is_known_whatever_it_did(self):
-        """A daemon that was not there when its worker came up, and overwrote its environment."""
-        gate = self.family_gate("none", "--name", "grouped", lanes=1)
-        self.assertEqual(len(self.of(gate)), 1)
+    def test_a_process_is_found_by_its_control_group_whatever_it_did(self):
+        """The process is a daemon that was started after its worker came up, and that overwrote its environment."""
+        gate = self.gate_with_children("none", "--name", "grouped", lanes=1)
+        self.assertEqual(len(self.groups_of(gate)), 1)
         self.assertEqual(gate.ask("POST", "/late", b"").status, 200)
         self.kill_with_guards(gate)
-        self.assertEqual([seen.name for seen in self.family()], ["wiped"])
-        gate = self.family_gate("none", "--name", "next")
-        self.assertEqual(self.family("wiped"), [])
+        self.assertEqual([process.name for process in self.live_processes()], ["wiped"])
+        gate = self.gate_with_children("none", "--name", "next")
+        self.assertEqual(self.live_processes("wiped"), [])
         self.assertIn("left behind", gate.process.output())
 
-    def test_the_next_gate_removes_what_stays(self):
+    def test_the_next_gate_removes_control_groups_that_stayed(self):
         for habits in ("daemon", "none"):
-            gate = self.family_gate(habits, "--name", "grouped")
-            self.assertEqual(len(self.of(gate)), 2)
+            gate = self.gate_with_children(habits, "--name", "grouped")
+            self.assertEqual(len(self.groups_of(gate)), 2)
             self.kill_with_guards(gate)
-            self.stop(self.family_gate("none", "--name", "next"))
-            self.assertEqual(self.of(gate), set())
+            self.stop(self.gate_with_children("none", "--name", "next"))
+            self.assertEqual(self.groups_of(gate), set())
 
 
 if __name__ == "__main__":

@@ -1,52 +1,19 @@
-"""Reload after reload under a steady load: every fifth save is bad, workers are killed meanwhile, and no request fails.
+"""Tests many reloads under steady load: every fifth save is bad, workers are killed meanwhile, and no request fails.
 
-TURNPIKE_TEST_RELOADS says how many; the figures are printed when it is set.
+TURNPIKE_TEST_RELOADS sets the number of reloads. If it is set, the figures are printed.
 """
 import itertools
 import os
 import signal
-import threading
 import time
 import unittest
 
-from native_case import wait_until
-from reload_case import ReloadCase
+from native_case import children_of, wait_until
+from reload_case import Load, ReloadCase
 
 LANES = 2
 RELOADS = int(os.environ.get("TURNPIKE_TEST_RELOADS", "15"))
 BAD = itertools.cycle(("a syntax error", "a failing load", "a wrong answer", "a failing example"))
-
-
-class Watched:
-    """Clients that ask all the time. Each answer must be whole, and of a version that was ever good."""
-
-    def __init__(self, gate, clients=3):
-        self.gate = gate
-        self.count, self.bad, self.longest_s = 0, [], 0.0
-        self._lock = threading.Lock()
-        self._ends = threading.Event()
-        self._threads = [threading.Thread(target=self._ask, args=[number]) for number in range(clients)]
-        for thread in self._threads:
-            thread.start()
-
-    def _ask(self, number):
-        with self.gate.connect() as client:
-            while not self._ends.wait(0.002):
-                begin = time.monotonic()
-                client.request("POST", "/predict", b'{"n": %d}' % number, [("Content-Type", "application/json")])
-                answer = client.answer("POST")
-                took = time.monotonic() - begin
-                is_good = answer.status == 200 and answer.json()["n"] == number and answer.json()["version"].startswith("good")
-                with self._lock:
-                    self.count += 1
-                    self.longest_s = max(self.longest_s, took)
-                    if not is_good:
-                        self.bad.append(answer)
-
-    def end(self):
-        self._ends.set()
-        for thread in self._threads:
-            thread.join()
 
 
 class ManyReloads(ReloadCase):
@@ -60,8 +27,8 @@ class ManyReloads(ReloadCase):
         else:
             self.save("bad", predict="raise ValueError('no layer')")
 
-    def fails(self, gate, what):
-        """All of it stays as it was, also for a worker that dies just then."""
+    def assert_reload_fails(self, gate, what):
+        """Checks that a bad save changes nothing, also for a worker that is killed right after it."""
         before = self.versions(gate)
         self.spoil(what)
         done = self.command("reload", "--name", gate.name)
@@ -73,70 +40,56 @@ class ManyReloads(ReloadCase):
         self.assertEqual(self.versions(gate), before, what)
 
     def processes_of(self, gate):
-        """Its children, and theirs: guards and workers. Zombies, too."""
-        parents = {}
-        for entry in os.listdir("/proc"):
-            try:
-                with open(f"/proc/{entry}/stat") as file:
-                    parents[int(entry)] = int(file.read().rpartition(")")[2].split()[1])
-            except (OSError, ValueError):
-                continue
-        own = {pid for pid, parent in parents.items() if parent == gate.process.pid}
-        return len(own) + sum(parent in own for parent in parents.values())
+        """Counts the gate's children and their children: guards, workers and the warm process. Zombies count, too."""
+        children = children_of(gate.process.pid)
+        return len(children) + sum(len(children_of(child)) for child in children)
+
+    def assert_all_good(self, load):
+        load.end()
+        self.assertEqual(load.bad, [])
+        self.assertEqual({version for version in load.versions if not version.startswith("good")}, set())
 
     def test_leave_no_request_behind(self):
         gate = self.serve(self.project("good 0"), pool={"lanes": LANES, "crash_limit": 16, "crash_window": "1s"})
         warm_log = self.state_folder(gate) / "lanes" / "warm.log"
-        wait_until(lambda: warm_log.exists() and self.processes_of(gate) == 2 * LANES + 1, "workers, guards, the warm process")
+        wait_until(lambda: warm_log.exists() and self.processes_of(gate) == 2 * LANES + 1, "workers, guards and the warm process run")
         descriptors, begin = self.descriptors(gate), time.monotonic()
-        load = Watched(gate)
+        load = Load(gate, clients=3, pause_s=0.002)
         self.addCleanup(load.end)
         bad = 0
         for number in range(1, RELOADS + 1):
             if number % 5 == 3:
                 bad += 1
-                self.fails(gate, next(BAD))
+                self.assert_reload_fails(gate, next(BAD))
                 continue
             self.save(f"good {number}")
             self.order(gate, "reload")
             self.assertEqual(self.versions(gate), [(f"good {number}", "one")] * LANES)
-        load.end()
-        self.assertEqual(load.bad, [])
-        self.assertGreater(load.count, RELOADS)
+        self.assert_all_good(load)
+        self.assertGreater(len(load.versions), RELOADS)
         wait_until(lambda: self.processes_of(gate) == 2 * LANES + 1, "no process is left over")
         wait_until(lambda: self.descriptors(gate) <= descriptors, "no descriptor is left over")
         if "TURNPIKE_TEST_RELOADS" in os.environ:
             print(f"{RELOADS} reloads, {bad} of them bad and each followed by kill -9 of a worker, in {time.monotonic() - begin:.1f} s: "
-                  f"{load.count} requests, {len(load.bad)} failed, the longest took {load.longest_s * 1000:.0f} ms")
-
-    def warm_pid(self, gate):
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as command, open(f"/proc/{entry}/stat") as stat:
-                    if b"--warm" in command.read() and stat.read().rpartition(")")[2].split()[1] == str(gate.process.pid):
-                        return int(entry)
-            except OSError:
-                continue
-        return None
+                  f"{len(load.versions)} requests, {len(load.bad)} failed, the longest took {load.longest_s * 1000:.0f} ms")
 
     def test_outlive_their_warm_process_whenever_it_dies(self):
         gate = self.serve(self.project("good 0"), pool={"lanes": LANES})
         warm_log = self.state_folder(gate) / "lanes" / "warm.log"
-        wait_until(lambda: warm_log.exists(), "a warm process")
-        load = Watched(gate)
+        wait_until(lambda: warm_log.exists(), "there is a warm process")
+        load = Load(gate, clients=3, pause_s=0.002)
         self.addCleanup(load.end)
         for number in range(1, 5):
             was_ready = warm_log.read_text().count("modules imported")
-            pid = wait_until(lambda: self.warm_pid(gate), "a warm process")
+            pid = wait_until(lambda: self.warm_pid(gate), "there is a warm process")
             self.save(f"good {number}")
             asked = gate.ask("POST", "/-/pools/default/reload").json()
-            time.sleep(number * 0.003)  # whatever it does just then
+            time.sleep(number * 0.003)  # so that the warm process dies at a different moment each time
             os.kill(pid, signal.SIGKILL)
             self.wait_reload(gate, asked["generation"], "done")
             self.assertEqual(self.versions(gate), [(f"good {number}", "one")] * LANES)
-            wait_until(lambda: warm_log.read_text().count("modules imported") > was_ready, "another warm process")
-        load.end()
-        self.assertEqual(load.bad, [])
+            wait_until(lambda: warm_log.read_text().count("modules imported") > was_ready, "another warm process is ready")
+        self.assert_all_good(load)
         self.assertEqual([lane["restarts"] for lane in gate.status()["lanes"]], [0] * LANES)
 
 

@@ -1,4 +1,4 @@
-"""Edited code goes live on every lane without a failed request; code that does not work never does."""
+"""Tests reloads: new code goes live on every lane without a failed request, and code that does not work never goes live."""
 import json
 import os
 import signal
@@ -70,8 +70,8 @@ class Reloads(ReloadCase):
         self.assertEqual(asked["reloads"][0]["kind"], "in_place")
         self.assertEqual(self.versions(gate), [("two", "one")] * LANES)
 
-    def fails(self, gate, *words):
-        """A reload that does not get through: the old code serves, and all places say why."""
+    def assert_reload_fails(self, gate, *words):
+        """Checks that a reload fails, the old code keeps serving, and command, status and `up` say why."""
         error = self.command("reload", "--name", gate.name)
         self.assertEqual(error.returncode, 1, error)
         self.assertIn("the old code keeps serving", error.stdout)
@@ -82,7 +82,7 @@ class Reloads(ReloadCase):
             for place in (error.stderr, reload["trouble"], status):
                 self.assertIn(word, place)
             wait_until(lambda: word in gate.process.output(), f"`up` says {word}")
-        wait_until(lambda: "the old code keeps serving" in gate.process.output(), "`up` says so")
+        wait_until(lambda: "the old code keeps serving" in gate.process.output(), "`up` says that the old code keeps serving")
         self.assertEqual(self.versions(gate), [("one", "one")] * LANES)
 
     def test_that_fail_keep_the_old_code_and_say_why(self):
@@ -91,16 +91,16 @@ class Reloads(ReloadCase):
         self.addCleanup(load.end)
         with self.subTest("a syntax error"):
             self.write("model.py", "import turnpike\n\ndef predict(:\n")
-            self.fails(gate, "SyntaxError", "model.py", "line 3")
+            self.assert_reload_fails(gate, "SyntaxError", "model.py", "line 3")
         with self.subTest("a load that fails"):
             self.save("two", load="self.weights = open('/no/such/weights')")
-            self.fails(gate, "FileNotFoundError", "/no/such/weights", "Traceback", "in load")
+            self.assert_reload_fails(gate, "FileNotFoundError", "/no/such/weights", "Traceback", "in load")
         with self.subTest("an example that fails"):
             self.save("two", predict="raise ValueError('no such layer')")
-            self.fails(gate, "no such layer")
+            self.assert_reload_fails(gate, "no such layer")
         with self.subTest("a module that is missing"):
             self.write("model.py", "import no_such_module_anywhere\n")
-            self.fails(gate, "ModuleNotFoundError", "no_such_module_anywhere")
+            self.assert_reload_fails(gate, "ModuleNotFoundError", "no_such_module_anywhere")
         load.end()
         self.assertEqual(load.bad, [])
         self.assertEqual(set(load.versions), {"one"})
@@ -115,7 +115,7 @@ class Reloads(ReloadCase):
         self.write("parts.py", "VERSION = 'unsaved'\n")
         self.order(gate, "restart", "all")
         wait_until(lambda: all(lane["restarts"] == 1 for lane in gate.status()["lanes"]),
-                   "the lanes start anew")
+                   "the lanes restart")
         gate.wait_ready()
         self.assertEqual(self.versions(gate), [("one", "one")] * LANES)
 
@@ -137,12 +137,12 @@ class Reloads(ReloadCase):
         gate = self.serve(model, pool={"slow_factor": 2, "slow_min": "2s", "reload": "beside"})
         for _ in range(10):
             gate.post({"n": 1})
-        slow = self.later(gate.post, {"n": 0})
-        wait_until((folder / "aboard").exists, "it is aboard")
+        slow = self.in_thread(gate.post, {"n": 0})
+        wait_until((folder / "aboard").exists, "the job is aboard")
         self.save("two")
         self.order(gate, "reload", "--no-wait")
-        wait_until(lambda: gate.lane(0)["generation"] == 2, "the lane has gone over")
-        wait_until(lambda: "in predict" in self.whole_log(gate), "the old worker tells its stacks")
+        wait_until(lambda: gate.lane(0)["generation"] == 2, "the lane runs the new code")
+        wait_until(lambda: "in predict" in self.whole_log(gate), "the log has the stacks of the old worker")
         (folder / "go").touch()
         self.assertEqual(slow.result().json()["version"], "one")
 
@@ -200,7 +200,7 @@ class ReloadOrders(ReloadCase):
         self.wait_reload(gate, 4, "done")
         self.assertIn("there is no pool", self.order(gate, "reload", "nobody", code=1))
 
-    def test_skip_workers_of_others(self):
+    def test_skip_attached_workers(self):
         worker = self.plain_worker()
         gate = self.gate([worker])
         self.assert_problem(gate.ask("POST", "/-/pools/default/reload"), 409, "no-reload")

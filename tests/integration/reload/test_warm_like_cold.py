@@ -1,5 +1,5 @@
-"""What a model could tell a warm start by: modules that its own files hide, variables that it sets before its imports,
-filters of warnings. And a guard whose worker is so young that it has no process group yet."""
+"""Tests that a model cannot tell a warm start from a cold one: by modules that its own files hide, by variables that it
+sets before its imports, or by filters of warnings. Also tests a guard whose worker has no process group yet."""
 import os
 import socket
 import unittest
@@ -28,7 +28,7 @@ warnings.filterwarnings("error", "never said")
 '''
 
 
-class Alike(WarmCase):
+class LikeAColdStart(WarmCase):
     def setUp(self):
         super().setUp()
         packages = self.folder_for("prefix") / "site-packages"
@@ -58,7 +58,7 @@ class Alike(WarmCase):
         gate = self.begin("os.environ['SET_BY_THE_MODEL'] = 'one'")
         self.assertEqual(self.assert_as_before(gate)["seen"], "one")
 
-    def test_a_variable_that_is_set_anew_is_there_one_start_later_and_the_log_says_so(self):
+    def test_a_changed_variable_takes_effect_one_start_later_and_the_log_says_so(self):
         self.pool["preload"] = ["installed"]
         gate = self.begin("os.environ['SET_BY_THE_MODEL'] = 'one'")
         warm = self.warm_pid(gate)
@@ -81,7 +81,7 @@ class Alike(WarmCase):
         self.wait_log(gate, "a cold start: colorsys.py beside the model")
 
 
-class Young(unittest.TestCase):
+class NoProcessGroupYet(unittest.TestCase):
     def test_a_worker_without_a_group_of_its_own_is_terminated(self):
         gate, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         gate.settimeout(30)
@@ -93,11 +93,11 @@ class Young(unittest.TestCase):
             os.dup2(control.fileno(), 3)
             os.execv(TURNPIKE, ["turnpike", "guard", "", "0", "", "", "", str(worker)])
         control.close()
-        gate.recv(4096)  # it has started
+        gate.recv(4096)  # the guard reports that the worker has started
         gate.send(b"t")
         reports = [gate.recv(4096) for _ in range(3)]
-        self.assertTrue(all(reports[:2]), "how the worker ended, and that nothing is left")
-        self.assertEqual(reports[2], b"", "and its end")
+        self.assertTrue(all(reports[:2]), "two reports: how the worker ended, and that no process is left")
+        self.assertEqual(reports[2], b"", "then the guard must close the socket")
         self.assertEqual(os.waitpid(guard, 0)[1], 0)
         gate.close()
 

@@ -1,4 +1,4 @@
-"""Warm starts: workers that are forked from a process which has imported what the model imports."""
+"""Tests warm starts: a worker is forked from a process that has already imported the model's modules."""
 import os
 import signal
 import unittest
@@ -7,7 +7,7 @@ from native_case import children_of, command_of, parent_of, wait_until
 from warm_case import BESIDE, WarmCase
 
 class Starts(WarmCase):
-    def test_a_restart_is_forked_and_finds_all_as_after_a_cold_start(self):
+    def test_a_forked_worker_finds_everything_as_after_a_cold_start(self):
         gate = self.serve(self.path, pool={"lanes": 2})
         cold = self.facts(gate)
         cold_env = self.answer(gate, "env")
@@ -16,7 +16,7 @@ class Starts(WarmCase):
         self.restart(gate)
         self.assertTrue(gate.lane(0)["start"]["warm"])
         warm = self.facts(gate)
-        self.assertEqual(parent_of(warm["parent"]), gate.process.popen.pid, "its guard is the gate's own child")
+        self.assertEqual(parent_of(warm["parent"]), gate.process.popen.pid, "the guard must be a child of the gate")
         self.assertIn(b"guard", command_of(warm["parent"]))
         for name in ("word", "file", "argv", "lane", "folder", "fds", "limit", "session", "ignored", "unbuffered"):
             self.assertEqual(warm[name], cold[name], name)
@@ -43,18 +43,19 @@ class Starts(WarmCase):
         for name in ("numpy", "python"):
             self.assertNotEqual(first[name], second[name], name)
 
-    def test_a_killed_worker_comes_back_warm_and_its_end_is_told(self):
+    def test_a_killed_worker_comes_back_warm_and_its_death_is_reported(self):
         gate = self.serve(self.path, pool={"lanes": 1, "retry": False})
         self.wait_warm(gate)
         self.restart(gate)
         answer = gate.post({"do": "die"})
         self.assert_problem(answer, 502, "worker-died")
         self.assertIn("SIGKILL", answer.json()["detail"])
-        wait_until(lambda: gate.lane(0)["state"] == "ready", "a restart")
+        wait_until(lambda: gate.lane(0)["state"] == "ready", "the lane has restarted")
         self.assertTrue(gate.lane(0)["start"]["warm"])
 
     def test_the_warm_process_stays_the_same_over_warm_and_cold_starts(self):
-        """Each knows modules that the other does not: those that the warm process itself needs, above all."""
+        """Warm and cold workers report different modules, because the warm process needs some itself. This must not make the
+        gate replace the warm process."""
         path = self.model("def predict(x): return 1\nexample = 1\n", "plain.py")
         gate = self.serve(path, pool={"lanes": 2})
         warm = self.wait_warm(gate)
@@ -77,10 +78,10 @@ class Starts(WarmCase):
         for _ in range(int(os.environ.get("TURNPIKE_TEST_FORKS", "20"))):
             self.restart(gate)
             self.assertTrue(gate.lane(0)["start"]["warm"])
-        wait_until(lambda: (len(os.listdir(f"/proc/{warm}/fd")), self.descriptors(gate)) == count, "descriptors closed")
+        wait_until(lambda: (len(os.listdir(f"/proc/{warm}/fd")), self.descriptors(gate)) == count, "all descriptors are closed")
         wait_until(lambda: not [pid for pid in children_of(warm) + children_of(gate.process.popen.pid) if command_of(pid) == b""],
-                   "no zombie left")
-        self.assertEqual(len(children_of(gate.process.popen.pid)), 2, "its guard and the warm process")
+                   "no zombie is left")
+        self.assertEqual(len(children_of(gate.process.popen.pid)), 2, "only the guard and the warm process are left")
 
 
 class Trouble(WarmCase):
@@ -98,7 +99,7 @@ class Trouble(WarmCase):
         self.restart(gate, 1)
         self.assertTrue(gate.lane(1)["start"]["warm"])
 
-    def test_a_warm_process_that_hangs_is_replaced_by_a_cold_start(self):
+    def test_if_the_warm_process_hangs_the_start_is_cold(self):
         gate = self.serve(self.path, pool={"lanes": 1})
         warm = self.wait_warm(gate)
         os.kill(warm, signal.SIGSTOP)
@@ -123,38 +124,38 @@ class Trouble(WarmCase):
         self.assertTrue(gate.lane(0)["start"]["warm"])
         self.assertEqual(gate.post(1).json(), {"version": 12})
 
-    def test_what_an_import_starts_forbids_to_fork_and_is_named(self):
+    def test_a_thread_started_by_an_import_forbids_forking_and_is_named(self):
         packages = self.folder_for("prefix") / "site-packages"
         packages.mkdir()
         (packages / "busy.py").write_text("import threading, time\n"
                                           "threading.Thread(target=time.sleep, args=(1e6,), name='busybody', daemon=True).start()\n")
         path = self.model("import busy\ndef predict(x): return 1\nexample = 1\n", "other.py")
         gate = self.serve(path, pool={"lanes": 1, "env.PYTHONPATH": str(packages)})
-        wait_until(lambda: "busybody" in self.warm_log(gate), "a reason")
+        wait_until(lambda: "busybody" in self.warm_log(gate), "warm.log gives the reason")
         self.restart(gate)
         self.assertFalse(gate.lane(0)["start"]["warm"])
         self.wait_log(gate, "busybody")
 
-    def test_one_whose_import_never_ends_is_told_once_and_ended(self):
+    def test_a_warm_process_whose_import_never_ends_is_reported_once_and_killed(self):
         packages = self.folder_for("prefix") / "site-packages"
         packages.mkdir()
         (packages / "waiting.py").write_text("import sys, time\nwhile sys.argv[1:2] == ['--warm']: time.sleep(1)\n")
         path = self.model("import waiting\ndef predict(x): return 1\nexample = 1\n", "other.py")
         gate = self.serve(path, pool={"lanes": 1, "load_timeout": "6s", "env.PYTHONPATH": str(packages)})
-        told = "pool default: its warm process still imports waiting after 3s; starts are cold until it is ready"
-        wait_until(lambda: told in gate.process.output(), "up says so")
+        message = "pool default: its warm process still imports waiting after 3s; starts are cold until it is ready"
+        wait_until(lambda: message in gate.process.output(), "`up` reports it")
         warm = self.warm_pid(gate)
         self.restart(gate)
         self.assertFalse(gate.lane(0)["start"]["warm"])
-        self.wait_log(gate, "a cold start: the warm process ")  # still imports, or was ended meanwhile
-        wait_until(lambda: "it was ended: it still imported waiting after 6s" in self.warm_log(gate), "its end")
+        self.wait_log(gate, "a cold start: the warm process ")  # the message goes on: "still imports", or that it was ended meanwhile
+        wait_until(lambda: "it was ended: it still imported waiting after 6s" in self.warm_log(gate), "warm.log says that the process was ended")
         self.assert_gone(warm)
         self.restart(gate)
         self.wait_log(gate, "a cold start: the warm process was ended: it still imported waiting after 6s")
-        self.assertIsNone(self.warm_pid(gate), "there is no other")
-        self.assertEqual(gate.process.output().count(told), 1)
+        self.assertIsNone(self.warm_pid(gate), "there must be no other warm process")
+        self.assertEqual(gate.process.output().count(message), 1)
 
-    def test_all_of_it_dies_with_the_gate(self):
+    def test_warm_process_and_workers_die_with_the_gate(self):
         gate = self.serve(self.path, pool={"lanes": 2})
         warm = self.wait_warm(gate)
         for lane in (0, 1):
@@ -171,7 +172,7 @@ class Trouble(WarmCase):
         pid = gate.lane(0)["pid"]
         os.kill(parent_of(pid), signal.SIGKILL)
         self.assert_gone(pid)
-        wait_until(lambda: gate.lane(0)["state"] == "ready" and gate.lane(0)["pid"] != pid, "another worker")
+        wait_until(lambda: gate.lane(0)["state"] == "ready" and gate.lane(0)["pid"] != pid, "there is a new worker")
 
 
 class Sources(WarmCase):
@@ -205,10 +206,10 @@ class Sources(WarmCase):
         self.wait_log(gate, "# first")
         self.assertNotIn("# second", self.whole_log(gate))
 
-    def test_a_typo_at_the_first_start_is_mended_by_mending_the_file(self):
+    def test_after_a_typo_at_the_first_start_it_is_enough_to_fix_the_file(self):
         self.beside.write_text("WORD = \n")
         gate = self.serve(self.path, is_ready=False, pool={"lanes": 1})
-        wait_until(lambda: "SyntaxError" in self.whole_log(gate), "the error")
+        wait_until(lambda: "SyntaxError" in self.whole_log(gate), "the error is in the log")
         self.beside.write_text(BESIDE)
         gate.wait_ready()
         self.assertEqual(self.facts(gate)["word"], "first")

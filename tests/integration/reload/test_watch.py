@@ -1,4 +1,4 @@
-"""`up --watch`: a save is enough."""
+"""Tests `up --watch`: saving a file is enough to reload the model."""
 import unittest
 
 from native_case import wait_until
@@ -9,13 +9,13 @@ class Watch(ReloadCase):
     def watch(self, **pool):
         gate = self.serve(self.project(), "--watch", pool={"lanes": 2, **pool})
         wait_until(lambda: "pool default: watches 2 files" in gate.process.output(),
-                   "it says what it watches")
+                   "`up` says what it watches")
         return gate
 
     def wait_version(self, gate, *version):
         wait_until(lambda: self.versions(gate) == [version] * 2, f"the lanes run {version}")
 
-    def test_reloads_whatever_way_a_file_is_saved(self):
+    def test_reloads_in_whatever_way_a_file_is_saved(self):
         gate = self.watch()
         load = Load(gate)
         self.addCleanup(load.end)
@@ -35,21 +35,21 @@ class Watch(ReloadCase):
         for number in range(20):
             self.save(f"number {number}", by_rename=number % 2 == 0)
         self.wait_version(gate, "number 19", "one")
-        self.assertLess(self.reload_of(gate)["generation"], 20, "each save was a reload")
+        self.assertLess(self.reload_of(gate)["generation"], 20, "saves in quick succession must share a reload")
 
     def test_does_nothing_about_a_save_that_changes_nothing(self):
         gate = self.watch()
-        self.save("one")  # another file with the same bytes
+        self.save("one")  # a new file with the same bytes
         self.save_parts("two")
         self.wait_version(gate, "one", "two")
         self.assertEqual(self.reload_of(gate)["files"], [str(self.source / "parts.py")])
 
-    def test_takes_the_file_that_mends_it(self):
+    def test_takes_the_save_that_repairs_the_code(self):
         gate = self.watch()
         self.write("model.py", "import more\n" + (self.source / "model.py").read_text())
         failed = self.wait_reload(gate, 2, "abandoned")
         self.assertIn("No module named 'more'", failed["trouble"])
-        wait_until(lambda: "fix the file and save again" in gate.process.output(), "`up` says so")
+        wait_until(lambda: "fix the file and save again" in gate.process.output(), "`up` reports it")
         self.write("more.py", "this is no Python\n")
         failed = self.wait_reload(gate, 3, "abandoned")
         self.assertIn("more.py", failed["trouble"])
@@ -57,7 +57,7 @@ class Watch(ReloadCase):
         self.wait_reload(gate, 4, "done")
         self.assertEqual(self.versions(gate), [("one", "one")] * 2)
 
-    def test_mends_a_model_that_never_loaded(self):
+    def test_repairs_a_model_that_never_loaded(self):
         self.source = self.folder_for("project")
         self.write("model.py", "import turnpike\nimport parts\ndef predict(:\n")
         gate = self.serve(self.source / "model.py", "--watch", is_ready=False,
@@ -68,7 +68,7 @@ class Watch(ReloadCase):
         gate.wait_ready()
         self.assertEqual(self.versions(gate), [("one", "one")])
 
-    def test_mends_a_model_that_answered_wrong_from_the_beginning(self):
+    def test_repairs_a_model_that_gave_wrong_answers_from_the_beginning(self):
         path = self.project()
         self.save("bad", predict='raise ValueError("no")')
         gate = self.serve(path, "--watch", is_ready=False, pool={"lanes": 2})

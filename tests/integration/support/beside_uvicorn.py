@@ -1,11 +1,11 @@
-"""The same ASGI app on a native lane and under a real uvicorn: what tests need that compare the two, answer by answer."""
+"""For tests that serve the same ASGI app on a native lane and with a real uvicorn, and compare every answer."""
 from client import Client
 from harness import wait_until
 from native_case import PYTHON, SharedGate
 
 JSON = [("Content-Type", "application/json")]
 FORM = [("Content-Type", "multipart/form-data; boundary=cut")]
-OWN = ("date", "server", "server-timing", "connection", "transfer-encoding", "keep-alive")  # each server's own affair
+PER_SERVER_HEADERS = ("date", "server", "server-timing", "connection", "transfer-encoding", "keep-alive")  # these may differ between servers
 
 
 def multipart(size):
@@ -14,19 +14,19 @@ def multipart(size):
             bytes(range(250)) * (size // 250) + b"\r\n--cut--\r\n")
 
 
-def told(answer, *but):
-    """What both servers must say alike."""
-    headers = [(name.lower(), _in_order(value) if name.lower() == "allow" else value) for name, value in answer.headers]
-    return sorted((name, value) for name, value in headers if name not in (*OWN, *but) and not name.startswith("turnpike-"))
+def comparable_headers(answer, *ignoring):
+    """Returns the headers that must be the same from both servers."""
+    headers = [(name.lower(), _sorted_names(value) if name.lower() == "allow" else value) for name, value in answer.headers]
+    return sorted((name, value) for name, value in headers if name not in (*PER_SERVER_HEADERS, *ignoring) and not name.startswith("turnpike-"))
 
 
-def _in_order(names):
-    """Of a set in each process's own order."""
+def _sorted_names(names):
+    """Sorts a list of names whose order may differ from process to process."""
     return ", ".join(sorted(names.split(", ")))
 
 
-class Served:
-    """A port that answers; as the harness's gates."""
+class RunningServer:
+    """A server on a port, which tests ask like a gate of the harness."""
 
     def __init__(self, port):
         self.port = port
@@ -38,35 +38,46 @@ class Served:
 
 
 def start_uvicorn(case, folder, app, *flags):
-    """`app` as uvicorn names it, `module:name`, found in `folder`."""
+    """Starts uvicorn. `app` is `module:name`, and the module lies in `folder`."""
     worker = case.spawn("uvicorn", [PYTHON, "-B", "-m", "uvicorn", "--app-dir", str(folder), "--port", "0", *flags, app])
     line = wait_until(lambda: [line for line in worker.output().splitlines() if "running on http://127.0.0.1:" in line], "uvicorn is up")
-    return Served(int(line[0].split("127.0.0.1:")[1].split()[0]))
+    return RunningServer(int(line[0].split("127.0.0.1:")[1].split()[0]))
 
 
-class SideBySide(SharedGate):
-    """`open` sets type(self).uvicorn, a Served, and returns the gate."""
+class SideBySideCase(SharedGate):
+    """`open` sets type(self).uvicorn, a RunningServer, and returns the gate."""
 
-    def both(self, method, target, body=None, headers=(), but=()):
-        """Turnpike's answer, once the two are found alike; `but` are headers that differ each time."""
+    def ask_both(self, method, target, body=None, headers=(), ignoring=()):
+        """Checks that both servers give the same answer and returns it. Headers in `ignoring` may differ."""
         there, here = (server.ask(method, target, body, headers) for server in (self.uvicorn, self.gate))
         self.assertEqual(here.status, there.status, (here, there))
         self.assertEqual(here.body, there.body)
-        self.assertEqual(told(here, *but), told(there, *but))
+        self.assertEqual(comparable_headers(here, *ignoring), comparable_headers(there, *ignoring))
         return here
 
     def assert_alike(self, *requests):
         for method, target, *more in requests:
             with self.subTest(f"{method} {target}"):
-                self.both(method, target, *more)
+                self.ask_both(method, target, *more)
 
-    def assert_notices_who_leaves(self, target, words="closed"):
-        """`target` writes the file `started`, and `words` into `left` once the client is gone."""
+    def assert_background_task_runs_on(self, target):
+        """Checks that a background task runs on after the answer. The task of `target` must write the file `path` when the
+        file `path`.go is there."""
+        for server in (self.uvicorn, self.gate):
+            path = self.folder_for("task") / "done"
+            self.assertEqual(server.ask("GET", f"{target}?path={path}").json(), {"started": True})
+            self.assertFalse(path.exists())
+            path.with_name("done.go").touch()
+            wait_until(path.exists, "the task is done")
+
+    def assert_notices_departure(self, target, words="closed"):
+        """Checks that the app notices when its client leaves. `target` must write the file `started`, and `words` into the
+        file `left` when the client is gone."""
         for server in (self.uvicorn, self.gate):
             with self.subTest(target, server=type(server).__name__):
                 folder = self.folder_for("left")
                 with Client(server.port) as client:
                     client.request("GET", f"{target}?started={folder}/started&left={folder}/left")
-                    wait_until((folder / "started").exists, "it has begun")
-                wait_until((folder / "left").exists, "the app has noticed")
+                    wait_until((folder / "started").exists, "the app has begun its answer")
+                wait_until((folder / "left").exists, "the app has noticed that the client left")
                 self.assertEqual((folder / "left").read_text(), words)

@@ -1,4 +1,4 @@
-"""A client that shows exactly what came over the wire, and sends exactly what it is told to."""
+"""An HTTP client for tests. It sends exactly the bytes that the test gives it and shows exactly what came back."""
 import json
 import socket
 
@@ -8,10 +8,10 @@ def bearer(key):
 
 
 class Truncated(Exception):
-    """The connection ended within an answer; `so_far` is what came of its body."""
+    """The connection ended in the middle of an answer. `so_far` holds the bytes that had come."""
 
     def __init__(self, so_far=b""):
-        super().__init__(f"the connection ended within an answer, after {so_far[:200]!r}")
+        super().__init__(f"the connection ended in the middle of an answer, after {so_far[:200]!r}")
         self.so_far = so_far
 
 
@@ -21,7 +21,7 @@ class Answer:
         self.chunks = []
 
     def header(self, name):
-        """None: there is no such field; a repeated one is an error."""
+        """Returns the value of a field, or None if it is missing. A repeated field is an error."""
         values = [value for key, value in self.headers if key.lower() == name.lower()]
         assert len(values) <= 1, f"{name} is repeated: {values}"
         return values[0] if values else None
@@ -85,14 +85,14 @@ class Client:
         return self._take(size)
 
     def is_closed(self):
-        """Waits until the other side closes; False: more bytes came instead."""
+        """Waits until the other side closes. Returns False if more bytes came instead."""
         try:
             return not self.unread and not self._more()
         except ConnectionResetError:
             return True
 
     def head(self) -> Answer:
-        """The next head, also of a 1xx answer."""
+        """Reads the next head, which may be that of a 1xx answer."""
         version, status, *_ = self._line().decode("latin-1").split(" ", 2)
         assert version == "HTTP/1.1", version
         headers = []
@@ -102,7 +102,7 @@ class Client:
         return Answer(int(status), headers)
 
     def chunk(self):
-        """The next chunk of a chunked body; b"" is the last."""
+        """Reads the next chunk of a chunked body. The last chunk is b""."""
         size = int(self._line(), 16)
         data = self.exactly(size)
         if self.exactly(2) != b"\r\n":

@@ -1,4 +1,4 @@
-"""GPUs of the fake driver (tests/fake_gpu/state.h): the binary under test finds it by LD_LIBRARY_PATH."""
+"""Controls the GPUs of the fake driver (tests/fake_gpu/state.h). The binary under test finds that driver by LD_LIBRARY_PATH."""
 import ctypes
 import os
 from pathlib import Path
@@ -24,7 +24,7 @@ class FakeGpus:
         self.set("gpus", "".join(f"{uuid} {memory_mib}\n" for uuid in self.uuids))
 
     def env(self, kind="full"):
-        """What a process needs to find it; `kind`: a folder of tests/fake_gpu/CMakeLists.txt."""
+        """Returns the environment for a process that uses the fake driver. `kind` is a folder of tests/fake_gpu/CMakeLists.txt."""
         return {"LD_LIBRARY_PATH": str(DRIVERS / kind), "TURNPIKE_FAKE_GPUS": str(self.folder)}
 
     def set(self, name, text=""):
@@ -44,5 +44,5 @@ class FakeGpus:
         self.set(f"lost-{self.uuids[index]}")
 
     def hang(self, index):
-        """Every look at it waits, until the process that looks is gone."""
+        """Makes every query about this GPU hang until the process that asks has ended."""
         os.mkfifo(self.folder / f"hang-{self.uuids[index]}")

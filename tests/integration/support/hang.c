@@ -1,5 +1,5 @@
-// Preloaded: a disk that hangs. As long as the file HANG_WHILE is there, nobody who writes to a file
-// in a folder "lanes" comes back; HANG_WHILE.met is there as soon as somebody has tried.
+// Preloaded into the gate, this simulates a disk that hangs. As long as the file $HANG_WHILE exists,
+// a write to a file in a folder "lanes" does not return. The first such write makes $HANG_WHILE.met.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

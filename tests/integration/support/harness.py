@@ -1,6 +1,6 @@
-"""What every integration test stands on: the real gate and real workers as processes, in folders of
-their own, on free ports, all of them ended when a test is over. Nothing here sleeps to be lucky:
-what takes time is waited for, with a deadline that only a hang reaches."""
+"""The base of every integration test. It starts the real gate and real workers as processes, in their
+own folders and on free ports, and ends all of them after the test. Tests don't sleep and hope: they
+wait for what must happen, with a deadline that only a hang reaches."""
 import concurrent.futures
 import itertools
 import json
@@ -29,31 +29,30 @@ PYTHON = "/usr/bin/python3"
 HERE = Path(__file__).resolve().parents[1]  # tests/integration
 TURNPIKE = os.environ.get("TURNPIKE", str(HERE.parents[1] / "build/dev/turnpike"))
 if not os.access(TURNPIKE, os.X_OK):
-    sys.exit(f"there is no binary to test; build it, or name it with TURNPIKE=: {TURNPIKE}")
+    sys.exit(f"there is no binary to test: {TURNPIKE}; build it, or set TURNPIKE to its path")
 DEADLINE_S = 30.0  # only a hang reaches it
-MEMORY_GROWTH_MAX = int(os.environ.get("TURNPIKE_TEST_GROWTH_MIB", "64")) << 20  # of a gate; sanitizers keep freed memory
-numbers = itertools.count(1)  # of whatever needs a name of its own
+numbers = itertools.count(1)  # for unique names of files, gates and processes
 
-# Quicker than the defaults, so that the tests are.
+# Shorter than the defaults, so that the tests are quick.
 POOL = {"health.every": "100ms", "health.timeout": "2s", "restart_delay_min": "20ms",
         "restart_delay_max": "100ms"}
 STARTED = {"lanes": 2, "stop_grace": "200ms", "crash_limit": 16, "crash_window": "1s"}
 
 
 def wait_until(holds, what, deadline_s=DEADLINE_S):
-    """Polls; returns what `holds` gave as soon as it is true."""
+    """Calls `holds` until its result is true, and returns that result."""
     end = time.monotonic() + deadline_s
     while True:
         found = holds()
         if found:
             return found
         if time.monotonic() > end:
-            raise AssertionError(f"waited {deadline_s:.0f} s in vain: {what}")
+            raise AssertionError(f"waited {deadline_s:.0f} s, but this did not happen: {what}")
         time.sleep(0.01)
 
 
 def toml(sections):
-    """{"gate": {"body_max": "1MiB"}} as TOML; dots in keys stay."""
+    """Returns sections such as {"gate": {"body_max": "1MiB"}} as TOML. Keys with dots are not quoted."""
     lines = []
     for name, keys in sections.items():
         lines.append(f"[{name}]" if name else "")
@@ -62,8 +61,8 @@ def toml(sections):
 
 
 class Port:
-    """A free port of this machine, held without a listener: connections are refused until listen(),
-    and nobody else can take it."""
+    """Reserves a free port of this machine without listening on it. Connections are refused until
+    listen(), and no other process can take the port."""
 
     def __init__(self, number=0):
         self.socket = socket.socket()
@@ -81,7 +80,7 @@ class Port:
 
 
 class Process:
-    """A child that dies with the test; its output goes to a file. `user`: words for setpriv."""
+    """A child process that dies with the test. Its output goes to a file. `user` holds options for setpriv."""
 
     def __init__(self, folder, name, command, env, pass_fds=(), user=()):
         self.name = name
@@ -91,7 +90,7 @@ class Process:
                                           env=env, stdin=subprocess.DEVNULL, stdout=out,
                                           stderr=out, cwd=folder, pass_fds=pass_fds)
         self.pid = self.popen.pid
-        self.codes = (0, 1, 2)  # with which it may end
+        self.codes = (0, 1, 2)  # exit codes that are all right
 
     def output(self):
         return self.output_path.read_text(errors="replace")
@@ -103,7 +102,7 @@ class Process:
         self.popen.send_signal(number)
 
     def wait(self, deadline_s=DEADLINE_S):
-        """Its exit code."""
+        """Waits for the end and returns the exit code."""
         return self.popen.wait(deadline_s)
 
     def kill(self):
@@ -114,7 +113,7 @@ class Process:
 
 
 class WorkerProcess:
-    """A worker on a port that it keeps through kill() and start()."""
+    """A worker process. It has the same port after kill() and start()."""
 
     def __init__(self, case, script, *arguments):
         self.case, self.script, self.arguments = case, script, arguments
@@ -123,13 +122,13 @@ class WorkerProcess:
         self.url = self.port.url
 
     def start(self, *arguments):
-        """With other arguments than before, where there are any."""
+        """Starts the worker with these arguments, or with those of the constructor if none are given."""
         listener = self.port.listen()
         command = [PYTHON, str(HERE / "workers" / self.script), str(listener.fileno()),
                    *(arguments or self.arguments)]
         self.process = self.case.spawn(f"worker-{self.port.number}-{next(numbers)}", command,
                                        pass_fds=[listener.fileno()])
-        self.port.close()  # the worker has it now; when it dies, connections are refused
+        self.port.close()  # the worker has the listener now; connections are refused when the worker dies
         return self
 
     def _hold_port(self, number):
@@ -155,13 +154,18 @@ class Gate:
             raise AssertionError(f"the gate ended with {self.process.wait()}:\n{output}")
         return None
 
+    @property
+    def name(self):
+        words = self.process.popen.args
+        return words[words.index("--name") + 1]
+
     def connect(self):
         client = Client(self.port)
         self.case.addCleanup(client.close)
         return client
 
     def ask(self, method, target, body=None, headers=(), deadline_s=DEADLINE_S) -> Answer:
-        """One request on a connection of its own."""
+        """Sends one request on a new connection and returns the answer."""
         with Client(self.port, deadline_s) as client:
             client.request(method, target, body, [*headers, ("Connection", "close")])
             return client.answer(method)
@@ -186,7 +190,7 @@ class Gate:
         return self.ask("GET", "/-/jobs").json()["ended"]
 
     def wait_ready(self, lanes=None):
-        """All of its lanes serve, or as many as given."""
+        """Waits until all lanes serve, or at least this number of lanes."""
         def serve():
             states = [lane["state"] for lane in self.status()["lanes"]]
             return sum(state in ("ready", "busy") for state in states) >= (lanes or len(states))
@@ -202,8 +206,8 @@ class Gate:
 
 
 class Case(unittest.TestCase):
-    """Start gates and workers with the methods below; they end with the test."""
-    user = ()  # as whom, in words for setpriv; none: as the tests
+    """Tests start gates and workers with the methods below. All of them end with the test."""
+    user = ()  # options for setpriv, to run gates as another user
     turnpike = TURNPIKE
 
     @classmethod
@@ -213,8 +217,8 @@ class Case(unittest.TestCase):
         cls.env = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             given = os.environ.get(name, "")
-            cls.env[name] = f"{given}:exitcode=86".lstrip(":")  # not one of the gate's own
-        cls.env["TSAN_OPTIONS"] += ":report_thread_leaks=0"  # told to stop twice, a gate leaves while it joins
+            cls.env[name] = f"{given}:exitcode=86".lstrip(":")  # an exit code that the gate itself never uses
+        cls.env["TSAN_OPTIONS"] += ":report_thread_leaks=0"  # after a second signal a gate exits without joining its threads
         for name in ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
             folder = cls.folder / name.lower()
             folder.mkdir(mode=0o700)
@@ -239,8 +243,8 @@ class Case(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
-    def later(self, call, *arguments, **options):
-        """Calls it in a thread; .result() has what it returned or raised."""
+    def in_thread(self, call, *arguments, **options):
+        """Calls `call` in a thread. result() of the returned future gives or raises its outcome."""
         return self.threads.submit(call, *arguments, **options)
 
     def scripted(self, behave=None, **options):
@@ -260,7 +264,8 @@ class Case(unittest.TestCase):
         return path
 
     def gate(self, workers=(), *flags, sections=None, is_ready=True, **parts) -> Gate:
-        """`gate`, `queue`, `log`, `pool` and `proof` are keys of those sections, beside `sections`."""
+        """Starts a gate with attached workers. `gate`, `queue`, `log`, `pool` and `proof` hold keys of these
+        sections of the config. `sections` holds further sections."""
         pool = {"attach": [worker.url for worker in workers], **POOL, **parts.pop("pool", {})}
         whole = {"gate": {"spool": str(self.folder)}}
         whole["gate"].update(parts.pop("gate", {}))
@@ -275,7 +280,7 @@ class Case(unittest.TestCase):
         return gate.wait_ready() if is_ready else gate
 
     def started_gate(self, command, *flags, is_ready=True, gate=None, **pool) -> Gate:
-        """With workers of its own on CPU lanes; `pool` has further keys of theirs."""
+        """Starts a gate that starts its own workers on CPU lanes. `pool` holds further keys of the pool."""
         text = toml({"gate": {"spool": str(self.folder), **(gate or {})},
                      "pool.default": {"worker": command, "gpus": "none", **POOL, **STARTED, **pool}})
         started = self.start_gate([str(self.write_config(text)), *flags])
@@ -286,7 +291,8 @@ class Case(unittest.TestCase):
         return Gate(self, process, attached + " ".join(arguments))
 
     def spawn_up(self, arguments):
-        """`turnpike up`, come what may; a port and a name of its own unless `arguments` has them."""
+        """Starts `turnpike up`, whether or not it will serve. It gets a free port and a unique name unless
+        `arguments` has them."""
         name = f"gate-{os.getpid()}-{next(numbers)}"
         extra = [] if "--port" in arguments else ["--port", "0"]
         extra += [] if "--name" in arguments else ["--name", name]
@@ -295,7 +301,7 @@ class Case(unittest.TestCase):
         return process
 
     def end_gate(self, process):
-        """Whatever the test did to it: told to stop, and once more, it does, and cleanly."""
+        """Sends SIGTERM until the gate ends, and checks its exit code. Runs after every test."""
         end = time.monotonic() + DEADLINE_S
         while process.is_running() and time.monotonic() < end:
             process.signal(signal.SIGTERM)
@@ -307,11 +313,27 @@ class Case(unittest.TestCase):
         self.assertIn(process.wait(), process.codes, f"{process.name} ended badly")
 
     def command(self, *arguments, deadline_s=DEADLINE_S):
-        """Another command of the binary, run to its end."""
+        """Runs another command of the binary to its end."""
         as_user = ["setpriv", *self.user] if self.user else []
         return subprocess.run([*as_user, self.turnpike, *arguments], env=self.env, cwd=self.folder,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=deadline_s)
+
+    def popen(self, *arguments):
+        """Starts another command of the binary. Its output can be read while it runs."""
+        process = subprocess.Popen([self.turnpike, *arguments], env=self.env, cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def new_key(self, name, *flags):
+        """Makes an API key and returns it. It is revoked after the test."""
+        done = self.command("key", "new", name, *flags)
+        self.assertEqual(done.returncode, 0, done)
+        self.addCleanup(self.command, "key", "revoke", name)
+        return done.stdout.split()[-1]
 
     def assert_problem(self, answer, status, slug):
         self.assertEqual(answer.status, status, answer)
@@ -322,7 +344,7 @@ class Case(unittest.TestCase):
             self.assertEqual(answer.header("x-should-retry"), "false")
 
     def stop(self, gate, *signals):
-        """SIGTERM (or these), and its exit code."""
+        """Sends SIGTERM, or these signals, and returns the exit code."""
         for number in signals or (signal.SIGTERM,):
             gate.process.signal(number)
         return gate.process.wait()

@@ -1,4 +1,4 @@
-"""Huge bodies and answers of native workers: what the tests of those have in common."""
+"""For tests of huge request bodies and answers on native lanes."""
 import hashlib
 import json
 import os
@@ -6,13 +6,13 @@ import shutil
 import sys
 
 from harness import HERE
-from memory import GROWTH_MIB, memory_of
+from memory import GROWTH_MAX, memory_of
 from native_case import NativeCase, wait_until
 from pattern import MIB, pieces
 
-# By hand, with 16 GiB of memory to spare: TURNPIKE_TEST_HUGE_MIB=4096.
+# To test larger bodies by hand, with 16 GiB of free memory: TURNPIKE_TEST_HUGE_MIB=4096.
 SIZE = int(os.environ.get("TURNPIKE_TEST_HUGE_MIB", 256)) * MIB + 7
-LARGE = SIZE // 4  # where size is not the point
+LARGE = SIZE // 4  # for tests that need no huge body
 PATIENCE_S = 900 if "TURNPIKE_TEST_HUGE_MIB" in os.environ else 60
 
 MODEL = '''
@@ -22,13 +22,13 @@ from turnpike import Response
 
 
 class Huge(turnpike.Model):
-    """What to do is the path; `X-Task` has the rest."""
+    """The path says what to do. The field `X-Task` has the details."""
 
     def request(self, req):
         return getattr(self, "do_" + req.path[1:])(req, json.loads(req.headers.get("x-task", "{}")))
 
     def predict(self, task):
-        """For those that are routed by their JSON."""
+        """Answers requests that are routed by a field of their JSON body."""
         text = task["text"].encode()
         return {"size": len(text), "digest": hashlib.sha256(text).hexdigest()}
 
@@ -40,19 +40,19 @@ class Huge(turnpike.Model):
                 "attempt": turnpike.job().attempt, "pid": os.getpid()}
 
     def do_hold(self, req, task):
-        say(task["started"])
+        write_file(task["started"])
         wait_for(task["wait_for"])
         return self.do_digest(req, task)
 
     def do_leave(self, req, task):
-        say(task["started"])
+        write_file(task["started"])
         while not turnpike.job().cancelled:
             time.sleep(0.002)
-        say(task["cancelled"], len(req.body))
+        write_file(task["cancelled"], len(req.body))
 
     def do_die_once(self, req, task):
         if turnpike.job().attempt == 1:
-            say(task["died"], hashlib.sha256(req.body).hexdigest())
+            write_file(task["died"], hashlib.sha256(req.body).hexdigest())
             os.kill(os.getpid(), signal.SIGKILL)
         return self.do_digest(req, task)
 
@@ -65,7 +65,7 @@ class Huge(turnpike.Model):
 
 
 def memfds_of(pid):
-    """The bytes of memory behind each of a process's descriptors of memfds, by its inode."""
+    """Returns {inode: bytes of memory} for each memfd that a process holds."""
     found = {}
     for name in os.listdir(f"/proc/{pid}/fd"):
         path = f"/proc/{pid}/fd/{name}"
@@ -74,7 +74,7 @@ def memfds_of(pid):
                 facts = os.stat(path)
                 found[facts.st_ino] = facts.st_blocks * 512
         except FileNotFoundError:
-            pass  # closed meanwhile
+            pass  # it was closed meanwhile
     return found
 
 
@@ -84,7 +84,7 @@ class HugeCase(NativeCase):
         self.clients = []
 
     def open(self, pool=None, sections=None, **keys):
-        """One lane; a body of SIZE is just allowed, and so is one more byte in all."""
+        """Starts a gate with one lane. The largest allowed body is SIZE; all bodies together may have SIZE + 1 bytes."""
         gate = {"spool": str(self.folder), "body_max": f"{SIZE}B"}
         queue = {"bytes_max": f"{SIZE + 1}B"}
         opened = self.serve(self.model_path(), pool=pool, sections={
@@ -120,7 +120,7 @@ class HugeCase(NativeCase):
         return "\r\n".join(lines).encode()
 
     def upload(self, gate, target, size, **task):
-        """All of it was sent when this returns."""
+        """Sends a request with a body of this size, and returns the client when all of it has been sent."""
         client = self.connect(gate)
         client.send(self.head(target, size, **task))
         for piece in pieces(size):
@@ -128,7 +128,7 @@ class HugeCase(NativeCase):
         return client
 
     def begin_make(self, gate, size, method="POST"):
-        """The client that asked for an answer of this size, and the head of that."""
+        """Asks for an answer of this size. Returns the client and the head of the answer."""
         client = self.connect(gate)
         client.request(method, "/make", None, [("X-Task", json.dumps({"size": size}))])
         head = client.head()
@@ -136,14 +136,14 @@ class HugeCase(NativeCase):
         return client, head
 
     def digest_of_rest(self, client, size):
-        """Reads a body without keeping it."""
+        """Reads the rest of a body without keeping it, and returns its digest."""
         found = hashlib.sha256(client.unread)
         left = size - len(client.unread)
         client.unread.clear()
         room = bytearray(MIB)
         while left > 0:
             count = client.socket.recv_into(room, min(left, MIB))
-            self.assertGreater(count, 0, f"the answer ended {left} bytes too early")
+            self.assertGreater(count, 0, f"the answer is {left} bytes too short")
             found.update(memoryview(room)[:count])
             left -= count
         return found.hexdigest()
@@ -152,22 +152,22 @@ class HugeCase(NativeCase):
         return gate.status()["bytes_held"]
 
     def memory_in(self, gate):
-        """Of all memfds that the gate and its workers hold, each counted once."""
+        """Returns the bytes in all memfds that the gate and its workers hold. Each memfd counts once."""
         pids = [gate.process.pid, *(lane["pid"] for lane in gate.status()["lanes"] if lane["pid"])]
         found = {}
         for pid in pids:
             found.update(memfds_of(pid))
         return sum(found.values())
 
-    def assert_all_is_back(self, gate):
-        """Nobody holds a byte any more, and when its clients are gone no descriptor; and the gate
-        never had them in its own memory."""
-        wait_until(lambda: self.held(gate) == 0, "its bytes are given back")
+    def assert_all_is_freed(self, gate):
+        """Checks that no bytes are counted any more, that all memfds and descriptors are closed, and that the
+        gate's own memory did not grow."""
+        wait_until(lambda: self.held(gate) == 0, "no bytes are counted any more")
         wait_until(lambda: self.memory_in(gate) == 0, "no memfd is left")
         for client in self.clients:
             client.close()
-        most = self.descriptors_before + 1  # a client of ours may just be gone
-        wait_until(lambda: self.descriptors(gate) <= most, "no descriptor more than before")
+        most = self.descriptors_before + 1  # the gate may not have noticed yet that a client is gone
+        wait_until(lambda: self.descriptors(gate) <= most, "there are no more descriptors than before")
         self.assertEqual(gate.live_jobs(), [])
         self.assert_flat(gate)
         self.small(gate)
@@ -177,4 +177,4 @@ class HugeCase(NativeCase):
         if "TURNPIKE_TEST_HUGE_MIB" in os.environ:
             print(f"{self.id().rpartition('.')[2]}: {self.before / MIB:.1f} MiB resident before, "
                   f"at most {most / MIB:.1f}", file=sys.stderr)
-        self.assertLess((most - self.before) / MIB, GROWTH_MIB)
+        self.assertLess(most - self.before, GROWTH_MAX)

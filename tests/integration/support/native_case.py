@@ -1,4 +1,4 @@
-"""Gates with native workers: what their tests have in common. A model is a text in its test."""
+"""For tests of native workers: starts gates whose models are given as Python text in the test."""
 import json
 import os
 import pathlib
@@ -6,13 +6,13 @@ import pathlib
 from harness import POOL, PYTHON, wait_until
 from started_case import StartedCase, is_alive
 
-# Before each model's own text.
+# Comes before each model's own text.
 TOOLS = '''import os, signal, sys, time
 import turnpike
 
 
-def say(path, text=""):
-    """The file is there only with all of its text."""
+def write_file(path, text=""):
+    """Writes a file that appears only when it is complete."""
     with open(path + ".part", "w") as file:
         file.write(str(text))
     os.rename(path + ".part", path)
@@ -24,8 +24,8 @@ def wait_for(path):
 
 
 def wait(task):
-    """Says that it is aboard, then waits until it may go on."""
-    say(task["started"], turnpike.job().id)
+    """Writes the file `started`, then waits for the file `wait_for`."""
+    write_file(task["started"], turnpike.job().id)
     wait_for(task["wait_for"])
     return {"pid": os.getpid(), "lane": os.environ["TURNPIKE_LANE"],
             "attempt": turnpike.job().attempt}
@@ -60,25 +60,19 @@ class NativeCase(StartedCase):
     """One CPU lane with Debian's Python, unless `pool` says otherwise."""
 
     def model(self, text, name="model.py"):
-        """Writes it into a folder of its own; its path."""
+        """Writes a model into a new folder and returns its path."""
         path = self.folder_for("model") / name
         path.write_text(TOOLS + text)
         return path
 
     def serve(self, model, *flags, is_ready=True, pool=None, **parts):
-        """`model`: a path, perhaps with a name."""
-        no_health = {key: None for key in POOL if key.startswith("health.")}  # it is pinged
+        """Starts a gate for a model. `model` is a path, or a path and a name (model.py:Name)."""
+        no_health = {key: None for key in POOL if key.startswith("health.")}  # native workers are pinged instead
         pool = {"model": str(model), "python": PYTHON, **no_health, **(pool or {})}
         return self.up(None, *flags, is_ready=is_ready, pool=pool, **parts)
 
     def begin_job(self, gate, target="/predict", headers=(), **task):
-        """A job that is aboard when this returns: its future answer, and how to let it end."""
-        folder = self.folder_for("job")
-        started, go = folder / "started", folder / "go"
-        task = {"do": "wait", "started": str(started), "wait_for": str(go), **task}
-        future = self.later(gate.post, task, target, list(headers))
-        wait_until(lambda: started.exists() or future.done(), "the job is aboard")
-        return future, go
+        return super().begin_job(gate, target, headers, **{"do": "wait", **task})
 
     def busy_lane(self, gate):
         [lane] = [lane for lane in gate.status()["lanes"] if lane["state"] == "busy"]
@@ -93,22 +87,31 @@ class NativeCase(StartedCase):
         return "\n".join(line["text"] for line in self.log(gate, lane))
 
     def wait_log(self, gate, words, lane=0):
-        """Whoever said it: the worker, or we about it."""
+        """Waits until the lane's log has these words, printed by the worker or by Turnpike."""
         wait_until(lambda: words in self.whole_log(gate, lane), f"lane {lane}'s log has {words!r}")
 
     def assert_gone(self, *pids):
         for pid in pids:
             wait_until(lambda: not is_alive(pid), f"process {pid} is gone")
 
+    def warm_pids(self, gate):
+        """Returns the pids of the gate's warm processes."""
+        return [pid for pid in children_of(gate.process.pid) if b"--warm" in command_of(pid)]
+
+    def warm_pid(self, gate):
+        """Returns the pid of the gate's warm process, or None if there is none."""
+        return next(iter(self.warm_pids(gate)), None)
+
     def descriptors(self, gate):
-        """Of the gate, without the two for each warm process and its log, which come when they come."""
-        warm = [pid for pid in children_of(gate.process.pid) if b"--warm" in command_of(pid)]
+        """Counts the gate's descriptors. Leaves out two for each warm process and one for its log, because these may
+        be opened at any time."""
+        warm = self.warm_pids(gate)
         has_log = (self.state_folder(gate) / "lanes" / "warm.log").exists()
         return len(os.listdir(f"/proc/{gate.process.pid}/fd")) - 2 * len(warm) - has_log
 
 
 class SharedGate(NativeCase):
-    """One gate for all tests of a class: `open` starts it."""
+    """All tests of a class share one gate, which `open` starts."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
-"""Bytes of any amount, made piece by piece, alike by a model and by its client: no two MiB are the
-same, so what is lost, doubled, swapped or left empty on the way shows in their digest."""
+"""Makes test data of any size, piece by piece. Model and client make the same data. No two MiB are the
+same, so a lost, doubled, swapped or empty piece changes the digest."""
 import functools
 import hashlib
 
@@ -8,7 +8,7 @@ BLOCK = hashlib.shake_128(b"turnpike").digest(MIB)
 
 
 def pieces(size):
-    """Of a MiB each, but for the last."""
+    """Yields pieces of 1 MiB each. The last may be shorter."""
     for offset in range(0, size, MIB):
         yield (offset.to_bytes(8, "little") + BLOCK[8:])[:size - offset]
 

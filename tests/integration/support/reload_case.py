@@ -1,10 +1,11 @@
-"""Gates whose code is edited while they serve: what the tests of reloads have in common."""
+"""For tests of reloads: gates whose code is edited while they serve."""
 import os
 import threading
+import time
 
 from native_case import NativeCase, wait_until
 
-# The version is a name of its own so that an edit changes one line.
+# The version has its own line, so that an edit changes one line.
 MODEL = '''import turnpike
 import parts
 
@@ -24,12 +25,13 @@ class Model(turnpike.Model):
 
 
 class Load:
-    """Clients that ask all the time, and what they got."""
+    """Clients that ask all the time and keep what they got."""
 
-    def __init__(self, gate, clients=4):
-        self.gate = gate
-        self.bad = []
-        self.versions = []
+    def __init__(self, gate, clients=4, pause_s=0.0):
+        self.gate, self.pause_s = gate, pause_s
+        self.bad = []  # answers that are wrong
+        self.versions = []  # the model's version in each good answer
+        self.longest_s = 0.0  # from a request to its answer
         self._ends = threading.Event()
         self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
         for thread in self._threads:
@@ -38,11 +40,13 @@ class Load:
     def _ask(self):
         with self.gate.connect() as client:
             number = 0
-            while not self._ends.is_set():
+            while not self._ends.wait(self.pause_s):
                 number += 1
+                begin = time.monotonic()
                 client.request("POST", "/predict", b'{"n": %d}' % number,
                                [("Content-Type", "application/json")])
                 answer = client.answer("POST")
+                self.longest_s = max(self.longest_s, time.monotonic() - begin)
                 if answer.status != 200 or answer.json()["n"] != number:
                     self.bad.append(answer)
                 else:
@@ -56,7 +60,7 @@ class Load:
 
 class ReloadCase(NativeCase):
     def project(self, version="one", parts="one"):
-        """A folder with model.py, which imports parts.py."""
+        """Makes a folder with model.py, which imports parts.py. Returns the path of model.py."""
         self.source = self.folder_for("project")
         self.save_parts(parts)
         self.save(version)
@@ -79,7 +83,7 @@ class ReloadCase(NativeCase):
         os.rename(new, path)
 
     def versions(self, gate):
-        """What each lane answers."""
+        """Returns the version of model.py and of parts.py in each lane's answer."""
         answers = []
         for lane in range(len(gate.status()["lanes"])):
             answer = gate.post({"n": 1}, headers=[("Turnpike-Lane", str(lane))])
@@ -91,7 +95,7 @@ class ReloadCase(NativeCase):
         return gate.pool()["reload"]
 
     def wait_reload(self, gate, generation, *states):
-        """The facts of this reload, or of a later one, when it is in one of these states."""
+        """Waits until this reload, or a later one, is in one of these states. Returns its facts."""
         def there():
             reload = self.reload_of(gate)
             return reload if reload and reload["generation"] >= generation \

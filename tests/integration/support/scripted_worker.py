@@ -1,5 +1,5 @@
-"""A worker within the test, on a real socket: does what the test tells it to, step by step or by a
-function, right or wrong."""
+"""A worker inside the test process, on a real socket. It does what the test tells it to, step by step or
+by a function, right or wrong."""
 import queue
 import socket
 import struct
@@ -31,13 +31,13 @@ class Request:
                          b"\r\n" % content_type.encode())
 
     def reply(self, body=b"", status=200, headers=()):
-        """A whole answer; the connection goes on."""
+        """Sends a whole answer. The connection stays open."""
         lines = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {len(body)}", *headers, "", ""]
         self.send("\r\n".join(lines).encode() + body)
         self.finish()
 
     def finish(self):
-        """Nothing more to this one: the connection may bring the next."""
+        """Ends this answer, so that the next request on the connection is read."""
         self.is_over.set()
 
     def close(self):
@@ -58,7 +58,7 @@ class Request:
         self.is_over.set()
 
     def gate_has_closed(self, deadline_s=30.0):
-        """Waits until the gate closes the connection. False: it sent something."""
+        """Waits until the gate closes the connection. Returns False if it sent something instead."""
         self.connection.settimeout(deadline_s)
         try:
             return self.connection.recv(1) == b""
@@ -67,14 +67,14 @@ class Request:
 
 
 class ScriptedWorker:
-    """GET /health is answered by itself while `is_healthy`. Other requests go to `behave(request)`,
-    or, without it, wait in take()."""
+    """Answers GET /health by itself while `is_healthy` is true. Other requests go to `behave(request)`.
+    Without `behave` they wait for take()."""
 
     def __init__(self, behave=None, host="127.0.0.1", reads_bodies=True):
         self.behave, self.host, self.reads_bodies = behave, host, reads_bodies
         self.is_healthy = True
         self.health_status = 200
-        self.seen = []  # "METHOD target" of each
+        self.seen = []  # "METHOD target" of each request, without /health
         self.probes = 0
         self.waiting = queue.Queue()
         self.connections = []
@@ -94,7 +94,7 @@ class ScriptedWorker:
         threading.Thread(target=self._accept, args=[self.listener], daemon=True).start()
 
     def die(self):
-        """As a process does: no listener, no connection; revive() brings it back."""
+        """Closes the listener and all connections, as the death of a process does. revive() undoes it."""
         self.close()
         self._bind(self.port)
 

@@ -1,8 +1,8 @@
-"""Gates that start their workers themselves: what the tests of those have in common."""
+"""For tests of gates that start their workers themselves."""
 import shlex
-import subprocess
 
-from harness import HERE, POOL, PYTHON, TURNPIKE, Case, numbers, toml, wait_until
+from harness import HERE, POOL, PYTHON, Case, numbers, toml, wait_until
+from memory import memory_of
 
 SCRIPT = HERE / "workers" / "http_server.py"
 WORKER = f"{PYTHON} -SE {shlex.quote(str(SCRIPT))} {{port}}"
@@ -10,7 +10,7 @@ SOCKET_WORKER = WORKER.replace("{port}", "{socket}")
 
 
 def is_alive(pid):
-    """Not as a zombie."""
+    """True if the process lives. A zombie does not count."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -19,14 +19,14 @@ def is_alive(pid):
 
 
 class StartedCase(Case):
-    """CPU lanes, unless `pool` says otherwise."""
+    """Starts gates with CPU lanes, unless `pool` says otherwise."""
 
     def folder_for(self, name):
         path = self.folder / f"{name}-{next(numbers)}"
         path.mkdir()
         return path
 
-    def manner(self, *words, worker=WORKER):
+    def worker_command(self, *words, worker=WORKER):
         return " ".join([worker, *(shlex.quote(word) for word in words)])
 
     def config(self, worker=WORKER, pool=None, top=None, sections=None):
@@ -38,16 +38,13 @@ class StartedCase(Case):
                      **(sections or {})})
 
     def up(self, worker=WORKER, *flags, is_ready=True, **parts):
-        """A gate with one pool, `top` before it and `sections` after it."""
+        """Starts a gate with one pool. In the config, the keys in `top` come before it and `sections` after it."""
         path = self.write_config(self.config(worker, **parts))
         gate = self.start(str(path), *flags)
         return gate.wait_ready() if is_ready else gate
 
     def start(self, *arguments):
-        gate = self.start_gate(list(arguments))
-        words = gate.process.popen.args
-        gate.name = words[words.index("--name") + 1]
-        return gate
+        return self.start_gate(list(arguments))
 
     def order(self, gate, *arguments, code=0):
         done = self.command(*arguments, "--name", gate.name)
@@ -55,19 +52,18 @@ class StartedCase(Case):
         return done.stdout if code == 0 else done.stderr
 
     def facts(self, gate, lane=None):
-        """What a worker sees of the world."""
+        """Returns what a worker reports about its environment."""
         headers = [] if lane is None else [("Turnpike-Lane", str(lane))]
         answer = gate.post({}, "/facts", headers)
         self.assertEqual(answer.status, 200, answer)
         return answer.json()
 
-    def begin_job(self, gate, **task):
-        """A job that is aboard when this returns: its future answer, and how to let it end."""
+    def begin_job(self, gate, target="/wait", headers=(), **task):
+        """Starts a job and waits until a worker has it. Returns the future answer, and the file that lets the job end."""
         folder = self.folder_for("job")
         started, go = folder / "started", folder / "go"
         task = {"started": str(started), "wait_for": str(go), **task}
-        headers = task.pop("headers", [])
-        future = self.later(gate.post, task, "/wait", headers)
+        future = self.in_thread(gate.post, task, target, list(headers))
         wait_until(lambda: started.exists() or future.done(), "the job is aboard")
         return future, go
 
@@ -75,16 +71,16 @@ class StartedCase(Case):
         return wait_until(lambda: (lane := gate.lane(number)) and holds(lane) and lane, what)
 
     def wait_trouble(self, gate, words, lane=0, states=None):
-        """Until `status` says so of a lane."""
+        """Waits until a lane's trouble in `status` has these words."""
         def holds(found):
             return words in (found["trouble"] or "") and (not states or found["state"] in states)
-        return self.wait_lane_where(gate, lane, holds, f"lane {lane} says {words!r}")
+        return self.wait_lane_where(gate, lane, holds, f"the trouble of lane {lane} has {words!r}")
 
-    def assert_told(self, gate, words, lane=0):
-        """On the terminal of `up`, and in the table of `status`."""
+    def assert_reported(self, gate, words, lane=0):
+        """Checks that the output of `up` and the table of `status` have these words about a lane."""
         wait_until(lambda: any(words in line and f"lane {lane}" in line
                                for line in gate.process.output().splitlines()),
-                   f"up says of lane {lane}: {words}")
+                   f"`up` says about lane {lane}: {words}")
         table = self.order(gate, "status")
         self.assertIn(words[:40], table)
 
@@ -92,7 +88,7 @@ class StartedCase(Case):
         return gate.ask("GET", f"/-/lanes/{lane}/log?after={after}&lines={lines}").json()["lines"]
 
     def wait_line(self, gate, words, lane=0):
-        """The first line with these words that its worker printed."""
+        """Waits until the worker prints a line with these words, and returns the first such line."""
         def printed():
             lines = [line["text"] for line in self.log(gate, lane)
                      if line["stream"] in ("out", "err") and words in line["text"]]
@@ -100,7 +96,7 @@ class StartedCase(Case):
         return wait_until(printed, f"lane {lane} prints {words!r}")
 
     def wait_back(self, gate, lane=0):
-        """It was started once more, and serves."""
+        """Waits until the lane was restarted once and serves again."""
         return self.wait_lane_where(gate, lane, lambda found: found["restarts"] == 1 and
                                     found["state"] == "ready", f"lane {lane} is back")
 
@@ -110,17 +106,7 @@ class StartedCase(Case):
     def state_folder(self, gate):
         return self.folder / "xdg_state_home" / "turnpike" / gate.name
 
-    def popen(self, *arguments):
-        """A command that goes on; its output is for reading."""
-        process = subprocess.Popen([TURNPIKE, *arguments], env=self.env, cwd=self.folder,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        return process
-
-    def memory_of(self, gate):
-        with open(f"/proc/{gate.process.pid}/status") as file:
-            [line] = [line for line in file if line.startswith("VmHWM:")]
-        return int(line.split()[1]) * 1024
+    def peak_memory(self, gate):
+        """Returns the most bytes of memory that the gate ever had."""
+        return memory_of(gate.process.pid)[1]
 

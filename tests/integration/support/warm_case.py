@@ -1,5 +1,5 @@
-"""Gates with warm starts, and a model that tells how it was started: what the tests of both have in common."""
-from native_case import NativeCase, children_of, command_of, wait_until
+"""For tests of warm starts: a model that reports how it was started."""
+from native_case import NativeCase, wait_until
 
 MODEL = '''
 import os, sys, resource, signal, threading
@@ -50,17 +50,10 @@ class WarmCase(NativeCase):
         self.beside = self.path.parent / "beside.py"
         self.beside.write_text(BESIDE)
 
-    def warm_pid(self, gate):
-        """Of the gate's child that has the warm process's command; None: there is none."""
-        for pid in children_of(gate.process.popen.pid):
-            if b"--warm" in command_of(pid):
-                return pid
-        return None
-
     def wait_warm(self, gate, other_than=None):
-        """Until a restart would be warm: the log of the warm processes says so."""
+        """Waits until warm.log says that a warm process is ready to be forked. Returns its pid."""
         wait_until(lambda: self.warm_pid(gate) not in (None, other_than) and
-                   f"warm process {self.warm_pid(gate)}:" in self.warm_log(gate), "a warm process")
+                   f"warm process {self.warm_pid(gate)}:" in self.warm_log(gate), "a warm process is ready")
         return self.warm_pid(gate)
 
     def warm_log(self, gate):
@@ -70,7 +63,7 @@ class WarmCase(NativeCase):
     def restart(self, gate, lane=0):
         before = gate.lane(lane)["pid"]
         self.assertEqual(gate.ask("POST", f"/-/lanes/{lane}/restart").status, 202)
-        wait_until(lambda: gate.lane(lane)["pid"] not in (None, before) and gate.lane(lane)["state"] == "ready", "a restart")
+        wait_until(lambda: gate.lane(lane)["pid"] not in (None, before) and gate.lane(lane)["state"] == "ready", "the lane has restarted")
 
     def facts(self, gate, lane=0):
         return self.answer(gate, "facts", lane)

@@ -1,4 +1,5 @@
-"""An app with a bit of everything, to be served by uvicorn and by Turnpike side by side: `asgi_app.py FD` is the former."""
+"""A FastAPI app that uses many features, for tests that serve it with uvicorn and with Turnpike and compare the answers.
+Run as `asgi_app.py FD`, it serves itself with uvicorn on that listening socket."""
 import asyncio
 import json
 import os
@@ -22,7 +23,7 @@ FILES = tempfile.TemporaryDirectory()
 LARGE = os.path.join(FILES.name, "large.bin")
 with open(LARGE, "wb") as large:
     large.write(bytes(range(256)) * 2000)
-os.utime(LARGE, (1_600_000_000, 1_600_000_000))  # its ETag is the same on both sides
+os.utime(LARGE, (1_600_000_000, 1_600_000_000))  # so that its ETag is the same from both servers
 
 
 class Ours(Exception):
@@ -42,17 +43,17 @@ async def lifespan(app):
 
 
 app = FastAPI(title="A bit of everything")
-app.router.lifespan_context = lifespan  # FastAPI(lifespan=…) came later than Debian's
+app.router.lifespan_context = lifespan  # Debian's FastAPI is too old for FastAPI(lifespan=…)
 
 
-def say(path, text=""):
+def write_file(path, text=""):
     with open(path + ".part", "w") as file:
         file.write(text)
     os.rename(path + ".part", path)
 
 
 @app.exception_handler(Ours)
-async def told(request, error):
+async def answer_418(request, error):
     return JSONResponse({"ours": str(error)}, status_code=418, headers={"X-Ours": "1"})
 
 
@@ -183,17 +184,17 @@ async def background(path: str, tasks: BackgroundTasks):
     async def wait():
         while not os.path.exists(path + ".go"):
             await asyncio.sleep(0.005)
-        say(path, "done")
+        write_file(path, "done")
     tasks.add_task(wait)
     return {"started": True}
 
 
 @app.get("/until-left")
 async def until_left(request: Request, started: str, left: str):
-    say(started)
+    write_file(started)
     while not await request.is_disconnected():
         await asyncio.sleep(0.005)
-    say(left, "is_disconnected")
+    write_file(left, "is_disconnected")
     return {}
 
 
@@ -203,10 +204,10 @@ async def endless(started: str, left: str):
         try:
             while True:
                 yield b"more\n"
-                say(started)
+                write_file(started)
                 await asyncio.sleep(0.005)
         finally:
-            say(left, "closed")
+            write_file(left, "closed")
     return StreamingResponse(numbers())
 
 
@@ -238,7 +239,7 @@ async def stream_below():
 
 
 def shown(value):
-    """As JSON can say it."""
+    """Returns the value in a form that JSON can express."""
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""A Falcon app, to be served by uvicorn and by Turnpike side by side."""
+"""A Falcon app, for tests that serve it with uvicorn and with Turnpike and compare the answers."""
 import asyncio
 import os
 import time
@@ -7,7 +7,7 @@ import falcon
 import falcon.asgi
 
 
-def say(path, text=""):
+def write_file(path, text=""):
     with open(path + ".part", "w") as file:
         file.write(text)
     os.rename(path + ".part", path)
@@ -70,11 +70,11 @@ class Endless:
             try:
                 while True:
                     yield falcon.asgi.SSEvent(text="more")
-                    say(started)
+                    write_file(started)
                     await asyncio.sleep(0.005)
             finally:
-                say(left, "closed")
-        response.sse = numbers()  # of a plain stream Falcon does not notice that its client left
+                write_file(left, "closed")
+        response.sse = numbers()  # with a plain stream, Falcon does not notice that the client left
 
 
 class Boom:
@@ -108,12 +108,12 @@ class Task:
         def later():
             while not os.path.exists(path + ".go"):
                 time.sleep(0.005)
-            say(path)
+            write_file(path)
         response.schedule_sync(later)
         response.media = {"started": True}
 
 
-async def told(request, response, error, params):
+async def answer_418(request, response, error, params):
     response.status, response.media = 418, {"ours": str(error)}
 
 
@@ -127,7 +127,7 @@ class Teapot:
 
 
 app = falcon.asgi.App(middleware=[Lifespan()])
-app.add_error_handler(Ours, told)
+app.add_error_handler(Ours, answer_418)
 app.req_options.strip_url_path_trailing_slash = False
 for path, resource in (("/", Root()), ("/sync/{number:int}", Sync()), ("/form", Form()), ("/echo", Echo()), ("/stream", Stream()),
                        ("/endless", Endless()), ("/boom", Boom()), ("/error/{status:int}", Errors()), ("/cookies", Cookies()),

@@ -1,4 +1,4 @@
-"""The seed's own kind of worker: FastAPI under uvicorn, on a listening socket that it inherits.
+"""An ordinary HTTP worker: FastAPI with uvicorn, on a listening socket that it inherits.
 
     fastapi_app.py FD [--model NAME]
 """
@@ -23,7 +23,7 @@ count_lock = threading.Lock()
 
 
 class OneJob:
-    """Counts the jobs that are inside at once."""
+    """Counts the jobs that run at the same time."""
 
     def __enter__(self):
         global inside, inside_most, served
@@ -64,7 +64,7 @@ def predict_in_thread(task: dict):
 
 @app.post("/predict-and-block")
 async def predict_and_block(task: dict):
-    """What people write: nothing else of this process runs meanwhile, /health neither."""
+    """Blocks the event loop, as many people's code does. Nothing else in this process runs meanwhile, not even /health."""
     with OneJob():
         time.sleep(task["work_s"])
         return report(task)

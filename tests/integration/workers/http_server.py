@@ -1,25 +1,25 @@
-"""A worker for Turnpike to start: a few lines of HTTP on bare sockets, so that it is up at once.
+"""An HTTP worker that Turnpike starts. It uses bare sockets, so that it starts quickly.
 
-    http_server.py PLACE [MANNER …]        PLACE: a port, or the path of a Unix socket
+    http_server.py PLACE [OPTION …]        PLACE: a port, or the path of a Unix socket
 
-    say=TEXT           prints it to stderr before anything else
-    gather=FOLDER,N    leaves a file there, and listens when N of them are there
-    turns=FOLDER       leaves NAME.begin there when it starts and NAME.end before it listens
-    until=FILE         listens when that file is there
+    say=TEXT           prints TEXT to stderr first
+    gather=FOLDER,N    makes a file in FOLDER, and listens when N files are there
+    turns=FOLDER       makes FOLDER/LANE.begin when it starts, and FOLDER/LANE.end before it listens
+    until=FILE         listens when FILE exists
     dots               prints a line now and then until it listens
-    deaf               ignores SIGTERM
+    ignore-sigterm     ignores SIGTERM
     elsewhere          listens on a port that the system chose
     nowhere            never listens
 
-POST /facts            what it sees of the world
-POST /wait             {"started": FILE, "wait_for": FILE}: leaves the one, waits for the other
-POST /print            {"bytes": N, "line": N}: so much to stdout, in lines of that length (0: one)
+POST /facts            answers with its environment, descriptors, limits and signals
+POST /wait             {"started": FILE, "wait_for": FILE}: makes the first file, waits for the second
+POST /print            {"bytes": N, "line": N}: prints N bytes in lines of that length (0: one line)
 POST /close-output     closes stdout and stderr
-POST /write            the body goes to stdout as it is
-POST /deafen           {"closed": FILE, "wait_for": FILE}: listens no more, leaves the one, waits for the
-                       other, listens again on the same port
-POST /die              {"code": N} or {"signal": N}, {"say": TEXT}
-anything else          its pid, and how many bytes came
+POST /write            writes the body to stdout unchanged
+POST /stop-listening   {"closed": FILE, "wait_for": FILE}: stops listening, makes the first file, waits
+                       for the second, listens again on the same port
+POST /die              {"code": N} or {"signal": N}, {"say": TEXT}: prints TEXT, then ends like that
+anything else          answers with its pid and the size of the body
 """
 import json
 import os
@@ -30,9 +30,9 @@ import sys
 import threading
 import time
 
-closed = {}  # of the latest /deafen
+closed = {}  # the body of the latest /stop-listening
 connections = set()
-manners = dict(word.partition("=")[::2] for word in sys.argv[2:])
+options = dict(word.partition("=")[::2] for word in sys.argv[2:])
 
 
 def exists(path):
@@ -56,7 +56,7 @@ def facts():
         try:
             files[name] = os.readlink(f"/proc/self/fd/{name}")
         except OSError:
-            pass  # that of this very look
+            pass  # the descriptor of this listing itself
     return {"env": dict(os.environ), "folder": os.getcwd(), "files": files, "pid": os.getpid(),
             "stdin": sys.stdin.read(), "group": os.getpgid(0), "session": os.getsid(0),
             "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[0], "words": sys.argv[1:],
@@ -91,7 +91,7 @@ def answer(target, body):
         return facts()
     if target == "/die":
         die(task)
-    if target == "/deafen":
+    if target == "/stop-listening":
         closed.update(task)
     if target == "/print":
         print_much(task)
@@ -116,7 +116,7 @@ def serve(connection, listener):
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s"
                                % (len(text), text))
             if closed:
-                listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts
+                listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept()
 
 
 def listen(place):
@@ -126,19 +126,19 @@ def listen(place):
     else:
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", 0 if "elsewhere" in manners else int(place)))
+        listener.bind(("127.0.0.1", 0 if "elsewhere" in options else int(place)))
     listener.listen(64)
     return listener
 
 
-def deafen(listener):
-    """Nobody gets through, by connections from before neither. The next listener."""
+def stop_listening(listener):
+    """Closes the listener and all connections until the file is there. Returns a new listener."""
     listener.close()
     for connection in list(connections):
         try:
             connection.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # it is gone
+            pass  # the client has closed it already
     connections.clear()
     touch(closed["closed"])
     wait_for(closed["wait_for"])
@@ -148,28 +148,28 @@ def deafen(listener):
 
 def load():
     name = os.environ["TURNPIKE_LANE"]
-    if "turns" in manners:
-        touch(f"{manners['turns']}/{name}.begin", str(time.monotonic_ns()))
-    if "gather" in manners:
-        folder, count = manners["gather"].split(",")
+    if "turns" in options:
+        touch(f"{options['turns']}/{name}.begin", str(time.monotonic_ns()))
+    if "gather" in options:
+        folder, count = options["gather"].split(",")
         touch(f"{folder}/{name}")
         while len([entry for entry in os.listdir(folder) if entry.isdigit()]) < int(count):
             time.sleep(0.005)
-    while "until" in manners and not exists(manners["until"]):
-        if "dots" in manners:
+    while "until" in options and not exists(options["until"]):
+        if "dots" in options:
             print("step", flush=True)
         time.sleep(0.02)
-    if "turns" in manners:
-        touch(f"{manners['turns']}/{name}.end", str(time.monotonic_ns()))
+    if "turns" in options:
+        touch(f"{options['turns']}/{name}.end", str(time.monotonic_ns()))
 
 
 def main():
-    if "deaf" in manners:
+    if "ignore-sigterm" in options:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if "say" in manners:
-        print(manners["say"], file=sys.stderr, flush=True)
+    if "say" in options:
+        print(options["say"], file=sys.stderr, flush=True)
     load()
-    if "nowhere" in manners:
+    if "nowhere" in options:
         print(f"port {sys.argv[1]} it was", flush=True)
         while True:
             signal.pause()
@@ -178,7 +178,7 @@ def main():
         try:
             connection, _ = listener.accept()
         except OSError:
-            listener = deafen(listener)
+            listener = stop_listening(listener)
             continue
         threading.Thread(target=serve, args=[connection, listener], daemon=True).start()
 

@@ -1,11 +1,11 @@
-"""A small worker of the standard library alone, which starts quickly, on a listening socket that it
-inherits.
+"""A small HTTP worker that uses only the standard library, so that it starts quickly. It inherits its
+listening socket.
 
     plain.py FD [--digit 7]
 
 POST /predict {"wait_for": FILE}   answers as soon as that file exists
-POST /count                        how many bytes came
-GET /digit                         what this model takes a seven for
+POST /count                        answers with the size of the body
+GET /digit                         answers with the digit of --digit; a good model says 7
 """
 import argparse
 import json

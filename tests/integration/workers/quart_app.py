@@ -1,4 +1,4 @@
-"""A Quart app, to be served by uvicorn and by Turnpike side by side."""
+"""A Quart app, for tests that serve it with uvicorn and with Turnpike and compare the answers."""
 import asyncio
 import os
 
@@ -9,7 +9,7 @@ app.secret_key = "not one"
 app.opened = []
 
 
-def say(path, text=""):
+def write_file(path, text=""):
     with open(path + ".part", "w") as file:
         file.write(text)
     os.rename(path + ".part", path)
@@ -74,10 +74,10 @@ async def endless():
         try:
             while True:
                 yield b"more\n"
-                say(started)
+                write_file(started)
                 await asyncio.sleep(0.005)
         finally:
-            say(left, "closed")
+            write_file(left, "closed")
     response = await make_response(numbers())
     response.timeout = None
     return response
@@ -126,7 +126,7 @@ async def task():
     async def later():
         while not os.path.exists(path + ".go"):
             await asyncio.sleep(0.005)
-        say(path)
+        write_file(path)
     app.add_background_task(later)
     return {"started": True}
 

@@ -1,16 +1,17 @@
-"""A worker with a family: before it listens it starts what programs leave behind. Few modules are
-loaded, so that it starts quickly.
+"""An HTTP worker that starts children of all the kinds that programs leave behind, and then listens. It
+imports few modules, so that it starts quickly.
 
-    brood.py PORT LANE FOLDER TOKEN HABITS
+    with_children.py PORT LANE FOLDER TOKEN HABITS
 
-HABITS has a word for each lane, in turn, with "," between; "-" joins habits. TOKEN is only there to be
-found in the process table. FOLDER gets LANE.loading when the family is there. FOLDER/TOKEN is locked
-as long as one of the family lives, however seldom it is in the process table.
+HABITS has one entry per lane, separated by ",". An entry is one or more habits, joined by "-". TOKEN is
+there so that tests find the process in the process table. FOLDER/LANE.loading appears when the
+children have started. FOLDER/TOKEN is locked as long as one of these processes lives; this also shows
+processes that live too briefly to be seen in the process table.
 
-POST /echo       answers with what it got
-POST /after/MS   the same, so many milliseconds later
+POST /echo       answers with the body
+POST /after/MS   the same after that many milliseconds
 POST /hold       never answers
-POST /late       leaves a daemon behind that overwrote its environment
+POST /late       starts a daemon that overwrites its environment, then answers with the body
 """
 import fcntl
 import os
@@ -23,21 +24,21 @@ import time
 CROWD = 200
 
 
-def be_shown_as(name):
+def set_process_name(name):
     with open("/proc/self/comm", "w") as comm:
         comm.write(name)
 
 
-def is_parent(name):
-    """Forks; true for the parent. Children have this name from their first moment on."""
-    be_shown_as(name)
+def fork_child(name):
+    """Forks. Returns True in the parent and False in the child. The child has this name from its start."""
+    set_process_name(name)
     if os.fork() == 0:
         return False
-    be_shown_as("worker")
+    set_process_name("worker")
     return True
 
 
-def rest():
+def idle_forever():
     while True:
         signal.pause()
 
@@ -47,43 +48,43 @@ def ignore(*signals):
         signal.signal(number, signal.SIG_IGN)
 
 
-def just_be(tells):
-    os.close(tells)
-    rest()
+def close_and_idle(writer):
+    os.close(writer)
+    idle_forever()
 
 
-def daemon(life=just_be, name="daemon"):
-    """As daemons are made: two forks, a session of its own, no output. `life` closes the pipe that it
-    gets when it has become what it is."""
-    hears, tells = os.pipe()
-    if is_parent(name):
-        os.close(tells)
+def daemon(run=close_and_idle, name="daemon"):
+    """Starts a daemon in the usual way: two forks, its own session, no output. `run` is what the daemon
+    does. It must close the pipe that it gets when the daemon is ready."""
+    reader, writer = os.pipe()
+    if fork_child(name):
+        os.close(writer)
         os.wait()
-        os.read(hears, 1)
-        return os.close(hears)
+        os.read(reader, 1)
+        return os.close(reader)
     os.setsid()
     if os.fork() != 0:
         os._exit(0)
     nothing = os.open("/dev/null", os.O_RDWR)
     for output in range(3):
         os.dup2(nothing, output)
-    life(tells)
+    run(writer)
 
 
-def wiped(tells):
-    """Overwrites its environment, as programs do that set what ps shows."""
+def wiped(writer):
+    """A daemon that overwrites its environment, as programs do to change what ps shows."""
     import ctypes
     with open("/proc/self/stat") as stat:
         words = stat.read().rpartition(") ")[2].split()
     begin, end = int(words[47]), int(words[48])
     ctypes.memset(begin, 0, end - begin)
-    os.close(tells)
-    rest()
+    os.close(writer)
+    idle_forever()
 
 
-def chain(tells):
-    """Never there for long: each hands over to its child, for as long as the test is there."""
-    os.close(tells)
+def chain(writer):
+    """A daemon that forks and exits all the time, so that no process lives for long. Ends with the test."""
+    os.close(writer)
     ignore(signal.SIGCHLD)
     while os.path.exists(FOLDER):
         if os.fork() != 0:
@@ -92,16 +93,16 @@ def chain(tells):
 
 
 def session():
-    if is_parent("session"):
+    if fork_child("session"):
         return
     os.setsid()
     ignore(signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    rest()
+    idle_forever()
 
 
 def forking():
-    """A child that keeps forking; its children live a little longer than it takes."""
-    if is_parent("forking"):
+    """A child that keeps forking. Its children live a little longer than one fork takes."""
+    if fork_child("forking"):
         return
     ignore(signal.SIGCHLD)
     while True:
@@ -113,8 +114,8 @@ def forking():
 
 def crowd():
     for _ in range(CROWD):
-        if not is_parent("crowd"):
-            rest()
+        if not fork_child("crowd"):
+            idle_forever()
 
 
 HABITS = {
@@ -126,7 +127,7 @@ HABITS = {
     "session": session,
     "forking": forking,
     "crowd": crowd,
-    "loading": rest,  # for ever
+    "loading": idle_forever,  # never listens
 }
 
 
@@ -136,8 +137,8 @@ class Connection:
         self.unread = b""
 
     def take(self):
-        """The path and body of a whole request, or None."""
-        head, end, rest_of_it = self.unread.partition(b"\r\n\r\n")
+        """Returns the path and body of the next request, or None if it is not complete yet."""
+        head, end, rest = self.unread.partition(b"\r\n\r\n")
         if not end:
             return None
         lines = head.split(b"\r\n")
@@ -146,16 +147,16 @@ class Connection:
             name, _, value = line.partition(b":")
             if name.lower() == b"content-length":
                 size = int(value)
-        if len(rest_of_it) < size:
+        if len(rest) < size:
             return None
-        self.unread = rest_of_it[size:]
-        return lines[0].split(b" ")[1].decode(), rest_of_it[:size]
+        self.unread = rest[size:]
+        return lines[0].split(b" ")[1].decode(), rest[:size]
 
     def reply(self, body):
         try:
             self.link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         except OSError:
-            pass  # nobody waits for it any more
+            pass  # the gate has closed the connection
 
 
 class Server:
@@ -210,11 +211,11 @@ class Server:
 def main(port, lane, folder, token, habits):
     global FOLDER
     FOLDER = folder
-    life = open(f"{folder}/{token}")
-    fcntl.flock(life, fcntl.LOCK_SH)
-    be_shown_as("worker")
-    of_lanes = habits.split(",")
-    own = of_lanes[int(lane) % len(of_lanes)].split("-")
+    lock = open(f"{folder}/{token}")
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    set_process_name("worker")
+    habits_by_lane = habits.split(",")
+    own = habits_by_lane[int(lane) % len(habits_by_lane)].split("-")
     for habit in own:
         if habit == "loading":
             open(f"{folder}/{lane}.loading", "w").close()

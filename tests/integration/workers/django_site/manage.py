@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Django's command line for this project; its folder is what the project's imports start from."""
+"""Django's command line for this project. Imports of the project are relative to this folder."""
 import os
 import sys
 
