@@ -31,7 +31,7 @@ test-build: install-deps
 test-long: test-build ## the slow tests: storms, chaos, many reloads, pages in a browser (at most 25 minutes)
 	ctest --preset dev-long
 
-test-current: ## tests against today's packages from PyPI and npm (at most 15 minutes); there are none yet
+test-current: ## tests against today's packages from PyPI and npm (at most 15 minutes); no such tests exist yet
 	@echo "test-current: there are no tests against today's packages yet"
 
 sim: build ## simulate SEEDS (1..20000) over all scenarios

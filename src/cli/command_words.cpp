@@ -53,34 +53,38 @@ void add_count(CLI::App& sub, const char* flag, std::optional<std::uint32_t>& co
 }
 
 void add_config(CLI::App& sub, std::optional<std::string>& config, Flags& flags) {
-    sub.add_option(
-           "MODEL", config,
-           "What to serve: model.py[:Name], a program, turnpike.toml, or a folder with one [.]")
+    sub.add_option("MODEL", config,
+                   "model.py[:Name], a program, turnpike.toml, or a folder with a turnpike.toml or "
+                   "model.py [default: .]")
         ->type_name("");
-    sub.add_option(
-           "--python", flags.python,
-           "Python that runs the model [$VIRTUAL_ENV, .venv beside it, $CONDA_PREFIX, PATH]")
+    sub.add_option("--python", flags.python,
+                   "Python for the model [default: first of $VIRTUAL_ENV, .venv beside the model, "
+                   "$CONDA_PREFIX, PATH]")
         ->type_name("PATH");
     sub.add_option(
            "--worker", flags.worker,
-           "Command that starts an HTTP server, once per lane; has {port} or {socket}, maybe {gpu}")
+           "Command that starts an HTTP server, once per lane; it needs {port} or {socket}, "
+           "and may use {gpu}")
         ->type_name("CMD");
     sub.add_option("--attach", flags.attach,
                    "HTTP server that you started yourself; one lane for each --attach")
         ->type_name("URL")
         ->allow_extra_args(false);
     sub.add_option("--gpus", flags.gpus,
-                   "Which GPUs to use: all, none, or a list such as 0,2 [all]")
+                   "Which GPUs to use: all, none, or a list such as 0,2 [default: all]")
         ->type_name("GPUS");
-    add_count(sub, "--gpus-per-lane", flags.gpus_per_lane, "GPUs that each worker gets [1]");
-    add_count(sub, "--lanes", flags.lanes,
-              "Number of lanes; several may share a GPU [one per GPU; 4 if there is no GPU]");
-    sub.add_option("--host", flags.host, "Address to listen on [127.0.0.1]")->type_name("HOST");
-    sub.add_option("--port", flags.port, "Port to listen on; 0 means any free port [8000]")
+    add_count(sub, "--gpus-per-lane", flags.gpus_per_lane,
+              "GPUs that each worker gets [default: 1]");
+    add_count(
+        sub, "--lanes", flags.lanes,
+        "Number of lanes; several may share a GPU [default: one per GPU; 4 if there is no GPU]");
+    sub.add_option("--host", flags.host, "Address to listen on [default: 127.0.0.1]")
+        ->type_name("HOST");
+    sub.add_option("--port", flags.port, "Port to listen on; 0 means any free port [default: 8000]")
         ->type_name("PORT")
         ->check(CLI::Range(0, 65535).description(""));
     add_count(sub, "--slots", flags.slots,
-              "Jobs that a lane runs at the same time [1, or as the model says]");
+              "Jobs that a lane runs at the same time [default: 1, or as the model says]");
     sub.add_flag("--watch", flags.watch, "Reload a model when one of its files is saved");
     sub.add_option("--log-jobs", flags.log_jobs,
                    "Write a JSON line per job to this file; - means stdout")
@@ -106,7 +110,7 @@ void add_up(CLI::App& app, Chosen& chosen) {
         chosen);
     add_config(sub, up.config, up.flags);
     sub.add_option("--name", up.name,
-                   "Name of this gate for other commands, if several run [default]")
+                   "Name of this gate for other commands, if several run [default: \"default\"]")
         ->type_name("NAME");
     sub.add_flag("--detach", up.detach, "Run in the background, until `turnpike down`");
     sub.add_option("--ready-fd", up.ready_fd)->group("");  // hidden: only a detached gate gets it
@@ -146,7 +150,7 @@ void add_jobs(CLI::App& app, Chosen& chosen) {
          "  turnpike jobs --last 50"},
         chosen);
     add_gate(sub, jobs.gate);
-    sub.add_option("--last", jobs.last, "How many ended jobs to show [20]")
+    sub.add_option("--last", jobs.last, "How many ended jobs to show [default: 20]")
         ->type_name("N")
         ->check(CLI::Range(0, 1'000'000).description(""));
     add_json(sub, jobs.json);
@@ -177,7 +181,8 @@ void add_logs(CLI::App& app, Chosen& chosen) {
                    "Number of a lane, as in `turnpike status`; without it, all lanes")
         ->type_name("");
     sub.add_flag("-f,--follow", logs.follow, "Keep printing new lines until Ctrl-C");
-    sub.add_option("--lines", logs.lines, "How many of the last lines to show, at most 2000 [200]")
+    sub.add_option("--lines", logs.lines,
+                   "How many of the last lines to show, at most 2000 [default: 200]")
         ->type_name("N")
         ->check(CLI::Range(0, 2000).description(""));
     add_gate(sub, logs.gate);

@@ -38,7 +38,7 @@ std::expected<RunningGate, CommandError> choose_gate(const std::vector<RunningGa
     if (!name) return running.front();
     const auto found = std::ranges::find(running, *name, &RunningGate::name);
     if (found != running.end()) return *found;
-    return Wrong({exit_nothing_runs, fmt::format("no gate named {} is running; these are:{}",
+    return Wrong({exit_nothing_runs, fmt::format("no gate named {} is running; running gates:{}",
                                                  sanitized(*name), names_of(running))});
 }
 

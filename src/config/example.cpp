@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view opening =
     R"(# This file shows every key of turnpike.toml. A line that begins with "#" and no space shows the
-# default of a key; remove the "#" to change the value. The comment behind a value says what is
+# default of a key; remove the "#" to change the value. The comment after a value says what is
 # allowed.
 #
 # Durations need a unit: "500ms", "30s", "10min" (or "10m"), "1h", "30d". Sizes are "100B", "512KiB",

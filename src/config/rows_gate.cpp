@@ -69,9 +69,8 @@ Taken take_log_jobs(Draft& draft, std::string_view text) {
 
 constexpr std::array top{
     Key{"load_parallel", CountKey{of_all<&Config::load_parallel_max>, 0, 1024},
-        "How many workers of the whole gate may load (or run their first proof) at the same\n"
-        "time. 0 means no limit. Set it if loading all models at once overloads the disk or the\n"
-        "memory."},
+        "How many workers of the whole gate may start or load at the same time. 0 means no\n"
+        "limit. Set it if loading all models at once overloads the disk or the memory."},
 };
 
 constexpr std::array gate{

@@ -66,11 +66,11 @@ constexpr std::array native{
         "Reload the pool when you save the model's file, or a file of yours that it imports.\n"
         "The same as `turnpike up --watch`."},
     Key{"warm", FlagKey{of_worker<&WorkerConfig::warm>},
-        "Start workers of a Python model by forking a process that has already done the\n"
-        "imports. With false, each start imports again. See docs/reload.md."},
+        "Start workers of a Python model by forking the warm process, which has already done\n"
+        "the imports. With false, each start imports again. See docs/reload.md."},
     Key{"preload", ListKey{take_preload, preload_max, R"(modules such as "torch")", "[]"},
-        "The modules that this process (see warm) imports. With [] it imports what the model was\n"
-        "seen to import. It never imports files of your own."},
+        "The modules that the warm process imports. With [] it imports what the model was seen\n"
+        "to import. It never imports files of your own."},
 };
 
 }  // namespace

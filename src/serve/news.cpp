@@ -102,12 +102,13 @@ void News::opened(const Address& bound, bool keys_are_required) {
     say("serving on " + url_);
     say(fmt::format("{} lane{} in {} pool{}; see: {}", lanes_.size(), lanes_.size() == 1 ? "" : "s",
                     config_.pools.size(), config_.pools.size() == 1 ? "" : "s", command("status")));
-    if (keys_are_required) say("API keys are needed: Authorization: Bearer KEY");
+    if (keys_are_required) say("clients need an API key, in the header Authorization: Bearer KEY");
     for (const PoolConfig& pool : config_.pools)
         if (pool.settings.proof == ProofKind::none && !pool.is_native())
-            say(fmt::format(
-                "pool {}: no proof is configured, so lanes serve unproved ([pool.{}.proof])",
-                pool.name, pool.name));
+            say(
+                fmt::format("pool {}: no proof is configured, so lanes serve unproved; to add one: "
+                            "[pool.{}.proof]",
+                            pool.name, pool.name));
 }
 
 void News::tell(const ReportLane& report) {
@@ -258,10 +259,11 @@ void News::say_unproved() {
         });
         if (!pool.is_native() || pool.settings.proof != ProofKind::none || is_proved) continue;
         const bool has_no_example = !is_app(i);
-        say(fmt::format(
-            "pool {}: {}no proof is configured, so lanes serve unproved ({}[pool.{}.proof])",
-            pool.name, has_no_example ? "the model has no example and " : "",
-            has_no_example ? "example = ... in a model, or " : "", pool.name));
+        say(
+            fmt::format("pool {}: {}no proof is configured, so lanes serve unproved; to add one: "
+                        "{}[pool.{}.proof]",
+                        pool.name, has_no_example ? "the model has no example and " : "",
+                        has_no_example ? "example = ... in the model, or " : "", pool.name));
     }
 }
 
@@ -285,14 +287,16 @@ void News::say_hint() const {
 void News::tell(const ReportModelFailing& report) {
     say(
         fmt::format("pool {}: every lane fails job after job (latest: lane {}); the model itself "
-                    "seems to be at fault",
-                    config_.pools[report.pool.value].name, report.lane.value));
+                    "seems to be at fault; see: {}",
+                    config_.pools[report.pool.value].name, report.lane.value,
+                    command(fmt::format("logs {}", report.lane.value))));
 }
 
 void News::tell(const ReportNoMajority& report) {
-    say(fmt::format(
-        "pool {}: the lanes disagree about the proof, and none has a majority; all serve",
-        config_.pools[report.pool.value].name));
+    say(
+        fmt::format("pool {}: the lanes answer the proof differently, and no answer has a "
+                    "majority, so all lanes serve; see: {}",
+                    config_.pools[report.pool.value].name, command("status")));
 }
 
 void News::tell(const Crash& crash) {

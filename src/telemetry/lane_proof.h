@@ -67,7 +67,7 @@ struct LaneProof {
         case ProofBy::agreement: return "agreement of the lanes";
         case ProofBy::recording: return "the recorded answer";
         case ProofBy::check: return "the model's own check";
-        case ProofBy::example: return "an answer without error";
+        case ProofBy::example: return "an answer that is not an error";
     }
     return "";
 }

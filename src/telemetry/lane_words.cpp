@@ -34,7 +34,7 @@ std::string_view words_for(Reason reason) {
         case Reason::gpu_lost: return "its GPU is gone";
         case Reason::will_not_die: return "its old worker does not die";
         case Reason::restart_asked: return "a restart was asked for";
-        case Reason::drain_asked: return "somebody asked for it";
+        case Reason::drain_asked: return "a drain was asked for";
         case Reason::replaced: return "newer code took over";
         case Reason::reload_abandoned: return "its code failed elsewhere";
         case Reason::shutting_down: return "the gate shuts down";

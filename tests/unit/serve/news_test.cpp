@@ -344,8 +344,8 @@ TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
 
 TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
     const std::string unproved =
-        "pool only: the model has no example and no proof is configured, so lanes serve unproved "
-        "(example = ... in a model, or [pool.only.proof])\n";
+        "pool only: the model has no example and no proof is configured, so lanes serve unproved; "
+        "to add one: example = ... in the model, or [pool.only.proof]\n";
     const auto said = [](std::optional<Duration> proof, ModelChoice::Kind kind) {
         CapturedNews captured;
         captured.config.pools[0].worker.model.kind = kind;
@@ -366,8 +366,8 @@ TEST(News, HintsAtNoExampleAndNoPathOfAnApp) {
     captured.lanes[1].now.model_facts = R"({"asgi": "FastAPI"})";
     EXPECT_THAT(
         said_when_up(captured),
-        EndsWith("turnpike: pool only: no proof is configured, so lanes serve unproved "
-                 "([pool.only.proof])\n"
+        EndsWith("turnpike: pool only: no proof is configured, so lanes serve unproved; "
+                 "to add one: [pool.only.proof]\n"
                  "turnpike: send jobs to http://127.0.0.1:8000, with the paths of the app\n"));
 }
 

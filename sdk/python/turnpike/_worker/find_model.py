@@ -168,7 +168,7 @@ def _no_model_text(module: ModuleType) -> str:
         if isinstance(value, type) and (hasattr(value, "predict") or hasattr(value, "forward")):
             return f"{_file_name(module)} has no model, but a class {name}: {_how_to_wrap(name, value)}"
     return (f"{_file_name(module)} has no model: write a class Name(turnpike.Model) with a method predict(self, x), "
-            f"or a function predict(x). {did_you_mean('predict', own)}".rstrip())
+            f"or a function predict(x). {did_you_mean('predict', own)}".rstrip(" ."))
 
 
 def _asgi_file(module: ModuleType) -> str:

@@ -34,7 +34,7 @@ class ModelAdapter:
         self.unload: Callable[[], Any] | None = self._function("unload")
         if self.predict is None and self.request is None:
             raise NoModel(f"{self.name} has neither predict nor request: write a method predict(self, x). "
-                          f"{did_you_mean('predict', dir(self.model))}".rstrip())
+                          f"{did_you_mean('predict', dir(self.model))}".rstrip(" ."))
         own = self._width("batch")
         self.takes_lists = own > 1
         self.batch = (batch or own) if self.takes_lists else 1  # a predict for one input can't take lists
