@@ -10,7 +10,7 @@
 
 #include "core/action.h"
 #include "gate/gate.h"
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 #include "supervisor/supervisor.h"
 
 namespace turnpike {

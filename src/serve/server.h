@@ -18,7 +18,7 @@
 #include "os/limits.h"
 #include "os/runtime_folder.h"
 #include "serve/driver.h"
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 #include "setup/checked_config.h"
 #include "supervisor/supervisor.h"
 #include "telemetry/recent_crashes.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 
 namespace turnpike {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/deaths.h"
+#include "serve/death_notices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "serve/live.h"
+#include "serve/lane_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

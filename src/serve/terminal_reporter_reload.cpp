@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "serve/live.h"
-#include "serve/news.h"
+#include "serve/lane_lines.h"
+#include "serve/terminal_reporter.h"
 #include "telemetry/start_phases.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
