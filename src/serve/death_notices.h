@@ -12,20 +12,20 @@
 
 namespace turnpike {
 
-class Deaths {
+class DeathNotices {
 public:
     struct Death {
         std::size_t lane = 0;
-        std::string why;     // empty if not known
-        std::string report;  // the id of the crash report; empty if none was kept
-        bool is_over = false;
+        std::string why;                // empty if not known
+        std::string report;             // the id of the crash report; empty if none was kept
+        bool has_served_since = false;  // set by served()
     };
     struct Notice {
         std::string text;
         std::string report;  // the id of the first crash report
     };
 
-    explicit Deaths(std::size_t lanes) : latest_(lanes) {}
+    explicit DeathNotices(std::size_t lanes) : latest_(lanes) {}
 
     void add(Death death);
     /// Must be called when a lane serves. Its next death is then reported, even if the cause is the
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] std::string cause_of_all() const;
 
 private:
-    [[nodiscard]] std::string how(const Death& death) const;
+    [[nodiscard]] std::string cause_text(const Death& death) const;
 
     std::vector<Death> waiting_;
     std::vector<std::string> latest_;  // by lane: the cause that was reported; empty once it serves
