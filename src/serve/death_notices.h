@@ -1,8 +1,10 @@
 // Collects workers that died, so that `up` reports deaths of the same cause in one line.
 //
-//   deaths.add({.lane = 0, .why = "exit code 1: no torch", .report = "id"});   // and of lane 1 …
-//   deaths.take();   // "lanes 0-1: their workers died: exit code 1: no torch"
-//   …                // the same deaths again: no line, unless the lanes served in between
+//   notices.add({.lane = 0, .why = "exit code 1: no torch", .report = "id"});
+//   notices.add({.lane = 1, .why = "exit code 1: no torch", .report = "id"});
+//   notices.take();   // "lanes 0-1: their workers died: exit code 1: no torch"
+//
+// If the same deaths happen again, take() returns no line, unless the lanes served in between.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +33,11 @@ public:
     /// Must be called when a lane serves. Its next death is then reported, even if the cause is the
     /// same.
     void served(std::size_t lane);
-    /// Returns the deaths since the last call. A lane that starts and dies of the same cause again
-    /// is left out.
+    /// Returns a line for each cause of the deaths since the last call. Leaves out lanes that
+    /// started and died of the same cause again.
     [[nodiscard]] std::vector<Notice> take();
-    /// Returns the cause if all lanes died of the same one and none has served since. Empty
-    /// otherwise.
+    /// Returns the cause of death if it was the same for all lanes and none has served since.
+    /// Empty otherwise.
     [[nodiscard]] std::string cause_of_all() const;
 
 private:

@@ -18,7 +18,7 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t line_shown_max = 200;  // of a worker's line outside the block
+constexpr std::size_t line_shown_max = 200;  // length of a worker's line outside the block
 constexpr std::size_t place_shown_max = 40;  // so that a long URL leaves room for the state
 
 std::string text_of_time(Duration time) {

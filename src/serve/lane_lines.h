@@ -1,5 +1,5 @@
-// How lanes start, as text for people: a block with a line per lane, which is redrawn while the
-// lanes load, and a sentence when a lane serves. Nothing is printed here.
+// Describes in text how lanes start: a block with a line per lane, which is redrawn while the lanes
+// load, and a sentence when a lane serves. Nothing is printed here.
 #pragma once
 
 #include <cstddef>

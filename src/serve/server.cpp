@@ -16,10 +16,10 @@
 namespace turnpike {
 namespace {
 
-constexpr Duration look_every = 250ms;     // for clients that do nothing, files, and messages
+constexpr Duration look_every = 250ms;     // for silent clients, changed files, and messages
 constexpr int steps_per_turn = 64;         // handlers run before the clock is read again
 constexpr Duration touch_every = 1h;       // so that nobody cleans up the runtime folder
-constexpr Duration disk_patience = 2s;     // at the end, for what waits to be written
+constexpr Duration disk_patience = 2s;     // at the end, for what must still be written
 constexpr Duration last_patience = 200ms;  // after the second signal
 
 std::vector<LaneFacts> facts_of(const UpInputs& inputs) {
@@ -71,8 +71,8 @@ Server::Server(UpInputs inputs)
     reporter_.follow_reloads(pools_);
 }
 
-/// A further signal while the last things are written ends the process at once, with success rather
-/// than by the signal.
+/// If another signal comes while the last things are written, the process exits at once, with
+/// success. Without this, the signal would kill it.
 Server::~Server() {
     signals_.clear();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})

@@ -27,8 +27,8 @@ std::string url_suffix(const LaneFacts& lane) {
     return lane.worker.empty() ? "" : ", " + lane.worker;
 }
 
-/// True if the lane's state follows from the death of a worker that we started. say_deaths()
-/// reports that, together with the crash report.
+/// True if the lane has this state because a worker that we started died. say_deaths() reports the
+/// death, together with the crash report.
 bool is_caused_by_death(const LaneFacts& facts, LaneState state, Reason reason) {
     const bool goes_on = reason == Reason::memory_held || reason == Reason::link_doubted ||
                          reason == Reason::failing_jobs;
@@ -120,7 +120,8 @@ void TerminalReporter::tell(const ReportLane& report) {
     now.reason = report.reason;
 }
 
-/// When an attached worker was started is not known, so its start counts from when the gate opened.
+/// Returns when the lane's latest start began. For an attached worker this is not known, so its
+/// start counts from when the gate opened.
 Instant TerminalReporter::start_of(std::size_t lane) const {
     return lanes_[lane].now.started_at == never ? opened_at_ : lanes_[lane].now.started_at;
 }
@@ -148,10 +149,10 @@ void TerminalReporter::say_lane(std::size_t lane) {
     // Each death that made a lane of ours fail has been reported already.
     const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
     const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
-    // The lane was restarted between two looks.
-    const bool is_anew = is_serving(before.state) && start_of(lane) != starts_[lane].reported;
+    // The lane was restarted between two calls of report_changes().
+    const bool is_restarted = is_serving(before.state) && start_of(lane) != starts_[lane].reported;
     if (now.reason == Reason::shutting_down) return;
-    if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
+    if (!is_new && !is_troubled && !is_restarted) return say_progress(lane);
     if (is_serving(now.state)) return say_serving(lane);
     const std::string_view why = is_troubled ? now.trouble : words_for(now.reason);
     const std::string_view does =
@@ -176,7 +177,7 @@ void TerminalReporter::say_progress(std::size_t lane) {
     say(loading_text(snapshot_of(lane)));
 }
 
-/// When every lane is up or will not come up: removes the block, prints a line for each lane that
+/// Once every lane is up or will not come up, removes the block, prints a line for each lane that
 /// has had none, and says what to do now.
 void TerminalReporter::settle() {
     const auto is_done = [](const LaneStatus& lane) { return is_settled(lane.state); };
@@ -196,7 +197,8 @@ void TerminalReporter::settle() {
     say_hint();
 }
 
-/// Said once, until a lane starts again.
+/// Reports once that no lane serves and none will by itself. After a lane has started, this may be
+/// reported again.
 void TerminalReporter::say_when_none_serves() {
     const bool none_will = std::ranges::all_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.state == LaneState::quarantined;
@@ -206,7 +208,7 @@ void TerminalReporter::say_when_none_serves() {
     const std::string_view before = why.empty() ? "" : ": ";
     const bool is_watched = std::ranges::all_of(
         config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
-    // A reload revives such lanes. It can't bring back a lost GPU.
+    // A reload revives lanes that failed or gave wrong answers. It can't bring back a lost GPU.
     const bool is_revived = std::ranges::any_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.reason == Reason::proof_failed ||
                lane.reason == Reason::disagrees;
@@ -248,7 +250,8 @@ bool TerminalReporter::is_asgi_app(std::size_t pool) const {
     });
 }
 
-/// Said once, when the first lanes serve: only then is it known whether the model has an example.
+/// Warns once about pools that serve unproved. Must be called when the first lanes serve: only then
+/// is it known whether the model has an example.
 void TerminalReporter::say_unproved() {
     if (std::exchange(unproved_told_, true)) return;
     for (std::size_t i = 0; i < config_.pools.size(); ++i) {
@@ -324,7 +327,8 @@ void TerminalReporter::say_problem(std::string_view of, const std::string& now,
     before = now;
 }
 
-/// Said once. A file that trains, waits or serves while it is imported never becomes a model.
+/// Reports once that an import takes long. A file that trains, waits or serves while it is imported
+/// never becomes a model.
 void TerminalReporter::say_slow_import() {
     for (std::size_t lane = 0; lane < lanes_.size() && !slow_import_told_; ++lane) {
         const WorkerFacts& facts = lanes_[lane].now;

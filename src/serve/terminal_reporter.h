@@ -1,6 +1,6 @@
-// Prints the lines of `up`: where to send requests, how lanes start and stop, and how the gate ends.
-// These are plain lines on stderr, which read well in a terminal and in a file. In a terminal, a
-// block with a line per lane follows them until the lanes have started for the first time.
+// Prints the lines of `up`: where to send requests, how lanes start and stop, and how the gate
+// ends. These are plain lines on stderr, which read well in a terminal and in a file. In a terminal,
+// a block with a line per lane follows them until the lanes have started for the first time.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-"""examples/image without a gate: what it draws, who can read it, what it says to bad input, and its training."""
+"""examples/image without a gate: what it draws, that examples/digits can read it, what it says to bad input, and its training."""
 import re
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The parts of examples/transformers, and a model of a folder, without a gate; transformers is a fake."""
+"""The parts of examples/transformers, and a model from a folder, without a gate; transformers is a fake."""
 import json
 import os
 import sys

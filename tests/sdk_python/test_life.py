@@ -216,7 +216,7 @@ class Serving(TalkCase):
         self.assertIn("thread MainThread:", talk.gate.next().rest.decode())
         talk.send(str(fifo))
         talk.gate.next()
-        for number in range(2, 10_000):  # it may take a while to get there
+        for number in range(2, 10_000):  # the model may take a while to get there
             talk.order(frames.ASK_STACKS, number)
             stacks = talk.gate.next()
             self.assertEqual((stacks.name, stacks.id), ("stacks", number))

@@ -16,8 +16,8 @@ sys.path.insert(0, str(SDK))
 
 from turnpike._worker import warm, warm_imports  # noqa: E402
 
-# Python runs in the place of the gate's own program, and takes the word "guard" for a script: this one. It reports its
-# arguments, environment and pid, and how the worker ended.
+# These tests run Python in place of the gate's own program. Python takes the argument "guard" for the path of a script: this one,
+# which reports its arguments, environment and pid, and how the worker ended.
 GUARD = """
 import json, os, socket, sys
 control = socket.socket(fileno=3)
@@ -72,7 +72,7 @@ class Parts(FolderCase):
         out, _ = self.script("""
             import os, types, one, two
             gone = types.ModuleType("gone")
-            gone.__file__ = "/nowhere/gone.py"  # as of one that came out of an archive
+            gone.__file__ = "/nowhere/gone.py"  # as of a module from an archive
             sys.modules["gone"] = gone
             seen = warm_imports.ImportedFiles([])
             look = lambda: print(name(seen.settled_change()) or "-")

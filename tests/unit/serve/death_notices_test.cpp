@@ -50,7 +50,7 @@ TEST(DeathNotices, OfALaneThatServedInBetweenAreNew) {
     EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
     reported.deaths.served(1);
     reported.die({1}, "exit code 1");
-    reported.deaths.served(1);  // before anybody looked
+    reported.deaths.served(1);  // before the death was reported
     EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
     reported.die({1}, "exit code 1");
     EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
