@@ -1,5 +1,6 @@
-// Preloaded into a gate that runs under valgrind (bench/instructions.py). There /proc/self/exe is valgrind itself, so the
-// gate could not start its guards, which are the same program as the gate. Starts TURNPIKE_REAL_SELF instead.
+// Preloaded into a gate that runs under valgrind (bench/instructions.py). There /proc/self/exe is
+// valgrind itself, so the gate could not start its guards, which are the same program as the gate.
+// Starts TURNPIKE_REAL_SELF instead.
 #include <dlfcn.h>
 #include <spawn.h>
 

@@ -1,5 +1,5 @@
-// The trained network: reads digits.safetensors and computes. network.py is this file in Python; train.py made the
-// weights.
+// The trained network: reads digits.safetensors and computes. network.py is this file in Python;
+// train.py made the weights.
 #pragma once
 
 #include <boost/json.hpp>
@@ -33,8 +33,9 @@ struct Tensor {
     std::vector<float> numbers;
 };
 
-// A file in the safetensors format: the header's length as 8 bytes, the header as JSON, then the numbers. Reads only
-// float32, which is all that train.py writes. Throws std::exception for anything else.
+// A file in the safetensors format: the header's length as 8 bytes, the header as JSON, then the
+// numbers. Reads only float32, which is all that train.py writes. Throws std::exception for anything
+// else.
 struct Safetensors {
     std::map<std::string, Tensor, std::less<>> tensors;
     std::string metadata;  // a JSON object

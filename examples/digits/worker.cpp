@@ -23,7 +23,8 @@ namespace {
 using Pixels = std::array<double, digits::pixel_count>;
 namespace json = boost::json;
 
-// Returns the list of an input, which is `{"pixels": […]}` or the list alone; nullptr if there is none.
+// Returns the list of an input, which is `{"pixels": […]}` or the list alone. Returns nullptr if the
+// input has no list.
 const json::array* list_of(const json::value& input) {
     const json::value* list = input.is_object() ? input.as_object().if_contains("pixels") : &input;
     return list == nullptr ? nullptr : list->if_array();

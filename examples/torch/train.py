@@ -82,7 +82,8 @@ def main():
     net = train(pixels[~held_out], digits[~held_out], chosen.epochs)
     reached = accuracy(net, pixels[held_out], digits[held_out])
     print(f"held-out accuracy: {reached:.2%} of {int(held_out.sum())} digits that it has never seen")
-    torch.save({"accuracy": f"{reached:.4f}", "weights": net.state_dict()}, chosen.out)  # text: 1.13 loads no float
+    # The accuracy is text, because PyTorch 1.13 does not load a float with weights_only.
+    torch.save({"accuracy": f"{reached:.4f}", "weights": net.state_dict()}, chosen.out)
     print(f"wrote {chosen.out} ({chosen.out.stat().st_size} bytes)")
 
 

@@ -66,7 +66,7 @@ std::string slots_text(const PoolConfig& pool) {
                                       : "slots as the model says";
 }
 
-/// "/srv/model.py:Digits"
+/// Returns "/srv/model.py:Digits".
 std::string model_text(const ModelChoice& model) {
     return model.path + (model.name.empty() ? "" : ":" + model.name);
 }

@@ -17,9 +17,9 @@ namespace turnpike {
 /// Python that models run with. Empty if there are no Python models.
 [[nodiscard]] std::string pythons_text(const CheckedConfig& checked);
 
-/// Returns a line for each mistake: "file:line: key: problem"
+/// Returns a line for each mistake: "file:line: key: problem".
 [[nodiscard]] std::string mistakes_text(std::span<const Mistake> mistakes);
-/// {"mistakes":[{"file":"turnpike.toml","line":3,"key":"gate.listen","problem":"…"}]}
+/// Returns {"mistakes":[{"file":"turnpike.toml","line":3,"key":"gate.listen","problem":"…"}]}
 [[nodiscard]] std::string mistakes_json(std::span<const Mistake> mistakes);
 
 }  // namespace turnpike

@@ -23,7 +23,7 @@ const CLI::App& innermost(const CLI::App& app) {
     return parsed.empty() ? app : innermost(*parsed.back());
 }
 
-/// "turnpike key new"
+/// Returns "turnpike key new".
 std::string full_name(const CLI::App& app) {
     const CLI::App* parent = app.get_parent();
     return (parent == nullptr ? "" : full_name(*parent) + ' ') + app.get_name();

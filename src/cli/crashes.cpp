@@ -72,9 +72,9 @@ void append_log(std::string& out, const json::object& crash) {
 std::string why_of(const json::object& crash) {
     constexpr std::size_t size_max = 100;
     const std::size_t signal = count_of(crash, "signal");
-    const bool had_a_say = text_of(crash, "why") == "exited" && signal != SIGKILL &&
-                           signal != SIGTERM && !text_of(crash, "last_line").empty();
-    if (!had_a_say) return words_of(crash, "why");
+    const bool explains_itself = text_of(crash, "why") == "exited" && signal != SIGKILL &&
+                                 signal != SIGTERM && !text_of(crash, "last_line").empty();
+    if (!explains_itself) return words_of(crash, "why");
     const std::string line = text_of(crash, "last_line");
     constexpr std::string_view by_the_sdk = "turnpike: ";
     return shortened(line.substr(line.starts_with(by_the_sdk) ? by_the_sdk.size() : 0), size_max);

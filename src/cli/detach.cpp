@@ -73,7 +73,8 @@ std::expected<Pipe, std::string> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// The words of this command line, and the flag that tells the gate which descriptor the pipe has.
+/// Returns the words of this command line, and the flag that tells the gate which descriptor the
+/// pipe has.
 std::vector<std::string> arguments_for(const UpCommand& command) {
     std::vector<std::string> arguments{"turnpike"};
     arguments.insert(arguments.end(), command.words.begin(), command.words.end());
@@ -127,8 +128,8 @@ std::string started_text(const UpCommand& command, std::string_view address, pid
         command.name, pid, address, name, name, name);
 }
 
-/// Refuses a bad name, or the name of a gate that is running. Checked here, so that the message
-/// does not end up in the other gate's log.
+/// Returns why this name can't be used: it is not a name, or a gate of this name is running. Checks
+/// this here, so that the message does not end up in the running gate's log.
 std::optional<std::string> objection_to(const UpCommand& command) {
     if (!is_name(command.name)) return "the name of a gate is " + std::string(name_rule);
     const std::vector<RunningGate> running = list_running(runtime_place());

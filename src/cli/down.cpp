@@ -1,7 +1,7 @@
 #include "cli/down.h"
 
 #include <poll.h>
-extern "C" {  // glibc 2.36 forgets it
+extern "C" {  // missing in the header of glibc 2.36
 #include <sys/pidfd.h>
 }
 

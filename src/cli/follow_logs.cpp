@@ -22,7 +22,7 @@ namespace turnpike {
 namespace {
 
 constexpr Duration ask_every = 250ms;
-constexpr Duration gone_after = 5s;  // give up on a gate that is stopping or restarting
+constexpr Duration gone_after = 5s;  // then give up on a gate that was stopped
 constexpr std::size_t lines_max = 2000;
 
 /// The number of the last line that was shown, by lane.

@@ -24,13 +24,13 @@ std::string request_of(const json::object& job) {
     return text_of(job, "method") + ' ' + text_of(job, "path");
 }
 
-/// Empty for the pool "default", which has no name of its own.
+/// Returns the pool's name. Empty for "default", which tells nothing.
 std::string pool_of(const json::object& job) {
     std::string pool = text_of(job, "pool");
     return pool == "default" ? "" : pool;
 }
 
-/// Empty for a client on this machine.
+/// Returns the client's address. Empty for a client on this machine.
 std::string client_of(const json::object& job) {
     std::string client = text_of(job, "client");
     const bool is_here = client.starts_with("127.") || client.starts_with("[::1]");

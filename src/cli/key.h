@@ -12,7 +12,7 @@ namespace turnpike {
 /// Returns a table of the keys without their secrets, or what to do if there are no keys.
 [[nodiscard]] std::string keys_text(std::span<const ApiKey> keys, TextStyle style);
 
-/// [{"name":"bob","access":"plain","created":"2026-…Z"}]
+/// Returns [{"name":"bob","access":"plain","created":"2026-…Z"}]
 [[nodiscard]] std::string keys_json(std::span<const ApiKey> keys);
 
 }  // namespace turnpike

@@ -13,8 +13,8 @@
 int main(int argc, char** argv) {
     using namespace turnpike;
     const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
-    // _Exit skips what runs after main: the gate waits for the guard to end, and LeakSanitizer
-    // would hang there.
+    // The gate waits for the guard to end. _Exit skips what usually runs after main, because
+    // LeakSanitizer would hang there.
     if (argc > 1 && std::string_view(argv[1]) == guard_word) std::_Exit(run_guard(arguments));
     const auto command = parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
     if (command) return std::visit([](const auto& chosen) { return run(chosen); }, *command);

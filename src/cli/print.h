@@ -14,7 +14,7 @@ namespace turnpike {
 /// Writes "turnpike: problem" to stderr and returns `exit_code`.
 int complain(std::string_view problem, int exit_code = exit_failed);
 
-/// For advice, progress, and anything else that must not mix with the results on stdout.
+/// Writes `text` to stderr: advice, progress, and anything else that is not a result.
 void print_to_stderr(std::string_view text);
 
 }  // namespace turnpike

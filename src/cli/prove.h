@@ -31,8 +31,8 @@ struct ProvedPool {
     bool is_configured = false;  // the proof comes from [pool.NAME.proof]
     std::vector<ProvedLane> lanes;
 
-    [[nodiscard]] const LaneProof* any_proof()
-        const;  // of a lane that has answered; nullptr: none has
+    /// Returns the proof of a lane that has answered, or nullptr if none has.
+    [[nodiscard]] const LaneProof* any_proof() const;
 };
 
 [[nodiscard]] std::expected<ProvedPool, std::string> parse_proved_pool(std::string_view json);
@@ -61,7 +61,7 @@ struct RecordingPlan {
 [[nodiscard]] RecordingPlan plan_recording(const ProvedPool& pool, const FoundRecording& found,
                                            Accept accept);
 
-/// Returns the request and the answers for people.
+/// Returns the request and the answers as text for people.
 [[nodiscard]] std::string text_of(const ProvedPool& pool);
 /// Returns the same as JSON, with the plan's text as `outcome`.
 [[nodiscard]] std::string json_of(const ProvedPool& pool, const RecordingPlan& plan);

@@ -11,9 +11,9 @@
 
 namespace turnpike {
 
-/// The generation that was asked for, by pool, read from the gate's answer for one pool or for all
-/// pools.
+/// The generation that was asked for, by pool.
 using ReloadsAsked = std::map<std::string, std::uint64_t>;
+/// Reads the gate's answer, which is about one pool or about all pools.
 [[nodiscard]] std::expected<ReloadsAsked, std::string> reloads_asked(std::string_view json);
 
 /// How the reloads stand in /-/status. A newer reload of the same pool counts as the one that was
@@ -23,7 +23,7 @@ struct ReloadsSeen {
     bool is_good = true;  // every lane is on the new code
     std::string lines;    // a line for each pool
     std::string errors;   // why reloads failed
-    std::string json;     // {"pool":"chat", …} of each, with commas between
+    std::string json;     // {"pool":"chat", …} for each pool, separated by commas
 };
 [[nodiscard]] std::expected<ReloadsSeen, std::string> reloads_seen(const ReloadsAsked& asked,
                                                                    std::string_view status_json);

@@ -35,7 +35,8 @@ struct GateAnswer {
     ControlAnswer answer;
 };
 
-/// An answer with a status of 400 or more is an error, too.
+/// Sends a request to the gate and returns its answer. An answer with a status of 400 or more is an
+/// error, too.
 [[nodiscard]] std::expected<GateAnswer, CommandError> ask_gate(
     const std::optional<std::string>& name, const ControlRequest& request);
 

@@ -21,8 +21,8 @@ namespace {
 using WallClock = std::chrono::steady_clock;
 
 constexpr Duration ask_every = 100ms;
-constexpr Duration quiet_max = 1s;  // after the first line
-constexpr Duration wait_max = 15s;  // in all
+constexpr Duration quiet_max = 1s;  // without a new line, after the first
+constexpr Duration wait_max = 15s;  // in total
 
 std::expected<StackLines, CommandError> ask_log(const StacksCommand& command, std::size_t after) {
     const auto got =
@@ -90,7 +90,8 @@ int run(const StacksCommand& command) {
     const auto asked = ask_gate(command.gate, {.method = http::Method::post, .target = *route});
     if (!asked) return complain(asked.error());
     const auto lines = follow(command, before->newest);
-    if (!lines && lines.error().message.empty()) return lines.error().exit_code;  // printed
+    if (!lines && lines.error().message.empty())
+        return lines.error().exit_code;  // print() has complained
     if (!lines) return complain(lines.error());
     if (lines->empty())
         return complain(

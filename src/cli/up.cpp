@@ -59,7 +59,8 @@ std::vector<LogTarget> log_targets(const LogConfig& config) {
     return targets;
 }
 
-/// More connections than the system allows would leave no descriptors for the links to the workers.
+/// Lowers connections_max if the system allows fewer open files. Otherwise clients could take the
+/// descriptors that the links to the workers need.
 void limit_connections(GateConfig& gate, const OpenFiles& files) {
     constexpr std::uint64_t other_files = 1024;  // links, spool files, logs
     const std::uint64_t room =
@@ -72,15 +73,15 @@ void limit_connections(GateConfig& gate, const OpenFiles& files) {
     gate.connections_max = static_cast<std::uint32_t>(room);
 }
 
-/// The folder of logs and crash reports, ours while the lock is held. The path is empty if nothing
-/// is kept.
+/// The folder of logs and crash reports. No other gate uses it while the lock is held. The path is
+/// empty if nothing is kept.
 struct LockedStateFolder {
     std::string folder;
     UniqueFd lock;
 };
 
-/// Two gates of one name may want the same folder if their runtime folders differ (a login, a cron
-/// job).
+/// Takes the state folder for this gate alone. Two gates of the same name may want it if their
+/// runtime folders differ, as in a login session and in a cron job.
 LockedStateFolder lock_state_folder(const std::string& name) {
     const auto folder = state_folder(name);
     if (!folder) {
@@ -118,7 +119,7 @@ void end_leftovers_of_earlier_gates(const OwnRun& run) {
 }
 
 /// Tells why there are no GPUs, what is wrong with the driver, and which processes already use
-/// their memory.
+/// memory of the GPUs.
 void tell_about_gpus(const CheckedConfig& checked, const std::optional<GpuDriver>& driver) {
     const Machine& machine = checked.machine;
     if (!machine.remark.empty()) print_to_stderr(fmt::format("turnpike: {}\n", machine.remark));

@@ -5,7 +5,7 @@
 
 namespace turnpike {
 
-/// "0.1.0"
+/// Returns "0.1.0".
 [[nodiscard]] std::string_view version();
 
 }  // namespace turnpike

@@ -10,7 +10,7 @@
 
 #include "core/action.h"
 #include "gate/gate.h"
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 #include "supervisor/supervisor.h"
 
 namespace turnpike {
@@ -18,8 +18,9 @@ namespace turnpike {
 class ActionRouter {
 public:
     /// `leave` is called when the engine has nothing more to do and the server may end.
-    ActionRouter(Gate& gate, Supervisor& supervisor, News& news, std::function<void()> leave)
-        : gate_(gate), supervisor_(supervisor), news_(news), leave_(std::move(leave)) {}
+    ActionRouter(Gate& gate, Supervisor& supervisor, TerminalReporter& reporter,
+                 std::function<void()> leave)
+        : gate_(gate), supervisor_(supervisor), reporter_(reporter), leave_(std::move(leave)) {}
 
     void carry_out(const Action& action) { std::visit(*this, action); }
 
@@ -42,27 +43,27 @@ public:
 
     // To people, and to the supervisor, which keeps facts, logs and stacks up to date.
     void operator()(const ReportLane& action) {
-        news_.tell(action);
+        reporter_.tell(action);
         supervisor_.observe(action);
     }
     void operator()(const ReportSlowJob& action) {
-        news_.tell(action);
+        reporter_.tell(action);
         supervisor_.observe(action);
     }
     void operator()(const ReportSwitch& action) { supervisor_.observe(action); }
     void operator()(const ReportReload& action) {
         supervisor_.observe(action);
-        news_.tell_reloads();
+        reporter_.report_reloads();
     }
-    void operator()(const ReportModelFailing& action) { news_.tell(action); }
-    void operator()(const ReportNoMajority& action) { news_.tell(action); }
+    void operator()(const ReportModelFailing& action) { reporter_.tell(action); }
+    void operator()(const ReportNoMajority& action) { reporter_.tell(action); }
 
     void operator()(const Leave&) { leave_(); }
 
 private:
     Gate& gate_;
     Supervisor& supervisor_;
-    News& news_;
+    TerminalReporter& reporter_;
     std::function<void()> leave_;
 };
 

@@ -44,8 +44,8 @@ void Driver::carry_out_ends() {
     ends_.clear();
 }
 
-/// Sets the alarm again only if the deadline is earlier. An alarm that rings too early just looks at
-/// the clock, so deadlines that move away cost nothing.
+/// Sets the alarm again only if the deadline is earlier than the alarm. An alarm that rings too
+/// early just looks at the clock, so a deadline that moves to a later time costs nothing.
 void Driver::set_alarm() {
     const Instant due = engine_.next_deadline();
     if (due >= alarm_at_) return;

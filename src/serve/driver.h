@@ -1,8 +1,10 @@
-// One turn of the wheel: passes each event to the engine, and each of the engine's actions to CarryOut.
+// One turn of the wheel: passes each event to the engine, and each of the engine's actions to
+// CarryOut.
 //
-// Carrying out an action may deliver further events. These wait until all actions of the current event
-// are done, so actions are carried out in the order in which the engine asked for them. There is one
-// exception: jobs are sent before answers end, so that no lane waits while its last client is answered.
+// Carrying out an action may deliver further events. These wait until all actions of the current
+// event are done, so actions are carried out in the order in which the engine gave them. There is
+// one exception: a SendJob overtakes the EndJobs right before it, so that no lane waits while the
+// client of its last job is answered.
 #pragma once
 
 #include <functional>

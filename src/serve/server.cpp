@@ -16,10 +16,10 @@
 namespace turnpike {
 namespace {
 
-constexpr Duration look_every = 250ms;     // for clients that do nothing, files, and messages
+constexpr Duration look_every = 250ms;     // for silent clients, changed files, and messages
 constexpr int steps_per_turn = 64;         // handlers run before the clock is read again
 constexpr Duration touch_every = 1h;       // so that nobody cleans up the runtime folder
-constexpr Duration disk_patience = 2s;     // at the end, for what waits to be written
+constexpr Duration disk_patience = 2s;     // at the end, for what must still be written
 constexpr Duration last_patience = 200ms;  // after the second signal
 
 std::vector<LaneFacts> facts_of(const UpInputs& inputs) {
@@ -61,18 +61,18 @@ Server::Server(UpInputs inputs)
       crashes_(config_.crashes.keep),
       engine_(engine_settings(config_, random_bits())),
       driver_(loop_, engine_, clock_),
-      news_(config_, lanes_, clock_, inputs_.name),
+      reporter_(config_, lanes_, clock_, inputs_.name),
       store_{.disk = background_,
              .folder = config_.gate.spool,
              .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},
       signals_(loop_, SIGINT, SIGTERM),
       look_timer_(loop_) {
     if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);
-    news_.follow(pools_);
+    reporter_.follow_reloads(pools_);
 }
 
-/// A further signal while the last things are written ends the process at once, with success rather
-/// than by the signal.
+/// If another signal comes while the last things are written, the process exits at once, with
+/// success. Without this, the signal would kill it.
 Server::~Server() {
     signals_.clear();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
@@ -139,9 +139,9 @@ std::optional<std::string> Server::open() {
                                    .lanes = lanes_,
                                    .deliver = deliver()},
                         supervisor_deps());
-    ActionRouter router(*gate_, *supervisor_, news_, [this] { is_leaving_ = true; });
+    ActionRouter router(*gate_, *supervisor_, reporter_, [this] { is_leaving_ = true; });
     driver_.set_carry_out([router](const Action& action) mutable { router.carry_out(action); });
-    news_.opened(*bound, keys_.is_required());
+    reporter_.opened(*bound, keys_.is_required());
     return std::nullopt;
 }
 
@@ -152,9 +152,9 @@ bool Server::is_from_unserved_generation(const CrashReport& report) {
 }
 
 void Server::store_crash_report(CrashReport report) {
-    News::Crash crash{.lane = report.lane, .trouble = report.trouble, .report = {}};
+    TerminalReporter::Crash crash{.lane = report.lane, .trouble = report.trouble, .report = {}};
     const bool is_new_code = is_from_unserved_generation(report);
-    if (config_.crashes.keep == 0) return is_new_code ? void() : news_.tell(crash);
+    if (config_.crashes.keep == 0) return is_new_code ? void() : reporter_.tell(crash);
     log_disk_.run(
         [folder = state_subfolder(inputs_, "crashes"), keep = config_.crashes.keep,
          report = std::move(report)]() mutable {
@@ -166,7 +166,7 @@ void Server::store_crash_report(CrashReport report) {
         [this, is_new_code, crash = std::move(crash)](RecentCrashes::Stored stored) mutable {
             crash.report = stored.crash.id;
             crash_problem_ = std::move(stored.problem);
-            if (!is_new_code) news_.tell(crash);
+            if (!is_new_code) reporter_.tell(crash);
             crashes_.add(std::move(stored.crash));
         });
 }
@@ -177,7 +177,7 @@ void Server::watch_signals() {
         const bool is_first = ++signals_seen_ == 1;
         leave_by_ = later(clock_.now(), is_first ? config_.gate.shutdown_patience : last_patience);
         listener_.stop_tcp();
-        news_.stopping(is_first, config_.gate.shutdown_patience, engine_.view(clock_.now()));
+        reporter_.stopping(is_first, config_.gate.shutdown_patience, engine_.view(clock_.now()));
         gate_->shut_down();
         driver_.deliver(
             ShutdownAsked{is_first ? config_.gate.shutdown_patience : Duration::zero()});
@@ -197,13 +197,13 @@ void Server::check_periodically() {
             touch_generations(inputs_.folder.path());
         }
         const std::string log_problem = supervisor_->log_problem();
-        news_.look({.job_log = inputs_.log->problem(),
-                    .lane_logs = log_problem.empty() ? crash_problem_ : log_problem,
-                    .keys = keys_.problem(),
-                    .watch = supervisor_->reloads().watch_problem()});
+        reporter_.report_changes({.job_log = inputs_.log->problem(),
+                                  .lane_logs = log_problem.empty() ? crash_problem_ : log_problem,
+                                  .keys = keys_.problem(),
+                                  .watch = supervisor_->reloads().watch_problem()});
         supervisor_->reloads().look();
-        news_.remark(supervisor_->reloads().watch_news());
-        news_.remark(supervisor_->warm_news());
+        reporter_.remark(supervisor_->reloads().watch_news());
+        reporter_.remark(supervisor_->warm_news());
         check_periodically();
     });
 }
@@ -231,7 +231,7 @@ void Server::serve() {
         loop_.run_one_for(look_every);
         clock_.forget();
     }
-    news_.stopped();
+    reporter_.stopped();
 }
 
 }  // namespace turnpike

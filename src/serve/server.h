@@ -18,7 +18,7 @@
 #include "os/limits.h"
 #include "os/runtime_folder.h"
 #include "serve/driver.h"
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 #include "setup/checked_config.h"
 #include "supervisor/supervisor.h"
 #include "telemetry/recent_crashes.h"
@@ -51,7 +51,7 @@ public:
     std::optional<std::string> open();
     /// Runs the loop until a signal has asked the server to stop and everything has ended.
     void serve();
-    [[nodiscard]] const std::string& url() const { return news_.url(); }
+    [[nodiscard]] const std::string& url() const { return reporter_.url(); }
     /// True if a background thread is still busy, such as in a driver call that never returns.
     [[nodiscard]] bool has_busy_threads() const {
         return background_.is_busy() || log_disk_.is_busy() || supervisor_->is_hanging();
@@ -79,7 +79,7 @@ private:
     RecentCrashes crashes_;
     Engine engine_;
     Driver driver_;
-    News news_;
+    TerminalReporter reporter_;
     Exchanges exchanges_;
     Background background_{loop_, "tp-disk"};
     // A thread of its own, so that a hanging log folder delays nothing else.

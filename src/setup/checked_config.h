@@ -21,8 +21,9 @@ namespace turnpike {
 struct CheckedConfig {
     Config config;
     Machine machine;
-    std::vector<LanePlan> lanes;          // by LaneId
-    std::vector<std::string> python_why;  // by pool: why this Python; empty if it needs none
+    std::vector<LanePlan> lanes;  // by LaneId
+    std::vector<std::string>
+        python_why;  // by pool: why this Python was chosen; empty if none is needed
 
     CheckedConfig(Config all, Machine here, std::vector<LanePlan> plan)
         : config(std::move(all)),

@@ -25,8 +25,8 @@ struct ChosenConfig {
     friend bool operator==(const ChosenConfig&, const ChosenConfig&) = default;
 };
 
-/// Paths are relative to `folder`, and it is searched if no MODEL was given. An empty `folder`
-/// means the current one. An error says what to do.
+/// Returns what to serve. Paths are relative to `folder`. If no MODEL was given, searches `folder`.
+/// An empty `folder` means the current one. An error says what to do.
 [[nodiscard]] std::expected<ChosenConfig, std::string> choose_config(
     const ConfigChoice&, const std::string& folder = "");
 

@@ -1,5 +1,5 @@
-// Reads the state of every GPU for commands that wait for it. A GPU that hangs does not block the
-// command.
+// Reads the state of every GPU, for commands that wait for the result. A GPU that hangs delays a
+// command by a few seconds at most.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,8 @@ struct SurveyedGpu {
     std::string trouble;  // why `usage` is empty; empty if there is no NVML
 };
 
-/// Returns the GPUs in the order of driver.gpus(). If a GPU hangs, a thread stays behind.
+/// Returns the GPUs in the order of driver.gpus(). If a GPU hangs, a
+/// thread is left waiting for it.
 [[nodiscard]] std::vector<SurveyedGpu> survey_gpus(const GpuDriver& driver);
 
 }  // namespace turnpike

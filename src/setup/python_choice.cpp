@@ -70,7 +70,7 @@ std::expected<PythonChoice, std::string> choose_python(const WorkerConfig& worke
         Place{folder_of(worker.model.path) + "/.venv", ".venv beside the model"},
         Place{places.conda_prefix, "$CONDA_PREFIX"}};
     std::vector<std::string> tried;
-    std::string but;  // says which earlier places have no Python, as somebody may expect theirs
+    std::string but;  // names earlier places without a Python, since the user may expect one there
     for (const auto& [folder, why] : candidates) {
         if (!folder.starts_with('/')) continue;
         std::string program = folder + "/bin/python";

@@ -15,7 +15,8 @@ namespace turnpike {
 /// there are no GPUs, and the machine says why.
 [[nodiscard]] Machine this_machine(std::optional<GpuDriver>& driver);
 
-/// Returns the Python for a model, by this process's environment. An error says what was tried.
+/// Returns the Python for a model, chosen by this process's environment. An error says what was
+/// tried.
 [[nodiscard]] std::expected<PythonChoice, std::string> this_python(const WorkerConfig& worker);
 
 }  // namespace turnpike

@@ -84,7 +84,7 @@ class Page(unittest.TestCase):
             for host in re.findall(r"https?://([^/'\"\s]+)", (HERE / name).read_text()):
                 self.assertEqual(host, "www.w3.org", "a namespace, which nobody fetches")
 
-    def test_nothing_else_is(self):
+    def test_no_other_path_is_served(self):
         for path in ("/model.py", "/digits.safetensors", "/../model.py", "//page.js", "/page.js/", "/predict"):
             self.assertEqual(self.get(path).status, 404, path)
         self.assertEqual(self.get("/", "DELETE").status, 405)

@@ -1,4 +1,4 @@
-"""examples/image without a gate: what it draws, who can read it, what it says to bad input, and its training."""
+"""examples/image without a gate: what it draws, that examples/digits can read it, what it says to bad input, and its training."""
 import re
 import subprocess
 import sys
@@ -69,7 +69,7 @@ class Served(unittest.TestCase):
         self.assertNotEqual(self.draw(seed=2), first)
         self.assertNotEqual(self.draw(seed=1, steps=4), first)
 
-    def test_null_is_as_good_as_nothing_said(self):
+    def test_null_means_the_default(self):
         self.assertEqual(self.draw(digit=None, seed=None, size=None), self.draw())
 
     def test_says_which_parameters_there_are(self):
@@ -79,7 +79,7 @@ class Served(unittest.TestCase):
 
 
 class Damaged(unittest.TestCase):
-    def test_a_picture_of_nan_is_no_picture(self):
+    def test_a_picture_with_nan_fails(self):
         with turnpike.testing.serve(MODEL) as model:
             model.model.net.enter.bias.data[0] = float("nan")
             with self.assertRaises(turnpike.testing.JobFailed) as failed:

@@ -99,7 +99,7 @@ class Lanes(Serving):
         self.assertEqual(self.wait_outcome(gate, head), "cancelled")
         self.assertEqual((gate.lane(0)["pid"], gate.lane(0)["restarts"]), (pid, 0))
 
-    def test_so_does_one_that_waits_for_the_whole_answer(self):
+    def test_a_client_that_leaves_before_a_whole_answer_frees_the_lane(self):
         gate = self.serve()
         pid = gate.lane(0)["pid"]
         client = gate.connect()

@@ -24,14 +24,14 @@ class Writes(unittest.TestCase):
         self.assertEqual(len({written(seed=seed) for seed in range(5)}), 5)
         self.assertNotEqual(written(seed=None, temperature=1.5), written(seed=None, temperature=1.5))
 
-    def test_what_one_can_nearly_read(self):
+    def test_mostly_words_of_the_documentation(self):
         texts = [path.read_text() for where in ("*.md", "docs/**/*.md", "sdk/**/*.md") for path in stream_data.ROOT.glob(where)]
         words = set(re.findall(r"[a-z]{2,}", " ".join(texts).lower()))
         found = re.findall(r"[a-z]{2,}", written(max_tokens=1000, prompt="## Lanes\n\n", ignore_eos=True).lower())
         self.assertGreater(len(found), 20)
         self.assertGreater(sum(word in words for word in found) / len(found), 0.6)
 
-    def test_the_likeliest_when_it_is_cold_whatever_the_seed(self):
+    def test_the_likeliest_text_at_temperature_0_for_any_seed(self):
         self.assertEqual(written(temperature=0, seed=1), written(temperature=0, seed=2))
         for cold in ({"top_p": 0}, {"temperature": 5e-324}, {"temperature": 1e-46}, {"temperature": 0.0011}):
             self.assertEqual(written(temperature=0), written(**cold), cold)
@@ -46,7 +46,7 @@ class Writes(unittest.TestCase):
         self.assertEqual(writing.reason, "stop")
         self.assertNotIn(network.alphabet[END], text)
 
-    def test_on_and_on_if_asked(self):
+    def test_without_end_if_ignore_eos_is_set(self):
         writing = Writing(network, Parameters(("A lane is",), max_tokens=5000, seed=1, ignore_eos=True))
         self.assertEqual((len("".join(writing)), writing.reason), (5000, "length"))
 
@@ -62,14 +62,14 @@ class Writes(unittest.TestCase):
         text = written(prompt="\u4f60\u597d \0 \ufffd \ud800", temperature=2.0, max_tokens=500)
         self.assertNotIn(network.alphabet[UNKNOWN], text)
 
-    def test_something_even_where_all_is_said(self):
+    def test_something_even_if_the_prompt_is_a_whole_section(self):
         for seed in range(20):
             self.assertTrue(written(prompt="## Lanes\n\nA lane.\n", seed=seed))
 
     def test_reads_only_the_end_of_a_long_prompt(self):
         self.assertEqual(written("y" * 5000 + "x" * 2000), written("x" * 2000))
 
-    def test_no_further_once_nobody_waits(self):
+    def test_no_further_once_no_client_waits(self):
         def look():
             self.looked += 1
             if self.looked > 15:
@@ -82,7 +82,7 @@ class Writes(unittest.TestCase):
 
 
 class Sifting(unittest.TestCase):
-    def test_shows_at_once_what_can_be_no_stop(self):
+    def test_shows_at_once_what_cannot_be_part_of_a_stop(self):
         for text, stops, wanted in [
                 ("abc", (), ("abc", "", False)), ("abc", ("x",), ("abc", "", False)), ("abc", ("cd",), ("ab", "c", False)),
                 ("abcd", ("cd",), ("ab", "", True)), ("aab", ("aac", "bb"), ("aa", "b", False)),

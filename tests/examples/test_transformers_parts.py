@@ -1,4 +1,4 @@
-"""The parts of examples/transformers, and a model of a folder, without a gate; transformers is a fake."""
+"""The parts of examples/transformers, and a model from a folder, without a gate; transformers is a fake."""
 import json
 import os
 import sys
@@ -81,7 +81,7 @@ class Generation(unittest.TestCase):
             self.assertEqual(len(other.submit(lambda: list(self.run_of(5).tokens())).result(60)), 5)
             self.assertEqual(len(generating()), 1)
 
-    def test_whoever_leaves_early_leaves_nothing_running(self):
+    def test_leaving_early_leaves_nothing_running(self):
         run = self.run_of(4000)
         with closing(run.tokens()) as steps:
             next(steps)
@@ -97,7 +97,7 @@ class Generation(unittest.TestCase):
             self.assertIs(raised.exception, error)
             self.assertEqual(generating(), [])
 
-    def test_an_error_that_comes_while_one_leaves_is_not_lost(self):
+    def test_an_error_that_comes_while_the_caller_leaves_is_not_lost(self):
         def generate(streamer, **_):
             streamer.put(self.ids)
             streamer.put(self.ids)
@@ -112,7 +112,7 @@ class Generation(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "device-side assert"):
             steps.close()
 
-    def test_only_chance_has_a_temperature(self):
+    def test_only_random_sampling_has_a_temperature(self):
         self.assertEqual(generation.generate_options(request_parameters.Parameters("x", 5, 0)), {"max_new_tokens": 5, "do_sample": False})
         self.assertEqual(generation.generate_options(request_parameters.Parameters("x", 5, 0.5)), {"max_new_tokens": 5, "do_sample": True, "temperature": 0.5})
 
@@ -125,7 +125,7 @@ class Folder(unittest.TestCase):
         (self.path / "config.json").write_text(json.dumps({"vocab_size": 53, "max_position_embeddings": 64, "alphabet":
                                                            "\0abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"}))
 
-    def test_a_model_of_a_folder_speaks_with_its_own_tokenizer(self):
+    def test_a_model_from_a_folder_uses_its_own_tokenizer(self):
         with mock.patch.dict(os.environ, MODEL=str(self.path)), turnpike.testing.serve(model.Text) as served:
             text = served.predict(HELLO)
             self.assertTrue(text.isalpha() and len(text) <= 20, text)
@@ -136,7 +136,7 @@ class Folder(unittest.TestCase):
             chat = served.post("/v1/chat/completions", json.dumps(asked).encode()).json()
             self.assertEqual(chat["choices"][0]["message"]["content"], text)
 
-    def test_a_model_that_is_not_there_and_a_size_that_is_none_fail_while_loading(self):
+    def test_a_missing_model_and_an_unknown_size_fail_while_loading(self):
         with mock.patch.dict(os.environ, MODEL="no/such"), self.assertRaisesRegex(OSError, "no/such"):
             turnpike.testing.serve(model.Text).__enter__()
         with mock.patch.dict(os.environ, SIZE="huge"), self.assertRaisesRegex(ValueError, "tiny, 0.7b"):

@@ -53,7 +53,7 @@ class Odd(unittest.TestCase):
             self.assertIn("POST /predict", job.json["detail"])
         self.assertEqual(self.get(b"/nowhere").json["status"], 404)
 
-    def test_a_job_that_is_left_though_nobody_cancelled_it_is_the_models_failure(self):
+    def test_throwing_cancelled_in_a_job_that_nobody_cancelled_is_the_models_failure(self):
         self.failed(b"/leaves", "exception", "turnpike::Cancelled", "nobody cancelled")
         self.assertIn("turnpike::Cancelled: the model threw Cancelled, but nobody cancelled the job", self.gate.stderr_text())
 
@@ -112,7 +112,7 @@ class Odd(unittest.TestCase):
         for _ in range(1000):  # the kit's gate refuses progress for a job that has ended
             self.assertEqual(self.get(b"/hammer").body, b"hammered")
 
-    def test_the_gates_end_is_the_workers(self):
+    def test_the_worker_ends_with_the_gate(self):
         self.gate.socket.close()
         self.gate.ended = True
         self.gate.wait_for_end("the socket has ended")
@@ -120,7 +120,7 @@ class Odd(unittest.TestCase):
 
 
 class BeforeReady(unittest.TestCase):
-    def test_what_ready_can_not_say_fails_the_load_in_words(self):
+    def test_values_that_ready_cannot_carry_fail_the_load_with_a_message(self):
         for oddity, words in [("huge example", "1048577 bytes of example; at most 1048576"), ("odd type", "content type of its example"),
                               ("endless type", "content type of its example"), ("huge facts", "16386 bytes of facts; at most 16384"),
                               ("odd facts", "not UTF-8"), ("throws", "std::runtime_error: no facts today")]:

@@ -79,7 +79,7 @@ class Answers(TalkCase):
                 self.assert_fails(self.give(talk, expression), frames.NON_FINITE, "JSON can't express")
         self.assertEqual(talk.answer({"give": "{'fine': None}"}), {"fine": None})
 
-    def test_what_json_can_not_say_is_explained(self):
+    def test_values_that_json_cannot_express_are_explained(self):
         talk = self.serve(KINDS)
         self.assert_fails(self.give(talk, "{'a': {1, 2}}"), frames.EXCEPTION, "set can't be encoded as JSON; return a list")
         array = "type('ndarray', (), {'__module__': 'numpy', 'ndim': %d, 'tolist': 0, 'item': 0})()"
@@ -100,7 +100,7 @@ class Answers(TalkCase):
                 self.assertEqual(end.came_in_descriptor, size > 1 << 20)
                 self.assertTrue(end.body == body[:size])
 
-    def test_huge_json_does_too(self):
+    def test_huge_json_comes_in_a_descriptor_too(self):
         talk = self.serve("def predict(x): return {'twice': x + x}")
         end = talk.ask("é" * 1_500_000)
         self.assertTrue(end.came_in_descriptor)

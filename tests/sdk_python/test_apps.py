@@ -33,7 +33,7 @@ class Apps(unittest.TestCase):
             found(source, name)
         return str(caught.exception)
 
-    def test_what_can_t_be_looked_at_outside_of_a_request_is_no_obstacle(self):
+    def test_values_that_raise_outside_of_a_request_are_skipped(self):
         raises = "(self, name=''): raise RuntimeError('Not within a request context')\n"
         for lines in (f"    def __getattr__{raises}", f"    @property\n    def __class__{raises}"):
             request = f"class Proxy:\n{lines}    def __call__(self): pass\nrequest = Proxy()\n"
@@ -103,7 +103,7 @@ class Apps(unittest.TestCase):
                 self.assertIn("is an ASGI 2 app", said)
                 self.assertIn("guarantee_single_callable", said)
 
-    def test_what_is_neither_is_told_as_before(self):
+    def test_a_value_that_is_neither_app_nor_model_is_refused(self):
         self.assertIn("is a int, not a turnpike.Model", self.refused("seven = 7", "seven"))
         self.assertIn("write class Net(turnpike.Model)", self.refused("class Net:\n    def predict(self, x): return x", "Net"))
 

@@ -50,7 +50,7 @@ class Answers(AppCase):
         self.assertEqual(talk.stop(), 0)
         self.assertEqual((talk.stdout(), "Traceback" in talk.stderr()), ("after\n", False))
 
-    def test_until_the_app_says_so_its_client_is_not_gone(self):
+    def test_the_client_stays_until_the_app_has_ended_the_answer(self):
         """Else Starlette's middleware would cancel what the app does after the body."""
         talk = self.host("""
 waiting = asyncio.ensure_future(receive()); await waiting
@@ -129,7 +129,7 @@ await send(body())""")
         self.assertEqual(talk.stop(), 0)
         self.assertNotIn("Traceback", talk.stderr())
 
-    def test_what_is_sent_to_nobody_waits_for_nothing_but_not_for_ever(self):
+    def test_sending_to_a_client_that_is_gone_returns_at_once_but_yields_now_and_then(self):
         """send() to a client that is gone returns at once, so that a cancel meets the app in an `await` of its own. An app that
         only sends still yields to the loop now and then."""
         talk = self.host("""
@@ -189,13 +189,13 @@ class Failures(AppCase):
         self.assertEqual((end.status, end.body), (500, b"sorry"))
         self.assertIn("ValueError: why", talk.stderr())
 
-    def test_what_the_gate_must_know_outranks_the_apps_500(self):
+    def test_an_exception_that_concerns_the_gate_outranks_the_apps_500(self):
         for raised, why in (("turnpike.Unhealthy('sick')", frames.UNHEALTHY), ("turnpike.BadInput('bad')", frames.BAD_INPUT),
                             ("RuntimeError('CUDA out of memory')", frames.OUT_OF_MEMORY)):
             talk = self.host(self.SERVER_ERROR + f"raise {raised}")
             self.assert_fails(talk.ask(body=b""), why)
 
-    def test_and_so_does_what_a_framework_only_logged(self):
+    def test_an_exception_that_a_framework_only_logged_outranks_the_apps_500(self):
         log = "import logging\ntry:\n    raise {}\nexcept Exception:\n    logging.getLogger('some.app').error('%s', 'told', exc_info=True)\n"
         length = "await send(start({}, (b'content-length', b'5'))); await send(body(b'sorry', True)); await send(body())\n"
         sick = log.format("RuntimeError('CUDA error: device-side assert triggered')")
@@ -288,7 +288,7 @@ async def app(scope, receive, send):
         self.assert_fails(talk.ask(body=b""), frames.EXCEPTION, "early")
         self.assertIn("ValueError: early", talk.stderr())
 
-    def test_one_after_the_answer_is_only_in_the_log(self):
+    def test_an_exception_after_the_answer_is_only_in_the_log(self):
         talk = self.host("await send(start()); await send(body(b'fine'))\nraise ValueError('late')")
         self.assertEqual(talk.ask(body=b"").body, b"fine")
         self.assertEqual(talk.stop(), 0)

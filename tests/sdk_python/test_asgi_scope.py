@@ -47,13 +47,13 @@ class Scope(unittest.TestCase):
             self.assertEqual(self.scope(fields=b"X-Forwarded-For: " + hops + b"\r\n")["client"], (client, 0))
         self.assertIsNone(self.scope()["client"])
 
-    def test_only_a_proxy_on_this_machine_is_believed_that_it_was_https(self):
+    def test_only_a_proxy_on_this_machine_is_trusted_about_https(self):
         https = b"X-Forwarded-Proto: https"
         self.assertEqual(self.origin(https, b"X-Forwarded-For: 1.1.1.1, 127.0.0.1"), ("1.1.1.1", "https"))
         self.assertEqual(self.origin(https, b"X-Forwarded-For: 127.0.0.1, 10.0.0.2"), ("10.0.0.2", "http"))
         self.assertEqual(self.origin(https), ("", "http"))
 
-    def test_or_one_that_the_environment_names(self):
+    def test_a_proxy_that_the_environment_names_is_trusted_too(self):
         lines = (b"X-Forwarded-Proto: https", b"X-Forwarded-For: 1.1.1.1, 10.0.0.2")
         for said in ("10.0.0.2", "127.0.0.1,10.0.0.2", "10.0.0.0/8", "192.168.0.0/16, 10.0.0.0/24"):
             self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("1.1.1.1", "https"), said)
@@ -62,7 +62,7 @@ class Scope(unittest.TestCase):
             self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("10.0.0.2", "http"), said)
         self.assertEqual(self.origin(b"X-Forwarded-For: nonsense", FORWARDED_ALLOW_IPS="10.0.0.0/8"), ("nonsense", "http"))
 
-    def test_nonsense_in_the_environment_names_nobody(self):
+    def test_nonsense_in_the_environment_makes_no_proxy_trusted(self):
         lines = (b"X-Forwarded-Proto: https", b"X-Forwarded-For: 1.1.1.1, 10.0.0.2")
         for said in ("10.0.0.0/99", "/", "10.0.0.0/8/8", "\u0661/8", "http://proxy/", ",/,"):
             self.assertEqual(self.origin(*lines, FORWARDED_ALLOW_IPS=said), ("10.0.0.2", "http"), said)

@@ -44,7 +44,7 @@ class Failures(TalkCase):
         self.assert_fails(talk.ask("{}['key']", name="proof", purpose=frames.PROOF), frames.EXCEPTION)
         self.assertTrue(talk.stderr().startswith("proof: Traceback"), talk.stderr())
 
-    def test_bad_input_is_the_clients_fault_and_no_news(self):
+    def test_bad_input_is_the_clients_fault_and_is_not_logged(self):
         talk = self.model()
         end = talk.ask("raise turnpike.BadInput('x must be positive')")
         self.assert_fails(end, frames.BAD_INPUT, "x must be positive")
@@ -250,7 +250,7 @@ class Breaches(TalkCase):
                 self.assertEqual(talk.exit_code(), 1)
                 self.assertIn(words, talk.stderr())
 
-    def test_also_while_the_model_computes(self):
+    def test_a_breach_is_noticed_while_the_model_computes(self):
         talk = self.serve("import turnpike\ndef predict(x):\n turnpike.job().progress(0)\n open(x).read()")
         talk.send(str(self.fifo()))
         talk.gate.next()

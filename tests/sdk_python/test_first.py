@@ -103,7 +103,7 @@ class Scripts(FirstCase):
         self.assertEqual(self.answer({"model.py": source}), "small model.py")
         self.assertIn("sys.exit(2)", self.last_line(source.replace('"--size", default', '"size", help')))
 
-    def test_nobody_answers_an_input(self):
+    def test_input_fails_because_a_worker_has_no_keyboard(self):
         self.assertIn("a worker has no keyboard", self.last_line("name = input('Which? ')\n"))
 
     def test_a_notebook_is_no_model(self):
@@ -211,7 +211,7 @@ class Packages(FirstCase):
         line = self.last_line({"shop/__init__.py": "import nowhere_at_all\n", "shop/model.py": "def predict(x): pass\n"}, "shop/model.py")
         self.assertIn("shop/__init__.py, line 1)", line)
 
-    def test_a_neighbour_with_relative_imports_of_its_own_is_to_be_imported_by_one(self):
+    def test_a_file_with_relative_imports_must_be_imported_relatively(self):
         line = self.last_line({"model.py": "import net\n", "net.py": "from .layers import WORD\n", "layers.py": ""})
         self.assertIn("net.py, line 1): that file was not imported as part of a package; use a relative import for it, too: from . import net", line)
         files = {"model.py": "from . import net\ndef predict(x): return net.WORD\n", "net.py": "from .layers import WORD\n",

@@ -142,7 +142,7 @@ class Loading(TalkCase):
         ready = self.start("slots = 3\nbatch = 4\ndef predict(x): return x").ready(slots=5, batch=2)
         self.assertEqual((ready.slots, ready.batch), (5, 2))
 
-    def test_a_batch_for_a_predict_that_takes_no_lists_is_told_to_be_without_effect(self):
+    def test_a_configured_batch_without_effect_is_reported(self):
         talk = self.start("def predict(x): return x")
         ready = talk.ready(batch=16)
         self.assertEqual((ready.slots, ready.batch), (1, 1))
@@ -153,7 +153,7 @@ class Loading(TalkCase):
             talk.ready(batch=batch)
             self.assertEqual(talk.stderr(), "")
 
-    def test_what_ready_can_not_say_is_refused_in_words(self):
+    def test_values_that_ready_cannot_carry_are_refused_with_a_message(self):
         request = "import turnpike\nexample = turnpike.Request(body=b'', headers={'Content-Type': %r})"
         for line, words in [("example = 'x' * (1 << 20)", "at most 1048576 are taken"), ("facts = {'a': 'x' * 16384}", "at most 16384 are taken"),
                             (request % "a/b\r\nX-Two: 2", "content type of the example"), (request % ("a" * 256), "content type of the example"),
@@ -216,7 +216,7 @@ class Serving(TalkCase):
         self.assertIn("thread MainThread:", talk.gate.next().rest.decode())
         talk.send(str(fifo))
         talk.gate.next()
-        for number in range(2, 10_000):  # it may take a while to get there
+        for number in range(2, 10_000):  # the model may take a while to get there
             talk.order(frames.ASK_STACKS, number)
             stacks = talk.gate.next()
             self.assertEqual((stacks.name, stacks.id), ("stacks", number))

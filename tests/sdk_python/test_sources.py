@@ -287,7 +287,7 @@ class WithoutAFolder(StoreCase):
         self.assertEqual(out, "1")
         self.assertIn("can't be kept for restarts", err)
 
-    def test_imports_are_not_left_there_and_nobody_cares(self):
+    def test_a_missing_folder_for_the_imports_is_ignored(self):
         shutil.rmtree(self.generation.parent)
         self.assertEqual(self.out("sources.save_imports(generation)\nprint('goes on')"), "goes on")
 
@@ -296,28 +296,28 @@ class Imports(StoreCase):
     def listed(self):
         return (self.generation.parent / "imports").read_text().split("\n")
 
-    def test_the_users_own_are_not_among_them(self):
+    def test_the_users_own_modules_are_not_listed(self):
         self.write("beside.py", "import json.decoder\n")
         self.out("import beside; sources.save_imports(generation)")
         self.assertIn("json.decoder", self.listed())
         for name in ("beside", "turnpike", "turnpike._worker.sources", "__main__", "sys", ""):
             self.assertNotIn(name, self.listed())
 
-    def test_they_are_written_only_if_something_is_new(self):
+    def test_the_list_is_written_only_if_something_is_new(self):
         self.out("import json; sources.save_imports(generation)")
         path = self.generation.parent / "imports"
         before = path.stat().st_ino, path.stat().st_mtime_ns
         self.out("sources.save_imports(generation)")
-        self.assertIn("json", self.listed(), "less is no news")
+        self.assertIn("json", self.listed(), "fewer modules do not change the list")
         self.assertEqual((path.stat().st_ino, path.stat().st_mtime_ns), before)
         self.out("import colorsys; sources.save_imports(generation)")
         self.assertLessEqual({"json", "colorsys"}, set(self.listed()), "it only grows")
 
-    def test_a_forked_worker_leaves_only_what_its_warm_process_had_not(self):
+    def test_a_forked_worker_lists_only_modules_that_its_warm_process_lacked(self):
         self.out("import json; sources.remember_inherited(); import colorsys; sources.save_imports(generation)")
         self.assertEqual([name for name in self.listed() if name in ("json", "colorsys")], ["colorsys"])
 
-    def test_whose_a_file_is(self):
+    def test_own_files_are_told_from_installed_ones(self):
         script = """
             import json
             for path in (home + "/a.py", "/srv/app/model.py", os.getcwd() + "x.py", json.__file__, sources.__file__,

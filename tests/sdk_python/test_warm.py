@@ -16,8 +16,8 @@ sys.path.insert(0, str(SDK))
 
 from turnpike._worker import warm, warm_imports  # noqa: E402
 
-# Python runs in the place of the gate's own program, and takes the word "guard" for a script: this one. It reports its
-# arguments, environment and pid, and how the worker ended.
+# These tests run Python in place of the gate's own program. Python takes the argument "guard" for the path of a script: this one,
+# which reports its arguments, environment and pid, and how the worker ended.
 GUARD = """
 import json, os, socket, sys
 control = socket.socket(fileno=3)
@@ -72,7 +72,7 @@ class Parts(FolderCase):
         out, _ = self.script("""
             import os, types, one, two
             gone = types.ModuleType("gone")
-            gone.__file__ = "/nowhere/gone.py"  # as of one that came out of an archive
+            gone.__file__ = "/nowhere/gone.py"  # as of a module from an archive
             sys.modules["gone"] = gone
             seen = warm_imports.ImportedFiles([])
             look = lambda: print(name(seen.settled_change()) or "-")
@@ -119,7 +119,7 @@ class Parts(FolderCase):
             print([warm_imports.ImportedFiles([]).change()])
         """)[0], "['']")
 
-    def test_what_forbids_to_fork(self):
+    def test_says_why_a_fork_is_not_possible(self):
         self.assertEqual(self.script("""
             import threading
             print([warm_imports.fork_obstacle()])
@@ -159,7 +159,7 @@ class Parts(FolderCase):
         request = json.loads(b'{"environment": ["A=\xff=b", "B=", "C", "=D"]}'.decode("utf-8", "surrogateescape"))
         self.assertEqual(warm._environment(request), {"A": "\udcff=b", "B": ""})
 
-    def test_a_gate_that_died_before_its_death_is_a_signal_is_noticed(self):
+    def test_a_gate_that_died_before_the_death_signal_was_set_is_noticed(self):
         import socket
 
         gate, own = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -255,7 +255,7 @@ class Warm(AskedByATest):
         self.assertFalse(said.get("rebuild"))
         self.assertEqual(process.wait(60), 0)
 
-    def test_it_wants_to_be_built_anew_when_what_it_imported_has_changed(self):
+    def test_it_asks_for_a_rebuild_when_imported_files_have_changed(self):
         path = self.write("installed.py", "")
         _, sock = self.begin("installed")
         self.assertIn("ready", self.heard(sock))
@@ -265,7 +265,7 @@ class Warm(AskedByATest):
         self.assertEqual(control.recv(10), b"", "nobody holds the other ends any more")
         self.assertEqual(link.recv(10), b"")
 
-    def test_it_wants_to_be_built_anew_without_being_asked_once_an_installation_is_over(self):
+    def test_it_asks_for_a_rebuild_by_itself_once_an_installation_is_over(self):
         path = self.write("installed.py", "")
         often = f"import sys; sys.path.insert(0, {str(SDK)!r})\nfrom turnpike._worker import warm\nwarm._LOOK_EVERY_S = 0.01\nwarm.main(sys.argv)"
         process, sock = self.begin("installed", start=("-c", often))
@@ -274,7 +274,7 @@ class Warm(AskedByATest):
         self.assertEqual(json.loads(sock.recv(1000)), {"refused": f"{path} has changed since it was imported", "rebuild": True})
         self.assertEqual(process.wait(60), 0)
 
-    def test_a_worker_is_forked_under_a_guard_that_is_told_whom_to_adopt(self):
+    def test_a_worker_is_forked_under_a_guard_that_gets_its_pid(self):
         process, sock = self.begin("json")
         self.assertIn("ready", self.heard(sock))
         for _ in range(2):

@@ -15,8 +15,8 @@ struct Failure {
     std::string message;
 };
 
-/// Recognises CUDA's own errors by their text: a poisoned context is `unhealthy`, others are
-/// `out_of_memory`.
+/// Recognises CUDA's own errors by their text: a poisoned context is `unhealthy`, a lack
+/// of memory is `out_of_memory`, all others are `exception`.
 Failure failure_of(const std::exception_ptr& thrown);
 
 /// Returns the readable name of a type: std::runtime_error, not St13runtime_error.

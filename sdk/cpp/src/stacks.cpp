@@ -19,7 +19,7 @@ namespace turnpike::inside {
 namespace {
 
 constexpr int depth_max = 100;
-constexpr int frames_of_our_own = 2;  // those of the signal
+constexpr int frames_of_our_own = 2;  // the frames of the signal
 constexpr time_t patience_s = 1;
 
 std::array<void*, depth_max> calls;
@@ -44,7 +44,7 @@ bool wait_until_told() {
     while (::sem_timedwait(&told, &until) != 0) {
         if (errno == EINTR) continue;
         if (asked.exchange(0) != 0) return false;
-        until.tv_sec += patience_s;  // it has just begun to answer
+        until.tv_sec += patience_s;  // the thread has just begun to answer
     }
     return true;
 }

@@ -142,7 +142,7 @@ Answer Model::request(const Request& request) {
 
 namespace {
 
-/// Returns −1 if there is none.
+/// Returns the descriptor that TURNPIKE_SOCKET names, or −1 if it names none.
 int socket_from_environment() {
     const char* const text = std::getenv("TURNPIKE_SOCKET");
     if (text == nullptr) return -1;

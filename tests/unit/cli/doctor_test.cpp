@@ -78,20 +78,20 @@ TEST(Doctor, WarnsOfGpusThatTheCallerHides) {
     expect_only(facts, warn, "\"9\" names no GPU", "correct CUDA_VISIBLE_DEVICES");
 }
 
-TEST(Doctor, CallsAGpuBadThatCanNotBeLookedAt) {
+TEST(Doctor, CallsAGpuBadIfItCanNotBeRead) {
     MachineFacts facts = healthy();
     facts.gpus[0].memory_used = std::nullopt;
     facts.gpus[0].trouble = "the GPU is lost";
     expect_only(facts, bad, "GPU 0  H200  GPU-1  the GPU is lost", "reboot");
 }
 
-TEST(Doctor, CallsCudaBadThatDoesNotWorkWhereThereAreGpus) {
+TEST(Doctor, CallsCudaBadIfItDoesNotWorkAlthoughThereAreGpus) {
     MachineFacts facts = healthy();
     facts.cuda = std::unexpected("CUDA does not start: error 3");
     expect_only(facts, bad, "error 3", "no worker can use a GPU");
 }
 
-TEST(Doctor, NamesWhoHoldsMemoryButOursOnlyInPassing) {
+TEST(Doctor, WarnsOfProcessesThatHoldMemoryButNotOfOurWorkers) {
     MachineFacts facts = healthy();
     facts.gpus[0].memory_used = gib(3);
     facts.gpus[0].holders = {

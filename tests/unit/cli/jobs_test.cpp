@@ -59,7 +59,7 @@ TEST(Jobs, ShowsTheProgressThatModelsTell) {
     EXPECT_THAT(row("null"), Not(HasSubstr("PROGRESS")));
 }
 
-TEST(Jobs, ShowsOfTodayOnlyTheTime) {
+TEST(Jobs, ShowsOnlyTheTimeOfJobsOfToday) {
     EXPECT_THAT(shown({.json = page, .today = "2026-11-15"}), HasSubstr("  10:00:00Z  "));
     EXPECT_THAT(shown({.json = page, .today = "2026-11-15"}), Not(HasSubstr("2026")));
     EXPECT_THAT(shown({.json = page, .today = "2026-11-16"}), HasSubstr("2026-11-15 10:00:00Z"));
@@ -87,7 +87,9 @@ TEST(Jobs, SaysThatThereAreNone) {
     EXPECT_EQ(shown({.json = R"({"live":[],"ended":[]})"}), "no live jobs\n");
 }
 
-TEST(Jobs, RefusesWhatIsNoList) { EXPECT_THAT(shown({.json = "[]"}), HasSubstr("refused: ")); }
+TEST(Jobs, RefusesATextThatIsNotAList) {
+    EXPECT_THAT(shown({.json = "[]"}), HasSubstr("refused: "));
+}
 
 TEST(Cancel, SaysWhatHappened) {
     EXPECT_EQ(cancel_text("abc", "{\"cancelled\":true}\n"), "job abc is cancelled\n");

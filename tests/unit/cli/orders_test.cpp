@@ -50,7 +50,7 @@ TEST(Orders, SayWhatFollows) {
               "pool chat: lane 1 finishes its jobs, then starts again; see: turnpike status\n");
 }
 
-TEST(Orders, AreNotReadIntoWhatIsNoAnswer) { EXPECT_FALSE(order_text("<html>")); }
+TEST(Orders, RefuseATextThatIsNotAnAnswer) { EXPECT_FALSE(order_text("<html>")); }
 
 TEST(Stacks, AreTheLinesOfTheirStream) {
     const auto found = stack_lines(R"json({"lane":0,"newest":7,"lines":[

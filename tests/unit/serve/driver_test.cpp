@@ -18,7 +18,7 @@ std::string name_of(const Action& action) {
     return std::visit([](const auto& one) { return std::string(one.name); }, action);
 }
 
-/// A driver whose actions are only noted down, plus what a test adds.
+/// A driver whose actions are only recorded. A test may set `act` to do more.
 struct RecordedDriver {
     explicit RecordedDriver(PoolSettings pool = {})
         : engine(Settings{.pools = {pool}, .seed = 1}), driver(loop.context(), engine, clock) {
@@ -60,7 +60,7 @@ TEST(Driver, CarriesOutWhatTheEngineWants) {
     EXPECT_EQ(recorded.count("StartWorker"), 3);
 }
 
-TEST(Driver, LetsNewsWaitUntilTheActionsBeforeAreDone) {
+TEST(Driver, LetsEventsWaitUntilTheActionsBeforeThemAreDone) {
     RecordedDriver recorded({.lanes = 3});
     bool is_first = true;
     recorded.act = [&](const Action& action) {
@@ -79,7 +79,7 @@ TEST(Driver, LetsNewsWaitUntilTheActionsBeforeAreDone) {
     EXPECT_EQ(recorded.done.back(), "AdmitJob") << "after all that was wanted before";
 }
 
-TEST(Driver, TakesNewsOfNewsInOrder) {
+TEST(Driver, HandlesEventsThatCauseEventsInOrder) {
     RecordedDriver recorded;
     recorded.open();
     recorded.done.clear();
@@ -123,7 +123,7 @@ TEST(Driver, WakesAgainAndAgain) {
     }));
 }
 
-TEST(Driver, SetsItsAlarmEarlierWhenSomethingEarlierComes) {
+TEST(Driver, SetsItsAlarmEarlierForAnEarlierDeadline) {
     RecordedDriver recorded({.queue_wait_max = 1h, .load_timeout = 1h});
     std::optional<EndReason> reason;
     recorded.act = [&](const Action& action) {
@@ -141,7 +141,7 @@ TEST(Driver, SetsItsAlarmEarlierWhenSomethingEarlierComes) {
     EXPECT_EQ(reason, EndReason::deadline_passed);
 }
 
-// ── what overtakes what ──────────────────────────────────────────────────────────────────────────
+// ── the order of actions ─────────────────────────────────────────────────────────────────────────
 
 /// Returns the actions' names and jobs, without the actions of one name.
 std::vector<std::string> named(const std::vector<Action>& actions, std::string_view left_out = "") {
@@ -212,7 +212,7 @@ TEST(Driver, SendsTheNextJobBeforeTheLastClientIsAnswered) {
     EXPECT_THAT(named(recorded.carried_out), testing::ElementsAre(send, end));
 }
 
-TEST(Driver, ChangesThePlaceOfNothingElse) {
+TEST(Driver, ReordersNothingElse) {
     Mirrored recorded({.lanes = 2, .batch = 2});
     recorded.come_up();
     recorded.add_jobs(12);
@@ -230,7 +230,7 @@ TEST(Driver, ChangesThePlaceOfNothingElse) {
     EXPECT_GT(recorded.count("KillWorker"), 0);
 }
 
-TEST(Driver, LetsNewsOfAJobThatOvertookWaitForTheEndThatItOvertook) {
+TEST(Driver, LetsTheEventOfASentJobWaitForTheEndThatTheJobOvertook) {
     Mirrored recorded({.lanes = 1});
     recorded.come_up();
     recorded.add_jobs(3);

@@ -55,7 +55,7 @@ TEST_F(ConfigChoices, TakeTheFileThatWasNamed) {
     EXPECT_EQ(chosen({.said = "other.toml", .has_workers = true}), folder_.file("other.toml"));
 }
 
-TEST_F(ConfigChoices, LeaveAMissingFileToWhoeverReadsIt) {
+TEST_F(ConfigChoices, LeaveAMissingFileToTheCodeThatReadsIt) {
     EXPECT_EQ(chosen({.said = "missing.toml"}), folder_.file("missing.toml"));
 }
 

@@ -26,7 +26,7 @@ TEST(StateFolder, IsWhereTheEnvironmentSays) {
     EXPECT_EQ(state_path("", "/home/a", "blue"), "/home/a/.local/state/turnpike/blue");
 }
 
-TEST(StateFolder, IsNotAtAPathThatDependsOnWhereOneIs) {
+TEST(StateFolder, IsNeverRelativeToTheCurrentFolder) {
     EXPECT_EQ(state_path("state", "/home/a", "blue"), "/home/a/.local/state/turnpike/blue");
     EXPECT_EQ(state_path("", "home/a", "blue"), "");
     EXPECT_EQ(state_path("", "", "blue"), "");

@@ -68,13 +68,13 @@ TEST(Python, PlacesThatAreNotSetAreNotTried) {
                 AllOf(HasSubstr("neither /srv/.venv/bin/python nor a"), Not(HasSubstr("conda"))));
 }
 
-TEST(Python, OfRelativePlacesIsNotTaken) {
+TEST(Python, InARelativeFolderIsNotTaken) {
     const Pythons pythons({"venv/bin/python", "./python3", "/python3", "bin/python3"},
                           {.virtual_env = "venv", .path = ".:bin::"});
     EXPECT_THAT(pythons.chosen(), HasSubstr("refused: "));
 }
 
-TEST(Python, ThatWasSaidBeatsAllOthers) {
+TEST(Python, ThatIsConfiguredBeatsAllOthers) {
     const Pythons pythons({"/venv/bin/python", "/opt/python", "/usr/bin/python3.11"}, all_places);
     EXPECT_EQ(pythons.chosen("/opt/python"), "/opt/python (as configured)");
     EXPECT_EQ(pythons.chosen("python3.11"), "/usr/bin/python3.11 (as configured)");
@@ -83,12 +83,12 @@ TEST(Python, ThatWasSaidBeatsAllOthers) {
               "/bin/true (as configured; is it a Python?)");
 }
 
-TEST(Python, OfABrokenVenvBesideTheModelIsMissed) {
+TEST(Python, OfABrokenVenvBesideTheModelIsReported) {
     EXPECT_EQ(Pythons({"/bin/python3"}, {.path = "/bin", .has_venv = true}).chosen(),
               "/bin/python3 (first python3 on the PATH; .venv beside the model has no Python)");
 }
 
-TEST(Python, ThatWasSaidAndIsNotThereIsAMistake) {
+TEST(Python, ThatIsConfiguredAndMissingIsAMistake) {
     const Pythons pythons({"/venv/bin/python", "/usr/bin/python3"}, all_places);
     EXPECT_EQ(pythons.chosen("/opt/python"),
               "refused: /opt/python is not a program that can be run");

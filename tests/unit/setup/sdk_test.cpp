@@ -79,7 +79,7 @@ TEST(Sdk, SaysWhyItCannotBeWritten) {
     EXPECT_THAT(write_sdk("/dev/null/sdk").value(), HasSubstr("/dev/null"));
 }
 
-TEST(Sdk, IsKeptFreshForThoseWhoCleanUp) {
+TEST(Sdk, IsTouchedSoThatNoCleanUpRemovesIt) {
     const TemporaryFolder folder;
     ASSERT_EQ(write_sdk(folder.file("sdk")), std::nullopt);
     const fs::path file = folder.file("sdk/turnpike/__init__.py");

@@ -17,7 +17,7 @@ TEST(Facts, AreReadAsText) {
     EXPECT_EQ(text_of(facts, "missing"), "");
 }
 
-TEST(Facts, OfAnotherKindAreNotThere) {
+TEST(Facts, OfAnotherKindReadAsMissing) {
     const auto facts = parse_facts(R"({"list":3,"object":[],"span":"x","true":"true"})").value();
     EXPECT_TRUE(list_of(facts, "list").empty());
     EXPECT_TRUE(object_of(facts, "object").empty());

@@ -119,9 +119,9 @@ class Call:
                 self._runner.notify_change()
 
     async def _send_to_nobody(self, kind: str, message: Any) -> None:
-        """Takes a message for a client that is gone. Yields to the loop only now and then, so that even an app that never awaits
-        anything else hears `http.disconnect`. Usually it does not yield: a framework's cancel that met the app here would leave
-        the app's generator, with its `finally`, to the garbage collector."""
+        """Ignores a message for a client that is gone. Yields to the loop once in _SENDS_PER_YIELD calls, so that an app that awaits
+        nothing else still receives `http.disconnect`. It does not yield each time: if a framework cancelled the app at this
+        `await`, the app's generator, with its `finally`, would be left to the garbage collector."""
         self._ignored_sends += 1
         if self._ignored_sends % _SENDS_PER_YIELD == 0:
             await asyncio.sleep(0)
@@ -230,7 +230,8 @@ class Call:
             self.failed(RuntimeError(f"ASGI callable returned without {missing} response."))
 
     def _settle_held(self) -> None:
-        """Sends the held answer, or fails the job. If a framework turned an exception into a bare 500, the exception was logged."""
+        """Sends the held answer, or fails the job if the framework turned an exception that concerns the gate into a bare 500. Such
+        an exception was logged, so logged_errors.py has it."""
         error = logged_errors.error_of(self.job) if self._status == 500 else None
         if error is None or failures.reason_of(self.job, error) == frames.EXCEPTION:
             self._release()

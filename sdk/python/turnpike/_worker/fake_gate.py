@@ -74,7 +74,7 @@ class Gate:
     def with_descriptor(self, number: int, payload: bytes, fd: int) -> None:
         data = frames.HEADER.pack(len(payload), frames.JOB_KIND, frames.IN_DESCRIPTOR, 0, number) + payload
         sent = self.sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
-        if sent < len(data):  # else do not send: the worker may be gone by now
+        if sent < len(data):  # sending nothing could fail, because the worker may be gone by now
             self.sock.sendall(data[sent:])
 
     # ── in ──

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..job import Job
 
 _READ_SIZE = 64 * 1024
-_ANCILLARY_SIZE = socket.CMSG_SPACE(8 * 4)  # room for eight, though a frame comes with at most one
+_ANCILLARY_SIZE = socket.CMSG_SPACE(8 * 4)  # room for eight descriptors, though a frame comes with at most one
 _CLOEXEC = int(socket.MSG_CMSG_CLOEXEC)  # plain ints, because the module's enums are slow
 _AT_ONCE = int(socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT)
 

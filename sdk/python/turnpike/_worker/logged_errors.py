@@ -1,6 +1,6 @@
 """Keeps the exceptions that a framework answers itself and only writes to a log, as Django, Quart and Falcon do.
 
-A log record of level ERROR or above that has an exception leaves it at the running job, where asgi_call.py finds it.
+If a log record of level ERROR or above has an exception, the running job keeps the exception, and asgi_call.py finds it there.
 """
 from __future__ import annotations
 

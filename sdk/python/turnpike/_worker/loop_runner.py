@@ -60,7 +60,8 @@ class LoopRunner(Runner):
         self.loop.run_until_complete(self._finish_tasks())
 
     async def _wait_for_end(self) -> None:
-        """A task and not just a future, because anyio keeps its threads as long as the outermost task lives."""
+        """Waits for the end. This is a task and not just a future, because anyio keeps its threads as long as the outermost task
+        lives."""
         await self._end
 
     async def _finish_tasks(self) -> None:

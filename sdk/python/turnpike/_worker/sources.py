@@ -38,7 +38,7 @@ def open_store(generation: str) -> None:
     global _store
     _foreign_folders()  # before the finder is installed, because this imports a module
     _store = _Store(os.path.join(generation, "sources"))
-    # Behind the built-in modules and other finders that come before PathFinder anyway.
+    # Put ours right before PathFinder, so that the finders of built-in modules still come first.
     sys.meta_path.insert(sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0, _Finder())
 
 
@@ -75,8 +75,8 @@ def imports() -> list[str]:
 
 
 def remember_inherited() -> None:
-    """Must be called in a forked worker: modules that are imported by now came from its warm process, which need not be told
-    of them."""
+    """Must be called in a forked worker. The modules that are imported by now came from its warm process, so save_imports() leaves
+    them out."""
     global _inherited
     _inherited = frozenset(sys.modules)
 

@@ -29,7 +29,7 @@ def import_all(names: list[str], is_required: bool, on_import: Callable[[str], N
     """Imports the modules and returns the packages that are not installed. Calls `on_import` before each import, because an
     import may never return.
 
-    Failed imports are logged only if `is_required`: in a list that was recorded, some modules can't be imported alone.
+    Logs failed imports only if `is_required`: some modules of a recorded list can't be imported by themselves.
     """
     import importlib
     import warnings
@@ -72,7 +72,7 @@ class ImportedFiles:
         self._missing = missing
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         self._known = {file: _identity(file) for file in files | {sys.executable}
-                       if isinstance(file, str) and not file.startswith(_SDK)}  # the gate touches its own
+                       if isinstance(file, str) and not file.startswith(_SDK)}  # the gate touches the SDK's files
         self._latest = self._known
 
     def change(self) -> str:

@@ -97,7 +97,7 @@ def _exit_at_once(code: int) -> None:
 
 
 def _import_model(choice: str, origin: warm_parity.ForkOrigin | None) -> Any:
-    import traceback  # noqa: F401: before the model, whose folder may have a tokenize.py
+    import traceback  # noqa: F401: imported before the model, whose folder may have a tokenize.py
     import urllib.parse  # noqa: F401: for the same reason
 
     path, name = find_model.split_choice(choice)

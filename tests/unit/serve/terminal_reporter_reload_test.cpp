@@ -1,11 +1,10 @@
-// What `up` prints about reloads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 
 namespace turnpike {
 namespace {
@@ -20,19 +19,19 @@ PoolConfig pool_of(std::uint32_t lanes) {
     return pool;
 }
 
-/// News about a pool of two lanes that serve, on stderr, which is not a terminal here.
-struct CapturedNews {
-    CapturedNews() : news(config, lanes, clock) {
-        news.follow(pools);
+/// A reporter for a pool of two lanes that serve. Its stderr is not a terminal.
+struct CapturedReporter {
+    CapturedReporter() : reporter(config, lanes, clock) {
+        reporter.follow_reloads(pools);
         for (const std::uint64_t lane : {0U, 1U}) report(lane, LaneState::ready);
         said();
     }
     void report(std::uint64_t lane, LaneState state) {
-        news.tell(ReportLane{.lane = LaneId{lane}, .state = state, .reason = Reason::none});
+        reporter.tell(ReportLane{.lane = LaneId{lane}, .state = state, .reason = Reason::none});
     }
     std::string said() {
         testing::internal::CaptureStderr();
-        news.look({});
+        reporter.report_changes({});
         return testing::internal::GetCapturedStderr();
     }
     void begin(Generation generation) {
@@ -52,11 +51,11 @@ struct CapturedNews {
     std::vector<LaneFacts> lanes{2};
     std::vector<PoolFacts> pools{1};
     Clock clock;
-    News news;
+    TerminalReporter reporter;
 };
 
-TEST(ReloadNews, TellWhyOneBeginsAndHowLongItTook) {
-    CapturedNews captured;
+TEST(ReloadReports, TellWhyOneBeginsAndHowLongItTook) {
+    CapturedReporter captured;
     captured.begin({4});
     EXPECT_EQ(captured.said(),
               "turnpike: pool chat: reload 4 (model.py changed), beside the old code\n");
@@ -71,8 +70,8 @@ TEST(ReloadNews, TellWhyOneBeginsAndHowLongItTook) {
     EXPECT_THAT(captured.said(), IsEmpty());
 }
 
-TEST(ReloadNews, ShowTheErrorInFullAndWhatToDo) {
-    CapturedNews captured;
+TEST(ReloadReports, ShowTheErrorInFullAndWhatToDo) {
+    CapturedReporter captured;
     captured.begin({4});
     captured.end(ReloadEnd::abandoned, "Traceback\n  File\nOops: \x1b[31mx");
     EXPECT_THAT(captured.said(), HasSubstr("turnpike: pool chat: reload 4 failed after 900 ms:\n"
@@ -82,24 +81,24 @@ TEST(ReloadNews, ShowTheErrorInFullAndWhatToDo) {
     EXPECT_THAT(captured.said(), IsEmpty());
 }
 
-TEST(ReloadNews, SayToSaveAgainWhereSavesAreWatched) {
-    CapturedNews captured;
+TEST(ReloadReports, SayToSaveAgainWhereSavesAreWatched) {
+    CapturedReporter captured;
     captured.config.pools[0].worker.watch = true;
     captured.begin({4});
     captured.end(ReloadEnd::abandoned, "Oops");
     EXPECT_THAT(captured.said(), HasSubstr("fix the file and save again"));
 }
 
-TEST(ReloadNews, DoNotClaimThatTheOldCodeServesWhenNoneDoes) {
-    CapturedNews captured;
+TEST(ReloadReports, DoNotClaimThatTheOldCodeServesWhenNoneDoes) {
+    CapturedReporter captured;
     for (const std::uint64_t lane : {0U, 1U}) captured.report(lane, LaneState::failed);
     captured.begin({4});
     captured.end(ReloadEnd::abandoned, "Oops");
     EXPECT_THAT(captured.said(), HasSubstr("no lane serves: fix it"));
 }
 
-TEST(ReloadNews, NameOnlyLanesThatServeAndLetAFailedOneHaveItsOwn) {
-    CapturedNews captured;
+TEST(ReloadReports, NameOnlyLanesThatServeAndGiveAFailedLaneItsOwnLine) {
+    CapturedReporter captured;
     captured.begin({4});
     captured.said();
     captured.report(1, LaneState::failed);

@@ -1,4 +1,4 @@
-#include "serve/live.h"
+#include "serve/lane_lines.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t line_shown_max = 200;  // of a worker's line outside the block
+constexpr std::size_t line_shown_max = 200;  // length of a worker's line outside the block
 constexpr std::size_t place_shown_max = 40;  // so that a long URL leaves room for the state
 
 std::string text_of_time(Duration time) {
@@ -43,7 +43,7 @@ std::string place_of(const LaneFacts& facts) {
     return gpus_text(facts) + (name.empty() ? "" : " " + sanitized(name));
 }
 
-std::string_view state_of(const LiveLane& lane) {
+std::string_view state_of(const LaneSnapshot& lane) {
     return lane.reason == Reason::worker_away ? "waiting" : name_of(lane.state);
 }
 
@@ -56,7 +56,7 @@ std::string text_of(const std::optional<LoadNews>& news) {
 }
 
 /// Returns what the lane's worker says, or what is wrong with the lane.
-std::string detail_of(const LiveLane& lane) {
+std::string detail_of(const LaneSnapshot& lane) {
     if (is_serving(lane.state)) return "";
     if (is_coming_up(lane.state) && lane.facts.now.trouble.empty()) {
         if (std::string said = text_of(lane.facts.now.loading); !said.empty()) return said;
@@ -68,7 +68,7 @@ std::string detail_of(const LiveLane& lane) {
 
 using Parts = std::array<std::string, 5>;
 
-Parts parts_of(const LiveLane& lane) {
+Parts parts_of(const LaneSnapshot& lane) {
     return {fmt::format("lane {}", lane.lane), first_columns(place_of(lane.facts), place_shown_max),
             std::string(state_of(lane)), text_of_time(lane.time), detail_of(lane)};
 }
@@ -89,9 +89,9 @@ std::string cut(std::string_view line, std::size_t columns) {
     return text;
 }
 
-std::vector<const LiveLane*> fitting(std::span<const LiveLane> lanes, std::size_t rows) {
-    std::vector<const LiveLane*> shown;
-    for (const LiveLane& lane : lanes)
+std::vector<const LaneSnapshot*> fitting(std::span<const LaneSnapshot> lanes, std::size_t rows) {
+    std::vector<const LaneSnapshot*> shown;
+    for (const LaneSnapshot& lane : lanes)
         if (lanes.size() <= rows || !is_settled(lane.state)) shown.push_back(&lane);
     if (shown.size() > rows) shown.resize(rows);
     return shown;
@@ -110,12 +110,12 @@ std::string breakdown_of(const StartTimes& start) {
 
 bool is_settled(LaneState state) { return !is_coming_up(state) && state != LaneState::backoff; }
 
-std::string live_block(std::span<const LiveLane> lanes, Screen screen) {
+std::string lane_block(std::span<const LaneSnapshot> lanes, Screen screen) {
     // One row is for the cursor, one for the count of lanes that do not fit.
     const std::size_t rows = std::max<std::size_t>(screen.rows, 3) - 2;
-    const std::vector<const LiveLane*> shown = fitting(lanes, rows);
+    const std::vector<const LaneSnapshot*> shown = fitting(lanes, rows);
     std::vector<Parts> lines;
-    for (const LiveLane* lane : shown) lines.push_back(parts_of(*lane));
+    for (const LaneSnapshot* lane : shown) lines.push_back(parts_of(*lane));
     const auto widths = widths_of(lines);
     std::string block;
     for (const Parts& line : lines) {
@@ -130,7 +130,7 @@ std::string live_block(std::span<const LiveLane> lanes, Screen screen) {
     return block;
 }
 
-std::string serving_text(const LiveLane& lane) {
+std::string serving_text(const LaneSnapshot& lane) {
     std::string where = gpus_text(lane.facts);
     if (!where.empty())
         where = " on " + where;
@@ -140,7 +140,7 @@ std::string serving_text(const LiveLane& lane) {
                        breakdown_of(lane.facts.now.start));
 }
 
-std::string loading_text(const LiveLane& lane) {
+std::string loading_text(const LaneSnapshot& lane) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lane.time);
     const std::string detail = shortened(detail_of(lane), line_shown_max);
     return fmt::format("lane {} {} for {} s{}{}", lane.lane, state_of(lane), seconds.count(),

@@ -1,4 +1,4 @@
-#include "serve/deaths.h"
+#include "serve/death_notices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,16 +12,16 @@ using testing::IsEmpty;
 struct ReportedDeaths {
     std::vector<std::string> said() {
         std::vector<std::string> lines;
-        for (const Deaths::Notice& told : deaths.take()) lines.push_back(told.text);
+        for (const DeathNotices::Notice& told : deaths.take()) lines.push_back(told.text);
         return lines;
     }
     void die(std::initializer_list<std::size_t> lanes, const std::string& why) {
         for (const std::size_t lane : lanes) deaths.add({.lane = lane, .why = why, .report = "id"});
     }
-    Deaths deaths{8};
+    DeathNotices deaths{8};
 };
 
-TEST(Deaths, OfOneReasonAreOneLine) {
+TEST(DeathNotices, OfOneReasonAreOneLine) {
     ReportedDeaths reported;
     reported.die({3, 0, 1, 1}, "exit code 1");
     reported.die({2}, "exit code 2");
@@ -32,7 +32,7 @@ TEST(Deaths, OfOneReasonAreOneLine) {
     EXPECT_THAT(reported.said(), ElementsAre("lane 4: its worker died"));
 }
 
-TEST(Deaths, OfAReasonThatWasToldAreShort) {
+TEST(DeathNotices, OfAReasonThatWasToldAreShort) {
     ReportedDeaths reported;
     reported.die({1}, "exit code 1");
     EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
@@ -44,20 +44,20 @@ TEST(Deaths, OfAReasonThatWasToldAreShort) {
     EXPECT_THAT(reported.said(), ElementsAre("lane 2: its worker died: exit code 2"));
 }
 
-TEST(Deaths, OfALaneThatServedInBetweenAreNew) {
+TEST(DeathNotices, OfALaneThatServedInBetweenAreNew) {
     ReportedDeaths reported;
     reported.die({1}, "exit code 1");
     EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
     reported.deaths.served(1);
     reported.die({1}, "exit code 1");
-    reported.deaths.served(1);  // before anybody looked
+    reported.deaths.served(1);  // before the death was reported
     EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
     reported.die({1}, "exit code 1");
     EXPECT_THAT(reported.said(), ElementsAre("lane 1: its worker died: exit code 1"));
 }
 
-TEST(Deaths, HaveACauseIfAllLanesDiedOfIt) {
-    Deaths deaths(2);
+TEST(DeathNotices, HaveACauseIfAllLanesDiedOfIt) {
+    DeathNotices deaths(2);
     EXPECT_EQ(deaths.cause_of_all(), "");
     deaths.add({.lane = 0, .why = "exit code 1", .report = ""});
     EXPECT_EQ(deaths.take().size(), 1U);
@@ -67,7 +67,7 @@ TEST(Deaths, HaveACauseIfAllLanesDiedOfIt) {
     EXPECT_EQ(deaths.cause_of_all(), "exit code 1");
     deaths.served(0);
     EXPECT_EQ(deaths.cause_of_all(), "");
-    EXPECT_EQ(Deaths(0).cause_of_all(), "");
+    EXPECT_EQ(DeathNotices(0).cause_of_all(), "");
 }
 
 }  // namespace

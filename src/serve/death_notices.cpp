@@ -1,4 +1,4 @@
-#include "serve/deaths.h"
+#include "serve/death_notices.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,39 +27,39 @@ std::string text_of(Group& group) {
 
 }  // namespace
 
-void Deaths::add(Death death) { waiting_.push_back(std::move(death)); }
+void DeathNotices::add(Death death) { waiting_.push_back(std::move(death)); }
 
-void Deaths::served(std::size_t lane) {
+void DeathNotices::served(std::size_t lane) {
     latest_[lane].clear();
     for (Death& death : waiting_)
-        if (death.lane == lane) death.is_over = true;
+        if (death.lane == lane) death.has_served_since = true;
 }
 
-std::string Deaths::how(const Death& death) const {
+std::string DeathNotices::cause_text(const Death& death) const {
     if (death.why.empty()) return "";
     const auto same = std::ranges::find(latest_, death.why);
     if (same != latest_.end()) return fmt::format(" like that of lane {}", same - latest_.begin());
     return ": " + death.why;
 }
 
-std::vector<Deaths::Notice> Deaths::take() {
+std::vector<DeathNotices::Notice> DeathNotices::take() {
     std::vector<Group> groups;
     for (const Death& death : waiting_) {
         if (!death.why.empty() && latest_[death.lane] == death.why) continue;
-        std::string words = how(death);
+        std::string words = cause_text(death);
         auto group = std::ranges::find(groups, words, &Group::how);
         if (group == groups.end())
             group = groups.insert(groups.end(), {std::move(words), death.report, {}});
         group->lanes.push_back(death.lane);
     }
     for (const Death& death : std::exchange(waiting_, {}))
-        if (!death.is_over) latest_[death.lane] = death.why;
+        if (!death.has_served_since) latest_[death.lane] = death.why;
     std::vector<Notice> told;
     for (Group& group : groups) told.push_back({text_of(group), std::move(group.report)});
     return told;
 }
 
-std::string Deaths::cause_of_all() const {
+std::string DeathNotices::cause_of_all() const {
     const bool is_one =
         std::ranges::adjacent_find(latest_, std::ranges::not_equal_to()) == latest_.end();
     return is_one && !latest_.empty() ? latest_.front() : "";

@@ -1,4 +1,4 @@
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,23 +18,23 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// News about two lanes on stderr, which is not a terminal here.
-struct CapturedNews {
-    CapturedNews() : news(config, lanes, clock) {}
+/// A reporter for two lanes. Its stderr is not a terminal.
+struct CapturedReporter {
+    CapturedReporter() : reporter(config, lanes, clock) {}
 
     void report(std::uint64_t lane, LaneState state, Reason reason = Reason::none) {
-        news.tell(ReportLane{.lane = LaneId{lane}, .state = state, .reason = reason});
+        reporter.tell(ReportLane{.lane = LaneId{lane}, .state = state, .reason = reason});
     }
-    /// Returns what the next look prints.
+    /// Returns what report_changes() prints.
     std::string said() {
         testing::internal::CaptureStderr();
-        news.look({});
+        reporter.report_changes({});
         return testing::internal::GetCapturedStderr();
     }
-    /// Returns what the next look prints about a death, which may become known after the lane is up
-    /// again.
-    std::string said_of(const News::Crash& crash) {
-        news.tell(crash);
+    /// Returns what report_changes() prints about a death. The death may become known after the
+    /// lane is up again.
+    std::string said_of(const TerminalReporter::Crash& crash) {
+        reporter.tell(crash);
         return said();
     }
 
@@ -42,11 +42,11 @@ struct CapturedNews {
     std::vector<LaneFacts> lanes{LaneFacts{.worker = "python3 a.py"},
                                  LaneFacts{.worker = "python3 b.py"}};
     Clock clock;
-    News news;
+    TerminalReporter reporter;
 };
 
-TEST(News, TellsOnceForEachStartHowLongItTook) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOnceForEachStartHowLongItTook) {
+    CapturedReporter captured;
     captured.lanes[0].gpus = {{.index = 3}};
     captured.lanes[0].now.started_at = captured.clock.now() - 1500ms;
     captured.report(0, LaneState::ready);
@@ -64,8 +64,8 @@ TEST(News, TellsOnceForEachStartHowLongItTook) {
     EXPECT_EQ(captured.said(), "turnpike: lane 0 serves on GPU 3 after 500 ms\n");
 }
 
-TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOfADeathEvenIfTheLaneServesAgainBeforeTheNextReport) {
+    CapturedReporter captured;
     captured.lanes[0].worker = "";  // we start this worker ourselves
     captured.lanes[0].now.started_at = captured.clock.now() - 1500ms;
     captured.report(0, LaneState::ready);
@@ -81,8 +81,8 @@ TEST(News, TellsOfADeathThatIsOverBetweenTwoLooks) {
     EXPECT_THAT(captured.said(), IsEmpty());
 }
 
-TEST(News, TellsOfADeathInOneLine) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOfADeathInOneLine) {
+    CapturedReporter captured;
     captured.lanes[0] = {.worker = "", .now = {.trouble = ""}};
     captured.report(0, LaneState::ready);
     EXPECT_THAT(captured.said(), HasSubstr("lane 0 serves"));
@@ -99,10 +99,10 @@ TEST(News, TellsOfADeathInOneLine) {
     }
 }
 
-TEST(News, TellsOnceOfDeathsThatAreAlike) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOnceOfDeathsThatAreAlike) {
+    CapturedReporter captured;
     captured.lanes[0].worker = "";
-    const News::Crash crash{.lane = 0, .trouble = "exit code 1", .report = "id"};
+    const TerminalReporter::Crash crash{.lane = 0, .trouble = "exit code 1", .report = "id"};
     const std::string first =
         "turnpike: lane 0: its worker died: exit code 1; more: turnpike crashes id\n";
     EXPECT_EQ(captured.said_of(crash), first);
@@ -114,8 +114,8 @@ TEST(News, TellsOnceOfDeathsThatAreAlike) {
     EXPECT_THAT(captured.said_of(crash), StartsWith(first)) << "it served in between";
 }
 
-TEST(News, TellsOnceThatALaneHasFailedAndWhatToDo) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOnceThatALaneHasFailedAndWhatToDo) {
+    CapturedReporter captured;
     captured.lanes[0] = {.worker = "", .now = {.trouble = "exit code 1"}};
     captured.report(0, LaneState::failed, Reason::crashed_too_often);
     const std::string line =
@@ -130,37 +130,37 @@ TEST(News, TellsOnceThatALaneHasFailedAndWhatToDo) {
     EXPECT_THAT(captured.said(), IsEmpty());
 }
 
-TEST(News, TellsOfTroubleAtNoGreatLength) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOfTroubleAtNoGreatLength) {
+    CapturedReporter captured;
     const std::string said =
         captured.said_of({.lane = 0, .trouble = std::string(5000, 'x'), .report = "id"});
     EXPECT_THAT(said, AllOf(SizeIs(Lt(400)), HasSubstr("x...; more: turnpike crashes id\n")));
 }
 
-TEST(News, TellsWhyTheGateEndedAWorkerThatGaveNoReason) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsWhyTheGateEndedAWorkerThatGaveNoReason) {
+    CapturedReporter captured;
     captured.lanes[0].worker = "";
     captured.report(0, LaneState::backoff, Reason::gpu_lost);
     EXPECT_EQ(captured.said_of({.lane = 0, .trouble = "", .report = ""}),
               "turnpike: lane 0: its worker died: its GPU is gone\n");
 }
 
-TEST(News, StillTellsOfALaneThatRestsWithoutADeath) {
-    CapturedNews captured;
+TEST(TerminalReporter, StillTellsOfALaneThatRestsWithoutADeath) {
+    CapturedReporter captured;
     captured.lanes[0].worker = "";
     captured.report(0, LaneState::backoff, Reason::failing_jobs);
     EXPECT_EQ(captured.said(), "turnpike: lane 0 is out of the pool: job after job failed on it\n");
 }
 
-TEST(News, TellsOnceWhatSomebodyShouldChange) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOnceWhatSomebodyShouldChange) {
+    CapturedReporter captured;
     captured.lanes[0].remark = captured.lanes[1].remark = "its worker listens on every address";
     EXPECT_EQ(captured.said(), "turnpike: lane 0: its worker listens on every address\n");
     EXPECT_THAT(captured.said(), IsEmpty());
 }
 
-TEST(News, TellsNowAndThenHowLoadingGoes) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsNowAndThenHowLoadingGoes) {
+    CapturedReporter captured;
     captured.lanes[0].now.started_at = captured.clock.now() - 9s;
     captured.lanes[0].now.last_line = "Loading weights";
     captured.report(0, LaneState::loading);
@@ -170,16 +170,16 @@ TEST(News, TellsNowAndThenHowLoadingGoes) {
     EXPECT_THAT(captured.said(), IsEmpty()) << "not again so soon";
 }
 
-TEST(News, TellsNothingOfTheWaitForAnAttachedWorkerButItsBeginning) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsNothingOfTheWaitForAnAttachedWorkerButItsBeginning) {
+    CapturedReporter captured;
     captured.lanes[0].now.trouble = "connection refused";
     captured.report(0, LaneState::backoff, Reason::worker_away);
     EXPECT_THAT(captured.said(), HasSubstr("lane 0 waits for its worker"));
     EXPECT_THAT(captured.said(), IsEmpty());
 }
 
-TEST(News, TellsWhenTheLanesAreUpAndWhatToDo) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsWhenTheLanesAreUpAndWhatToDo) {
+    CapturedReporter captured;
     captured.report(0, LaneState::ready);
     EXPECT_THAT(captured.said(), Not(HasSubstr("lanes serve")));
     captured.report(1, LaneState::ready);
@@ -189,16 +189,16 @@ TEST(News, TellsWhenTheLanesAreUpAndWhatToDo) {
 }
 
 /// Returns everything that is printed when the second of two lanes comes up.
-std::string said_when_up(CapturedNews& captured) {
+std::string said_when_up(CapturedReporter& captured) {
     testing::internal::CaptureStderr();
-    captured.news.opened({"127.0.0.1", 8000}, false);
+    captured.reporter.opened({"127.0.0.1", 8000}, false);
     testing::internal::GetCapturedStderr();
     for (const std::uint64_t lane : {0U, 1U}) captured.report(lane, LaneState::ready);
     return captured.said();
 }
 
-TEST(News, SuggestsARequestThatIsKnownToWork) {
-    CapturedNews captured;
+TEST(TerminalReporter, SuggestsARequestThatIsKnownToWork) {
+    CapturedReporter captured;
     PoolConfig& pool = captured.config.pools[0];
     pool.settings.proof = ProofKind::fixed;
     pool.proof.body = R"({"x": 1})";
@@ -207,10 +207,10 @@ TEST(News, SuggestsARequestThatIsKnownToWork) {
                          "-d '{\"x\": 1}' -H Content-Type:application/json\n"));
 }
 
-TEST(News, SuggestsNoRequestThatFillsTheScreenOrNeedsQuotes) {
+TEST(TerminalReporter, SuggestsNoRequestThatFillsTheScreenOrNeedsQuotes) {
     for (const std::string& body :
          {std::string(100, 'x'), std::string("it's"), std::string("a\nb")}) {
-        CapturedNews captured;
+        CapturedReporter captured;
         captured.config.pools[0].settings.proof = ProofKind::fixed;
         captured.config.pools[0].proof.body = body;
         EXPECT_THAT(said_when_up(captured),
@@ -218,18 +218,18 @@ TEST(News, SuggestsNoRequestThatFillsTheScreenOrNeedsQuotes) {
     }
 }
 
-TEST(News, NamesTheGateInItsAdvice) {
-    CapturedNews captured;
-    News news(captured.config, captured.lanes, captured.clock, "blue");
+TEST(TerminalReporter, NamesTheGateInItsAdvice) {
+    CapturedReporter captured;
+    TerminalReporter reporter(captured.config, captured.lanes, captured.clock, "blue");
     testing::internal::CaptureStderr();
-    news.tell(News::Crash{.lane = 0, .trouble = "", .report = "id"});
-    news.look({});
+    reporter.tell(TerminalReporter::Crash{.lane = 0, .trouble = "", .report = "id"});
+    reporter.report_changes({});
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 HasSubstr("more: turnpike crashes id --name blue\n"));
 }
 
-TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsHowManyLanesServeWhenSomeWillNot) {
+    CapturedReporter captured;
     captured.lanes[1].now.trouble = "exit code 1";
     captured.report(0, LaneState::ready);
     captured.report(1, LaneState::failed, Reason::crashed_too_often);
@@ -240,12 +240,14 @@ TEST(News, TellsHowManyLanesServeWhenSomeWillNot) {
     EXPECT_THAT(captured.said(), HasSubstr("all lanes serve"));
 }
 
-TEST(News, TellsOfADeathOfAllLanesInOneLine) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOfADeathOfAllLanesInOneLine) {
+    CapturedReporter captured;
     for (LaneFacts& lane : captured.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
     const auto both_die = [&captured] {
-        captured.news.tell(News::Crash{.lane = 0, .trouble = "exit code 1", .report = "id-0"});
-        captured.news.tell(News::Crash{.lane = 1, .trouble = "exit code 1", .report = "id-1"});
+        captured.reporter.tell(
+            TerminalReporter::Crash{.lane = 0, .trouble = "exit code 1", .report = "id-0"});
+        captured.reporter.tell(
+            TerminalReporter::Crash{.lane = 1, .trouble = "exit code 1", .report = "id-1"});
         return captured.said();
     };
     EXPECT_EQ(
@@ -254,11 +256,12 @@ TEST(News, TellsOfADeathOfAllLanesInOneLine) {
     EXPECT_THAT(both_die(), IsEmpty()) << "as before";
 }
 
-TEST(News, TellsOnceThatNoLaneServesAndWhatToDo) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOnceThatNoLaneServesAndWhatToDo) {
+    CapturedReporter captured;
     for (LaneFacts& lane : captured.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
     const auto fail = [&captured](std::uint64_t lane) {
-        captured.news.tell(News::Crash{.lane = lane, .trouble = "exit code 1", .report = "id"});
+        captured.reporter.tell(
+            TerminalReporter::Crash{.lane = lane, .trouble = "exit code 1", .report = "id"});
         captured.report(lane, LaneState::failed, Reason::crashed_too_often);
         return captured.said();
     };
@@ -276,8 +279,8 @@ TEST(News, TellsOnceThatNoLaneServesAndWhatToDo) {
     EXPECT_THAT(fail(0), EndsWith(none));
 }
 
-TEST(News, TellsOnceThatAModelIsImportedForLong) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsOnceThatAModelIsImportedForLong) {
+    CapturedReporter captured;
     for (LaneFacts& lane : captured.lanes) {
         lane.worker = "";
         lane.now.started_at = captured.clock.now() - 16s;
@@ -294,17 +297,17 @@ TEST(News, TellsOnceThatAModelIsImportedForLong) {
     EXPECT_THAT(captured.said(), Not(HasSubstr("imports")));
 }
 
-TEST(News, TellsThatNoLaneServesAlsoIfEachHasItsOwnReason) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsThatNoLaneServesAlsoIfEachHasItsOwnReason) {
+    CapturedReporter captured;
     captured.report(0, LaneState::quarantined, Reason::disagrees);
     captured.report(1, LaneState::failed, Reason::crashed_too_often);
     EXPECT_THAT(captured.said(),
                 EndsWith("turnpike: no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
-TEST(News, TellsThatAModelIsMendedByAReload) {
+TEST(TerminalReporter, TellsThatAModelIsMendedByAReload) {
     const auto said = [](LaneState state, Reason reason) {
-        CapturedNews captured;
+        CapturedReporter captured;
         captured.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
         for (const std::uint64_t lane : {0U, 1U}) captured.report(lane, state, reason);
         return captured.said();
@@ -315,9 +318,9 @@ TEST(News, TellsThatAModelIsMendedByAReload) {
                 EndsWith("no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
-TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
+TEST(TerminalReporter, TellsUsersOfWatchToSaveUnlessThatRevivesNoLane) {
     const auto said = [](LaneState state, Reason reason) {
-        CapturedNews captured;
+        CapturedReporter captured;
         captured.config.pools[0].worker.watch = true;
         for (const std::uint64_t lane : {0U, 1U}) captured.report(lane, state, reason);
         return captured.said();
@@ -329,8 +332,8 @@ TEST(News, TellsWhoeverWatchesToSaveUnlessThatRevivesNoLane) {
                 EndsWith("no lane serves; when that is fixed: turnpike restart all\n"));
 }
 
-TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
-    CapturedNews captured;
+TEST(TerminalReporter, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
+    CapturedReporter captured;
     captured.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
     captured.config.pools[0].settings.lanes = 2;
     captured.report(0, LaneState::ready);
@@ -342,12 +345,12 @@ TEST(News, TellsThatAModelServesUnprovedAlsoIfSomeLanesDoNot) {
     EXPECT_THAT(captured.said(), AllOf(HasSubstr("all lanes serve"), Not(HasSubstr("unproved"))));
 }
 
-TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
+TEST(TerminalReporter, TellsThatAModelServesUnprovedWhenItIsKnown) {
     const std::string unproved =
         "pool only: the model has no example and no proof is configured, so lanes serve unproved; "
         "to add one: example = ... in the model, or [pool.only.proof]\n";
     const auto said = [](std::optional<Duration> proof, ModelChoice::Kind kind) {
-        CapturedNews captured;
+        CapturedReporter captured;
         captured.config.pools[0].worker.model.kind = kind;
         captured.config.pools[0].settings.lanes = 2;
         captured.lanes[1].now.start.proof = proof;
@@ -359,8 +362,8 @@ TEST(News, TellsThatAModelServesUnprovedWhenItIsKnown) {
     EXPECT_THAT(said({}, ModelChoice::Kind::none), Not(HasSubstr(unproved)));
 }
 
-TEST(News, HintsAtNoExampleAndNoPathOfAnApp) {
-    CapturedNews captured;
+TEST(TerminalReporter, HintsAtNoExampleAndNoPathOfAnApp) {
+    CapturedReporter captured;
     captured.config.pools[0].worker.model.kind = ModelChoice::Kind::python;
     captured.config.pools[0].settings.lanes = 2;
     captured.lanes[1].now.model_facts = R"({"asgi": "FastAPI"})";
@@ -371,8 +374,8 @@ TEST(News, HintsAtNoExampleAndNoPathOfAnApp) {
                  "turnpike: send jobs to http://127.0.0.1:8000, with the paths of the app\n"));
 }
 
-TEST(News, DrawsNothingWhereThereIsNoTerminal) {
-    CapturedNews captured;
+TEST(TerminalReporter, DrawsNothingWhereThereIsNoTerminal) {
+    CapturedReporter captured;
     captured.report(0, LaneState::loading);
     captured.report(1, LaneState::ready);
     EXPECT_THAT(captured.said(), Not(HasSubstr("\x1b")));

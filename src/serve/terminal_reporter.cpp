@@ -1,4 +1,4 @@
-#include "serve/news.h"
+#include "serve/terminal_reporter.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,13 +23,13 @@ constexpr std::size_t path_shown_max = 40;
 constexpr std::size_t trouble_shown_max = 300;  // a worker may have printed much
 
 /// Returns the URL of an attached worker, after a comma. Empty for other lanes.
-std::string of_worker(const LaneFacts& lane) {
+std::string url_suffix(const LaneFacts& lane) {
     return lane.worker.empty() ? "" : ", " + lane.worker;
 }
 
-/// True if the lane's state follows from the death of a worker that we started. say_deaths()
-/// reports that, together with the crash report.
-bool is_death(const LaneFacts& facts, LaneState state, Reason reason) {
+/// True if the lane has this state because a worker that we started died. say_deaths() reports the
+/// death, together with the crash report.
+bool is_caused_by_death(const LaneFacts& facts, LaneState state, Reason reason) {
     const bool goes_on = reason == Reason::memory_held || reason == Reason::link_doubted ||
                          reason == Reason::failing_jobs;
     return facts.worker.empty() && state == LaneState::backoff && !goes_on;
@@ -63,8 +63,8 @@ bool is_trouble(LaneState state, Reason reason) {
 
 }  // namespace
 
-News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
-           std::string_view gate)
+TerminalReporter::TerminalReporter(const Config& config, const std::vector<LaneFacts>& lanes,
+                                   Clock& clock, std::string_view gate)
     : config_(config),
       lanes_(lanes),
       clock_(clock),
@@ -73,30 +73,30 @@ News::News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clo
       terminal_(Terminal::open()),
       has_terminal_(terminal_.has_value()),
       statuses_(lanes.size()),
-      said_(lanes.size()),
+      reported_(lanes.size()),
       starts_(lanes.size()),
-      deaths_(lanes.size()) {}
+      death_notices_(lanes.size()) {}
 
-void News::say(const std::string& text) const {
+void TerminalReporter::say(const std::string& text) const {
     // fputs does not throw if stderr was closed, unlike fmt::print. The gate goes on.
     std::fputs(fmt::format("{}turnpike: {}\n", terminal_ ? Terminal::wipe : "", text).c_str(),
                stderr);
 }
 
-std::string News::command(std::string_view words) const {
+std::string TerminalReporter::command(std::string_view words) const {
     return fmt::format("turnpike {}{}", words, name_flag_);
 }
 
 /// Returns what to do about a lane that will not come back by itself. Empty if all lanes died of
 /// one cause, since say_when_none_serves() then gives the advice for all.
-std::string News::what_next(LaneState state, std::size_t lane) const {
+std::string TerminalReporter::what_next(LaneState state, std::size_t lane) const {
     if (state != LaneState::failed && state != LaneState::quarantined) return "";
-    if (lanes_.size() > 1 && !deaths_.cause_of_all().empty()) return "";
+    if (lanes_.size() > 1 && !death_notices_.cause_of_all().empty()) return "";
     return fmt::format("; see: {}; then: {}", command(fmt::format("logs {}", lane)),
                        command(fmt::format("restart {}", lane)));
 }
 
-void News::opened(const Address& bound, bool keys_are_required) {
+void TerminalReporter::opened(const Address& bound, bool keys_are_required) {
     keys_are_required_ = keys_are_required;
     url_ = "http://" + text_of(bound);
     say("serving on " + url_);
@@ -111,22 +111,23 @@ void News::opened(const Address& bound, bool keys_are_required) {
                             pool.name, pool.name));
 }
 
-void News::tell(const ReportLane& report) {
+void TerminalReporter::tell(const ReportLane& report) {
     LaneStatus& now = statuses_[report.lane.value];
     if (is_serving(report.state) && !is_serving(now.state)) {
         starts_[report.lane.value].served_at = clock_.now();
-        deaths_.served(report.lane.value);
+        death_notices_.served(report.lane.value);
     }
     now.state = report.state;
     now.reason = report.reason;
 }
 
-/// When an attached worker was started is not known, so its start counts from when the gate opened.
-Instant News::start_of(std::size_t lane) const {
+/// Returns when the lane's latest start began. For an attached worker this is not known, so its
+/// start counts from when the gate opened.
+Instant TerminalReporter::start_of(std::size_t lane) const {
     return lanes_[lane].now.started_at == never ? opened_at_ : lanes_[lane].now.started_at;
 }
 
-LiveLane News::live(std::size_t lane) const {
+LaneSnapshot TerminalReporter::snapshot_of(std::size_t lane) const {
     const LaneStatus& now = statuses_[lane];
     const Instant until = is_serving(now.state) ? starts_[lane].served_at : clock_.now();
     return {.lane = lane,
@@ -136,50 +137,50 @@ LiveLane News::live(std::size_t lane) const {
             .time = std::max(until - start_of(lane), Duration::zero())};
 }
 
-void News::say_lane(std::size_t lane) {
+void TerminalReporter::say_lane(std::size_t lane) {
     LaneStatus& now = statuses_[lane];
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
-    if (is_death(lanes_[lane], now.state, now.reason)) return;
+    if (is_caused_by_death(lanes_[lane], now.state, now.reason)) return;
     if (is_reloading(lane)) return say_progress(lane);
     now.trouble = is_serving(now.state) ? "" : lanes_[lane].now.trouble;
-    const LaneStatus before = std::exchange(said_[lane], now);
+    const LaneStatus before = std::exchange(reported_[lane], now);
     // Going from loading to the first proof is not reported: the lane is still starting.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
                         !(is_coming_up(now.state) && is_coming_up(before.state));
     // Each death that made a lane of ours fail has been reported already.
     const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
     const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
-    // The lane was restarted between two looks.
-    const bool is_anew = is_serving(before.state) && start_of(lane) != starts_[lane].said;
+    // The lane was restarted between two calls of report_changes().
+    const bool is_restarted = is_serving(before.state) && start_of(lane) != starts_[lane].reported;
     if (now.reason == Reason::shutting_down) return;
-    if (!is_new && !is_troubled && !is_anew) return say_progress(lane);
+    if (!is_new && !is_troubled && !is_restarted) return say_progress(lane);
     if (is_serving(now.state)) return say_serving(lane);
     const std::string_view why = is_troubled ? now.trouble : words_for(now.reason);
     const std::string_view does =
         now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
-    say(fmt::format("lane {} {}{}{}{}{}", lane, does, of_worker(lanes_[lane]),
+    say(fmt::format("lane {} {}{}{}{}{}", lane, does, url_suffix(lanes_[lane]),
                     why.empty() ? "" : ": ", shown(why), what_next(now.state, lane)));
 }
 
 /// Says how long the start took once per start: a lane that was only doubted did not start again.
-void News::say_serving(std::size_t lane) {
-    const bool is_told = std::exchange(starts_[lane].said, start_of(lane)) == start_of(lane);
-    say(is_told ? fmt::format("lane {} serves{}", lane, of_worker(lanes_[lane]))
-                : serving_text(live(lane)));
+void TerminalReporter::say_serving(std::size_t lane) {
+    const bool is_told = std::exchange(starts_[lane].reported, start_of(lane)) == start_of(lane);
+    say(is_told ? fmt::format("lane {} serves{}", lane, url_suffix(lanes_[lane]))
+                : serving_text(snapshot_of(lane)));
 }
 
-void News::say_progress(std::size_t lane) {
+void TerminalReporter::say_progress(std::size_t lane) {
     if (!is_coming_up(statuses_[lane].state)) return;
-    Instant& told = starts_[lane].progress_told;
+    Instant& told = starts_[lane].progress_reported_at;
     const Instant latest = std::max(told, start_of(lane));
     if (clock_.now() - latest < progress_every) return;
     told = clock_.now();
-    say(loading_text(live(lane)));
+    say(loading_text(snapshot_of(lane)));
 }
 
-/// When every lane is up or will not come up: removes the block, prints a line for each lane that
+/// Once every lane is up or will not come up, removes the block, prints a line for each lane that
 /// has had none, and says what to do now.
-void News::settle() {
+void TerminalReporter::settle() {
     const auto is_done = [](const LaneStatus& lane) { return is_settled(lane.state); };
     if (has_settled_ || !std::ranges::all_of(statuses_, is_done)) return;
     has_settled_ = true;
@@ -197,17 +198,18 @@ void News::settle() {
     say_hint();
 }
 
-/// Said once, until a lane starts again.
-void News::say_when_none_serves() {
+/// Reports once that no lane serves and none will by itself. After a lane has started, this may be
+/// reported again.
+void TerminalReporter::say_when_none_serves() {
     const bool none_will = std::ranges::all_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.state == LaneState::quarantined;
     });
     if (std::exchange(none_serves_, none_will) || !none_will || statuses_.empty()) return;
-    const std::string why = deaths_.cause_of_all();
+    const std::string why = death_notices_.cause_of_all();
     const std::string_view before = why.empty() ? "" : ": ";
     const bool is_watched = std::ranges::all_of(
         config_.pools, [](const PoolConfig& pool) { return pool.worker.watch; });
-    // A reload revives such lanes. It can't bring back a lost GPU.
+    // A reload revives lanes that failed or gave wrong answers. It can't bring back a lost GPU.
     const bool is_revived = std::ranges::any_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.reason == Reason::proof_failed ||
                lane.reason == Reason::disagrees;
@@ -222,17 +224,17 @@ void News::say_when_none_serves() {
                     has_terminal_ ? " (or press Ctrl-C and run `up` again)" : ""));
 }
 
-void News::draw() {
+void TerminalReporter::draw() {
     if (!terminal_) return;
-    std::vector<LiveLane> lanes;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) lanes.push_back(live(lane));
-    std::string block = live_block(lanes, terminal_->screen());
+    std::vector<LaneSnapshot> lanes;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) lanes.push_back(snapshot_of(lane));
+    std::string block = lane_block(lanes, terminal_->screen());
     if (block == drawn_) return;
     terminal_->draw(block);
     drawn_ = std::move(block);
 }
 
-void News::say_when_all_serve() {
+void TerminalReporter::say_when_all_serve() {
     const auto all_serve = [](const LaneStatus& lane) { return is_serving(lane.state); };
     if (all_served_ || !std::ranges::all_of(statuses_, all_serve)) return;
     all_served_ = true;
@@ -243,14 +245,15 @@ void News::say_when_all_serve() {
 
 /// True if the pool's workers say that they run an ASGI app, which has no example and has paths of
 /// its own.
-bool News::is_app(std::size_t pool) const {
+bool TerminalReporter::is_asgi_app(std::size_t pool) const {
     return std::ranges::any_of(lanes_of(pool), [this](std::size_t lane) {
         return lanes_[lane].now.model_facts.starts_with(R"({"asgi":)");
     });
 }
 
-/// Said once, when the first lanes serve: only then is it known whether the model has an example.
-void News::say_unproved() {
+/// Warns once about pools that serve unproved. Must be called when the first lanes serve: only then
+/// is it known whether the model has an example.
+void TerminalReporter::say_unproved() {
     if (std::exchange(unproved_told_, true)) return;
     for (std::size_t i = 0; i < config_.pools.size(); ++i) {
         const PoolConfig& pool = config_.pools[i];
@@ -258,7 +261,7 @@ void News::say_unproved() {
             return lanes_[lane].now.start.proof.has_value();
         });
         if (!pool.is_native() || pool.settings.proof != ProofKind::none || is_proved) continue;
-        const bool has_no_example = !is_app(i);
+        const bool has_no_example = !is_asgi_app(i);
         say(
             fmt::format("pool {}: {}no proof is configured, so lanes serve unproved; to add one: "
                         "{}[pool.{}.proof]",
@@ -267,7 +270,7 @@ void News::say_unproved() {
     }
 }
 
-void News::say_hint() const {
+void TerminalReporter::say_hint() const {
     const auto usual = config_.pools.size() == 1
                            ? config_.pools.begin()
                            : std::ranges::find_if(config_.pools, &PoolConfig::is_default);
@@ -275,7 +278,7 @@ void News::say_hint() const {
     const std::string request =
         usual->settings.proof == ProofKind::none ? std::string() : request_text(usual->proof, url_);
     if (!request.empty()) return say("try: " + request);
-    if (is_app(static_cast<std::size_t>(usual - config_.pools.begin())))
+    if (is_asgi_app(static_cast<std::size_t>(usual - config_.pools.begin())))
         return say(fmt::format("send jobs to {}, with the paths of the app", url_));
     const std::string path = first_columns(sanitized(usual->proof.path), path_shown_max);
     if (usual->is_native() && usual->settings.proof == ProofKind::none)
@@ -284,7 +287,7 @@ void News::say_hint() const {
     say(fmt::format("send jobs to {}, e.g. {} {}", url_, usual->proof.method, path));
 }
 
-void News::tell(const ReportModelFailing& report) {
+void TerminalReporter::tell(const ReportModelFailing& report) {
     say(
         fmt::format("pool {}: every lane fails job after job (latest: lane {}); the model itself "
                     "seems to be at fault; see: {}",
@@ -292,47 +295,50 @@ void News::tell(const ReportModelFailing& report) {
                     command(fmt::format("logs {}", report.lane.value))));
 }
 
-void News::tell(const ReportNoMajority& report) {
+void TerminalReporter::tell(const ReportNoMajority& report) {
     say(
         fmt::format("pool {}: the lanes answer the proof differently, and no answer has a "
                     "majority, so all lanes serve; see: {}",
                     config_.pools[report.pool.value].name, command("status")));
 }
 
-void News::tell(const Crash& crash) {
-    LaneStatus& said = said_[crash.lane];
+void TerminalReporter::tell(const Crash& crash) {
+    LaneStatus& said = reported_[crash.lane];
     said.trouble = crash.trouble;  // so that it is not reported twice
     if (is_serving(said.state)) said.state = LaneState::starting;
-    deaths_.add({.lane = crash.lane,
-                 .why = crash.trouble.empty() ? std::string(words_for(statuses_[crash.lane].reason))
-                                              : shown(crash.trouble),
-                 .report = crash.report});
+    death_notices_.add({.lane = crash.lane,
+                        .why = crash.trouble.empty()
+                                   ? std::string(words_for(statuses_[crash.lane].reason))
+                                   : shown(crash.trouble),
+                        .report = crash.report});
 }
 
-void News::say_deaths() {
-    for (const Deaths::Notice& told : deaths_.take())
+void TerminalReporter::say_deaths() {
+    for (const DeathNotices::Notice& told : death_notices_.take())
         say(told.text +
             (told.report.empty() ? "" : "; more: " + command("crashes " + told.report)));
 }
 
-void News::tell(const ReportSlowJob& report) {
+void TerminalReporter::tell(const ReportSlowJob& report) {
     say(fmt::format("a job runs much longer than the usual {} of its pool; see: {}",
                     span_text(std::chrono::duration<double>(report.usual).count()),
                     command("status")));
 }
 
-void News::say_problem(std::string_view of, const std::string& now, std::string& before) const {
+void TerminalReporter::say_problem(std::string_view of, const std::string& now,
+                                   std::string& before) const {
     if (now != before && !now.empty()) say(fmt::format("{}: {}", of, now));
     before = now;
 }
 
-/// Said once. A file that trains, waits or serves while it is imported never becomes a model.
-void News::say_slow_import() {
+/// Reports once that an import takes long. A file that trains, waits or serves while it is imported
+/// never becomes a model.
+void TerminalReporter::say_slow_import() {
     for (std::size_t lane = 0; lane < lanes_.size() && !slow_import_told_; ++lane) {
         const WorkerFacts& facts = lanes_[lane].now;
         const bool imports =
             is_coming_up(statuses_[lane].state) && facts.loading && !facts.start.import;
-        if (!imports || live(lane).time < import_usual_max) continue;
+        if (!imports || snapshot_of(lane).time < import_usual_max) continue;
         slow_import_told_ = true;
         say(fmt::format(
             "lane {} still imports its model after {} s; what it does: {}; what it prints: {}",
@@ -342,7 +348,7 @@ void News::say_slow_import() {
 }
 
 /// Prints each remark once, since lanes of the same command have the same remark.
-void News::say_remarks() {
+void TerminalReporter::say_remarks() {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
         const LaneFacts& facts = lanes_[lane];
         if (!facts.remark.empty() && remarks_.insert(facts.remark).second)
@@ -354,9 +360,9 @@ void News::say_remarks() {
     }
 }
 
-void News::look(const Problems& problems) {
+void TerminalReporter::report_changes(const Problems& problems) {
     say_deaths();
-    tell_reloads();
+    report_reloads();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) say_lane(lane);
     say_slow_import();
     settle();
@@ -370,7 +376,7 @@ void News::look(const Problems& problems) {
     draw();
 }
 
-void News::stopping(bool is_first, Duration patience, const View& view) {
+void TerminalReporter::stopping(bool is_first, Duration patience, const View& view) {
     if (terminal_) terminal_->draw("");
     terminal_.reset();
     has_settled_ = true;
@@ -381,7 +387,7 @@ void News::stopping(bool is_first, Duration patience, const View& view) {
         view.jobs, view.jobs == 1 ? "" : "s", text_of(patience)));
 }
 
-void News::stopped() {
+void TerminalReporter::stopped() {
     say_deaths();
     say("stopped");
 }

@@ -1,7 +1,6 @@
-// What `up` tells the person at the terminal: where to send requests, how lanes start and stop, and
-// how the gate ends. It prints plain lines to stderr, which read well in a terminal and in a file.
-// In a terminal there is also a block with a line per lane below them, until the lanes are up for
-// the first time.
+// Prints the lines of `up`: where to send requests, how lanes start and stop, and how the gate
+// ends. These are plain lines on stderr, which read well in a terminal and in a file. In a terminal,
+// a block with a line per lane follows them until the lanes have started for the first time.
 #pragma once
 
 #include <optional>
@@ -14,32 +13,32 @@
 #include "core/action.h"
 #include "core/view.h"
 #include "os/clock.h"
-#include "serve/deaths.h"
-#include "serve/live.h"
+#include "serve/death_notices.h"
+#include "serve/lane_lines.h"
 #include "telemetry/lane_facts.h"
 #include "telemetry/pool_facts.h"
 #include "terminal/terminal.h"
 
 namespace turnpike {
 
-class News {
+class TerminalReporter {
 public:
     /// `gate` is the gate's name, for the commands that messages recommend.
-    News(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
-         std::string_view gate = "default");
-    /// Also reports reloads, on each look() and at once on tell_reloads(). `pools` must outlive
-    /// this object.
-    void follow(const std::vector<PoolFacts>& pools);
-    void tell_reloads();
+    TerminalReporter(const Config& config, const std::vector<LaneFacts>& lanes, Clock& clock,
+                     std::string_view gate = "default");
+    /// Makes report_changes() report reloads, too. `pools` must outlive this object.
+    void follow_reloads(const std::vector<PoolFacts>& pools);
+    /// Reports what has changed about reloads since the last call.
+    void report_reloads();
 
     void opened(const Address& bound, bool keys_are_required);
-    /// Notes the lane's state. The next look() reports it if it still holds, so that a lane which
-    /// is doubted for a moment only is not reported.
+    /// Notes the lane's state. The next report_changes() reports the state if the lane still has
+    /// it, so a lane that is doubted only for a moment is not reported.
     void tell(const ReportLane& report);
     void tell(const ReportModelFailing& report);
     void tell(const ReportNoMajority& report);
     void tell(const ReportSlowJob& report);
-    /// What is wrong with other things than lanes. Empty if nothing is.
+    /// Problems of parts that are not lanes. A text is empty if its part has no problem.
     struct Problems {
         std::string job_log;
         std::string lane_logs;
@@ -51,15 +50,15 @@ public:
         std::string trouble;
         std::string report;  // the id of the crash report; empty if none was kept
     };
-    /// Notes that a worker that we started died. The next look() reports it, in one line with equal
-    /// deaths.
+    /// Notes that a worker that we started died. The next report_changes() prints one line for all
+    /// deaths of the same cause.
     void tell(const Crash& crash);
-    /// Prints a line of its own, unless `text` is empty.
+    /// Prints `text` as one line, unless it is empty.
     void remark(const std::string& text) const {
         if (!text.empty()) say(text);
     }
-    /// Reports what has changed about the lanes and the problems since the last call.
-    void look(const Problems& problems);
+    /// Reports what has changed about lanes, reloads and problems since the last call.
+    void report_changes(const Problems& problems);
     void stopping(bool is_first, Duration patience, const View& view);
     void stopped();
 
@@ -67,7 +66,7 @@ public:
     [[nodiscard]] const std::string& url() const { return url_; }
 
 private:
-    /// What is known about a lane, or was last reported about it.
+    /// The state of a lane, and why the lane has it.
     struct LaneStatus {
         LaneState state = LaneState::starting;
         Reason reason = Reason::none;
@@ -77,8 +76,8 @@ private:
     /// How far the latest start of a lane is.
     struct Start {
         Instant served_at = never;
-        Instant said = never;     // when the start began whose end was reported
-        Instant progress_told{};  // when the latest progress line was printed
+        Instant reported = never;        // begin of the latest start whose end was reported
+        Instant progress_reported_at{};  // when the latest progress line was printed
     };
 
     void say(const std::string& text) const;
@@ -98,10 +97,10 @@ private:
     void say_problem(std::string_view of, const std::string& now, std::string& before) const;
     void settle();
     void draw();
-    [[nodiscard]] LiveLane live(std::size_t lane) const;
+    [[nodiscard]] LaneSnapshot snapshot_of(std::size_t lane) const;
     [[nodiscard]] Instant start_of(std::size_t lane) const;
     void say_unproved();
-    [[nodiscard]] bool is_app(std::size_t pool) const;
+    [[nodiscard]] bool is_asgi_app(std::size_t pool) const;
     void say_hint() const;
     /// Returns "turnpike logs 0 --name blue" for the words "logs 0".
     [[nodiscard]] std::string command(std::string_view words) const;
@@ -115,24 +114,24 @@ private:
     std::optional<Terminal> terminal_;  // while the block is drawn
     const bool has_terminal_;           // so somebody can press Ctrl-C
     std::string drawn_;
-    std::vector<LaneStatus> statuses_;
-    std::vector<LaneStatus> said_;
+    std::vector<LaneStatus> statuses_;  // by lane: as it is now
+    std::vector<LaneStatus> reported_;  // by lane: as it was last reported
     std::vector<Start> starts_;
-    Deaths deaths_;
+    DeathNotices death_notices_;
     const std::vector<PoolFacts>* pools_ = nullptr;
-    /// The latest reloads of a pool whose begin and end were reported.
-    struct ReloadSaid {
+    /// Which reload of a pool was last reported to begin, and which to end.
+    struct ReportedReloads {
         Generation begun;
         Generation ended;
     };
-    std::vector<ReloadSaid> reloads_said_;
+    std::vector<ReportedReloads> reported_reloads_;  // by pool
     std::string url_;
     Problems problems_;
-    std::set<std::string> remarks_;  // those that were printed
+    std::set<std::string> remarks_;  // remarks that were printed
     bool keys_are_required_ = false;
-    bool has_settled_ = false;  // every lane has started, or will not
+    bool has_settled_ = false;  // every lane serves, or will not by itself
     bool all_served_ = false;
-    bool none_serves_ = false;  // and no lane will by itself
+    bool none_serves_ = false;  // no lane serves, and none will by itself
     bool unproved_told_ = false;
     bool slow_import_told_ = false;
 };

@@ -1,12 +1,12 @@
-// What `up` prints about reloads: that a reload begins and why, and how it ends. What happens to
-// its lanes in between is not printed.
+// The lines of `up` about reloads: when a reload begins, why, and how it ends. What happens to the
+// pool's lanes in between is not printed.
 #include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
 
-#include "serve/live.h"
-#include "serve/news.h"
+#include "serve/lane_lines.h"
+#include "serve/terminal_reporter.h"
 #include "telemetry/start_phases.h"
 #include "terminal/facts.h"
 #include "terminal/reload_text.h"
@@ -32,12 +32,12 @@ std::string lanes_text(const std::vector<std::size_t>& lanes) {
 
 }  // namespace
 
-void News::follow(const std::vector<PoolFacts>& pools) {
+void TerminalReporter::follow_reloads(const std::vector<PoolFacts>& pools) {
     pools_ = &pools;
-    reloads_said_.resize(pools.size());
+    reported_reloads_.resize(pools.size());
 }
 
-std::vector<std::size_t> News::lanes_of(std::size_t pool) const {
+std::vector<std::size_t> TerminalReporter::lanes_of(std::size_t pool) const {
     std::size_t first = 0;
     for (std::size_t i = 0; i < pool; ++i) first += config_.pools[i].settings.lanes;
     std::vector<std::size_t> lanes;
@@ -45,18 +45,18 @@ std::vector<std::size_t> News::lanes_of(std::size_t pool) const {
     return lanes;
 }
 
-bool News::is_reloading(std::size_t lane) const {
+bool TerminalReporter::is_reloading(std::size_t lane) const {
     if (pools_ == nullptr) return false;
     std::size_t pool = 0;
     while (lanes_of(pool).back() < lane) ++pool;
-    return reloads_said_[pool].begun != reloads_said_[pool].ended;
+    return reported_reloads_[pool].begun != reported_reloads_[pool].ended;
 }
 
-void News::tell_reloads() {
+void TerminalReporter::report_reloads() {
     if (pools_ == nullptr) return;
     for (std::size_t pool = 0; pool < pools_->size(); ++pool) {
         const auto& reload = (*pools_)[pool].reload;
-        ReloadSaid& said = reloads_said_[pool];
+        ReportedReloads& said = reported_reloads_[pool];
         if (!reload || said.ended == reload->generation) continue;
         if (said.begun != reload->generation) say_reload_begun(pool);
         said.begun = reload->generation;
@@ -66,7 +66,7 @@ void News::tell_reloads() {
     }
 }
 
-void News::say_reload_begun(std::size_t pool) const {
+void TerminalReporter::say_reload_begun(std::size_t pool) const {
     const ReloadFacts& reload = *(*pools_)[pool].reload;
     say(fmt::format("pool {}: reload {} ({}), {}", config_.pools[pool].name,
                     reload.generation.value, sanitized(cause_text(reload.order)),
@@ -74,7 +74,7 @@ void News::say_reload_begun(std::size_t pool) const {
 }
 
 /// The lanes start together, so the times of the slowest lane show what to speed up.
-void News::say_reload_ended(std::size_t pool) {
+void TerminalReporter::say_reload_ended(std::size_t pool) {
     const PoolConfig& config = config_.pools[pool];
     const ReloadFacts& reload = *(*pools_)[pool].reload;
     std::vector<std::size_t> lanes = lanes_of(pool);
@@ -86,8 +86,8 @@ void News::say_reload_ended(std::size_t pool) {
     for (const std::size_t lane : lanes) {
         const StartTimes& start = lanes_[lane].now.start;
         if (slowest == nullptr || time_of(*slowest) < time_of(start)) slowest = &start;
-        starts_[lane].said = start_of(lane);
-        said_[lane] = statuses_[lane];
+        starts_[lane].reported = start_of(lane);
+        reported_[lane] = statuses_[lane];
     }
     const std::string head =
         fmt::format("pool {}: reload {}", config.name, reload.generation.value);

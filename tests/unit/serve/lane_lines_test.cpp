@@ -1,4 +1,4 @@
-#include "serve/live.h"
+#include "serve/lane_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,24 +34,24 @@ std::vector<std::string> lines_of(const std::string& block) {
     return lines;
 }
 
-TEST(Live, ShowsALineForEachLane) {
+TEST(LaneLines, ShowsALineForEachLane) {
     const LaneFacts loading = on_gpu(0, "Loading weights: 40 %");
     const LaneFacts ready = on_gpu(10);
-    const std::vector<LiveLane> lanes{
+    const std::vector<LaneSnapshot> lanes{
         {.lane = 0, .facts = loading, .state = LaneState::loading, .time = 3200ms},
         {.lane = 1, .facts = ready, .state = LaneState::ready, .time = 12s}};
-    EXPECT_EQ(live_block(lanes, {}),
+    EXPECT_EQ(lane_block(lanes, {}),
               "lane 0  GPU 0 NVIDIA H200   loading  3.2 s   Loading weights: 40 %\n"
               "lane 1  GPU 10 NVIDIA H200  ready    12.0 s\n");
 }
 
-TEST(Live, ShowsHowFarAModelHasLoaded) {
+TEST(LaneLines, ShowsHowFarAModelHasLoaded) {
     LaneFacts facts = on_gpu(0, "its last line");
     const auto detail = [&](LoadNews news) {
         facts.now.loading = std::move(news);
-        const std::vector<LiveLane> lanes{
+        const std::vector<LaneSnapshot> lanes{
             {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
-        const std::string line = live_block(lanes, {});
+        const std::string line = lane_block(lanes, {});
         return line.substr(line.find("1.0 s") + 7);
     };
     EXPECT_EQ(detail({.permille = 405, .text = "layers"}), "40 % layers\n");
@@ -64,84 +64,84 @@ TEST(Live, ShowsHowFarAModelHasLoaded) {
     EXPECT_EQ(detail({.permille = 405, .text = "layers"}), "it died\n");
 }
 
-TEST(Live, IsNeverWiderThanTheScreen) {
+TEST(LaneLines, IsNeverWiderThanTheScreen) {
     const LaneFacts facts = on_gpu(0, std::string(500, 'x'));
-    const std::vector<LiveLane> lanes(
+    const std::vector<LaneSnapshot> lanes(
         3, {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s});
     for (const std::size_t columns : {1U, 2U, 10U, 40U, 80U, 200U}) {
-        const auto lines = lines_of(live_block(lanes, {.columns = columns}));
+        const auto lines = lines_of(lane_block(lanes, {.columns = columns}));
         EXPECT_THAT(lines, SizeIs(3)) << columns;
         EXPECT_THAT(lines, Each(SizeIs(Le(std::max(columns - 1, std::size_t{1}))))) << columns;
     }
-    EXPECT_THAT(lines_of(live_block(lanes, {.columns = 200})), Each(SizeIs(199)));
+    EXPECT_THAT(lines_of(lane_block(lanes, {.columns = 200})), Each(SizeIs(199)));
 }
 
-TEST(Live, CutsBetweenCharacters) {
+TEST(LaneLines, CutsBetweenCharacters) {
     const LaneFacts facts = on_gpu(0, "100%|\u2588\u2588\u2588\u2588|\u6f22\u5b57");
-    const std::vector<LiveLane> lanes{
+    const std::vector<LaneSnapshot> lanes{
         {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
     const std::string head = "lane 0  GPU 0 NVIDIA H200  loading  1.0 s  ";
-    EXPECT_EQ(live_block(lanes, {}), head + "100%|\u2588\u2588\u2588\u2588|\u6f22\u5b57\n");
-    EXPECT_EQ(live_block(lanes, {.columns = head.size() + 8}), head + "100%|\u2588\u2588\n");
-    EXPECT_EQ(live_block(lanes, {.columns = head.size() + 14}),
+    EXPECT_EQ(lane_block(lanes, {}), head + "100%|\u2588\u2588\u2588\u2588|\u6f22\u5b57\n");
+    EXPECT_EQ(lane_block(lanes, {.columns = head.size() + 8}), head + "100%|\u2588\u2588\n");
+    EXPECT_EQ(lane_block(lanes, {.columns = head.size() + 14}),
               head + "100%|\u2588\u2588\u2588\u2588|\u6f22\n")
         << "half a wide character would be in the next line";
 }
 
-TEST(Live, ShowsTheStateBesideALongUrl) {
+TEST(LaneLines, ShowsTheStateBesideALongUrl) {
     const LaneFacts facts{.worker = "http://" + std::string(200, 'x')};
-    const std::vector<LiveLane> lanes{
+    const std::vector<LaneSnapshot> lanes{
         {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
-    EXPECT_THAT(live_block(lanes, {}), HasSubstr("x  loading  1.0 s\n"));
+    EXPECT_THAT(lane_block(lanes, {}), HasSubstr("x  loading  1.0 s\n"));
 }
 
-TEST(Live, IsNeverHigherThanTheScreen) {
+TEST(LaneLines, IsNeverHigherThanTheScreen) {
     const LaneFacts facts = on_gpu(0);
-    std::vector<LiveLane> lanes;
+    std::vector<LaneSnapshot> lanes;
     for (std::size_t i = 0; i < 10; ++i)
         lanes.push_back({.lane = i,
                          .facts = facts,
                          .state = i < 5 ? LaneState::ready : LaneState::loading,
                          .time = 1s});
-    EXPECT_THAT(lines_of(live_block(lanes, {.rows = 12})), SizeIs(10));
-    const auto fewer = lines_of(live_block(lanes, {.rows = 11}));
+    EXPECT_THAT(lines_of(lane_block(lanes, {.rows = 12})), SizeIs(10));
+    const auto fewer = lines_of(lane_block(lanes, {.rows = 11}));
     EXPECT_THAT(fewer, SizeIs(6)) << "those that serve make room first";
     EXPECT_THAT(fewer.front(), HasSubstr("lane 5"));
     EXPECT_EQ(fewer.back(), "and 5 more");
     EXPECT_THAT(
-        lines_of(live_block(lanes, {.rows = 5})),
+        lines_of(lane_block(lanes, {.rows = 5})),
         ElementsAre(HasSubstr("lane 5"), HasSubstr("lane 6"), HasSubstr("lane 7"), "and 7 more"));
-    EXPECT_THAT(lines_of(live_block(lanes, {.rows = 1})), SizeIs(2));
+    EXPECT_THAT(lines_of(lane_block(lanes, {.rows = 1})), SizeIs(2));
 }
 
-TEST(Live, ShowsNothingThatATerminalCouldObey) {
+TEST(LaneLines, ShowsNothingThatATerminalCouldObey) {
     const LaneFacts facts = on_gpu(0, "\x1b[2J\r\x07 caf\xc3\xa9");
-    const std::vector<LiveLane> lanes{
+    const std::vector<LaneSnapshot> lanes{
         {.lane = 0, .facts = facts, .state = LaneState::loading, .time = 1s}};
-    EXPECT_THAT(live_block(lanes, {}), HasSubstr("?[2J?? caf\xc3\xa9\n"));
-    EXPECT_THAT(live_block(lanes, {}), Not(HasSubstr("\x1b")));
+    EXPECT_THAT(lane_block(lanes, {}), HasSubstr("?[2J?? caf\xc3\xa9\n"));
+    EXPECT_THAT(lane_block(lanes, {}), Not(HasSubstr("\x1b")));
 }
 
-TEST(Live, SaysWhatALaneWaitsFor) {
+TEST(LaneLines, SaysWhatALaneWaitsFor) {
     const LaneFacts away{.worker = "http://127.0.0.1:8001",
                          .now = {.trouble = "connection refused"}};
     const LaneFacts turn;
-    const std::vector<LiveLane> lanes{{.lane = 0,
-                                       .facts = away,
-                                       .state = LaneState::backoff,
-                                       .reason = Reason::worker_away,
-                                       .time = 1s},
-                                      {.lane = 1,
-                                       .facts = turn,
-                                       .state = LaneState::starting,
-                                       .reason = Reason::turn_to_load,
-                                       .time = 1s}};
-    EXPECT_EQ(live_block(lanes, {.columns = 100}),
+    const std::vector<LaneSnapshot> lanes{{.lane = 0,
+                                           .facts = away,
+                                           .state = LaneState::backoff,
+                                           .reason = Reason::worker_away,
+                                           .time = 1s},
+                                          {.lane = 1,
+                                           .facts = turn,
+                                           .state = LaneState::starting,
+                                           .reason = Reason::turn_to_load,
+                                           .time = 1s}};
+    EXPECT_EQ(lane_block(lanes, {.columns = 100}),
               "lane 0  http://127.0.0.1:8001  waiting   1.0 s  connection refused\n"
               "lane 1  CPU                    starting  1.0 s  it waits for its turn to load\n");
 }
 
-TEST(Live, IsSettledWhenNothingMoreWillCome) {
+TEST(LaneLines, IsSettledWhenNothingMoreWillCome) {
     for (const LaneState state : {LaneState::ready, LaneState::busy, LaneState::failed,
                                   LaneState::quarantined, LaneState::drained, LaneState::draining})
         EXPECT_TRUE(is_settled(state)) << name_of(state);
@@ -150,7 +150,7 @@ TEST(Live, IsSettledWhenNothingMoreWillCome) {
         EXPECT_FALSE(is_settled(state)) << name_of(state);
 }
 
-TEST(Live, TellsHowLongEachPartOfAStartTook) {
+TEST(LaneLines, TellsHowLongEachPartOfAStartTook) {
     LaneFacts facts = on_gpu(0);
     facts.now.start = {.spawn = 3ms, .listen = 3900ms, .load = 200ms, .proof = 50ms};
     const auto serving = [&] {
@@ -174,7 +174,7 @@ TEST(Live, TellsHowLongEachPartOfAStartTook) {
     EXPECT_EQ(serving(), "lane 0 serves, http://127.0.0.1:8001, after 4.2 s");
 }
 
-TEST(Live, TellsHowLongALaneHasBeenLoading) {
+TEST(LaneLines, TellsHowLongALaneHasBeenLoading) {
     const LaneFacts facts = on_gpu(0, "Loading weights");
     EXPECT_EQ(
         loading_text({.lane = 2, .facts = facts, .state = LaneState::loading, .time = 20400ms}),
