@@ -20,7 +20,7 @@ const std::vector<PoolConfig> with_models{{.name = "plain"},
                                           {.name = "chat", .models = {"qwen", "llama"}},
                                           {.name = "draw", .models = {"sdxl"}}};
 
-/// A copy of what refers to the request, so that it can outlive the request.
+/// An Arrival with its own copy of the target, so that it can outlive the request.
 struct Routed {
     PoolId pool;
     std::string target;
