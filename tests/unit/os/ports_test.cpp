@@ -180,7 +180,7 @@ TEST(PortStatus, OfAProcessBelowThatSpeaksIPv6Only) {
     EXPECT_FALSE(status.is_exposed);
 }
 
-/// Servers that listen on every address do this. They are reached by IPv4, which every machine has.
+/// Servers that listen on every address do this. We reach them by IPv4, which every machine has.
 TEST(PortStatus, OfAProcessBelowWhoseIPv6ListenerTakesIPv4Too) {
     const Listener both({.where = in6addr_any, .is_only = 0});
     const Listener only({.where = in6addr_any, .is_only = 1});
