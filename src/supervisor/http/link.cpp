@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t read_size = 16 * 1024;
 constexpr std::size_t read_size_max = 64 * 1024;  // for long answers
-constexpr std::uint32_t interims_max = 16;        // 1xx before the answer
+constexpr std::uint32_t interims_max = 16;        // how many 1xx answers may come before the answer
 constexpr std::chrono::seconds connect_timeout{3};
 constexpr Duration idle_close_max = 100ms;  // how late we may learn that a worker closed while idle
 constexpr http::Limits limits{};
@@ -220,8 +220,8 @@ void Link::wait_to_write() {
 
 // ── the answer ───────────────────────────────────────────────────────────────────────────────────
 
-/// Reads nothing between two requests, because is_quiet() could not see bytes that were already
-/// read.
+/// Reads the answer. Reads nothing between two requests, because is_quiet() could not see bytes
+/// that were already read.
 void Link::read() {
     if (state_ == State::idle) return watch();
     if (is_reading_ || is_paused_) return;
@@ -238,7 +238,8 @@ void Link::read() {
         });
 }
 
-/// Waits while the connection is idle. If bytes or an end arrive then, the connection is closed.
+/// Waits while the connection is idle. If bytes arrive, or the worker closes it, closes the
+/// connection.
 void Link::watch() {
     if (std::exchange(is_watching_, true)) return;
     socket_.async_wait(asio::socket_base::wait_read,
@@ -266,7 +267,7 @@ void Link::parse() {
         if (!(has_head_ ? parse_body() : parse_head())) break;
 }
 
-/// Returns true if there may be more to parse.
+/// Parses the head of an answer. Returns true if there may be more to parse.
 bool Link::parse_head() {
     const std::string_view bytes(in_.data() + in_taken_, in_size_ - in_taken_);
     switch (parser_.parse(bytes, request_.method)) {
@@ -325,7 +326,8 @@ void Link::input_ended(bool is_clean) {
     break_off(Break::truncated);
 }
 
-/// Does not read on: the caller does, and the user may have sent its next request by then.
+/// Ends a complete answer. Does not read on, because the caller does that, and the user may have
+/// sent its next request by then.
 void Link::finish() {
     const std::uint64_t body = request_.body == nullptr ? 0 : request_.body->size();
     const bool is_clean = sent_ == head_.size() + body && in_taken_ == in_size_;

@@ -37,7 +37,7 @@ bool is_python(pid_t pid) {
     return !error && program.filename().string().starts_with("python");
 }
 
-/// Nobody needs to hear how the dump goes, since its output is in the log.
+/// Ignores all callbacks, because the output of the dump is in the log.
 GuardedUser nobody() {
     return {.started = [](const ProcessId&) {},
             .exited = [](const WorkerEnd&) {},

@@ -27,8 +27,8 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t message_max = 16 * std::size_t{1024};  // of a message from the process
-constexpr std::uint32_t failures_max = 5;                    // in a row; then no other is built
+constexpr std::size_t message_max = 16 * std::size_t{1024};  // bytes of a message from the process
+constexpr std::uint32_t failures_max = 5;    // after so many in a row, no other process is built
 constexpr Duration import_usual_max = 1min;  // a longer import is reported to people
 
 struct Ends {
@@ -44,8 +44,8 @@ bool make_ends(Ends& sockets, Ends& output) {
     return true;
 }
 
-/// Returns the lines NAME=VALUE. These variables are set before the imports, also if `preload`
-/// names the imports.
+/// Returns the lines NAME=VALUE of the imports file. These variables are set before the imports,
+/// even if `preload` names other imports.
 std::string settings_in(const std::string& imports) {
     std::istringstream lines(imports);
     std::string settings;
@@ -102,7 +102,7 @@ void WarmProcess::build() {
 
 Duration WarmProcess::usual_max() const { return std::min(import_usual_max, spec_.import_max / 2); }
 
-/// Calls `then` after this time, if the process is still coming up.
+/// Calls `then` after this time if the process is still coming up.
 void WarmProcess::after(Duration time, const LifePtr& life,
                         void (WarmProcess::*then)(const LifePtr&)) {
     life->patience.expires_after(time);
@@ -115,8 +115,8 @@ void WarmProcess::after(Duration time, const LifePtr& life,
     });
 }
 
-/// Workers import the same modules and have come up, so people should hear what the process waits
-/// for.
+/// Tells people which import takes so long. Workers import the same modules and have come up, so
+/// something is wrong with the warm process.
 void WarmProcess::report_slow_import(const LifePtr& life) {
     say(fmt::format("it still imports{} after {}", life->importing, text_of(usual_max())));
     news_ = fmt::format(
@@ -190,8 +190,8 @@ void WarmProcess::listen(const LifePtr& life) {
                                });
 }
 
-/// The message is `{"importing": "torch"}`, `{"ready": 1834}` with the number of modules, or
-/// `{"refused": why, "rebuild": bool}`.
+/// Handles a message of the process: `{"importing": "torch"}`, `{"ready": 1834}` with the number of
+/// modules, or `{"refused": why, "rebuild": bool}`.
 void WarmProcess::hear(const LifePtr& life, std::string_view message) {
     boost::system::error_code error;
     const json::value value = json::parse(json::string_view(message.data(), message.size()), error);
