@@ -32,6 +32,6 @@ struct WantedLines {
                                         const WantedLines& wanted);
 
 /// Lists the crashes, newest first, without their logs.
-[[nodiscard]] std::string crashes_page(const RecentCrashes& shelf);
+[[nodiscard]] std::string crashes_page(const RecentCrashes& crashes);
 
 }  // namespace turnpike

@@ -34,7 +34,7 @@ constexpr int stuck_look_ms = 500;  // while a process survives SIGKILL
 constexpr int quick_rounds = 4;     // of killing our children, before we list all processes
 constexpr std::chrono::seconds stuck_after{1};
 
-using WallClock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 using Step = GuardReport::Step;
 
@@ -117,7 +117,7 @@ private:
     bool has_gate_ = true;
     bool is_killing_ = false;
     bool is_over_ = false;
-    WallClock::time_point killing_since_;
+    SteadyClock::time_point killing_since_;
     bool has_reported_stuck_ = false;
     GuardReport last_;  // the `gone` report, which collects the pids
     std::uint32_t others_ended_ = 0;
@@ -238,7 +238,7 @@ void Guard::child_ended(const siginfo_t& child, const rusage& used) {
 }
 
 void Guard::begin_killing() {
-    if (!std::exchange(is_killing_, true)) killing_since_ = WallClock::now();
+    if (!std::exchange(is_killing_, true)) killing_since_ = SteadyClock::now();
 }
 
 /// Kills our direct children. Orphans become our children, so repeating this would end the whole
@@ -256,7 +256,7 @@ void Guard::kill_all() {
     if (is_over_) return;
     const std::vector<ProcessFacts> left = descendants_of(::getpid(), list_processes());
     for (const ProcessFacts& process : left) send_signal(process.id, SIGKILL);
-    if (!has_reported_stuck_ && WallClock::now() - killing_since_ >= stuck_after)
+    if (!has_reported_stuck_ && SteadyClock::now() - killing_since_ >= stuck_after)
         report_stuck(left);
 }
 

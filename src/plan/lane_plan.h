@@ -41,7 +41,7 @@ struct LanePlan {
     const PoolConfig& pool, const LanePlan& lane, std::size_t lane_number, const Machine& machine);
 
 /// The values of {port} and {socket} in a command.
-struct Blanks {
+struct Placeholders {
     std::uint16_t port = 0;
     std::string socket;
 };
@@ -65,6 +65,6 @@ struct Blanks {
 /// necessary), {gpu} (the index of the lane's first GPU, a MIG device's name, or "cpu"), {gpus}
 /// ("0,1" or "cpu") and {lane}. Any other brace is left alone, also "${port}".
 [[nodiscard]] std::string filled_command(const std::string& command, const LanePlan& lane,
-                                         std::size_t lane_number, const Blanks& blanks);
+                                         std::size_t lane_number, const Placeholders& values);
 
 }  // namespace turnpike

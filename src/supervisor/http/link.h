@@ -120,7 +120,7 @@ private:
     const Store& store_;
     Clock& clock_;
     State state_ = State::closed;
-    std::uint64_t life_ = 0;  // counts sockets, so that callbacks of an old one are ignored
+    std::uint64_t socket_number_ = 0;  // lets us ignore callbacks of an old socket
 
     // the request
     LinkUser* user_ = nullptr;

@@ -67,7 +67,8 @@ private:
     /// True if the pool has a proof of its own; otherwise the model's example is the proof.
     [[nodiscard]] bool is_configured() const;
     [[nodiscard]] std::string_view name() const;
-    [[nodiscard]] ProofBy without_judge() const;
+    /// Returns by what an answer is judged if none is recorded.
+    [[nodiscard]] ProofBy judge_without_recording() const;
     [[nodiscard]] ProofAnswer answer() const;
     void fail(std::string why);
     void end(const Judgement& judgement, ProofAnswer answer);

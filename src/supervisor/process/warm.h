@@ -74,11 +74,11 @@ public:
 private:
     using Socket = boost::asio::generic::seq_packet_protocol::socket;
 
-    /// One process. It is killed when its last owner drops it.
-    struct Life {
-        Life(boost::asio::io_context& loop, Children& of)
+    /// Killed when its last owner drops it.
+    struct Process {
+        Process(boost::asio::io_context& loop, Children& of)
             : children(of), socket(loop), patience(loop) {}
-        ~Life();
+        ~Process();
 
         Children& children;
         Socket socket;
@@ -88,27 +88,28 @@ private:
         std::string importing;               // the module that it named last
         boost::asio::steady_timer patience;  // limits how long it imports
     };
-    using LifePtr = std::shared_ptr<Life>;
+    using ProcessPtr = std::shared_ptr<Process>;
 
     void build();
     void build_later();
-    void after(Duration time, const LifePtr& life, void (WarmProcess::*then)(const LifePtr&));
-    void report_slow_import(const LifePtr& life);
-    void end_stuck_import(const LifePtr& life);
+    void after(Duration time, const ProcessPtr& process,
+               void (WarmProcess::*then)(const ProcessPtr&));
+    void report_slow_import(const ProcessPtr& process);
+    void end_stuck_import(const ProcessPtr& process);
     [[nodiscard]] Duration usual_max() const;
-    [[nodiscard]] std::expected<LifePtr, std::string> make();
-    void listen(const LifePtr& life);
-    void hear(const LifePtr& life, std::string_view message);
-    void ended(const LifePtr& life, const ExitStatus& exit);
-    void forget(const LifePtr& life);
+    [[nodiscard]] std::expected<ProcessPtr, std::string> make();
+    void listen(const ProcessPtr& process);
+    void hear(const ProcessPtr& process, std::string_view message);
+    void ended(const ProcessPtr& process, const ExitStatus& exit);
+    void forget(const ProcessPtr& process);
     void say(const std::string& trouble);
 
     boost::asio::io_context& loop_;
     Children& children_;
     LaneOutput& output_;
     const WarmSpec spec_;
-    LifePtr ready_;
-    LifePtr coming_;
+    ProcessPtr ready_;
+    ProcessPtr coming_;
     boost::asio::steady_timer timer_;
     std::string built_of_;        // the imports for which it was built last
     std::uint32_t failures_ = 0;  // in a row
