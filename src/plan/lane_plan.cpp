@@ -94,7 +94,7 @@ private:
         });
         if (shares > 1 && !machine_.gpus.empty())
             wrong(path_of(pool, "gpus"),
-                  R"(several pools start workers here: say which GPUs are this one's, such as )"
+                  R"(several pools start workers here: say which GPUs this pool uses, such as )"
                   R"([0, 1] or "none")");
         return machine_.gpus;
     }
