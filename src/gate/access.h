@@ -22,7 +22,7 @@ namespace turnpike {
 enum class Rule : std::uint8_t {
     anybody,  // for routes that only say whether the gate is alive and ready
     member,   // any valid key; it sees only its own jobs
-    admin,    // an admin key, or the command line
+    admin,    // an admin key, or the command line. If keys are not required, everybody is admin
 };
 
 /// How the request reached us.
@@ -33,7 +33,7 @@ enum class Transport : std::uint8_t {
 
 struct Caller {
     bool is_admin = false;
-    const ApiKey* key = nullptr;  // none without a valid key; valid until keys are read again
+    const ApiKey* key = nullptr;  // nullptr without a valid key; valid until keys are read again
 };
 
 class AccessControl {

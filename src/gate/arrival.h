@@ -18,14 +18,14 @@
 namespace turnpike {
 
 struct Arrival {
-    PoolId pool;  // with reads_model only a first choice: the body may name another one
+    PoolId pool;  // if reads_model is set, the body's "model" may change it
     std::string_view target;
     Priority priority;
     Duration timeout = Duration::max();
     LaneId lane_wanted;
     bool is_aside = false;
     bool is_forwarded = false;  // came through a proxy, so the peer is not the client itself
-    bool reads_model = false;   // the body's "model" chooses the pool
+    bool reads_model = false;   // the body's "model" is read to choose the pool
 };
 
 /// Why a request is refused or a job has no answer: the problem, and what is special about this
@@ -67,11 +67,12 @@ private:
 struct Forwarded {
     const http::RequestHead& head;
     const AccessControl::Keys& keys;
-    std::string_view client;  // its address; empty if it came over the Unix socket
+    std::string_view client;  // the client's address; empty for the Unix socket
     std::string_view job;
 };
-/// Appends the fields that a worker gets: the client's end-to-end fields without keys and without
-/// Turnpike's own, then ours. The caller adds the framing when the body is complete.
+/// Appends the fields that a worker gets: the client's end-to-end fields, except keys and
+/// Turnpike-… fields, then the fields that the gate sets itself. The caller adds the framing when
+/// the body is complete.
 void append_forwarded_fields(std::string& out, const Forwarded& from);
 
 }  // namespace turnpike

@@ -69,8 +69,8 @@ void Connection::start() {
 
 // ── reading ──────────────────────────────────────────────────────────────────────────────────────
 
-/// Handles the input as far as possible, then reads more. A nested call returns at once: the call
-/// that is already running does what an answer has made possible.
+/// Handles the input as far as possible, then reads more. A nested call returns at once, because
+/// the outer call goes on with the input anyway.
 void Connection::go_on() {
     if (is_going_on_) return;
     is_going_on_ = true;
@@ -106,7 +106,8 @@ void Connection::read() {
                             });
 }
 
-/// Makes room in the input buffer. False if it is full and more input is not needed now.
+/// Makes room in the input buffer. Returns false if the buffer stays full: then the client must
+/// wait until some of it is handled.
 bool Connection::make_room() {
     if (in_start_ == in_size_) in_start_ = in_size_ = 0;
     const bool is_large = state_ == State::body && in_size_ == 0 &&
@@ -140,7 +141,7 @@ void Connection::input_ended() {
         case State::answering:
             if (is_job_answer_ && !has_job_ended_) return client_left();
             reply_options_.keeps_alive = false;
-            has_client_left_ = true;  // it may still read the answer
+            has_client_left_ = true;  // the client may still read the answer
             return;
         case State::head:
         case State::closing:
@@ -187,7 +188,8 @@ void Connection::time_is_up() {
     }
 }
 
-/// While unread bytes fill the buffer, reads don't show that the client closed the connection.
+/// Asks the socket whether the client left. Reading would tell, but there is no room for more
+/// input.
 void Connection::check_if_client_left() {
     if (has_hung_up(socket_.native_handle())) return client_left();
     gate_.wait_for(*this, Wait::departure);

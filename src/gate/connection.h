@@ -54,7 +54,7 @@ public:
     void sent(const SendJob& send);
     void ended(const EndJob& end);
 
-    /// Must be called when the current wait has lasted its whole time.
+    /// Must be called when the time of the current wait is over.
     void time_is_up();
     /// Takes no further request. Closes the connection at once if no request is under way,
     /// otherwise after the answer.
@@ -151,8 +151,8 @@ private:
     ReplyOptions reply_options_;
     Arrival arrival_;
     bool is_request_partial_ = false;  // some of the request is still to come
-    bool is_body_whole_ = false;       // all of it has come, but some may not be on disk yet
-    std::uint64_t declared_ = 0;       // the size of the body as the engine knows it
+    bool is_body_whole_ = false;       // all of the body has come, but some may not be on disk yet
+    std::uint64_t declared_ = 0;       // the size of the body that the engine was told
     std::unique_ptr<ModelField> model_;
     JobId job_;
     ExchangePtr exchange_;
@@ -170,8 +170,8 @@ private:
     ReplyFraming framing_ = ReplyFraming::none;
     bool is_job_answer_ = false;
     bool is_last_chunk_out_ = false;
-    bool is_breaking_ = false;            // the job ended within its answer: no last chunk
-    bool must_send_error_event_ = false;  // before the end, for a client that reads events
+    bool is_breaking_ = false;            // the job ended within its answer: send no last chunk
+    bool must_send_error_event_ = false;  // an event stream breaks; say so before the end
     bool is_between_events_ = true;       // no event was begun, or the last one is complete
     bool is_writing_ = false;
     bool is_blocked_ = false;

@@ -49,14 +49,15 @@ void Connection::ended(const EndJob& end) {
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
     record_.run = has_run ? now - sent_at_ : Duration::zero();
-    if (has_worker_finished(end.reason)) exchange_->body.clear();  // the client may read for long
+    // The client may read the answer for a long time, so give the memory back now.
+    if (has_worker_finished(end.reason)) exchange_->body.clear();
     if (has_client_left_) return close();
-    if (state_ == State::answering) {  // of a flowing answer write the rest, or break it off
+    if (state_ == State::answering) {  // write the rest of the flowing answer, or break it off
         if (exchange_->answer.state() != AnswerState::complete) return break_stream();
         if (!is_blocked_) write();
         return;
     }
-    if (state_ == State::storing) reply_options_.keeps_alive = false;  // the disk still writes
+    if (state_ == State::storing) reply_options_.keeps_alive = false;  // a write is under way
     if (exchange_->answer.state() == AnswerState::complete &&
         (end.reason == EndReason::answered || end.reason == EndReason::bad_input ||
          end.reason == EndReason::model_failed)) {
@@ -85,7 +86,7 @@ JobMarks Connection::marks() const {
             .run = has_run ? now - sent_at_ : Duration::zero()};
 }
 
-// ── which answer ─────────────────────────────────────────────────────────────────────────────────
+// ── choosing the answer ──────────────────────────────────────────────────────────────────────────
 
 void Connection::answer_own(const OwnReply& reply) {
     if (is_request_partial_) reply_options_.keeps_alive = false;
@@ -131,7 +132,7 @@ std::optional<std::uint64_t> Connection::lane_with_log() const {
     return record_.lane.value;
 }
 
-/// Keeps for the log what the client is told.
+/// Keeps the problem that the client gets, for the log.
 void Connection::record_problem(const Objection& objection) {
     record_.status = status_of(objection.problem);
     record_.detail.assign(detail_of(objection));
@@ -164,7 +165,7 @@ void Connection::answer_job() {
 }
 
 void Connection::answer_moved() {
-    const std::shared_ptr<Connection> self = shared_from_this();  // write() may close it
+    const std::shared_ptr<Connection> self = shared_from_this();  // write() may close us
     const AnswerState answer = exchange_->answer.state();
     if (answer == AnswerState::lost) return cut();
     if (state_ == State::waiting && answer == AnswerState::flowing) return answer_job();
@@ -181,8 +182,8 @@ void Connection::begin_writing() {
     write();
 }
 
-/// Writes as much as the socket takes. A nested call returns at once: the call that is already
-/// running writes what has come meanwhile.
+/// Writes as much as the socket takes. A nested call returns at once, because the outer call writes
+/// what has come meanwhile.
 void Connection::write() {
     if (is_writing_) return;
     const std::shared_ptr<Connection> self = shared_from_this();
@@ -194,10 +195,11 @@ void Connection::write() {
     if (state_ != State::answering) return;
     if (next == Next::finished) return answered();
     if (next == Next::broken) return cut();
-    if (next == Next::later) read();  // or, if the buffer is full, check whether the client left
+    if (next == Next::later) read();  // to notice if the client leaves
 }
 
-/// Puts the next bytes to write into the output buffer, if they don't go out directly.
+/// Puts the next bytes into the output buffer. An answer without chunks is not copied: flush()
+/// writes it directly.
 Connection::Next Connection::fill() {
     if (!is_job_answer_) return out_sent_ < out_.size() ? Next::bytes : Next::finished;
     Answer& answer = exchange_->answer;
@@ -231,7 +233,7 @@ void Connection::break_stream() {
     if (!can_tell_of_break()) return cut();
     is_breaking_ = must_send_error_event_ = true;
     if (exchange_->answer.state() != AnswerState::broken)
-        exchange_->answer.abandon();  // its worker may go on writing for long
+        exchange_->answer.abandon();  // the worker may go on writing for a long time
     if (!is_blocked_) write();
 }
 
@@ -258,7 +260,7 @@ Connection::Next Connection::fill_end_of_broken() {
     return Next::bytes;
 }
 
-/// Writes some bytes. False if the socket is full or the client is gone.
+/// Writes some bytes. Returns false if the socket is full or the client is gone.
 bool Connection::flush() {
     const bool is_direct = is_job_answer_ && framing_ != ReplyFraming::chunked;
     const std::string_view front = is_direct ? exchange_->answer.front() : std::string_view();
@@ -298,7 +300,7 @@ void Connection::answered() {
     empty_and_keep(out_, kept_out_max);
     parser_.reset();
     if (reply_options_.keeps_alive && !gate_.is_shutting_down_) {
-        while (!unread().empty()) {  // skip the rest of an unwanted body, all of which is here
+        while (!unread().empty()) {  // skip an unwanted body, which has arrived completely
             const auto step = decoder_.next(unread());
             in_start_ += step.consumed;
             if (step.progress != http::Progress::more || step.consumed == 0) break;

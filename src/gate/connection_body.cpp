@@ -12,7 +12,8 @@ namespace turnpike {
 
 namespace {
 
-constexpr std::uint64_t growth_step = mebibyte.count;  // before we tell the engine again
+/// How much a body must grow before we tell the engine again.
+constexpr std::uint64_t growth_step = mebibyte.count;
 
 }  // namespace
 

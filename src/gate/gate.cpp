@@ -12,13 +12,13 @@ namespace turnpike {
 namespace {
 
 constexpr Duration departure_every = 1s;  // how often we check for clients that left unseen
-constexpr Duration idle_min = 1s;         // before an idle connection makes room: its request may
-                                          // be on its way
-constexpr Duration closing_max = 2s;      // for a client to read our last bytes
+constexpr Duration idle_min = 1s;     // younger idle connections stay: a request may be on its way
+constexpr Duration closing_max = 2s;  // for a client to read our last bytes
 
 std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
 
-/// True if every client may read what went wrong: it is about its own input or about the worker.
+/// True if every client may read what went wrong, because it is about the client's own input or
+/// about the worker's process, not about the model's code.
 bool is_cause_public(EndReason reason) {
     return reason == EndReason::bad_input || reason == EndReason::worker_died ||
            reason == EndReason::poison || reason == EndReason::stream_broken;

@@ -46,7 +46,7 @@ struct GateDeps {
     LogSink& log;
     const std::vector<LaneFacts>& lanes;
     const RecentCrashes& crashes;
-    std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr if it has no log
+    std::function<const LaneLog*(std::size_t)> log_of;  // by lane; nullptr if it has no log
     std::function<void(const Event&)> deliver;
     std::uint64_t secret = 0;  // scrambles the names of jobs
     std::function<std::optional<std::string>(LaneId)> dump_stacks = nullptr;  // see OwnRouteDeps
@@ -61,7 +61,8 @@ public:
     ~Gate();
 
     void add_connection(Connection::Socket socket, Connection::Peer peer);
-    /// True if one more connection fits. If needed, closes the connection that has idled longest.
+    /// Returns true if one more connection fits. If needed, closes the connection that has idled
+    /// longest.
     bool make_room();
 
     void carry_out(const AdmitJob& action);
@@ -102,7 +103,7 @@ private:
     std::string_view date();
 
     GateDeps deps_;
-    const Store memory_;  // like deps_.store but with memfds, which native workers get as they are
+    const Store memory_;  // like deps_.store, but with memfds, which are passed to native workers
     AccessControl access_;
     RequestRouter router_;
     JobNames names_;
@@ -111,7 +112,7 @@ private:
     Timeouts<Connection> timeouts_;
     std::vector<std::shared_ptr<Connection>> by_ticket_;  // index: the low half of a ticket
     std::vector<std::uint32_t> free_places_;
-    std::vector<Connection*> by_job_;  // index: the low half of a job's id, which is dense
+    std::vector<Connection*> by_job_;  // index: the low half of a job's id; ids are dense
     std::size_t connections_ = 0;
     std::uint32_t tickets_ = 0;
     bool is_shutting_down_ = false;

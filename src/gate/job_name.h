@@ -1,6 +1,6 @@
 // The names of jobs that people see: a job's id as 13 letters and digits. Ids are dense and start
-// again at each `up`. So we scramble them with a secret of the run: names don't repeat, can't be
-// guessed, and lead back to the id without a table.
+// again at each `up`. So we scramble them with a secret of this run. Then names don't repeat, can't
+// be guessed, and can be turned back into ids without a table.
 #pragma once
 
 #include <cstdint>

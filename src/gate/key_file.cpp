@@ -33,7 +33,8 @@ std::expected<KeyFile::Version, std::string> KeyFile::version() const {
 }
 
 bool KeyFile::refresh() {
-    const auto version = this->version();  // first: the next call sees a change in between
+    // The version is read before the file, so the next call sees a change in between.
+    const auto version = this->version();
     if (!version) return fail(version.error());
     if (version_ == *version) return false;
     auto keys = read_keys(path_);
@@ -45,8 +46,7 @@ bool KeyFile::refresh() {
     return true;
 }
 
-/// A file that exists probably has keys. So if it can't be read, requests without a key are
-/// refused.
+/// Requires keys from now on, because a file that can't be read probably has keys.
 bool KeyFile::fail(std::string problem) {
     problem_ = std::move(problem);
     required_ = true;

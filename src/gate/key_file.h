@@ -1,7 +1,6 @@
-// The keys that a running gate accepts. It reads the key file again whenever the file changes. If
-// the file can't be read, the last good keys stay valid; if it is gone, there are no keys.
-// is_required() says whether requests without a key are then accepted. Once keys are required, they
-// stay required.
+// The keys that a running gate accepts. The gate reads the key file again whenever the file
+// changes. If the file can't be read, the last good keys stay valid; if it is gone, there are no
+// keys. Once keys are required, they stay required, even if no key is left (is_required()).
 #pragma once
 
 #include <cstdint>

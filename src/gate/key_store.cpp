@@ -23,7 +23,7 @@ std::unexpected<std::string> failed(const std::string& path, const char* doing) 
     return std::unexpected(path + ": can't " + doing + ": " + std::strerror(errno));
 }
 
-/// Returns why the file cannot be trusted. Empty if it can.
+/// Returns why the file cannot be trusted. Empty if it can be trusted.
 std::string why_untrusted(const struct stat& info) {
     if (!S_ISREG(info.st_mode)) return "is not a file";
     if (info.st_uid != ::geteuid()) return "belongs to another user";
@@ -31,7 +31,7 @@ std::string why_untrusted(const struct stat& info) {
     return {};
 }
 
-/// True if the folder now exists: another process may have made it at the same time.
+/// Returns true if the folder now exists. Another process may have made it at the same time.
 bool make_folder(const std::filesystem::path& folder) {
     return ::mkdir(folder.c_str(), folder_mode) == 0 || errno == EEXIST;
 }

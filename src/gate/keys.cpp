@@ -81,7 +81,7 @@ std::string_view take_until(char separator, std::string_view& text) {
     return taken;
 }
 
-/// The error says what is wrong with the line.
+/// Returns the key of this line. The error says what is wrong with the line.
 std::expected<ApiKey, std::string> parse_line(std::string_view line) {
     if (std::ranges::count(line, '\t') != 3)
         return std::unexpected("must be NAME, plain or admin, SHA-256 and date, separated by tabs");

@@ -35,7 +35,7 @@ struct ApiKey {
 
 inline constexpr std::size_t key_name_bytes_max = 64;
 inline constexpr std::size_t keys_max = 1000;  // each request is compared with all of them
-inline constexpr std::size_t presented_key_bytes_max = 256;  // longer ones are refused unread
+inline constexpr std::size_t presented_key_bytes_max = 256;  // longer keys are not even hashed
 
 /// Returns $XDG_CONFIG_HOME/turnpike/keys if that is an absolute path, otherwise
 /// $HOME/.config/turnpike/keys. Empty if neither is known.
@@ -65,8 +65,9 @@ public:
     [[nodiscard]] bool empty() const { return keys_.empty(); }
     [[nodiscard]] std::span<const ApiKey> keys() const { return keys_; }
 
-    /// Returns the key with this text, or nullptr if there is none. The time that it takes does not
-    /// show which key matched, or whether one did. The pointer is valid as long as the ring.
+    /// Returns the key with this text, or nullptr if there is none. How long the call takes does
+    /// not show which key matched, or whether one matched. The pointer is valid as long as the
+    /// ring.
     [[nodiscard]] const ApiKey* find(std::string_view presented) const;
 
 private:

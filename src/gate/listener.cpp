@@ -146,8 +146,8 @@ void Listener::accept_unix() {
     });
 }
 
-/// Called when we are out of descriptors or of room. New clients wait in the kernel's queue
-/// meanwhile.
+/// Calls `then` after a while. Needed if there are no more descriptors or too many connections. New
+/// clients wait in the kernel's queue meanwhile.
 void Listener::retry_later(std::function<void()> then) {
     const auto timer = std::make_shared<asio::steady_timer>(loop_, retry_delay);
     timer->async_wait([timer, then = std::move(then)](error_code error) {

@@ -16,7 +16,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
     return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-/// Applies one "name=value" of the query. False if it is not valid.
+/// Applies one "name=value" of the query. Returns false if it is not valid.
 bool set(WantedLines& wanted, std::string_view part) {
     const std::size_t mark = part.find('=');
     if (mark == std::string_view::npos) return false;
@@ -85,7 +85,7 @@ std::string crashes_page(const RecentCrashes& crashes) {
     json.open_object();
     json.key("crashes"), json.open_array();
     for (const RecentCrashes::Crash& crash : crashes.newest_first())
-        // Somebody may have edited the report of an earlier run: it must not break the page.
+        // Somebody may have edited the report of an earlier run. It must not break the page.
         if (is_json_object(crash.json)) json.raw(without_newline(crash.json));
     json.close_array();
     json.close_object();

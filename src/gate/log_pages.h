@@ -26,11 +26,12 @@ struct WantedLines {
 /// for any other query.
 [[nodiscard]] std::optional<WantedLines> wanted_lines(std::string_view query);
 
-/// `log` is nullptr if the lane has no log, as for attached workers, whose output we don't see.
+/// Returns the lines as JSON. `log` is nullptr if the lane has no log: we don't see the output of
+/// attached workers.
 [[nodiscard]] std::string lane_log_page(std::size_t lane, const LaneLog* log,
                                         const WantedLines& wanted);
 
 /// Lists the crashes, newest first, without their logs.
-[[nodiscard]] std::string crashes_page(const RecentCrashes& shelf);
+[[nodiscard]] std::string crashes_page(const RecentCrashes& crashes);
 
 }  // namespace turnpike

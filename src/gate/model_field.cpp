@@ -24,14 +24,14 @@ struct Events {
 
     std::uint32_t depth = 0;
     bool is_object = false;
-    std::string key;    // of the top level; only its first letters
-    std::string value;  // of "model"
+    std::string key;    // the current key of the top level, at most six bytes of it
+    std::string value;  // the value of "model"
     bool has_value = false;
 
     [[nodiscard]] bool is_model() const { return depth == 1 && is_object && key == wanted; }
     bool open() { return ++depth, true; }
     bool close() { return --depth, true; }
-    /// Keeps at most one byte more than `most`, which shows that the text is too long.
+    /// Keeps at most `most` bytes, and one more if the text is longer than that.
     static bool keep(std::string& text, json::string_view part, std::size_t most) {
         text.append(part.data(), std::min(part.size(), most + 1 - text.size()));
         return true;

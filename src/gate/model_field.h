@@ -1,5 +1,5 @@
 // Finds the member "model" of a JSON request, as in OpenAI's API, while the body arrives. Only the
-// top level counts. It keeps nothing but that one string, however large the body is.
+// top level counts. Only that one string is kept in memory, however large the body is.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ public:
         nothing,   // a JSON object without "model"
         not_json,  // not JSON, or not an object
     };
-    /// Must be called when the body is complete.
+    /// Returns what was found. Must be called when the body is complete.
     Found finish();
     [[nodiscard]] const std::string& name() const;
 

@@ -36,12 +36,12 @@ struct OwnRouteDeps {
     const Exchanges& exchanges;  // the bytes of live jobs
     const std::vector<LaneFacts>& lanes;
     const RecentCrashes& crashes;
-    std::function<const LaneLog*(std::size_t)> log_of;  // of a lane; nullptr if it has no log
+    std::function<const LaneLog*(std::size_t)> log_of;  // by lane; nullptr if it has no log
     const JobNames& names;
     Clock& clock;
     Instant started;
-    std::string address;                               // at which clients reach the gate
-    std::function<const JobRecord*(JobId)> find_live;  // of a job that has not ended, or nullptr
+    std::string address;                               // where clients reach the gate
+    std::function<const JobRecord*(JobId)> find_live;  // nullptr if the job has ended
     std::function<void(const std::function<void(const JobRecord&)>&)> for_each_live;
     std::function<void(const Event&)> order;  // passes on what a client asked for
     /// Starts dumping the stacks of a lane's worker to the lane's log. Returns an error message if
@@ -80,7 +80,7 @@ struct OwnRoute {
 };
 
 struct FoundRoute {
-    const OwnRoute* route = nullptr;  // nullptr if `problem` says why there is none
+    const OwnRoute* route = nullptr;  // nullptr if there is none; then `problem` says why
     std::string_view name;
     std::string_view query;
     Problem problem = Problem::no_route;

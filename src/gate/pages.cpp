@@ -126,8 +126,9 @@ void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
     json.close_object();
 }
 
-/// Durations are written in seconds, so milliseconds are a thousand times the duration. A native
-/// worker has a time of import, an HTTP server a time until it listens.
+/// Appends how long each phase of the start took, in milliseconds. JsonWriter writes durations in
+/// seconds, so each time is multiplied by 1000. Phases that this kind of worker does not have are
+/// left out.
 void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& pool) {
     const auto others = pool.is_native() ? StartPhase::Workers::http : StartPhase::Workers::native;
     json.open_object();
@@ -140,7 +141,7 @@ void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& p
     json.close_object();
 }
 
-/// Cuts the output off "exit code 1: what it printed", because output is only for admins.
+/// Returns "exit code 1" for "exit code 1: what it printed", because output is only for admins.
 std::string_view without_worker_output(std::string_view trouble) {
     return trouble.substr(0, trouble.find(": "));
 }
@@ -160,8 +161,8 @@ void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& l
     json.text_or_null("trouble", is_serving(lane.state) ? std::string_view()
                                  : caller.is_admin      ? std::string_view(facts.trouble)
                                                         : without_worker_output(facts.trouble));
-    json.text_or_null(
-        "last_line", is_serving(lane.state) || !caller.is_admin ? std::string_view() : facts.last_line);
+    json.text_or_null("last_line", is_serving(lane.state) || !caller.is_admin ? std::string_view()
+                                                                              : facts.last_line);
     json.key("proof"), append_proof(json, facts.proof, caller);
     json.key("start"), append_start(json, facts.start, pool);
     const bool is_starting = is_coming_up(lane.state) && facts.started_at != never;
@@ -205,7 +206,7 @@ void append_progress(JsonWriter& json, const JobProgress& progress) {
     json.close_object();
 }
 
-/// Appends a live job. False if it has ended meanwhile. Empty `stacks` are left out.
+/// Appends a live job. Returns false if it has ended meanwhile. Empty `stacks` are left out.
 bool append_live(JsonWriter& json, const OwnRouteDeps& deps, const JobRecord& record,
                  std::string_view stacks = {}) {
     const auto job = deps.engine.find(record.job, deps.clock.now());
@@ -247,7 +248,7 @@ void append_ended(JsonWriter& json, JobRecord record, const Caller& caller,
     json.raw(line);
 }
 
-/// Returns what the worker was doing while the job ran far longer than usual. It is only for
+/// Returns the worker's stacks, taken while the job ran far longer than usual. They are only for
 /// admins, like all output of workers.
 std::string stacks_of(const OwnRouteDeps& deps, JobId job) {
     const ExchangePtr exchange = deps.exchanges.find(job);

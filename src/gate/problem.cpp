@@ -127,8 +127,8 @@ void append_member(std::string& out, std::string_view name, std::string_view val
     append_json_string(out, value);
 }
 
-/// Adds the command to the advice if the lane is known: "Look at the worker's log (turnpike logs
-/// 3)."
+/// Returns the advice. If the lane is known, adds the command to it: "Look at the worker's log
+/// (turnpike logs 3)."
 std::string advice_of(const Row& row, const std::optional<std::uint64_t>& lane) {
     constexpr std::string_view log = "the worker's log";
     std::string advice(row.advice);

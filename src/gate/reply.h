@@ -21,7 +21,7 @@ struct ReplyOptions {
     std::string_view date;       // the current value of Date
 };
 
-/// What the gate adds to the fields of a job's answer.
+/// What the gate tells about a job in header fields of its answer.
 struct JobMarks {
     std::string_view job;
     std::optional<std::uint64_t> lane;

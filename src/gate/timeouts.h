@@ -17,13 +17,14 @@ enum class Wait : std::uint8_t {
     request,    // the first byte of a request (idle_timeout)
     head,       // the rest of its head (head_timeout)
     body,       // more of its body (rate_window)
-    departure,  // the next check whether the client left, when unread bytes hide it
+    departure,  // the next check whether the client left; needed while its input is not read
     writing,    // room in the socket (rate_window)
-    closing,    // the client to close a connection that we closed
+    closing,    // the client to close its side, after we closed ours
 };
 inline constexpr std::size_t wait_kinds = 7;
 
-/// Thing must have: Links<Thing> wait_links; Wait wait; Instant wait_until; void time_is_up().
+/// A Thing needs these members: Links<Thing> wait_links; Wait wait; Instant wait_until; void
+/// time_is_up().
 template <class Thing>
 class Timeouts {
 public:
@@ -37,7 +38,7 @@ public:
         lists_[index(kind)].push_back(thing);
     }
 
-    /// Calls time_is_up() on every thing whose wait is over. It may then start another wait.
+    /// Calls time_is_up() on every thing whose wait is over. That call may start another wait.
     void expire(Instant now) {
         for (auto& list : lists_) {
             for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
@@ -49,7 +50,7 @@ public:
         }
     }
 
-    /// Returns the thing that has waited longest for this, or nullptr if none waits.
+    /// Returns the thing that has been in this kind of wait longest, or nullptr if none is.
     [[nodiscard]] Thing* longest_waiting(Wait kind) const { return lists_[index(kind)].front(); }
 
 private:

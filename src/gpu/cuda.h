@@ -16,7 +16,8 @@ struct CudaListing {
     std::vector<Gpu> gpus;
 };
 
-/// Must be called before this process has other threads. The error is a message for people.
+/// Returns CUDA's version and GPUs. Must be called before this process has other threads. The error
+/// is a message for people.
 [[nodiscard]] std::expected<CudaListing, std::string> list_by_cuda();
 
 /// Returns "CUDA 12.4".

@@ -17,11 +17,11 @@ namespace turnpike {
 
 class GpuDriver {
 public:
-    /// Must be called before this process has other threads. Takes a while. The error is a sentence
-    /// for people that says why there is no GPU.
+    /// Opens the driver and lists the GPUs, which takes a while. Must be called before this process
+    /// has other threads. The error is a sentence for people that says why there is no GPU.
     [[nodiscard]] static std::expected<GpuDriver, std::string> open();
 
-    /// Returns the driver's version, "580.65.06"; without NVML "CUDA 12.4".
+    /// Returns the driver's version, such as "580.65.06". Without NVML, returns "CUDA 12.4".
     [[nodiscard]] const std::string& version() const { return version_; }
     /// Returns at least one GPU, sorted by index.
     [[nodiscard]] const std::vector<Gpu>& gpus() const { return gpus_; }

@@ -12,7 +12,7 @@
 namespace turnpike {
 
 struct Gpu {
-    std::optional<std::uint32_t> index;  // none for a MIG device, which is known only by its name
+    std::optional<std::uint32_t> index;  // nullopt for a MIG device, which only has a name
     std::string uuid;                    // "GPU-…", "MIG-…"
     std::string name;                    // "NVIDIA H200"
     Bytes memory_total{};

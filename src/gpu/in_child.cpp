@@ -71,8 +71,8 @@ std::expected<std::string, std::string> in_child(const std::function<std::string
     if (child == 0) run_as_child(work, writing.get());
     writing.reset();
     auto text = read_until_closed(reading.get(), limit);
-    // The child has nothing more to send. If it hangs in the driver, SIGKILL may not end it, so we
-    // do not wait for it.
+    // The child has sent everything, or it hangs. One that hangs in the driver may survive SIGKILL,
+    // so we do not wait for its end then.
     ::kill(child, SIGKILL);
     if (!text)
         return std::unexpected(

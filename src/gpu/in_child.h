@@ -1,5 +1,5 @@
-// Some work must not run in this process, since it may hang or crash, or since its effects can't be
-// undone. It runs in a child process instead.
+// Runs work in a child process. It is for work that must not run in this process, because it may
+// hang or crash, or because its effects can't be undone.
 #pragma once
 
 #include <expected>

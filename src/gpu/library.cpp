@@ -9,8 +9,8 @@
 namespace turnpike {
 namespace {
 
-/// The loader's message begins with the file's name and a colon. Removes them, since our message
-/// names the file already.
+/// Returns the loader's message without the file's name and the colon at its beginning, because our
+/// message names the file already.
 std::string_view shortened(std::string_view said, std::string_view name) {
     const std::size_t colon = said.find(": ");
     if (colon != std::string_view::npos && said.substr(0, colon).ends_with(name))

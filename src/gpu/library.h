@@ -10,7 +10,7 @@ namespace turnpike {
 
 class Library {
 public:
-    /// The error is a sentence: the library does not exist, or what the loader reported.
+    /// Opens the library. The error is a sentence that says why it can't be used.
     [[nodiscard]] static std::expected<Library, std::string> open(const char* name);
 
     /// Returns nullptr if the library has no such symbol.

@@ -42,8 +42,8 @@ std::expected<Memory, NvmlCode> memory_of(const Nvml::Calls& calls, NvmlDevice d
     return Memory{.total = {memory.total}, .used = {memory.used}};
 }
 
-/// Appends the processes on the device. New ones may come while we ask, so the buffer always has
-/// room for more than there were.
+/// Appends the processes on the device. New processes may start while we ask, so the buffer always
+/// gets room for more than there were.
 template <class Process>
 NvmlCode list_processes(NvmlCode (*list)(NvmlDevice, std::uint32_t*, Process*), NvmlDevice device,
                         std::vector<GpuProcess>& found) {
@@ -57,7 +57,7 @@ NvmlCode list_processes(NvmlCode (*list)(NvmlDevice, std::uint32_t*, Process*), 
         if (code != insufficient_size) break;
         room.resize(2 * std::clamp<std::size_t>(count, room.size(), processes_max));
     } while (room.size() <= processes_max);
-    if (code == not_supported) return success;  // it never will be, so nobody must wait for it
+    if (code == not_supported) return success;  // no list will ever come, so callers must not wait
     if (code != success) return code;
     for (std::size_t i = 0; i < std::min<std::size_t>(count, room.size()); ++i) {
         GpuProcess process{.pid = room[i].pid};
@@ -129,7 +129,7 @@ std::expected<Gpu, NvmlCode> Nvml::gpu(std::uint32_t index) const {
     return Gpu{.index = index,
                .uuid = std::move(*uuid),
                .name = text_of(calls_->name).value_or("GPU"),
-               .memory_total = memory ? memory->total : Bytes{},  // it has none of its own
+               .memory_total = memory ? memory->total : Bytes{},  // 0 if it has none of its own
                .bus_id = pci.bus_id};
 }
 

@@ -13,7 +13,7 @@
 
 namespace turnpike {
 
-/// What a call of NVML returns: the codes on which we decide. Others may come.
+/// What a call of NVML returns. Only the codes that we handle are named here; others may come.
 enum class NvmlCode : int {
     success = 0,
     not_supported = 3,
@@ -28,11 +28,11 @@ enum class NvmlCode : int {
 
 class Nvml {
 public:
-    /// The error is a sentence for people. NVML is never shut down, since a call may hang: the end
-    /// of the process does that.
+    /// Loads and starts NVML. The error is a sentence for people. We never shut NVML down, because
+    /// another call may hang in it; it goes with the process.
     [[nodiscard]] static std::expected<std::shared_ptr<const Nvml>, std::string> open();
 
-    /// Empty if the driver does not report it.
+    /// Returns the driver's version. Empty if the driver does not report it.
     [[nodiscard]] std::string driver_version() const;
     [[nodiscard]] std::expected<std::uint32_t, NvmlCode> count() const;
     [[nodiscard]] std::expected<Gpu, NvmlCode> gpu(std::uint32_t index) const;

@@ -10,9 +10,9 @@
 namespace turnpike {
 
 /// Returns the GPUs that the variable allows. Unset allows all; "", "-1" and "NoDevFiles" allow
-/// none. Any other value is a list of indices, UUIDs or unique beginnings of UUIDs, and names of
-/// MIG devices, and the result has its order. The first entry that names no GPU hides itself and
-/// all entries after it. A GPU that is named twice counts once.
+/// none. Any other value is a list of indices, UUIDs, unique beginnings of UUIDs, and names of MIG
+/// devices. The result is in the order of that list. The first entry that names no GPU hides itself
+/// and all entries after it. A GPU that is named twice counts once.
 [[nodiscard]] Machine visible_machine(const std::vector<Gpu>& gpus,
                                       const std::optional<std::string>& cuda_visible_devices);
 

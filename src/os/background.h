@@ -21,7 +21,7 @@ public:
 
     /// `name` is the thread's name as the kernel shows it: at most 15 characters.
     Background(boost::asio::io_context& loop, const char* name);
-    /// Finishes the work that was submitted; its callbacks are not called any more.
+    /// Finishes the work that was submitted, but does not call its callbacks any more.
     ~Background();
     Background(const Background&) = delete;
     Background& operator=(const Background&) = delete;

@@ -11,8 +11,8 @@
 
 namespace turnpike {
 
-/// Returns the folder in which we may make groups. Nullopt without cgroup v2 or without permission,
-/// which is usual.
+/// Returns the folder in which we may make groups. Nullopt if there is no cgroup v2, or no
+/// permission to use it, which is usual.
 [[nodiscard]] std::optional<std::string> cgroup_home();
 
 /// Returns the folder of the new group. Empty if the group can't be made.

@@ -23,22 +23,22 @@ constexpr std::chrono::seconds stuck_after{1};
 Children::Children(boost::asio::io_context& loop)
     : loop_(loop), signals_(loop, SIGCHLD), timer_(loop) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    // Children from before this program ran: a script may end with "exec turnpike up". We must not
-    // end them.
+    // A script that ends with "exec turnpike up" may leave us children that it started before. We
+    // must not end them.
     for (const pid_t child : own_children()) known_.emplace(child, [](const ExitStatus&) {});
     wait_for_signal();
 }
 
 void Children::watch(pid_t pid, Ended ended) {
     known_.emplace(pid, std::move(ended));
-    boost::asio::post(loop_, [this, pid] {  // the child may have ended before this call
+    boost::asio::post(loop_, [this, pid] {  // the child may have ended already
         reap();
         siginfo_t child{};
         const bool is_ours =
             ::waitid(P_PID, static_cast<id_t>(pid), &child, WEXITED | WNOHANG | WNOWAIT) == 0;
         const auto found = known_.find(pid);
         if (is_ours || found == known_.end()) return;
-        const Ended missed = std::move(found->second);  // reaped as a stray
+        const Ended missed = std::move(found->second);  // the child was reaped as a stray
         known_.erase(found);
         missed({});
     });

@@ -35,13 +35,13 @@ public:
     void watch(pid_t pid, Ended ended);
     [[nodiscard]] bool has(pid_t pid) const { return known_.contains(pid); }
 
-    /// Must be called when a guard has died: ends the processes that it left behind. Calls `gone`
-    /// when none is left. Calls `stuck` once if a process survives SIGKILL, with its name and pid:
-    /// "python3 (pid 4711)".
     struct StrayUser {
         AllGone gone;
+        /// Called with the name and pid of a process that survives SIGKILL: "python3 (pid 4711)".
         std::function<void(const std::string&)> stuck;
     };
+    /// Must be called when a guard has died. Ends the processes that it left behind. Calls `gone`
+    /// when none is left, and before that `stuck`, once, if a process survives SIGKILL.
     void end_strays(StrayUser user);
 
 private:
@@ -57,7 +57,7 @@ private:
     std::map<pid_t, Ended> known_;
     std::vector<StrayUser> waiting_;
     std::chrono::steady_clock::time_point chase_began_;
-    bool is_stuck_ = false;  // a stray survives SIGKILL; reported, so we look less often
+    bool is_stuck_ = false;  // a stray survives SIGKILL, so we look less often
     std::vector<pid_t> ended_strays_;
 };
 

@@ -37,8 +37,8 @@ private:
     int fd_ = -1;
 };
 
-/// Closes the file on a thread of its own. For files that may take long to close: a large memfd
-/// returns all its pages, and a socket that another program shares may linger.
+/// Closes the file on a thread of its own. Use it for files that may take long to close: a large
+/// memfd gives back all its pages, and a socket that another program shares may linger.
 void close_in_background(UniqueFd file);
 
 inline constexpr std::size_t no_size_limit = std::numeric_limits<std::size_t>::max();

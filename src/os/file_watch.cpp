@@ -36,8 +36,8 @@ std::string text_of_problem(const std::string& what, int error) {
     return what + ": " + std::strerror(error);
 }
 
-/// True if the folder was removed in the meantime. inotify reports that by events that are still to
-/// come.
+/// True if the error means that the folder was removed meanwhile. That is not a problem for people:
+/// we look again.
 bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
 
 }  // namespace
@@ -82,8 +82,8 @@ std::optional<std::string> FileWatch::want(Wanted wanted) {
     return problem_.empty() ? std::nullopt : std::optional(problem_);
 }
 
-/// Watches every folder that now decides where the paths lead. The kernel itself knows which
-/// folders it watches already.
+/// Watches every folder that now decides where the paths lead, and no other. It is fine to ask the
+/// kernel again for a folder that it watches already.
 void FileWatch::arm() {
     problem_.clear();
     Folders folders;
@@ -138,7 +138,7 @@ void FileWatch::read_events() {
 }
 
 bool FileWatch::is_of_interest(const inotify_event& event) {
-    if ((event.mask & IN_Q_OVERFLOW) != 0) return true;  // unknown events were lost
+    if ((event.mask & IN_Q_OVERFLOW) != 0) return true;  // the kernel dropped events
     const auto found = folders_.find(event.wd);
     if (found == folders_.end()) return false;
     const Folder& folder = found->second;

@@ -1,15 +1,16 @@
 // Watches files by their paths, however they are saved: written in place, replaced by a rename,
 // removed and created again, or reached through a changed link. It uses inotify on the folders that
-// decide where the paths lead, never on the files: after a save by rename it would still watch the
-// old file.
+// decide where the paths lead, never on the files: after a save by rename, a watch on the file
+// would still be on the old file.
 //
 //   FileWatch watch(loop, [](std::vector<std::string> changed) { … });
 //   if (auto problem = watch.want({.files = {"/home/me/model.py"}})) …
 //
 // Changes that come together are reported in one call: after `settle_quiet` without a change, or
 // after `settle_max` at the latest. A file has changed if its size, modification time or inode
-// differs: a `touch` counts, a `chmod` doesn't, and a missing file counts when it is back. Not
-// noticed: a rename of a folder further up, and what other machines save on a network disk.
+// differs: a `touch` counts, a `chmod` doesn't, and a missing file counts when it is back. It
+// does not notice that a folder further up is renamed, or that another machine saves a file on a
+// network disk.
 #pragma once
 
 #include <sys/types.h>
@@ -42,21 +43,21 @@ public:
 
     struct Wanted {
         std::vector<std::string> files = {};    // absolute paths
-        std::vector<std::string> folders = {};  // report new Python files in them, too
+        std::vector<std::string> folders = {};  // new Python files in them are reported, too
     };
-    /// Gets the changed paths, spelled as in `Wanted` and sorted. Called from the loop.
+    /// Called from the loop with the changed paths, which are sorted and spelled as in `Wanted`.
     using Changed = std::function<void(std::vector<std::string>)>;
 
     FileWatch(boost::asio::io_context& loop, Changed changed);
     FileWatch(const FileWatch&) = delete;
     FileWatch& operator=(const FileWatch&) = delete;
 
-    /// Replaces what was wanted before. For a file that is in both, no change is lost. Returns a
-    /// sentence that says what can't be watched and what to do about it, or nullopt if everything
-    /// is watched.
+    /// Watches these files and folders instead of those before. No change is lost for a file that
+    /// was watched before, too. Returns a sentence that says what can't be watched and what to do
+    /// about it, or nullopt if everything is watched.
     std::optional<std::string> want(Wanted wanted);
-    /// Returns the same sentence as of the latest look, since folders come and go. Empty if
-    /// everything is watched.
+    /// Returns that sentence as it is now, because folders come and go. Empty if everything is
+    /// watched.
     [[nodiscard]] const std::string& problem() const { return problem_; }
 
 private:

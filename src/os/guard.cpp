@@ -30,11 +30,11 @@ namespace {
 constexpr int control = 3;
 constexpr int link_place = 4;
 constexpr int look_every_ms = 10;   // while killing
-constexpr int stuck_look_ms = 500;  // while something survives that
-constexpr int quick_rounds = 4;     // of killing children, before all processes are listed
+constexpr int stuck_look_ms = 500;  // while a process survives SIGKILL
+constexpr int quick_rounds = 4;     // of killing our children, before we list all processes
 constexpr std::chrono::seconds stuck_after{1};
 
-using WallClock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 using Step = GuardReport::Step;
 
@@ -61,7 +61,7 @@ void limit_open_files(std::uint64_t files) {
 /// Runs in the child. Returns only if the worker can't be run.
 Failure become_worker(const GuardOrders& orders, int link, pid_t guard) {
     if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::session, errno};
-    if (::getppid() != guard) ::_exit(1);                    // it died before the signal was set
+    if (::getppid() != guard) ::_exit(1);                    // the guard has died meanwhile
     if (!orders.cgroup.empty()) join_cgroup(orders.cgroup);  // optional: failing does no harm
     if (!orders.folder.empty() && ::chdir(orders.folder.c_str()) != 0) return {Step::folder, errno};
     reset_signals();
@@ -113,13 +113,13 @@ private:
     GuardOrders orders_;
     UniqueFd signals_;
     UniqueFd link_;     // the worker's end, until the worker runs
-    pid_t worker_ = 0;  // 0 once it has ended
+    pid_t worker_ = 0;  // 0 once the worker has ended
     bool has_gate_ = true;
     bool is_killing_ = false;
     bool is_over_ = false;
-    WallClock::time_point killing_since_;
+    SteadyClock::time_point killing_since_;
     bool has_reported_stuck_ = false;
-    GuardReport last_;  // collects the pids
+    GuardReport last_;  // the `gone` report, which collects the pids
     std::uint32_t others_ended_ = 0;
 };
 
@@ -164,7 +164,8 @@ void Guard::start_worker() {
     }
 }
 
-/// Calls reap(), since the worker may have ended before we listened to signals.
+/// Takes over a worker that runs already. Calls reap(), because the worker may have ended before we
+/// listened to signals.
 void Guard::adopt_worker() {
     worker_ = orders_.adopted;
     drop_output();
@@ -211,7 +212,7 @@ void Guard::take_requests() {
         ::kill(worker_, SIGTERM);
 }
 
-/// Reaps every child that has ended. Without a child left, the whole tree is gone.
+/// Reaps every child that has ended. If no child is left, the whole tree is gone.
 void Guard::reap() {
     while (true) {
         siginfo_t child{};
@@ -224,7 +225,7 @@ void Guard::reap() {
 }
 
 void Guard::child_ended(const siginfo_t& child, const rusage& used) {
-    // The first place is for the worker's pid; the others hold the latest of the other pids.
+    // The first entry is for the worker's pid. The others are a ring of the latest other pids.
     const bool is_worker = child.si_pid == worker_;
     last_.pids[is_worker ? 0 : 1 + others_ended_++ % (GuardReport::pids_max - 1)] = child.si_pid;
     if (!is_worker) return;
@@ -237,10 +238,11 @@ void Guard::child_ended(const siginfo_t& child, const rusage& used) {
 }
 
 void Guard::begin_killing() {
-    if (!std::exchange(is_killing_, true)) killing_since_ = WallClock::now();
+    if (!std::exchange(is_killing_, true)) killing_since_ = SteadyClock::now();
 }
 
-/// Orphans become our children, so this alone would end the whole tree in time.
+/// Kills our direct children. Orphans become our children, so repeating this would end the whole
+/// tree in time.
 void Guard::kill_children() {
     for (int round = 0; round < quick_rounds && !is_over_; ++round) {
         for (const pid_t child : own_children()) ::kill(child, SIGKILL);
@@ -254,7 +256,7 @@ void Guard::kill_all() {
     if (is_over_) return;
     const std::vector<ProcessFacts> left = descendants_of(::getpid(), list_processes());
     for (const ProcessFacts& process : left) send_signal(process.id, SIGKILL);
-    if (!has_reported_stuck_ && WallClock::now() - killing_since_ >= stuck_after)
+    if (!has_reported_stuck_ && SteadyClock::now() - killing_since_ >= stuck_after)
         report_stuck(left);
 }
 

@@ -9,8 +9,8 @@
 // guard is killed, its worker dies with it (parent-death signal), and the rest of the tree becomes
 // the gate's (os/children.h).
 //
-// A warm start (supervisor/warm.h) makes the worker before the guard: the worker is already a child
-// of the process that then becomes the guard and adopts it.
+// A warm start (supervisor/process/warm.h) makes the worker before the guard: the parent of the
+// worker then becomes the guard, and adopts the worker.
 //
 //   watching ─"kill", gate gone─▶ killing ─no child left─▶ exit
 //      └────────worker gone, and no child left───────────────┘
@@ -33,7 +33,7 @@ inline constexpr const char* guard_word = "guard";  // turnpike guard …
 /// What the guard gets as its command-line arguments.
 struct GuardOrders {
     std::string label;             // shown by ps: "lane 0"
-    std::uint64_t open_files = 0;  // the worker's soft limit; 0 keeps the guard's
+    std::uint64_t open_files = 0;  // the worker's soft limit; 0 means the guard's own
     std::string cgroup;            // the worker joins it; empty if there is none
     std::string folder;            // where the worker runs; empty for the guard's own folder
     std::string command;           // for /bin/sh
@@ -51,11 +51,11 @@ enum class GuardRequest : char {
 /// memory.
 struct GuardReport {
     enum class Kind : std::uint8_t {
-        started,  // pid, start, guard
-        failed,   // step, status (an errno): no worker runs
-        exited,   // the worker ended: code, status, memory
-        stuck,    // pid, name: this process has survived SIGKILL for a while
-        gone,     // no process is left; pids: those that ended last
+        started,  // the worker runs. Uses pid, start, guard
+        failed,   // no worker runs. Uses step, status (an errno)
+        exited,   // the worker ended. Uses code, status, pid, memory_peak_kib
+        stuck,    // a process survives SIGKILL. Uses pid, name
+        gone,     // no process is left. Uses pids: those that ended last
     };
     enum class Step : std::uint8_t { fork, session, folder, exec };
     static constexpr std::size_t pids_max = 256;
@@ -76,9 +76,9 @@ struct GuardReport {
 /// The descriptor number of the worker's own socket in the worker, if it has one.
 inline constexpr int link_descriptor = 3;
 
-/// Runs the guard until its whole tree is gone, and returns the exit code. Descriptor 0 is empty
-/// input, 1 and 2 are the worker's output, 3 is the control socket; 4, if it is open, becomes the
-/// worker's link.
+/// Runs the guard until its whole tree is gone, and returns the exit code. Descriptor 0 is an empty
+/// input, 1 and 2 are the worker's output, 3 is the control socket. If 4 is open, it becomes the
+/// worker's own socket.
 int run_guard(std::span<char* const> arguments);
 
 }  // namespace turnpike

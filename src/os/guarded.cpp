@@ -50,8 +50,8 @@ std::string_view words_for(GuardReport::Step step) {
     return "";
 }
 
-/// On a warm start a Python process has held the guard's end for a while, so we do not trust that
-/// the name ends with a zero byte.
+/// Returns the name in the report. On a warm start a Python process had the guard's end of the
+/// socket, so we do not trust that the name ends with a zero byte.
 std::string name_in(const GuardReport& report) {
     return {report.name.begin(), std::ranges::find(report.name, '\0')};
 }
@@ -118,7 +118,7 @@ void Guarded::ask(GuardRequest request) {
 
 void Guarded::kill() {
     ask(GuardRequest::kill);
-    if (children_.has(guard_)) ::kill(guard_, SIGCONT);  // a SIGSTOP may have stopped it
+    if (children_.has(guard_)) ::kill(guard_, SIGCONT);  // somebody may have stopped the guard
 }
 
 void Guarded::abandon() {
@@ -178,7 +178,7 @@ void Guarded::guard_ended() {
         return user_.never_started();
     }
     if (is_gone_ || !is_silent_ || !guard_exit_) return;
-    if (last_pids_) {  // the guard had ended everything, and then itself
+    if (last_pids_) {  // the guard has ended everything, and then itself
         is_gone_ = true;
         return user_.gone(*std::move(last_pids_));
     }

@@ -21,7 +21,7 @@ namespace turnpike {
 /// How a worker's main process ended.
 struct WorkerEnd {
     std::string how;  // "killed by SIGKILL", "exit code 1", "its guard died: killed by SIGKILL"
-    std::optional<ExitStatus> exit;  // none if nobody saw it end
+    std::optional<ExitStatus> exit;  // nullopt if nobody saw it end
     std::int64_t memory_peak_kib = 0;
 };
 
@@ -31,9 +31,9 @@ struct WorkerEnd {
 struct GuardedUser {
     std::function<void(const ProcessId&)> started;
     std::function<void(const WorkerEnd&)> exited;
-    std::function<void(const std::string&)> stuck;  // a survivor of SIGKILL: "python3 (pid 4711)"
-    std::function<void(std::vector<pid_t>)> gone;   // the whole tree; with the pids that ended last
-    /// The warm process made no guard of an offer.
+    std::function<void(const std::string&)> stuck;  // "python3 (pid 4711)" survives SIGKILL
+    std::function<void(std::vector<pid_t>)> gone;   // no process is left; these pids ended last
+    /// Called if the warm process did not make a guard from the offer.
     std::function<void()> never_started = [] {};
 };
 
@@ -41,8 +41,8 @@ class Guarded : public std::enable_shared_from_this<Guarded> {
 public:
     Guarded(boost::asio::io_context& loop, Children& children, GuardedUser user);
 
-    /// Our ends of the worker's output pipes, and of the socket that is its link_descriptor if it
-    /// gets one.
+    /// Our ends of the worker's output pipes and, with Link::socket, of its own socket
+    /// (link_descriptor).
     struct Ends {
         UniqueFd out, err, link;
     };
@@ -52,7 +52,8 @@ public:
         const GuardOrders& orders, const std::vector<std::string>& environment,
         Link link = Link::none);
 
-    /// The other ends, for a guard and worker that a warm process (supervisor/warm.h) will make.
+    /// The other ends, for a guard and a worker that a warm process (supervisor/process/warm.h)
+    /// makes.
     struct Offer {
         UniqueFd out, err, control, link;
     };
@@ -61,7 +62,8 @@ public:
         Offer theirs;
     };
     /// Makes the ends for a warm start. The caller sends `theirs` to the warm process. The new
-    /// guard becomes a child of ours and is known from its first report on. The error is a message.
+    /// guard becomes a child of ours; guard() is its pid from its first report on. The error is a
+    /// message.
     [[nodiscard]] std::expected<Offered, std::string> offer();
 
     void terminate() { ask(GuardRequest::terminate); }
@@ -92,8 +94,8 @@ private:
     std::optional<ExitStatus> guard_exit_;
     std::optional<std::vector<pid_t>> last_pids_;  // set once the guard reports `gone`
     bool is_silent_ = false;                       // all reports of the guard are read
-    bool has_exited_ = false;                      // the worker has
-    bool is_gone_ = false;                         // the whole tree is, or it was abandoned
+    bool has_exited_ = false;                      // the worker has exited
+    bool is_gone_ = false;                         // the whole tree is gone, or was abandoned
 };
 
 }  // namespace turnpike

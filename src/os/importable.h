@@ -15,7 +15,7 @@ struct Importable {
 };
 [[nodiscard]] Importable importable_in(const std::string& folder);
 
-/// True if importable_in() might return an entry of that name, or look into it.
+/// True if importable_in() might return a file of that name, or look into a folder of that name.
 [[nodiscard]] bool may_be_importable(std::string_view name);
 
 }  // namespace turnpike

@@ -34,7 +34,8 @@ bool is_alive(const ProcessId& id) {
     return now && now->id == id && !is_zombie(*now);
 }
 
-/// Start times count from the boot, so a list from another boot may name unrelated processes.
+/// Returns the id of this boot. Start times count from the boot, so a list from another boot may
+/// name unrelated processes.
 std::string boot_id() {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string id;
@@ -68,7 +69,7 @@ bool is_running(const std::string& id) {
            is_alive(gate);
 }
 
-/// Returns the folder that a mark names. Empty unless the mark is of a dead gate in this place.
+/// Returns the folder that a mark names. Empty if its gate still runs or belongs to another place.
 std::string folder_in(const std::string& mark, const RuntimePlace& place) {
     const std::size_t colon = mark.rfind(':');
     if (colon == std::string::npos) return {};
@@ -99,8 +100,9 @@ std::vector<Leftover> marked(const RuntimePlace& place) {
     return found;
 }
 
-/// Returns the leftovers that the list in each folder names, and every process in the listed
-/// groups. Groups have other names in each run, so only processes of that run are in them.
+/// Returns the leftovers that FOLDER/processes lists in each folder, and every process in the
+/// listed cgroups. The names of cgroups are unique to a run, so only processes of that run are in
+/// them.
 std::vector<Leftover> listed(const RuntimePlace& place) {
     std::vector<Leftover> found;
     for (const std::string& folder : folders_in(place)) {
@@ -158,7 +160,8 @@ std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& ow
     std::ranges::sort(found, {}, &Leftover::id);
     const auto [first, last] = std::ranges::unique(found, {}, &Leftover::id);
     found.erase(first, last);
-    // Checked after the search: processes of a gate that started since then are not in the list.
+    // This comes after the search, so processes of a gate that started meanwhile are not in
+    // `found`.
     std::set<std::string> held;
     for (const RunningGate& gate : list_running(place))
         if (gate.folder != own.folder) held.insert(gate.folder);
@@ -170,7 +173,8 @@ std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own
                                     Duration patience) {
     std::set<std::string> groups;
     std::vector<Leftover> left = find_leftovers(place, own);
-    // Counted from here: on a busy machine the first search alone may take that long.
+    // The time counts from here, because on a busy machine the first search alone may take that
+    // long.
     const auto until = std::chrono::steady_clock::now() + patience;
     for (int empty_looks = 0; empty_looks < empty_looks_needed;) {
         empty_looks = left.empty() ? empty_looks + 1 : 0;

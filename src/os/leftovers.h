@@ -34,8 +34,8 @@ struct OwnRun {
 /// Returns PID-START-RANDOM, with the pid and start of this process.
 [[nodiscard]] std::string fresh_run_id(std::uint64_t random);
 
-/// Returns what dead gates of this user left: in every folder of the place that no gate holds, and
-/// in our own folder from every run but ours.
+/// Returns the processes that dead gates of this user left: those of every folder that no gate
+/// holds and, in our own folder, those of every run but ours.
 [[nodiscard]] std::vector<Leftover> find_leftovers(const RuntimePlace& place, const OwnRun& own);
 
 /// Kills the leftovers, and what they start meanwhile, until none is found any more. Returns those
@@ -50,7 +50,7 @@ struct KnownProcesses {
     std::vector<ProcessId> processes;
     std::vector<std::string> groups;  // cgroups
 };
-/// Replaces FOLDER/processes. This process is the gate that the file names.
+/// Replaces FOLDER/processes. The file names this process as the gate.
 void write_known(const std::string& folder, const KnownProcesses& known);
 
 }  // namespace turnpike

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t links_max = 40;  // as in the kernel
 
-/// Puts the parts of `path` before the rest of the way.
+/// Puts the parts of `path` in front of the parts that are left.
 void put_before(std::deque<fs::path>& rest, const fs::path& path) {
     rest.insert(rest.begin(), path.begin(), path.end());
 }

@@ -15,8 +15,8 @@ struct PathStep {
     friend auto operator<=>(const PathStep&, const PathStep&) = default;
 };
 
-/// Returns each link on the way, and the file itself. If an entry is missing, that entry is the
-/// last one. `path` must be absolute.
+/// Returns each link on the way and then the file itself, or the first entry that is missing.
+/// `path` must be absolute.
 [[nodiscard]] std::vector<PathStep> steps_to(const std::string& path);
 
 }  // namespace turnpike

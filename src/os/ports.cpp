@@ -33,8 +33,8 @@ struct Listener {
     bool is_wildcard = false;
 };
 
-/// The ports to choose from: below those that the system gives to connections, or above them if
-/// there are too few below.
+/// The ports to choose from. They are below the ports that the system takes for connections, or
+/// above them if there are too few below.
 struct Range {
     std::uint32_t first = 20000;
     std::uint32_t last = 32767;
@@ -61,7 +61,7 @@ bool is_free_v4(std::uint16_t port) {
            ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// Also true if this machine has no IPv6.
+/// True if the port is free for IPv6, also if this machine has no IPv6.
 bool is_free_v6(std::uint16_t port) {
     const UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int only = 1;
@@ -81,7 +81,8 @@ std::string_view next_word(std::string_view& line) {
     return word;
 }
 
-/// Addresses are written as words of the machine's byte order: 127.0.0.1 is 0100007F on ours.
+/// `local` is an address of /proc/net/tcp. The kernel writes addresses as words in the machine's
+/// byte order: 127.0.0.1 is 0100007F.
 bool is_loopback(std::string_view local, Protocol protocol) {
     if (protocol == Protocol::ipv4) return local.substr(6).starts_with("7F:");
     const bool is_mapped = local.starts_with("0000000000000000FFFF0000");
@@ -89,7 +90,7 @@ bool is_loopback(std::string_view local, Protocol protocol) {
            (is_mapped && local.substr(30).starts_with("7F:"));
 }
 
-/// Lines such as "0: 0100007F:1F90 00000000:0000 0A …inode…"; 0A is LISTEN.
+/// Reads lines such as "0: 0100007F:1F90 00000000:0000 0A …inode…"; 0A means LISTEN.
 void append_listeners(const char* path, Protocol protocol, std::vector<Listener>& listeners) {
     std::ifstream file(path);
     std::string text;
@@ -145,13 +146,13 @@ std::optional<uid_t> user_of(pid_t pid) {
         if (!line.starts_with("Uid:")) continue;
         std::ranges::replace(line, '\t', ' ');
         std::string_view words = line;
-        next_word(words), next_word(words);  // "Uid:", the real one
+        next_word(words), next_word(words);  // skip "Uid:" and the real user
         return leading_number<uid_t>(next_word(words));
     }
     return std::nullopt;
 }
 
-/// What is known of the processes of a tree.
+/// The sockets of the processes of a tree.
 struct Tree {
     std::set<Inode> sockets;
     std::set<uid_t> hidden;  // users of processes whose sockets we may not see (setcap, prctl)
@@ -218,7 +219,7 @@ PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
         Side& side = listener.protocol == Protocol::ipv4 ? v4 : v6;
         (tree.has(listener) ? side.ours : side.stranger) = &listener;
     }
-    // A stranger does no harm on the protocol that we do not use.
+    // A stranger who listens with the other protocol does no harm, because we do not use that one.
     if (v4.is_safe() || v6.is_safe()) {
         const Listener& ours = v4.is_safe() ? *v4.ours : *v6.ours;
         // A listener on [::] takes IPv4, too, unless it is IPv6 only. Then the IPv4 port is free.

@@ -12,7 +12,7 @@
 namespace turnpike {
 
 /// Returns a port on which nobody listens, outside the range from which the system takes ports for
-/// connections. The port is not reserved: look_at_port() tells if another process takes it first.
+/// connections. The port is not reserved: look_at_port() shows if another process takes it first.
 /// Nullopt if no port is free.
 [[nodiscard]] std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
                                                        std::uint64_t random);
@@ -21,10 +21,10 @@ struct PortStatus {
     enum class Holder : std::uint8_t { nobody, tree, stranger };
     enum class Protocol : std::uint8_t { ipv4, ipv6 };
     Holder holder = Holder::nobody;
-    Protocol protocol = Protocol::ipv4;      // with tree: how to reach it; IPv4 if both work
-    bool is_exposed = false;                 // with tree: other machines can reach it
-    std::string stranger;                    // "nginx (pid 812)"; "another process" if unknown
-    std::vector<std::uint16_t> other_ports;  // with nobody: where the tree listens
+    Protocol protocol = Protocol::ipv4;      // if tree: how to reach it; IPv4 if both work
+    bool is_exposed = false;                 // if tree: other machines can reach it
+    std::string stranger;                    // if stranger: "nginx (pid 812)", or "another process"
+    std::vector<std::uint16_t> other_ports;  // if nobody: where the tree listens instead
 };
 
 enum class PortLook : std::uint8_t {
@@ -32,8 +32,8 @@ enum class PortLook : std::uint8_t {
     thorough,  // also finds the other ports on which the tree listens
 };
 
-/// Tells who listens on the port: a process below `root` (the tree), another process, or nobody.
-/// Slow.
+/// Returns who listens on the port: a process below `root` (the tree), another process (a
+/// stranger), or nobody. Slow.
 [[nodiscard]] PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look);
 
 }  // namespace turnpike

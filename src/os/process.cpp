@@ -37,7 +37,7 @@ std::string_view word(std::string_view text, std::size_t n) {
     return text.substr(0, text.find(' '));
 }
 
-/// "4711 (name (with anything)) S 1 …": the name ends at the last parenthesis.
+/// Parses "4711 (name (with anything)) S 1 …". The name ends at the last parenthesis.
 std::optional<ProcessFacts> parse_stat(std::string_view stat) {
     constexpr std::size_t start_word = 19;  // after the name: state is 0, the parent 1
     const std::size_t open = stat.find('(');

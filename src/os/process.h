@@ -24,11 +24,11 @@ struct ProcessId {
 struct ProcessFacts {
     ProcessId id;
     pid_t parent = 0;
-    char state = '?';  // Z: it has ended, and its parent has not waited for it yet
+    char state = '?';  // as the kernel shows it; Z is a zombie
     std::string name;  // as the kernel shows it, at most 15 bytes
 };
 
-/// Returns nullopt if there is no such process.
+/// Returns the facts about a process, or nullopt if there is none with this pid.
 [[nodiscard]] std::optional<ProcessFacts> read_process(pid_t pid);
 
 /// Returns every process that we can see, including zombies.
@@ -42,12 +42,12 @@ struct ProcessFacts {
 
 /// Returns the children of this thread, including zombies; for a subreaper also the orphans below
 /// it. It is quick enough to catch processes that fork and end faster than list_processes() can
-/// list them. The pids can't be reused as long as no other code waits for children. Also empty if
-/// the kernel does not list them.
+/// list them. The pids can't be reused as long as no other code waits for children. Empty if there
+/// are none, or if the kernel does not list them.
 [[nodiscard]] std::vector<pid_t> own_children();
 
-/// Returns a pidfd for the process. Empty if the process is gone, even if another one has its pid
-/// now.
+/// Returns a pidfd for the process. Empty if the process is gone, even if another process has its
+/// pid now.
 [[nodiscard]] UniqueFd hold_process(const ProcessId& id);
 
 /// Returns false if the process is gone or we may not send it signals.
@@ -58,8 +58,8 @@ bool send_signal(const ProcessId& id, int signal);
 /// is not set or not readable.
 [[nodiscard]] std::optional<std::string> variable_of(pid_t pid, std::string_view name);
 
-/// Returns the arguments of the process with spaces between, at most `max` bytes; its name if it
-/// has none.
+/// Returns the arguments of the process with spaces between them, at most `max` bytes. If it has no
+/// arguments, returns its name.
 [[nodiscard]] std::string command_of(pid_t pid, std::size_t max = 200);
 
 /// How a process ended: si_code and si_status of a siginfo.

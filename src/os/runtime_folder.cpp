@@ -70,7 +70,7 @@ bool write_pid(int lock) {
            ::pwrite(lock, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
 }
 
-/// Tries several times, since list_running() takes a free lock for a moment.
+/// Takes the lock. Tries several times, because list_running() takes a free lock for a moment.
 bool try_lock(int lock) {
     for (int tries = 0; tries < 5; ++tries) {
         if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
@@ -111,7 +111,7 @@ Fd take_lock(int folder, const std::string& path, std::string_view name) {
 std::optional<pid_t> holder_of(int folder) {
     const UniqueFd lock(
         ::openat(folder, lock_file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!lock || pid_in(lock.get()) <= 0) return std::nullopt;  // no gate, or not yet
+    if (!lock || pid_in(lock.get()) <= 0) return std::nullopt;  // no gate holds it, or not yet
     if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
     const pid_t pid = pid_in(lock.get());
     return pid > 0 ? std::optional(pid) : std::nullopt;
@@ -166,7 +166,7 @@ RuntimeFolder::RuntimeFolder(std::string path, UniqueFd folder, UniqueFd lock)
 
 RuntimeFolder::~RuntimeFolder() {
     if (!lock_ || owner_ != ::getpid()) return;
-    if (is_in_place(folder_.get(), lock_.get()))  // else it may be another gate's by now
+    if (is_in_place(folder_.get(), lock_.get()))  // otherwise it may belong to another gate now
         ::unlinkat(folder_.get(), socket_file, 0);
     std::ignore = ::ftruncate(lock_.get(), 0);
     ::flock(lock_.get(), LOCK_UN);  // also for copies that children inherited

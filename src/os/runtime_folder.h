@@ -3,8 +3,8 @@
 // ends, so a folder whose `lock` is not locked is a leftover, whatever else it contains.
 //
 //     ROOT/            $XDG_RUNTIME_DIR/turnpike, or turnpike-UID in the temporary folder
-//       NAME/lock      locked with flock(2); contains the gate's pid. Never removed: a process that
-//                      opened it before would hold the lock of a file that nobody else can find
+//       NAME/lock      locked with flock(2); contains the gate's pid. We never remove it: a process
+//                      that opened it before could then lock a file that nobody else can find
 //       NAME/socket
 //
 // Folders must be ours with mode 0700, and symbolic links are refused, since anybody can write to
@@ -49,8 +49,8 @@ public:
     ~RuntimeFolder();
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// Updates the times of the files. To be called now and then, since some systems remove files
-    /// that nobody has touched for days.
+    /// Updates the times of the files. Must be called now and then, because some systems remove
+    /// files that nobody has touched for days.
     void touch() const;
     /// Returns the full path of a file in the folder, such as "socket".
     [[nodiscard]] std::string path_of(std::string_view file) const;

@@ -9,8 +9,9 @@
 
 namespace turnpike {
 
-/// Sends `first`, then `second`, as far as the socket takes them. Returns how many bytes were sent;
-/// -1 and errno on failure, which is EAGAIN if the socket is full. A closed peer raises no SIGPIPE.
+/// Sends `first`, then `second`, as far as the socket takes them. Returns how many bytes were sent.
+/// Returns -1 and sets errno on failure: EAGAIN if the socket is full. A closed peer raises no
+/// SIGPIPE.
 ssize_t send_some(int socket, std::string_view first, std::string_view second);
 
 inline constexpr std::size_t sent_descriptors_max = 4;  // in one call

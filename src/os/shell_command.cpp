@@ -7,7 +7,8 @@
 namespace turnpike {
 namespace {
 
-/// First words of a command that are not programs, or not only programs.
+/// Words that the shell handles itself, although some are programs, too. A command that begins with
+/// one of them needs the shell.
 constexpr std::array<std::string_view, 32> shell_words{
     "!",    ".",      "[",     "alias", "break",  "case", "cd",       "command",
     "do",   "eval",   "exec",  "exit",  "export", "for",  "function", "if",

@@ -7,7 +7,7 @@
 namespace turnpike {
 
 /// Turns "A=1 prog x" into "A=1 exec prog x". Returns the command unchanged if it is more than one
-/// plain program: pipes, lists, builtins of the shell, substitutions.
+/// plain program, such as a pipe, a list, a builtin of the shell or a substitution.
 [[nodiscard]] std::string without_shell(const std::string& command);
 
 }  // namespace turnpike

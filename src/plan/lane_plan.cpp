@@ -94,7 +94,7 @@ private:
         });
         if (shares > 1 && !machine_.gpus.empty())
             wrong(path_of(pool, "gpus"),
-                  R"(several pools start workers here: say which GPUs are this one's, such as )"
+                  R"(several pools start workers here: say which GPUs this pool uses, such as )"
                   R"([0, 1] or "none")");
         return machine_.gpus;
     }
@@ -219,11 +219,11 @@ std::vector<std::pair<std::string, std::string>> python_variables(
 }
 
 std::string filled_command(const std::string& command, const LanePlan& lane,
-                           std::size_t lane_number, const Blanks& blanks) {
+                           std::size_t lane_number, const Placeholders& values) {
     const bool on_cpu = lane.gpus.empty();
     return filled_placeholders(command, [&](std::string_view word) -> std::optional<std::string> {
-        if (word == "port") return std::to_string(blanks.port);
-        if (word == "socket") return shell_word(blanks.socket);
+        if (word == "port") return std::to_string(values.port);
+        if (word == "socket") return shell_word(values.socket);
         if (word == "gpu") return on_cpu ? "cpu" : name_of(lane.gpus.front());
         if (word == "gpus") return on_cpu ? "cpu" : names_of(lane.gpus);
         if (word == "lane") return std::to_string(lane_number);

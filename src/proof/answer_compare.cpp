@@ -131,7 +131,7 @@ std::optional<Difference> difference_of(const ProofConfig& rule, const json::val
 
 // ── the first difference of bytes ────────────────────────────────────────────────────────────────
 
-/// Returns what begins at this byte, as text if the whole answer is text.
+/// Returns the bytes from this offset on, as text if both answers are text.
 std::string excerpt(std::string_view bytes, std::size_t at, bool is_text) {
     constexpr std::size_t text_max = 24;
     constexpr std::size_t bytes_max = 8;

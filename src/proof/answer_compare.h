@@ -16,18 +16,18 @@ namespace turnpike {
 /// answer that is not JSON equals nothing.
 [[nodiscard]] bool is_same_answer(const ProofConfig& rule, std::string_view a, std::string_view b);
 
-/// The first place in which two answers differ, for people.
+/// The first place in which two answers differ, in words for people.
 struct Difference {
     std::string where;  // ".scores[3]", "byte 12"; empty if the whole answers differ
-    std::string here;   // "0.12", "nothing"
-    std::string there;
+    std::string here;   // what is there in the one answer: "0.12", "nothing"
+    std::string there;  // the same for the other answer
 };
 
-/// The answers must not be the same.
+/// Returns the first difference of two answers, which must not be the same.
 [[nodiscard]] Difference first_difference(const ProofConfig& rule, std::string_view here,
                                           std::string_view there);
 
-/// Returns ".scores[3]: 0.12 here, 0.98 expected"; `there` is the last word.
+/// Returns ".scores[3]: 0.12 here, 0.98 expected". `there` replaces the word "expected".
 [[nodiscard]] std::string text_of(const Difference& difference,
                                   std::string_view there = "expected");
 

@@ -7,7 +7,7 @@
 
 namespace turnpike {
 
-/// `json` must be valid. The result ends with a newline.
+/// Returns the laid out text, which ends with a newline. `json` must be valid.
 [[nodiscard]] std::string laid_out(std::string_view json);
 
 }  // namespace turnpike

@@ -15,27 +15,27 @@
 
 namespace turnpike {
 
-/// Returns why `expected` can't be used: it is not JSON, but the rule asks for JSON. nullopt if it
-/// can.
+/// Returns what is wrong with the rule's `expected` answer: it is not JSON, but the rule asks for
+/// JSON. Nullopt if nothing is wrong.
 [[nodiscard]] std::optional<std::string> objection_to(const ProofConfig& rule);
 
 /// How a lane's answer differs from the most frequent one.
 struct Opinion {
     std::size_t lane = 0;
-    std::string oddity;  // "answers .digit = 1; lanes 0, 1, 3 answer 7"; empty if it does not
+    std::string oddity;  // "answers .digit = 1; lanes 0, 1, 3 answer 7"; empty if no difference
     friend bool operator==(const Opinion&, const Opinion&) = default;
 };
 
 /// The result of judging an answer to a proof.
 struct Judgement {
     ProofVerdict verdict = ProofVerdict::passed;
-    std::uint32_t group = 0;  // with `grouped`
+    std::uint32_t group = 0;  // valid if the verdict is `grouped`
     ProofBy by = ProofBy::pool;
-    std::string trouble;  // with `failed`: the first difference, or why it can't be judged
+    std::string trouble;  // if `failed`: the first difference, or why the answer can't be judged
     std::string remark;   // for people, although the proof passed
-    std::vector<Opinion> opinions;  // with `grouped`: of all lanes that have answered
-    bool has_majority = false;      // with `grouped`: strictly more than half agree
-    bool has_judged = true;         // there was a complete answer to compare
+    std::vector<Opinion> opinions;  // if `grouped`: of all lanes that have answered
+    bool has_majority = false;      // if `grouped`: strictly more than half agree
+    bool has_judged = true;         // false if there was no complete answer to compare
 };
 
 /// Returns "lane 2" or "lanes 0, 1, 3".
@@ -49,10 +49,10 @@ public:
     /// Returns the group whose first answer equals this one, or a new group if there is none.
     std::uint32_t group_of(const ProofConfig& rule, const std::string& answer);
 
-    /// Does the same, and keeps the group as the lane's latest.
+    /// Does the same as group_of(), and remembers the group of this lane.
     std::uint32_t add(const ProofConfig& rule, std::size_t lane, const std::string& answer);
-    /// Compares each lane that answered with the largest group, or with the oldest of the largest
-    /// ones.
+    /// Compares each lane that answered with the largest group. If several groups are largest, the
+    /// oldest of them counts.
     [[nodiscard]] std::vector<Opinion> opinions(const ProofConfig& rule) const;
     [[nodiscard]] bool has_majority() const;
     /// Returns the lanes of each group, the largest group first.
@@ -63,8 +63,8 @@ private:
     std::map<std::size_t, std::uint32_t> groups_;  // by lane
 };
 
-/// Judges by the pool's own rule. Slow, so it must run on the background thread, which alone uses
-/// `groups`.
+/// Judges the answer by the pool's own rule. Slow, so it must run on the background thread. Only
+/// that thread uses `groups`.
 [[nodiscard]] Judgement judge_answer(const PoolConfig& pool, AnswerGroups& groups, std::size_t lane,
                                      const std::string& answer);
 

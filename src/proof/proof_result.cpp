@@ -17,8 +17,8 @@ Judgement failed_proof(ProofBy by, std::string why) {
 
 namespace {
 
-/// Returns the lane's worker of that generation that was proved by agreement, or nullptr if it has
-/// ended.
+/// Returns the worker on this lane that is of that generation and was proved by agreement. Returns
+/// nullptr if there is none any more.
 WorkerFacts* voter_on(LaneFacts& lane, Generation generation) {
     for (WorkerFacts* worker : {&lane.now, &lane.next})
         if (worker->proof.by == ProofBy::agreement && worker->proof.generation == generation)

@@ -1,9 +1,9 @@
 // The recorded answer that all workers of one generation must give.
 //
-// The recording that was beside the model when the generation's first worker was proved counts. A
-// later change of the file never takes a serving lane down, for example when somebody checks out
-// another branch while the old code runs. But an answer that the current file allows is right, too,
-// so recording again, or removing the file, repairs a wrong recording.
+// A generation is judged by the recording that was beside the model when its first worker was
+// proved. So a later change of the file never takes a serving lane down, for example when somebody
+// checks out another branch while the old code runs. But an answer that the current file allows is
+// right, too, so recording again, or removing the file, repairs a wrong recording.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace turnpike {
 
-/// Must be used on the background thread only, as it reads and writes files.
+/// Must be used on the background thread only, because it reads and writes files.
 class RecordedProof {
 public:
     /// `path` is where the recording is, or would be. Empty if the model can't have one.
@@ -33,12 +33,12 @@ public:
         recording_.reset();
     }
     struct Stamp {
-        std::string recorded;  // when, in UTC
-        std::string turnpike;  // the version
+        std::string recorded;  // the time, in UTC
+        std::string turnpike;  // the version of Turnpike
     };
     /// Must be called when the generation has become good. Writes the accepted answer as the
-    /// recording. Returns false if there was nothing to write, or an error message if it could not
-    /// be written.
+    /// recording. Returns true if it was written, false if no answer was accepted, or an error
+    /// message if writing failed.
     [[nodiscard]] std::expected<bool, std::string> keep(const Stamp& stamp);
 
 private:

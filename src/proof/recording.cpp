@@ -40,7 +40,7 @@ std::string json_string(std::string_view text) {
 
 // ── writing ──────────────────────────────────────────────────────────────────────────────────────
 
-/// `"content_type": …, "json": …`
+/// Returns `"content_type": …, "json": …`, or "text" or "base64" instead of "json".
 std::string body_members(const ProofBody& body) {
     std::string type = fmt::format("\"content_type\":{}", json_string(body.content_type));
     if (body.bytes.empty()) return type;

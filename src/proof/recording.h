@@ -27,8 +27,8 @@
 
 namespace turnpike {
 
-/// Floating-point numbers may differ by either tolerance, because GPUs add in different orders. All
-/// else must be equal.
+/// Floating-point numbers may differ by the larger of the two, because GPUs add in different
+/// orders. All else must be equal.
 inline constexpr double recorded_tolerance_absolute = 1e-6;
 inline constexpr double recorded_tolerance_relative = 1e-4;
 
@@ -46,13 +46,13 @@ struct Recording {
 [[nodiscard]] std::string recording_path(const ModelChoice& model);
 
 [[nodiscard]] std::string text_of(const Recording& recording);
-/// Returns an error message if the text is not a valid recording.
+/// Returns the recording, or an error message if the text is not a valid one.
 [[nodiscard]] std::expected<Recording, std::string> parse_recording(std::string_view text);
 
-/// Returns nullopt if there is no such file, or an error message that names the path.
+/// Returns the recording, or nullopt if there is no such file. The error message names the path.
 [[nodiscard]] std::expected<std::optional<Recording>, std::string> read_recording(
     const std::string& path);
-/// Writes the file completely or not at all. It is on the disk when this returns.
+/// Writes the file completely or not at all. The file is on the disk when this function returns.
 [[nodiscard]] std::expected<void, std::string> write_recording(const std::string& path,
                                                                const Recording& recording);
 

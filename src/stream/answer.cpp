@@ -19,12 +19,12 @@ struct Answer::Ring {
     Answer* owner = nullptr;
     SpoolFile file;
     std::uint64_t capacity = 0;
-    std::uint64_t read = 0;     // like `written` it only grows; modulo capacity it is an offset
-    std::uint64_t written = 0;  // bytes that are on disk
+    std::uint64_t read = 0;     // bytes read back so far; modulo capacity it is the offset
+    std::uint64_t written = 0;  // bytes written so far; used in the same way
     std::uint64_t writing = 0;  // bytes that are being written
     bool is_adopted = false;
     bool is_reading = false;
-    bool has_failed = false;  // write no more
+    bool has_failed = false;  // a write failed: write no more
 };
 
 AnswerHead& Answer::start(AnswerWriter* writer) {
@@ -65,8 +65,8 @@ Answer::Room Answer::append(const Store& store, std::string_view bytes) {
 }
 
 void Answer::append_to_front(std::string_view bytes) {
-    if (front_read_ > front_.size() / 2) {  // bound the memory if the reader never quite
-        front_.erase(0, front_read_);       // catches up
+    if (front_read_ > front_.size() / 2) {  // limit the memory even if front_ is never read out
+        front_.erase(0, front_read_);
         front_read_ = 0;
     }
     front_.append(bytes);
@@ -136,7 +136,7 @@ std::uint64_t Answer::waiting() const {
 }
 
 /// Moves bytes towards the reader: from the back to the disk, and from the disk to the front. If
-/// the disk has none, they go from the back directly to the front.
+/// nothing is on disk, bytes go from the back directly to the front.
 void Answer::pump(const Store& store) {
     if (ring_ == nullptr) {
         ring_ = std::make_shared<Ring>();

@@ -42,7 +42,7 @@ struct AnswerHead {
     int status = 0;
     std::string fields;  // lines of "Name: value\r\n", end-to-end fields only
     bool has_length = false;
-    std::uint64_t length = 0;  // with has_length
+    std::uint64_t length = 0;  // valid if has_length
     bool has_body = true;      // false for HEAD, 204 and 304
     bool has_date = false;
     bool allows_origins = false;  // the worker does CORS itself
@@ -69,13 +69,13 @@ public:
     void hold() { state_ = AnswerState::held; }
     void flow();
     Room append(const Store& store, std::string_view bytes);
-    /// Takes a file that has the whole body: a sealed memfd with `size` bytes from offset 0. It is
-    /// read as the reader takes it, even if the writer is long gone. Must be called between hold()
-    /// or flow() and complete(), with nothing appended.
+    /// Takes a file that has the whole body: a sealed memfd with `size` bytes from offset 0. The
+    /// file is read piece by piece as the reader takes bytes, even if the writer is long gone. Must
+    /// be called between hold() or flow() and complete(), with nothing appended.
     void adopt(UniqueFd file, std::uint64_t size);
     void complete();
     void break_off();
-    /// Must be called if the writer goes away before the end. It is then told nothing more.
+    /// Must be called if the writer goes away before the end. It gets no more calls.
     void forget_writer() { writer_ = nullptr; }
 
     // ── the reader's side ──
@@ -89,7 +89,8 @@ public:
         return std::string_view(front_).substr(front_read_);
     }
     void consume(const Store& store, std::size_t size);
-    /// Asks for more bytes than front() has. Reads them from the file of an adopted body.
+    /// Asks for more bytes than front() has. Only an adopted body needs this: it starts reading the
+    /// file.
     void want(const Store& store);
     /// True if everything that has come so far was read.
     [[nodiscard]] bool is_read_out() const { return waiting() == 0; }
@@ -98,7 +99,7 @@ public:
         return state_ == AnswerState::complete && is_read_out();
     }
 
-    /// Resets it for the next job. Keeps a little memory.
+    /// Resets the answer for the next job. Keeps a little memory.
     void clear();
 
 private:
@@ -125,7 +126,7 @@ private:
     std::string front_;
     std::size_t front_read_ = 0;
     std::string back_;
-    std::shared_ptr<Ring> ring_;  // nullptr while nothing was ever on disk
+    std::shared_ptr<Ring> ring_;  // nullptr until something goes to disk
 };
 
 }  // namespace turnpike

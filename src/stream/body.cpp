@@ -18,7 +18,7 @@ using Made = std::pair<int, std::shared_ptr<SpoolFile>>;
 /// Must run on the disk thread, because sealing looks at every page.
 Made sealed(std::shared_ptr<SpoolFile> file, std::uint64_t size, std::size_t step) {
     if (file->seal() == 0) return {0, std::move(file)};
-    auto copy = std::make_shared<SpoolFile>();  // the body is on disk
+    auto copy = std::make_shared<SpoolFile>();  // a file on disk can't be sealed
     const int error = file->copy_sealed(*copy, size, step);
     return {error, std::move(copy)};
 }

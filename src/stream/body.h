@@ -19,7 +19,7 @@ namespace turnpike {
 
 class Body {
 public:
-    /// Is called with 0, or with the errno of the disk.
+    /// Called with 0, or with an errno if the disk failed.
     using Done = std::move_only_function<void(int)>;
 
     enum class Taken : std::uint8_t {
@@ -46,20 +46,20 @@ public:
               Done then) const;
 
     /// Passes a sealed memfd with the whole body to `then`, for a native worker. If the body was
-    /// spooled to memory, it is that file; otherwise it is a copy, which the disk thread makes
+    /// spooled to a memfd, `then` gets that file; otherwise a copy, which the disk thread makes
     /// once. If there is no memory, `then` gets -1 and an errno, and seal() may be called again.
-    /// The body must be complete. It owns the file: duplicate it to keep it after `then` has
-    /// returned or the body is gone. `then` runs at once or later, even if the body is dropped
-    /// meanwhile.
+    /// The body must be complete. `then` runs at once or later, even if the body is dropped
+    /// meanwhile. The file is open until the body is dropped, but at least while `then` runs. To
+    /// keep it longer, duplicate the descriptor.
     using Sealed = std::move_only_function<void(int file, int error)>;
     void seal(const Store& store, Sealed then);
 
-    /// Returns a function that reads the first `max` bytes of a body on disk, or fewer if the disk
-    /// fails. It works even after the body is dropped. It blocks, so it must be called on the disk
-    /// thread.
+    /// Returns a function that returns the first `max` bytes of a body on disk, or an empty text if
+    /// the disk fails. The function works even after the body is dropped. It blocks, so it must be
+    /// called on the disk thread.
     [[nodiscard]] std::function<std::string()> reader(std::size_t max) const;
 
-    /// Empties it for the next job. Keeps a little memory.
+    /// Empties the body for the next job. Keeps a little memory.
     void clear();
 
 private:

@@ -57,8 +57,8 @@ void Exchanges::drop(ExchangePtr&& exchange) {
     const ExchangePtr last = std::move(exchange);
     if (last.use_count() > 1) return;
     clean(*last);
-    // A call from within the exchange's own answer may drop it, and the exchange must outlive that
-    // call. So this end only adds; the oldest spare is removed, or used again, at the other end.
+    // The exchange's own answer may be on the call stack, so the exchange must outlive this call.
+    // Therefore it is added at the end of the ring, and only the oldest spare is destroyed.
     if (spare_count_ == spare_.size()) take_oldest_spare();
     spare_[(spare_first_ + spare_count_++) % spare_.size()] = last;
 }

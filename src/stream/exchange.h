@@ -31,7 +31,7 @@ struct Exchange {
 
     // written by the gate
     std::string name;       // the job's name for clients
-    bool is_aside = false;  // it takes no slot of a lane
+    bool is_aside = false;  // the job takes no slot of a lane
     std::string method;
     std::string target;
     std::string fields;  // lines of "Name: value\r\n", with the framing of the body
@@ -54,9 +54,9 @@ public:
     ExchangePtr open(JobId job);
     [[nodiscard]] ExchangePtr find(JobId job) const;
 
-    /// Must be called when the gate is done with it. find() no longer returns it.
+    /// Must be called when the gate is done with the exchange. find() no longer returns it.
     void close(ExchangePtr&& exchange);
-    /// Must be called when the supervisor is done with it.
+    /// Must be called when the supervisor is done with the exchange.
     void drop(ExchangePtr&& exchange);
 
 private:
@@ -64,7 +64,7 @@ private:
 
     ExchangePtr take_oldest_spare();
 
-    std::vector<ExchangePtr> by_place_;         // index: the low half of a job's id, which is dense
+    std::vector<ExchangePtr> by_place_;         // index: the low half of a job's id; ids are dense
     std::array<ExchangePtr, spare_max> spare_;  // used as a ring
     std::size_t spare_first_ = 0;
     std::size_t spare_count_ = 0;

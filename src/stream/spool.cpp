@@ -24,7 +24,7 @@ int make_unnamed(const std::string& folder) {
     return named;
 }
 
-constexpr off_t large = 8 * 1024 * 1024;  // closing a larger one takes over a millisecond
+constexpr off_t large = 8 * 1024 * 1024;  // closing a larger file takes more than a millisecond
 
 }  // namespace
 

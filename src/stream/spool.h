@@ -23,12 +23,13 @@ struct Store {
     std::size_t answer_max = 64 * 1024 * 1024;  // for one answer that waits for its client
 };
 
-/// A file that is made by the first write. Its functions block: call them on the disk thread only.
+/// A file that is made by the first write. Its functions block, so they must be called on the disk
+/// thread only.
 class SpoolFile {
 public:
     SpoolFile() = default;
     void adopt(UniqueFd file) { file_ = std::move(file); }
-    /// May run on any thread, because another thread closes a large file.
+    /// May run on any thread: if the file is large, another thread closes it.
     ~SpoolFile();
     SpoolFile(const SpoolFile&) = delete;
     SpoolFile& operator=(const SpoolFile&) = delete;

@@ -101,8 +101,8 @@ Supervisor::~Supervisor() {
         if (warm != nullptr) warm->close();
 }
 
-/// Makes a WarmProcess for each pool with a Python model. It starts its process once the first
-/// worker has shown what it imports.
+/// Makes a WarmProcess for each pool with a Python model, unless the pool has `warm = false`. The
+/// WarmProcess starts its process once the first worker has shown what it imports.
 void Supervisor::make_warm() {
     const LogConfig& log = deps_.config.log;
     warm_output_ = std::make_unique<LaneOutput>(
@@ -243,7 +243,7 @@ std::optional<std::string> Supervisor::dump_by_tool(const WorkerProcess& process
     auto& [root, latest] = dumps_[lane];
     if (latest != nullptr && !latest->is_gone()) {
         if (root == guard) return "a dump is already under way: see the lane's log";
-        latest->kill();  // it dumps a worker that has ended
+        latest->kill();  // the worker whose stacks it dumps has ended
     }
     root = guard;
     std::vector<std::string> environment = process_deps_.environment;
@@ -370,7 +370,8 @@ void Supervisor::forget_generations(const ReportReload& report) {
         [](int) {});
 }
 
-/// Writes down the known processes, so that the next gate can find them if this gate is killed.
+/// Writes the known processes to a file, so that the next gate can find them if this gate is
+/// killed.
 void Supervisor::write_processes() {
     KnownProcesses known;
     for (const Place& place : places_) {

@@ -61,7 +61,7 @@ public:
     void observe(const ReportSlowJob& report);
 
     void observe(const ReportLane& report);
-    /// Keeps the answers that the reload accepted, and removes generations that no worker will
+    /// Records the answers that the reload accepted, and removes generations that no worker will
     /// start with any more.
     void observe(const ReportReload& report);
 
@@ -71,8 +71,8 @@ public:
         return reloads_.ask(pool.value, std::move(order));
     }
     [[nodiscard]] Reloads& reloads() { return reloads_; }
-    /// Returns, once, a message for people about why a pool's starts are cold. Empty if there is
-    /// nothing new.
+    /// Returns a message for people about pools whose warm process is slow. Returns each message
+    /// only once. Empty if there is nothing new.
     [[nodiscard]] std::string warm_news();
     /// Accepts whatever this generation answers to the model's example as right, even if another
     /// answer is recorded. Once the generation has become good, its answer becomes the recording.
@@ -83,12 +83,13 @@ public:
     /// cannot.
     std::optional<std::string> dump_stacks(LaneId lane);
 
-    /// Returns nullptr if there is no such lane or Turnpike does not start its workers.
+    /// Returns the log of a lane. Returns nullptr if there is no such lane or Turnpike does not
+    /// start its workers.
     [[nodiscard]] const LaneLog* log_of(std::size_t lane) const;
-    /// Returns why some log is not written to disk. Empty if all are written.
+    /// Returns why some lane's log is not written to disk. Empty if all logs are written.
     [[nodiscard]] std::string log_problem() const;
-    /// True if a call of the GPU driver is still under way. Its thread can't be joined, so the
-    /// process must end without that.
+    /// True if a call of the GPU driver is still under way. It may never return, so the process
+    /// must end without joining the thread of that call.
     [[nodiscard]] bool is_hanging() const { return gpus_.is_hanging(); }
 
 private:
@@ -126,7 +127,7 @@ private:
     std::vector<std::unique_ptr<LaneOutput>> outputs_;  // by lane; nullptr for attached workers
     std::vector<WorkerId> logged_;  // by lane: the worker whose start was logged last
     struct Dump {
-        pid_t root = 0;  // the root of the process tree that it dumps
+        pid_t root = 0;  // the process tree whose stacks are dumped
         std::shared_ptr<Guarded> guarded;
     };
     std::map<std::uint64_t, Dump> dumps_;  // the latest stack dump of each lane

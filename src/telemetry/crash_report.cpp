@@ -24,10 +24,10 @@ std::string path_of(const std::string& folder, const std::string& name) {
 namespace fs = std::filesystem;
 using Wrong = std::unexpected<std::string>;
 
-constexpr std::size_t stream_mark = std::string_view("err ").size();  // starts each line of the log
+constexpr std::size_t stream_mark = std::string_view("err ").size();  // begins each log line
 constexpr std::string_view unfinished_mark = ".unfinished-";
 constexpr std::size_t id_max = 100;
-constexpr std::size_t file_max = std::size_t{1024} * 1024;  // read_file() returns no more
+constexpr std::size_t file_max = std::size_t{1024} * 1024;  // read_file() cuts longer files
 
 Wrong wrong(const char* doing, const std::string& path, int error) {
     return Wrong(std::string("can't ") + doing + " " + path + ": " + std::strerror(error));

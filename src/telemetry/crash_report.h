@@ -1,4 +1,4 @@
-// What is kept of a worker that died: one folder per death, a bounded number of them.
+// What is kept about a worker that died: one folder per death, up to a maximum.
 //
 //   FOLDER/20261115-140311-123-lane0-4711/report.json   what is known
 //                                         log.txt       the last lines of its output
@@ -48,7 +48,7 @@ struct CrashReport {
     std::optional<int> signal;
     Duration lived{};
     std::optional<Bytes> memory_peak;      // resident set size
-    std::optional<Bytes> gpu_memory_used;  // last seen on its GPUs, of all processes
+    std::optional<Bytes> gpu_memory_used;  // by all processes on its GPUs, when last seen
     std::string oom_line;                  // from the kernel's log; empty if none, or not readable
     std::string log;                       // the last lines, "err text\n" each
     std::vector<CrashInput> inputs;
@@ -64,7 +64,7 @@ struct CrashReport {
 [[nodiscard]] std::string crash_json(std::string_view id, const CrashReport& report);
 
 /// Writes the folder of a report, and removes the oldest reports beyond `keep`. Returns the
-/// report's id; the error is a message. Slow.
+/// report's id, or an error message. Slow.
 [[nodiscard]] std::expected<std::string, std::string> write_crash_report(const std::string& folder,
                                                                          const CrashReport& report,
                                                                          std::uint32_t keep);
@@ -82,7 +82,7 @@ struct CrashSummary {
 [[nodiscard]] std::optional<std::string> read_crash_report(const std::string& folder,
                                                            const std::string& id);
 
-/// Returns the same for a report that is in no folder.
+/// Returns the same text from its parts, for a report that is in no folder.
 [[nodiscard]] std::string crash_page(std::string_view json, std::string_view log,
                                      const std::vector<std::string>& files);
 

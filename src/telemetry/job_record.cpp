@@ -74,8 +74,8 @@ void pad(std::string& out, std::size_t start, std::size_t width) {
     if (const std::size_t used = out.size() - start; used < width) out.append(width - used, ' ');
 }
 
-/// Clients choose this text, so it must not contain escape sequences, or characters of unusual
-/// width.
+/// Appends text that a client chose. Replaces all but printable ASCII: escape sequences could
+/// control the terminal, and other characters may have an unusual width.
 void append_printable(std::string& out, std::string_view text) {
     for (const char c : text) out += c >= 0x20 && c < 0x7F ? c : '?';
 }
@@ -151,8 +151,8 @@ void append_timing(std::string& out, const JobRecord& record) {
     }
 }
 
-/// A detail often begins with the name of the reason, "worker-died: …". Returns the part after the
-/// name, so that a line does not say it twice.
+/// Returns the detail without the name of the reason. A detail often begins with it, as in
+/// "worker-died: …", and the line names the reason already.
 std::string_view without_reason(std::string_view detail, EndReason reason) {
     const std::string_view name = name_of(reason);
     const auto is_same = [](char a, char b) { return a == b || (a == '-' && b == '_'); };

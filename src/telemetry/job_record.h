@@ -1,6 +1,7 @@
-// What is kept of a job: one record per job that ended, one per attempt that started, and how each
-// is written as a line of the job log. Records own their text, so they outlive the request and can
-// be passed to another thread. Rendering allocates nothing but the string that it appends to.
+// What is kept about a job: one record per job that ended and one per attempt that started, each
+// with the functions that write it as a line of the job log. Records own their text, so they
+// outlive the request and can be passed to another thread. Rendering allocates nothing but the
+// string that it appends to.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,11 @@
 namespace turnpike {
 
 struct JobRecord {
-    JobId job;  // none if it was never admitted
+    JobId job;  // none if the job was never admitted
     Text<24> id;
     Text<64> pool;
     LaneId lane;   // of the last attempt; none if the job never ran
-    Text<48> gpu;  // of that lane, for people ("0", "0,1"); empty if it has none
+    Text<48> gpu;  // of that lane, for people ("0", "0,1"); empty if the lane has none
     std::int64_t arrived_unix_ns = 0;
     Duration upload = Duration::zero();  // from arrival to the end of its body
     Duration queue = Duration::zero();   // from the end of its body to the last attempt
@@ -29,18 +30,18 @@ struct JobRecord {
     Bytes bytes_in;
     Bytes bytes_out;
     Text<64> client;  // address and port
-    Text<64> key;     // the name of its API key; empty if it had none
+    Text<64> key;     // the name of its API key; empty if it came without one
     Text<8> method;
     Text<128> path;  // without the query, which may hold secrets
     Outcome outcome = Outcome::finished;
     EndReason reason = EndReason::answered;
-    bool is_slow = false;  // it ran so far over the usual time that its worker's stacks were dumped
+    bool is_slow = false;  // it ran far longer than usual, so its worker's stacks were dumped
     Text<240> detail;      // what went wrong, in the gate's words: "poison: the connection …"
 };
 
-/// Stands in a record's detail before a worker's own output, which only admins may see.
+/// Comes before a worker's own output in a record's detail. Only admins may see what follows it.
 inline constexpr std::string_view last_output_mark = "; its last output: ";
-/// Stands before a message of the model that was not shown to the client.
+/// Comes before a message of the model that was not shown to the client.
 inline constexpr std::string_view not_shown_mark = "; not shown to its client: ";
 
 struct JobStart {
@@ -52,6 +53,7 @@ struct JobStart {
     std::int64_t at_unix_ns = 0;
 };
 
+/// Appends a line of JSON:
 /// {"id":"…","pool":"…","lane":0,"gpu":null,"arrived":"2026-11-15T10:00:00.123Z","queue_ms":0.1,
 ///  "run_ms":12.3,"attempts":1,"status":200,"bytes_in":5,"bytes_out":7,"client":"127.0.0.1:5000",
 ///  "method":"POST","path":"/predict","outcome":"finished","reason":"answered"}
@@ -60,16 +62,16 @@ struct JobStart {
 /// the end.
 void append_json_line(std::string& out, const JobRecord& record);
 
-/// {"id":"…","event":"started","pool":"…","lane":0,"gpu":"0","attempt":1,"at":"2026-…Z"}
+/// Appends {"id":"…","event":"started","pool":"…","lane":0,"gpu":"0","attempt":1,"at":"2026-…Z"}
 void append_json_line(std::string& out, const JobStart& start);
 
-/// Writes a line for people at a terminal: time of day of the end, id, lane, request, status, how
+/// Appends a line for people at a terminal: time of day of the end, id, lane, request, status, how
 /// long the job took, and what went wrong. Clients choose some of this text, so every character
-/// that could control a terminal is replaced. `utc_offset` is that of the reader's time zone.
+/// that could control a terminal is replaced. `utc_offset` is the offset of the reader's time zone.
 void append_readable_line(std::string& out, const JobRecord& record,
                           Duration utc_offset = Duration::zero());
 
-/// Says "started on GPU 0", or "started on lane 0" if the lane has no GPU.
+/// Appends a line with "started on GPU 0", or "started on lane 0" if the lane has no GPU.
 void append_readable_line(std::string& out, const JobStart& start,
                           Duration utc_offset = Duration::zero());
 

@@ -32,7 +32,7 @@ struct GpuFacts {
     std::string uuid;
     std::string name;
     Bytes memory_total{};
-    std::optional<Bytes> memory_used;  // by all processes; none if not known yet
+    std::optional<Bytes> memory_used;  // by all processes; nullopt if not known yet
 };
 
 /// How long each part of the latest start took. A part that is not finished has no value.
@@ -43,7 +43,7 @@ struct StartTimes {
     std::optional<Duration> load;    // from then until it was healthy, or reported `ready`
     std::optional<Duration> proof;   // the first proof
     std::optional<Duration> first_job;  // how long the first job took; attached workers have none
-    bool is_warm = false;               // forked from a process with the imports done
+    bool is_warm = false;               // forked from a process that has done the imports
 };
 
 /// What a native worker reports while it loads.
@@ -57,28 +57,28 @@ struct WorkerFacts {
     WorkerId id;            // none if there is no such worker
     std::string trouble;    // the latest thing that went wrong; empty if nothing did
     std::int64_t pid = 0;   // of its main process; 0 if it does not run
-    std::string last_exit;  // how the previous worker ended: "killed by SIGKILL"; or empty
+    std::string last_exit;  // how the previous worker ended: "killed by SIGKILL"; empty if none
     std::string last_line;  // of its lane's log, while it starts
     StartTimes start;
     std::optional<LoadNews> loading;  // native workers only, while loading
     std::string sdk;                  // native workers only: the SDK that it reports
-    std::string model_facts;          // native workers only: JSON about its model; or empty
+    std::string model_facts;          // native workers only: JSON about its model; may be empty
     Instant started_at = never;
     LaneProof proof;  // the latest one
 };
 
 struct LaneFacts {
     std::string worker;  // the URL of an attached worker; empty if we start it
-    std::string remark;  // what people should change although it serves; or empty
+    std::string remark;  // what people should change although it serves; usually empty
     std::vector<GpuFacts> gpus;
-    std::string gpu;           // the same for the job log: "0", "0,1"; or empty
-    std::uint64_t proofs = 0;  // that have ended on this lane
+    std::string gpu;           // the same for the job log: "0", "0,1"; empty if none
+    std::uint64_t proofs = 0;  // how many have ended on this lane
     WorkerFacts now;           // the current worker, or the last one if there is none
     WorkerFacts next;          // the worker that a reload starts beside it
     WorkerFacts past;          // the replaced worker, until it is gone
 
-    /// Must be called when a worker starts. Trouble and last exit of the previous worker stay until
-    /// there is news.
+    /// Must be called when a worker starts. Returns its facts. The trouble and the last exit of the
+    /// previous worker stay until there is news.
     WorkerFacts& begin(const StartWorker& start) {
         WorkerFacts& facts = start.is_next ? next : now;
         if (start.is_next) next = {};

@@ -51,7 +51,7 @@ std::string_view name_of(LogStream stream) {
 void LaneLog::take(LogSource& source, std::string_view bytes, std::int64_t unix_ns) {
     while (!bytes.empty()) {
         if (source.is_returned && !is_end(bytes[0])) {
-            source.unfinished.clear();  // written over
+            source.unfinished.clear();  // the new text overwrites it
             source.is_returned = false;
         }
         const auto size =
@@ -91,7 +91,7 @@ void LaneLog::end(LogSource& source, std::int64_t unix_ns) {
 
 void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stream) {
     LogSource ours{stream};
-    const std::string shown = std::exchange(unfinished_, {});  // a worker's line, which stays
+    const std::string shown = std::exchange(unfinished_, {});  // a worker's line: put back below
     const std::uint64_t writer = unfinished_writer_;
     take(ours, text, unix_ns);
     end(ours, unix_ns);

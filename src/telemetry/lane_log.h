@@ -1,13 +1,13 @@
 // What a lane's workers print: split into lines, kept in memory up to a maximum (for `logs`, crash
-// reports and the live display), and passed on for a file.
+// reports and the live display), and passed on to be written to a file.
 //
 //   LogSource source{LogStream::err};                  // one for each pipe
 //   log.take(source, "loading\r 10%\r 20%", unix_ns);  // last_line() is " 20%"
 //   log.end(source, unix_ns);                          // now " 20%" is a line
 //
 // Any bytes may come: append_plain() cleans each line, and an endless line is cut into pieces of
-// `line_max`. A carriage return starts the line over, as on a terminal: of a progress bar that
-// redraws itself a thousand times, the line is what it showed last. To be used by one thread.
+// `line_max`. A carriage return starts the line over, as on a terminal. So a progress bar that
+// redraws itself a thousand times leaves one line: what it showed last. Not safe for threads.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ std::string_view name_of(LogStream);
 
 struct LogLine {
     std::uint64_t number = 0;  // grows by one per line of the lane, from 1
-    std::int64_t unix_ns = 0;  // when it was finished
+    std::int64_t unix_ns = 0;  // when the line was finished
     LogStream stream = LogStream::out;
     std::uint64_t writer = 0;  // id of the worker that wrote it; 0 if unknown
     std::string text;
@@ -50,7 +50,7 @@ public:
     static constexpr std::size_t line_max = 4096;  // bytes, before cleaning
     static constexpr std::size_t lines_kept_max = 2000;
     static constexpr std::size_t bytes_kept_max = 256 * std::size_t{1024};
-    static constexpr std::string_view cut_mark = "…";  // the line goes on in the next
+    static constexpr std::string_view cut_mark = "…";  // ends a line that goes on in the next
 
     /// Gets each finished line as it is written to the file: "2026-11-15T14:03:11.123Z err text\n".
     using Write = std::function<void(std::string_view)>;
@@ -70,7 +70,7 @@ public:
     /// Returns the latest line of out or err that is not blank, even if it is unfinished. Empty if
     /// there is none since forget_last_line().
     [[nodiscard]] std::string last_line() const;
-    /// Returns the unfinished line of this writer. Empty if another one wrote since then.
+    /// Returns the unfinished line of this writer. Empty if another writer wrote since then.
     [[nodiscard]] std::string unfinished_of(std::uint64_t writer) const;
     void forget_last_line();
     /// Returns the number of the newest line, or 0 if there is none.

@@ -11,17 +11,17 @@
 
 namespace turnpike {
 
-/// Who knew the right answer.
+/// By what an answer to a proof was judged.
 enum class ProofBy : std::uint8_t {
-    nobody,     // there was no proof yet
+    nobody,     // not judged: there was no proof yet
     pool,       // [pool.NAME.proof] contains the right answer
     agreement,  // [pool.NAME.proof] says that all lanes must agree
     recording,  // NAME.proof.json beside the model
     check,      // the model's own check
-    example,    // no one: the model's example only has to be answered without an error
+    example,    // no right answer is known: the model's example must be answered without an error
 };
 
-/// Longer bodies are cut, since they are only shown to people.
+/// Longer bodies are cut, because they are only shown to people.
 inline constexpr std::size_t proof_body_max = 64 * 1024;
 
 struct ProofBody {
@@ -53,7 +53,7 @@ struct LaneProof {
     std::string remark;   // what people should change although it passed
     ProofRequest request;
     ProofAnswer answer;
-    std::string file;  // where its answer is or would be recorded; empty if nowhere
+    std::string file;  // where its answer is or would be recorded; empty if it can't be recorded
     Generation generation;
     Instant ended{};
     Duration took{};

@@ -31,7 +31,7 @@ public:
     /// Counts lines that were lost before they came here.
     void skip(std::uint64_t lines);
 
-    /// Writes what the target takes. Waits for the target at most `patience` in all.
+    /// Writes as much as the target takes. Waits for the target at most `patience` in total.
     void drain(Duration patience);
 
     /// Gives up the lines that the target has not taken, and counts them as lost.

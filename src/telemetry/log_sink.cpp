@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t lines_per_block = 128;
 constexpr std::size_t spare_blocks_max = 32;
-constexpr Duration retry_every = 1s;  // for a target that took nothing
+constexpr Duration retry_every = 1s;  // how often we try a target again that took nothing
 
-/// Signals are for the main thread. With SIGPIPE blocked, a write to a pipe without a reader only
-/// fails with EPIPE.
+/// Blocks all signals, because they are for the main thread. With SIGPIPE blocked, a write to a
+/// pipe without a reader only fails with EPIPE.
 void block_signals() {
     sigset_t all;
     sigfillset(&all);
@@ -26,7 +26,7 @@ void block_signals() {
 
 }  // namespace
 
-/// What the thread takes from the queue in one go.
+/// What the thread takes from the queue at once.
 struct LogSink::Round {
     std::vector<Block> blocks;
     std::size_t lines = 0;

@@ -34,9 +34,9 @@ namespace turnpike {
 struct LogOptions {
     std::vector<LogTarget> targets;
     Duration utc_offset = Duration::zero();  // for readable lines
-    std::size_t lines_max = 65'536;          // that may wait to be written; more are lost
+    std::size_t lines_max = 65'536;          // how many may wait to be written; more are lost
     Duration gather = 50ms;                  // how long the thread gathers lines before it writes
-    Duration patience = 1s;                  // wait for a slow reader when all must be written
+    Duration patience = 1s;                  // how long a flush waits for a slow reader
 };
 
 class LogSink {
@@ -44,7 +44,7 @@ public:
     /// Opens every target. The error says which target can't be opened, and why.
     static std::expected<std::unique_ptr<LogSink>, std::string> open(LogOptions options);
 
-    /// Flushes. Lines that a target has not taken by then are lost.
+    /// Writes what is left, as flush() does. Lines that a target has not taken by then are lost.
     ~LogSink();
     LogSink(const LogSink&) = delete;
     LogSink& operator=(const LogSink&) = delete;
@@ -60,12 +60,12 @@ public:
     /// this text.
     [[nodiscard]] std::string problem() const;
 
-    /// Returns how many lines were lost, over all targets. Targets that were given up do not count
-    /// any more.
+    /// Returns how many lines were lost, over all targets. Lines for a target that was given up are
+    /// not counted.
     [[nodiscard]] std::uint64_t lost() const;
 
 private:
-    using Block = std::vector<LogEntry>;  // of lines_per_block; reused
+    using Block = std::vector<LogEntry>;  // up to lines_per_block entries; reused
     struct Round;
 
     LogSink(LogOptions options, std::vector<LogOutlet> outlets);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr mode_t permission_bits = 0777;
 
-/// Returns the permission bits of those who may not use the file at all.
+/// Returns the permission bits that the file must not have.
 mode_t denied_bits(const LogFile& where) {
     return where.readers == LogFile::Readers::owner ? 0077 : 0007;
 }
@@ -25,7 +25,7 @@ std::string why(const char* doing, const std::string& path, int error) {
     return std::string("can't ") + doing + " " + path + ": " + std::strerror(error);
 }
 
-/// Returns -1 and sets errno on failure. Does not wait: a pipe that nobody reads is an error.
+/// Returns a descriptor, or -1 and sets errno. Does not wait: a pipe that nobody reads is an error.
 int open_to_append(const LogFile& where) {
     return ::open(where.path.c_str(),
                   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -96,8 +96,8 @@ LogWritten RotatingFile::write(std::string_view text) {
     return result;
 }
 
-/// Returns the size of the lines that still fit into this file; 0 if it must be rotated first. A
-/// fresh file takes at least one line, so rotating always helps.
+/// Returns the size of the lines that still fit into this file, or 0 if the file must be rotated
+/// first. A fresh file takes at least one line, so rotating always helps.
 std::size_t RotatingFile::fitting(std::string_view text) const {
     if (!can_rotate_) return text.size();
     const std::uint64_t room = where_.size_max.count - std::min(size_, where_.size_max.count);
@@ -107,7 +107,8 @@ std::size_t RotatingFile::fitting(std::string_view text) const {
     return size_ == 0 ? text.find('\n') + 1 : 0;
 }
 
-/// If this fails, lines still go into the open file. The next try comes after another size_max.
+/// Renames the file and opens a new one. If that fails, lines still go into the open file, and the
+/// next try comes after another size_max bytes.
 void RotatingFile::rotate() {
     size_ = 0;
     rotation_problem_.clear();
@@ -135,7 +136,7 @@ void RotatingFile::rotate() {
 // ── a descriptor that is not ours ────────────────────────────────────────────────────────────────
 
 LogWritten BorrowedDescriptor::write(std::string_view text) {
-    // A pipe that says it is writable takes this much without blocking.
+    // A pipe that poll() reports as writable takes this much without blocking.
     constexpr std::size_t bytes_at_once = 4096;
     LogWritten result;
     while (result.bytes < text.size()) {

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] const std::string& name() const { return where_.path; }
 
-    /// Returns why the last rotation failed; the file then keeps growing. Empty if it did not fail.
+    /// Returns why the last rotation failed. The file then keeps growing. Empty if it did not fail.
     [[nodiscard]] const std::string& rotation_problem() const { return rotation_problem_; }
 
 private:

@@ -13,7 +13,7 @@
 namespace turnpike {
 namespace {
 
-constexpr std::uint32_t priorities = 8;  // of each facility; the kernel's own is the first
+constexpr std::uint32_t priorities = 8;  // per facility; the kernel's own facility is the first
 constexpr int records_max = 1'000'000;   // more than any kernel keeps
 constexpr std::int64_t us_max = 1'000'000'000'000'000;  // about 30 years
 

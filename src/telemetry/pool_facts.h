@@ -15,7 +15,7 @@ namespace turnpike {
 
 /// How a reload was asked for.
 struct ReloadOrder {
-    std::vector<std::string> files = {};  // whose change led to it; empty if a person asked
+    std::vector<std::string> files = {};  // the files that changed; empty if a person asked
     bool accept = false;                  // accept an answer that differs from the recorded proof
 };
 
@@ -54,7 +54,7 @@ std::string_view name_of(ReloadState);
 /// Returns "model.py changed", "model.py, parts.py and 3 more changed" or "asked for".
 [[nodiscard]] std::string cause_text(const ReloadOrder& order);
 
-/// How many lanes of the pool serve the new code, and how many lanes are on.
+/// How many lanes of the pool serve the new code, of all its lanes that are on.
 struct LanesSwitched {
     std::uint64_t switched = 0;
     std::uint64_t all = 0;

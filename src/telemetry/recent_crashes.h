@@ -37,8 +37,8 @@ public:
         Crash crash;
         std::string problem;  // why it is not on the disk; empty if it is
     };
-    /// Writes a report to its folder. With an empty `folder` the report is only to be shown. Slow;
-    /// any thread may call it.
+    /// Writes a report to its folder, and returns what to pass to add(). If `folder` is empty,
+    /// nothing is written. Slow; any thread may call it.
     [[nodiscard]] static Stored store(const std::string& folder, const CrashReport& report,
                                       std::uint32_t keep);
 

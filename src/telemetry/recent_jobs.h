@@ -27,14 +27,14 @@ public:
     /// Returns the newest record for 0, the oldest for size() - 1.
     [[nodiscard]] const JobRecord& newest(std::size_t back) const;
 
-    /// Returns nullptr if the job has not ended, or its record was dropped. Refused jobs have no
-    /// JobId and are not found.
+    /// Returns the record of the job, or nullptr if the job has not ended or its record was
+    /// dropped. Refused jobs have no JobId and are not found.
     [[nodiscard]] const JobRecord* find(JobId job) const;
 
     /// Keeps the stacks of a job's worker, taken while the job ran far too long. Drops the oldest
     /// stacks if there are too many.
     void keep_stacks(JobId job, std::string stacks);
-    /// Returns an empty text if there are none, or they were dropped.
+    /// Returns the stacks of the job's worker. Empty if there are none, or they were dropped.
     [[nodiscard]] std::string_view stacks_of(JobId job) const;
 
 private:

@@ -1,5 +1,5 @@
-// The phases of a worker's start, in the order in which they happen. This is the one table for all that
-// shows them: the lane's log, the terminal, the status JSON and `turnpike status`.
+// The phases of a worker's start, in the order in which they happen. The lane's log, the terminal,
+// the status JSON and `turnpike status` all show them from this one table.
 //
 //   for (const StartPhase& phase : phases_until_serving)
 //       if (start.*phase.time) print(phase.word, *(start.*phase.time));
@@ -33,7 +33,7 @@ inline constexpr std::array<StartPhase, 6> start_phases{
      {"proof_ms", "proof", &StartTimes::proof},
      {"first_job_ms", "first job", &StartTimes::first_job}}};
 
-/// All but the first job, which comes when the worker serves already.
+/// All phases except the first job, which runs when the worker serves already.
 inline constexpr std::span<const StartPhase> phases_until_serving =
     std::span(start_phases).first(start_phases.size() - 1);
 inline constexpr const StartPhase& first_job_phase = start_phases.back();

@@ -1,5 +1,5 @@
-// One request of our own to a worker (a health check or a proof): sent on its own connection, with
-// a time limit; the whole answer is collected. Calls back exactly once, unless it is stopped
+// One request of our own to a worker: a health check or a proof. It is sent on its own connection,
+// with a time limit, and collects the whole answer. Calls back exactly once, unless it is stopped
 // before.
 #pragma once
 
@@ -41,7 +41,7 @@ public:
     Fetch(const Fetch&) = delete;
     Fetch& operator=(const Fetch&) = delete;
 
-    /// The head and the body must be filled in before start().
+    /// The caller must fill in the head and the body before start().
     std::string& head() { return link_->head(); }
     Body& body() { return body_; }
     void start(http::Method method, Duration timeout, Then then);

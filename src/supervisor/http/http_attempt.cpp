@@ -77,7 +77,8 @@ LinkUser::Room HttpAttempt::answer_data(std::string_view bytes) {
     return room == Answer::Room::wait ? Room::wait : Room::enough;
 }
 
-/// Must be the last call of a function, since the engine may end this attempt at once.
+/// Tells the engine now and then that the answer makes progress. Must be the last call of a
+/// function, because the engine may end this attempt at once.
 void HttpAttempt::moved() {
     const Instant now = host_.clock.now();
     if (now - moved_at_ < moved_every) return;
@@ -103,9 +104,9 @@ void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     host_.broke(*this);
 }
 
-/// Does nothing if `id` is no longer the current attempt. While the answer was delivered, its
-/// client may have been found gone, the attempt stopped, and this object reused for the next
-/// attempt.
+/// Ends the attempt and tells the engine. Does nothing if `id` is no longer the current attempt:
+/// while the answer was delivered, we may have noticed that the client left, stopped the attempt,
+/// and reused this object for the next one.
 void HttpAttempt::end(AttemptId id, Verdict verdict) {
     if (id_ != id) return;
     id_ = {};

@@ -38,7 +38,7 @@ public:
 
     /// Sends the request. `number` counts the job's attempts; `prefix` is put before the target.
     void start(ExchangePtr exchange, AttemptId id, std::uint32_t number, std::string_view prefix);
-    /// Tells the engine, after `broke` was called.
+    /// Tells the engine how the attempt ended. Must be called only after `broke` was called.
     void conclude() { end(id_, verdict_); }
     /// Closes the link without telling the engine. Returns the exchange, or nullptr if there is
     /// none.
@@ -46,7 +46,7 @@ public:
 
     [[nodiscard]] AttemptId id() const { return id_; }
     [[nodiscard]] const ExchangePtr& exchange() const { return exchange_; }
-    /// Valid once the attempt has ended.
+    /// Returns how the attempt ended. Valid once it has ended.
     [[nodiscard]] Verdict verdict() const { return verdict_; }
     [[nodiscard]] Link& link() { return *link_; }
     [[nodiscard]] Instant idle_since() const { return moved_at_; }

@@ -16,7 +16,7 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr Duration poll_every = 250ms;  // while it comes up
+constexpr Duration poll_every = 250ms;  // while the worker comes up
 constexpr Duration link_idle_max = 1s;  // an idle link is closed after this time
 constexpr Duration idle_check_every = 500ms;
 
@@ -24,7 +24,7 @@ bool is_alive(const Fetch::Result& result) {
     return result.has_value() && result->status >= 200 && result->status < 500;
 }
 
-/// `request`: "GET /health"
+/// Returns what went wrong. `request` is the request in words: "GET /health".
 std::string trouble_of(const Fetch::Result& result, const std::string& request) {
     if (result) return fmt::format("{} answered {}", request, result->status);
     switch (result.error()) {

@@ -40,21 +40,21 @@ protected:
 
     HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup);
 
-    /// Sends one health check. If it is answered, the worker is up; otherwise come_up() is called
-    /// again soon.
+    /// Sends one health check. If the worker answers, it is up; otherwise come_up() is called again
+    /// soon.
     void poll_health();
     void poll_health_later();
     virtual void come_up() = 0;
     /// Called when the worker is up, before the engine is told.
     virtual void came_up() {}
     virtual void first_job_took(Duration) {}
-    /// Called when a link broke. `report` tells the engine; a derived class that may soon learn
-    /// more calls it later.
+    /// Called when a link broke. Must call `report`, which tells the engine. A derived class that
+    /// may soon learn the cause calls it later.
     virtual void link_broke(const std::function<void()>& report) { report(); }
     /// When to check that the worker itself answers, and not another program on its port.
     enum class Check : std::uint8_t {
-        if_doubted,  // before a probe
-        always,      // before the worker counts as up
+        if_doubted,  // only if a link broke; used before a probe
+        always,      // used before the worker counts as up
     };
     virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
     /// Called when a proof got no complete answer.

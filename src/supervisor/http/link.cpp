@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t read_size = 16 * 1024;
 constexpr std::size_t read_size_max = 64 * 1024;  // for long answers
-constexpr std::uint32_t interims_max = 16;        // 1xx before the answer
+constexpr std::uint32_t interims_max = 16;        // how many 1xx answers may come before the answer
 constexpr std::chrono::seconds connect_timeout{3};
 constexpr Duration idle_close_max = 100ms;  // how late we may learn that a worker closed while idle
 constexpr http::Limits limits{};
@@ -101,15 +101,17 @@ void Link::connect(std::size_t tried) {
     if (tried == all) return break_off(try_ == Try::second ? Break::missing : Break::no_link);
     const std::size_t endpoint = (destination_.preferred + tried) % all;
     connect_timer_.expires_after(connect_timeout);
-    connect_timer_.async_wait([self = shared_from_this(), life = life_, tried](error_code error) {
-        if (error || life != self->life_ || self->state_ != State::connecting) return;
-        self->drop_socket();
-        self->connect(tried + 1);
-    });
+    connect_timer_.async_wait(
+        [self = shared_from_this(), number = socket_number_, tried](error_code error) {
+            if (error || number != self->socket_number_ || self->state_ != State::connecting)
+                return;
+            self->drop_socket();
+            self->connect(tried + 1);
+        });
     socket_.async_connect(
         destination_.endpoints[endpoint],
-        [self = shared_from_this(), life = life_, tried, endpoint](error_code error) {
-            if (life != self->life_) return;
+        [self = shared_from_this(), number = socket_number_, tried, endpoint](error_code error) {
+            if (number != self->socket_number_) return;
             if (!error) return self->connected(endpoint);
             self->drop_socket();
             const bool is_last = tried + 1 == self->destination_.endpoints.size();
@@ -141,7 +143,7 @@ void Link::begin() {
 }
 
 void Link::drop_socket() {
-    ++life_;
+    ++socket_number_;
     state_ = State::closed;
     is_reading_ = is_watching_ = is_writing_ = is_paused_ = is_telling_ = was_resumed_ = false;
     connect_timer_.cancel();
@@ -186,8 +188,8 @@ void Link::write_piece() {
     is_writing_ = true;
     if (piece_ == nullptr) piece_ = std::make_shared<std::string>();
     request_.body->read(store_, offset, piece_,
-                        [self = shared_from_this(), life = life_, offset](int error) {
-                            if (life != self->life_) return;
+                        [self = shared_from_this(), number = socket_number_, offset](int error) {
+                            if (number != self->socket_number_) return;
                             self->is_writing_ = false;
                             if (error != 0) return self->break_off(Break::unreadable);
                             self->piece_at_ = offset;
@@ -211,8 +213,8 @@ bool Link::flush(std::string_view first, std::string_view second) {
 void Link::wait_to_write() {
     is_writing_ = true;
     socket_.async_wait(asio::socket_base::wait_write,
-                       [self = shared_from_this(), life = life_](error_code error) {
-                           if (life != self->life_ || error) return;
+                       [self = shared_from_this(), number = socket_number_](error_code error) {
+                           if (number != self->socket_number_ || error) return;
                            self->is_writing_ = false;
                            self->write();
                        });
@@ -220,8 +222,8 @@ void Link::wait_to_write() {
 
 // ── the answer ───────────────────────────────────────────────────────────────────────────────────
 
-/// Reads nothing between two requests, because is_quiet() could not see bytes that were already
-/// read.
+/// Reads the answer. Reads nothing between two requests, because is_quiet() could not see bytes
+/// that were already read.
 void Link::read() {
     if (state_ == State::idle) return watch();
     if (is_reading_ || is_paused_) return;
@@ -230,20 +232,21 @@ void Link::read() {
     is_reading_ = true;
     socket_.async_read_some(
         asio::buffer(in_.data() + in_size_, in_.size() - in_size_),
-        [self = shared_from_this(), life = life_](error_code error, std::size_t size) {
-            if (life != self->life_) return;
+        [self = shared_from_this(), number = socket_number_](error_code error, std::size_t size) {
+            if (number != self->socket_number_) return;
             self->is_reading_ = false;
             if (error) return self->input_ended(error == asio::error::eof);
             self->take(size);
         });
 }
 
-/// Waits while the connection is idle. If bytes or an end arrive then, the connection is closed.
+/// Waits while the connection is idle. If bytes arrive, or the worker closes it, closes the
+/// connection.
 void Link::watch() {
     if (std::exchange(is_watching_, true)) return;
     socket_.async_wait(asio::socket_base::wait_read,
-                       [self = shared_from_this(), life = life_](error_code error) {
-                           if (error || life != self->life_) return;
+                       [self = shared_from_this(), number = socket_number_](error_code error) {
+                           if (error || number != self->socket_number_) return;
                            self->is_watching_ = false;
                            if (self->state_ != State::idle) return;  // the bytes are an answer
                            self->is_quiet() ? self->watch() : self->drop_socket();
@@ -266,7 +269,7 @@ void Link::parse() {
         if (!(has_head_ ? parse_body() : parse_head())) break;
 }
 
-/// Returns true if there may be more to parse.
+/// Parses the head of an answer. Returns true if there may be more to parse.
 bool Link::parse_head() {
     const std::string_view bytes(in_.data() + in_taken_, in_size_ - in_taken_);
     switch (parser_.parse(bytes, request_.method)) {
@@ -293,10 +296,10 @@ bool Link::parse_body() {
     const http::BodyDecoder::Step step = decoder_.next(bytes);
     in_taken_ += step.consumed;
     if (!step.data.empty()) {
-        const std::uint64_t life = life_;
+        const std::uint64_t number = socket_number_;
         is_telling_ = true;
         const bool must_wait = user_->answer_data(step.data) == LinkUser::Room::wait;
-        if (life != life_) return false;
+        if (number != socket_number_) return false;
         is_telling_ = false;
         const bool has_room_again = std::exchange(was_resumed_, false);
         is_paused_ = must_wait && !has_room_again;
@@ -325,7 +328,8 @@ void Link::input_ended(bool is_clean) {
     break_off(Break::truncated);
 }
 
-/// Does not read on: the caller does, and the user may have sent its next request by then.
+/// Ends a complete answer. Does not read on, because the caller does that, and the user may have
+/// sent its next request by then.
 void Link::finish() {
     const std::uint64_t body = request_.body == nullptr ? 0 : request_.body->size();
     const bool is_clean = sent_ == head_.size() + body && in_taken_ == in_size_;

@@ -75,12 +75,12 @@ public:
     Link(boost::asio::io_context& loop, Destination& destination, const Store& store, Clock& clock);
     ~Link();
 
-    /// The head of the next request: request line, fields, empty line. Must be filled before
-    /// send().
+    /// The head of the next request: request line, fields, empty line. The user must fill it in
+    /// before send().
     std::string& head() { return head_; }
     void send(const LinkRequest& request, LinkUser& user);
     void resume();
-    /// Closes the connection at once. The user hears nothing more.
+    /// Closes the connection at once. The user gets no more calls.
     void close();
 
     [[nodiscard]] bool is_idle() const { return state_ == State::idle; }
@@ -120,17 +120,17 @@ private:
     const Store& store_;
     Clock& clock_;
     State state_ = State::closed;
-    std::uint64_t life_ = 0;  // counts sockets, so that callbacks of an old one are ignored
+    std::uint64_t socket_number_ = 0;  // lets us ignore callbacks of an old socket
 
     // the request
     LinkUser* user_ = nullptr;
     LinkRequest request_;
     std::string head_;
     Instant sent_at_{};
-    std::uint64_t sent_ = 0;  // of head and body
+    std::uint64_t sent_ = 0;  // bytes of head and body
     Try try_ = Try::fresh;
     bool is_writing_ = false;             // waiting for room in the socket, or for the disk
-    std::shared_ptr<std::string> piece_;  // of a body on disk
+    std::shared_ptr<std::string> piece_;  // the current piece of a body on disk
     std::uint64_t piece_at_ = 0;
 
     // the answer
@@ -138,7 +138,7 @@ private:
     http::BodyDecoder decoder_;
     std::string in_;
     std::size_t in_size_ = 0;   // bytes in in_
-    std::size_t in_taken_ = 0;  // of these, already parsed
+    std::size_t in_taken_ = 0;  // how many of these are parsed
     bool is_reading_ = false;
     bool is_watching_ = false;
     bool is_paused_ = false;

@@ -17,9 +17,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration look_every = 50ms;  // at its port, until it listens
+constexpr Duration look_every = 50ms;  // how often we look at the port until the worker listens
 constexpr Duration look_often_for = 10s;
-constexpr Duration look_seldom_every = 250ms;     // if that takes long
+constexpr Duration look_seldom_every = 250ms;     // after look_often_for
 constexpr std::uint32_t looks_per_thorough = 10;  // a thorough look also finds other ports
 constexpr std::uint32_t first_thorough = 3;       // the number of the first thorough look
 constexpr Duration exit_delay = 250ms;  // how late an exit may be reported after a link broke
@@ -138,8 +138,8 @@ void StartedWorker::process_printed() {
 
 // ── trouble ──────────────────────────────────────────────────────────────────────────────────────
 
-/// A broken link may be the first sign that the worker died, so the report waits a moment for the
-/// cause.
+/// Reports the broken link after a moment. It may be the first sign that the worker died, and then
+/// the cause is known soon.
 void StartedWorker::link_broke(const std::function<void()>& report) {
     is_doubted_ = true;
     process_.after(exit_delay, [this, report] {
@@ -147,7 +147,8 @@ void StartedWorker::link_broke(const std::function<void()>& report) {
     });
 }
 
-/// Another program that has taken the port must not answer for the worker.
+/// Checks that the port belongs to the worker's process tree, because another program that has
+/// taken the port must not answer for the worker.
 void StartedWorker::check_identity(Check check, const std::function<void(bool)>& then) {
     const bool was_doubted = std::exchange(is_doubted_, false);
     if (port_ == 0 || (check == Check::if_doubted && !was_doubted)) return then(true);

@@ -54,7 +54,7 @@ private:
     std::uint16_t port_ = 0;   // 0 if it listens on a Unix socket
     std::string socket_path_;  // empty if it listens on a port
     Instant listens_at_ = never;
-    std::uint32_t looks_ = 0;  // at its port, so far
+    std::uint32_t looks_ = 0;  // how often we looked at its port
     bool is_doubted_ = false;  // a link broke since we last looked at its port
 };
 

@@ -64,8 +64,9 @@ void FrameLink::send(std::string_view bytes, std::string_view more, int descript
     wait_to_send();
 }
 
-/// If the worker is gone, it may have sent frames before, so the reading side finds the end. After
-/// any other error the frame is lost, so the link is closed.
+/// Handles an error of sending. If the worker is gone, the link stays open, because the worker may
+/// have sent frames before; the reading side then finds the end. After any other error the frame is
+/// lost, so the link is closed.
 void FrameLink::could_not_send(int error) {
     kept_.clear();
     if (error != EPIPE && error != ECONNRESET) break_off(wire::Breach::none);

@@ -19,10 +19,11 @@ namespace turnpike {
 
 class FrameLinkUser {
 public:
-    /// Called for each frame. Returns false if later frames are not wanted.
+    /// Called for each frame. Must return false if later frames are not wanted.
     virtual bool heard(const wire::WorkerFrame& frame) = 0;
-    /// Called when the link is closed. `breach` is none if the worker closed it; otherwise `kind`
-    /// is the kind of the frame that broke the protocol.
+    /// Called when the link broke and is closed. `breach` is none if the worker closed the socket
+    /// or a frame could not be sent; otherwise `kind` is the kind of the frame that broke the
+    /// protocol.
     virtual void link_broke(wire::Breach breach, std::uint8_t kind) = 0;
 
 protected:
@@ -34,7 +35,7 @@ public:
     FrameLink(boost::asio::io_context& loop, FrameLinkUser& user);
 
     void open(UniqueFd socket);
-    /// Closes the socket. The user hears nothing more.
+    /// Closes the socket. The user gets no more calls.
     void close();
     /// Closes the socket and tells the user why.
     void break_off(wire::Breach breach);

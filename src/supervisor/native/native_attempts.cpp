@@ -218,7 +218,8 @@ void NativeAttempts::hear(const wire::Progress& frame) {
     moved(attempt);
 }
 
-/// Must be the last call of a function, since the engine may end this attempt at once.
+/// Tells the engine now and then that the job makes progress. Must be the last call of a function,
+/// because the engine may end this attempt at once.
 void NativeAttempts::moved(NativeAttempt& attempt) {
     const Instant now = host_.deps.clock.now();
     if (now - attempt.moved_at < moved_every) return;
@@ -235,7 +236,7 @@ AnswerHead& NativeAttempts::begin_answer(NativeAttempt& attempt, std::uint16_t s
     return head;
 }
 
-/// Returns false if the engine or the client has ended the attempt.
+/// Lets the client read the answer while it comes. Returns false if that ended the attempt.
 bool NativeAttempts::flow(NativeAttempt& attempt) {
     const std::uint64_t frame_id = attempt.frame_id;
     attempt.state = NativeAttempt::State::flowing;
@@ -302,7 +303,7 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
     AnswerHead& head = begin_answer(attempt, frame.status, frame.fields);
     head.has_length = true;
     head.length = file ? frame.body.in_descriptor : frame.body.bytes.size();
-    if (attempt.exchange->method == "HEAD" && frame.status != 204)  // 204 has no length
+    if (attempt.exchange->method == "HEAD" && frame.status != 204)  // a 204 must not have a length
         http::append_field(head.fields, "Content-Length", head.length);
     if (file && head.has_body) {
         if (!flow(attempt)) {
@@ -311,7 +312,7 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
         }
         answer.adopt(std::move(file), frame.body.in_descriptor);
     } else {
-        close_in_background(std::move(file));  // the answer to HEAD has no body
+        close_in_background(std::move(file));  // an answer without a body, such as to HEAD
         answer.hold();
         if (head.has_body) answer.append(host_.deps.store, frame.body.bytes);
     }

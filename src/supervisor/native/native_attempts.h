@@ -1,9 +1,9 @@
 // The jobs that a native worker has: each is sent as a frame and answered by one frame, or by
 // several if the answer is streamed. wire::Conversation has already checked that the worker's
-// frames are in turn and belong to jobs that it has.
+// frames come in a legal order and belong to jobs that it has.
 //
-//   preparing ─its body is at hand─▶ ready ─▶ sent ─begin─▶ flowing ─▶ free
-//                                              └──────done, failed──────┘
+//   preparing ─its body is there─▶ ready ─▶ sent ─begin─▶ flowing ─▶ free
+//                                            └──────done, failed──────┘
 //
 // The members of a batch are sent together, once all their bodies are ready.
 #pragma once
@@ -38,7 +38,7 @@ struct NativeAttempt final : AnswerWriter {
     int body = -1;  // a descriptor that the exchange owns; -1 if the body goes with the frame
     bool is_cancelled = false;
     bool is_paused = false;
-    std::optional<std::uint64_t> left;  // bytes of the body, if its length was announced
+    std::optional<std::uint64_t> left;  // bytes still to come, if the length was announced
     Instant moved_at{};
     std::function<void()> has_room;
 
@@ -58,7 +58,7 @@ public:
         WorkerId worker;
         FrameLink& link;
         wire::Conversation& conversation;
-        /// Returns a reference that keeps the worker alive while something is waited for.
+        /// Returns a reference that keeps the worker alive while a callback waits.
         std::function<std::shared_ptr<void>()> keep_alive;
         std::function<void(Duration)> first_job_took;
     };
@@ -79,7 +79,7 @@ public:
     /// Adds the stacks to the records of the jobs of these attempts.
     void add_stacks(std::span<const AttemptId> attempts, std::string_view text);
     [[nodiscard]] std::vector<ExchangePtr> aboard() const;
-    /// Gives each job aboard the notice and then forgets it.
+    /// Gives the notice to each job aboard, and then forgets the jobs.
     void close(const EndNotice& notice);
 
 private:
@@ -108,7 +108,7 @@ private:
     Host host_;
     std::vector<std::unique_ptr<NativeAttempt>> attempts_;  // by the low bits of frame ids
     std::vector<NativeAttempt*> free_;
-    std::shared_ptr<Batch> gathering_;  // the batch whose last member has not come yet
+    std::shared_ptr<Batch> gathering_;  // the batch whose last job has not come yet
     std::string out_;
     std::uint64_t sequence_ = 0;
     FirstJob first_job_;

@@ -66,7 +66,7 @@ std::string_view NativeProof::name() const {
     return is_configured() ? "the proof" : "the model's example";
 }
 
-ProofBy NativeProof::without_judge() const {
+ProofBy NativeProof::judge_without_recording() const {
     if (is_configured()) return ProofBy::pool;
     return has_check_ ? ProofBy::check : ProofBy::example;
 }
@@ -130,7 +130,7 @@ void NativeProof::judge(ProofAnswer shown) {
             judged);
     host_.deps.background.run(
         [common = host_.lane.proof, request = *example_, shown = std::move(shown),
-         otherwise = without_judge()] {
+         otherwise = judge_without_recording()] {
             Judgement judgement = common->recorded.judge(request, shown);
             if (judgement.by == ProofBy::example) judgement.by = otherwise;
             return judgement;
@@ -139,7 +139,7 @@ void NativeProof::judge(ProofAnswer shown) {
 }
 
 void NativeProof::fail(std::string why) {
-    end(failed_proof(without_judge(), std::move(why)), answer());
+    end(failed_proof(judge_without_recording(), std::move(why)), answer());
 }
 
 void NativeProof::end(const Judgement& judgement, ProofAnswer answer) {

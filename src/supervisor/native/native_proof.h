@@ -29,7 +29,7 @@ public:
         Generation generation;
         FrameLink& link;
         wire::Conversation& conversation;
-        /// Returns a reference that keeps the worker alive while something is waited for.
+        /// Returns a reference that keeps the worker alive while a callback waits.
         std::function<std::shared_ptr<void>()> keep_alive;
     };
     explicit NativeProof(Host host) : host_(std::move(host)) {}
@@ -51,7 +51,7 @@ public:
 
 private:
     struct UnderWay {
-        std::uint64_t id = 0;  // in its frames; 0 if no proof is under way
+        std::uint64_t id = 0;  // the id in its frames; 0 if no proof is under way
         std::uint32_t number = 0;
         Instant began{};
         int status = 0;
@@ -61,13 +61,14 @@ private:
     };
 
     void answered();
-    /// Compares the answer with the right one. If no right answer is known, it is enough that the
-    /// model's example was answered without an error.
+    /// Compares the answer with the right one. If no right answer is known, an answer without an
+    /// error is enough.
     void judge(ProofAnswer answer);
     /// True if the pool has a proof of its own; otherwise the model's example is the proof.
     [[nodiscard]] bool is_configured() const;
     [[nodiscard]] std::string_view name() const;
-    [[nodiscard]] ProofBy without_judge() const;
+    /// Returns by what an answer is judged if none is recorded.
+    [[nodiscard]] ProofBy judge_without_recording() const;
     [[nodiscard]] ProofAnswer answer() const;
     void fail(std::string why);
     void end(const Judgement& judgement, ProofAnswer answer);
@@ -76,7 +77,7 @@ private:
     std::optional<ProofRequest> example_;
     bool has_check_ = false;  // the model checks its own answers
     UnderWay under_way_;
-    std::uint32_t count_ = 0;  // so far
+    std::uint32_t count_ = 0;  // proofs so far
     std::string out_;
 };
 

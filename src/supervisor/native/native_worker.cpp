@@ -13,9 +13,9 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration hello_expected = 10s;  // without one by then, people are told
+constexpr Duration hello_expected = 10s;  // if none came by then, people are told
 constexpr Duration exit_delay = 250ms;    // how late an exit may be reported after the link ended
-constexpr Duration stacks_patience = 2s;  // then py-spy dumps them instead
+constexpr Duration stacks_patience = 2s;  // after that, py-spy dumps them instead
 
 std::uint16_t narrow(std::size_t value) {
     return static_cast<std::uint16_t>(std::min<std::size_t>(value, UINT16_MAX));
@@ -74,7 +74,8 @@ void NativeWorker::start() {
     process_.start(std::move(launch));
 }
 
-/// Opens the link only now, so that no frame is heard before the worker is known to run.
+/// Opens the link only now, so that no frame is handled before the engine knows that the worker
+/// runs.
 void NativeWorker::process_started() {
     if (state_ == State::starting) link_->open(process_.take_link());
     hello_timer_.expires_after(hello_expected);
@@ -218,7 +219,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
     if (breach != wire::Breach::none)
         return misbehaved(
             fmt::format("it broke the protocol: {} (frame {:#04x})", sentence_of(breach), kind));
-    process_.after(exit_delay, [this] {  // it is usually the first sign that the worker died
+    process_.after(exit_delay, [this] {  // a closed link is usually the first sign of a death
         if (state_ != State::over) misbehaved("it closed its socket");
     });
 }
@@ -243,8 +244,8 @@ void NativeWorker::process_exited(const EndNotice& notice) {
     proof_.close();
 }
 
-/// If the first generation never came up, its sources are forgotten, so that the next start reads
-/// the files again: somebody may have fixed a typo.
+/// Forgets the sources of the first generation if it never came up. Then the next start reads the
+/// files again: somebody may have fixed a typo.
 void NativeWorker::process_gone() {
     constexpr Generation first{1};
     if (started_lane_.kept->has_come_up || generation_ != first) return;

@@ -3,7 +3,7 @@
 //
 //   starting ─hello─▶ loading ─ready─▶ up ─▶ over
 //
-// A worker that breaks the protocol is retired with the reason; it can't harm the gate.
+// A worker that breaks the protocol is ended, and its lane shows why. It can't harm the gate.
 #pragma once
 
 #include <concepts>
@@ -23,7 +23,7 @@
 
 namespace turnpike {
 
-/// Frames that belong to a job or to the proof.
+/// Frames that belong to a job or to a proof.
 template <class Frame>
 concept OfJob = std::same_as<Frame, wire::Progress> || std::same_as<Frame, wire::Begin> ||
                 std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done> ||
@@ -92,7 +92,7 @@ private:
     NativeProof proof_;
     Instant imported_at_ = never;
     StacksAsked stacks_;
-    std::uint64_t stacks_asked_ = 0;  // requests so far
+    std::uint64_t stacks_asked_ = 0;  // requests for stacks so far
     std::string out_;
 };
 

@@ -24,7 +24,7 @@ bool holds(const GpuUsage& usage, const std::vector<pid_t>& pids) {
 
 }  // namespace
 
-/// Asks all GPUs of a lane whether these processes hold memory there.
+/// A question to all GPUs of a lane: do these processes hold memory there?
 struct GpuWatch::Question {
     std::vector<pid_t> pids;
     std::function<void(Memory)> then;
@@ -42,7 +42,7 @@ GpuWatch::GpuWatch(GpuWatchDeps deps) : deps_(std::move(deps)) {
 
 GpuWatch::~GpuWatch() {
     for (auto& [uuid, gpu] : gpus_)
-        if (gpu.looks_under_way > 0) std::ignore = gpu.thread.release();  // ends with the process
+        if (gpu.looks_under_way > 0) std::ignore = gpu.thread.release();  // it may never end
 }
 
 bool GpuWatch::is_hanging() const {

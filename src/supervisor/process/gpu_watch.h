@@ -41,9 +41,9 @@ public:
 
     void start();
 
-    /// Asks whether the GPU memory of the lane's worker, which is gone, is free. `pids` are its
-    /// last processes. If the driver does not answer, that becomes the lane's trouble, and `then`
-    /// is called late or never.
+    /// Calls `then` with whether the GPU memory of the lane's last worker is free. The worker must
+    /// be gone; `pids` are its last processes. If the driver does not answer, that becomes the
+    /// lane's trouble, and `then` is called late or never.
     void ask_memory(LaneId lane, std::vector<pid_t> pids, std::function<void(Memory)> then);
     /// Delivers MemoryFreed as soon as these processes hold no memory on the lane's GPUs any more.
     void tell_when_freed(LaneId lane, std::vector<pid_t> pids);

@@ -26,7 +26,7 @@ bool is_unlinked(int fd) {
 
 }  // namespace
 
-/// The log file. It is opened with the first batch, and again after a failure.
+/// The log file. It is opened when the first batch is written, and again after a failure.
 struct LaneOutput::File {
     explicit File(LogFile place) : where(std::move(place)) {}
 
@@ -86,8 +86,8 @@ void LaneOutput::attach(UniqueFd fd, LogStream stream, std::uint64_t writer) {
     is_full() ? wait_for_disk() : listen(pipe);
 }
 
-/// The callback holds only a weak pointer, so it does nothing once the pipe was dropped from
-/// pipes_.
+/// Waits until the pipe can be read. The callback holds only a weak pointer, so it does nothing
+/// once the pipe is dropped from pipes_.
 void LaneOutput::listen(const PipePtr& pipe) {
     if (std::exchange(pipe->is_waiting, true)) return;
     pipe->fd.async_wait(asio::posix::stream_descriptor::wait_read,
@@ -150,8 +150,8 @@ void LaneOutput::remark(std::string_view text, LogStream stream) {
 
 // ── the file ─────────────────────────────────────────────────────────────────────────────────────
 
-/// When too much text waits for the disk, pipes pause; text that does not come from pipes is left
-/// out.
+/// Adds a line to the text that waits for the disk. If too much waits, the pipes are not read. Text
+/// that does not come from pipes can't be held back, so it is left out.
 void LaneOutput::queue(std::string_view line) {
     if (waiting_.size() > 2 * waiting_max)
         has_gap_ = true;

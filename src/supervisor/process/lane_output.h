@@ -1,7 +1,8 @@
-// A lane's log, between the pipes of its workers' stdout and stderr and the log file. The loop
-// reads the pipes; the helper thread writes the file, a batch at a time. While too much text waits
-// for the disk, the pipes are not read, so the worker waits too. If the disk fails or hangs, the
-// file loses text, but the worker goes on. The lines in memory do not depend on the disk.
+// Moves what a lane's workers print from the pipes of their stdout and stderr to the lane's log in
+// memory and to the log file. The loop reads the pipes; the disk thread writes the file in batches.
+// While too much text waits for the disk, the pipes are not read, so the worker waits too. If the
+// disk fails or hangs, the file loses text, but the worker goes on. The lines in memory do not
+// depend on the disk.
 #pragma once
 
 #include <array>
@@ -36,21 +37,23 @@ struct LaneOutputDeps {
 class LaneOutput {
 public:
     static constexpr std::size_t read_max =
-        8 * std::size_t{1024};  // in a turn of the loop, as many tiny lines take long
-    static constexpr std::size_t waiting_max = 256 * std::size_t{1024};   // then reading pauses
-    static constexpr std::size_t leftover_max = 256 * std::size_t{1024};  // read before closing
+        8 * std::size_t{1024};  // per turn of the loop, because many tiny lines take long
+    /// If more text than this waits for the disk, reading pauses.
+    static constexpr std::size_t waiting_max = 256 * std::size_t{1024};
+    /// At most this much is read from a pipe before it is closed.
+    static constexpr std::size_t leftover_max = 256 * std::size_t{1024};
     static constexpr Duration disk_patience = 2s;  // a longer pause drops text
 
     /// Makes the file's folder (mode 0700) if it is missing; the file has mode 0600. If the path is
     /// empty, the log is kept in memory only.
     LaneOutput(LaneOutputDeps deps, LogFile file);
-    /// Text that waits for the disk is still written.
+    /// Still writes the text that waits for the disk.
     ~LaneOutput();
     LaneOutput(const LaneOutput&) = delete;
     LaneOutput& operator=(const LaneOutput&) = delete;
 
     /// Reads from this end of a pipe, and closes it when the other end is closed. `writer` is the
-    /// worker that writes (LogLine).
+    /// id of the worker that writes (LogLine::writer).
     void attach(UniqueFd pipe, LogStream stream, std::uint64_t writer = 0);
     /// Reads what is in the pipes now, without waiting.
     void read_now();
@@ -73,7 +76,7 @@ private:
 
         boost::asio::posix::stream_descriptor fd;
         LogSource source;
-        bool is_waiting = false;  // for bytes
+        bool is_waiting = false;  // a wait for bytes is under way
     };
     using PipePtr = std::shared_ptr<Pipe>;
     struct File;
@@ -102,7 +105,7 @@ private:
     LaneOutputDeps deps_;
     LaneLog log_;
     std::vector<PipePtr> pipes_;
-    std::shared_ptr<File> file_;  // used by the helper thread only
+    std::shared_ptr<File> file_;  // used by the disk thread only
     std::string waiting_;         // whole lines
     std::size_t in_flight_ = 0;   // bytes of the batch that is being written
     Instant sent_at_{};           // when that batch was given to the disk

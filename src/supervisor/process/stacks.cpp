@@ -37,8 +37,8 @@ bool is_python(pid_t pid) {
     return !error && program.filename().string().starts_with("python");
 }
 
-/// Nobody needs to hear how the dump goes, since its output is in the log.
-GuardedUser nobody() {
+/// Returns callbacks that do nothing, because the output of the dump is in the log.
+GuardedUser silent_user() {
     return {.started = [](const ProcessId&) {},
             .exited = [](const WorkerEnd&) {},
             .stuck = [](const std::string&) {},
@@ -62,7 +62,7 @@ std::expected<std::shared_ptr<Guarded>, std::string> dump_stacks(const StackDump
         .command = fmt::format(
             "for pid in {}; do timeout 10 py-spy dump --pid $pid; done; echo end of stacks",
             fmt::join(pids, " "))};
-    auto guarded = std::make_shared<Guarded>(dump.loop, dump.children, nobody());
+    auto guarded = std::make_shared<Guarded>(dump.loop, dump.children, silent_user());
     auto output = guarded->start(orders, dump.environment);
     if (!output) return std::unexpected(std::move(output.error()));
     dump.output.attach(std::move(output->out), LogStream::stacks);

@@ -7,11 +7,11 @@
 
 namespace turnpike {
 
-/// Returns "serves: warm, spawn 40 ms, import 31 ms, load 11 ms, proof 3 ms", with the phases that
-/// are known.
+/// Returns "serves: warm, spawn 40 ms, import 31 ms, load 11 ms, proof 3 ms". Phases that are not
+/// known are left out.
 [[nodiscard]] std::string start_text(const StartTimes& start);
 
-/// Returns "first job took 1200 ms", which is known only after the worker has served a job.
+/// Returns "first job took 1200 ms". The time is known only after the worker has served a job.
 [[nodiscard]] std::string first_job_text(Duration time);
 
 }  // namespace turnpike

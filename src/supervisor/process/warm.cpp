@@ -27,8 +27,8 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t message_max = 16 * std::size_t{1024};  // of a message from the process
-constexpr std::uint32_t failures_max = 5;                    // in a row; then no other is built
+constexpr std::size_t message_max = 16 * std::size_t{1024};  // bytes of a message from the process
+constexpr std::uint32_t failures_max = 5;    // after so many in a row, no other process is built
 constexpr Duration import_usual_max = 1min;  // a longer import is reported to people
 
 struct Ends {
@@ -44,8 +44,8 @@ bool make_ends(Ends& sockets, Ends& output) {
     return true;
 }
 
-/// Returns the lines NAME=VALUE. These variables are set before the imports, also if `preload`
-/// names the imports.
+/// Returns the lines NAME=VALUE of the imports file. These variables are set before the imports,
+/// even if `preload` names other imports.
 std::string settings_in(const std::string& imports) {
     std::istringstream lines(imports);
     std::string settings;
@@ -56,7 +56,7 @@ std::string settings_in(const std::string& imports) {
 
 }  // namespace
 
-WarmProcess::Life::~Life() {
+WarmProcess::Process::~Process() {
     if (pid != 0 && children.has(pid)) ::kill(pid, SIGKILL);
 }
 
@@ -102,12 +102,12 @@ void WarmProcess::build() {
 
 Duration WarmProcess::usual_max() const { return std::min(import_usual_max, spec_.import_max / 2); }
 
-/// Calls `then` after this time, if the process is still coming up.
-void WarmProcess::after(Duration time, const LifePtr& life,
-                        void (WarmProcess::*then)(const LifePtr&)) {
-    life->patience.expires_after(time);
-    life->patience.async_wait([weak = weak_from_this(), which = std::weak_ptr(life),
-                               then](boost::system::error_code error) {
+/// Calls `then` after this time if the process is still coming up.
+void WarmProcess::after(Duration time, const ProcessPtr& process,
+                        void (WarmProcess::*then)(const ProcessPtr&)) {
+    process->patience.expires_after(time);
+    process->patience.async_wait([weak = weak_from_this(), which = std::weak_ptr(process),
+                                  then](boost::system::error_code error) {
         const auto self = weak.lock();
         const auto late = which.lock();
         if (self != nullptr && late != nullptr && !error && self->coming_ == late)
@@ -115,26 +115,26 @@ void WarmProcess::after(Duration time, const LifePtr& life,
     });
 }
 
-/// Workers import the same modules and have come up, so people should hear what the process waits
-/// for.
-void WarmProcess::report_slow_import(const LifePtr& life) {
-    say(fmt::format("it still imports{} after {}", life->importing, text_of(usual_max())));
+/// Tells people which import takes so long. Workers import the same modules and have come up, so
+/// something is wrong with the warm process.
+void WarmProcess::report_slow_import(const ProcessPtr& process) {
+    say(fmt::format("it still imports{} after {}", process->importing, text_of(usual_max())));
     news_ = fmt::format(
         "its warm process still imports{} after {}; {} (to change that, set preload = [...] or "
         "warm = false: docs/reload.md)",
-        life->importing, text_of(usual_max()),
+        process->importing, text_of(usual_max()),
         ready_ == nullptr ? "starts are cold until it is ready"
                           : "until it is ready, the old one is used");
-    after(spec_.import_max - usual_max(), life, &WarmProcess::end_stuck_import);
+    after(spec_.import_max - usual_max(), process, &WarmProcess::end_stuck_import);
 }
 
-void WarmProcess::end_stuck_import(const LifePtr& life) {
-    say(fmt::format("it was ended: it still imported{} after {}", life->importing,
+void WarmProcess::end_stuck_import(const ProcessPtr& process) {
+    say(fmt::format("it was ended: it still imported{} after {}", process->importing,
                     text_of(spec_.import_max)));
-    forget(life);
+    forget(process);
 }
 
-std::expected<WarmProcess::LifePtr, std::string> WarmProcess::make() {
+std::expected<WarmProcess::ProcessPtr, std::string> WarmProcess::make() {
     Ends sockets;
     Ends output;
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -150,17 +150,17 @@ std::expected<WarmProcess::LifePtr, std::string> WarmProcess::make() {
                                             sockets.theirs.get(), program.get()}});
     if (!pid)
         return std::unexpected(fmt::format("it can't be started: {}", std::strerror(pid.error())));
-    auto life = std::make_shared<Life>(loop_, children_);
-    life->pid = *pid;
-    life->socket.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), sockets.ours.release());
+    auto process = std::make_shared<Process>(loop_, children_);
+    process->pid = *pid;
+    process->socket.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), sockets.ours.release());
     output_.attach(std::move(output.ours), LogStream::err);
-    children_.watch(life->pid,
-                    [weak = weak_from_this(), which = std::weak_ptr(life)](const ExitStatus& exit) {
-                        const auto self = weak.lock();
-                        const auto ended = which.lock();
-                        if (self != nullptr && ended != nullptr) self->ended(ended, exit);
-                    });
-    return life;
+    children_.watch(process->pid, [weak = weak_from_this(),
+                                   which = std::weak_ptr(process)](const ExitStatus& exit) {
+        const auto self = weak.lock();
+        const auto ended = which.lock();
+        if (self != nullptr && ended != nullptr) self->ended(ended, exit);
+    });
+    return process;
 }
 
 void WarmProcess::build_later() {
@@ -174,43 +174,41 @@ void WarmProcess::build_later() {
 
 // ── what it says ─────────────────────────────────────────────────────────────────────────────────
 
-void WarmProcess::listen(const LifePtr& life) {
-    life->message.resize(message_max);
-    life->socket.async_receive(asio::buffer(life->message), life->flags,
-                               [weak = weak_from_this(), which = std::weak_ptr(life)](
-                                   boost::system::error_code error, std::size_t size) {
-                                   const auto self = weak.lock();
-                                   const auto speaker = which.lock();
-                                   if (self == nullptr || speaker == nullptr || error || size == 0)
-                                       return;
-                                   self->hear(speaker,
-                                              std::string_view(speaker->message).substr(0, size));
-                                   if (speaker == self->ready_ || speaker == self->coming_)
-                                       self->listen(speaker);
-                               });
+void WarmProcess::listen(const ProcessPtr& process) {
+    process->message.resize(message_max);
+    process->socket.async_receive(
+        asio::buffer(process->message), process->flags,
+        [weak = weak_from_this(), which = std::weak_ptr(process)](boost::system::error_code error,
+                                                                  std::size_t size) {
+            const auto self = weak.lock();
+            const auto speaker = which.lock();
+            if (self == nullptr || speaker == nullptr || error || size == 0) return;
+            self->hear(speaker, std::string_view(speaker->message).substr(0, size));
+            if (speaker == self->ready_ || speaker == self->coming_) self->listen(speaker);
+        });
 }
 
-/// The message is `{"importing": "torch"}`, `{"ready": 1834}` with the number of modules, or
-/// `{"refused": why, "rebuild": bool}`.
-void WarmProcess::hear(const LifePtr& life, std::string_view message) {
+/// Handles a message of the process: `{"importing": "torch"}`, `{"ready": 1834}` with the number of
+/// modules, or `{"refused": why, "rebuild": bool}`.
+void WarmProcess::hear(const ProcessPtr& process, std::string_view message) {
     boost::system::error_code error;
     const json::value value = json::parse(json::string_view(message.data(), message.size()), error);
     const json::object* said = error ? nullptr : value.if_object();
     const json::value* modules = said == nullptr ? nullptr : said->if_contains("ready");
-    if (modules != nullptr && life == coming_) {
+    if (modules != nullptr && process == coming_) {
         ready_ = std::exchange(coming_, nullptr);
         failures_ = 0;
         trouble_.clear();
-        return output_.remark(fmt::format("warm process {}: {} modules imported", life->pid,
+        return output_.remark(fmt::format("warm process {}: {} modules imported", process->pid,
                                           json::serialize(*modules)));
     }
     const json::value* name = said == nullptr ? nullptr : said->if_contains("importing");
-    if (name != nullptr && name->is_string() && life == coming_) {
-        life->importing = " " + std::string(name->get_string());
+    if (name != nullptr && name->is_string() && process == coming_) {
+        process->importing = " " + std::string(name->get_string());
         return;
     }
     const json::value* why = said == nullptr ? nullptr : said->if_contains("refused");
-    forget(life);
+    forget(process);
     if (why == nullptr || !why->is_string()) {
         say("it sent a message that Turnpike does not understand");
         return build_later();
@@ -220,14 +218,14 @@ void WarmProcess::hear(const LifePtr& life, std::string_view message) {
     if (again != nullptr && again->is_bool() && again->get_bool() && coming_ == nullptr) build();
 }
 
-void WarmProcess::forget(const LifePtr& life) {
-    if (life == ready_) ready_ = nullptr;
-    if (life == coming_) coming_ = nullptr;
+void WarmProcess::forget(const ProcessPtr& process) {
+    if (process == ready_) ready_ = nullptr;
+    if (process == coming_) coming_ = nullptr;
 }
 
-void WarmProcess::ended(const LifePtr& life, const ExitStatus& exit) {
-    if (life != ready_ && life != coming_) return;
-    forget(life);
+void WarmProcess::ended(const ProcessPtr& process, const ExitStatus& exit) {
+    if (process != ready_ && process != coming_) return;
+    forget(process);
     say("it died: " + words_for(exit));
     if (coming_ == nullptr) build_later();
 }

@@ -3,12 +3,13 @@
 // started cold.
 //
 //   none ─learn()─▶ coming ─it says ready─▶ ready ─imports changed─▶ ready, and another coming
-//    ▲                └─it can't fork, or dies─┘ │
-//    └────────────it died, packages changed──────┘
+//    ▲                 │                      │
+//    └─────────────────┴──────────────────────┘ it died, or it can't fork
 //
-// While a new one comes up, the old one goes on forking. A process that imports for too long is
-// ended, and no other is built until workers import something else. The warm process is a child of
-// the gate and has no guard, because every worker that it forks gets a guard of its own at once.
+// While a new one comes up, the old one goes on forking. If it died, or packages changed, another
+// one is built. A process that imports for too long is ended, and no other is built until workers
+// import something else. The warm process is a child of the gate and has no guard, because every
+// worker that it forks gets a guard of its own at once.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +33,9 @@ namespace turnpike {
 
 struct WarmSpec {
     std::string python;
-    std::string script;                    // of the SDK; it runs as a worker or as the warm process
+    std::string script;                    // the SDK's, for workers and the warm process
     std::string imports;                   // the file in which workers write what they imported
-    std::vector<std::string> preload;      // imported instead of that, if it is not empty
+    std::vector<std::string> preload;      // if not empty, imported instead of those
     std::vector<std::string> environment;  // of the pool's workers, without the variables of a lane
     Duration build_delay_min = 1s;         // before it is built again; doubles with each failure
     Duration import_max = 30min;           // an import that takes longer is ended
@@ -55,17 +56,17 @@ public:
     /// Returns why the latest start was cold, or why there is no warm process. Empty if nothing is
     /// known.
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
-    /// Returns, once, a message for people: "its warm process still imports torch after 1min; …".
-    /// Empty if there is nothing new.
+    /// Returns a message for people: "its warm process still imports torch after 1min; …". Returns
+    /// each message only once. Empty if there is nothing new.
     [[nodiscard]] std::string take_news() { return std::exchange(news_, {}); }
 
-    /// Asks for a worker of this model, under a guard with these orders. The guard reports through
-    /// the other ends of `offer`. Returns an error message if the process can't be asked.
+    /// Asks the warm process for a worker of this model, under a guard with these orders. They get
+    /// the descriptors of `offer`. Returns an error message if the process can't be asked.
     [[nodiscard]] std::expected<void, std::string> fork(const GuardOrders& orders,
                                                         const std::string& model,
                                                         const std::vector<std::string>& environment,
                                                         Guarded::Offer offer);
-    /// Must be called when the process did not answer in time. Builds another one.
+    /// Must be called when the process did not answer in time. Ends it and builds another one.
     void give_up(const std::string& why);
     /// Must be called when the gate ends.
     void close();
@@ -73,11 +74,11 @@ public:
 private:
     using Socket = boost::asio::generic::seq_packet_protocol::socket;
 
-    /// One process. It is killed when its last owner drops it.
-    struct Life {
-        Life(boost::asio::io_context& loop, Children& of)
+    /// Killed when its last owner drops it.
+    struct Process {
+        Process(boost::asio::io_context& loop, Children& of)
             : children(of), socket(loop), patience(loop) {}
-        ~Life();
+        ~Process();
 
         Children& children;
         Socket socket;
@@ -87,29 +88,30 @@ private:
         std::string importing;               // the module that it named last
         boost::asio::steady_timer patience;  // limits how long it imports
     };
-    using LifePtr = std::shared_ptr<Life>;
+    using ProcessPtr = std::shared_ptr<Process>;
 
     void build();
     void build_later();
-    void after(Duration time, const LifePtr& life, void (WarmProcess::*then)(const LifePtr&));
-    void report_slow_import(const LifePtr& life);
-    void end_stuck_import(const LifePtr& life);
+    void after(Duration time, const ProcessPtr& process,
+               void (WarmProcess::*then)(const ProcessPtr&));
+    void report_slow_import(const ProcessPtr& process);
+    void end_stuck_import(const ProcessPtr& process);
     [[nodiscard]] Duration usual_max() const;
-    [[nodiscard]] std::expected<LifePtr, std::string> make();
-    void listen(const LifePtr& life);
-    void hear(const LifePtr& life, std::string_view message);
-    void ended(const LifePtr& life, const ExitStatus& exit);
-    void forget(const LifePtr& life);
+    [[nodiscard]] std::expected<ProcessPtr, std::string> make();
+    void listen(const ProcessPtr& process);
+    void hear(const ProcessPtr& process, std::string_view message);
+    void ended(const ProcessPtr& process, const ExitStatus& exit);
+    void forget(const ProcessPtr& process);
     void say(const std::string& trouble);
 
     boost::asio::io_context& loop_;
     Children& children_;
     LaneOutput& output_;
     const WarmSpec spec_;
-    LifePtr ready_;
-    LifePtr coming_;
+    ProcessPtr ready_;
+    ProcessPtr coming_;
     boost::asio::steady_timer timer_;
-    std::string built_of_;        // the imports when it was built last
+    std::string built_of_;        // the imports for which it was built last
     std::uint32_t failures_ = 0;  // in a row
     std::string trouble_;
     std::string news_;

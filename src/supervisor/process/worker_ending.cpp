@@ -29,7 +29,7 @@ std::string_view hint_for(const WorkerEnd& end) {
     return "";
 }
 
-/// False if the worker was killed from outside: then what it printed before is not the reason.
+/// False if the worker was killed from outside. Then what it printed before is not the reason.
 bool may_have_said_why(const WorkerEnd& end) {
     const std::optional<int> signal = signal_of(end);
     return signal != SIGKILL && signal != SIGTERM;
@@ -39,8 +39,8 @@ std::string with_more(std::string text, const std::string& more) {
     return more.empty() ? text : std::move(text) + ": " + more;
 }
 
-/// Returns the last lines that the worker wrote, or that Turnpike wrote about it. Another worker of
-/// the lane may write to the same log.
+/// Returns the last lines that the worker wrote, or that Turnpike wrote about it. Leaves out the
+/// lines of another worker that writes to the same log.
 std::vector<const LogLine*> own_lines(const WorkerEnding& ending) {
     auto lines = ending.log.lines(ending.log_began, LaneLog::lines_kept_max);
     std::erase_if(lines, [&](const LogLine* line) {
@@ -81,7 +81,7 @@ std::string last_line(const WorkerEnding& ending) {
     return std::string(errors.front().substr(errors.front().starts_with(sdk) ? sdk.size() : 0));
 }
 
-/// Returns why we ended the worker. That it was then killed says nothing new.
+/// Returns why we ended the worker. The signal that ended it is not worth telling.
 std::string trouble_behind(const WorkerEnding& ending) {
     if (ending.ordered == Reason::load_silent)
         return with_more(

@@ -16,7 +16,8 @@
 
 namespace turnpike {
 
-/// True if somebody asked for this end, so that nobody needs a crash report about it.
+/// True if the worker was ended on request, or because it was not needed any more. Then nobody
+/// needs a crash report.
 [[nodiscard]] bool was_requested(Reason ordered);
 
 /// What is known about a worker's end.
@@ -40,7 +41,7 @@ struct WorkerEnding {
 /// Returns the last lines of the worker's log.
 [[nodiscard]] std::string last_lines(const WorkerEnding& ending);
 
-/// Each returns nullopt if the worker did not end that way.
+/// Return the exit code, or the signal. Each returns nullopt if the worker did not end that way.
 [[nodiscard]] std::optional<int> exit_code_of(const WorkerEnd& end);
 [[nodiscard]] std::optional<int> signal_of(const WorkerEnd& end);
 

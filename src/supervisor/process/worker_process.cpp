@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration warm_patience = 5s;      // about a cold start of a model that is worth warming
+constexpr Duration warm_patience = 5s;      // about as long as a cold start that is worth avoiding
 constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
 
 /// Replaces "it" by "the warm process", because in a lane's log "it" would mean the worker.
@@ -108,7 +108,7 @@ std::expected<void, std::string> WorkerProcess::start_warm() {
     return {};
 }
 
-/// Starts the worker again as a cold start. There is no process yet.
+/// Starts the worker cold instead, because no process came from the warm start.
 void WorkerProcess::warm_failed(const std::string& why) {
     output().detach(worker_.value);
     output().remark(cold_text(why.empty() ? "it did not fork" : why));
@@ -154,7 +154,7 @@ void WorkerProcess::started(const ProcessId& process) {
     started_at_ = deps_.clock.now();
     facts().pid = process.pid;
     facts().start.spawn = started_at_ - asked_at_;
-    if (ordered_ == Reason::none) note("");  // clears the trouble of the worker before
+    if (ordered_ == Reason::none) note("");  // clears the trouble of the previous worker
     output().remark(fmt::format("started{}, pid {}: {}", facts().start.is_warm ? " warm" : "",
                                 process.pid, launch_.command));
     known_ = {process};
@@ -219,7 +219,7 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     facts().pid = 0;
     facts().last_exit = end.how;
     facts().loading.reset();
-    output().read_now();  // to have its last words
+    output().read_now();  // to get its last words
     if (!was_requested(ordered_)) note(trouble_of(ending()));
     user_.process_exited({.trouble = trouble_for_jobs(), .last_words = last_words(ending())});
     deps_.deliver(WorkerExited{worker_});

@@ -1,7 +1,7 @@
 // The process of a worker that we start: it runs under a guard, its output goes to its lane's log,
 // and its end is reported and cleaned up. A ProcessUser sends jobs to it.
 //
-//   start() ─▶ started ─▶ exited ─▶ gone (no process of its tree is left) ─▶ GPU memory looked at
+//   start() ─▶ started ─▶ exited ─▶ gone (no process of its tree is left) ─▶ GPU memory checked
 //
 // This class delivers WorkerStarted, WorkerExited and WorkerGone to the engine.
 #pragma once
@@ -40,7 +40,7 @@ struct ProcessDeps {
     std::string folder;                      // the gate's runtime folder
     std::string mark;                        // TURNPIKE_RUN
     std::string sdk;                         // the folder of the Python SDK
-    std::vector<std::string> environment;    // of `up`, without what workers must not see
+    std::vector<std::string> environment;    // what workers inherit from `up`; no API keys
     std::optional<std::string> cgroup_home;  // nullopt if there are no control groups
     std::uint64_t open_files = 0;            // soft limit for workers
     std::function<std::uint64_t()> random;
@@ -48,8 +48,8 @@ struct ProcessDeps {
     std::function<void()> processes_changed;  // known_processes() has changed
     /// Dumps the stacks of a worker that did not answer, to its lane's log.
     std::function<void(const WorkerProcess&)> dump_stacks_by_tool;
-    std::set<std::uint16_t> ports{};  // of workers that have not ended
-    std::uint64_t starts = 0;         // so far; used in names
+    std::set<std::uint16_t> ports{};  // the ports of workers that have not ended
+    std::uint64_t starts = 0;         // starts so far, to make names unique
 };
 
 /// The files that a generation runs from.
@@ -71,23 +71,23 @@ struct StartedLane {
 
 /// How a worker ended, for the jobs that it had.
 struct EndNotice {
-    std::string trouble;     // for their clients; empty leaves each job's trouble as it is
+    std::string trouble;     // for their clients; if empty, each job keeps its trouble
     std::string last_words;  // for their records
 };
 
-/// Speaks with the worker, by HTTP or by frames.
+/// The object that talks to the worker, by HTTP or by frames.
 class ProcessUser {
 public:
     /// Called when the process runs and the engine has been told.
     virtual void process_started() = 0;
     /// Returns the jobs that the worker has now.
     [[nodiscard]] virtual std::vector<ExchangePtr> aboard() const = 0;
-    /// Called when the worker's main process has exited. The user must send and hear nothing more,
+    /// Called when the worker's main process has exited. The user must stop talking to the worker,
     /// put the notice into each job aboard, and forget these jobs.
     virtual void process_exited(const EndNotice& notice) = 0;
     /// Called when no process of the worker's tree is left.
     virtual void process_gone() {}
-    /// Returns the worker whose member this process is, to keep it alive.
+    /// Returns the worker that owns this process. Callbacks hold it to keep it alive.
     [[nodiscard]] virtual std::shared_ptr<LaneWorker> owner() = 0;
 
 protected:
@@ -112,8 +112,8 @@ public:
         Variables variables{};   // in addition to those of its lane
         std::string model = {};  // for a warm start; empty if starts are always cold
     };
-    /// Starts the process, warm if that is possible. If it can't be started at all, the user and
-    /// the engine are told as if it had ended.
+    /// Starts the process, warm if that is possible. If it can't be started at all, tells the user
+    /// and the engine that it has exited.
     void start(Launch launch);
     /// Gives away our end of the worker's socket. Can be called once.
     [[nodiscard]] UniqueFd take_link() { return std::move(link_); }
@@ -141,8 +141,7 @@ public:
     [[nodiscard]] LaneId lane() const { return lane_; }
     /// Returns the pid of the guard, which is above the worker's whole tree, or 0 if nothing runs.
     [[nodiscard]] pid_t guard() const { return guarded_ == nullptr ? 0 : guarded_->guard(); }
-    /// Returns the processes that are written down, so that the next gate can end those that are
-    /// left.
+    /// Returns the processes to write to a file, so that the next gate can end those that are left.
     [[nodiscard]] const std::vector<ProcessId>& known_processes() const { return known_; }
     [[nodiscard]] const std::string& group() const { return group_; }
 
@@ -173,7 +172,7 @@ private:
     ProcessUser& user_;
     std::shared_ptr<Guarded> guarded_;
     Launch launch_;
-    UniqueFd link_;  // until take_link()
+    UniqueFd link_;  // our end of the worker's socket, until take_link()
     std::string group_;
     ProcessId process_;
     std::vector<ProcessId> known_;
@@ -182,7 +181,7 @@ private:
     Instant progressed_at_{};
     std::uint64_t log_began_ = 0;    // the number of the last log line before its own
     Reason ordered_ = Reason::none;  // why we ended it; none if it ended by itself
-    std::string trouble_before_;     // the lane's trouble when we did
+    std::string trouble_before_;     // the lane's trouble when we ended it
     WorkerEnd end_;
     Instant ended_at_{};
     std::vector<CrashInput> inputs_;

@@ -26,7 +26,7 @@ bool make_folder(const std::string& path) {
     return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
 }
 
-/// The format is: the length of the path (u32, little-endian), the path, the bytes.
+/// Parses a kept source: the length of the path (u32, little-endian), the path, the bytes.
 std::optional<KeptSource> parse(const std::string& data) {
     std::uint32_t length = 0;
     if (data.size() < sizeof length) return std::nullopt;
@@ -70,7 +70,7 @@ void link_neighbours(const std::string& program, const fs::path& folder) {
 Generations::Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools) {
     const std::string all = runtime_folder + std::string(all_name);
     std::error_code ignored;
-    fs::remove_all(all, ignored);  // those of an earlier gate
+    fs::remove_all(all, ignored);  // the generations of an earlier gate
     make_folder(all);
     for (const PoolConfig& pool : pools) {
         pools_.push_back({.home = all + "/" + pool.name});
@@ -87,7 +87,7 @@ std::string Generations::folder(std::size_t pool, Generation generation) const {
 std::vector<KeptSource> sources_in(const std::string& folder) {
     std::vector<KeptSource> sources;
     for (const fs::path& entry : entries_in(folder + std::string(sources_name))) {
-        if (entry.filename().string().starts_with('.')) continue;  // not published yet
+        if (entry.filename().string().starts_with('.')) continue;  // still being written
         std::error_code error;
         if (!fs::is_regular_file(entry, error)) continue;
         if (auto source = parse(read_file(entry).value_or("")))

@@ -14,8 +14,7 @@ namespace turnpike {
 
 class Generations {
 public:
-    /// Removes the generations of an earlier gate, since they say nothing about the files as they
-    /// are now.
+    /// Removes the generations of an earlier gate, because the files may have changed since.
     Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools);
 
     /// Returns the folder that holds all generations of the pool.
@@ -45,22 +44,23 @@ struct KeptSource {
 /// files again.
 void forget_sources(const std::string& folder);
 
-/// Must be called now and then, so that programs that remove old temporary files leave the
-/// generations alone.
+/// Updates the times of all generations. Must be called now and then, so that programs that remove
+/// old temporary files leave the generations alone.
 void touch_generations(const std::string& runtime_folder);
 
 /// Removes the folder of a generation that is over.
 void remove_generation(const std::string& folder);
 
-/// A copy of a native program, which is run once the original has changed. Beside the copy are
-/// links to the files beside the original, because programs look for files there.
+/// A program and a copy of it. Workers run the original until it changes, and from then on the
+/// copy. Beside the copy are links to the files beside the original, because programs look for
+/// files there.
 class KeptProgram {
 public:
     KeptProgram() = default;
     KeptProgram(std::string original, const std::string& folder);
 
-    /// Makes the copy, which is slow. Returns false if the original has changed meanwhile or could
-    /// not be read.
+    /// Makes the copy, which is slow. Returns false if the original has changed meanwhile, or if
+    /// the copy could not be made or can't be run.
     [[nodiscard]] bool copy() const;
     void copied() { has_copy_ = true; }
     /// Returns the path to run now.

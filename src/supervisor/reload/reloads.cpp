@@ -10,8 +10,9 @@
 namespace turnpike {
 namespace {
 
-/// True if the memory in use on this GPU would fit into its free memory once more, with a tenth to
-/// spare. Other programs may use part of it; then the answer is too cautious, never too optimistic.
+/// True if a second worker fits on this GPU: all the memory in use would fit into the free memory
+/// once more, with a tenth to spare. If other programs use some of the memory, the answer is too
+/// cautious, but never too optimistic.
 bool has_room(const GpuFacts& gpu) {
     if (!gpu.memory_used || *gpu.memory_used > gpu.memory_total) return false;
     const std::uint64_t used = gpu.memory_used->count;
@@ -165,7 +166,7 @@ void Reloads::look() {
 std::string Reloads::watch_news() {
     std::string text;
     for (std::size_t i = 0; i < pools_.size(); ++i) {
-        if (!pools_[i].watch || !is_up(i)) continue;  // its workers are still importing
+        if (!pools_[i].watch || !is_up(i)) continue;  // workers may still be importing
         const std::size_t count = pools_[i].watch->news();
         if (count == 0) continue;
         text +=

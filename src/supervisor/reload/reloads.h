@@ -1,5 +1,5 @@
-// Reloads, apart from the engine's decisions: which number a new generation gets, whether its
-// workers may start beside the old ones, what is known about the latest reload, and which saved
+// The part of reloads that the engine does not decide: which number a new generation gets, whether
+// its workers may start beside the old ones, what is known about the latest reload, and which saved
 // files start one.
 #pragma once
 
@@ -39,7 +39,7 @@ struct ReloadDeps {
     std::vector<LaneFacts>& lanes;
     std::vector<PoolFacts>& pools;
     Generations& generations;
-    std::function<const LaneLog*(std::size_t)> log_of;  // nullptr if there is none
+    std::function<const LaneLog*(std::size_t)> log_of;  // by lane; nullptr if it has no log
     /// Accepts this generation's answers as right, even if another answer is recorded.
     std::function<void(PoolId, Generation)> accepted;
     std::function<void(const Event&)> deliver;
@@ -58,10 +58,10 @@ public:
     /// Must be called now and then, because the files to watch change as workers import more.
     void look();
 
-    /// Returns, once, a message for people: "pool default: watches 3 files: a save reloads it".
-    /// Empty if there is nothing new.
+    /// Returns a message for people: "pool default: watches 3 files: a save reloads it". Returns
+    /// each message only once. Empty if there is nothing new.
     [[nodiscard]] std::string watch_news();
-    /// Returns why some file is not watched. Empty if all are.
+    /// Returns why some file is not watched. Empty if all are watched.
     [[nodiscard]] std::string watch_problem() const;
 
 private:
@@ -82,9 +82,9 @@ private:
     [[nodiscard]] std::string trouble_of(std::size_t pool) const;
     [[nodiscard]] std::vector<const LaneFacts*> lanes_of(std::size_t pool) const;
 
-    /// Returns the lanes to restart so that the new code is tried at all: if every lane of the pool
-    /// is off, those that are off only because the old code answered wrong. Otherwise returns
-    /// nothing.
+    /// Returns the lanes to restart so that the new code is tried at all. If every lane of the pool
+    /// is off, these are the lanes that are off because the old code answered wrong. Empty if some
+    /// lane is not off.
     [[nodiscard]] std::vector<LaneId> lanes_off_for_wrong_answers(std::size_t pool) const;
 
     ReloadDeps deps_;

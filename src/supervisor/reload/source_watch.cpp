@@ -83,7 +83,7 @@ void SourceWatch::want(const Sources& sources) {
     // If nothing has worked yet, or the latest reload failed, a new file may be the missing module.
     const bool takes_new = followed_.is_bad || sources.good.empty();
     are_imports_known_ = !sources.good.empty() || deps_.model.kind == ModelChoice::Kind::program;
-    // Files that were saved after a worker read them and before they were watched.
+    // These files were saved after a worker read them and before they were watched.
     std::vector<std::string> missed;
     std::ranges::copy_if(sources.outdated, std::back_inserter(missed),
                          [this](const std::string& file) { return !files_.contains(file); });
@@ -99,8 +99,8 @@ void SourceWatch::watch(NewFiles new_files) {
     std::ignore = watch_.want(std::move(wanted));
 }
 
-/// Ignores a save that leaves a file as it already runs or is being tried, unless the latest reload
-/// failed.
+/// Reports saved files. Ignores a file whose bytes already run or are being tried, unless the
+/// latest reload failed.
 void SourceWatch::saved(const std::vector<std::string>& files) {
     const std::string folder = followed_.newest.empty() ? followed_.good : followed_.newest;
     deps_.disk.run(

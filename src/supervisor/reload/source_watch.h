@@ -25,7 +25,7 @@ struct SourceWatchDeps {
     boost::asio::io_context& loop;
     Background& disk;
     const ModelChoice& model;
-    /// Called with files whose content differs from what runs or is being tried.
+    /// Called with the saved files whose content differs from what runs or is being tried.
     std::function<void(std::vector<std::string>)> changed;
 };
 
@@ -36,7 +36,7 @@ public:
     /// Which generations to watch the files of.
     struct Followed {
         std::string good;                        // the folder of the generation that serves
-        std::string newest;                      // of the one that is being tried; empty if none is
+        std::string newest;                      // the folder of the one being tried; empty if none
         std::vector<std::string> suspects = {};  // after a failure: other files that may fix it
         bool is_bad = false;  // the latest generation failed, so any save is worth a try
     };
@@ -44,8 +44,8 @@ public:
     /// Must be called now and then, because workers may have imported more files.
     void look();
 
-    /// Returns the number of watched files once, as soon as the model's imports are known;
-    /// otherwise 0.
+    /// Returns the number of watched files, but only once, when the model's imports are known.
+    /// Returns 0 before and after that.
     [[nodiscard]] std::size_t news();
     [[nodiscard]] const std::string& problem() const { return watch_.problem(); }
 
@@ -54,13 +54,13 @@ private:
     struct Sources {
         Kept good;
         Kept newest;
-        std::vector<std::string> outdated = {};  // newer files, saved since a worker read them
+        std::vector<std::string> outdated = {};  // paths that were saved after a worker read them
     };
 
     void read();
     void want(const Sources& sources);
-    enum class NewFiles : std::uint8_t { count, do_not_count };  // beside the model
-    /// Watches files_.
+    enum class NewFiles : std::uint8_t { count, do_not_count };
+    /// Watches files_ and, if asked, new files beside the model.
     void watch(NewFiles new_files);
     void saved(const std::vector<std::string>& files);
 

@@ -8,7 +8,7 @@
 namespace turnpike {
 namespace {
 
-constexpr std::size_t lines_max = 60;  // the last ones of a traceback, which say the most
+constexpr std::size_t lines_max = 60;  // only the last lines of a traceback are kept: they say most
 constexpr std::size_t plain_lines_max = 10;
 constexpr std::string_view traceback_begins = "Traceback (most recent call last):";
 

@@ -1,6 +1,6 @@
 // Measures how long the first job of a worker ran. It often takes longer than later jobs, because
-// kernels are chosen and caches filled. Only a job that was answered well counts; if it fails, the
-// next one is measured.
+// GPU kernels are chosen and caches are filled. Only a job that was answered well counts; if it
+// fails, the next one is measured.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ public:
         timed_ = &exchange;
         since_ = clock.now();
     }
-    /// Must be called when an attempt ends. Returns how long it took if it was the first job that
-    /// was answered well, otherwise nullopt.
+    /// Must be called when an attempt ends. Returns how long the attempt took if it was the
+    /// worker's first job that was answered well, otherwise nullopt.
     [[nodiscard]] std::optional<Duration> ended(const Exchange& exchange, Verdict verdict,
                                                 Clock& clock) {
         if (timed_ != &exchange) return std::nullopt;
@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    const Exchange* timed_ = nullptr;  // while it is aboard
+    const Exchange* timed_ = nullptr;  // the job that is measured; nullptr if none is
     Instant since_ = never;
     bool is_over_ = false;
 };

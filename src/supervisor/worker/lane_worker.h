@@ -1,5 +1,5 @@
-// The interface of a worker to the supervisor: the same for HTTP and native workers, started by us
-// or not.
+// A worker as the supervisor sees it. The interface is the same for HTTP and native workers,
+// whether or not we started them.
 #pragma once
 
 #include <cstdint>
@@ -52,10 +52,11 @@ public:
 
     /// Called when the worker's process printed something.
     virtual void process_printed() {}
-    /// Asks the worker for its stacks, for the lane's log and the record of this attempt (an empty
-    /// id if they are for no job). Returns false if the worker can't tell.
+    /// Asks the worker for its stacks. They go to the lane's log and to the record of this
+    /// attempt's job (the id is empty if they are for no job). Returns false if the worker can't be
+    /// asked.
     virtual bool ask_stacks(AttemptId) { return false; }
-    /// Returns nullptr if Turnpike did not start the worker.
+    /// Returns the worker's process, or nullptr if Turnpike did not start the worker.
     [[nodiscard]] virtual WorkerProcess* process() { return nullptr; }
 };
 

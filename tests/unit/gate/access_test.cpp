@@ -78,7 +78,7 @@ TEST_F(AccessControlTest, ChecksTheHostOfAnAbsoluteTarget) {
     EXPECT_EQ(problem("GET http://evil.example/ HTTP/1.0\r\n"), Problem::foreign_host);
 }
 
-TEST_F(AccessControlTest, TakesNoHostForNoBrowser) {
+TEST_F(AccessControlTest, AllowsARequestWithoutAHost) {
     EXPECT_EQ(problem("GET / HTTP/1.0\r\n"), std::nullopt);
 }
 
@@ -111,7 +111,7 @@ TEST_F(AccessControlTest, TellsTheAllowedOrigin) {
     EXPECT_EQ(access_.allowed_origin(request.head()), "https://ui.example");
 }
 
-TEST_F(AccessControlTest, NeedsNoKeyWhereThereAreNone) {
+TEST_F(AccessControlTest, NeedsNoKeyIfThereAreNone) {
     for (const Rule rule : {Rule::anybody, Rule::member, Rule::admin}) {
         const Checked caller = check(get(), rule);
         ASSERT_TRUE(caller);
@@ -120,7 +120,7 @@ TEST_F(AccessControlTest, NeedsNoKeyWhereThereAreNone) {
     }
 }
 
-TEST_F(AccessControlTest, IgnoresKeysWhereThereAreNone) {
+TEST_F(AccessControlTest, IgnoresPresentedKeysIfThereAreNone) {
     EXPECT_EQ(problem(get("Authorization: Bearer of-the-worker\r\n")), std::nullopt);
     EXPECT_EQ(problem("GET / HTTP/1.1\r\nHost: evil.example\r\nTurnpike-Key: " + admin_ + "\r\n"),
               Problem::foreign_host);
@@ -170,7 +170,7 @@ TEST_F(AccessControlTest, LetsOnlyAdminsThroughToAdminRoutes) {
     EXPECT_TRUE(caller->is_admin);
 }
 
-TEST_F(AccessControlTest, TakesAValidKeyInsteadOfAHostOfOurs) {
+TEST_F(AccessControlTest, AllowsAnyHostWithAValidKey) {
     keys_required_ = true;
     const std::string foreign = "GET / HTTP/1.1\r\nHost: gpu.far.example\r\n";
     EXPECT_EQ(problem(foreign + "Turnpike-Key: " + plain_ + "\r\n"), std::nullopt);
@@ -178,7 +178,7 @@ TEST_F(AccessControlTest, TakesAValidKeyInsteadOfAHostOfOurs) {
     EXPECT_EQ(problem(foreign), Problem::foreign_host);
 }
 
-TEST_F(AccessControlTest, ChecksTheOriginAlsoOfThoseWithAKey) {
+TEST_F(AccessControlTest, ChecksTheOriginEvenWithAValidKey) {
     keys_required_ = true;
     EXPECT_EQ(problem(get("Origin: http://evil.example\r\nTurnpike-Key: " + admin_ + "\r\n")),
               Problem::foreign_origin);

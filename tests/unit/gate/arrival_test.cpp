@@ -20,7 +20,7 @@ const std::vector<PoolConfig> with_models{{.name = "plain"},
                                           {.name = "chat", .models = {"qwen", "llama"}},
                                           {.name = "draw", .models = {"sdxl"}}};
 
-/// A copy of what refers to the request, so that it can outlive the request.
+/// An Arrival with its own copy of the target, so that it can outlive the request.
 struct Routed {
     PoolId pool;
     std::string target;
@@ -46,7 +46,7 @@ TEST(RequestRouter, SendsEverythingToTheOnlyPool) {
     EXPECT_EQ(target_of(one_pool, "/"), "0 /");
 }
 
-TEST(RequestRouter, SendsWhatNamesNoPoolToTheDefault) {
+TEST(RequestRouter, SendsRequestsWithoutAPoolToTheDefault) {
     EXPECT_EQ(target_of(with_default, "/predict"), "1 /predict");
 }
 
@@ -96,7 +96,7 @@ TEST(RequestRouter, ReadsTheModelOfJsonBodiesWherePoolsHaveModels) {
             << type;
 }
 
-TEST(RequestRouter, ReadsNoModelWhereThereIsNothingToReadOrNobodyAsks) {
+TEST(RequestRouter, ReadsNoModelUnlessAJsonBodyMustChooseThePool) {
     EXPECT_FALSE(route(one_pool, post(json_body))->arrival.reads_model);
     const std::string pool = "Turnpike-Pool: plain\r\n";
     EXPECT_FALSE(route(with_models, post(pool + std::string(json_body)))->arrival.reads_model);
@@ -131,7 +131,7 @@ Arrival asked_with(std::string_view fields) {
     return routed ? routed->arrival : Arrival{};
 }
 
-TEST(RequestRouter, HasDefaultsForWhatNobodyAsks) {
+TEST(RequestRouter, HasDefaultsForMissingFields) {
     const Arrival arrival = asked_with("");
     EXPECT_EQ(arrival.priority.level, 5);
     EXPECT_EQ(arrival.timeout, Duration::max());

@@ -72,7 +72,7 @@ TEST(Connection, TellsTheEngineThatItsClientLeft) {
     EXPECT_EQ(fixture.exchanges.find(fixture.job), nullptr);
 }
 
-TEST(Connection, ClosesAfterWhatIsNoHttp) {
+TEST(Connection, ClosesAfterBytesThatAreNotHttp) {
     GateFixture fixture;
     Client& client = fixture.ask("GET /x HTTP/1.1\r\nno colon\r\n\r\n");
     fixture.hear(client, "urn:turnpike:problem:malformed");

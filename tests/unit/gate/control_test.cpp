@@ -67,7 +67,7 @@ TEST(Control, RestartsEveryLaneOfAPool) {
     EXPECT_THAT(fixture.lanes<RestartAsked>(), ElementsAre(1, 2));
 }
 
-TEST(Control, LetsAPoolProveItself) {
+TEST(Control, OrdersAPoolToBeProved) {
     ControlFixture fixture;
     const OwnAnswered answer = fixture.post("/-/pools/draw/prove");
     ASSERT_TRUE(answer);
@@ -84,7 +84,7 @@ TEST(Control, SaysThatAPoolHasNoProof) {
     EXPECT_THAT(fixture.orders, IsEmpty());
 }
 
-TEST(Control, LetsWorkersProveThemselvesByTheirExample) {
+TEST(Control, OrdersAProofIfWorkersHaveAnExample) {
     ControlFixture fixture;
     Actions actions;
     fixture.engine.handle(GateOpened{}, fixture.clock.now(), actions);
@@ -181,7 +181,7 @@ TEST(StatusPage, ShowsGpusProcessAndStartOfALane) {
     EXPECT_FALSE(error);
 }
 
-TEST(StatusPage, SaysNullWhereNothingIsKnown) {
+TEST(StatusPage, SaysNullForUnknownFacts) {
     ControlFixture fixture;
     fixture.facts[0].gpus = {{}};
     EXPECT_THAT(

@@ -103,7 +103,7 @@ TEST(Failure, OfTheModelKeepsItsWordsFromOtherMachines) {
     }
 }
 
-TEST(Failure, OfTheModelIsToldToAllWhereThePoolSaysSo) {
+TEST(Failure, OfTheModelIsShownToAllIfThePoolAllowsIt) {
     FailingJob fixture(native(ErrorsShown::full));
     Client& client = fixture.ask_from_afar(get);
     fixture.fail(EndReason::out_of_memory);
@@ -111,7 +111,7 @@ TEST(Failure, OfTheModelIsToldToAllWhereThePoolSaysSo) {
     EXPECT_TRUE(client.got.contains(quoted)) << client.got;
 }
 
-TEST(Failure, IsInTheRecordAlsoIfItsClientDidNotReadOfIt) {
+TEST(Failure, IsInTheRecordEvenIfItsClientDidNotSeeIt) {
     FailingJob fixture;
     Client& client = fixture.ask_from_afar(get);
     fixture.fail(EndReason::model_failed);
@@ -122,7 +122,7 @@ TEST(Failure, IsInTheRecordAlsoIfItsClientDidNotReadOfIt) {
         << page;
 }
 
-TEST(Failure, ThatTheClientReadIsInTheRecordAsItWasTold) {
+TEST(Failure, ThatTheClientSawIsInTheRecordInTheSameWords) {
     FailingJob fixture;
     Client& client = fixture.ask(get);
     fixture.fail(EndReason::model_failed);
@@ -229,7 +229,7 @@ TEST(BrokenStream, EndsAnEventThatIsNotWholeBeforeItsLast) {
     EXPECT_TRUE(stream.client->got.contains("\r\n\n\nevent: error\ndata: {")) << stream.client->got;
 }
 
-TEST(BrokenStream, TellsWhyAlsoWithoutAnEventBefore) {
+TEST(BrokenStream, SaysWhyEvenIfNoEventCameBefore) {
     Streaming stream(events);
     stream.break_off(EndReason::out_of_memory);
     stream.expect_end();
@@ -273,7 +273,7 @@ TEST(BrokenStream, OfAnHttpWorkerJustEnds) {
     EXPECT_FALSE(stream.client->got.contains("event: error"));
 }
 
-TEST(BrokenStream, TellsClientsThatKnowNoChunksToo) {
+TEST(BrokenStream, SaysWhyToClientsWithoutChunks) {
     Streaming stream(events);
     stream.begin(events, "GET /x HTTP/1.0\r\nHost: localhost\r\n\r\n");
     stream.say("data: one\n\n");
@@ -284,7 +284,7 @@ TEST(BrokenStream, TellsClientsThatKnowNoChunksToo) {
     EXPECT_LT(stream.client->got.find("data: one\n\n"), event);
 }
 
-TEST(EventStream, IsToldByItsContentType) {
+TEST(EventStream, IsRecognizedByItsContentType) {
     const auto is_one = [](std::string fields) {
         return is_event_stream({.fields = std::move(fields)});
     };

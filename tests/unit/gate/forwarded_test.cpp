@@ -59,7 +59,7 @@ TEST(Forwarded, DropsOurOwnFieldsSoThatNobodyForgesThem) {
     EXPECT_EQ(of_fields("traceparent: 00-ab\r\n"), "traceparent: 00-ab\r\n");
 }
 
-TEST(Forwarded, TellsTheClient) {
+TEST(Forwarded, AddsTheAddressOfTheClient) {
     EXPECT_EQ(forwarded(get()),
               "Host: localhost:8000\r\nX-Forwarded-For: 10.1.1.1\r\nTurnpike-Job: abc\r\n");
     EXPECT_EQ(forwarded(get("x-forwarded-for: 1.2.3.4, 5.6.7.8\r\n")),
@@ -67,11 +67,11 @@ TEST(Forwarded, TellsTheClient) {
               "Turnpike-Job: abc\r\n");
 }
 
-TEST(Forwarded, TellsEarlierHopsAlsoOfTheCommandLine) {
+TEST(Forwarded, KeepsEarlierHopsOfTheCommandLine) {
     EXPECT_EQ(of_fields("X-Forwarded-For: 1.2.3.4\r\n"), "X-Forwarded-For: 1.2.3.4\r\n");
 }
 
-TEST(Forwarded, InventsAHostWhereAnOldClientHasNone) {
+TEST(Forwarded, InventsAHostIfAnOldClientSendsNone) {
     EXPECT_TRUE(forwarded("GET / HTTP/1.0\r\n").starts_with("Host: localhost\r\n"));
 }
 

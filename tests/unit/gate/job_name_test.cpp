@@ -32,7 +32,7 @@ TEST(JobName, IsThirteenLettersAndDigits) {
     }
 }
 
-TEST(JobName, IsAnotherInEachRunAndForEachJob) {
+TEST(JobName, IsDifferentInEachRunAndForEachJob) {
     std::set<std::string> seen;
     for (std::uint64_t secret = 0; secret < 30; ++secret)
         for (std::uint64_t id = 0; id < 30; ++id)
@@ -40,7 +40,7 @@ TEST(JobName, IsAnotherInEachRunAndForEachJob) {
     EXPECT_EQ(seen.size(), 900U);
 }
 
-TEST(JobName, IsNothingThatPeopleMakeUp) {
+TEST(JobName, IsNotFoundIfSomebodyMadeItUp) {
     const JobNames names(7);
     const std::string good(names.name_of(JobId{3}).view());
     EXPECT_FALSE(names.find(""));

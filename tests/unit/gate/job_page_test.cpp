@@ -80,7 +80,7 @@ TEST(JobPage, TellsWhatIsKnownOfTheProgress) {
     EXPECT_THAT(fixture.page(fixture.alice), HasSubstr(R"({"fraction":null,"text":"a \"b\""})"));
 }
 
-TEST(JobPage, TellsNoProgressOfAJobThatWaits) {
+TEST(JobPage, ShowsNoProgressOfAJobThatWaits) {
     JobPageFixture fixture;
     fixture.queue();
     fixture.exchange->progress = {.permille = 400, .text = "of an attempt that broke"};
@@ -110,7 +110,7 @@ TEST(JobPage, ShowsTheStacksOfAnEndedJobToAdminsOnly) {
                 AllOf(HasSubstr(R"("slow":true)"), Not(HasSubstr("stacks"))));
 }
 
-TEST(JobPage, KeepsWordsThatTheClientWasNotToldFromPlainKeys) {
+TEST(JobPage, HidesAMessageThatTheClientDidNotGetFromPlainKeys) {
     JobPageFixture fixture;
     fixture.record.job = JobId{7};
     for (const std::string_view mark : {not_shown_mark, last_output_mark}) {

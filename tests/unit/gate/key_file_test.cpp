@@ -47,7 +47,7 @@ TEST(KeyFile, DropsRevokedKeysWithoutARestart) {
     EXPECT_EQ(file.ring().find(alice), nullptr);
 }
 
-TEST(KeyFile, AsksForNoKeyWhileThereIsNone) {
+TEST(KeyFile, RequiresNoKeyWhileThereIsNone) {
     const TemporaryFolder folder;
     KeyFile file(folder.file("keys"), Need::if_there_are_any);
     EXPECT_FALSE(file.is_required());
@@ -59,7 +59,7 @@ TEST(KeyFile, AsksForNoKeyWhileThereIsNone) {
     EXPECT_TRUE(file.is_required()) << "from the first key on";
 }
 
-TEST(KeyFile, NeverFallsOpenWhenTheLastKeyGoes) {
+TEST(KeyFile, StillRequiresAKeyWhenTheLastOneIsRevoked) {
     const TemporaryFolder folder;
     const std::string alice = made(folder, "alice");
     KeyFile file(folder.file("keys"), Need::if_there_are_any);
@@ -69,7 +69,7 @@ TEST(KeyFile, NeverFallsOpenWhenTheLastKeyGoes) {
     EXPECT_TRUE(file.is_required());
 }
 
-TEST(KeyFile, HasNoKeysWhenTheFileIsGoneAndStillAsksForOne) {
+TEST(KeyFile, HasNoKeysWhenTheFileIsGoneAndStillRequiresOne) {
     const TemporaryFolder folder;
     const std::string alice = made(folder, "alice");
     KeyFile file(folder.file("keys"), Need::if_there_are_any);

@@ -106,7 +106,7 @@ TEST(Keys, AreForTheirOwnerAlone) {
     EXPECT_FALSE(folder.has("config/turnpike/keys.new"));
 }
 
-TEST(Keys, AreNoneWithoutAFile) {
+TEST(Keys, AreEmptyWithoutAFile) {
     const TemporaryFolder folder;
     EXPECT_THAT(names_in(folder.file("keys")), IsEmpty());
     EXPECT_THAT(names_in(folder.file("no/such/folder/keys")), IsEmpty());

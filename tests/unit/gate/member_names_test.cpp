@@ -33,7 +33,7 @@ std::string named_twice(std::string_view json) {
     return "";
 }
 
-TEST(NamesOfMembers, AreSeenWhereTheyComeTwice) {
+TEST(NamesOfMembers, AreFoundIfTheyOccurTwice) {
     EXPECT_EQ(named_twice(R"({"a":1,"b":{"a":2},"c":["a","a"],"d":[{"a":1},{"a":2}]})"), "");
     EXPECT_EQ(named_twice(R"({"x":"\"a\":1,\"a\":2","a":"a"})"), "");
     EXPECT_EQ(named_twice(R"({"l":[{"a":1,"b":{},"a":1}]})"), R"("a")");
@@ -91,7 +91,7 @@ struct BusyGate : GateFixture {
     }
 };
 
-TEST(NamesOfMembers, ComeOnceInAnObjectOfOurPages) {
+TEST(NamesOfMembers, OccurOnceInEachObjectOfOurPages) {
     BusyGate gate;
     const std::string ended = gate.fail_a_job();
     for (const std::string& path :

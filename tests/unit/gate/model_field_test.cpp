@@ -47,7 +47,7 @@ TEST(ModelField, IsFoundWhereverItStands) {
     EXPECT_EQ(model_of(R"({"a":true,"b":null,"c":1.5e3,"d":-7,"e":"f","model":"g"})"), "=g");
 }
 
-TEST(ModelField, IsOnlyThatOfTheTopLevel) {
+TEST(ModelField, IsFoundAtTheTopLevelOnly) {
     EXPECT_EQ(model_of(R"({"x":{"model":"inner"}})"), "nothing");
     EXPECT_EQ(model_of(R"({"x":[{"model":"inner"}],"model":"outer"})"), "=outer");
     EXPECT_EQ(model_of(R"({"model":"outer","x":{"model":"inner"}})"), "=outer");
@@ -57,14 +57,14 @@ TEST(ModelField, IsOnlyThatOfTheTopLevel) {
     EXPECT_EQ(model_of(R"({"model":["inner"]})"), "nothing");
 }
 
-TEST(ModelField, IsNoOtherName) {
+TEST(ModelField, IsNotFoundUnderAnotherName) {
     for (const std::string body :
          {R"({"models":"a"})", R"({"mode":"a"})", R"({"Model":"a"})", R"({"":"a"})",
           R"({"xmodel":"a"})", R"({"model ":"a"})", R"({"modelmodel":"a"})", "{}"})
         EXPECT_EQ(model_of(body), "nothing") << body;
 }
 
-TEST(ModelField, IsAText) {
+TEST(ModelField, MustBeAString) {
     for (const std::string body : {R"({"model":1})", R"({"model":null})", R"({"model":true})",
                                    R"({"model":{}})", R"({"model":[]})"})
         EXPECT_EQ(model_of(body), "nothing") << body;
@@ -76,7 +76,7 @@ TEST(ModelField, IsReadWithItsEscapes) {
     EXPECT_EQ(model_of(R"({"mod\u0065l":"\u00e9\ud83d\ude00"})"), "=\xC3\xA9\xF0\x9F\x98\x80");
 }
 
-TEST(ModelField, IsNotThereInWhatIsNoJsonObject) {
+TEST(ModelField, IsNotFoundOutsideAJsonObject) {
     for (const std::string body :
          {"", " ", "[]", "\"model\"", "1", "null", "[{\"model\":\"a\"}]", "{", "{\"model\":\"a\"",
           "{\"model\":\"a\"}x", "{\"model\":\"a\"}{}", "{'model':'a'}", "{\"model\":\"a\",}",

@@ -74,7 +74,7 @@ TEST(NativeJob, HasASmallBodyInPlace) {
     EXPECT_EQ(fixture.queued()->body.bytes(), "input");
 }
 
-TEST(NativeJob, OfSeveralPoolsIsToldByThePool) {
+TEST(NativeJob, IsRecognizedByItsPool) {
     GateFixture fixture(Config{.pools = {native("native"), PoolConfig{.name = "http"}}});
     const std::string body(3'000'000, 'b');
     fixture.ask(post(body, "Turnpike-Pool: http\r\n"));
@@ -125,7 +125,7 @@ TEST(NativeJob, GetsAnAnswerFromAFile) {
     answer.hear(answer.client, "after it");
 }
 
-TEST(NativeJob, KeepsNoBodyForTheReaderOfItsAnswer) {
+TEST(NativeJob, DropsItsBodyWhileTheAnswerIsRead) {
     for (const EndReason reason :
          {EndReason::answered, EndReason::bad_input, EndReason::model_failed, EndReason::non_finite,
           EndReason::out_of_memory}) {
@@ -135,7 +135,7 @@ TEST(NativeJob, KeepsNoBodyForTheReaderOfItsAnswer) {
     }
 }
 
-TEST(NativeJob, KeepsABodyThatItsWorkerMayStillBeGetting) {
+TEST(NativeJob, KeepsItsBodyWhileTheWorkerMayStillReceiveIt) {
     for (const EndReason reason : {EndReason::ran_too_long, EndReason::deadline_passed,
                                    EndReason::cancel_asked, EndReason::worker_died}) {
         GateFixture fixture(Config{.pools = {native("only")}});
@@ -158,7 +158,7 @@ TEST(NativeJob, GetsTheFileInChunksIfItsAnswerFlows) {
     fixture.hear(client, "\r\n\r\nb\r\nfrom a file\r\n0\r\n\r\n");
 }
 
-TEST(NativeJob, WhoseClientLeavesInTheMiddleOfAFileIsOver) {
+TEST(NativeJob, EndsWhenItsClientLeavesInTheMiddleOfAFile) {
     FileAnswer answer(std::string(50'000'000, 'x'));
     answer.client.leave();
     EXPECT_TRUE(answer.loop.run_until([&] { return answer.gate.connections() == 0; }));

@@ -117,7 +117,7 @@ TEST(OwnRoutes, AreNotFoundByOtherPaths) {
     }
 }
 
-TEST(OwnRoutes, AreEverythingUnderThePrefixButTheWayToAPool) {
+TEST(OwnRoutes, AreAllPathsUnderThePrefixExceptThoseToAPool) {
     for (const std::string target : {"/-/", "/-/status", "/-/anything/else", "/-/to", "/-/tox/a"})
         EXPECT_TRUE(is_own(target)) << target;
     for (const std::string target :

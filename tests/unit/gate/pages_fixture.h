@@ -1,5 +1,5 @@
-// What the gate's own routes need, without a gate: the test fills in the facts, asks a route or makes
-// a page, and reads the orders that it gave.
+// What the gate's own routes need, without a gate. The test fills in the facts, calls a route or
+// makes a page, and reads the orders that the route gave.
 #pragma once
 
 #include <gtest/gtest.h>

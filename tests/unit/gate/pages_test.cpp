@@ -45,7 +45,7 @@ std::string native_members(const WorkerFacts& facts, LaneState state, const Call
     return text;
 }
 
-TEST(StatusPage, NamesAModelAndHidesWhereItLies) {
+TEST(StatusPage, NamesAModelAndHidesItsPath) {
     EXPECT_EQ(model_of({.name = "a", .worker = {.model = digits}}), "models/digits.py:Digits");
     EXPECT_EQ(model_name(digits, {.is_admin = false}), "digits.py:Digits");
     EXPECT_EQ(model_name({.path = "/srv/worker", .text = "./worker"}, {.is_admin = false}),

@@ -84,13 +84,13 @@ TEST(Reply, SendsNoChunksToAnOldClient) {
     EXPECT_EQ(response.field("connection"), "close");
 }
 
-TEST(Reply, TellsAnOldClientThatItMayStay) {
+TEST(Reply, TellsAnHttp10ClientThatTheConnectionStaysOpen) {
     const ReplyOptions options{.keeps_alive = true, .is_http_1_0 = true};
     const Replied replied = answer({.status = 200, .has_length = true, .length = 1}, options);
     EXPECT_EQ(ParsedResponse(replied.text).field("connection"), "keep-alive");
 }
 
-TEST(Reply, HasNoBodyWhereThereIsNone) {
+TEST(Reply, HasNoBodyIfTheAnswerHasNone) {
     const AnswerHead head{.status = 200,
                           .fields = "Content-Length: 500\r\n",
                           .has_length = true,

@@ -73,7 +73,7 @@ TEST_F(TimeoutsTest, JudgesEachKindByItsOwnTime) {
     EXPECT_EQ(ended, Names{"b"});
 }
 
-TEST_F(TimeoutsTest, BeginsAnewWhenSomethingElseIsWaitedFor) {
+TEST_F(TimeoutsTest, StartsAgainWhenTheKindOfWaitChanges) {
     Waiter a = waiter("a");
     timeouts.wait_for(a, Wait::head, start);
     timeouts.wait_for(a, Wait::body, start + 9s);
@@ -89,7 +89,7 @@ TEST_F(TimeoutsTest, BeginsAnewWhenSomethingElseIsWaitedFor) {
     EXPECT_EQ(timeouts.longest_waiting(Wait::body), nullptr);
 }
 
-TEST_F(TimeoutsTest, LetsAGuestWaitAnewWhenItsTimeIsUp) {
+TEST_F(TimeoutsTest, AllowsANewWaitWhenTheTimeIsUp) {
     Waiter a = waiter("a");
     a.at_the_end = [&](Waiter& g) {
         ended.push_back("a");
@@ -105,7 +105,7 @@ TEST_F(TimeoutsTest, LetsAGuestWaitAnewWhenItsTimeIsUp) {
     EXPECT_EQ(ended, (Names{"a", "a"}));
 }
 
-TEST_F(TimeoutsTest, IsNotCaughtByAGuestThatAlwaysWaitsAnew) {
+TEST_F(TimeoutsTest, EndsEvenIfAWaiterAlwaysStartsANewWait) {
     timeouts.set(Wait::closing, 0s);
     Waiter a = waiter("a");
     Waiter b = waiter("b");
@@ -119,7 +119,7 @@ TEST_F(TimeoutsTest, IsNotCaughtByAGuestThatAlwaysWaitsAnew) {
     EXPECT_EQ(ended, (Names{"a", "b"}));
 }
 
-TEST_F(TimeoutsTest, LetsAGuestSendAnotherAway) {
+TEST_F(TimeoutsTest, AllowsOneWaiterToEndTheWaitOfAnother) {
     Waiter a = waiter("a");
     Waiter b = waiter("b");
     Waiter c = waiter("c");

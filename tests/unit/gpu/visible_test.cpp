@@ -56,7 +56,7 @@ TEST(VisibleDevices, TakeUuidsAndUniqueBeginningsOfThem) {
     EXPECT_THAT(seen_with("GPU-bb33,GPU-c"), ElementsAre("GPU-bb33", "GPU-cc44"));
 }
 
-TEST(VisibleDevices, ABeginningOfTwoNamesNone) {
+TEST(VisibleDevices, ABeginningThatMatchesTwoUuidsNamesNone) {
     const Machine machine = visible_machine(four, "3,GPU-aa,0");
     EXPECT_THAT(uuids_of(machine), ElementsAre("GPU-cc44"));
     EXPECT_THAT(machine.remark, HasSubstr("\"GPU-aa\" names no GPU"));

@@ -1,5 +1,5 @@
-// A guard that finds its worker running, as after a warm start. The process that makes both has the
-// other ends of the offer.
+// A guard whose worker runs already, as after a warm start. The test forks a process that makes
+// both from the other ends of the offer.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -48,7 +48,7 @@ TEST(UniqueFd, MovesItsOwnership) {
     EXPECT_TRUE(is_open(write));
 }
 
-TEST(UniqueFd, LetsGo) {
+TEST(UniqueFd, ReleasesItsDescriptor) {
     Pipe pipe = make_pipe();
     const int fd = pipe.read.release();
     EXPECT_FALSE(pipe.read);

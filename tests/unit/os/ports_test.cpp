@@ -76,20 +76,20 @@ private:
 };
 
 /// A child process that shares these sockets.
-class Heir {
+class SharingChild {
 public:
-    explicit Heir(std::vector<int> sockets)
+    explicit SharingChild(std::vector<int> sockets)
         : pid_(spawn({.program = "/bin/sleep",
                       .arguments = {"sleep", "1000"},
                       .environment = {},
                       .descriptors = std::move(sockets)})
                    .value()) {}
-    ~Heir() {
+    ~SharingChild() {
         ::kill(pid_, SIGKILL);
         ::waitpid(pid_, nullptr, 0);
     }
-    Heir(const Heir&) = delete;
-    Heir& operator=(const Heir&) = delete;
+    SharingChild(const SharingChild&) = delete;
+    SharingChild& operator=(const SharingChild&) = delete;
 
 private:
     pid_t pid_;
@@ -152,7 +152,7 @@ TEST(PortStatus, OfAPortOnWhichNobodyListens) {
 TEST(PortStatus, OfAProcessBelow) {
     const Listener listener;
     ASSERT_TRUE(listener.is_there());
-    const Heir heir({listener.fd()});
+    const SharingChild child({listener.fd()});
     for (const PortLook look : {PortLook::quick, PortLook::thorough}) {
         const PortStatus status = status_of(listener.port(), ::getpid(), look);
         EXPECT_EQ(status.holder, Holder::tree);
@@ -164,7 +164,7 @@ TEST(PortStatus, OfAProcessBelow) {
 TEST(PortStatus, OfAProcessBelowThatListensOnEveryAddress) {
     const Listener listener(Socket::listening, 0, INADDR_ANY);
     ASSERT_TRUE(listener.is_there());
-    const Heir heir({listener.fd()});
+    const SharingChild child({listener.fd()});
     const PortStatus status = status_of(listener.port(), ::getpid());
     EXPECT_EQ(status.holder, Holder::tree);
     EXPECT_TRUE(status.is_exposed);
@@ -173,19 +173,19 @@ TEST(PortStatus, OfAProcessBelowThatListensOnEveryAddress) {
 TEST(PortStatus, OfAProcessBelowThatSpeaksIPv6Only) {
     const Listener listener(Listener::V6{});
     if (!listener.is_there()) GTEST_SKIP() << "no IPv6 here";
-    const Heir heir({listener.fd()});
+    const SharingChild child({listener.fd()});
     const PortStatus status = status_of(listener.port(), ::getpid());
     EXPECT_EQ(status.holder, Holder::tree);
     EXPECT_EQ(status.protocol, Protocol::ipv6);
     EXPECT_FALSE(status.is_exposed);
 }
 
-/// Servers that listen on every address do this. They are reached by IPv4, which every machine has.
+/// Servers that listen on every address do this. We reach them by IPv4, which every machine has.
 TEST(PortStatus, OfAProcessBelowWhoseIPv6ListenerTakesIPv4Too) {
     const Listener both({.where = in6addr_any, .is_only = 0});
     const Listener only({.where = in6addr_any, .is_only = 1});
     if (!both.is_there() || !only.is_there()) GTEST_SKIP() << "no IPv6 here";
-    const Heir heir({both.fd(), only.fd()});
+    const SharingChild child({both.fd(), only.fd()});
     EXPECT_EQ(status_of(both.port(), ::getpid()).protocol, Protocol::ipv4);
     EXPECT_EQ(status_of(only.port(), ::getpid()).protocol, Protocol::ipv6);
     for (const Listener* listener : {&both, &only}) {
@@ -207,7 +207,7 @@ TEST(PortStatus, OfAProcessBelowThatSpeaksBothIsIPv4) {
     if (!v6.is_there()) GTEST_SKIP() << "no IPv6 here";
     const Listener v4(Socket::listening, v6.port());
     if (!v4.is_there()) GTEST_SKIP() << "somebody else has the same port";
-    const Heir heir({v6.fd(), v4.fd()});
+    const SharingChild child({v6.fd(), v4.fd()});
     const PortStatus status = status_of(v4.port(), ::getpid());
     EXPECT_EQ(status.holder, Holder::tree);
     EXPECT_EQ(status.protocol, Protocol::ipv4);
@@ -227,7 +227,7 @@ TEST(PortStatus, HasTheOtherPortsOfTheTree) {
     const Listener silent(Socket::bound);
     const Listener elsewhere;
     ASSERT_TRUE(silent.is_there() && elsewhere.is_there());
-    const Heir heir({elsewhere.fd()});
+    const SharingChild child({elsewhere.fd()});
     const PortStatus status = status_of(silent.port(), ::getpid());
     EXPECT_EQ(status.holder, Holder::nobody);
     EXPECT_THAT(status.other_ports, Contains(elsewhere.port()));

@@ -89,7 +89,7 @@ TEST(LanePlan, ALaneMayHaveSeveralGpus) {
                 ElementsAre("0+1+2+3", "0+1+2+3"));
 }
 
-TEST(LanePlan, GpusThatCannotBeDealtOutAreAMistakeUnlessLanesSaysSo) {
+TEST(LanePlan, GpusThatCannotBeDividedAreAMistakeUnlessLanesIsSet) {
     EXPECT_THAT(
         planned(started("gpus_per_lane = 2"), machine_with(3)),
         ElementsAre("t.toml:3: pool.a.gpus_per_lane: 3 GPUs can't be divided into lanes of 2; "
@@ -103,7 +103,7 @@ TEST(LanePlan, GpusThatCannotBeDealtOutAreAMistakeUnlessLanesSaysSo) {
                             "pool has 2 GPUs"));
 }
 
-TEST(LanePlan, MoreLanesThanGpusGoRound) {
+TEST(LanePlan, MoreLanesThanGpusShareThem) {
     EXPECT_THAT(planned(started("lanes = 4"), machine_with(1)), ElementsAre("0", "0", "0", "0"));
     EXPECT_THAT(planned(started("lanes = 5"), machine_with(2)),
                 ElementsAre("0", "1", "0", "1", "0"));
@@ -142,7 +142,7 @@ TEST(LanePlan, GpusAreListedByIndexUuidOrTheBeginningOfOne) {
                 ElementsAre("3", "2", "1", "0"));
 }
 
-TEST(LanePlan, AnIndexIsTheMachinesAndNotAPlaceInTheList) {
+TEST(LanePlan, AnIndexIsThatOfTheMachineAndNotOfTheList) {
     Machine machine = machine_with(4);
     machine.gpus.erase(machine.gpus.begin(), machine.gpus.begin() + 2);
     EXPECT_THAT(planned(started("gpus = [3]"), machine), ElementsAre("3"));
@@ -156,7 +156,7 @@ TEST(LanePlan, ABeginningMustBeOfOneGpuOnly) {
     EXPECT_THAT(planned(started(R"(gpus = ["GPU-"])"), machine_with(1)), ElementsAre("0"));
 }
 
-TEST(LanePlan, AWholeUuidIsNoBeginning) {
+TEST(LanePlan, AWholeUuidMatchesOnlyItself) {
     Machine machine = machine_with(2);
     machine.gpus[0].uuid = "GPU-ab";
     machine.gpus[1].uuid = "GPU-a";
@@ -173,7 +173,7 @@ TEST(LanePlan, MigDevicesArePassedOn) {
                 ElementsAre(HasSubstr("there is no GPU 0 here; there is MIG-7")));
 }
 
-TEST(LanePlan, AnAbsentGpuIsAMistakeThatNamesWhatIsThere) {
+TEST(LanePlan, AMissingGpuIsAMistakeThatListsTheOthers) {
     EXPECT_THAT(planned(started("gpus = [0,\n4, \"GPU-zz\"]"), machine_with(4)),
                 ElementsAre("t.toml:4: pool.a.gpus: there is no GPU 4 here; there are 0,1,2,3",
                             "t.toml:4: pool.a.gpus: there is no GPU GPU-zz here; there are "
@@ -230,7 +230,7 @@ TEST(LanePlan, PoolsMayShareAGpuOnPurpose) {
                 ElementsAre("0", "0"));
 }
 
-TEST(LanePlan, SeveralPoolsNeedSayNothingWithoutAGpu) {
+TEST(LanePlan, SeveralPoolsNeedNotChooseGpusIfThereAreNone) {
     EXPECT_THAT(planned(two_pools("lanes = 1", "lanes = 1"), machine_with(0)),
                 ElementsAre("cpu", "cpu"));
 }
@@ -265,14 +265,14 @@ TEST(LaneEnvironment, PinsByUuid) {
                             Pair("TURNPIKE_LANE", "0"), Pair("TURNPIKE_POOL", "a")));
 }
 
-TEST(LaneEnvironment, PinsNotAtAll) {
+TEST(LaneEnvironment, DoesNotPinIfAskedNotTo) {
     for (const char* gpus : {"", "gpus = \"none\""})
         EXPECT_THAT(
             environment(std::string("pin = \"none\"\nlanes = 1\n").append(gpus), machine_with(2)),
             ElementsAre(Pair("TURNPIKE_LANE", "0"), Pair("TURNPIKE_POOL", "a")));
 }
 
-TEST(LaneEnvironment, NamesWhatHasNoIndex) {
+TEST(LaneEnvironment, NamesDevicesWithoutAnIndex) {
     EXPECT_THAT(environment("gpus = [0, \"MIG-7\"]\ngpus_per_lane = 2", machine_with(1)),
                 ElementsAre(Pair("CUDA_VISIBLE_DEVICES", "GPU-0a-0,MIG-7"),
                             Pair("TURNPIKE_LANE", "0"), Pair("TURNPIKE_POOL", "a")));

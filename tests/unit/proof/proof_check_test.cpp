@@ -21,12 +21,12 @@ TEST(ExactProof, TakesTheSameBytesOnly) {
     EXPECT_FALSE(is_same_answer(exact, std::string("\0x", 2), std::string("\0y", 2)));
 }
 
-TEST(JsonProof, DoesNotMindBlanksAndTheOrderOfMembers) {
+TEST(JsonProof, IgnoresBlanksAndTheOrderOfMembers) {
     EXPECT_TRUE(is_same_answer(json, R"({"a":1,"b":[true,null,"x"]})",
                                R"({ "b": [ true, null, "x" ], "a": 1 })"));
 }
 
-TEST(JsonProof, MindsEverythingElse) {
+TEST(JsonProof, NoticesEveryOtherDifference) {
     const std::string right = R"({"a":1,"b":[true,null,"x"],"c":{"d":2}})";
     for (const std::string wrong : {
              R"({"a":2,"b":[true,null,"x"],"c":{"d":2}})",          // a number
@@ -71,7 +71,7 @@ TEST(JsonProof, ComparesNumbersAtEveryDepth) {
     EXPECT_FALSE(is_same_answer(within_tenth, R"({"a":[{"b":[1.0]}]})", R"({"a":[{"b":[1.5]}]})"));
 }
 
-TEST(JsonProof, TakesNothingThatIsNoJson) {
+TEST(JsonProof, AcceptsOnlyJson) {
     for (const std::string wrong : {"", "NaN", "[NaN]", "[Infinity]", "{\"a\":}", "[1", "[1]x",
                                     "{'a':1}", "\"\xff\"", "nul"}) {
         EXPECT_FALSE(is_same_answer(within_tenth, "[1]", wrong)) << wrong;
@@ -127,7 +127,7 @@ TEST(JsonProof, TellsLargeIntegersApart) {
     EXPECT_FALSE(is_same_answer(json, "[18446744073709551615]", "[18446744073709551614]"));
 }
 
-TEST(JsonProof, TakesNoNumberThatIsNotFinite) {
+TEST(JsonProof, AcceptsNoNumberThatIsNotFinite) {
     EXPECT_FALSE(is_same_answer(json, "[1e400]", "[1e400]"));
     EXPECT_FALSE(is_same_answer(within_percent, "[1e400]", "[1.0]"));
 }
@@ -215,7 +215,7 @@ TEST(AnswerGroups, NameTheOddLaneAndWhatTheOthersAnswer) {
     EXPECT_EQ(groups.opinions(json), expected);
 }
 
-TEST(AnswerGroups, HaveNoMajorityWhereHalfIsAgainstHalf) {
+TEST(AnswerGroups, HaveNoMajorityIfTheLanesAreSplitInHalf) {
     AnswerGroups groups;
     groups.add(json, 0, "[1]");
     groups.add(json, 1, "[2]");

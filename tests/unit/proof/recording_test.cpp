@@ -113,7 +113,7 @@ struct Recorded : testing::Test {
     }
 };
 
-TEST_F(Recorded, WithoutAFileAnyAnswerWillDo) {
+TEST_F(Recorded, WithoutAFileEveryAnswerPasses) {
     RecordedProof proof = generation();
     const Judgement judgement = proof.judge(example, answer("[1]"));
     EXPECT_EQ(judgement.verdict, ProofVerdict::passed);
@@ -164,7 +164,7 @@ TEST_F(Recorded, ThatChangesLaterTakesNobodyDown) {
         << "newer code is held to the newer one";
 }
 
-TEST_F(Recorded, ThatComesLaterHoldsWhoeverMeetsIt) {
+TEST_F(Recorded, ThatComesLaterCountsOnceAnAnswerMatchesIt) {
     RecordedProof free = generation();
     EXPECT_EQ(free.judge(example, answer("[1]")).by, ProofBy::example);
     record("[2]");

@@ -30,7 +30,7 @@ struct Adoption : AnswerFixture {
     }
 };
 
-TEST(AdoptedAnswer, IsReadWholeAlsoWhereItIsLargerThanAnyBuffer) {
+TEST(AdoptedAnswer, IsReadCompletelyEvenIfItIsLargerThanAnyBuffer) {
     Adoption adoption;
     adoption.begin_flow();
     const std::string bytes = numbered(9997);

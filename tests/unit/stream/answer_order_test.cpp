@@ -18,8 +18,8 @@ struct TransferMix {
     unsigned reads_percent;  // the rest are writes
 };
 
-/// A writer that waits when told to, a reader that reads at random, and a disk that is done now or
-/// later.
+/// A writer that waits when told to, a reader that reads at random, and a disk that finishes at
+/// once or later.
 class RandomTransfer : public AnswerFixture {
 public:
     explicit RandomTransfer(const TransferMix& mix) : mix_(mix), random_(mix.seed) {

@@ -187,7 +187,7 @@ TEST(Answer, ThatIsAbandonedLetsAWaitingWriterGoOn) {
     EXPECT_EQ(fixture.writer.told, 1);
 }
 
-TEST(Answer, DoesNotCallAWriterThatWent) {
+TEST(Answer, DoesNotCallAWriterThatIsGone) {
     AnswerFixture fixture;
     fixture.begin_flow();
     std::string sent;
@@ -223,7 +223,7 @@ TEST(Answer, ForgetsTheEarlierAttempt) {
     EXPECT_EQ(fixture.answer->front(), "later");
 }
 
-TEST(Answer, IsNotToldByADiskThatWorkedForAnEarlierOne) {
+TEST(Answer, IgnoresADiskThatWorkedForAnEarlierAnswer) {
     AnswerFixture fixture;
     fixture.begin_flow();
     std::string sent;

@@ -55,7 +55,7 @@ struct Sealing : Upload {
     }
 };
 
-TEST(SealedBody, IsTheVeryMemoryThatItWasSpooledTo) {
+TEST(SealedBody, IsTheMemfdThatTheBodyWasSpooledTo) {
     Sealing sealing;
     sealing.use_memory();
     sealing.take(numbered(500));
@@ -68,7 +68,7 @@ TEST(SealedBody, IsTheVeryMemoryThatItWasSpooledTo) {
     EXPECT_EQ(memfds(), 1) << "it was copied";
 }
 
-TEST(SealedBody, TakesNoByteFromAnybody) {
+TEST(SealedBody, CannotBeWrittenByAnybody) {
     Sealing sealing;
     sealing.use_memory();
     sealing.take(numbered(500));
@@ -78,7 +78,7 @@ TEST(SealedBody, TakesNoByteFromAnybody) {
     EXPECT_EQ(::ftruncate(file, 501), -1);
 }
 
-TEST(SealedBody, IsACopyOfOneOnDiskAndMadeOnce) {
+TEST(SealedBody, IsACopyOfABodyOnDiskAndIsMadeOnce) {
     Sealing sealing;
     sealing.take(numbered(500));
     EXPECT_EQ(memfds(), 0);
@@ -90,7 +90,7 @@ TEST(SealedBody, IsACopyOfOneOnDiskAndMadeOnce) {
     EXPECT_EQ(memfds(), 1);
 }
 
-TEST(SealedBody, IsACopyOfOneInMemory) {
+TEST(SealedBody, IsACopyOfABodyInMemory) {
     Sealing sealing;
     sealing.take("short");
     const Sealing::Told told = sealing.seal();
@@ -119,7 +119,7 @@ TEST(SealedBody, IsThereAtOnceWhenItWasMadeBefore) {
     EXPECT_EQ(sealing.told->file, file);
 }
 
-TEST(SealedBody, IsMadeOnceForAllWhoAskMeanwhile) {
+TEST(SealedBody, IsMadeOnceForAllCallersThatAskMeanwhile) {
     Sealing sealing;
     sealing.take(numbered(500));
     std::vector<int> files;
@@ -144,7 +144,7 @@ TEST(SealedBody, CanStillBeRead) {
     }
 }
 
-TEST(SealedBody, ReachesWhoAskedAlsoWhenTheBodyIsDroppedMeanwhile) {
+TEST(SealedBody, ReachesTheCallerEvenIfTheBodyIsDroppedMeanwhile) {
     Sealing sealing;
     sealing.take(numbered(500));
     sealing.body.seal(sealing.store, sealing.note_seal());
@@ -155,7 +155,7 @@ TEST(SealedBody, ReachesWhoAskedAlsoWhenTheBodyIsDroppedMeanwhile) {
     EXPECT_EQ(memfds(), 0) << "nobody keeps it";
 }
 
-TEST(SealedBody, IsNotThatOfAnEarlierOne) {
+TEST(SealedBody, IsNotThatOfAnEarlierBody) {
     Sealing sealing;
     sealing.use_memory();
     sealing.take(numbered(500));

@@ -213,7 +213,7 @@ TEST(CrashReport, IsReadWithItsLogAndItsFiles) {
                          "/report.json\"]}\n");
 }
 
-TEST(CrashReport, IsNotReadFromElsewhere) {
+TEST(CrashReport, IsNotReadFromOutsideItsFolder) {
     Stand stand;
     const std::string id = stand.write(sample());
     EXPECT_FALSE(read_crash_report(stand.folder, "../crashes/" + id));

@@ -35,7 +35,7 @@ struct Stand {
     }
 };
 
-TEST(LaneLog, CutsWhatComesIntoLines) {
+TEST(LaneLog, SplitsOutputIntoLines) {
     Stand stand;
     stand.print("one\ntwo\n\nfour");
     EXPECT_THAT(stand.texts(), ElementsAre("one", "two", ""));
@@ -111,7 +111,7 @@ TEST(LaneLog, KeepsTwoWorkersOfOneLaneApart) {
     EXPECT_THAT(stand.texts(), ElementsAre("new", "old worker"));
 }
 
-TEST(LaneLog, TakesALineFeedWithACarriageReturnForOneEnd) {
+TEST(LaneLog, TreatsCarriageReturnAndLineFeedAsOneEnd) {
     Stand stand;
     stand.print("one\r\ntwo\r");
     stand.print("\nthree\r\r\n");

@@ -108,7 +108,7 @@ TEST(RotatingFile, StartsAfreshWhenItKeepsNone) {
     EXPECT_FALSE(folder.has("jobs.log.1"));
 }
 
-TEST(RotatingFile, GrowsOnWhenItCantRotate) {
+TEST(RotatingFile, KeepsGrowingIfItCantRotate) {
     const TemporaryFolder folder;
     std::filesystem::create_directories(folder.file("jobs.log.1") + "/in the way");
     RotatingFile file =
@@ -146,7 +146,7 @@ TEST(RotatingFile, IsNotReadableByOthers) {
     EXPECT_EQ(mode_of(folder.file("jobs.log.1")), 0640U);
 }
 
-TEST(RotatingFile, TakesOthersRightsToAnOldFileAway) {
+TEST(RotatingFile, RemovesTheRightsOfOthersToAnOldFile) {
     const TemporaryFolder folder;
     folder.write("jobs.log", "");
     ::chmod(folder.file("jobs.log").c_str(), 0666);

@@ -148,7 +148,7 @@ TEST(Fetch, SaysNothingOnceItIsStopped) {
     EXPECT_EQ(errand.told, 0);
 }
 
-TEST(Fetch, MayBeStartedAgainByWhoHearsItsResult) {
+TEST(Fetch, MayBeStartedAgainByItsCallback) {
     Errand errand;
     errand.fetch->head() = "GET / HTTP/1.1\r\nHost: w\r\n\r\n";
     errand.fetch->start(http::Method::get, 1h, [&](const Fetch::Result&) { errand.start(); });
@@ -158,7 +158,7 @@ TEST(Fetch, MayBeStartedAgainByWhoHearsItsResult) {
     EXPECT_EQ((*errand.result)->status, 404);
 }
 
-TEST(Fetch, MayBeLetGoByWhoHearsItsResult) {
+TEST(Fetch, MayBeDroppedByItsCallback) {
     Errand errand;
     errand.fetch->head() = "GET / HTTP/1.1\r\nHost: w\r\n\r\n";
     errand.fetch->start(http::Method::get, 1h, [&](const Fetch::Result&) {

@@ -206,7 +206,7 @@ TEST(HttpAttempt, StopsReadingWhenNobodyTakesItsAnswerAndGoesOnWhenSomebodyDoes)
         << " of " << said;
 }
 
-TEST(HttpAttempt, MayBeStoppedByWhoReadsTheBeginningOfAnAnswer) {
+TEST(HttpAttempt, MayBeStoppedByTheReaderAtTheBeginningOfAnAnswer) {
     Stand stand;
     stand.reader.act = [&] { stand.attempt.stop(); };
     stand.start();
@@ -215,7 +215,7 @@ TEST(HttpAttempt, MayBeStoppedByWhoReadsTheBeginningOfAnAnswer) {
     EXPECT_TRUE(stand.events.empty());
 }
 
-TEST(HttpAttempt, MayBeStoppedByWhoReadsAPieceOfAnAnswer) {
+TEST(HttpAttempt, MayBeStoppedByTheReaderInTheMiddleOfAnAnswer) {
     Stand stand;
     stand.reader.act = [&] {
         if (!stand.exchange->answer.front().empty()) stand.attempt.stop();
@@ -226,7 +226,7 @@ TEST(HttpAttempt, MayBeStoppedByWhoReadsAPieceOfAnAnswer) {
     EXPECT_FALSE(stand.verdict());
 }
 
-TEST(HttpAttempt, MayBeStoppedByWhoReadsTheEndOfAnAnswer) {
+TEST(HttpAttempt, MayBeStoppedByTheReaderAtTheEndOfAnAnswer) {
     Stand stand;
     stand.reader.act = [&] {
         if (stand.exchange->answer.state() == AnswerState::complete) stand.attempt.stop();
@@ -237,7 +237,7 @@ TEST(HttpAttempt, MayBeStoppedByWhoReadsTheEndOfAnAnswer) {
     EXPECT_FALSE(stand.verdict());
 }
 
-TEST(HttpAttempt, MayBeStoppedByWhoReadsThatAnAnswerBroke) {
+TEST(HttpAttempt, MayBeStoppedByTheReaderWhenAnAnswerBreaks) {
     Stand stand;
     bool is_stopped = false;
     stand.reader.act = [&] {

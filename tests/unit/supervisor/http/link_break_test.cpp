@@ -114,7 +114,7 @@ TEST(LinkBreak, ClosesAnIdleConnectionThatSpeaksUnasked) {
     EXPECT_TRUE(call.loop.run_until([&] { return call.link->is_closed(); }));
 }
 
-TEST(LinkBreak, NeverTakesABodyWhereThereCanBeNone) {
+TEST(LinkBreak, NeverExpectsABodyIfThereCanBeNone) {
     Call call;
     call.send(nullptr, http::Method::head);
     call.heard(0).say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
@@ -213,7 +213,7 @@ TEST(LinkBreak, EndsAnAnswerWhoseLastPieceFoundNoRoom) {
     call.exchange(0, short_answer);
 }
 
-TEST(LinkBreak, DoesNotMindAResumeThatNobodyNeeds) {
+TEST(LinkBreak, IgnoresAResumeThatIsNotNeeded) {
     Call call;
     call.link->resume();
     call.send();
@@ -270,7 +270,7 @@ TEST(LinkBreak, CanBeClosedByItsUserInTheMiddleOfData) {
     }
 }
 
-TEST(LinkBreak, MayBeLetGoByItsUserAtTheEnd) {
+TEST(LinkBreak, MayBeDroppedByItsUserAtTheEnd) {
     Call call;
     call.send();
     call.user.on_end = [&] { call.link = nullptr; };

@@ -129,7 +129,7 @@ TEST(Link, TriesOnlyOnceMore) {
     EXPECT_EQ(call.worker.visits.size(), 2U);
 }
 
-TEST(Link, TakesNothingForAnAnswerThatWasSaidUnasked) {
+TEST(Link, DoesNotTreatUnrequestedBytesAsAnAnswer) {
     Call call;
     call.exchange(0, short_answer);
     call.worker.visits[0]->say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstale");
@@ -147,7 +147,7 @@ std::string answer_and_stale() {
     return head + std::string(16342, 'x') + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstale";
 }
 
-TEST(Link, TakesNothingForAnAnswerThatCameBehindTheLastOne) {
+TEST(Link, DoesNotTreatBytesBehindTheLastAnswerAsAnAnswer) {
     Call call;
     call.exchange(0, answer_and_stale());
     call.send();
@@ -156,7 +156,7 @@ TEST(Link, TakesNothingForAnAnswerThatCameBehindTheLastOne) {
     EXPECT_EQ(call.user.data, "hello");
 }
 
-TEST(Link, TakesNothingThatCameBehindAnAnswerEvenIfTheNextRequestIsSentAtOnce) {
+TEST(Link, IgnoresBytesBehindAnAnswerEvenIfTheNextRequestIsSentAtOnce) {
     Call call;
     NotingUser second;
     call.send();

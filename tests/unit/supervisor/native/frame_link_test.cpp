@@ -141,7 +141,7 @@ TEST(FrameLink, ClosesWhenThePeerBreaksTheProtocol) {
     EXPECT_THAT(wired.texts, ElementsAre("good"));
 }
 
-TEST(FrameLink, MayBeClosedByWhoHearsAFrame) {
+TEST(FrameLink, MayBeClosedByTheUserThatGetsAFrame) {
     Wired wired;
     wired.act = [&] { wired.link->close(); };
     wired.peer.say(log_frame("one") + log_frame("two"));
@@ -153,7 +153,7 @@ TEST(FrameLink, MayBeClosedByWhoHearsAFrame) {
     EXPECT_TRUE(wired.peer.is_over);
 }
 
-TEST(FrameLink, MayBeBrokenOffByWhoHearsAFrame) {
+TEST(FrameLink, MayBeBrokenOffByTheUserThatGetsAFrame) {
     Wired wired;
     wired.act = [&] { wired.link->break_off(Breach::hello_missing); };
     wired.peer.say(log_frame("one") + log_frame("two"));
@@ -165,7 +165,7 @@ TEST(FrameLink, MayBeBrokenOffByWhoHearsAFrame) {
 
 // ── descriptors in ───────────────────────────────────────────────────────────────────────────────
 
-TEST(FrameLink, GivesTheDescriptorToWhoHearsItsFrame) {
+TEST(FrameLink, GivesTheDescriptorToTheUserThatGetsItsFrame) {
     Wired wired;
     std::vector<std::string> found;
     wired.act = [&] {
@@ -201,7 +201,7 @@ TEST(FrameLink, TakesADescriptorThatComesWithAnyByteOfItsFrame) {
     }
 }
 
-TEST(FrameLink, HasNoDescriptorWhereNoneCame) {
+TEST(FrameLink, HasNoDescriptorIfNoneCame) {
     Wired wired;
     wired.act = [&] { EXPECT_FALSE(wired.link->take_descriptor()); };
     wired.peer.say(done_by_descriptor(1));

@@ -288,7 +288,7 @@ TEST(NativeAnswers, GoOnWhenTheirClientLeavesWhileTheyPause) {
 
 // ── progress and stacks ──────────────────────────────────────────────────────────────────────────
 
-TEST(NativeAnswers, AreOnTheirWayAsTheModelTells) {
+TEST(NativeAnswers, ShowTheProgressThatTheModelReports) {
     NativeStand stand;
     const std::uint64_t id = stand.start(0);
     stand.say(wire::Progress{.id = id, .permille = 250, .text = "a quarter"});

@@ -105,7 +105,7 @@ void hear_all_sorts(NativeStand& stand) {
     say(wire::Failed{.id = ids[3]});
 }
 
-TEST(NativeAttemptsClosed, MayBeSoByWhoReadsAnAnswer) {
+TEST(NativeAttemptsClosed, MayBeClosedByTheReaderOfAnAnswer) {
     for (int when = 1; when <= 6; ++when) {
         NativeStand stand;
         int told = 0;
@@ -124,7 +124,7 @@ TEST(NativeAttemptsClosed, MayBeSoByWhoReadsAnAnswer) {
     }
 }
 
-TEST(NativeAttemptsClosed, MayBeSoByWhoIsToldOfAnAnswer) {
+TEST(NativeAttemptsClosed, MayBeClosedByTheEngineDuringAnAnswer) {
     for (std::size_t when = 1; when <= 6; ++when) {
         NativeStand stand;
         stand.act = [&](const Event&) {
@@ -187,7 +187,7 @@ TEST(NativeAttemptsAbandoned, BeforeTheirAnswerEndAsTheWorkerEndsThem) {
     }
 }
 
-TEST(NativeAttemptsAbandoned, WhileTheyFlowGoOnForNobody) {
+TEST(NativeAttemptsAbandoned, WhileTheyFlowGoOnWithoutAReader) {
     NativeStand stand;
     const std::uint64_t id = stand.start(0);
     stand.say(wire::Begin{.id = id});
@@ -200,7 +200,7 @@ TEST(NativeAttemptsAbandoned, WhileTheyFlowGoOnForNobody) {
     EXPECT_EQ(stand.verdict(0), Verdict::answered);
 }
 
-TEST(NativeAttemptsAbandoned, ByWhoReadsTheBeginningOrTheEnd) {
+TEST(NativeAttemptsAbandoned, ByTheReaderAtTheBeginningOrTheEnd) {
     for (const AnswerState when : {AnswerState::flowing, AnswerState::complete}) {
         NativeStand stand;
         const std::uint64_t id = stand.start(0);
@@ -243,7 +243,7 @@ TEST(NativeAttemptsReused, NeverUseANumberTwice) {
     EXPECT_EQ(stand.attempts.aboard().size(), 7U);
 }
 
-TEST(NativeAttemptsReused, ForgetWhatTheirJobBeforeWas) {
+TEST(NativeAttemptsReused, ForgetTheirPreviousJob) {
     NativeStand stand;
     const std::uint64_t before = stand.start(0);
     stand.say(wire::Begin{.id = before});
@@ -280,7 +280,7 @@ TEST(NativeAttemptsReused, SendASmallBodyAfterALargeOne) {
     EXPECT_EQ(stand.peer.files.size(), 1U);
 }
 
-TEST(NativeAttemptsReused, TakeTheNextJobFromWhoHearsOfAnEnd) {
+TEST(NativeAttemptsReused, TakeTheNextJobWhileTheEngineHandlesAnEnd) {
     NativeStand stand;
     const std::uint64_t before = stand.start(0);
     stand.open(1, "next");

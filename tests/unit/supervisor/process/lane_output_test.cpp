@@ -128,7 +128,7 @@ TEST(LaneOutput, ClosesAPipeAtItsEndAndFinishesTheLine) {
     EXPECT_THAT(stand.texts(), ElementsAre("no newline"));
 }
 
-TEST(LaneOutput, TakesWhatIsInThePipesWhenItLetsGoOfThem) {
+TEST(LaneOutput, ReadsWhatIsInThePipesWhenItDetachesThem) {
     Stand stand;
     const UniqueFd out = stand.attached();  // stays open, as if a daemon held it
     const UniqueFd err = stand.attached(LogStream::err);
@@ -143,7 +143,7 @@ TEST(LaneOutput, TakesWhatIsInThePipesWhenItLetsGoOfThem) {
     EXPECT_EQ(stand.output->log().newest(), 33U);
 }
 
-TEST(LaneOutput, LetsGoOfThePipesOfOneWriterAndReadsThoseOfTheOtherOn) {
+TEST(LaneOutput, DetachesOneWriterAndKeepsReadingTheOther) {
     Stand stand;
     const UniqueFd old_out = stand.attached(LogStream::out, 7);
     const UniqueFd old_err = stand.attached(LogStream::err, 7);
@@ -164,7 +164,7 @@ TEST(LaneOutput, LetsGoOfThePipesOfOneWriterAndReadsThoseOfTheOtherOn) {
     EXPECT_EQ(stand.output->pipes(), 1U) << "of whom nobody knows";
 }
 
-TEST(LaneOutput, LetsGoOfAPipeThatIsEmpty) {
+TEST(LaneOutput, DetachesAPipeThatIsEmpty) {
     Stand stand;
     const UniqueFd out = stand.attached();
     stand.output->detach(0);
@@ -291,7 +291,7 @@ TEST(LaneOutput, IsInMemoryOnlyIfThereIsNoPath) {
     EXPECT_EQ(output.problem(), "");
 }
 
-TEST(LaneOutput, MayGoWhileItsPipesAndItsDiskAreBusy) {
+TEST(LaneOutput, MayBeDestroyedWhileItsPipesAndItsDiskAreBusy) {
     Stand stand;
     std::promise<void> go = hold(*stand.disk);
     const UniqueFd out = stand.attached();
@@ -307,7 +307,7 @@ TEST(LaneOutput, MayGoWhileItsPipesAndItsDiskAreBusy) {
     EXPECT_THAT(stand.folder.read("lanes/0.log"), HasSubstr("second\n"));
 }
 
-TEST(LaneOutput, SaysThatItCannotReadWhatIsNoPipe) {
+TEST(LaneOutput, SaysThatItCannotReadADescriptorThatIsNotAPipe) {
     Stand stand;
     stand.folder.write("regular", "text\n");
     stand.output->attach(UniqueFd(::open(stand.folder.file("regular").c_str(), O_RDONLY)),

@@ -68,7 +68,7 @@ TEST_F(WarmStand, IsBuiltOncePerChangeOfWhatWorkersImport) {
     EXPECT_THAT(built(), SizeIs(2));
 }
 
-TEST_F(WarmStand, ForksOnUntilTheNextIsReady) {
+TEST_F(WarmStand, KeepsForkingUntilTheNextIsReady) {
     script(says_ready);
     const pid_t first = ready().pid();
     script("wait()");  // is never ready
@@ -81,7 +81,7 @@ TEST_F(WarmStand, ForksOnUntilTheNextIsReady) {
 
 // ── what goes wrong ──────────────────────────────────────────────────────────────────────────────
 
-TEST_F(WarmStand, StaysAwayWhenItRefusesUntilThereIsSomethingElseToImport) {
+TEST_F(WarmStand, IsNotBuiltAgainAfterARefusalUntilImportsChange) {
     script(R"(say('{"refused": "an import has started a thread"}'); wait())");
     imported("json");
     warm().learn();
@@ -153,7 +153,7 @@ TEST_F(WarmStand, ThatTalksNonsenseIsEndedAndBuiltAgain) {
     }
 }
 
-TEST_F(WarmStand, ThatImportsWithoutEndIsToldOnceAndEnded) {
+TEST_F(WarmStand, ThatImportsForeverIsReportedOnceAndEnded) {
     script("wait()");  // is never ready
     imported("json");
     warm({.import_max = 2ms}).learn();
@@ -187,7 +187,7 @@ TEST_F(WarmStand, ThatImportsForLongLeavesTheOneBeforeItAlone) {
     EXPECT_EQ(warm().pid(), first);
 }
 
-TEST_F(WarmStand, WhosePythonIsNotThereIsNoReasonToWorry) {
+TEST_F(WarmStand, WithoutAPythonLeavesStartsCold) {
     imported("json");
     warm({.python = "/nowhere/python"}).learn();
     ASSERT_TRUE(run_until_trouble("can't be started: No such file or directory"));
@@ -207,7 +207,7 @@ TEST_F(WarmStand, ThatIsGivenUpIsEndedAndBuiltAgain) {
     EXPECT_THAT(logged(), testing::Not(Contains(HasSubstr("it died"))));
 }
 
-TEST_F(WarmStand, GoesWithTheGate) {
+TEST_F(WarmStand, EndsWithTheGate) {
     script(says_ready);
     ready();
     script("wait()");
@@ -261,7 +261,7 @@ TEST_F(WarmStand, IsNotAskedWithAnEnvironmentThatIsTooLarge) {
     EXPECT_EQ(warm().pid(), pid) << "that is not its fault";
 }
 
-TEST_F(WarmStand, ThatIsDeadCanNotBeAskedThoughNobodyKnowsYet) {
+TEST_F(WarmStand, CannotBeAskedIfItDiedUnnoticed) {
     script(says_ready);
     const pid_t pid = ready().pid();
     ::kill(pid, SIGKILL);
@@ -272,7 +272,7 @@ TEST_F(WarmStand, ThatIsDeadCanNotBeAskedThoughNobodyKnowsYet) {
     EXPECT_THAT(asked.error(), HasSubstr("it can't be asked: "));
 }
 
-TEST_F(WarmStand, ThatIsNotThereCanNotBeAsked) {
+TEST_F(WarmStand, CannotBeAskedIfThereIsNone) {
     EXPECT_FALSE(warm().fork({}, "", {}, TestOffer().offer_for_good()));
     script("wait()");
     imported("json");

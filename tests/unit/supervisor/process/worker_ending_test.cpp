@@ -79,7 +79,7 @@ TEST(TroubleOfAWorker, HasAHintForExitCodesThatItDidNotChoose) {
               "exit code 127 (the shell did not find the program): sh: 1: uvicorn: not found");
 }
 
-TEST(TroubleOfAWorker, ThatWasKilledFromOutsideIsNotWhatItSaidBefore) {
+TEST(TroubleOfAWorker, ThatWasKilledFromOutsideLeavesOutWhatItSaidBefore) {
     for (const int signal : {SIGKILL, SIGTERM}) {
         const WorkerEnd end = killed(signal);
         EXPECT_EQ(trouble_in({.end = end, .said = "GET /health 200\n"}), end.how);
@@ -93,7 +93,7 @@ TEST(TroubleOfAWorker, WhoseEndNobodySawIsWhatIsKnown) {
     EXPECT_THAT(trouble_in({.end = end}), StartsWith("its guard died: killed by SIGKILL"));
 }
 
-TEST(TroubleOfAWorker, ThatWeEndedIsWhyWeDid) {
+TEST(TroubleOfAWorker, ThatWeEndedIsWhyWeEndedIt) {
     const WorkerEnd end = killed(SIGKILL);
     EXPECT_THAT(trouble_in({.end = end, .ordered = Reason::proof_failed}),
                 testing::HasSubstr("proof failed"));
@@ -182,7 +182,7 @@ TEST_F(EndedWorker, WhatTheOtherWorkerOfItsLaneSaysIsNotItsOwn) {
     EXPECT_EQ(last_words(ending_of(8, end)), "KeyError of the next | another KeyError of the next");
 }
 
-TEST_F(EndedWorker, OneThatSaidNothingDidNotSayWhatTheOtherSaid) {
+TEST_F(EndedWorker, ASilentWorkerIsNotBlamedForLinesOfTheOther) {
     const WorkerEnd end = exited(1);
     say(LogStream::out, "GET /health\n", 8);
     EXPECT_EQ(trouble_of(ending_of(7, end)), "exit code 1");
@@ -191,7 +191,7 @@ TEST_F(EndedWorker, OneThatSaidNothingDidNotSayWhatTheOtherSaid) {
     EXPECT_EQ(last_lines(ending_of(7, end)), "");
 }
 
-TEST_F(EndedWorker, ALineThatIsNotFinishedIsOfWhoeverBeganIt) {
+TEST_F(EndedWorker, AnUnfinishedLineBelongsToTheWorkerThatBeganIt) {
     const WorkerEnd end = exited(1);
     LogSource source{.stream = LogStream::out, .writer = 8};
     log_.take(source, "shard 3 of", 0);
@@ -221,7 +221,7 @@ TEST(ExitCodeAndSignal, AreNeverBothThere) {
     EXPECT_EQ(signal_of({}), std::nullopt);
 }
 
-TEST(EndOfAWorker, WasWantedWhereSomebodyAskedForIt) {
+TEST(EndOfAWorker, IsRequestedIfSomebodyAskedForIt) {
     for (const Reason reason :
          {Reason::restart_asked, Reason::drain_asked, Reason::replaced, Reason::reload_abandoned,
           Reason::shutting_down, Reason::job_cancelled})

@@ -51,7 +51,7 @@ TEST(Generations, LeavesOutWhatIsCutShortOrNotPublishedYet) {
     EXPECT_THAT(sources_in(folder), IsEmpty());
 }
 
-TEST(Generations, LeavesOutWhatIsNoFile) {
+TEST(Generations, LeavesOutEntriesThatAreNotFiles) {
     const TemporaryFolder runtime;
     const Generations generations(runtime.file(""), one_pool());
     const std::string folder = generations.folder(0, {1});
@@ -120,7 +120,7 @@ TEST(KeptProgram, IsTheOriginalUntilThatChanges) {
     EXPECT_EQ(program.path(), folder.file("1/program/worker"));
 }
 
-TEST(KeptProgram, ThatChangedBeforeItWasCopiedIsNoCopy) {
+TEST(KeptProgram, ThatChangedBeforeItWasCopiedHasNoCopy) {
     const TemporaryFolder folder;
     folder.write("worker", "first");
     const KeptProgram program(folder.file("worker"), folder.file(""));

@@ -151,7 +151,7 @@ TEST(Reloads, AcceptOtherAnswersOnlyIfThatWasSaid) {
     EXPECT_THAT(stand.accepted, ElementsAre(2));
 }
 
-TEST(Reloads, LeaveTheWorkersOfOthersAlone) {
+TEST(Reloads, RefuseWorkersThatOthersStarted) {
     Stand stand;
     EXPECT_THAT(stand.reloads.ask(1, {}).error(),
                 HasSubstr("did not start the workers of the pool far"));

@@ -95,7 +95,7 @@ TEST_F(SourceWatches, TryAnySaveAfterAFailure) {
     EXPECT_THAT(next(), ElementsAre(folder_.file("model.py")));
 }
 
-TEST_F(SourceWatches, WatchWhatTheErrorNamesAndWhatComesNew) {
+TEST_F(SourceWatches, WatchFilesThatTheErrorNamesAndNewFiles) {
     keep_both("1");
     folder_.write("more.py", "bad");
     follow({.good = folder_.file("1"),
@@ -108,7 +108,7 @@ TEST_F(SourceWatches, WatchWhatTheErrorNamesAndWhatComesNew) {
     EXPECT_THAT(next(), ElementsAre(folder_.file("fresh.py")));
 }
 
-TEST_F(SourceWatches, MissNoSaveOfWhoeverSeesTheFailureFirst) {
+TEST_F(SourceWatches, MissNoSaveRightAfterAFailure) {
     keep_both("1");
     folder_.write("more.py", "this is no Python");
     follow({.good = folder_.file("1"), .newest = folder_.file("2")});

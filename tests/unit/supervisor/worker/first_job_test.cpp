@@ -40,7 +40,7 @@ TEST(FirstJob, IsToldOnce) {
     EXPECT_FALSE(watch.ran(watch.second));
 }
 
-TEST(FirstJob, ThatWasNotAnsweredWellLeavesItToTheNext) {
+TEST(FirstJob, ThatWasNotAnsweredWellIsNotCounted) {
     Stopwatch watch;
     for (const Verdict verdict : {Verdict::bad_input, Verdict::model_failed, Verdict::cancelled,
                                   Verdict::broken, Verdict::undelivered})
@@ -55,7 +55,7 @@ TEST(FirstJob, IsTheOneThatWentOutFirst) {
     EXPECT_TRUE(watch.ended(watch.first));
 }
 
-TEST(FirstJob, IsNoneOfThoseAside) {
+TEST(FirstJob, IsNotAnAsideJob) {
     Stopwatch watch;
     watch.first.is_aside = true;
     EXPECT_FALSE(watch.ran(watch.first));
