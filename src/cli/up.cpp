@@ -198,11 +198,11 @@ int run(const UpCommand& command) {
                            .log = *std::move(log),
                            .folder = *std::move(folder),
                            .run = own,
-                           .sdk = *sdk,
+                           .sdk_folder = *sdk,
                            .name = command.name,
                            .version = std::string(version()),
-                           .state = state.folder,
-                           .keys = keys.value_or(""),
+                           .state_folder = state.folder,
+                           .key_file = keys.value_or(""),
                            .files = files});
     if (const auto problem = server.open()) return complain(*problem);
     report_ready(std::move(ready_pipe), server.url());

@@ -19,13 +19,15 @@ struct Pool;
 
 enum class LaneMode : std::uint8_t { on, drained, failed, quarantined };
 
-/// Where a lane stands in a reload `beside`, which starts a next worker on it.
+/// Where a lane stands in a reload `beside`, which starts a next worker on it. A lane that had failed
+/// is *revived* for the reload: it is on only to try the new code, and fails again if the reload is
+/// given up.
 ///
 ///   none ─▶ awaited ───▶ ended                          a lane that was on
 ///              ▲           ▲
 ///   none ─▶ reviving ─▶ revival_ended                   a lane that had failed
 ///
-/// ▲: the lane no longer counts as revived, because a person restarted it, because it was turned
+/// Upwards (▲): the lane no longer counts as revived, because a person restarted it, because it was turned
 /// off, or because the new generation is good and the lane's own next worker ended.
 /// `awaited` and `reviving` return to `none` when the next worker takes over. Every step returns to
 /// `none` when the reload is over.
@@ -46,7 +48,7 @@ struct Lane {
     Worker* current = nullptr;
     Worker* other = nullptr;
     Restart restart;
-    bool is_memory_held = false;
+    bool is_memory_held = false;      // the GPU memory of its last worker is not free yet
     bool is_in_load_line = false;     // waits for its turn in State::load_line
     std::uint32_t proofs_failed = 0;  // in a row, also across restarts
     Instant last_job = Instant::min();

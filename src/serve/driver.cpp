@@ -30,18 +30,18 @@ void Driver::handle(const Event& event) {
     engine_.handle(event, clock_.now(), actions_);
     for (const Action& action : actions_) {
         if (const auto* end = std::get_if<EndJob>(&action)) {
-            ends_.push_back(end);
+            job_ends_.push_back(end);
             continue;
         }
-        if (!std::holds_alternative<SendJob>(action)) carry_out_ends();
+        if (!std::holds_alternative<SendJob>(action)) carry_out_job_ends();
         carry_out_(action);
     }
-    carry_out_ends();
+    carry_out_job_ends();
 }
 
-void Driver::carry_out_ends() {
-    for (const EndJob* end : ends_) carry_out_(*end);
-    ends_.clear();
+void Driver::carry_out_job_ends() {
+    for (const EndJob* end : job_ends_) carry_out_(*end);
+    job_ends_.clear();
 }
 
 /// Sets the alarm again only if the deadline is earlier than the alarm. An alarm that rings too

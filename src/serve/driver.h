@@ -32,7 +32,7 @@ public:
 
 private:
     void handle(const Event& event);
-    void carry_out_ends();
+    void carry_out_job_ends();
     void set_alarm();
 
     Engine& engine_;
@@ -44,7 +44,7 @@ private:
     std::vector<Event> waiting_;
     std::size_t waiting_done_ = 0;
     Actions actions_;
-    std::vector<const EndJob*> ends_;  // point into actions_; not carried out yet
+    std::vector<const EndJob*> job_ends_;  // point into actions_; not carried out yet
 };
 
 }  // namespace turnpike

@@ -47,14 +47,14 @@ bool is_ignored(int signal) {
 }
 
 std::string state_subfolder(const UpInputs& inputs, const char* folder) {
-    return inputs.state.empty() ? "" : inputs.state + '/' + folder;
+    return inputs.state_folder.empty() ? "" : inputs.state_folder + '/' + folder;
 }
 
 }  // namespace
 
 Server::Server(UpInputs inputs)
     : inputs_(std::move(inputs)),
-      keys_(inputs_.keys, key_need(config_.gate)),
+      keys_(inputs_.key_file, key_need(config_.gate)),
       listener_(loop_),
       lanes_(facts_of(inputs_)),
       pools_(config_.pools.size()),
@@ -114,7 +114,7 @@ SupervisorDeps Server::supervisor_deps() {
             .folder = inputs_.run.folder,
             .mark = mark_of(inputs_.run),
             .version = inputs_.version,
-            .sdk = inputs_.sdk,
+            .sdk = inputs_.sdk_folder,
             .log_disk = log_disk_,
             .logs = state_subfolder(inputs_, "lanes"),
             .environment = own_environment(),
@@ -129,7 +129,7 @@ std::optional<std::string> Server::open() {
     if (!bound) return bound.error();
     if (const auto done = listener_.bind_unix(inputs_.folder.path_of("socket")); !done)
         return done.error();
-    if (!inputs_.state.empty()) crashes_.load(state_subfolder(inputs_, "crashes"));
+    if (!inputs_.state_folder.empty()) crashes_.load(state_subfolder(inputs_, "crashes"));
     gate_.emplace(gate_deps(), *bound);
     supervisor_.emplace(WorkerDeps{.loop = loop_,
                                    .store = store_,
@@ -193,7 +193,7 @@ void Server::check_periodically() {
         if (clock_.now() - touched_at_ > touch_every) {
             touched_at_ = clock_.now();
             inputs_.folder.touch();
-            if (!inputs_.sdk.empty()) touch_sdk(inputs_.sdk);
+            if (!inputs_.sdk_folder.empty()) touch_sdk(inputs_.sdk_folder);
             touch_generations(inputs_.folder.path());
         }
         const std::string log_problem = supervisor_->log_problem();

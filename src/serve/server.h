@@ -31,12 +31,12 @@ struct UpInputs {
     std::optional<GpuDriver> driver;
     std::unique_ptr<LogSink> log;
     RuntimeFolder folder;
-    OwnRun run;
-    std::string sdk;   // the folder of the Python SDK; empty if not needed
-    std::string name;  // of the gate
+    OwnRun run;              // marks the processes that this gate starts
+    std::string sdk_folder;  // of the Python SDK; empty if no pool needs it
+    std::string name;        // of the gate
     std::string version;
-    std::string state;  // the folder of logs and crash reports; empty if none are kept
-    std::string keys;   // the file of API keys
+    std::string state_folder;  // for logs and crash reports; empty if none are kept
+    std::string key_file;      // the API keys
     OpenFiles files;
 };
 
@@ -91,7 +91,8 @@ private:
     boost::asio::steady_timer look_timer_;
     int signals_seen_ = 0;
     std::string crash_problem_;  // why the latest crash report was not stored; empty if it was
-    Instant touched_at_{};
+    Instant
+        touched_at_{};  // when the runtime folder was last touched, so that no cleaner removes it
     Instant leave_by_ = never;
     bool is_leaving_ = false;
 };

@@ -145,7 +145,7 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
                          .plan = plan,
                          .output = *outputs_[lane],
                          .proof = std::move(proof),
-                         .kept = kept_of(plan.pool, action.generation),
+                         .kept = kept_generation(plan.pool, action.generation),
                          .warm = warm_[plan.pool]};
     WorkerPtr worker;
     if (pool.is_native())
@@ -157,9 +157,9 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
 
 void Supervisor::carry_out(const StartWorker& action) {
     worker_deps_.lanes[action.lane.value].begin(action);
-    reloads_.note(action);
+    reloads_.observe(action);
     const WorkerPtr worker = make(action);
-    Place& place = place_of(action.worker);
+    WorkerPlace& place = place_of(action.worker);
     // A callback of the place's last worker may have called us, so that worker is destroyed only
     // after the stack has unwound.
     boost::asio::post(worker_deps_.loop, [last = std::move(place.worker)] {});
@@ -197,7 +197,7 @@ void Supervisor::observe(const ReportSwitch& report) {
 }
 
 void Supervisor::observe(const ReportLane& report) {
-    reloads_.note(report);
+    reloads_.observe(report);
     if (is_serving(report.state)) log_start(report.lane);
 }
 
@@ -279,7 +279,7 @@ std::string Supervisor::log_problem() const {
     return {};
 }
 
-Supervisor::Place& Supervisor::place_of(WorkerId worker) {
+Supervisor::WorkerPlace& Supervisor::place_of(WorkerId worker) {
     const auto place = static_cast<std::uint32_t>(worker.value);
     if (place >= places_.size()) places_.resize(place + 1);
     return places_[place];
@@ -310,11 +310,11 @@ void Supervisor::accept_answers(PoolId pool, Generation generation) {
 }
 
 void Supervisor::observe(const ReportReload& report) {
-    reloads_.note(report);
+    reloads_.observe(report);
     forget_generations(report);
     const std::size_t pool = report.pool.value;
     const bool is_good = report.end == ReloadEnd::spread;
-    if (is_good) keep_accepted(pool, common_proof(pool, report.generation));
+    if (is_good) record_accepted_answer(pool, common_proof(pool, report.generation));
     std::erase_if(common_proofs_, [&](const auto& entry) {
         const auto& [of, generation] = entry.first;
         if (of != pool) return false;
@@ -322,7 +322,7 @@ void Supervisor::observe(const ReportReload& report) {
     });
 }
 
-void Supervisor::keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof) {
+void Supervisor::record_accepted_answer(std::size_t pool, std::shared_ptr<CommonProof> proof) {
     RecordedProof::Stamp stamp{.recorded = {}, .turnpike = deps_.version};
     append_utc(stamp.recorded, worker_deps_.clock.unix_ns(worker_deps_.clock.now()));
     worker_deps_.background.run([proof = std::move(proof),
@@ -335,7 +335,8 @@ void Supervisor::keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> pr
                                 });
 }
 
-std::shared_ptr<KeptGeneration> Supervisor::kept_of(std::size_t pool, Generation generation) {
+std::shared_ptr<KeptGeneration> Supervisor::kept_generation(std::size_t pool,
+                                                            Generation generation) {
     auto& kept = kept_[{pool, generation}];
     if (kept != nullptr) return kept;
     kept = std::make_shared<KeptGeneration>(
@@ -374,7 +375,7 @@ void Supervisor::forget_generations(const ReportReload& report) {
 /// killed.
 void Supervisor::write_processes() {
     KnownProcesses known;
-    for (const Place& place : places_) {
+    for (const WorkerPlace& place : places_) {
         const WorkerProcess* process = place.worker == nullptr ? nullptr : place.worker->process();
         if (process == nullptr) continue;
         known.processes.insert(known.processes.end(), process->known_processes().begin(),

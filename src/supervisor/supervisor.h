@@ -56,10 +56,11 @@ public:
     void carry_out(const CancelAttempt& action);
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
+    /// From now on the lane's facts are those of the next worker.
     void observe(const ReportSwitch& report);
     /// Dumps the stacks of the worker that runs the slow job.
     void observe(const ReportSlowJob& report);
-
+    /// Logs the start of a lane that serves now, and tells the reloads.
     void observe(const ReportLane& report);
     /// Records the answers that the reload accepted, and removes generations that no worker will
     /// start with any more.
@@ -95,14 +96,14 @@ public:
 private:
     using WorkerPtr = std::shared_ptr<LaneWorker>;
 
-    struct Place {
+    struct WorkerPlace {
         WorkerId id;
         WorkerPtr worker;
     };
 
     /// Returns the place of this worker id, whether or not a worker is there. The low half of an id
     /// is an index into places_.
-    Place& place_of(WorkerId worker);
+    WorkerPlace& place_of(WorkerId worker);
     [[nodiscard]] LaneWorker* find(WorkerId worker) const;
     WorkerPtr make(const StartWorker& action);
     /// Returns the process of the lane's current worker, or of its last one. nullptr if there was
@@ -111,10 +112,11 @@ private:
     void lane_printed(std::size_t lane);
     std::optional<std::string> dump_by_tool(const WorkerProcess& process);
     std::shared_ptr<CommonProof>& common_proof(std::size_t pool, Generation generation);
-    void keep_accepted(std::size_t pool, std::shared_ptr<CommonProof> proof);
-    std::shared_ptr<KeptGeneration> kept_of(std::size_t pool, Generation generation);
+    void record_accepted_answer(std::size_t pool, std::shared_ptr<CommonProof> proof);
+    std::shared_ptr<KeptGeneration> kept_generation(std::size_t pool, Generation generation);
     void forget_generations(const ReportReload& report);
     void make_warm();
+    /// Writes the pids that this gate started to its runtime folder, for the gate that comes after it.
     void write_processes();
     /// Writes how long each phase of the worker's start took to the lane's log, once per worker.
     void log_start(LaneId lane);
@@ -134,7 +136,7 @@ private:
     Generations generations_;
     Reloads reloads_;
     ProcessDeps process_deps_;
-    std::vector<Place> places_;
+    std::vector<WorkerPlace> places_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<CommonProof>> common_proofs_;
     std::map<std::pair<std::size_t, Generation>, std::shared_ptr<KeptGeneration>> kept_;
     std::unique_ptr<LaneOutput> warm_output_;

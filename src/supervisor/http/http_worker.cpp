@@ -68,14 +68,14 @@ void HttpWorker::poll_health() {
 
 void HttpWorker::health_polled(const Fetch::Result& result) {
     if (!is_alive(result)) {
-        note(trouble_of(result, "GET " + setup_.pool.health_path));
+        set_trouble(trouble_of(result, "GET " + setup_.pool.health_path));
         return poll_health_later();
     }
     check_identity(Check::always, [this, stays = self()](bool is_there) {
         if (state_ != State::coming) return;
         if (!is_there) return poll_health_later();
         state_ = State::up;
-        note("");
+        set_trouble("");
         came_up();
         deps_.deliver(WorkerReady{worker_});
     });
@@ -189,7 +189,7 @@ void HttpWorker::ask_health() {
 void HttpWorker::probed(const Fetch::Result& result) {
     ProbeVerdict verdict = ProbeVerdict::answered;
     if (!is_alive(result)) {
-        note(trouble_of(result, "GET " + setup_.pool.health_path));
+        set_trouble(trouble_of(result, "GET " + setup_.pool.health_path));
         const bool is_refused = !result && result.error() == FetchFailure::refused;
         verdict = is_refused ? ProbeVerdict::refused : ProbeVerdict::silent;
     }
@@ -227,7 +227,7 @@ void HttpWorker::prove(std::uint32_t number) {
 void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
     if (!result) {
         if (result.error() == FetchFailure::late) return;  // the engine has its own timeout
-        note(trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path));
+        set_trouble(trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path));
         return proof_broke(number);
     }
     LaneProof proof = proof_of(*result);

@@ -44,6 +44,7 @@ protected:
     /// soon.
     void poll_health();
     void poll_health_later();
+    /// Takes the next step towards a worker that is up: looks whether it listens, or polls its health.
     virtual void come_up() = 0;
     /// Called when the worker is up, before the engine is told.
     virtual void came_up() {}
@@ -62,7 +63,7 @@ protected:
     /// Stops all requests. Each job aboard gets the notice and is then forgotten.
     void close(const EndNotice& notice);
 
-    void note(std::string trouble) { facts().trouble = std::move(trouble); }
+    void set_trouble(std::string trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
     [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
     [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }

@@ -91,15 +91,17 @@ void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
                                   : "";
             return set_destination(status.protocol);
         case PortStatus::Holder::stranger:
-            note(fmt::format("{} listens on its port {}, but its worker did not start that process",
-                             status.stranger, port_));
+            set_trouble(
+                fmt::format("{} listens on its port {}, but its worker did not start that process",
+                            status.stranger, port_));
             break;
         case PortStatus::Holder::nobody:
             if (look == PortLook::quick) break;
-            note(status.other_ports.empty()
-                     ? ""
-                     : fmt::format("its worker listens on port {}, but not yet on its {{port}}, {}",
-                                   fmt::join(status.other_ports, ", "), port_));
+            set_trouble(
+                status.other_ports.empty()
+                    ? ""
+                    : fmt::format("its worker listens on port {}, but not yet on its {{port}}, {}",
+                                  fmt::join(status.other_ports, ", "), port_));
             break;
     }
     look_later();
@@ -118,7 +120,7 @@ void StartedWorker::set_destination(PortStatus::Protocol protocol) {
 void StartedWorker::started_listening() {
     listens_at_ = deps_.clock.now();
     facts().start.listen = listens_at_ - process_.started_at();
-    note("");
+    set_trouble("");
     poll_health();
 }
 

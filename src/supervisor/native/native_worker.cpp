@@ -81,7 +81,7 @@ void NativeWorker::process_started() {
     hello_timer_.expires_after(hello_expected);
     hello_timer_.async_wait([self = self()](boost::system::error_code error) {
         if (!error && self->state_ == State::starting)
-            self->process_.note(
+            self->process_.set_trouble(
                 "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
                 "An HTTP server is started with --worker");
     });
@@ -97,7 +97,7 @@ void NativeWorker::hear(const wire::Hello& frame) {
     state_ = State::loading;
     hello_timer_.cancel();
     facts().sdk = frame.sdk;
-    process_.note("");
+    process_.set_trouble("");
     const WorkerConfig& worker = started_lane_.pool.worker;
     tell(wire::Welcome{.version = wire::version,
                        .lane = narrow(lane_.value),
@@ -124,7 +124,7 @@ void NativeWorker::hear(const wire::Ready& frame) {
     own.start.load =
         deps_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
     proof_.learn(frame);
-    process_.note("");
+    process_.set_trouble("");
     process_.came_up();
     started_lane_.kept->has_come_up = true;
     if (started_lane_.warm != nullptr) started_lane_.warm->learn();
@@ -143,7 +143,7 @@ void NativeWorker::send(const SendJob& action) {
     attempts_.send(action, std::move(exchange));
 }
 
-template <OfJob Frame>
+template <AnswerFrame Frame>
 void NativeWorker::hear(const Frame& frame) {
     if (proof_.is_of(frame.id)) return proof_.hear(frame);
     if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>) {
@@ -225,7 +225,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
 }
 
 void NativeWorker::misbehaved(const std::string& how) {
-    process_.note(how);
+    process_.set_trouble(how);
     process_.output().remark(how);
     deps_.deliver(WorkerMisbehaved{worker_});
 }

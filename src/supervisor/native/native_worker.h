@@ -25,9 +25,9 @@ namespace turnpike {
 
 /// Frames that belong to a job or to a proof.
 template <class Frame>
-concept OfJob = std::same_as<Frame, wire::Progress> || std::same_as<Frame, wire::Begin> ||
-                std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done> ||
-                std::same_as<Frame, wire::Failed>;
+concept AnswerFrame = std::same_as<Frame, wire::Progress> || std::same_as<Frame, wire::Begin> ||
+                      std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done> ||
+                      std::same_as<Frame, wire::Failed>;
 
 class NativeWorker final : public LaneWorker, private ProcessUser, private FrameLinkUser {
 public:
@@ -69,7 +69,7 @@ private:
     void hear(const wire::Pong& frame);
     void hear(const wire::Log& frame);
     void hear(const wire::Stacks& frame);
-    template <OfJob Frame>
+    template <AnswerFrame Frame>
     void hear(const Frame& frame);
 
     void misbehaved(const std::string& how);

@@ -154,7 +154,7 @@ void WorkerProcess::started(const ProcessId& process) {
     started_at_ = deps_.clock.now();
     facts().pid = process.pid;
     facts().start.spawn = started_at_ - asked_at_;
-    if (ordered_ == Reason::none) note("");  // clears the trouble of the previous worker
+    if (ordered_ == Reason::none) set_trouble("");  // clears the trouble of the previous worker
     output().remark(fmt::format("started{}, pid {}: {}", facts().start.is_warm ? " warm" : "",
                                 process.pid, launch_.command));
     known_ = {process};
@@ -191,7 +191,7 @@ void WorkerProcess::progressed() {
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
 
 void WorkerProcess::stuck(const std::string& who) {
-    note(fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who));
+    set_trouble(fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who));
     output().remark(fmt::format("{} survives SIGKILL", who));
 }
 
@@ -220,7 +220,7 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     facts().last_exit = end.how;
     facts().loading.reset();
     output().read_now();  // to get its last words
-    if (!was_requested(ordered_)) note(trouble_of(ending()));
+    if (!was_requested(ordered_)) set_trouble(trouble_of(ending()));
     user_.process_exited({.trouble = trouble_for_jobs(), .last_words = last_words(ending())});
     deps_.deliver(WorkerExited{worker_});
 }
@@ -243,7 +243,7 @@ WorkerEnding WorkerProcess::ending() const {
 
 void WorkerProcess::gone(const std::vector<pid_t>& pids) {
     output().detach(worker_.value);
-    if (!was_requested(ordered_)) note(trouble_of(ending()));
+    if (!was_requested(ordered_)) set_trouble(trouble_of(ending()));
     output().remark("ended: " + end_.how);
     if (!group_.empty()) remove_cgroup(std::exchange(group_, {}));
     user_.process_gone();

@@ -128,7 +128,7 @@ public:
     void kill(Reason why);
 
     /// Sets the lane's latest trouble; an empty text clears it.
-    void note(std::string trouble) { facts().trouble = std::move(trouble); }
+    void set_trouble(std::string trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] WorkerFacts& facts() { return deps_.lanes[lane_.value].of(worker_); }
     [[nodiscard]] LaneOutput& output() { return started_lane_.output; }
     [[nodiscard]] Instant started_at() const { return started_at_; }

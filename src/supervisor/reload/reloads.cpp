@@ -92,7 +92,7 @@ std::vector<LaneId> Reloads::lanes_off_for_wrong_answers(std::size_t pool) const
     return lanes;
 }
 
-void Reloads::note(const StartWorker& start) {
+void Reloads::observe(const StartWorker& start) {
     const std::size_t pool = deps_.pool_of[start.lane.value];
     const auto& reload = deps_.pools[pool].reload;
     if (reload && reload->generation == start.generation)
@@ -126,7 +126,7 @@ bool Reloads::is_up(std::size_t pool) const {
     return true;
 }
 
-void Reloads::note(const ReportLane& report) {
+void Reloads::observe(const ReportLane& report) {
     standings_[report.lane.value] = {.state = report.state, .reason = report.reason};
     const std::size_t pool = deps_.pool_of[report.lane.value];
     if (pools_[pool].is_spread && is_up(pool)) finish(pool, ReloadEnd::spread);
@@ -134,7 +134,7 @@ void Reloads::note(const ReportLane& report) {
 
 /// In a reload in place, the last lanes are still coming up when the engine reports the end, so the
 /// reload is finished only when all lanes are up.
-void Reloads::note(const ReportReload& report) {
+void Reloads::observe(const ReportReload& report) {
     const std::size_t pool = report.pool.value;
     if (report.end == ReloadEnd::spread) pools_[pool].good = report.generation;
     const auto& reload = deps_.pools[pool].reload;

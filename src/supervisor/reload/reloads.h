@@ -52,9 +52,9 @@ public:
     /// Starts a reload. Returns an error message if Turnpike did not start the pool's workers.
     std::expected<ReloadBegun, std::string> ask(std::size_t pool, ReloadOrder order);
 
-    void note(const StartWorker& start);
-    void note(const ReportLane& report);
-    void note(const ReportReload& report);
+    void observe(const StartWorker& start);
+    void observe(const ReportLane& report);
+    void observe(const ReportReload& report);
     /// Must be called now and then, because the files to watch change as workers import more.
     void look();
 

@@ -40,7 +40,7 @@ class Runner:
     # ── in other threads ──
 
     def serve_in_thread(self, work: Job | list[Job]) -> None:
-        """Like serve(), but sys.exit and KeyboardInterrupt end the process, not only the thread. In tests: raises WorkerEnded."""
+        """Like serve(), but sys.exit and KeyboardInterrupt end the process, not only the thread. In tests `leave` raises WorkerEnded."""
         try:
             self.serve(work)
         except SystemExit as error:
@@ -75,7 +75,7 @@ class Runner:
 
     def answer(self, job: Job, value: Any) -> None:
         """Sends what the model returned."""
-        if type(value) is dict and job.purpose != frames.PROOF:
+        if type(value) is dict and job.purpose != frames.PROOF:  # the usual case, without the questions below
             return self.link.finish(job, 200, answers.JSON_FIELDS, json_text.encode(value))
         if isinstance(value, BaseException):
             raise value

@@ -27,7 +27,8 @@ _EXIT_PATIENCE_S = 2.0  # for the model's exit functions and threads
 
 
 def main(argv: list[str]) -> int:
-    """Runs `turnpike_worker.py MODEL`, or `--warm …`, which continues here in each forked worker. Returns the exit code."""
+    """Runs `turnpike_worker.py MODEL` and returns the exit code. With `--warm …` it runs the warm process; each worker that this
+    process forks continues below."""
     origin = None
     if argv[1:2] == ["--warm"]:
         from . import warm

@@ -74,14 +74,14 @@ struct Stand {
         const StartWorker action{
             .worker = {worker}, .lane = {0}, .generation = generation, .is_next = true};
         lanes[0].begin(action);
-        reloads.note(action);
+        reloads.observe(action);
     }
     void end(Generation generation, ReloadEnd how) {
-        reloads.note(ReportReload{.pool = {0}, .generation = generation, .end = how});
+        reloads.observe(ReportReload{.pool = {0}, .generation = generation, .end = how});
     }
 
     void report(LaneState state, Reason reason = Reason::none) {
-        reloads.note(ReportLane{.lane = {0}, .state = state, .reason = reason});
+        reloads.observe(ReportLane{.lane = {0}, .state = state, .reason = reason});
     }
 
     TemporaryFolder folder;
