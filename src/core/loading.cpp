@@ -22,8 +22,8 @@ bool may_start(const State& s, const Lane& lane) {
 }
 
 bool needs_current(const State& s, const Lane& lane) {
-    const bool will_next_take_over =
-        lane.is_revived() || (lane.is_next_awaited() && s.pool_of(lane).reload.is_good);
+    const bool is_spreading = s.pool_of(lane).reload.stage == ReloadStage::spreading;
+    const bool will_next_take_over = lane.is_revived() || (lane.is_next_awaited() && is_spreading);
     return may_start(s, lane) && lane.current == nullptr && !will_next_take_over &&
            s.now >= lane.restart.not_before;
 }

@@ -32,9 +32,16 @@ struct ReloadRequest {
     ReloadKind kind = ReloadKind::beside;
 };
 
+/// core/reload.h shows the transitions.
+enum class ReloadStage : std::uint8_t {
+    idle,
+    trying,     // no lane serves the new generation yet
+    spreading,  // one lane serves it, so it is good; the others follow
+};
+
 struct Reload {
-    Generation generation;  // none if no reload is in progress
-    bool is_good = false;   // one lane serves the generation; the others follow
+    ReloadStage stage = ReloadStage::idle;
+    Generation generation;  // none while idle
     LaneId trial;           // with in_place: the lane that goes first
     bool has_trial_ended = false;
 };

@@ -18,8 +18,6 @@ bool is_in_service(const Worker* worker, Generation generation) {
            worker->generation == generation;
 }
 
-bool is_trying(const Reload& reload) { return !reload.generation.is_none() && !reload.is_good; }
-
 void revive(State& s, Lane& lane) {
     if (lane.mode != LaneMode::failed) return;
     restart::clear_history(s, lane);
@@ -65,7 +63,7 @@ void begin(State& s, Pool& pool) {
                 [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
     if (!has_candidate || s.shutdown.is_asked()) return;
     const ReloadRequest request = std::exchange(pool.reload_waiting, {});
-    pool.reload = {.generation = request.generation, .is_good = false, .trial = {}};
+    pool.reload = {.stage = ReloadStage::trying, .generation = request.generation, .trial = {}};
     request.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
 }
 
@@ -117,10 +115,10 @@ void try_out(State& s, Pool& pool) {
     s.each_lane(pool, [&](const Lane& lane) {
         if (is_in_service(lane.current, reload.generation) ||
             is_in_service(lane.other, reload.generation))
-            reload.is_good = true;
+            reload.stage = ReloadStage::spreading;
         may_succeed = may_succeed || (lane.mode == LaneMode::on && lane.is_next_awaited());
     });
-    if (reload.is_good) return became_good(s, pool);
+    if (reload.stage == ReloadStage::spreading) return became_good(s, pool);
     if (!reload.trial.is_none())
         may_succeed = !reload.has_trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
     if (!may_succeed || s.shutdown.is_asked()) give_up(s, pool, ReloadEnd::abandoned);
@@ -189,21 +187,22 @@ void asked(State& s, const ReloadAsked& event) {
 void step(State& s, Pool& pool) {
     const Reload& reload = pool.reload;
     if (!pool.reload_waiting.generation.is_none()) {
-        if (is_trying(reload)) give_up(s, pool, ReloadEnd::superseded);
-        if (reload.generation.is_none()) begin(s, pool);
+        if (reload.stage == ReloadStage::trying) give_up(s, pool, ReloadEnd::superseded);
+        if (reload.stage == ReloadStage::idle) begin(s, pool);
     }
-    if (is_trying(reload)) try_out(s, pool);
-    if (reload.is_good) spread(s, pool);
+    if (reload.stage == ReloadStage::trying) try_out(s, pool);
+    if (reload.stage == ReloadStage::spreading) spread(s, pool);
 }
 
 void proof_failed(State& s, Pool& pool, Generation generation) {
-    if (pool.reload.generation == generation && !pool.reload.is_good)
+    if (pool.reload.generation == generation && pool.reload.stage == ReloadStage::trying)
         give_up(s, pool, ReloadEnd::abandoned);
 }
 
 bool is_trial(const State& s, const Lane& lane, const Worker& worker) {
     const Reload& reload = s.pool_of(lane).reload;
-    return reload.trial == lane.id && !reload.is_good && worker.generation == reload.generation;
+    return reload.stage == ReloadStage::trying && reload.trial == lane.id &&
+           worker.generation == reload.generation;
 }
 
 void trial_ended(State& s, Lane& lane) {
