@@ -35,7 +35,7 @@ private:
     void send_body(JobId job, std::uint32_t chunks_sent);
     void upload(JobId job, std::uint32_t chunks_sent);
     void leave_later(JobId job);
-    [[nodiscard]] bool waits(JobId job) const;
+    [[nodiscard]] bool is_waiting(JobId job) const;
 
     Stage& stage_;
     std::map<Ticket, const JobScript*> undecided_;

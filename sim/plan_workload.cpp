@@ -86,8 +86,8 @@ void add_workload(const Scenario& scenario, Random random, Plan& plan) {
             draw_run(scenario, usual, random, job);
             draw_client(scenario, usual, random, job);
             if (random.chance(scenario.wanted)) job.lane_wanted = draw_wanted(plan, pool, random);
-            job.aside = random.chance(scenario.asides);
-            if (scenario.is_calm) job.aside = false, job.lane_wanted = LaneId{};
+            job.is_aside = random.chance(scenario.asides);
+            if (scenario.is_calm) job.is_aside = false, job.lane_wanted = LaneId{};
             if (plan.settings.pools.size() > 1 && job.total.count % 16 == 0)
                 job.routed_to = PoolId{(pool.value + 1) % plan.settings.pools.size()};
             const Duration at =

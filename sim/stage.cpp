@@ -83,10 +83,10 @@ bool Stage::step(Instant deadline, Instant until) {
         return false;
     }
     const auto moment = static_cast<std::uint64_t>(wake.time_since_epoch().count());
-    const bool wakes =
+    const bool is_wake_first =
         wake < next || (wake == next && random(Topic::tie, moment).next() < agenda_.next_tie());
     now_ = std::max(now_, std::min(wake, next));
-    if (wakes) {
+    if (is_wake_first) {
         listener_(TimePassed{});
     } else {
         const Agenda::Act act = agenda_.pop();

@@ -42,7 +42,7 @@ struct JobScript {
     Priority priority{};
     Duration timeout = Duration::max();
     LaneId lane_wanted{};
-    bool aside = false;
+    bool is_aside = false;
     Duration run = 10ms;
     Ending ending = Ending::answers;
     std::uint32_t ending_times = 1;  // this many attempts end so; later ones answer

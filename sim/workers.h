@@ -53,7 +53,7 @@ private:
         Life life = Life::coming;
         bool is_killed = false;
         bool has_survived_kill = false;  // was killed, and still runs
-        bool left_a_child = false;       // exited, but a child process runs until the kill
+        bool has_left_a_child = false;   // exited, but a child process runs until the kill
         std::vector<Aboard> aboard{};
     };
     /// How an attempt will go. Decided when it is sent.
