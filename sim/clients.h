@@ -1,6 +1,6 @@
 // The clients. Each follows its script from the first byte of its job to the answer, or leaves
-// earlier. Like the real gate, a client sends the engine no more events once its job has ended; but a
-// few hang up just when their answer comes.
+// earlier. Like the real gate, a client sends the engine no more events once its job has ended; but
+// a few hang up just when their answer comes.
 #pragma once
 
 #include <cstdint>

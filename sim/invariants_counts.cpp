@@ -91,7 +91,7 @@ void check_lane(Ledger& ledger, const KnownLane& lane) {
                show(lane.id), seen.restarts, lane.starts);
     compare(ledger, "aboard lane", id, seen.aboard, lane.riders);
     compare(ledger, "asides on lane", id, seen.asides, lane.asides);
-    compare(ledger, "queued for lane", id, seen.queued_for_it, lane.queued_for_it);
+    compare(ledger, "queued for lane", id, seen.queued_for_lane, lane.queued_for_lane);
     const KnownWorker* current = ledger.current_of(lane);
     compare(ledger, "slots of lane", id, seen.slots, ledger.slots_of(lane));
     compare(ledger, "free slots of lane", id, seen.slots_free, ledger.free_slots(lane));

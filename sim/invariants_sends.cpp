@@ -1,5 +1,5 @@
-// Attempts: whether this worker may get this job now, and what happens to attempts that nobody waits
-// for or that run too long.
+// Attempts: whether this worker may get this job now, and what happens to attempts that nobody
+// waits for or that run too long.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -13,7 +13,7 @@ bool is_overdue(const KnownAttempt& attempt, const PoolSettings& rules, Instant 
     return attempt.timed_out_at != never && later(attempt.timed_out_at, rules.cancel_grace) < now;
 }
 
-/// Returns why this worker may take no job at all.
+/// Returns why this worker may take no job at all. Empty if it may.
 Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
@@ -47,7 +47,8 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     return {};
 }
 
-/// During a lone ride nothing else may be aboard the worker, and a pool may have only one at a time.
+/// During a lone ride nothing else may be aboard the worker, and a pool may have only one at a
+/// time.
 Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                                const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
@@ -108,7 +109,7 @@ bool is_open(Ledger& ledger, const KnownLane& lane) {
            !ledger.lane_before(lane.id).is_reserved && lane.lone_ride == nullptr;
 }
 
-/// No job ahead of it in the queue could have gone instead, and no other lane had more room.
+/// Objects if another job should have been sent instead, or if another lane had more room.
 Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                             const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
@@ -190,8 +191,8 @@ void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
     }
 }
 
-/// The engine looks at an attempt after slow_min, and again whenever its run time has doubled. So it
-/// must have reported every attempt that has run for twice the limit.
+/// The engine looks at an attempt after slow_min, and again whenever its run time has doubled. So
+/// it must have reported every attempt that has run for twice the limit.
 void check_slow(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownPool& pool = ledger.pool_of(*attempt.worker);
     const Duration usual = ledger.seen_pool(pool.id).usual_run;

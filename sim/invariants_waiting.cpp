@@ -38,13 +38,13 @@ void check_jobs_without_lane(Ledger& ledger, const KnownPool& pool) {
                show(pool.id));
 }
 
-/// True if the lane could be reserved for such a job, or take it.
+/// True if the lane could be reserved for a job that must ride alone, or take it.
 bool can_take_lone_job(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
     return (wanted.is_none() || wanted == lane.id) && ledger.serving_worker(lane) != nullptr;
 }
 
-/// The engine must reserve the lane with the fewest attempts aboard. In the rest of the turn other
-/// lanes can only have got more.
+/// The engine must reserve the lane with the fewest attempts aboard. In the rest of the turn the
+/// other lanes can only have got more.
 void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserved) {
     if (ledger.lane_before(reserved.id).is_reserved || reserved.lone_ride != nullptr) return;
     const bool may_all_go_anywhere = std::ranges::all_of(

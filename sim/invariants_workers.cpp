@@ -155,7 +155,8 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     return false;
 }
 
-/// True if an in-place reload has already begun on another lane. Such a reload tries one lane first.
+/// True if an in-place reload has already begun on another lane. Such a reload tries one lane
+/// first.
 bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
     return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
         return !lane.outage.is_drained && lane.id != worker.lane &&

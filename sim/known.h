@@ -64,7 +64,7 @@ struct JobFate {
     };
     End end = End::open;
     EndReason reason{};               // meaningless while `end` is open
-    bool accepts_any_reason = false;  // the rules leave the reason open: accept every one
+    bool accepts_any_reason = false;  // the rules leave the reason open
 
     [[nodiscard]] bool must_end() const { return end == End::must_come; }
     [[nodiscard]] bool allows(EndReason given) const {
@@ -125,7 +125,7 @@ struct KnownAttempt {
 
 struct KnownProbe {
     std::optional<std::uint32_t> out;  // number of the probe that waits for its answer
-    Sure clean = Sure::yes;  // nothing aboard and no proof since it was sent; maybe: only asides
+    Sure clean = Sure::yes;  // no job and no proof since it was sent; `maybe` if asides were sent
     std::uint32_t failures_lo = 0;
     std::uint32_t failures_hi = 0;
     bool was_refused = false;
@@ -241,9 +241,9 @@ struct OpenBatch {
 struct KnownOutage {
     bool is_drained = false;
     bool is_gpu_lost = false;
-    bool must_stay_down = false;            // by what the observer saw, failed or quarantined
-    bool has_ever_failed = false;           // since it was revived, or its pool got new code
-    bool had_failed_before_reload = false;  // had failed when the reload began
+    bool must_stay_down = false;   // failed or quarantined, as far as the observer saw
+    bool has_ever_failed = false;  // since it was revived, or its pool got new code
+    bool had_failed_before_reload = false;
 };
 
 struct KnownLane {
@@ -255,7 +255,7 @@ struct KnownLane {
     std::uint32_t asides = 0;
     KnownAttempt* lone_ride = nullptr;
     Queue queue;                         // jobs that want only this lane
-    std::uint64_t queued_for_it = 0;     // includes those that must ride alone
+    std::uint64_t queued_for_lane = 0;   // includes those that must ride alone
     std::optional<Instant> last_job_lo;  // empty until its first job
     Instant last_job_hi{};
 
@@ -265,8 +265,8 @@ struct KnownLane {
     bool must_start = false;        // in this turn
 
     Instant not_before{};           // no ordinary start comes earlier
-    Instant last_trouble{};         // the latest end of a worker that may ask for a delay
-    Instant not_after{};            // that delay is certainly over
+    Instant last_trouble{};         // the latest end of a worker that may delay the next start
+    Instant not_after{};            // when that delay is certainly over
     std::uint32_t trouble_row = 0;  // such ends in a row
     Instant last_gone{};
     std::uint32_t crash_row = 0;

@@ -83,7 +83,8 @@ std::uint32_t Ledger::slots_of(const KnownLane& lane) const {
     return worker != nullptr ? worker->slots : pools[lane.pool.value].settings->slots;
 }
 
-/// Slots that a leaving worker still uses count too. It may use more than its successor has.
+/// Returns the slots of the current worker that are free. Slots that a leaving worker still uses
+/// count as taken; these may be more than the current worker has.
 std::uint32_t Ledger::free_slots(const KnownLane& lane) const {
     const std::uint32_t slots = slots_of(lane);
     return lane.batches.size() < slots ? slots - static_cast<std::uint32_t>(lane.batches.size())
@@ -137,7 +138,7 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
     ++pool.queued;
     pool.waits.push_back(job.key);
     KnownLane* wanted = find(job.wanted);
-    if (wanted != nullptr) ++wanted->queued_for_it;
+    if (wanted != nullptr) ++wanted->queued_for_lane;
     if (job.alone != Sure::no) pool.lone_change = turn;
     if (job.alone == Sure::yes)
         job.queue = &pool.alone;
@@ -151,7 +152,7 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
 void Ledger::leave_queue(KnownJob& job) {
     KnownPool& pool = pools[job.pool.value];
     --pool.queued;
-    if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_it;
+    if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_lane;
     if (job.queue != nullptr)
         job.queue->erase(job.key);
     else

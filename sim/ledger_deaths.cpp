@@ -5,7 +5,7 @@
 
 namespace turnpike::sim {
 
-/// The worker ends, and everything aboard is lost at once.
+/// Ends the worker. Everything aboard is lost at once.
 void Ledger::die(KnownWorker& worker, Death death) {
     worker.life = std::max(worker.life, WorkerLife::ending);
     const std::size_t count = worker.aboard.size();
@@ -18,7 +18,7 @@ void Ledger::die(KnownWorker& worker, Death death) {
     }
 }
 
-/// One attempt is lost. Its job ends, or goes back to the queue.
+/// Takes one lost attempt off its worker. Its job ends, or goes back to the queue.
 void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     KnownJob* const job = attempt.job;
     const PoolSettings& rules = *pool_of(*attempt.worker).settings;
@@ -47,8 +47,8 @@ void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     enqueue(*job, Entry::retry);
 }
 
-/// The link of one attempt broke. The other attempts aboard shared that break. If nobody waits for
-/// the attempt, the rules leave open whether they did.
+/// Records that the link of one attempt broke, and that the other attempts aboard shared the break.
+/// If nobody waits for the attempt, the rules leave open whether they shared it.
 void Ledger::take_broken_link(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     Sure alone = Sure::no;
@@ -63,7 +63,7 @@ void Ledger::take_broken_link(KnownAttempt& attempt) {
     drop_distrust(worker);
 }
 
-/// The attempt never reached its worker.
+/// Records that the attempt never reached its worker.
 void Ledger::take_undelivered(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     const bool wanted = attempt.job != nullptr;
@@ -72,7 +72,7 @@ void Ledger::take_undelivered(KnownAttempt& attempt) {
     drop_distrust(worker);
 }
 
-/// The worker crashed: the next start waits for a growing delay, and crash_limit counts this end.
+/// Records a crash: the next start waits for a growing delay, and crash_limit counts this end.
 void Ledger::crash(KnownWorker& worker, Sure sure) {
     if (worker.past.has_crashed) return;
     worker.past.has_crashed = true;
@@ -122,8 +122,8 @@ void Ledger::begin_reload(KnownPool& pool) {
     }
 }
 
-/// A stronger hold replaced the distrust of a failing worker. The engine need not return to the
-/// distrust afterwards.
+/// Must be called when a stronger hold replaces the distrust of a failing worker. The engine need
+/// not return to the distrust afterwards.
 void Ledger::drop_distrust(KnownWorker& worker) {
     worker.trust.rests_until = now;
     lower_to(worker.trust.probation, Sure::maybe);

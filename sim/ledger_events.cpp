@@ -284,8 +284,8 @@ public:
     void operator()(const TimePassed&) {}
 
 private:
-    /// Takes what a worker says of its slots and its batch, within bounds. With CancelPolicy::kill it
-    /// takes one job at a time.
+    /// Applies the slots and the batch that a worker announces, within bounds. With
+    /// CancelPolicy::kill a worker takes one job at a time.
     void take_word(KnownWorker& worker, const WorkerReady& said) {
         KnownPool& pool = to_.pool_of(worker);
         pool.did_latest_have_example = said.has_example;

@@ -16,8 +16,8 @@ bool is_success(Verdict verdict) {
     return verdict == Verdict::answered || verdict == Verdict::bad_input;
 }
 
-/// The worker is certainly distrusted. It must rest or prove itself, and then takes one job at a
-/// time.
+/// Records that the worker is certainly distrusted. It must rest or prove itself, and then takes
+/// one job at a time.
 void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool again) {
     if (worker.has_proof) worker.trust.needs_proof = true;
     if (!worker.has_proof || again)
@@ -28,8 +28,8 @@ void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool 
 
 }  // namespace
 
-/// The rules leave open whether the outcome counts if the attempt is an aside, or nobody waits for
-/// it.
+/// Records the outcome of an attempt. The rules leave open whether it counts if the attempt is an
+/// aside or nobody waits for it.
 void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     KnownWorker& worker = *attempt.worker;
     KnownLane& lane = lane_of(worker);
@@ -153,7 +153,7 @@ bool Ledger::may_prove_again(const KnownWorker& worker) const {
            now - proof.passed_at >= pools[worker.pool.value].settings->proof_every;
 }
 
-/// The worker voted. Counts the votes of all workers of its generation.
+/// Records a worker's vote. Counts the votes of all workers of its generation.
 void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     struct Voter {
         KnownWorker* worker;
@@ -205,7 +205,7 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
         lane_of(worker).disagreements_row = lane_of(worker).proof_failures_row = 0;
 }
 
-/// Takes whether the worker is outside a strict majority.
+/// Records whether the worker is outside a strict majority.
 void Ledger::take_vote_result(KnownWorker& voter, Sure outside) {
     if (outside == Sure::no) return;
     KnownLane& lane = lane_of(voter);

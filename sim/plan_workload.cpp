@@ -8,7 +8,8 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Returns how long jobs usually run: from far below to about what the lanes can keep up with.
+/// Returns how long jobs usually run: from so short that lanes are mostly idle to about as long as
+/// the lanes can keep up with.
 Duration draw_usual_run(Random& random) {
     const auto luck = random.below(3);
     if (luck == 0) return between(random, 2ms, 30ms);

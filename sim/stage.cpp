@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration clock_start = 1h;  // so that nothing relies on a clock that starts at zero
 
-/// The shell may repeat events that it saw. It never repeats an arrival or an order.
+/// True if the shell may repeat the event. It never repeats an arrival or an order.
 bool is_repeatable(const Event& event) {
     return !std::holds_alternative<JobArrived>(event) &&
            !std::holds_alternative<GateOpened>(event) &&
@@ -24,7 +24,7 @@ bool is_repeatable(const Event& event) {
            !std::holds_alternative<ProveAsked>(event) && !std::holds_alternative<GpuLost>(event);
 }
 
-/// An event may come late if it is still true then, and no other event depends on it.
+/// True if the event may come late: it is still true then, and no other event depends on it.
 bool is_delayable(const Event& event) {
     return std::holds_alternative<AttemptEnded>(event) ||
            std::holds_alternative<AnswerMoved>(event) ||

@@ -87,7 +87,7 @@ void Workers::load(WorkerId id, std::uint32_t steps_left) {
     stage_.after(std::min(gap, longest), key, [this, id, steps_left] { load(id, steps_left - 1); });
 }
 
-/// An attached worker becomes ready as soon as no curse keeps it away.
+/// Makes an attached worker ready soon after no curse keeps it away.
 void Workers::await_outside(WorkerId id) {
     Worker* worker = find_living(id);
     if (worker == nullptr || worker->life != Life::coming) return;

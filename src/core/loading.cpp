@@ -9,7 +9,7 @@ namespace turnpike::loading {
 
 namespace {
 
-/// True if no earlier worker is still stopping, which might hold the lane's memory.
+/// True if no earlier worker is still stopping. Such a worker might hold the lane's memory.
 bool is_clear(const Lane& lane) {
     for (const Worker* worker : {lane.current, lane.other})
         if (worker != nullptr && worker->state == WorkerState::stopping) return false;

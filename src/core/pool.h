@@ -66,7 +66,7 @@ struct Pool {
     Counts counts;
 
     Generation good{1};    // the generation that new workers run
-    Generation newest{1};  // that was ever requested
+    Generation newest{1};  // the newest generation that was ever requested
     Reload reload;
     ReloadRequest reload_waiting;  // requested, not begun
 
@@ -74,7 +74,7 @@ struct Pool {
     WorkerId periodic_proof;  // the worker whose turn it is; one lane of a pool at a time
     bool needs_proof_schedule = false;
     bool is_majority_missing = false;
-    bool did_latest_have_example = false;  // of the worker that became ready last
+    bool did_latest_have_example = false;  // the worker that became ready last brought one
 
     bool is_touched = false;
 

@@ -37,7 +37,8 @@ bool has_serving_worker(const Lane& lane) {
     return lane.current != nullptr && lane.current->is_serving();
 }
 
-/// Prefers a lane that is on, then a lane that does not serve now, then the one with less aboard.
+/// True if `a` is the better lane for the trial: one that is on, then one that does not serve now,
+/// then the one with less aboard.
 bool is_better_trial(const Lane& a, const Lane& b) {
     if ((a.mode == LaneMode::on) != (b.mode == LaneMode::on)) return a.mode == LaneMode::on;
     if (has_serving_worker(a) != has_serving_worker(b)) return has_serving_worker(b);
@@ -74,7 +75,7 @@ void finish(State& s, Pool& pool, ReloadEnd end) {
     s.touch(pool);
 }
 
-/// True if the lane's good worker makes room for the trial and has not stopped yet.
+/// True if the lane's worker runs the good generation and is retiring to make room for the trial.
 bool is_making_room(const Pool& pool, const Lane& lane) {
     const Worker* worker = lane.current;
     return lane.mode == LaneMode::on && worker != nullptr && worker->generation == pool.good &&
@@ -98,7 +99,8 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
     finish(s, pool, end);
 }
 
-/// Clears the history of every lane: what the old code did does not count against the new code.
+/// Makes the new generation the good one. Clears the history of every lane, because what the old
+/// code did does not count against the new code.
 /// Lanes that had failed with the old code get the new code, too.
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
@@ -124,7 +126,7 @@ void try_out(State& s, Pool& pool) {
     if (!may_succeed || s.shutdown.is_asked()) give_up(s, pool, ReloadEnd::abandoned);
 }
 
-/// From now on the next worker takes the jobs; the old one finishes those aboard.
+/// Makes the next worker the current one. The old worker finishes the jobs aboard.
 void switch_over(State& s, Lane& lane) {
     Worker* old = lane.current;
     lane.current = lane.other;
@@ -154,7 +156,7 @@ void move_on(State& s, const Pool& pool, Lane& lane) {
         lane::retire(s, *worker, Reason::replaced);
 }
 
-bool is_through(const Pool& pool, const Lane& lane) {
+bool is_done_with_reload(const Pool& pool, const Lane& lane) {
     return lane.mode != LaneMode::on ||
            ((lane.current == nullptr || lane.current->generation == pool.good) &&
             lane.other == nullptr && !lane.is_revived());
@@ -163,13 +165,13 @@ bool is_through(const Pool& pool, const Lane& lane) {
 void spread(State& s, Pool& pool) {
     bool is_over = true;
     s.each_lane(pool, [&](Lane& lane) {
-        if (is_through(pool, lane)) return;
+        if (is_done_with_reload(pool, lane)) return;
         is_over = false;
         move_on(s, pool, lane);
     });
     if (!is_over) return;
-    // The lanes are reported before the end of the reload. So the shell knows which lanes still
-    // come up, those that were revived in this turn included.
+    // Reports the lanes before the end of the reload, so that the shell knows which lanes are still
+    // coming up, including those that were revived in this turn.
     s.each_lane(pool, [&](Lane& lane) { lane::report(s, lane); });
     finish(s, pool, ReloadEnd::spread);
 }

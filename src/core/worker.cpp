@@ -17,7 +17,8 @@ bool is_loading(const Worker& worker) {
     return worker.state == WorkerState::starting || worker.state == WorkerState::loading;
 }
 
-/// Attached workers do not count: somebody else loads them, and they may stay away for ever.
+/// True if the worker counts against load_parallel_max. Attached workers do not: somebody else
+/// loads them, and they may stay away for ever.
 bool is_counted_as_loading(State& s, const Worker& worker) {
     return is_loading(worker) &&
            s.pool_of(s.lane_of(worker)).settings.ownership == Ownership::owned;
@@ -47,12 +48,13 @@ void kill(State& s, Worker& worker) {
     s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.kill_patience));
 }
 
-/// Takes over what the worker announces. For what it leaves out, the pool's numbers stay.
+/// Applies the numbers that the worker announces. The pool's number counts for each one that the
+/// worker leaves out.
 void apply_announcement(State& s, Worker& worker, const WorkerReady& said) {
     Pool& pool = s.pool_of(worker);
     pool.did_latest_have_example = said.has_example;
     worker.has_proof = pool.has_proof() || said.has_example;
-    if (pool.settings.cancel == CancelPolicy::kill) return;  // one job, so a kill hits no other
+    if (pool.settings.cancel == CancelPolicy::kill) return;  // so that a kill hits no other job
     const auto bounded = [](std::uint32_t announced, std::uint32_t of_pool, std::uint32_t max) {
         return announced == 0 ? of_pool : std::min(announced, max);
     };
@@ -145,9 +147,10 @@ void serve(State& s, Worker& worker) {
 }
 
 void hold(State& s, Worker& worker, Hold hold, Reason why) {
-    // A worker that retires for a stuck job may come back; every other reason is for good.
-    const bool is_for_good = hold == Hold::retire && worker.why == Reason::job_stuck;
-    if (!worker.is_serving() || (hold <= worker.hold && !is_for_good)) return;
+    // A worker that retires for a stuck job may serve again. Every other reason to retire is final
+    // and replaces that one.
+    const bool is_final = hold == Hold::retire && worker.why == Reason::job_stuck;
+    if (!worker.is_serving() || (hold <= worker.hold && !is_final)) return;
     worker.hold = hold;
     worker.why = why;
     s.timers.arm(worker.timer, hold == Hold::rest ? worker.rests_until : never);

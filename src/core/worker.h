@@ -74,7 +74,7 @@ struct Worker {
     std::vector<std::uint32_t> slot_loads;  // attempts in each slot
     std::vector<std::uint32_t> slots_idle;
     std::uint32_t batch = 1;  // jobs that may share a slot
-    Timer timer;              // for what its state waits for
+    Timer timer;              // ends the wait of its state: load, proof, rest or stop
     Instant serving_since = never;
     KillStage kill_stage = KillStage::not_sent;
 
@@ -143,7 +143,7 @@ void release_hold(State& s, Worker& worker);
 void lift_hold(State& s, Worker& worker);
 
 /// Ends the worker and tells its lane. The attempts aboard are lost; blame decides what becomes of
-/// their jobs. If the worker is stopping already, `kill` and `exited` only make it faster.
+/// their jobs. If the worker is already stopping, `kill` and `exited` only kill it now.
 void bring_down(State& s, Worker& worker, Reason why, Stop how);
 
 /// Sends another kill to a worker that survived the first one.

@@ -88,7 +88,7 @@ TEST(Attempt, DropsTheLateAnswerOfADeadWorker) {
     ASSERT_EQ(gate.lane_of(job), LaneId{1}) << "retried elsewhere";
     gate.tell(AttemptEnded{old.worker, old.attempt});
     EXPECT_THAT(gate.turn(), IsEmpty()) << "from a stopping worker";
-    gate.is_gone(old.worker);
+    gate.becomes_gone(old.worker);
     gate.tell(AttemptEnded{old.worker, old.attempt});
     EXPECT_THAT(gate.turn(), IsEmpty()) << "from a worker that is gone";
     gate.tell(AttemptEnded{gate.sent(job).worker, old.attempt});

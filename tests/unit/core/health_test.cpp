@@ -326,7 +326,7 @@ TEST_F(HealthOfOneLane, CountsADeathAfterASharedBreakAsShared) {
     gate.ends(jobs[0], Verdict::broken);
     gate.tell(ClientLeft{jobs[0]});
     gate.exits(worker);  // jobs[1] is alone aboard, but was aboard at the break
-    gate.is_gone(worker);
+    gate.becomes_gone(worker);
     for (int lone_deaths = 0; lone_deaths < 2; ++lone_deaths) {
         gate.pass(1s);
         gate.comes_up(0);
@@ -362,7 +362,7 @@ TEST(Health, BringsAnAttachedWorkerBackAfterItWasAway) {
     gate.pass(2s);
     gate.answers_probe(gate.current(0), ProbeVerdict::refused);
     EXPECT_THAT(gate.turn(), ElementsAre("kill w0 not_answering", "lane 0 backoff not_answering"));
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     gate.pass(1s);
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
     gate.pass(24h);

@@ -136,7 +136,7 @@ TEST(Loading, LetsALaneLineUpAgainThatWaitedForMemoryWhenItsTurnCame) {
     gate.comes_up(0), gate.comes_up(1);
     gate.reload(2);  // lane 1 stands in line with its next worker
     gate.exits(gate.current(1));
-    gate.is_gone(gate.current(1), Memory::held);
+    gate.becomes_gone(gate.current(1), Memory::held);
     gate.comes_up(gate.other(0));
     EXPECT_THAT(gate.acts<StartWorker>(), IsEmpty()) << "its turn, but no memory";
     gate.tell(MemoryFreed{LaneId{1}});

@@ -82,7 +82,7 @@ TEST(RestartAsked, KillsOnceMoreWhatWouldNotDie) {
     gate.restart(0);
     EXPECT_THAT(gate.acts<KillWorker>(), SizeIs(1));
     EXPECT_THAT(gate.acts<StartWorker>(), IsEmpty()) << "not beside it";
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
 }
 

@@ -20,9 +20,9 @@ TEST(Shutdown, StopsIdleWorkersAtOnceAndLeavesWhenTheyAreGone) {
     gate.shut_down(1min);
     EXPECT_THAT(gate.deeds(), ElementsAre("stop w0 shutting_down", "stop w1 shutting_down"));
     EXPECT_TRUE(gate.view().is_shutting_down);
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), IsEmpty());
-    gate.is_gone(gate.current(1));
+    gate.becomes_gone(gate.current(1));
     EXPECT_THAT(gate.deeds(), ElementsAre("leave"));
 }
 
@@ -88,7 +88,7 @@ TEST(Shutdown, EndsEverythingWhenThePatienceIsOver) {
         EXPECT_EQ(gate.ended(job), EndReason::shutting_down) << gate.name(job);
     EXPECT_THAT(gate.deeds(), Contains("kill w0 shutting_down"));
     EXPECT_EQ(gate.pool().counts.failed, 4U);
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("leave"));
 }
 
@@ -187,7 +187,7 @@ TEST(Shutdown, LeavesWithoutTheWorkersThatWillNotDie) {
     Gate gate({.lanes = 2, .stop_grace = 5s, .kill_patience = 10s});
     gate.open();
     gate.shut_down(1min);
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     gate.pass(15s - 1ns);
     EXPECT_THAT(gate.deeds(), Not(Contains("leave")));
     gate.pass(1ns);

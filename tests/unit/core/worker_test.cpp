@@ -155,7 +155,7 @@ TEST(Worker, IsGivenUpWhenItSurvivesItsOwnExit) {
         << "its tree holds the lane";
     gate.pass(1h);
     EXPECT_THAT(gate.deeds(), IsEmpty());
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_EQ(gate.state(0), LaneState::quarantined) << "only a person revives it";
     EXPECT_EQ(gate.view().workers, 0U);
 }
@@ -166,7 +166,7 @@ TEST(Worker, HasWhatIsLeftOfItKilledWhenItExitsAsAsked) {
     gate.drain(0);
     gate.exits(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 drain_asked")) << "not only after stop_grace";
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.turn(), ElementsAre("lane 0 drained drain_asked"));
 }
 
@@ -174,7 +174,7 @@ TEST(Worker, MayBeGoneWithoutAWord) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId job = gate.queue_job();
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.turn(), ElementsAre("lane 0 backoff exited"))
         << "there is nothing left to kill";
     EXPECT_TRUE(gate.is_queued(job));

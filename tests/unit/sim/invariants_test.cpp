@@ -1,5 +1,5 @@
-// Each test tampers with what the engine did, so that an invariant about jobs or attempts is broken,
-// and expects the invariants to notice.
+// Each test tampers with what the engine did, so that an invariant about jobs or attempts is
+// broken, and expects the invariants to notice.
 #include "sim/invariants.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Encoded frames are decoded, however the bytes are split; and when a decoder stops.
+// Decoding of encoded frames, however the bytes are split, and when a decoder stops.
 #include <gtest/gtest.h>
 
 #include "tests/unit/wire/samples.h"
