@@ -111,7 +111,7 @@ TEST_F(HealthOfOneLaneWithPatience, IsProbedAgainSoonAfterALateFailure) {
     EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
 }
 
-TEST(HealthOfALaneThatIsProved, IsProbedSoonAfterAProofThatCameIntoASlowProbe) {
+TEST(HealthOfALaneThatIsProved, IsProbedSoonAfterAProofThatInterruptedAProbe) {
     Gate gate({.probe_every = 100ms, .probe_timeout = 1h, .proof = ProofKind::fixed});
     gate.open();
     gate.leave_probes_to_me();
@@ -162,7 +162,7 @@ TEST_F(HealthOfOneLane, IgnoresTheAnswerToAnEarlierProbe) {
     EXPECT_THAT(gate.turn(), IsEmpty()) << "answered already";
 }
 
-TEST_F(HealthOfOneLane, JudgesNoProbeThatAJobCameInto) {
+TEST_F(HealthOfOneLane, IgnoresAFailedProbeIfAJobCameMeanwhile) {
     gate.pass(2s);
     const JobId job = gate.queue_job();
     probe_ends(ProbeVerdict::refused);
@@ -177,7 +177,7 @@ TEST_F(HealthOfOneLane, JudgesNoProbeThatAJobCameInto) {
     EXPECT_EQ(gate.reason(0), Reason::not_answering);
 }
 
-TEST_F(HealthOfOneLane, DoesNotCountAnUnansweredProbeThatAJobCameInto) {
+TEST_F(HealthOfOneLane, DoesNotCountAnUnansweredProbeIfAJobCameMeanwhile) {
     for (int i = 0; i < 10; ++i) {
         gate.pass(2s);
         gate.ends(gate.queue_job({.is_aside = true}), Verdict::model_failed);

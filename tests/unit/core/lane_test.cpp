@@ -77,7 +77,7 @@ TEST(Lane, IgnoresMemoryThatIsFreeAnyway) {
     EXPECT_THAT(gate.turn(), IsEmpty());
 }
 
-TEST(Lane, StillServesWhileAMemoryIsHeldByItsPredecessor) {
+TEST(Lane, StillServesWhileItsPredecessorHoldsMemory) {
     Gate gate({.lanes = 1});
     gate.open();
     gate.reload(2);

@@ -73,7 +73,7 @@ TEST(RestartAsked, RevivesEveryLaneThatIsOffByRestart) {
     }
 }
 
-TEST(RestartAsked, KillsOnceMoreWhatWouldNotDie) {
+TEST(RestartAsked, KillsAgainAWorkerThatSurvivedItsKill) {
     Gate gate({.lanes = 1, .kill_patience = 10s});
     gate.open();
     gate.exits(gate.current(0));
@@ -86,7 +86,7 @@ TEST(RestartAsked, KillsOnceMoreWhatWouldNotDie) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
 }
 
-TEST(RestartAsked, GivesUpAgainWhatStillDoesNotDie) {
+TEST(RestartAsked, GivesUpAgainAWorkerThatSurvivesTheSecondKill) {
     Gate gate({.lanes = 1, .kill_patience = 10s});
     gate.open();
     gate.exits(gate.current(0));
@@ -97,7 +97,7 @@ TEST(RestartAsked, GivesUpAgainWhatStillDoesNotDie) {
     EXPECT_EQ(gate.state(0), LaneState::quarantined);
 }
 
-TEST(RestartAsked, KillsANextWorkerOnceMoreThatWouldNotDie) {
+TEST(RestartAsked, KillsAgainANextWorkerThatSurvivedItsKill) {
     Gate gate({.lanes = 1, .kill_patience = 10s});
     gate.open();
     gate.reload(2);

@@ -42,7 +42,7 @@ TEST(Shutdown, LeavesOnce) {
     EXPECT_THAT(gate.deeds(), IsEmpty());
 }
 
-TEST(Shutdown, LetsWhatWasAdmittedFinish) {
+TEST(Shutdown, LetsAdmittedJobsFinish) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId running = gate.queue_job();
@@ -102,7 +102,7 @@ TEST(Shutdown, EndsEverythingAtOnceWithoutPatience) {
     EXPECT_EQ(gate.pool().counts.failed, 1U) << "it is not blamed, nor queued again";
 }
 
-TEST(Shutdown, TakesNegativePatienceForNone) {
+TEST(Shutdown, TreatsNegativePatienceAsZero) {
     Gate gate({.lanes = 1});
     gate.open();
     gate.queue_job();
@@ -183,7 +183,7 @@ TEST(Shutdown, StartsNothingAnyMoreOnceItStops) {
     EXPECT_EQ(gate.reason(0), Reason::shutting_down);
 }
 
-TEST(Shutdown, LeavesWithoutTheWorkersThatWillNotDie) {
+TEST(Shutdown, DoesNotWaitForWorkersThatSurvivedTheirKill) {
     Gate gate({.lanes = 2, .stop_grace = 5s, .kill_patience = 10s});
     gate.open();
     gate.shut_down(1min);

@@ -44,7 +44,7 @@ TEST(Worker, MayBeReadyWhileStillStarting) {
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
-TEST(Worker, IgnoresNewsThatMakeNoSenseNow) {
+TEST(Worker, IgnoresEventsThatMakeNoSenseNow) {
     Gate gate({.lanes = 1, .proof = ProofKind::fixed});
     gate.open();
     const WorkerId worker = gate.current(0);
@@ -57,7 +57,7 @@ TEST(Worker, IgnoresNewsThatMakeNoSenseNow) {
     EXPECT_EQ(gate.state(0), LaneState::ready) << "no load timeout runs";
 }
 
-TEST(Worker, IgnoresNewsOfWorkersThatAreGone) {
+TEST(Worker, IgnoresEventsOfWorkersThatAreGone) {
     Gate gate({.lanes = 1});
     gate.open();
     const WorkerId old = gate.current(0);
@@ -121,7 +121,7 @@ TEST(Worker, MayLoadForeverWhenItIsAttached) {
 
 // ── ending ───────────────────────────────────────────────────────────────────────────────────────
 
-TEST(Worker, LeavesAKillBehindWhenItExitsByItself) {
+TEST(Worker, HasItsProcessTreeKilledWhenItExitsByItself) {
     Gate gate({.lanes = 1});
     gate.open();
     gate.exits(gate.current(0));
@@ -170,7 +170,7 @@ TEST(Worker, HasWhatIsLeftOfItKilledWhenItExitsAsAsked) {
     EXPECT_THAT(gate.turn(), ElementsAre("lane 0 drained drain_asked"));
 }
 
-TEST(Worker, MayBeGoneWithoutAWord) {
+TEST(Worker, MayBeGoneWithoutAnExit) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId job = gate.queue_job();

@@ -59,7 +59,7 @@ TEST(Decoder, TellsHowMuchOfAFrameIsThere) {
     EXPECT_EQ(listener.transcript(), "chunk 7 \"12345\"\nend");
 }
 
-TEST(Decoder, ReadsAWholeFrameWhereItLies) {
+TEST(Decoder, ReadsAWholeFrameWithoutACopy) {
     const std::string bytes = encoded_samples(worker_samples);
     Decoder<WorkerFrame> decoder;
     int chunks = 0;
