@@ -87,7 +87,7 @@ void Workers::load(WorkerId id, std::uint32_t steps_left) {
     stage_.after(std::min(gap, longest), key, [this, id, steps_left] { load(id, steps_left - 1); });
 }
 
-/// Makes an attached worker ready soon after no curse keeps it away.
+/// Waits until no curse keeps the attached worker away. Then makes the worker ready.
 void Workers::await_outside(WorkerId id) {
     Worker* worker = find_living(id);
     if (worker == nullptr || worker->life != Life::coming) return;
