@@ -62,7 +62,7 @@ bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside
 	@bench/parallel_load.py
 	@bench/reload_against_restart.py
 
-gpu: build ## by hand, on a machine with a GPU and PyTorch: what only a real driver shows
+gpu: build ## the tests that need a real driver; run them by hand, on a machine with a GPU and PyTorch
 	tests/gpu/check.py build/release/turnpike
 	tests/gpu/native.py build/release/turnpike
 	tests/gpu/examples.py build/release/turnpike

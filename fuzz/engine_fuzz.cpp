@@ -1,6 +1,6 @@
-// Turns bytes into settings and a sequence of events in any order: mostly about jobs and workers that
-// exist, sometimes about ones that are gone or never existed. No real shell does this, but the engine
-// must cope: every invariant must hold after every event, and time must move on.
+// Turns bytes into settings and a sequence of events in any order: mostly about jobs and workers
+// that exist, sometimes about ones that are gone or never existed. No real shell does this, but the
+// engine must cope: every invariant must hold after every event, and time must move on.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

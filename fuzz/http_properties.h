@@ -1,4 +1,5 @@
-// What must hold for every message that the parsers accept, and for any bytes, however they are split.
+// What must hold for every message that the parsers accept, and for any bytes, however they are
+// split.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +62,8 @@ inline void append_fields(std::string& out, Fields fields) {
 }
 
 /// Writes down everything that the parser says about a stream of messages, to compare two parses.
-/// Messages must have parse(bytes, told) → Progress; size(); body() → BodyDecoder; fault(); is_last(); reset().
+/// Messages must have parse(bytes, told) → Progress; size(); body() → BodyDecoder; fault();
+/// is_last(); reset().
 template <class Messages>
 class Connection {
 public:
@@ -116,7 +118,8 @@ private:
     bool closed_ = false;
 };
 
-/// Parses the bytes as a whole, byte by byte and in pieces of many sizes. All results must be equal.
+/// Parses the bytes as a whole, byte by byte and in pieces of many sizes. All results must be
+/// equal.
 template <class Messages>
 void require_same_however_split(std::string_view raw, Messages (*make)()) {
     const auto told = [&](std::uint64_t piece_max) {

@@ -31,8 +31,8 @@ struct Heard {
     friend bool operator==(const Heard&, const Heard&) = default;
 };
 
-/// Decodes the bytes in pieces of 1 … `piece_max` bytes, or all at once if that is 0. Each piece has
-/// its own memory, so that the sanitizer finds a view that outlives its piece.
+/// Decodes the bytes in pieces of 1 … `piece_max` bytes, or all at once if that is 0. Each piece
+/// has its own memory, so that the sanitizer finds a view that outlives its piece.
 template <class Frame>
 Heard hear(std::string_view raw, std::uint64_t piece_max) {
     Heard heard;

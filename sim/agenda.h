@@ -1,6 +1,6 @@
 // What the world will do, in order of time. Acts of one instant come in the order of their ties,
-// which the caller draws at random, so that both orders of a race occur. Acts with equal ties come in
-// the order in which they were added. The order is total, so it does not depend on the heap.
+// which the caller draws at random, so that both orders of a race occur. Acts with equal ties come
+// in the order in which they were added. The order is total, so it does not depend on the heap.
 #pragma once
 
 #include <algorithm>

@@ -74,8 +74,9 @@ Workers::Course Workers::course_of(const Worker& worker, const Aboard& aboard,
     Duration run_time = batch_run_;  // all jobs of a batch run equally long
     if (is_cursed(worker, CurseKind::fails_everything, key))
         course = {.ending = luck.chance(80) ? Ending::fails : Ending::non_finite}, run_time = quick;
-    const bool whole = course.ending == Ending::answers || course.ending == Ending::hangs;
-    if (!whole) run_time = run_time * luck.between(0, 4) / 4;
+    const bool does_run_to_its_end =
+        course.ending == Ending::answers || course.ending == Ending::hangs;
+    if (!does_run_to_its_end) run_time = run_time * luck.between(0, 4) / 4;
     course.step = run_time / (course.reports + course.parts + 1);
     return course;
 }

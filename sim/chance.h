@@ -1,6 +1,6 @@
 // Randomness that belongs to one thing. Each draw comes from a hash of (seed, topic, who, which),
-// never from a stream that all share. So a run without one of its stimuli draws the same numbers for
-// everything else, and shrinking works.
+// never from a stream that all share. So a run without one of its stimuli draws the same numbers
+// for everything else, and shrinking works.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ void Clients::arrive(std::uint64_t key, const JobScript& script) {
                            .priority = script.priority,
                            .timeout = script.timeout,
                            .lane_wanted = script.lane_wanted,
-                           .is_aside = script.aside});
+                           .is_aside = script.is_aside});
     if (undecided_.erase(Ticket{key}) > 0)
         stage_.complain("every arrival is decided at once", fmt::format("ticket {} is not", key));
 }
@@ -55,7 +55,7 @@ const Clients::Client* Clients::find(JobId job) const {
     return client == clients_.end() ? nullptr : &client->second;
 }
 
-bool Clients::waits(JobId job) const {
+bool Clients::is_waiting(JobId job) const {
     const Client* client = find(job);
     return client != nullptr && !client->has_ended;
 }
@@ -64,7 +64,7 @@ void Clients::upload(JobId job, std::uint32_t chunks_sent) {
     const Client& client = clients_.at(job);
     const Duration step = client.script->upload / (client.script->chunks + 1);
     stage_.after(step, client.key, [this, job, chunks_sent] {
-        if (waits(job)) send_body(job, chunks_sent);
+        if (is_waiting(job)) send_body(job, chunks_sent);
     });
 }
 
@@ -73,27 +73,27 @@ void Clients::send_body(JobId job, std::uint32_t chunks_sent) {
     if (chunks_sent == script.chunks) {
         if (script.stalls) return;
         if (script.routed_to != script.pool) stage_.tell(JobRouted{job, script.routed_to});
-        if (waits(job)) stage_.tell(BodyCompleted{.job = job, .total = script.total});
+        if (is_waiting(job)) stage_.tell(BodyCompleted{.job = job, .total = script.total});
         return;
     }
     const std::uint32_t sent = chunks_sent + 1;
     const std::uint64_t grown = script.total.count * sent / (script.chunks + 1);
     if (grown > script.declared.count) stage_.tell(BodyGrew{.job = job, .total = Bytes{grown}});
-    if (waits(job)) upload(job, sent);
+    if (is_waiting(job)) upload(job, sent);
 }
 
 void Clients::leave_later(JobId job) {
     const Client& client = clients_.at(job);
     if (client.script->leaves_after != Duration::max())
         stage_.after(client.script->leaves_after, client.key, [this, job] {
-            if (!waits(job)) return;
+            if (!is_waiting(job)) return;
             const Client& leaver = clients_.at(job);
             const bool fails = leaver.script->stalls && leaver.key % 2 == 0;
             stage_.tell(fails ? Event{BodyFailed{job}} : Event{ClientLeft{job}});
         });
     if (client.script->deleted_after != Duration::max())
         stage_.after(client.script->deleted_after, client.key, [this, job] {
-            if (waits(job)) stage_.tell(CancelAsked{job});
+            if (is_waiting(job)) stage_.tell(CancelAsked{job});
         });
 }
 

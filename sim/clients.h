@@ -1,6 +1,6 @@
 // The clients. Each follows its script from the first byte of its job to the answer, or leaves
-// earlier. Like the real gate, a client sends the engine no more events once its job has ended; but a
-// few hang up just when their answer comes.
+// earlier. Like the real gate, a client sends the engine no more events once its job has ended; but
+// a few hang up just when their answer comes.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ private:
     void send_body(JobId job, std::uint32_t chunks_sent);
     void upload(JobId job, std::uint32_t chunks_sent);
     void leave_later(JobId job);
-    [[nodiscard]] bool waits(JobId job) const;
+    [[nodiscard]] bool is_waiting(JobId job) const;
 
     Stage& stage_;
     std::map<Ticket, const JobScript*> undecided_;

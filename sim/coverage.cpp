@@ -51,8 +51,8 @@ bool can_refuse(EndReason reason) {
            reason == EndReason::arrivals_full || reason == EndReason::bytes_full;
 }
 
-/// Some reasons only refuse arrivals and never end a job; some only explain a wait and never end a
-/// worker.
+/// True if the value can occur in its group. Some reasons only refuse arrivals and never end a job;
+/// some only explain a wait and never end a worker.
 bool can_occur(std::string_view group, std::size_t index) {
     const auto end = static_cast<EndReason>(index);
     const auto reason = static_cast<Reason>(index);

@@ -35,8 +35,8 @@ struct Coverage {
     void add(const Coverage& other);
 };
 
-/// Returns a table of each value that can occur, how often it did, and in how many scenarios. At the
-/// end it lists the values that never occurred.
+/// Returns a table of each value that can occur, how often it did, and in how many scenarios. At
+/// the end it lists the values that never occurred.
 [[nodiscard]] std::string table_of(std::span<const Coverage> by_scenario);
 
 }  // namespace turnpike::sim

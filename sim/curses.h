@@ -20,8 +20,8 @@ public:
 
     Curses(const Plan& plan, Instant opened);
 
-    /// Returns the curse of this kind that now strikes the thing `key` on this lane, or nullptr if none
-    /// does.
+    /// Returns the curse of this kind that now strikes the thing `key` on this lane, or nullptr if
+    /// none does.
     [[nodiscard]] const Period* find(LaneId lane, CurseKind kind, Instant now,
                                      std::uint64_t key) const;
     [[nodiscard]] bool strikes(LaneId lane, CurseKind kind, Instant now, std::uint64_t key) const {

@@ -1,6 +1,6 @@
-// What must always hold, judged from outside. This is an independent oracle: it keeps its own ledger
-// of events and actions, derives from docs/engine.md what the engine may do and must do, and compares
-// that with what the engine did. Of the engine itself it sees only the view.
+// What must always hold, judged from outside. This is an independent oracle: it keeps its own
+// ledger of events and actions, derives from docs/engine.md what the engine may do and must do, and
+// compares that with what the engine did. Of the engine itself it sees only the view.
 //
 //   Invariants invariants(settings);
 //   engine.handle(event, now, actions);

@@ -33,10 +33,10 @@ bool has_proof(const Ledger& ledger, const KnownPool& pool) {
     for (const KnownLane& lane : pool.lanes) {
         const KnownWorker* worker = ledger.current_of(lane);
         if (worker == nullptr || !worker->has_loaded() || worker->is_ending()) continue;
-        if (worker->proves) return true;
+        if (worker->has_proof) return true;
         is_loaded = true;
     }
-    return pool.settings->proof != ProofKind::none || (!is_loaded && pool.latest_example);
+    return pool.settings->proof != ProofKind::none || (!is_loaded && pool.did_latest_have_example);
 }
 
 void check_pool(Ledger& ledger, KnownPool& pool) {
@@ -48,9 +48,10 @@ void check_pool(Ledger& ledger, KnownPool& pool) {
     if (!(seen.counts == pool.counts))
         broken(ledger, invariant::counts,
                "the view counts other outcomes of pool {} than the ledger", show(pool.id));
-    const bool usual = seen.usual_run == Duration::zero() ||
-                       (seen.usual_run >= pool.fastest && seen.usual_run <= pool.slowest);
-    if (!usual)
+    const bool is_usual_possible =
+        seen.usual_run == Duration::zero() ||
+        (seen.usual_run >= pool.fastest && seen.usual_run <= pool.slowest);
+    if (!is_usual_possible)
         broken(ledger, invariant::counts,
                "the view shows {} as the usual run, which it never was in pool {}",
                show(seen.usual_run), show(pool.id));
@@ -63,7 +64,7 @@ void check_pool(Ledger& ledger, KnownPool& pool) {
                show(wait), show(seen.oldest_wait));
 }
 
-bool holds(const LaneView& seen, const KnownLane& lane) {
+bool has_same_workers(const LaneView& seen, const KnownLane& lane) {
     const std::size_t count = (seen.current.is_none() ? 0U : 1U) + (seen.other.is_none() ? 0U : 1U);
     return count == lane.workers.size() &&
            std::ranges::all_of(lane.workers, [&](const KnownWorker* worker) {
@@ -74,7 +75,7 @@ bool holds(const LaneView& seen, const KnownLane& lane) {
 void check_lane(Ledger& ledger, const KnownLane& lane) {
     const LaneView& seen = ledger.seen_lane(lane.id);
     const std::uint64_t id = lane.id.value;
-    if (!holds(seen, lane))
+    if (!has_same_workers(seen, lane))
         return broken(ledger, invariant::counts, "lane {} has {} workers, but shows {} and {}",
                       show(lane.id), lane.workers.size(), show(seen.current), show(seen.other));
     for (KnownWorker* worker : lane.workers) {
@@ -90,7 +91,7 @@ void check_lane(Ledger& ledger, const KnownLane& lane) {
                show(lane.id), seen.restarts, lane.starts);
     compare(ledger, "aboard lane", id, seen.aboard, lane.riders);
     compare(ledger, "asides on lane", id, seen.asides, lane.asides);
-    compare(ledger, "queued for lane", id, seen.queued_for_it, lane.queued_for_it);
+    compare(ledger, "queued for lane", id, seen.queued_for_lane, lane.queued_for_lane);
     const KnownWorker* current = ledger.current_of(lane);
     compare(ledger, "slots of lane", id, seen.slots, ledger.slots_of(lane));
     compare(ledger, "free slots of lane", id, seen.slots_free, ledger.free_slots(lane));
@@ -121,7 +122,7 @@ void check_counts(Ledger& ledger) {
                ledger.bytes_hi);
     if (ledger.bytes_lo > ledger.settings.bytes_max.count)
         broken(ledger, invariant::bounds, "{} bytes are held", ledger.bytes_lo);
-    if (ledger.seen.is_shutting_down != ledger.shutting_down)
+    if (ledger.seen.is_shutting_down != ledger.is_shutting_down)
         broken(ledger, invariant::counts, "the view is wrong about whether the engine shuts down");
 }
 

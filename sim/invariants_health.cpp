@@ -11,19 +11,19 @@ namespace {
 
 bool has_riders(const KnownWorker& worker) {
     return std::ranges::any_of(worker.aboard,
-                               [](const KnownAttempt* attempt) { return !attempt->aside; });
+                               [](const KnownAttempt* attempt) { return !attempt->is_aside; });
 }
 
 bool is_after_trouble(const KnownWorker& worker) {
     const KnownProof& proof = worker.proof;
-    return (worker.proves && !proof.has_ever_passed()) || proof.needed != Sure::no ||
+    return (worker.has_proof && !proof.has_ever_passed()) || proof.needed != Sure::no ||
            worker.trust.needs_proof || worker.trust.probation != Sure::no ||
            worker.past.is_unsettled;
 }
 
 bool is_due(const Ledger& ledger, const KnownWorker& worker, const PoolSettings& rules) {
-    if (!worker.proves) return false;
-    return worker.proof.asked || later(worker.proof.passed_at, rules.proof_every) <= ledger.now;
+    if (!worker.has_proof) return false;
+    return worker.proof.is_asked || later(worker.proof.passed_at, rules.proof_every) <= ledger.now;
 }
 
 const KnownWorker* other_routine_proof(const Ledger& ledger, const KnownWorker& worker) {
@@ -67,7 +67,7 @@ void check_routine_proofs(Ledger& ledger, const KnownPool& pool) {
             const bool quiet = worker->has_loaded() && !worker->is_ending() &&
                                worker->aboard.empty() && !worker->proof.is_running() &&
                                !is_after_trouble(*worker) && worker->held == Sure::no &&
-                               worker->retired == Sure::no && !lane.outage.drained &&
+                               worker->retired == Sure::no && !lane.outage.is_drained &&
                                !ledger.seen_lane(lane.id).is_reserved;
             if (!quiet) return;
             if (is_due(ledger, *worker, *pool.settings)) due = worker;
@@ -123,7 +123,7 @@ void judge(Ledger& ledger, const ProveWorker& ask) {
                       "worker {} is asked to prove itself, but is ending or gone",
                       show(ask.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
-    if (!worker->has_loaded() || !worker->proves)
+    if (!worker->has_loaded() || !worker->has_proof)
         return broken(ledger, invariant::health, "worker {} is asked to prove itself, but can't",
                       show(ask.worker));
     if (has_riders(*worker))
@@ -153,7 +153,7 @@ void judge(Ledger& ledger, const ReportModelFailing& report) {
     KnownLane* lane = ledger.find(report.lane);
     if (lane == nullptr || lane->pool != report.pool)
         return broken(ledger, invariant::failing_lane, "a lane is reported that does not exist");
-    if (ledger.another_lane_is_fine(*lane))
+    if (ledger.is_another_lane_fine(*lane))
         return broken(ledger, invariant::failing_lane,
                       "the model is blamed for the failures of lane {}, but another lane is fine",
                       show(lane->id));
@@ -185,7 +185,7 @@ void check_health(Ledger& ledger) {
                    is_missing ? "lacks" : "has");
         for (const KnownLane& lane : pool.lanes) {
             for (const KnownWorker* worker : lane.workers) check_needed_proof(ledger, *worker);
-            if (!ledger.timed) continue;
+            if (!ledger.is_time_event) continue;
             const KnownWorker* serving = ledger.serving_worker(lane);
             if (serving != nullptr) check_probe(ledger, *serving);
             for (const KnownWorker* worker : lane.workers)
@@ -193,7 +193,7 @@ void check_health(Ledger& ledger) {
                     worker->retired == Sure::no)
                     check_probe(ledger, *worker);
         }
-        if (ledger.timed) check_routine_proofs(ledger, pool);
+        if (ledger.is_time_event) check_routine_proofs(ledger, pool);
     }
 }
 

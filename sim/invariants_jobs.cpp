@@ -44,7 +44,7 @@ std::array<Refusal, 6> refusals_of(Ledger& ledger, const JobArrived& arrived) {
     const std::uint64_t uploads_max = ledger.settings.arriving_max;
     const std::uint64_t bytes_max = ledger.settings.bytes_max.count;
     return {
-        {{EndReason::shutting_down, sure_if(ledger.shutting_down, ledger.shutting_down)},
+        {{EndReason::shutting_down, sure_if(ledger.is_shutting_down, ledger.is_shutting_down)},
          {EndReason::lane_unknown, sure_if(unknown, unknown)},
          {EndReason::no_lane,
           sure_if(!unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
@@ -58,9 +58,9 @@ std::array<Refusal, 6> refusals_of(Ledger& ledger, const JobArrived& arrived) {
 
 std::string_view invariant_of_bound(EndReason reason) {
     if (reason == EndReason::shutting_down) return invariant::shutdown;
-    const bool bound = reason == EndReason::queue_full || reason == EndReason::arrivals_full ||
-                       reason == EndReason::bytes_full;
-    return bound ? invariant::bounds : invariant::refusal;
+    const bool is_bound = reason == EndReason::queue_full || reason == EndReason::arrivals_full ||
+                          reason == EndReason::bytes_full;
+    return is_bound ? invariant::bounds : invariant::refusal;
 }
 
 bool is_allowed_wait(const Ledger& ledger, Duration retry_after) {
@@ -98,14 +98,14 @@ bool wants_foreign_lane(Ledger& ledger, const KnownJob& job) {
 bool is_full_with(const Ledger& ledger, const KnownJob& job) {
     const KnownPool& pool = ledger.pools[job.pool.value];
     const std::uint64_t waiting = pool.arriving - pool.arriving_asides + pool.queued;
-    return was_routed(ledger, job) && !job.aside && waiting > pool.settings->queue_jobs_max;
+    return was_routed(ledger, job) && !job.is_aside && waiting > pool.settings->queue_jobs_max;
 }
 
 /// Returns why `reason` is not true of this job. Empty if it is true.
 std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reason) {
     if (job.fate.allows(reason)) return {};
     const PoolSettings& rules = *ledger.pools[job.pool.value].settings;
-    const bool dies = job.ride != nullptr && job.ride->worker->kill_turn == ledger.turn;
+    const bool is_worker_killed = job.ride != nullptr && job.ride->worker->kill_turn == ledger.turn;
     switch (reason) {
         case EndReason::answered:
         case EndReason::bad_input:
@@ -116,9 +116,12 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
         case EndReason::body_failed:
         case EndReason::cancel_asked: return "no event says so";
         case EndReason::worker_died:
-            return dies && (job.aside || !rules.may_retry) ? "" : "it had to be retried";
+            return is_worker_killed && (job.is_aside || !rules.may_retry) ? ""
+                                                                          : "it had to be retried";
         case EndReason::stream_broken:
-            return dies && job.ride->stage == AttemptStage::answering ? "" : "no answer broke off";
+            return is_worker_killed && job.ride->stage == AttemptStage::answering
+                       ? ""
+                       : "no answer broke off";
         case EndReason::poison: return "two workers did not die under it while it was alone aboard";
         case EndReason::deadline_passed:
             return job.deadline <= ledger.now ? "" : "its deadline has not passed";
@@ -141,11 +144,11 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
                        ? ""
                        : "its body did not outgrow bytes_max";
         case EndReason::aside_full:
-            if (!job.aside || !is_event_of_body(ledger, job.id))
+            if (!job.is_aside || !is_event_of_body(ledger, job.id))
                 return "it is not an aside that is ready to be sent";
             return has_room_for_aside(ledger, job) ? "a lane has room for it" : "";
         case EndReason::shutting_down:
-            return ledger.shutting_down && ledger.shutdown_by <= ledger.now
+            return ledger.is_shutting_down && ledger.shutdown_by <= ledger.now
                        ? ""
                        : "the patience is not over";
         case EndReason::lane_unknown:
@@ -247,9 +250,9 @@ void judge(Ledger& ledger, const EndJob& end) {
     ++ledger.pools[job->pool.value].counts.of(outcome_of(end.reason));
     if (KnownLane* lane = ledger.find(end.lane)) {
         if (outcome_of(end.reason) == Outcome::finished) ++lane->finished;
-        const bool by_lane =
+        const bool is_lane_at_fault =
             end.reason != EndReason::no_lane && end.reason != EndReason::shutting_down;
-        if (outcome_of(end.reason) == Outcome::failed && by_lane) ++lane->failed;
+        if (outcome_of(end.reason) == Outcome::failed && is_lane_at_fault) ++lane->failed;
     }
     ledger.end(*job);
 }
@@ -269,7 +272,7 @@ void check_fates(Ledger& ledger) {
         if (is_full_with(ledger, *job) || wants_foreign_lane(ledger, *job))
             return broken(ledger, invariant::bounds, "job {} was routed where it may not go",
                           show(id));
-        if (job->aside && job->state == JobState::arriving &&
+        if (job->is_aside && job->state == JobState::arriving &&
             std::holds_alternative<BodyCompleted>(*ledger.event))
             return broken(ledger, invariant::one_answer,
                           "aside {} is complete, but neither sent nor ended", show(id));
@@ -277,7 +280,7 @@ void check_fates(Ledger& ledger) {
 }
 
 void check_job_times(Ledger& ledger) {
-    if (!ledger.timed || ledger.now < ledger.jobs_due) return;
+    if (!ledger.is_time_event || ledger.now < ledger.jobs_due) return;
     ledger.jobs_due = never;
     for (const auto& [id, job] : ledger.jobs) {
         Instant due = job.deadline;

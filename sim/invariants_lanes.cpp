@@ -35,7 +35,7 @@ void check_failed(Ledger& ledger, const KnownLane& lane) {
         while (crashes[last] - crashes[first] > rules.crash_window) ++first;
         most = std::max(most, last - first + 1);
     }
-    if (most < rules.crash_limit && !lane.outage.ever_failed)
+    if (most < rules.crash_limit && !lane.outage.has_ever_failed)
         broken(ledger, invariant::restart, "lane {} failed after {} crashes", show(lane.id), most);
 }
 
@@ -53,11 +53,11 @@ bool has_survivor(const Ledger& ledger, const KnownLane& lane) {
 void check_quarantined(Ledger& ledger, const KnownLane& lane) {
     const Reason reason = ledger.seen_lane(lane.id).reason;
     const std::uint32_t refuted = lane.proof_failures_hi + lane.disagreements_hi;
-    const bool just =
-        (reason == Reason::gpu_lost && lane.outage.gpu_lost) ||
+    const bool is_justified =
+        (reason == Reason::gpu_lost && lane.outage.is_gpu_lost) ||
         (reason == Reason::will_not_die && has_survivor(ledger, lane)) ||
         ((reason == Reason::proof_failed || reason == Reason::disagrees) && refuted >= 2);
-    if (!just)
+    if (!is_justified)
         broken(ledger, invariant::restart, "lane {} is quarantined for {}, which is not true",
                show(lane.id), name_of(reason));
 }
@@ -74,8 +74,8 @@ bool may_load_now(const Ledger& ledger, const KnownLane& lane) {
 /// A lane that is on and has no worker must start one once the longest possible delay is over.
 void check_start(Ledger& ledger, const KnownLane& lane) {
     const LaneState state = ledger.seen_lane(lane.id).state;
-    if (!lane.workers.empty() || !ledger.opened || ledger.shutting_down || lane.is_taken_out() ||
-        is_off(state))
+    if (!lane.workers.empty() || !ledger.is_open || ledger.is_shutting_down ||
+        lane.is_taken_out() || is_off(state))
         return;
     if (lane.memory_held != Sure::no || !ledger.seen_pool(lane.pool).reloading.is_none() ||
         !may_load_now(ledger, lane))
@@ -93,7 +93,7 @@ void check_lane(Ledger& ledger, KnownLane& lane) {
     if (seen.state == LaneState::failed && then != LaneState::failed) check_failed(ledger, lane);
     if (seen.state == LaneState::quarantined && then != LaneState::quarantined)
         check_quarantined(ledger, lane);
-    if (seen.state == LaneState::failed) lane.outage.ever_failed = true;
+    if (seen.state == LaneState::failed) lane.outage.has_ever_failed = true;
     if (lane.must_start)
         broken(
             ledger, invariant::restart,
@@ -102,7 +102,7 @@ void check_lane(Ledger& ledger, KnownLane& lane) {
     if (lane.outage.must_stay_down && lane.workers.empty() && !is_off(seen.state) &&
         ledger.seen_pool(lane.pool).reloading.is_none())
         broken(ledger, invariant::restart, "lane {} had to be given up", show(lane.id));
-    if (ledger.timed) check_start(ledger, lane);
+    if (ledger.is_time_event) check_start(ledger, lane);
 }
 
 /// A generation that is neither good nor being tried must have no workers. An in-place reload tries
@@ -110,7 +110,7 @@ void check_lane(Ledger& ledger, KnownLane& lane) {
 void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
     std::uint32_t lanes = 0;
     for (const KnownLane& lane : pool.lanes) {
-        const bool tried = std::ranges::any_of(lane.workers, [&](const KnownWorker* worker) {
+        const bool is_trying = std::ranges::any_of(lane.workers, [&](const KnownWorker* worker) {
             if (worker->is_ending() || is_among(pool.ever_good, worker->generation)) return false;
             if (worker->generation != reloading)
                 broken(ledger, invariant::reload,
@@ -118,7 +118,7 @@ void check_trial(Ledger& ledger, const KnownPool& pool, Generation reloading) {
                        show(worker->generation));
             return true;
         });
-        lanes += tried ? 1 : 0;
+        lanes += is_trying ? 1 : 0;
     }
     if (lanes > 1 && pool.was_asked_as(reloading, ReloadKind::in_place))
         broken(ledger, invariant::reload, "generation {} is tried on {} lanes at once",
@@ -136,7 +136,7 @@ void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) 
         return broken(ledger, invariant::reload,
                       "pool {} still tries generation {}, though {} was asked for", show(pool.id),
                       show(seen.reloading), show(pool.newest));
-    if (!seen.reloading.is_none() || ledger.shutting_down || pool.newest <= pool.tried ||
+    if (!seen.reloading.is_none() || ledger.is_shutting_down || pool.newest <= pool.tried ||
         pool.newest <= seen.good)
         return;
     for (const KnownLane& lane : pool.lanes) {
@@ -153,20 +153,20 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
     const PoolView& seen = ledger.seen_pool(pool.id);
     if (pool.ever_good.empty()) pool.ever_good.push_back(seen.good);
     if (seen.good != then.good) {
-        const bool served = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
+        const bool has_served = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
             const KnownWorker& worker = entry.second;
             return worker.pool == pool.id && worker.generation == seen.good &&
-                   worker.has_loaded() && !worker.proof.failed &&
-                   (!worker.proves || worker.proof.has_ever_passed());
+                   worker.has_loaded() && !worker.proof.has_failed &&
+                   (!worker.has_proof || worker.proof.has_ever_passed());
         });
-        if (!served || !is_among(pool.asked, seen.good) || is_among(pool.failed, seen.good))
+        if (!has_served || !is_among(pool.asked, seen.good) || is_among(pool.failed, seen.good))
             return broken(ledger, invariant::reload,
                           "generation {} is good, but no worker of it has served", show(seen.good));
         pool.ever_good.push_back(seen.good);
         for (KnownLane& lane : pool.lanes) {
             ledger.reset_crashes(lane);
             std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
-            lane.outage.ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
+            lane.outage.has_ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
             if (lane.disagreements_row < 2 && lane.proof_failures_row < 2)
                 lane.disagreements_row = lane.proof_failures_row = 0;
         }
@@ -227,25 +227,25 @@ void judge(Ledger& ledger, const ReportReload& report) {
     // The reload may have begun and ended in one turn.
     pool->tried = std::max(pool->tried, report.generation);
     const bool is_good = ledger.seen_pool(pool->id).good == report.generation;
-    const bool spread = report.end == ReloadEnd::spread;
-    if (spread != is_good && !pool->odd_reload)
+    const bool has_spread = report.end == ReloadEnd::spread;
+    if (has_spread != is_good && !pool->had_odd_reload)
         return broken(ledger, invariant::reload,
                       "the reload of generation {} is reported {}, but the generation is {}",
                       show(report.generation), name_of(report.end), is_good ? "good" : "not good");
-    if (!spread && (report.end == ReloadEnd::superseded) != (report.generation < pool->newest))
+    if (!has_spread && (report.end == ReloadEnd::superseded) != (report.generation < pool->newest))
         return broken(ledger, invariant::reload,
                       "the reload of generation {} is reported {}, and {} was asked for",
                       show(report.generation), name_of(report.end), show(pool->newest));
     // Another reload revives the lanes again.
-    const bool follows = !ledger.seen_pool(pool->id).reloading.is_none();
+    const bool does_another_follow = !ledger.seen_pool(pool->id).reloading.is_none();
     for (const KnownLane& lane : pool->lanes) {
         const LaneView& seen = ledger.seen_lane(lane.id);
-        if (spread && is_off(lane.reported) && !is_off(seen.state))
+        if (has_spread && is_off(lane.reported) && !is_off(seen.state))
             return broken(ledger, invariant::reload,
                           "generation {} is reported as spread before lane {} is reported as on",
                           show(report.generation), show(lane.id));
         const bool is_on = !is_off(seen.state) && !lane.is_taken_out();
-        if (spread && !follows && is_on && !seen.current.is_none() &&
+        if (has_spread && !does_another_follow && is_on && !seen.current.is_none() &&
             seen.generation != report.generation)
             return broken(ledger, invariant::reload,
                           "generation {} is reported as spread, but lane {} does not run it",
@@ -253,25 +253,27 @@ void judge(Ledger& ledger, const ReportReload& report) {
     }
     for (KnownLane& lane : pool->lanes) {
         const bool beside = pool->was_asked_as(report.generation, ReloadKind::beside);
-        if (!spread && lane.outage.failed_before_reload && beside && !follows && !pool->odd_reload)
+        if (!has_spread && lane.outage.had_failed_before_reload && beside && !does_another_follow &&
+            !pool->had_odd_reload)
             lane.outage.must_stay_down = true;
-        if (spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)
+        if (has_spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)
             lane.outage.must_stay_down = false;
         const bool was_tried = !beside && ledger.lane_before(lane.id).state != LaneState::failed;
-        if (spread || !follows || was_tried) lane.outage.failed_before_reload = false;
+        if (has_spread || !does_another_follow || was_tried)
+            lane.outage.had_failed_before_reload = false;
         ledger.reset_crashes(lane);
     }
 }
 
 void judge(Ledger& ledger, const Leave&) {
-    if (ledger.left) return broken(ledger, invariant::shutdown, "the engine leaves twice");
-    const bool alive = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
+    if (ledger.has_left) return broken(ledger, invariant::shutdown, "the engine leaves twice");
+    const bool is_worker_alive = std::ranges::any_of(ledger.workers, [&](const auto& entry) {
         return !entry.second.is_gone() && !will_not_die(ledger, entry.second);
     });
-    if (!ledger.shutting_down || !ledger.jobs.empty() || alive)
+    if (!ledger.is_shutting_down || !ledger.jobs.empty() || is_worker_alive)
         return broken(ledger, invariant::shutdown, "the engine leaves with {} jobs and {} workers",
                       ledger.jobs.size(), ledger.workers.size());
-    ledger.left = true;
+    ledger.has_left = true;
 }
 
 void check_lanes(Ledger& ledger) {
@@ -283,16 +285,16 @@ void check_generations(Ledger& ledger) {
 }
 
 void check_shutdown(Ledger& ledger) {
-    if (!ledger.shutting_down) return;
-    const bool is_over = ledger.timed && ledger.shutdown_by <= ledger.now;
+    if (!ledger.is_shutting_down) return;
+    const bool is_over = ledger.is_time_event && ledger.shutdown_by <= ledger.now;
     if (is_over && !ledger.jobs.empty())
         return broken(ledger, invariant::shutdown,
                       "the patience of the shutdown is over, and {} jobs live", ledger.jobs.size());
     if (!ledger.jobs.empty()) return;
-    bool any = false;
+    bool is_worker_left = false;
     for (const auto& [id, worker] : ledger.workers) {
         if (worker.is_gone()) continue;
-        any = true;
+        is_worker_left = true;
         if (!worker.is_ending())
             return broken(ledger, invariant::shutdown, "no job lives, and worker {} is not stopped",
                           show(id));
@@ -301,7 +303,7 @@ void check_shutdown(Ledger& ledger) {
                           "the patience of the shutdown is over, and worker {} is not killed",
                           show(id));
     }
-    if (!any && !ledger.left)
+    if (!is_worker_left && !ledger.has_left)
         broken(ledger, invariant::shutdown,
                "no job and no worker is left, but the engine does not leave");
 }

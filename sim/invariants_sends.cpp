@@ -1,5 +1,5 @@
-// Attempts: whether this worker may get this job now, and what happens to attempts that nobody waits
-// for or that run too long.
+// Attempts: whether this worker may get this job now, and what happens to attempts that nobody
+// waits for or that run too long.
 #include <algorithm>
 
 #include "sim/judge.h"
@@ -13,7 +13,7 @@ bool is_overdue(const KnownAttempt& attempt, const PoolSettings& rules, Instant 
     return attempt.timed_out_at != never && later(attempt.timed_out_at, rules.cancel_grace) < now;
 }
 
-/// Returns why this worker may take no job at all.
+/// Returns why this worker may take no job at all. Empty if it may.
 Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
@@ -21,13 +21,13 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     const KnownProof& proof = worker.proof;
     if (worker.is_ending()) return {invariant::ending, "its worker is ending"};
     if (!worker.has_loaded()) return {invariant::capacity, "its worker is not ready"};
-    if (proof.failed) return {invariant::proof, "its worker failed its proof"};
+    if (proof.has_failed) return {invariant::proof, "its worker failed its proof"};
     if (is_among(pool.failed, worker.generation))
         return {invariant::proof, "its generation failed a proof"};
     if (worker.generation != ledger.seen_pool(pool.id).good &&
         !is_among(pool.ever_good, worker.generation))
         return {invariant::reload, "its generation is not good"};
-    if (worker.proves &&
+    if (worker.has_proof &&
         (!proof.has_ever_passed() || proof.needed == Sure::yes || proof.is_running()))
         return {invariant::capacity, "its worker has not proved itself"};
     if (worker.trust.needs_proof)
@@ -42,12 +42,13 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     if (worker.trust.rests_until > ledger.now)
         return {invariant::failing_lane, "its worker must rest"};
     for (const KnownAttempt* attempt : worker.aboard)
-        if (is_overdue(*attempt, *pool.settings, ledger.now) && !ledger.late)
+        if (is_overdue(*attempt, *pool.settings, ledger.now) && !ledger.is_late)
             return {invariant::cancel, "its worker has an overdue attempt"};
     return {};
 }
 
-/// During a lone ride nothing else may be aboard the worker, and a pool may have only one at a time.
+/// During a lone ride nothing else may be aboard the worker, and a pool may have only one at a
+/// time.
 Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                                const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
@@ -55,9 +56,9 @@ Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownW
     if (lane.lone_ride != nullptr)
         return {invariant::alone, "its lane carries a job that rides alone"};
     const bool alone = job.alone == Sure::yes;
-    const bool kept =
+    const bool was_kept =
         ledger.seen_lane(lane.id).is_reserved && ledger.lane_before(lane.id).is_reserved;
-    if (kept && job.alone == Sure::no && pool.lone_change != ledger.turn)
+    if (was_kept && job.alone == Sure::no && pool.lone_change != ledger.turn)
         return {invariant::alone, "its lane is reserved for another"};
     if (!alone) return {};
     if (!worker.aboard.empty())
@@ -71,7 +72,8 @@ Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownW
 Objection objection_to_job(Ledger& ledger, const KnownJob& job, const SendJob& send) {
     if (job.fate.must_end()) return {invariant::blame, "it had to end"};
     if (job.state == JobState::running) return {invariant::one_owner, "it runs already"};
-    if (job.state == JobState::arriving && (!job.aside || !is_among(ledger.touched_jobs, job.id)))
+    if (job.state == JobState::arriving &&
+        (!job.is_aside || !is_among(ledger.touched_jobs, job.id)))
         return {invariant::order, "its body is not complete"};
     if (send.number != job.attempts + 1)
         return {invariant::one_owner, "the number of its attempt is wrong"};
@@ -96,7 +98,7 @@ Objection objection_to_batch(Ledger& ledger, const KnownWorker& worker, const Se
     if (send.batch_index == 0 && lane.batches.size() >= worker.slots)
         return {invariant::capacity, "every slot of its lane is taken"};
     const auto riders = std::ranges::count_if(
-        worker.aboard, [](const KnownAttempt* attempt) { return !attempt->aside; });
+        worker.aboard, [](const KnownAttempt* attempt) { return !attempt->is_aside; });
     if (worker.trust.probation == Sure::yes && (riders > 0 || send.batch_size > 1))
         return {invariant::failing_lane, "its worker is on probation, and takes one job at a time"};
     return {};
@@ -107,7 +109,7 @@ bool is_open(Ledger& ledger, const KnownLane& lane) {
            !ledger.lane_before(lane.id).is_reserved && lane.lone_ride == nullptr;
 }
 
-/// No job ahead of it in the queue could have gone instead, and no other lane had more room.
+/// Objects if another job should have been sent instead, or if another lane had more room.
 Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                             const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
@@ -152,7 +154,7 @@ Objection objection_to_send(Ledger& ledger, const KnownJob& job, const KnownWork
          {objection_to_job(ledger, job, send), objection_to(ledger, worker),
           objection_to_company(ledger, job, worker, send)})
         if (!objection.is_none()) return objection;
-    if (job.aside) return objection_to_aside(ledger, job, worker);
+    if (job.is_aside) return objection_to_aside(ledger, job, worker);
     const Objection objection = objection_to_batch(ledger, worker, send);
     return objection.is_none() ? objection_to_turn(ledger, job, worker, send) : objection;
 }
@@ -174,11 +176,11 @@ void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownWorker& worker = *attempt.worker;
     if (attempt.is_over() || worker.is_ending()) return;
     const CancelPolicy policy =
-        attempt.aside ? CancelPolicy::close : ledger.pool_of(worker).settings->cancel;
+        attempt.is_aside ? CancelPolicy::close : ledger.pool_of(worker).settings->cancel;
     switch (policy) {
         case CancelPolicy::finish: return;
         case CancelPolicy::close:
-            if (!attempt.cancelled)
+            if (!attempt.is_cancelled)
                 broken(ledger, invariant::cancel, "attempt {} is abandoned, but not cancelled",
                        show(attempt.id));
             return;
@@ -189,14 +191,14 @@ void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
     }
 }
 
-/// The engine looks at an attempt after slow_min, and again whenever its run time has doubled. So it
-/// must have reported every attempt that has run for twice the limit.
+/// The engine looks at an attempt after slow_min, and again whenever its run time has doubled. So
+/// it must have reported every attempt that has run for twice the limit.
 void check_slow(Ledger& ledger, const KnownAttempt& attempt) {
     const KnownPool& pool = ledger.pool_of(*attempt.worker);
     const Duration usual = ledger.seen_pool(pool.id).usual_run;
-    const bool decidable = !attempt.aside && attempt.job != nullptr &&
-                           attempt.usual_known_at_send && pool.usual_since <= attempt.sent;
-    if (!decidable || attempt.reported_slow || usual == Duration::zero()) return;
+    const bool is_decidable = !attempt.is_aside && attempt.job != nullptr &&
+                              attempt.was_usual_known && pool.usual_since <= attempt.sent;
+    if (!is_decidable || attempt.was_reported_slow || usual == Duration::zero()) return;
     const Duration seen_by =
         std::max(pool.settings->slow_min, 2 * usual * pool.settings->slow_factor);
     if (ledger.now - attempt.sent >= seen_by)
@@ -221,26 +223,27 @@ void judge(Ledger& ledger, const SendJob& send) {
         return broken(ledger, objection.invariant, "job {} is sent to worker {} of lane {}, but {}",
                       show(send.job), show(send.worker), show(send.lane), objection.why);
     ledger.ride(*job, *worker, send);
-    if (!job->aside) check_batch(ledger, *worker, send);
+    if (!job->is_aside) check_batch(ledger, *worker, send);
 }
 
 void judge(Ledger& ledger, const CancelAttempt& cancel) {
     KnownAttempt* attempt = ledger.find(cancel.attempt);
     if (attempt == nullptr || attempt->worker->id != cancel.worker ||
-        (attempt->is_over() && !ledger.late))
+        (attempt->is_over() && !ledger.is_late))
         return broken(ledger, invariant::ending, "attempt {} is cancelled, but not aboard",
                       show(cancel.attempt));
     if (attempt->is_over()) return;
     if (attempt->worker->is_ending())
         return broken(ledger, invariant::ending,
                       "attempt {} is cancelled, but its worker is ending", show(cancel.attempt));
-    if (attempt->cancelled)
+    if (attempt->is_cancelled)
         return broken(ledger, invariant::cancel, "attempt {} is cancelled twice",
                       show(cancel.attempt));
-    if (!attempt->aside && ledger.pool_of(*attempt->worker).settings->cancel != CancelPolicy::close)
+    if (!attempt->is_aside &&
+        ledger.pool_of(*attempt->worker).settings->cancel != CancelPolicy::close)
         return broken(ledger, invariant::cancel, "attempt {} is cancelled against the policy",
                       show(cancel.attempt));
-    attempt->cancelled = true;
+    attempt->is_cancelled = true;
     ledger.cancelled_now.push_back(attempt);
 }
 
@@ -251,13 +254,13 @@ void judge(Ledger& ledger, const ReportSlowJob& report) {
                       show(report.attempt));
     const KnownPool& pool = ledger.pool_of(*attempt->worker);
     const Duration run = ledger.now - attempt->sent;
-    if (attempt->reported_slow)
+    if (attempt->was_reported_slow)
         return broken(ledger, invariant::slow, "attempt {} is reported slow twice",
                       show(report.attempt));
-    attempt->reported_slow = true;
-    const bool known = pool.answered_hi >= pool.settings->slow_samples_min &&
-                       report.usual >= pool.fastest && report.usual <= pool.slowest;
-    if (!known)
+    attempt->was_reported_slow = true;
+    const bool is_usual_possible = pool.answered_hi >= pool.settings->slow_samples_min &&
+                                   report.usual >= pool.fastest && report.usual <= pool.slowest;
+    if (!is_usual_possible)
         return broken(ledger, invariant::slow,
                       "the report names {} as the usual run, which it never was in pool {}",
                       show(report.usual), show(pool.id));
@@ -274,7 +277,7 @@ void check_attempt_times(Ledger& ledger) {
         if (attempt->job != nullptr && !attempt->is_over())
             broken(ledger, invariant::cancel, "attempt {} is cancelled, but its job lives",
                    show(attempt->id));
-    if (!ledger.timed) return;
+    if (!ledger.is_time_event) return;
     for (auto& [id, attempt] : ledger.attempts) {
         if (attempt.is_over()) continue;
         const PoolSettings& rules = *ledger.pool_of(*attempt.worker).settings;

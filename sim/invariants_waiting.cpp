@@ -38,19 +38,19 @@ void check_jobs_without_lane(Ledger& ledger, const KnownPool& pool) {
                show(pool.id));
 }
 
-/// True if the lane could be reserved for such a job, or take it.
+/// True if the lane could be reserved for a job that must ride alone, or take it.
 bool can_take_lone_job(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
     return (wanted.is_none() || wanted == lane.id) && ledger.serving_worker(lane) != nullptr;
 }
 
-/// The engine must reserve the lane with the fewest attempts aboard. In the rest of the turn other
-/// lanes can only have got more.
+/// The engine must reserve the lane with the fewest attempts aboard. In the rest of the turn the
+/// other lanes can only have got more.
 void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserved) {
     if (ledger.lane_before(reserved.id).is_reserved || reserved.lone_ride != nullptr) return;
-    const bool free = std::ranges::all_of(
+    const bool may_all_go_anywhere = std::ranges::all_of(
         pool.alone, [&](const QueueKey& key) { return ledger.find(key.job)->wanted.is_none(); });
     for (const KnownLane& other : pool.lanes)
-        if (free && other.riders < reserved.riders &&
+        if (may_all_go_anywhere && other.riders < reserved.riders &&
             other.riders + other.asides < reserved.riders + reserved.asides &&
             ledger.serving_worker(other) != nullptr)
             return broken(ledger, invariant::placement,
@@ -67,12 +67,12 @@ void check_pool(Ledger& ledger, const KnownPool& pool) {
                           show(pool.id));
         reserved = &lane;
     }
-    const bool waits = !pool.alone.empty();
-    const bool unclear = pool.perhaps_alone + pool.perhaps_lone_rides > 0;
-    if (reserved != nullptr && !waits && pool.lone_rides == 0 && !unclear)
+    const bool is_job_waiting = !pool.alone.empty();
+    const bool is_unclear = pool.perhaps_alone + pool.perhaps_lone_rides > 0;
+    if (reserved != nullptr && !is_job_waiting && pool.lone_rides == 0 && !is_unclear)
         return broken(ledger, invariant::alone, "lane {} is reserved for nobody",
                       show(reserved->id));
-    if (!waits || pool.lone_rides > 0 || unclear) return;
+    if (!is_job_waiting || pool.lone_rides > 0 || is_unclear) return;
     if (reserved == nullptr) {
         for (const QueueKey& key : pool.alone)
             for (const KnownLane& lane : pool.lanes)

@@ -46,7 +46,7 @@ Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
     const KnownWorker& other = *lane.workers.front();
     if (other.is_ending()) return {invariant::restart, "its predecessor is not gone"};
     if (!may_live_together(pool, other.generation, start.generation) ||
-        (other.generation == start.generation && !pool.odd_reload))
+        (other.generation == start.generation && !pool.had_odd_reload))
         return {invariant::restart, "its predecessor still runs"};
     return {};
 }
@@ -57,10 +57,10 @@ Objection objection_to_lane(Ledger& ledger, const KnownLane& lane, const StartWo
     if (!lane.workers.empty()) return {};
     if (lane.memory_held == Sure::yes)
         return {invariant::restart, "the memory of its predecessor is not free"};
-    const bool ordinary = start.generation == ledger.pool_before(lane.pool).good;
-    if (ordinary && lane.outage.must_stay_down)
+    const bool is_ordinary = start.generation == ledger.pool_before(lane.pool).good;
+    if (is_ordinary && lane.outage.must_stay_down)
         return {invariant::off, "the lane had to stay down"};
-    if (ordinary && ledger.now < lane.not_before)
+    if (is_ordinary && ledger.now < lane.not_before)
         return {invariant::restart, "its delay is not over"};
     return {};
 }
@@ -77,7 +77,8 @@ Objection objection_to_start(Ledger& ledger, const KnownPool& pool, const KnownL
     if (loading_max != 0 && pool.settings->ownership == Ownership::owned &&
         loading(ledger) >= loading_max)
         return {invariant::bounds, "load_parallel_max workers are loading"};
-    if (ledger.left || (ledger.shutting_down && ledger.jobs.empty() && ledger.before.jobs == 0))
+    if (ledger.has_left ||
+        (ledger.is_shutting_down && ledger.jobs.empty() && ledger.before.jobs == 0))
         return {invariant::shutdown, "the engine shuts down, and no job needs it"};
     return {};
 }
@@ -85,7 +86,7 @@ Objection objection_to_start(Ledger& ledger, const KnownPool& pool, const KnownL
 bool has_unwanted_rider(const Ledger& ledger, const KnownWorker& worker,
                         const PoolSettings& rules) {
     return std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
-        if (attempt->aside) return false;
+        if (attempt->is_aside) return false;
         return attempt->job == nullptr || attempt->job->fate.must_end() ||
                attempt->job->deadline <= ledger.now ||
                ledger.now - attempt->moved >= rules.job_timeout;
@@ -115,12 +116,12 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
             return rules.ownership == Ownership::owned && !worker.has_loaded() &&
                    ledger.now - worker.progressed_lo >= rules.load_timeout;
         case Reason::misbehaved:
-        case Reason::unhealthy: return worker.past.crashed && worker.killed_at == never;
+        case Reason::unhealthy: return worker.past.has_crashed && worker.killed_at == never;
         case Reason::not_answering: {
             const KnownProbe& probe = worker.probe;
             const bool is_silent = probe.out && probe.clean != Sure::no &&
                                    later(probe.last_sent, rules.probe_timeout) <= ledger.now;
-            return probe.refused ||
+            return probe.was_refused ||
                    probe.failures_hi + (is_silent ? 1 : 0) >= rules.probe_failures_max;
         }
         case Reason::proof_silent:
@@ -129,12 +130,13 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::job_stuck: return all_are_overdue(ledger, worker, rules);
         case Reason::job_cancelled:
             return rules.cancel == CancelPolicy::kill && has_unwanted_rider(ledger, worker, rules);
-        case Reason::gpu_lost: return lane.outage.gpu_lost;
+        case Reason::gpu_lost: return lane.outage.is_gpu_lost;
         case Reason::restart_asked:
             return worker.past.restarts_asked >= 2 ||
                    (worker.past.restarts_asked == 1 && worker.killed_at != never);
-        case Reason::shutting_down: return ledger.shutting_down && ledger.shutdown_by <= ledger.now;
-        case Reason::proof_failed: return worker.proof.failed;
+        case Reason::shutting_down:
+            return ledger.is_shutting_down && ledger.shutdown_by <= ledger.now;
+        case Reason::proof_failed: return worker.proof.has_failed;
         case Reason::reload_abandoned:
             return worker.generation != ledger.seen_pool(worker.pool).good;
         case Reason::replaced: return is_outdated(ledger.pool_of(worker), worker.generation);
@@ -153,15 +155,16 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
     return false;
 }
 
-/// True if an in-place reload has already begun on another lane. Such a reload tries one lane first.
+/// True if an in-place reload has already begun on another lane. Such a reload tries one lane
+/// first.
 bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
     return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
-        return !lane.outage.drained && lane.id != worker.lane &&
+        return !lane.outage.is_drained && lane.id != worker.lane &&
                std::ranges::any_of(lane.workers, [&](const KnownWorker* other) {
-                   const bool made_room = other->end_reason == Reason::replaced &&
-                                          other->stopped_turn >= pool.reload_turn &&
-                                          !other->is_gone();
-                   return made_room || (other->generation == pool.tried && !other->is_ending());
+                   const bool has_made_room = other->end_reason == Reason::replaced &&
+                                              other->stopped_turn >= pool.reload_turn &&
+                                              !other->is_gone();
+                   return has_made_room || (other->generation == pool.tried && !other->is_ending());
                });
     });
 }
@@ -171,28 +174,28 @@ bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
 bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const PoolView& seen = ledger.seen_pool(pool.id);
-    if (worker.generation != seen.good || pool.odd_reload) return !pool.asked.empty();
-    if (ledger.lane_of(worker).outage.drained) return !pool.asked.empty();
-    const bool reloads =
+    if (worker.generation != seen.good || pool.had_odd_reload) return !pool.asked.empty();
+    if (ledger.lane_of(worker).outage.is_drained) return !pool.asked.empty();
+    const bool is_reloading =
         !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
     // Several reloads may have begun in one turn. From outside that looks the same.
-    const bool one_after_another = pool.asked.size() > 1;
-    return pool.was_asked_as(pool.tried, ReloadKind::in_place) && reloads &&
-           (one_after_another || !is_tried_elsewhere(pool, worker));
+    const bool may_be_several = pool.asked.size() > 1;
+    return pool.was_asked_as(pool.tried, ReloadKind::in_place) && is_reloading &&
+           (may_be_several || !is_tried_elsewhere(pool, worker));
 }
 
 bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) {
     const KnownPool& pool = ledger.pool_of(worker);
     switch (reason) {
         case Reason::drain_asked:
-            return ledger.lane_of(worker).outage.drained ||
+            return ledger.lane_of(worker).outage.is_drained ||
                    (worker.past.was_drained && !pool.asked.empty());
         case Reason::restart_asked: return worker.past.restarts_asked > 0;
-        case Reason::proof_failed: return worker.proof.failed;
+        case Reason::proof_failed: return worker.proof.has_failed;
         case Reason::disagrees: return worker.past.perhaps_disagreed;
         case Reason::replaced: return is_replaced(ledger, worker);
         case Reason::reload_abandoned: return !pool.asked.empty();
-        case Reason::shutting_down: return ledger.shutting_down;
+        case Reason::shutting_down: return ledger.is_shutting_down;
         case Reason::will_not_die:
             return ledger.seen_lane(worker.lane).state == LaneState::quarantined;
         case Reason::none:
@@ -239,11 +242,11 @@ void check_waits(Ledger& ledger, const KnownWorker& worker) {
     if (worker.proof.is_running() && is_over(worker.proof.sent, rules.proof_timeout))
         return broken(ledger, invariant::clock,
                       "worker {} does not answer its proof, but is not killed", show(worker.id));
-    const bool stuck = !worker.aboard.empty() &&
-                       std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
-                           return is_over(attempt->timed_out_at, rules.cancel_grace);
-                       });
-    if (stuck)
+    const bool is_stuck = !worker.aboard.empty() &&
+                          std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
+                              return is_over(attempt->timed_out_at, rules.cancel_grace);
+                          });
+    if (is_stuck)
         broken(ledger, invariant::cancel,
                "all attempts of worker {} are overdue, but it is not killed", show(worker.id));
 }
@@ -280,7 +283,7 @@ void judge(Ledger& ledger, const StartWorker& start) {
     const PoolSettings& rules = *ledger.pools[lane->pool.value].settings;
     worker.slots = rules.slots;
     worker.batch = rules.batch;
-    worker.proves = rules.proof != ProofKind::none;
+    worker.has_proof = rules.proof != ProofKind::none;
     worker.progressed_lo = worker.progressed_hi = worker.idle_since = ledger.now;
     worker.trust.rests_until = ledger.now;
     lane->workers.push_back(&worker);
@@ -313,13 +316,13 @@ void judge(Ledger& ledger, const StopWorker& stop) {
 
 void judge(Ledger& ledger, const KillWorker& kill) {
     KnownWorker* worker = ledger.find(kill.worker);
-    if (worker == nullptr || (worker->is_gone() && !ledger.late))
+    if (worker == nullptr || (worker->is_gone() && !ledger.is_late))
         return broken(ledger, invariant::ending, "worker {} is killed, but is gone",
                       show(kill.worker));
     const PoolSettings& rules = *ledger.pool_of(*worker).settings;
-    const bool asked_in_vain =
+    const bool was_stop_ignored =
         worker->stopped_at != never && later(worker->stopped_at, rules.stop_grace) <= ledger.now;
-    if (!asked_in_vain && worker->exited_at == never &&
+    if (!was_stop_ignored && worker->exited_at == never &&
         !is_cause_to_kill(ledger, *worker, kill.reason))
         return broken(ledger, invariant_of_cause(kill.reason),
                       "worker {} is killed for {}, which is not true", show(kill.worker),
@@ -343,7 +346,7 @@ void check_workers(Ledger& ledger) {
                           show(worker->id));
         if (worker->demand == WorkerDemand::stop_or_kill && worker->killed_at == never &&
             worker->stopped_at == never)
-            return broken(ledger, worker->proof.failed ? invariant::proof : invariant::ending,
+            return broken(ledger, worker->proof.has_failed ? invariant::proof : invariant::ending,
                           "worker {} had to be stopped or killed, but was not", show(worker->id));
     }
     for (KnownLane& lane : ledger.lanes) {
@@ -354,7 +357,7 @@ void check_workers(Ledger& ledger) {
                 return broken(ledger, invariant::ending,
                               "worker {} has to leave and has nothing aboard, but is not stopped",
                               show(worker->id));
-            if (!ledger.timed) continue;
+            if (!ledger.is_time_event) continue;
             check_waits(ledger, *worker);
             check_survivor(ledger, *worker);
         }

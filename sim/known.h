@@ -63,12 +63,12 @@ struct JobFate {
         must_come  // it must end with `reason`
     };
     End end = End::open;
-    EndReason reason{};       // meaningless while `end` is open
-    bool any_reason = false;  // the rules leave the reason open: accept every one
+    EndReason reason{};               // meaningless while `end` is open
+    bool accepts_any_reason = false;  // the rules leave the reason open
 
     [[nodiscard]] bool must_end() const { return end == End::must_come; }
     [[nodiscard]] bool allows(EndReason given) const {
-        return any_reason || (end != End::open && reason == given);
+        return accepts_any_reason || (end != End::open && reason == given);
     }
 };
 
@@ -77,7 +77,7 @@ struct KnownJob {
     PoolId pool;
     LaneId wanted;
     Priority priority;
-    bool aside = false;
+    bool is_aside = false;
     Instant deadline = never;
     std::uint64_t bytes_lo = 0;
     std::uint64_t bytes_hi = 0;
@@ -108,27 +108,27 @@ struct KnownAttempt {
     JobId job_id;
     KnownJob* job = nullptr;  // nullptr if its job has ended without it
     KnownWorker* worker = nullptr;
-    bool aside = false;
+    bool is_aside = false;
     std::uint64_t batch = 0;
     Instant sent{};
     Instant moved{};               // the latest sign of life: job_timeout counts from here
     Instant timed_out_at = never;  // when the observer first saw it beyond job_timeout
     AttemptStage stage = AttemptStage::sent;
-    Sure alone = Sure::no;   // rides alone
-    Sure shared = Sure::no;  // was aboard when the link of another attempt broke
-    bool usual_known_at_send = false;
-    bool cancelled = false;
-    bool reported_slow = false;
+    Sure alone = Sure::no;         // rides alone
+    Sure shared = Sure::no;        // was aboard when the link of another attempt broke
+    bool was_usual_known = false;  // the usual run time, when the attempt was sent
+    bool is_cancelled = false;
+    bool was_reported_slow = false;
 
     [[nodiscard]] bool is_over() const { return stage == AttemptStage::over; }
 };
 
 struct KnownProbe {
     std::optional<std::uint32_t> out;  // number of the probe that waits for its answer
-    Sure clean = Sure::yes;  // nothing aboard and no proof since it was sent; maybe: only asides
+    Sure clean = Sure::yes;  // no job and no proof since it was sent; `maybe` if asides were sent
     std::uint32_t failures_lo = 0;
     std::uint32_t failures_hi = 0;
-    bool refused = false;
+    bool was_refused = false;
     Instant last_sent{};
     Instant last_ended{};
 };
@@ -143,8 +143,8 @@ struct KnownProof {
     std::uint32_t number = 0;
     ProofRun run = ProofRun::none;
     Sure needed = Sure::no;  // before the next job
-    bool asked = false;      // by ProveAsked, since the latest proof that passed
-    bool failed = false;
+    bool is_asked = false;   // by ProveAsked, since the latest proof that passed
+    bool has_failed = false;
     Instant sent{};
     Instant passed_at{};
     Instant first_passed_at = never;
@@ -182,7 +182,7 @@ struct WorkerPast {
     std::uint32_t restarts_asked = 0;
     bool perhaps_disagreed = false;  // may have been outside a strict majority
     bool is_unsettled = false;       // something happened that the rules do not settle
-    bool crashed = false;            // its end counts as a crash
+    bool has_crashed = false;        // its end counts as a crash
     bool was_given_up = false;       // survived its kill, so its lane was quarantined
 };
 
@@ -203,7 +203,7 @@ struct KnownWorker {
 
     std::uint32_t slots = 1;
     std::uint32_t batch = 1;
-    bool proves = false;  // its pool has a proof, or it has an example
+    bool has_proof = false;  // its pool has a proof, or it has an example
 
     Instant progressed_lo{};  // latest progress of its load
     Instant progressed_hi{};
@@ -239,11 +239,11 @@ struct OpenBatch {
 
 /// Why a lane is out of service, or must be.
 struct KnownOutage {
-    bool drained = false;
-    bool gpu_lost = false;
-    bool must_stay_down = false;        // by what the observer saw, failed or quarantined
-    bool ever_failed = false;           // since it was revived, or its pool got new code
-    bool failed_before_reload = false;  // had failed when the reload began
+    bool is_drained = false;
+    bool is_gpu_lost = false;
+    bool must_stay_down = false;   // failed or quarantined, as far as the observer saw
+    bool has_ever_failed = false;  // since it was revived, or its pool got new code
+    bool had_failed_before_reload = false;
 };
 
 struct KnownLane {
@@ -255,7 +255,7 @@ struct KnownLane {
     std::uint32_t asides = 0;
     KnownAttempt* lone_ride = nullptr;
     Queue queue;                         // jobs that want only this lane
-    std::uint64_t queued_for_it = 0;     // includes those that must ride alone
+    std::uint64_t queued_for_lane = 0;   // includes those that must ride alone
     std::optional<Instant> last_job_lo;  // empty until its first job
     Instant last_job_hi{};
 
@@ -265,8 +265,8 @@ struct KnownLane {
     bool must_start = false;        // in this turn
 
     Instant not_before{};           // no ordinary start comes earlier
-    Instant last_trouble{};         // the latest end of a worker that may ask for a delay
-    Instant not_after{};            // that delay is certainly over
+    Instant last_trouble{};         // the latest end of a worker that may delay the next start
+    Instant not_after{};            // when that delay is certainly over
     std::uint32_t trouble_row = 0;  // such ends in a row
     Instant last_gone{};
     std::uint32_t crash_row = 0;
@@ -283,7 +283,7 @@ struct KnownLane {
     std::uint64_t reported_turn = 0;  // the latest turn with a ReportLane for it
 
     /// True if the operator drained the lane, or its GPU was lost.
-    [[nodiscard]] bool is_taken_out() const { return outage.drained || outage.gpu_lost; }
+    [[nodiscard]] bool is_taken_out() const { return outage.is_drained || outage.is_gpu_lost; }
 };
 
 /// What this turn's vote shows about a pool.
@@ -314,13 +314,13 @@ struct KnownPool {
     std::vector<Generation> ever_good;
     std::vector<Generation> failed;
     Majority majority = Majority::unclear;  // reset after each turn
-    bool odd_reload = false;                // a generation was asked for that is not newer
+    bool had_odd_reload = false;            // a generation was asked for that is not newer
     std::uint64_t answered_lo = 0;
     std::uint64_t answered_hi = 0;
     Duration fastest = Duration::max();
     Duration slowest = Duration::zero();
-    Instant usual_since{};        // the usual run time has not changed since then
-    bool latest_example = false;  // the worker that became ready last has an example
+    Instant usual_since{};                 // the usual run time has not changed since then
+    bool did_latest_have_example = false;  // the worker that became ready last has an example
 
     /// True if the generation was first asked for as a reload of this kind.
     [[nodiscard]] bool was_asked_as(Generation generation, ReloadKind kind) const {

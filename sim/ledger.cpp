@@ -62,12 +62,12 @@ KnownJob& Ledger::admit(const JobArrived& arrived, JobId id) {
     job.pool = arrived.pool;
     job.wanted = arrived.lane_wanted;
     job.priority = arrived.priority;
-    job.aside = arrived.is_aside;
+    job.is_aside = arrived.is_aside;
     job.deadline = later(now, arrived.timeout);
     jobs_due = std::min(jobs_due, job.deadline);
     KnownPool& pool = pools[job.pool.value];
     ++arriving, ++pool.arriving;
-    if (job.aside) ++arriving_asides, ++pool.arriving_asides;
+    if (job.is_aside) ++arriving_asides, ++pool.arriving_asides;
     grow(job, arrived.declared);
     return job;
 }
@@ -83,7 +83,8 @@ std::uint32_t Ledger::slots_of(const KnownLane& lane) const {
     return worker != nullptr ? worker->slots : pools[lane.pool.value].settings->slots;
 }
 
-/// Slots that a leaving worker still uses count too. It may use more than its successor has.
+/// Returns the slots of the current worker that are free. Slots that a leaving worker still uses
+/// count as taken; these may be more than the current worker has.
 std::uint32_t Ledger::free_slots(const KnownLane& lane) const {
     const std::uint32_t slots = slots_of(lane);
     return lane.batches.size() < slots ? slots - static_cast<std::uint32_t>(lane.batches.size())
@@ -102,7 +103,7 @@ void Ledger::move(KnownJob& job, PoolId to) {
     KnownPool& old_pool = pools[job.pool.value];
     KnownPool& new_pool = pools[to.value];
     --old_pool.arriving, ++new_pool.arriving;
-    if (job.aside) --old_pool.arriving_asides, ++new_pool.arriving_asides;
+    if (job.is_aside) --old_pool.arriving_asides, ++new_pool.arriving_asides;
     job.pool = to;
 }
 
@@ -120,7 +121,7 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
     KnownPool& pool = pools[job.pool.value];
     if (job.state == JobState::arriving) {
         --arriving, --pool.arriving;
-        if (job.aside) --arriving_asides, --pool.arriving_asides;
+        if (job.is_aside) --arriving_asides, --pool.arriving_asides;
     } else {
         --pool.running;
     }
@@ -137,7 +138,7 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
     ++pool.queued;
     pool.waits.push_back(job.key);
     KnownLane* wanted = find(job.wanted);
-    if (wanted != nullptr) ++wanted->queued_for_it;
+    if (wanted != nullptr) ++wanted->queued_for_lane;
     if (job.alone != Sure::no) pool.lone_change = turn;
     if (job.alone == Sure::yes)
         job.queue = &pool.alone;
@@ -151,7 +152,7 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
 void Ledger::leave_queue(KnownJob& job) {
     KnownPool& pool = pools[job.pool.value];
     --pool.queued;
-    if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_it;
+    if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_lane;
     if (job.queue != nullptr)
         job.queue->erase(job.key);
     else
@@ -166,9 +167,10 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
         leave_queue(job);
     } else if (job.state == JobState::arriving) {
         --arriving, --pool.arriving;
-        if (job.aside) --arriving_asides, --pool.arriving_asides;
+        if (job.is_aside) --arriving_asides, --pool.arriving_asides;
     }
-    if (job.state != JobState::running) ++pool.running, pool.running_asides += job.aside ? 1U : 0U;
+    if (job.state != JobState::running)
+        ++pool.running, pool.running_asides += job.is_aside ? 1U : 0U;
     job.state = JobState::running;
     job.last = send.attempt;
     job.last_lane = lane.id;
@@ -179,21 +181,21 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     attempt.job_id = job.id;
     attempt.job = &job;
     attempt.worker = &worker;
-    attempt.aside = job.aside;
+    attempt.is_aside = job.is_aside;
     attempt.sent = attempt.moved = now;
-    attempt.usual_known_at_send = pool.answered_lo >= pool.settings->slow_samples_min;
+    attempt.was_usual_known = pool.answered_lo >= pool.settings->slow_samples_min;
     attempt.alone = job.alone;
     if (attempt.alone == Sure::maybe) ++pool.perhaps_lone_rides;
     job.ride = &attempt;
     worker.aboard.push_back(&attempt);
-    lower_to(worker.probe.clean, job.aside ? Sure::maybe : Sure::no);
+    lower_to(worker.probe.clean, job.is_aside ? Sure::maybe : Sure::no);
     lane.last_job_hi = now;
     if (attempt.alone == Sure::yes) {
         lane.lone_ride = &attempt;
         ++pool.lone_rides;
         pool.lone_change = turn;
     }
-    if (job.aside) {
+    if (job.is_aside) {
         ++lane.asides;
         return;
     }
@@ -210,7 +212,7 @@ void Ledger::leave_worker(KnownAttempt& attempt) {
     KnownLane& lane = lane_of(worker);
     std::erase(worker.aboard, &attempt);
     const PoolSettings& rules = *pool_of(worker).settings;
-    if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace && worker.proves)
+    if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace && worker.has_proof)
         raise_to(worker.proof.needed, Sure::maybe);
     if (worker.aboard.empty()) worker.idle_since = now;
     attempt.stage = AttemptStage::over;
@@ -221,7 +223,7 @@ void Ledger::leave_worker(KnownAttempt& attempt) {
     if (attempt.alone == Sure::maybe) --pool_of(worker).perhaps_lone_rides;
     if (attempt.alone == Sure::yes)
         --pool_of(worker).lone_rides, pool_of(worker).lone_change = turn;
-    if (attempt.aside) {
+    if (attempt.is_aside) {
         --lane.asides;
         return;
     }
@@ -236,12 +238,12 @@ void Ledger::end(KnownJob& job) {
     switch (job.state) {
         case JobState::arriving:
             --arriving, --pool.arriving;
-            if (job.aside) --arriving_asides, --pool.arriving_asides;
+            if (job.is_aside) --arriving_asides, --pool.arriving_asides;
             break;
         case JobState::queued: leave_queue(job); break;
         case JobState::running:
             --pool.running;
-            if (job.aside) --pool.running_asides;
+            if (job.is_aside) --pool.running_asides;
             if (job.ride != nullptr) {
                 lane_of(*job.ride->worker).last_job_hi = now;
                 job.ride->job = nullptr;
@@ -266,8 +268,8 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
     event = &what;
     now = when;
     ++turn;
-    timed = std::holds_alternative<TimePassed>(what);
-    late = !timed && deadline <= when;
+    is_time_event = std::holds_alternative<TimePassed>(what);
+    is_late = !is_time_event && deadline <= when;
     if (const auto* asked = std::get_if<ReloadAsked>(&what))  // the reload may begin in this turn
         if (KnownPool* pool = find(asked->pool))
             pool->kinds.try_emplace(asked->generation, asked->kind);
@@ -310,8 +312,8 @@ void Ledger::end_turn() {
     for (KnownLane& lane : lanes) {
         lane.must_start = false;
         // When the worker is replaced, the rules leave open whose outcomes count.
-        const bool replaced = seen_lane(lane.id).current != lane_before(lane.id).current;
-        if (replaced) lower_to(lane.latest_failed, Sure::maybe);
+        const bool was_replaced = seen_lane(lane.id).current != lane_before(lane.id).current;
+        if (was_replaced) lower_to(lane.latest_failed, Sure::maybe);
     }
     for (KnownPool& pool : pools) pool.majority = Majority::unclear;
     arrival = nullptr;

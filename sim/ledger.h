@@ -37,10 +37,10 @@ struct Ledger {
     std::uint64_t arriving_asides = 0;
     std::uint64_t batches_made = 0;
     std::uint64_t queueings = 0;
-    bool opened = false;
-    bool shutting_down = false;
+    bool is_open = false;
+    bool is_shutting_down = false;
     Instant shutdown_by = never;
-    bool left = false;
+    bool has_left = false;
     Instant jobs_due = never;  // no job is due earlier
     std::vector<std::uint64_t> recent_jobs, recent_attempts,
         recent_workers;  // ids that were used recently
@@ -50,8 +50,8 @@ struct Ledger {
     Instant now{};
     std::uint64_t turn = 0;
     Instant deadline = never;  // the engine's next_deadline() after the previous turn
-    bool late = false;   // the deadline had passed when this event came: two causes in one turn
-    bool timed = false;  // the event is TimePassed
+    bool is_late = false;  // the deadline had passed before the event, so the turn has two causes
+    bool is_time_event = false;           // the event is TimePassed
     const JobArrived* arrival = nullptr;  // until the engine admits or refuses it
     View before;
     View seen;
@@ -112,18 +112,18 @@ struct Ledger {
     void take_broken_link(KnownAttempt& attempt);
     void take_undelivered(KnownAttempt& attempt);
     void crash(KnownWorker& worker, Sure sure);
-    /// The engine must kill the worker in this turn.
-    void must_kill(KnownWorker& worker);
-    /// The engine must stop or kill the worker in this turn.
-    void must_end(KnownWorker& worker);
+    /// Records that the engine must kill the worker in this turn.
+    void demand_kill(KnownWorker& worker);
+    /// Records that the engine must stop or kill the worker in this turn.
+    void demand_end(KnownWorker& worker);
     [[nodiscard]] bool has_served_well(const KnownWorker& worker) const;
-    /// The worker ended in a way that may delay the next start of its lane.
+    /// Allows the engine to delay the next start of the lane, because of how the worker ended.
     void allow_restart_delay(KnownWorker& worker);
 
-    /// A reload began. It revives failed lanes.
+    /// Must be called when a reload begins, which revives failed lanes.
     void begin_reload(KnownPool& pool);
     void drop_distrust(KnownWorker& worker);
-    /// From now on the engine may count the crashes of the lane from zero.
+    /// Allows the engine to count the crashes of the lane from zero again.
     void reset_crashes(KnownLane& lane);
 
     // trust (ledger_trust.cpp)
@@ -133,12 +133,12 @@ struct Ledger {
     [[nodiscard]] bool may_prove_again(const KnownWorker& worker) const;
     void take_vote_result(KnownWorker& voter, Sure outside);
     /// True if another lane certainly serves and its latest job certainly did not fail.
-    [[nodiscard]] bool another_lane_is_fine(const KnownLane& lane) const;
-    [[nodiscard]] bool another_lane_may_be_fine(const KnownLane& lane) const;
+    [[nodiscard]] bool is_another_lane_fine(const KnownLane& lane) const;
+    [[nodiscard]] bool may_another_lane_be_fine(const KnownLane& lane) const;
     /// True if the worker certainly serves, so that it must take every job that it can.
-    [[nodiscard]] bool certainly_serves(const KnownWorker& worker) const;
-    /// True if the worker may have been distrusted, but has rested for the longest possible time, so
-    /// that it takes one job.
+    [[nodiscard]] bool is_certainly_serving(const KnownWorker& worker) const;
+    /// True if the worker may have been distrusted, but has rested for the longest possible time,
+    /// so that it takes one job.
     [[nodiscard]] bool has_rested(const KnownWorker& worker) const;
     /// Returns the worker of the lane that certainly serves, or nullptr if there is none.
     [[nodiscard]] const KnownWorker* serving_worker(const KnownLane& lane) const;

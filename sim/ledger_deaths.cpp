@@ -5,7 +5,7 @@
 
 namespace turnpike::sim {
 
-/// The worker ends, and everything aboard is lost at once.
+/// Ends the worker. Everything aboard is lost at once.
 void Ledger::die(KnownWorker& worker, Death death) {
     worker.life = std::max(worker.life, WorkerLife::ending);
     const std::size_t count = worker.aboard.size();
@@ -18,7 +18,7 @@ void Ledger::die(KnownWorker& worker, Death death) {
     }
 }
 
-/// One attempt is lost. Its job ends, or goes back to the queue.
+/// Takes one lost attempt off its worker. Its job ends, or goes back to the queue.
 void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     KnownJob* const job = attempt.job;
     const PoolSettings& rules = *pool_of(*attempt.worker).settings;
@@ -27,9 +27,9 @@ void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     attempt.job = nullptr;
     if (job == nullptr) return;
     touched_jobs.push_back(job->id);
-    job->fate.any_reason = job->fate.any_reason || death == Death::unclear;
+    job->fate.accepts_any_reason = job->fate.accepts_any_reason || death == Death::unclear;
     if (answering) return expect_end(*job, EndReason::stream_broken);
-    if (job->aside || (!rules.may_retry && death != Death::undelivered))
+    if (job->is_aside || (!rules.may_retry && death != Death::undelivered))
         return expect_end(*job, EndReason::worker_died);
     if (death == Death::ordered || death == Death::undelivered) {
         lower_to(job->alone, Sure::maybe);
@@ -47,8 +47,8 @@ void Ledger::lose(KnownAttempt& attempt, Death death, Sure alone) {
     enqueue(*job, Entry::retry);
 }
 
-/// The link of one attempt broke. The other attempts aboard shared that break. If nobody waits for
-/// the attempt, the rules leave open whether they did.
+/// Records that the link of one attempt broke, and that the other attempts aboard shared the break.
+/// If nobody waits for the attempt, the rules leave open whether they shared it.
 void Ledger::take_broken_link(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     Sure alone = Sure::no;
@@ -63,7 +63,7 @@ void Ledger::take_broken_link(KnownAttempt& attempt) {
     drop_distrust(worker);
 }
 
-/// The attempt never reached its worker.
+/// Records that the attempt never reached its worker.
 void Ledger::take_undelivered(KnownAttempt& attempt) {
     KnownWorker& worker = *attempt.worker;
     const bool wanted = attempt.job != nullptr;
@@ -72,23 +72,23 @@ void Ledger::take_undelivered(KnownAttempt& attempt) {
     drop_distrust(worker);
 }
 
-/// The worker crashed: the next start waits for a growing delay, and crash_limit counts this end.
+/// Records a crash: the next start waits for a growing delay, and crash_limit counts this end.
 void Ledger::crash(KnownWorker& worker, Sure sure) {
-    if (worker.past.crashed) return;
-    worker.past.crashed = true;
+    if (worker.past.has_crashed) return;
+    worker.past.has_crashed = true;
     KnownLane& lane = lane_of(worker);
     const PoolSettings& rules = *pool_of(worker).settings;
-    const bool counts = sure == Sure::yes && was_current(worker) && !lane.is_taken_out() &&
-                        worker.retired == Sure::no &&
-                        worker.generation == pool_before(worker.pool).good && !shutting_down &&
-                        !late;
-    if (counts && has_served_well(worker)) lane.trouble_row = 0;
+    const bool does_count = sure == Sure::yes && was_current(worker) && !lane.is_taken_out() &&
+                            worker.retired == Sure::no &&
+                            worker.generation == pool_before(worker.pool).good &&
+                            !is_shutting_down && !is_late;
+    if (does_count && has_served_well(worker)) lane.trouble_row = 0;
     allow_restart_delay(worker);
     lane.crashes_hi.push_back(now);
     if (lane.crashes_hi.size() > 2 * crash_limit_max)
         lane.crashes_hi.erase(lane.crashes_hi.begin());
     if (worker.has_loaded() && now - worker.ready_at >= rules.restart_good_run) lane.crash_row = 0;
-    if (!counts) return;
+    if (!does_count) return;
     std::erase_if(lane.crashes_lo, [&](Instant at) { return now - at >= rules.crash_window; });
     lane.crashes_lo.push_back(now);
     const Duration doubled =
@@ -97,18 +97,18 @@ void Ledger::crash(KnownWorker& worker, Sure sure) {
     lane.not_before = now + jittered_min(std::min(doubled, rules.restart_delay_max));
     if (rules.ownership == Ownership::attached || lane.crashes_lo.size() < rules.crash_limit)
         return;
-    const bool reloads = !pool_before(worker.pool).reloading.is_none() ||
-                         !seen_pool(worker.pool).reloading.is_none();
-    if (!reloads) lane.outage.must_stay_down = true;
+    const bool is_reloading = !pool_before(worker.pool).reloading.is_none() ||
+                              !seen_pool(worker.pool).reloading.is_none();
+    if (!is_reloading) lane.outage.must_stay_down = true;
 }
 
 void Ledger::begin_reload(KnownPool& pool) {
     pool.tried = seen_pool(pool.id).reloading;
     pool.reload_turn = turn;
-    const bool retires = pool.was_asked_as(pool.tried, ReloadKind::in_place);
+    const bool may_retire = pool.was_asked_as(pool.tried, ReloadKind::in_place);
     for (KnownLane& lane : pool.lanes) {
         if (lane_before(lane.id).state == LaneState::failed)
-            lane.outage.failed_before_reload = true;
+            lane.outage.had_failed_before_reload = true;
         if (lane.disagreements_row < 2 && lane.proof_failures_row < 2) {
             lane.outage.must_stay_down = false;
             lane.disagreements_row = lane.proof_failures_row = 0;
@@ -116,14 +116,14 @@ void Ledger::begin_reload(KnownPool& pool) {
         reset_crashes(lane);
         // A worker that is retired for a reload, and then kept, may have to prove itself.
         for (KnownWorker* worker : lane.workers) {
-            if (retires && worker->proves) raise_to(worker->proof.needed, Sure::maybe);
+            if (may_retire && worker->has_proof) raise_to(worker->proof.needed, Sure::maybe);
             drop_distrust(*worker);
         }
     }
 }
 
-/// A stronger hold replaced the distrust of a failing worker. The engine need not return to the
-/// distrust afterwards.
+/// Must be called when a stronger hold replaces the distrust of a failing worker. The engine need
+/// not return to the distrust afterwards.
 void Ledger::drop_distrust(KnownWorker& worker) {
     worker.trust.rests_until = now;
     lower_to(worker.trust.probation, Sure::maybe);
@@ -139,8 +139,8 @@ void Ledger::reset_crashes(KnownLane& lane) {
 /// True if the worker has certainly served for restart_good_run.
 bool Ledger::has_served_well(const KnownWorker& worker) const {
     const PoolSettings& rules = *pools[worker.pool.value].settings;
-    if (!worker.has_loaded() || (worker.proves && !worker.proof.has_ever_passed())) return false;
-    return now - (worker.proves ? worker.proof.first_passed_at : worker.ready_at) >=
+    if (!worker.has_loaded() || (worker.has_proof && !worker.proof.has_ever_passed())) return false;
+    return now - (worker.has_proof ? worker.proof.first_passed_at : worker.ready_at) >=
            rules.restart_good_run;
 }
 
@@ -154,12 +154,12 @@ void Ledger::allow_restart_delay(KnownWorker& worker) {
         std::max(lane.not_after, now + jittered_max(std::min(doubled, rules.restart_delay_max)));
 }
 
-void Ledger::must_kill(KnownWorker& worker) {
+void Ledger::demand_kill(KnownWorker& worker) {
     worker.demand = WorkerDemand::kill;
     touched_workers.push_back(&worker);
 }
 
-void Ledger::must_end(KnownWorker& worker) {
+void Ledger::demand_end(KnownWorker& worker) {
     worker.demand = std::max(worker.demand, WorkerDemand::stop_or_kill);
     touched_workers.push_back(&worker);
 }

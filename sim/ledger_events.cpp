@@ -45,7 +45,7 @@ public:
         to_.grow(*job, e.total);
         if (to_.bytes_lo > to_.settings.bytes_max.count)
             to_.expect_end(*job, EndReason::bytes_full);
-        else if (job->aside)
+        else if (job->is_aside)
             to_.touched_jobs.push_back(job->id);
         else
             to_.enqueue(*job, Entry::fresh);
@@ -94,7 +94,7 @@ public:
         worker->life = WorkerLife::ready;
         worker->ready_at = worker->idle_since = to_.now;
         take_word(*worker, e);
-        if (worker->proves) worker->proof.needed = Sure::yes;
+        if (worker->has_proof) worker->proof.needed = Sure::yes;
     }
 
     void operator()(const WorkerExited& e) {
@@ -103,7 +103,7 @@ public:
         const bool by_itself = !worker->is_ending();
         if (by_itself) to_.crash(*worker, Sure::yes);
         if (worker->end_reason == Reason::none) worker->end_reason = Reason::exited;
-        if (worker->killed_at == never) to_.must_kill(*worker);
+        if (worker->killed_at == never) to_.demand_kill(*worker);
         worker->exited_at = to_.now;
         to_.die(*worker, by_itself ? Ledger::Death::own : Ledger::Death::ordered);
     }
@@ -120,7 +120,7 @@ public:
         to_.gone_now.push_back(worker);
         std::erase(lane.workers, worker);
         lane.last_gone = to_.now;
-        if (!worker->past.crashed && worker->has_loaded() &&
+        if (!worker->past.has_crashed && worker->has_loaded() &&
             to_.now - worker->ready_at >= to_.pool_of(*worker).settings->restart_good_run)
             lane.crash_row = 0;
         if (e.memory == Memory::held)
@@ -160,7 +160,7 @@ public:
         switch (e.verdict) {
             case ProbeVerdict::answered:
                 probe.failures_lo = probe.failures_hi = 0;
-                if (worker->proves)
+                if (worker->has_proof)
                     raise_to(worker->proof.needed,
                              clean ? worker->held : std::min(worker->held, Sure::maybe));
                 lower_to(worker->held, clean ? Sure::no : Sure::maybe);
@@ -170,12 +170,12 @@ public:
                 probe.failures_lo += clean ? 1 : 0;
                 break;
             case ProbeVerdict::refused:
-                probe.refused = probe.clean != Sure::no;
-                if (clean) to_.must_kill(*worker);
+                probe.was_refused = probe.clean != Sure::no;
+                if (clean) to_.demand_kill(*worker);
                 break;
         }
         if (probe.failures_lo >= to_.pool_of(*worker).settings->probe_failures_max)
-            to_.must_kill(*worker);
+            to_.demand_kill(*worker);
     }
 
     void operator()(const ProofEnded& e) {
@@ -191,7 +191,7 @@ public:
         if ((kind == ProofKind::agree) != (e.verdict == ProofVerdict::grouped))
             worker->past.is_unsettled = true;
         proof.needed = Sure::no;
-        proof.asked = worker->trust.needs_proof = false;
+        proof.is_asked = worker->trust.needs_proof = false;
         if (!proof.has_ever_passed()) proof.first_passed_at = to_.now;
         proof.passed_at = to_.now;
         worker->probe.failures_lo = worker->probe.failures_hi = 0;
@@ -207,31 +207,31 @@ public:
     void operator()(const GpuLost& e) {
         KnownLane* lane = to_.find(e.lane);
         if (lane == nullptr) return;
-        lane->outage.gpu_lost = true;
+        lane->outage.is_gpu_lost = true;
         for (KnownWorker* worker : lane->workers)
-            if (!worker->is_ending()) to_.must_kill(*worker);
+            if (!worker->is_ending()) to_.demand_kill(*worker);
     }
 
-    void operator()(const GateOpened&) { to_.opened = true; }
+    void operator()(const GateOpened&) { to_.is_open = true; }
 
     void operator()(const DrainAsked& e) {
         KnownLane* lane = to_.find(e.lane);
-        if (lane == nullptr || lane->outage.gpu_lost || lane->outage.must_stay_down ||
+        if (lane == nullptr || lane->outage.is_gpu_lost || lane->outage.must_stay_down ||
             is_off(to_.lane_before(lane->id).state))
             return;
-        lane->outage.drained = true;
-        lane->outage.failed_before_reload = false;
+        lane->outage.is_drained = true;
+        lane->outage.had_failed_before_reload = false;
         for (KnownWorker* worker : lane->workers) worker->past.was_drained = true;
     }
 
     void operator()(const ResumeAsked& e) {
         KnownLane* lane = to_.find(e.lane);
-        if (lane == nullptr || !lane->outage.drained) return;
-        lane->outage.drained = false;
+        if (lane == nullptr || !lane->outage.is_drained) return;
+        lane->outage.is_drained = false;
         to_.reset_crashes(*lane);
         for (KnownWorker* worker : lane->workers) to_.drop_distrust(*worker);
         for (KnownWorker* worker : lane->workers) {
-            if (!worker->proves) continue;
+            if (!worker->has_proof) continue;
             const bool served = worker->proof.has_ever_passed() && to_.was_current(*worker);
             raise_to(worker->proof.needed, served ? Sure::yes : Sure::maybe);
         }
@@ -242,14 +242,14 @@ public:
         if (lane == nullptr) return;
         revive(*lane);
         for (KnownWorker* worker : lane->workers) {
-            const bool serves =
-                worker->has_loaded() && (worker->proof.has_ever_passed() || !worker->proves);
+            const bool has_served =
+                worker->has_loaded() && (worker->proof.has_ever_passed() || !worker->has_proof);
             if (to_.was_current(*worker) && !worker->is_ending()) {
-                if (!serves) to_.must_end(*worker);
+                if (!has_served) to_.demand_end(*worker);
                 if (worker->retired == Sure::yes && !worker->past.perhaps_disagreed &&
                     !worker->aboard.empty())
-                    to_.must_kill(*worker);
-                if (serves) worker->retired = Sure::yes;
+                    to_.demand_kill(*worker);
+                if (has_served) worker->retired = Sure::yes;
             }
             ++worker->past.restarts_asked;
             raise_to(worker->retired, Sure::maybe);
@@ -260,9 +260,9 @@ public:
         KnownPool* pool = to_.find(e.pool);
         if (pool == nullptr || e.generation.is_none()) return;
         const Generation good = to_.pool_before(e.pool).good;
-        const bool newer =
+        const bool is_newest =
             std::ranges::all_of(pool->asked, [&](Generation g) { return g < e.generation; });
-        if (!newer || !(good < e.generation)) pool->odd_reload = true;
+        if (!is_newest || !(good < e.generation)) pool->had_odd_reload = true;
         pool->asked.push_back(e.generation);
         pool->newest = std::max(pool->newest, e.generation);
         std::erase(pool->failed, e.generation);
@@ -273,23 +273,23 @@ public:
         if (pool == nullptr) return;
         for (KnownLane& lane : pool->lanes)
             for (KnownWorker* worker : lane.workers)
-                worker->proof.asked = worker->proof.asked || worker->proves;
+                worker->proof.is_asked = worker->proof.is_asked || worker->has_proof;
     }
 
     void operator()(const ShutdownAsked& e) {
-        to_.shutting_down = true;
+        to_.is_shutting_down = true;
         to_.shutdown_by = std::min(to_.shutdown_by, later(to_.now, e.patience));
     }
 
     void operator()(const TimePassed&) {}
 
 private:
-    /// Takes what a worker says of its slots and its batch, within bounds. With CancelPolicy::kill it
-    /// takes one job at a time.
+    /// Applies the slots and the batch that a worker announces, within bounds. With
+    /// CancelPolicy::kill a worker takes one job at a time.
     void take_word(KnownWorker& worker, const WorkerReady& said) {
         KnownPool& pool = to_.pool_of(worker);
-        pool.latest_example = said.has_example;
-        worker.proves = worker.proves || said.has_example;
+        pool.did_latest_have_example = said.has_example;
+        worker.has_proof = worker.has_proof || said.has_example;
         if (said.slots != 0) worker.slots = std::min(said.slots, slots_max);
         if (said.batch != 0) worker.batch = std::min(said.batch, batch_max);
         if (pool.settings->cancel == CancelPolicy::kill) worker.slots = worker.batch = 1;
@@ -307,21 +307,21 @@ private:
     /// worker, it was no crash, and nothing else delays the start.
     bool starts_at_once(const KnownWorker& worker, const KnownLane& lane, Memory memory) const {
         const Reason reason = worker.end_reason;
-        const bool ordered = reason == Reason::job_stuck || reason == Reason::job_cancelled ||
-                             reason == Reason::restart_asked;
-        return ordered && !worker.past.crashed && memory == Memory::freed &&
+        const bool was_ordered = reason == Reason::job_stuck || reason == Reason::job_cancelled ||
+                                 reason == Reason::restart_asked;
+        return was_ordered && !worker.past.has_crashed && memory == Memory::freed &&
                lane.memory_held == Sure::no && lane.workers.empty() && !lane.is_taken_out() &&
                lane.not_before <= to_.now && lane.last_trouble < worker.progressed_lo &&
                !lane.outage.must_stay_down && !is_off(to_.lane_before(lane.id).state) &&
-               !to_.shutting_down && to_.settings.load_parallel_max == 0 &&
+               !to_.is_shutting_down && to_.settings.load_parallel_max == 0 &&
                to_.was_current(worker) && to_.pool_before(worker.pool).reloading.is_none() &&
-               to_.seen_pool(worker.pool).reloading.is_none() && !to_.late;
+               to_.seen_pool(worker.pool).reloading.is_none() && !to_.is_late;
     }
 
     void misbehave(KnownWorker& worker) {
         if (worker.is_ending()) return;
         to_.crash(worker, Sure::yes);
-        to_.must_kill(worker);
+        to_.demand_kill(worker);
         to_.die(worker, Ledger::Death::own);
     }
 
@@ -349,13 +349,13 @@ private:
             case Verdict::out_of_memory: return answer(attempt, verdict);
             case Verdict::unhealthy:
                 to_.crash(worker, Sure::yes);
-                to_.must_kill(worker);
+                to_.demand_kill(worker);
                 return to_.die(worker, Ledger::Death::own);
             case Verdict::broken: return to_.take_broken_link(attempt);
             case Verdict::undelivered: return to_.take_undelivered(attempt);
             case Verdict::cancelled:
-                return attempt.cancelled ? to_.leave_worker(attempt)
-                                         : answer(attempt, Verdict::model_failed);
+                return attempt.is_cancelled ? to_.leave_worker(attempt)
+                                            : answer(attempt, Verdict::model_failed);
         }
     }
 
@@ -364,24 +364,24 @@ private:
         KnownPool& pool = to_.pool_of(worker);
         to_.take_outcome(attempt, verdict);
         if (verdict == Verdict::answered) {
-            if (attempt.job != nullptr && !attempt.aside) worker.probe.failures_hi = 0;
+            if (attempt.job != nullptr && !attempt.is_aside) worker.probe.failures_hi = 0;
             ++pool.answered_hi;
-            if (attempt.job != nullptr && !attempt.aside) ++pool.answered_lo;
+            if (attempt.job != nullptr && !attempt.is_aside) ++pool.answered_lo;
             pool.fastest = std::min(pool.fastest, to_.now - attempt.sent);
             pool.slowest = std::max(pool.slowest, to_.now - attempt.sent);
         }
         KnownJob* job = attempt.job;
         to_.leave_worker(attempt);
         if (job == nullptr) return;
-        if (!attempt.aside) to_.lane_of(worker).last_job_lo = to_.now;
+        if (!attempt.is_aside) to_.lane_of(worker).last_job_lo = to_.now;
         to_.expect_end(*job, end_of(verdict));
     }
 
     void fail_proof(KnownWorker& worker) {
         KnownLane& lane = to_.lane_of(worker);
         KnownPool& pool = to_.pool_of(worker);
-        worker.proof.failed = true;
-        to_.must_end(worker);
+        worker.proof.has_failed = true;
+        to_.demand_end(worker);
         ++lane.proof_failures_hi;
         to_.allow_restart_delay(worker);
         lane.crashes_hi.push_back(to_.now);
@@ -391,8 +391,8 @@ private:
                 pool.failed.push_back(worker.generation);
             return;
         }
-        if (!to_.was_current(worker) || lane.outage.drained || worker.retired != Sure::no ||
-            to_.late)
+        if (!to_.was_current(worker) || lane.outage.is_drained || worker.retired != Sure::no ||
+            to_.is_late)
             return;
         lane.not_before =
             std::max(lane.not_before, to_.now + jittered_min(pool.settings->restart_delay_min));

@@ -16,11 +16,11 @@ bool is_success(Verdict verdict) {
     return verdict == Verdict::answered || verdict == Verdict::bad_input;
 }
 
-/// The worker is certainly distrusted. It must rest or prove itself, and then takes one job at a
-/// time.
+/// Records that the worker is certainly distrusted. It must rest or prove itself, and then takes
+/// one job at a time.
 void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool again) {
-    if (worker.proves) worker.trust.needs_proof = true;
-    if (!worker.proves || again)
+    if (worker.has_proof) worker.trust.needs_proof = true;
+    if (!worker.has_proof || again)
         worker.trust.rests_until = now + jittered_min(rules.restart_delay_min);
     worker.trust.probation = Sure::yes;
     worker.trust.streak_lo = 0;
@@ -28,24 +28,24 @@ void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool 
 
 }  // namespace
 
-/// The rules leave open whether the outcome counts if the attempt is an aside, or nobody waits for
-/// it.
+/// Records the outcome of an attempt. The rules leave open whether it counts if the attempt is an
+/// aside or nobody waits for it.
 void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     KnownWorker& worker = *attempt.worker;
     KnownLane& lane = lane_of(worker);
     const PoolSettings& rules = *pool_of(worker).settings;
-    const bool counts = attempt.job != nullptr && !attempt.aside && was_current(worker);
+    const bool does_count = attempt.job != nullptr && !attempt.is_aside && was_current(worker);
     KnownTrust& trust = worker.trust;
-    if (verdict == Verdict::out_of_memory && worker.proves) {
-        raise_to(worker.proof.needed, counts ? Sure::yes : Sure::maybe);
+    if (verdict == Verdict::out_of_memory && worker.has_proof) {
+        raise_to(worker.proof.needed, does_count ? Sure::yes : Sure::maybe);
     }
     if (is_success(verdict)) {
         trust.streak_lo = 0;
         trust.rests_until = now;
         trust.needs_proof = false;
-        if (counts) trust.streak_hi = 0;
-        lower_to(trust.probation, counts ? Sure::no : Sure::maybe);
-        lower_to(lane.latest_failed, counts ? Sure::no : Sure::maybe);
+        if (does_count) trust.streak_hi = 0;
+        lower_to(trust.probation, does_count ? Sure::no : Sure::maybe);
+        lower_to(lane.latest_failed, does_count ? Sure::no : Sure::maybe);
         return;
     }
     if (!is_failure(verdict)) return;
@@ -53,38 +53,39 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     // An attempt that was sent before the probation is no failure on probation.
     const bool was_aboard = trust.probation != Sure::no && attempt.sent <= trust.suspected_at;
     // If no other lane is fine, the model is to blame.
-    const bool suspect = trust.streak_hi >= rules.fail_streak && another_lane_may_be_fine(lane);
-    if (suspect || trust.probation != Sure::no) {
+    const bool is_suspect = trust.streak_hi >= rules.fail_streak && may_another_lane_be_fine(lane);
+    if (is_suspect || trust.probation != Sure::no) {
         raise_to(trust.probation, Sure::maybe);
         trust.suspected_at = now;
-        if (worker.proves) raise_to(worker.proof.needed, Sure::maybe);
+        if (worker.has_proof) raise_to(worker.proof.needed, Sure::maybe);
     }
-    if (!counts) {
+    if (!does_count) {
         raise_to(lane.latest_failed, Sure::maybe);
         return;
     }
     lane.latest_failed = Sure::yes;
     // A hold for a probe is stronger than distrust.
-    const bool fine = another_lane_is_fine(lane) && !late && worker.held == Sure::no;
+    const bool must_distrust = is_another_lane_fine(lane) && !is_late && worker.held == Sure::no;
     if (was_aboard) return;
     if (trust.probation == Sure::yes) {
-        if (fine)
+        if (must_distrust)
             distrust(worker, rules, now, true);
         else
             trust.probation = Sure::maybe, trust.streak_lo = 0;
         return;
     }
-    if (++trust.streak_lo >= rules.fail_streak && fine) distrust(worker, rules, now, false);
+    if (++trust.streak_lo >= rules.fail_streak && must_distrust)
+        distrust(worker, rules, now, false);
 }
 
-bool Ledger::another_lane_is_fine(const KnownLane& lane) const {
+bool Ledger::is_another_lane_fine(const KnownLane& lane) const {
     return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
         return other.id != lane.id && other.latest_failed == Sure::no &&
                serving_worker(other) != nullptr;
     });
 }
 
-bool Ledger::another_lane_may_be_fine(const KnownLane& lane) const {
+bool Ledger::may_another_lane_be_fine(const KnownLane& lane) const {
     return std::ranges::any_of(pools[lane.pool.value].lanes, [&](const KnownLane& other) {
         if (other.id == lane.id || other.latest_failed == Sure::yes) return false;
         return std::ranges::any_of(other.workers,
@@ -92,7 +93,7 @@ bool Ledger::another_lane_may_be_fine(const KnownLane& lane) const {
     });
 }
 
-bool Ledger::certainly_serves(const KnownWorker& worker) const {
+bool Ledger::is_certainly_serving(const KnownWorker& worker) const {
     const KnownLane& lane = lanes[worker.lane.value];
     const PoolSettings& rules = *pools[worker.pool.value].settings;
     if (!worker.has_loaded() || worker.is_ending() || worker.kill_turn == turn) return false;
@@ -100,10 +101,10 @@ bool Ledger::certainly_serves(const KnownWorker& worker) const {
         worker.past.is_unsettled)
         return false;
     if (worker.trust.probation != Sure::no && !has_rested(worker)) return false;
-    if (worker.proves) {
+    if (worker.has_proof) {
         const KnownProof& proof = worker.proof;
         if (!proof.has_ever_passed() || proof.is_running() || proof.needed != Sure::no ||
-            proof.asked || proof.failed)
+            proof.is_asked || proof.has_failed)
             return false;
         if (now - proof.passed_at >= rules.proof_every) return false;
     }
@@ -119,7 +120,7 @@ bool Ledger::may_be_stuck(const KnownWorker& worker) const {
 
 bool Ledger::has_rested(const KnownWorker& worker) const {
     const PoolSettings& rules = *pools[worker.pool.value].settings;
-    return timed && !worker.proves && worker.aboard.empty() &&
+    return is_time_event && !worker.has_proof && worker.aboard.empty() &&
            worker.trust.suspected_at + jittered_max(rules.restart_delay_max) <= now;
 }
 
@@ -128,7 +129,8 @@ const KnownWorker* Ledger::serving_worker(const KnownLane& lane) const {
     const PoolView& pool = seen_pool(lane.pool);
     if (!pool.reloading.is_none() || is_off(seen_lane(lane.id).state)) return nullptr;
     for (const KnownWorker* worker : lane.workers)
-        if (worker->id == current && worker->generation == pool.good && certainly_serves(*worker))
+        if (worker->id == current && worker->generation == pool.good &&
+            is_certainly_serving(*worker))
             return worker;
     return nullptr;
 }
@@ -147,11 +149,11 @@ bool Ledger::is_off_hi(const KnownLane& lane) const {
 bool Ledger::may_prove_again(const KnownWorker& worker) const {
     const KnownProof& proof = worker.proof;
     return proof.is_running() || proof.needed != Sure::no || worker.trust.needs_proof ||
-           proof.asked || worker.held != Sure::no || worker.trust.probation != Sure::no ||
+           proof.is_asked || worker.held != Sure::no || worker.trust.probation != Sure::no ||
            now - proof.passed_at >= pools[worker.pool.value].settings->proof_every;
 }
 
-/// The worker voted. Counts the votes of all workers of its generation.
+/// Records a worker's vote. Counts the votes of all workers of its generation.
 void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     struct Voter {
         KnownWorker* worker;
@@ -173,7 +175,7 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
             continue;
         const bool leaving = voter.past.was_current && !was_current(voter);
         const bool certain = is_settled && !leaving && !voter.is_ending() &&
-                             voter.retired == Sure::no && !lane_of(voter).outage.drained &&
+                             voter.retired == Sure::no && !lane_of(voter).outage.is_drained &&
                              !voter.past.is_unsettled && !may_prove_again(voter) &&
                              !may_be_stuck(voter);
         voters.push_back({.worker = &voter, .certain = certain});
@@ -182,10 +184,10 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
         if (certain) ++votes.lo, ++all.lo;
     }
     if (all.lo == all.hi && worker.generation == seen_pool(worker.pool).good) {
-        const bool any = std::ranges::any_of(
+        const bool has_majority = std::ranges::any_of(
             groups, [&](const auto& entry) { return entry.second.hi * 2 > all.hi; });
         pools[worker.pool.value].majority =
-            groups.size() > 1 && !any ? Majority::missing : Majority::exists;
+            groups.size() > 1 && !has_majority ? Majority::missing : Majority::exists;
     }
     for (const auto& [voter, certain] : voters) {
         bool outside_lo = false;
@@ -203,7 +205,7 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
         lane_of(worker).disagreements_row = lane_of(worker).proof_failures_row = 0;
 }
 
-/// Takes whether the worker is outside a strict majority.
+/// Records whether the worker is outside a strict majority.
 void Ledger::take_vote_result(KnownWorker& voter, Sure outside) {
     if (outside == Sure::no) return;
     KnownLane& lane = lane_of(voter);

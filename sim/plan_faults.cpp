@@ -109,7 +109,7 @@ private:
         if (at <= plan_.calm_at - quiet_before_calm) add_at(at, reload);
     }
 
-    /// A pool mostly has room to load new code beside the old, or mostly not. Sometimes that changes.
+    /// Returns the usual kind of the pool in 80 % of the draws, otherwise the other kind.
     ReloadKind draw_reload_kind(PoolId pool) const {
         const ReloadKind usual = plan_.reload_kinds[pool.value];
         const ReloadKind other =

@@ -8,7 +8,8 @@ namespace turnpike::sim {
 
 namespace {
 
-/// Returns how long jobs usually run: from far below to about what the lanes can keep up with.
+/// Returns how long jobs usually run: from so short that lanes are mostly idle to about as long as
+/// the lanes can keep up with.
 Duration draw_usual_run(Random& random) {
     const auto luck = random.below(3);
     if (luck == 0) return between(random, 2ms, 30ms);
@@ -86,8 +87,8 @@ void add_workload(const Scenario& scenario, Random random, Plan& plan) {
             draw_run(scenario, usual, random, job);
             draw_client(scenario, usual, random, job);
             if (random.chance(scenario.wanted)) job.lane_wanted = draw_wanted(plan, pool, random);
-            job.aside = random.chance(scenario.asides);
-            if (scenario.is_calm) job.aside = false, job.lane_wanted = LaneId{};
+            job.is_aside = random.chance(scenario.asides);
+            if (scenario.is_calm) job.is_aside = false, job.lane_wanted = LaneId{};
             if (plan.settings.pools.size() > 1 && job.total.count % 16 == 0)
                 job.routed_to = PoolId{(pool.value + 1) % plan.settings.pools.size()};
             const Duration at =

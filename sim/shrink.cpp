@@ -20,16 +20,16 @@ Ids without(const Ids& ids, std::size_t from, std::size_t count) {
 Ids shrink(Ids ids, const Shrinking& shrinking) {
     std::size_t piece = std::max<std::size_t>(1, ids.size() / 2);
     while (!ids.empty()) {
-        bool shrunk = false;
+        bool has_shrunk = false;
         // From the end, because stimuli that come late in a run often do not matter.
         for (std::size_t end = ids.size(); end > 0;) {
             if (!shrinking.may_go_on()) return ids;
             const std::size_t from = end > piece ? end - piece : 0;
             Ids rest = without(ids, from, end - from);
-            if (shrinking.still_fails(rest)) ids = std::move(rest), shrunk = true;
+            if (shrinking.still_fails(rest)) ids = std::move(rest), has_shrunk = true;
             end = from;
         }
-        if (piece == 1 && !shrunk) break;
+        if (piece == 1 && !has_shrunk) break;
         if (piece > 1) piece /= 2;
     }
     return ids;

@@ -1,5 +1,5 @@
-// Delta debugging: finds a few stimuli that still show a failure. The result is not the smallest set
-// that exists, but no single stimulus can be left out of it (if time allows).
+// Delta debugging: finds a few stimuli that still show a failure. The result is not the smallest
+// set that exists, but no single stimulus can be left out of it (if time allows).
 #pragma once
 
 #include <cstdint>

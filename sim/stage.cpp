@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration clock_start = 1h;  // so that nothing relies on a clock that starts at zero
 
-/// The shell may repeat events that it saw. It never repeats an arrival or an order.
+/// True if the shell may repeat the event. It never repeats an arrival or an order.
 bool is_repeatable(const Event& event) {
     return !std::holds_alternative<JobArrived>(event) &&
            !std::holds_alternative<GateOpened>(event) &&
@@ -24,7 +24,7 @@ bool is_repeatable(const Event& event) {
            !std::holds_alternative<ProveAsked>(event) && !std::holds_alternative<GpuLost>(event);
 }
 
-/// An event may come late if it is still true then, and no other event depends on it.
+/// True if the event may come late: it is still true then, and no other event depends on it.
 bool is_delayable(const Event& event) {
     return std::holds_alternative<AttemptEnded>(event) ||
            std::holds_alternative<AnswerMoved>(event) ||
@@ -83,10 +83,10 @@ bool Stage::step(Instant deadline, Instant until) {
         return false;
     }
     const auto moment = static_cast<std::uint64_t>(wake.time_since_epoch().count());
-    const bool wakes =
+    const bool is_wake_first =
         wake < next || (wake == next && random(Topic::tie, moment).next() < agenda_.next_tie());
     now_ = std::max(now_, std::min(wake, next));
-    if (wakes) {
+    if (is_wake_first) {
         listener_(TimePassed{});
     } else {
         const Agenda::Act act = agenda_.pop();

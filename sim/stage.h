@@ -1,5 +1,5 @@
-// What all actors of the world share: the clock, the agenda, the plan, and tell(), which sends events
-// to the engine through the faults of the shell.
+// What all actors of the world share: the clock, the agenda, the plan, and tell(), which sends
+// events to the engine through the faults of the shell.
 #pragma once
 
 #include <cstdint>
@@ -40,12 +40,13 @@ public:
     }
     void at(Instant when, std::uint64_t key, Agenda::Act act);
 
-    /// Sends an event to the engine now. While the shell is at fault, the event may come twice, late,
-    /// or again much later.
+    /// Sends an event to the engine now. While a fault of the shell lasts, the event may come
+    /// twice, late, or again much later.
     void tell(const Event& event);
 
-    /// Does what comes next, up to and including `until`: one act, or one TimePassed if the engine's
-    /// deadline comes first. Returns false, and moves the clock to `until`, if nothing is left to do.
+    /// Does what comes next, up to and including `until`: one act, or one TimePassed if the
+    /// engine's deadline comes first. Returns false, and moves the clock to `until`, if nothing is
+    /// left to do.
     [[nodiscard]] bool step(Instant deadline, Instant until);
 
     /// Records that the engine did something that makes no sense. Only the first complaint is kept.

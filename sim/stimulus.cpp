@@ -32,7 +32,7 @@ struct Describe {
             text += fmt::format(", timeout {:g} s", seconds(job.timeout));
         if (!job.lane_wanted.is_none())
             text += fmt::format(", wants lane {}", job.lane_wanted.value);
-        if (job.aside) text += ", aside";
+        if (job.is_aside) text += ", aside";
         text += fmt::format(", runs {:g} s, {}", seconds(job.run), name_of(job.ending));
         if (job.ending != Ending::answers) text += fmt::format(" ×{}", job.ending_times);
         if (job.stream_parts > 0) text += fmt::format(", {} parts", job.stream_parts);

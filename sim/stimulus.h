@@ -42,10 +42,10 @@ struct JobScript {
     Priority priority{};
     Duration timeout = Duration::max();
     LaneId lane_wanted{};
-    bool aside = false;
+    bool is_aside = false;
     Duration run = 10ms;
     Ending ending = Ending::answers;
-    std::uint32_t ending_times = 1;  // this many attempts end so; later ones answer
+    std::uint32_t ending_times = 1;  // this many attempts end this way; later ones answer
     std::uint32_t stream_parts = 0;  // 0 if the answer comes in one piece
     bool ignores_cancel = false;
     Duration leaves_after = Duration::max();   // from arrival

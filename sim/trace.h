@@ -1,5 +1,6 @@
 // The record of a run: lines for people, one hash for machines. Both come from the fields that
-// events and actions list themselves. The hash needs no text, so it is cheap enough to be always on.
+// events and actions list themselves. The hash needs no text, so it is cheap enough to be always
+// on.
 #pragma once
 
 #include <cstdint>

@@ -87,7 +87,7 @@ void Workers::load(WorkerId id, std::uint32_t steps_left) {
     stage_.after(std::min(gap, longest), key, [this, id, steps_left] { load(id, steps_left - 1); });
 }
 
-/// An attached worker becomes ready as soon as no curse keeps it away.
+/// Waits until no curse keeps the attached worker away. Then makes the worker ready.
 void Workers::await_outside(WorkerId id) {
     Worker* worker = find_living(id);
     if (worker == nullptr || worker->life != Life::coming) return;
@@ -157,7 +157,7 @@ void Workers::carry_out(const KillWorker& action) {
     Random luck = stage_.random(Topic::kill, worker->key);
     const Duration soon = between(luck, 0ms, is_attached(*worker) ? 0ms : 15ms);
     if (worker->life == Life::exited) {
-        if (worker->left_a_child) after(soon, *worker, &Workers::report_gone);
+        if (worker->has_left_a_child) after(soon, *worker, &Workers::report_gone);
         return;
     }
     if (is_attached(*worker) || !is_cursed(*worker, CurseKind::survives_kill))
@@ -185,9 +185,9 @@ void Workers::exit(WorkerId id) {
     answer_after_death(*worker);
     worker->aboard.clear();
     Random luck = stage_.random(Topic::gone, worker->key);
-    worker->left_a_child = !worker->is_killed && !is_attached(*worker) && luck.chance(25);
+    worker->has_left_a_child = !worker->is_killed && !is_attached(*worker) && luck.chance(25);
     const Duration soon = between(luck, 0ms, luck.chance(80) ? 5ms : 200ms);
-    const bool tree_dies = !worker->left_a_child;
+    const bool tree_dies = !worker->has_left_a_child;
     const std::uint64_t key = worker->key;
     stage_.tell(WorkerExited{id});
     if (tree_dies) stage_.after(soon, key, [this, id] { report_gone(id); });
@@ -214,9 +214,11 @@ void Workers::report_gone(WorkerId id) {
 
 void Workers::begin(const Curse& curse) {
     Worker* worker = newest_on(curse.lane);
-    const bool attached = stage_.plan().settings_of(curse.lane).ownership == Ownership::attached;
-    if (curse.kind == CurseKind::gpu_gone && !attached) stage_.tell(GpuLost{curse.lane});
-    if (curse.kind == CurseKind::away && attached && worker != nullptr && worker->life == Life::up)
+    const bool is_attached_lane =
+        stage_.plan().settings_of(curse.lane).ownership == Ownership::attached;
+    if (curse.kind == CurseKind::gpu_gone && !is_attached_lane) stage_.tell(GpuLost{curse.lane});
+    if (curse.kind == CurseKind::away && is_attached_lane && worker != nullptr &&
+        worker->life == Life::up)
         exit(worker->id);
 }
 
@@ -225,9 +227,9 @@ void Workers::strike(const Blow& blow) {
     if (blow.kind == BlowKind::memory_freed) return stage_.tell(MemoryFreed{blow.lane});
     for (std::uint64_t index = 0; index < starts_.size(); ++index) {
         const LaneId lane{index};
-        const bool hit = blow.kind == BlowKind::crash_pool ? stage_.plan().pool_of(lane) == pool
-                                                           : lane == blow.lane;
-        const Worker* worker = hit ? newest_on(lane) : nullptr;
+        const bool is_hit = blow.kind == BlowKind::crash_pool ? stage_.plan().pool_of(lane) == pool
+                                                              : lane == blow.lane;
+        const Worker* worker = is_hit ? newest_on(lane) : nullptr;
         if (worker == nullptr) continue;
         if (blow.kind == BlowKind::misbehave)
             stage_.tell(WorkerMisbehaved{worker->id});

@@ -1,7 +1,7 @@
 // The workers and their machine. They carry out what the engine asks of the supervisor, as healthy
 // or as faulty processes would. Even under faults they keep the shell's promises: a started worker
-// becomes ready, stays silent or exits; WorkerGone follows each exit; a dead worker sends no events,
-// unless a curse makes it do so. workers.cpp has starts and ends, attempts.cpp jobs aboard,
+// becomes ready, stays silent or exits; WorkerGone follows each exit; a dead worker sends no
+// events, unless a curse makes it do so. workers.cpp has starts and ends, attempts.cpp jobs aboard,
 // checkups.cpp probes and proofs.
 #pragma once
 
@@ -27,8 +27,8 @@ public:
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
 
-    /// Must be called when a curse begins. Some act by themselves: a GPU is lost, an attached worker
-    /// goes away.
+    /// Must be called when a curse begins. Some act by themselves: a GPU is lost, an attached
+    /// worker goes away.
     void begin(const Curse& curse);
     void strike(const Blow& blow);
     /// Ends all workers that survived their kill.
@@ -53,7 +53,7 @@ private:
         Life life = Life::coming;
         bool is_killed = false;
         bool has_survived_kill = false;  // was killed, and still runs
-        bool left_a_child = false;       // exited, but a child process runs until the kill
+        bool has_left_a_child = false;   // exited, but a child process runs until the kill
         std::vector<Aboard> aboard{};
     };
     /// How an attempt will go. Decided when it is sent.

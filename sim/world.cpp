@@ -172,8 +172,8 @@ private:
         while (!is_over() && stage_.step(engine_.next_deadline(), until)) check_shutdown();
     }
 
-    /// Stops as soon as the world is at rest, or at the limit. A later check then says what is not at
-    /// rest.
+    /// Stops as soon as the world is at rest, or at the limit. A later check then reports what is
+    /// not at rest.
     void run_until_settled() {
         const Instant limit = stage_.now() + plan_.patience();
         while (!is_over() && !is_settled() && stage_.step(engine_.next_deadline(), limit)) {
@@ -193,8 +193,8 @@ private:
                std::ranges::all_of(view_.pools, pool_rests);
     }
 
-    /// Long enough for the engine to notice a probe that was lost before the calm: it does so when the
-    /// next one is due.
+    /// Returns a time in which the engine notices a probe that was lost before the calm. The engine
+    /// does so when the next probe is due.
     [[nodiscard]] Duration time_to_notice() const {
         Duration longest = Duration::zero();
         for (const PoolSettings& pool : plan_.settings.pools)
@@ -252,8 +252,8 @@ private:
             stage_.complain("shutdown completes", "the patience is long over");
     }
 
-    /// Long enough for killed workers to die or be given up. A worker that exits meanwhile gets the
-    /// same time again.
+    /// Returns a time in which killed workers die or are given up. A worker that exits meanwhile
+    /// gets kill_patience again.
     [[nodiscard]] Duration time_to_die() const {
         Duration longest = 0s;
         for (const PoolSettings& pool : plan_.settings.pools)

@@ -34,7 +34,7 @@ private:
     char* begin_ = text_.data() + text_.size();
 };
 
-/// The compiler knows the length of a string literal.
+/// Takes a string literal, whose length the compiler knows.
 template <std::size_t N>
 constexpr std::string_view piece(const char (&literal)[N]) {
     return {literal, N - 1};

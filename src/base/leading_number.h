@@ -1,4 +1,4 @@
-// Reading a number from the start of a text that a system file or a library wrote.
+// Reads a number from the start of a text that a system file or a library wrote.
 #pragma once
 
 #include <charconv>
@@ -6,8 +6,8 @@
 
 namespace turnpike {
 
-/// Returns the number at the start of the text; what follows it is ignored. Zero if the text does
-/// not start with a number that fits.
+/// Returns the number at the start of the text and ignores what follows it. Returns zero if the
+/// text does not start with a number that fits.
 template <class Number>
 [[nodiscard]] Number leading_number(std::string_view text, int base = 10) {
     Number number{};

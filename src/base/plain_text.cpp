@@ -33,8 +33,8 @@ std::size_t string_sequence_size(std::string_view text) {
     return text.substr(end).starts_with("\x1b\\") ? end + 2 : end + (text[end] == '\a' ? 1 : 0);
 }
 
-/// Returns the size of the escape sequence (ECMA-48) at the start of `text`, or of its part that is
-/// there.
+/// Returns the size of the escape sequence (ECMA-48) at the start of `text`. If the sequence is cut
+/// off, returns the size of the part that is there.
 std::size_t escape_size(std::string_view text) {
     if (text.size() == 1) return 1;
     if (text[1] == '[') return control_sequence_size(text);

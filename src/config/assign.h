@@ -12,7 +12,7 @@ namespace turnpike {
 
 struct Flaw {
     std::string problem;
-    std::string within;  // the wrong part of the value: "[2]", ".HOME"; empty: all of it
+    std::string within;  // the wrong part of the value: "[2]", ".HOME"; empty if all of it is wrong
 };
 
 /// Return what to append to the path of a list or a table to name one of its parts.

@@ -44,7 +44,8 @@ bool read_file(Reading& reading) {
     return false;
 }
 
-/// Returns the file's absolute folder: its commands run there, wherever `up` was started.
+/// Returns the absolute folder of the file. The file's commands run there, wherever `up` was
+/// started.
 std::string folder_of(const std::string& path) {
     std::error_code error;
     const auto absolute = std::filesystem::absolute(path, error).lexically_normal();

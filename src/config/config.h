@@ -93,7 +93,7 @@ struct ModelChoice {
     enum class Kind : std::uint8_t { none, python, program };
     Kind kind = Kind::none;
     std::string path;  // absolute
-    std::string name;  // python: the part after the colon ("Digits"); empty: the only model
+    std::string name;  // Python: the part after the colon ("Digits"); empty means the only model
     std::string text;  // as it was written: "model.py:Digits"
     friend bool operator==(const ModelChoice&, const ModelChoice&) = default;
 };
@@ -109,29 +109,30 @@ enum class ReloadChoice : std::uint8_t {
 /// (`command`). Both are empty in a pool of attached workers.
 struct WorkerConfig {
     ModelChoice model;
-    /// Absolute, or a name to find in PATH. Empty if not set. Absolute once all is checked.
+    /// The interpreter: an absolute path, or a name to find in PATH. Empty if not set. Once the
+    /// whole configuration is checked, it is an absolute path.
     std::string python;
-    std::uint16_t slots_configured = 0;  // for native workers; 0: the model decides
+    std::uint16_t slots_configured = 0;  // for native workers; 0 means the model decides
     std::uint16_t batch_configured = 0;
     std::string command;  // for /bin/sh; has {port} or {socket}, optionally {gpu} {gpus} {lane}
-    std::string folder;   // where workers run: the config file's folder; empty: the folder of `up`
+    std::string folder;   // where workers run: the config file's folder; empty means that of `up`
     GpuChoice gpus;
     std::uint32_t gpus_per_lane = 1;
-    std::uint32_t lanes = 0;  // total; 0: one per gpus_per_lane GPUs, or four without a GPU
+    std::uint32_t lanes = 0;  // total; 0 means one per gpus_per_lane GPUs, or four without a GPU
     Pin pin = Pin::index;
     std::vector<std::pair<std::string, std::string>> env;
     ReloadChoice reload = ReloadChoice::automatic;
     bool watch = false;  // native: reload when a file is saved
     bool warm = true;    // Python: fork workers from a process that has done the imports
-    std::vector<std::string> preload;  // its modules; empty: those that the model imported
+    std::vector<std::string> preload;  // its modules; empty means those that the model imported
     friend bool operator==(const WorkerConfig&, const WorkerConfig&) = default;
 };
 
 /// Which clients see the text of a model's exceptions. All clients see the text of a BadInput.
 enum class ErrorsShown : std::uint8_t { to_loopback, full };
 
-/// PoolSettings::lanes of a pool that Turnpike starts is set later, when its lanes are assigned to
-/// GPUs.
+/// If Turnpike starts the workers of the pool, PoolSettings::lanes is set later, when the lanes are
+/// assigned to GPUs.
 struct PoolConfig {
     std::string name = "default";
     std::vector<WorkerUrl> attach;  // one lane each, in this order
@@ -156,7 +157,7 @@ struct GateConfig {
     std::uint32_t connections_max = 12000;
     Duration idle_timeout = 75s;
     Duration head_timeout = 10s;
-    Bytes body_rate_min = kibibyte;    // per second, measured over rate_window; 0: no minimum
+    Bytes body_rate_min = kibibyte;    // per second, measured over rate_window; 0 means no minimum
     Bytes answer_rate_min = kibibyte;  // like body_rate_min
     Duration rate_window = 10s;
     std::vector<std::string> allowed_hosts;    // in lower case, without port and brackets
@@ -177,7 +178,7 @@ struct LogConfig {
 
 /// Crash reports about workers that died.
 struct CrashConfig {
-    std::uint32_t keep = 50;  // number of reports; 0: none are written
+    std::uint32_t keep = 50;  // number of reports; 0 means that none are written
     bool inputs = true;       // also store the bodies of the worker's jobs
     Bytes input_max{16 * mebibyte.count};
     friend bool operator==(const CrashConfig&, const CrashConfig&) = default;
@@ -217,7 +218,7 @@ struct Config {
     std::vector<PoolConfig> pools;  // in the file's order; at least one
     Bytes bytes_max = gibibyte;
     std::uint32_t arriving_max = 256;
-    std::uint32_t load_parallel_max = 0;  // 0: no limit
+    std::uint32_t load_parallel_max = 0;  // 0 means no limit
     Sources sources;
 };
 

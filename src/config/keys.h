@@ -23,7 +23,7 @@ struct PoolDraft {
     PoolConfig config;
     std::optional<CancelPolicy> cancel;
     std::optional<Pin> pin;
-    std::uint32_t batch = 0;  // 0: the model decides
+    std::uint32_t batch = 0;  // 0 means the model decides
     std::uint32_t proof_status = 200;
     bool has_proof = false;
     bool agree = false;

@@ -12,7 +12,7 @@ namespace turnpike {
 inline constexpr Duration long_time = 720h;
 inline constexpr std::size_t list_max = 1024;
 
-/// The result of a Take function: nothing, or what is wrong with the text.
+/// The result of a Take function. An error is what is wrong with the text.
 using Taken = std::expected<void, std::string>;
 
 template <auto Member>

@@ -10,7 +10,7 @@ namespace turnpike::admission {
 
 namespace {
 
-/// Returns why this pool, or the wanted lane, does not take one more job.
+/// Returns why this pool, or the wanted lane, does not take one more job, or nullopt if it does.
 std::optional<EndReason> objection_of(const State& s, const Pool& pool, LaneId wanted,
                                       bool is_aside) {
     if (!wanted.is_none() &&

@@ -17,8 +17,8 @@ void body_failed(State& s, const BodyFailed& event);
 void routed(State& s, const JobRouted& event);
 void body_completed(State& s, const BodyCompleted& event);
 
-/// Returns how long a job that arrives now would wait: (jobs ahead + 1) × slot time ÷ serving
-/// slots.
+/// Returns how long a job that arrives now would wait: zero if a lane can take it now, otherwise
+/// (queued jobs + 1) × slot time ÷ serving slots. If no lane serves, all slots count as serving.
 [[nodiscard]] Duration expected_wait(const State& s, const Pool& pool);
 
 /// Returns the expected wait within its configured bounds, as advice to a client that was refused.

@@ -46,7 +46,8 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     return attempt;
 }
 
-/// Returns the job that goes first: of the pool's queue or of the lane's own.
+/// Returns the next job for the lane, from the pool's queue or the lane's own, or nullptr if both
+/// queues are empty.
 Job* next_for(State& s, Lane& lane) {
     const Pool& pool = s.pool_of(lane);
     Job* shared = pool.queue.first(pool.settings.age_step);

@@ -38,7 +38,7 @@ struct Attempt {
     JobId job;  // none once abandoned
     Worker* worker = nullptr;
     AttemptState state = AttemptState::running;
-    bool was_cancel_sent = false;      // CancelAttempt was sent
+    bool was_cancel_sent = false;
     bool was_in_shared_break = false;  // was aboard when the link of another attempt broke
     std::uint32_t slot = no_slot;
     std::uint32_t batch_size = 1;
@@ -67,7 +67,7 @@ void ended(State& s, const AttemptEnded& event);
 /// Checks what is due: slowness, job_timeout or cancel_grace.
 void time_is_up(State& s, Attempt& attempt);
 
-/// Takes the attempt off its worker. The caller must deal with its job, if it still lives.
+/// Takes the attempt off its worker. The caller must deal with its job, if the job still lives.
 void release(State& s, Attempt& attempt);
 
 }  // namespace attempt

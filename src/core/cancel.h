@@ -20,8 +20,8 @@ void expire(State& s, Attempt& attempt);
 /// no attempt aboard can still finish.
 void grace_is_over(State& s, Attempt& attempt);
 
-/// Must be called when an overdue attempt ends after all. After the last one the worker
-/// may serve again.
+/// Must be called when an overdue attempt ends after all. After the last one the worker may serve
+/// again.
 void overdue_ended(State& s, Worker& worker);
 
 }  // namespace cancel

@@ -11,7 +11,7 @@ namespace {
 /// jobs, or kills it again if it survived a kill.
 void end_for_restart(State& s, Worker& worker) {
     if (worker.state == WorkerState::stopping) {
-        if (worker.has_survived_kill) worker::kill_again(s, worker, Reason::restart_asked);
+        if (worker.has_survived_kill()) worker::kill_again(s, worker, Reason::restart_asked);
         return;
     }
     if (worker.role == Role::next)

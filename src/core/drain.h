@@ -1,4 +1,4 @@
-// The orders of people to a lane: drain, resume, restart.
+// What an operator can ask of a lane: to drain, to resume, to restart.
 #pragma once
 
 #include "core/words.h"

@@ -20,11 +20,11 @@ namespace turnpike {
 struct JobArrived {
     Ticket ticket;
     PoolId pool;
-    Bytes declared;  // Content-Length; of a chunked body, the bytes so far
+    Bytes declared;  // Content-Length, or the bytes so far if the body is chunked
     Priority priority;
     Duration timeout = Duration::max();  // Turnpike-Timeout; counts from arrival
     LaneId lane_wanted;                  // Turnpike-Lane; none means any lane
-    bool is_aside = false;
+    bool is_aside = false;               // a cheap request that takes no slot
 
     static constexpr const char* name = "JobArrived";
     void fields(auto&& f) const {
@@ -242,8 +242,8 @@ struct RestartAsked {
 };
 
 /// The shell has a newer generation. The kind says whether there is memory for it beside the old
-/// one. A newer request replaces this one if no worker serves this generation yet; otherwise it
-/// waits until this reload is over.
+/// one. A newer request replaces this one if no worker serves this generation yet; otherwise the
+/// newer request waits until this reload is over.
 struct ReloadAsked {
     PoolId pool;
     Generation generation;

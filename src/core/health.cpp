@@ -10,8 +10,7 @@ namespace turnpike::health {
 namespace {
 
 void send_probe(State& s, Worker& worker) {
-    worker.is_probe_pending = true;
-    worker.does_probe_count = worker.aboard.empty();
+    worker.pending_probe = worker.aboard.empty() ? PendingProbe::counts : PendingProbe::ignored;
     worker.probe_sent = s.now;
     s.act(ProbeWorker{worker.id, ++worker.probe});
 }
@@ -47,10 +46,10 @@ void begin(State& s, Worker& worker) { wait(s, worker); }
 void probe_is_due(State& s, Worker& worker) {
     wait(s, worker);
     if (!worker.is_serving()) return;
-    if (worker.is_probe_pending && s.now < silent_at(s, worker))
+    if (worker.pending_probe != PendingProbe::none && s.now < silent_at(s, worker))
         return s.timers.arm(worker.probe_timer, silent_at(s, worker));
     if (!worker.aboard.empty() && !worker.is_doubted) return;
-    const bool is_unanswered = worker.is_probe_pending && worker.does_probe_count;
+    const bool is_unanswered = worker.pending_probe == PendingProbe::counts;
     if (is_unanswered) note_silence(s, worker);
     if (worker.is_serving()) send_probe(s, worker);
 }
@@ -58,7 +57,8 @@ void probe_is_due(State& s, Worker& worker) {
 void probe_ended(State& s, const ProbeEnded& event) {
     Worker* worker = s.workers.find(event.worker);
     if (worker == nullptr || !worker->is_serving()) return;
-    if (!worker->is_probe_pending || event.probe != worker->probe) return;
+    if (worker->pending_probe == PendingProbe::none || event.probe != worker->probe) return;
+    const bool does_count = worker->pending_probe == PendingProbe::counts;
     forget_probe(s, *worker);
     switch (event.verdict) {
         case ProbeVerdict::answered:
@@ -67,17 +67,17 @@ void probe_ended(State& s, const ProbeEnded& event) {
             if (worker->hold == Hold::probe) worker::lift_hold(s, *worker);
             return;
         case ProbeVerdict::silent:
-            if (worker->does_probe_count) note_silence(s, *worker);
+            if (does_count) note_silence(s, *worker);
             return;
         case ProbeVerdict::refused:
-            if (worker->does_probe_count)
-                worker::bring_down(s, *worker, Reason::not_answering, Stop::kill);
+            if (does_count) worker::bring_down(s, *worker, Reason::not_answering, Stop::kill);
             return;
     }
 }
 
 void forget_probe(State& s, Worker& worker) {
-    if (std::exchange(worker.is_probe_pending, false)) bring_forward(s, worker);
+    const PendingProbe pending = std::exchange(worker.pending_probe, PendingProbe::none);
+    if (pending != PendingProbe::none) bring_forward(s, worker);
 }
 
 void doubt(State& s, Worker& worker) {
@@ -87,7 +87,9 @@ void doubt(State& s, Worker& worker) {
     send_probe(s, worker);
 }
 
-void job_sent(Worker& worker) { worker.does_probe_count = false; }
+void job_sent(Worker& worker) {
+    if (worker.pending_probe == PendingProbe::counts) worker.pending_probe = PendingProbe::ignored;
+}
 
 void worker_answered(Worker& worker) { worker.probe_failures = 0; }
 

@@ -28,7 +28,7 @@ struct Job {
     Priority priority;
     bool is_aside = false;
     bool has_answer_begun = false;  // part of it went to the client: no retry
-    bool is_retry = false;          // waits before all jobs that are not retries
+    bool is_retry = false;          // goes before all jobs that are not retries
     bool must_ride_alone = false;   // runs only when nothing else is aboard
     std::uint8_t lone_deaths = 0;
     std::uint32_t attempts = 0;

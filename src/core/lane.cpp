@@ -58,7 +58,8 @@ void next_ended(Lane& lane) {
     }
 }
 
-/// `ready` and `busy` alternate with every job; telemetry learns that from the jobs.
+/// Treats `busy` as `ready`, because the two alternate with every job. Telemetry learns that from
+/// the jobs.
 LaneState without_jobs(LaneState state) {
     return state == LaneState::busy ? LaneState::ready : state;
 }

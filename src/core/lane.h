@@ -1,7 +1,7 @@
-// A lane: one GPU (or a set of GPUs, or a CPU slot) and the worker on it. It is on, or off for a
-// reason. What people see (`LaneState`) is derived from that and from its workers. It has a current
-// worker and at most one other: the next worker of a reload, or the previous one, which finishes
-// its jobs.
+// A lane: one GPU (or a set of GPUs, or a CPU slot) and the worker on it. It has a current worker
+// and at most one other: the next worker of a reload, or the previous one, which finishes its jobs.
+// A lane is on, or off for a reason. What people see (`LaneState`) is derived from its mode and its
+// workers.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ enum class NextStep : std::uint8_t {
     none,
     awaited,        // a next worker is to start, or runs
     ended,          // the next worker ended; the lane goes on without one
-    reviving,       // as `awaited`; the lane is on only for this worker and starts no other
-    revival_ended,  // as `ended`, but the lane still starts nothing
+    reviving,       // like `awaited`, but the lane is on only for this worker and starts no other
+    revival_ended,  // like `ended`, but the lane still starts nothing
 };
 
 struct Lane {

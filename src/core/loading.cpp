@@ -9,7 +9,7 @@ namespace turnpike::loading {
 
 namespace {
 
-/// True if no earlier worker is still stopping, which might hold the lane's memory.
+/// True if no earlier worker is still stopping. Such a worker might hold the lane's memory.
 bool is_clear(const Lane& lane) {
     for (const Worker* worker : {lane.current, lane.other})
         if (worker != nullptr && worker->state == WorkerState::stopping) return false;
@@ -22,8 +22,8 @@ bool may_start(const State& s, const Lane& lane) {
 }
 
 bool needs_current(const State& s, const Lane& lane) {
-    const bool will_next_take_over =
-        lane.is_revived() || (lane.is_next_awaited() && s.pool_of(lane).reload.is_good);
+    const bool is_spreading = s.pool_of(lane).reload.stage == ReloadStage::spreading;
+    const bool will_next_take_over = lane.is_revived() || (lane.is_next_awaited() && is_spreading);
     return may_start(s, lane) && lane.current == nullptr && !will_next_take_over &&
            s.now >= lane.restart.not_before;
 }

@@ -26,8 +26,8 @@ bool is_better(const PlacementKey& a, const PlacementKey& b) {
     return a.slots_free != b.slots_free ? a.slots_free > b.slots_free : a.last_job < b.last_job;
 }
 
-/// Returns the lane with most free slots, then the longest time since its last job, then the lowest
-/// number. Returns nullptr if no lane takes jobs.
+/// Returns the lane with the most free slots. Among equals, prefers the lane whose last job was
+/// longest ago, then the lowest number. Returns nullptr if no lane takes jobs.
 Lane* choose(State& s, const Pool& pool) {
     if (pool.open_lanes == 0) return nullptr;
     auto best = static_cast<unsigned>(std::countr_zero(pool.open_lanes));

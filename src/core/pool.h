@@ -32,9 +32,16 @@ struct ReloadRequest {
     ReloadKind kind = ReloadKind::beside;
 };
 
+/// core/reload.h shows the transitions.
+enum class ReloadStage : std::uint8_t {
+    idle,
+    trying,     // no lane serves the new generation yet
+    spreading,  // one lane serves it, so it is good; the others follow
+};
+
 struct Reload {
-    Generation generation;  // none if no reload is in progress
-    bool is_good = false;   // one lane serves the generation; the others follow
+    ReloadStage stage = ReloadStage::idle;
+    Generation generation;  // none while idle
     LaneId trial;           // with in_place: the lane that goes first
     bool has_trial_ended = false;
 };
@@ -59,7 +66,7 @@ struct Pool {
     Counts counts;
 
     Generation good{1};    // the generation that new workers run
-    Generation newest{1};  // that was ever requested
+    Generation newest{1};  // the newest generation that was ever requested
     Reload reload;
     ReloadRequest reload_waiting;  // requested, not begun
 
@@ -67,7 +74,7 @@ struct Pool {
     WorkerId periodic_proof;  // the worker whose turn it is; one lane of a pool at a time
     bool needs_proof_schedule = false;
     bool is_majority_missing = false;
-    bool did_latest_have_example = false;  // of the worker that became ready last
+    bool did_latest_have_example = false;  // the worker that became ready last brought one
 
     bool is_touched = false;
 

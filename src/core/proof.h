@@ -1,4 +1,4 @@
-// Proofs: a real request whose right answer is known, or whose answer the lanes of a generation
+// A proof: a real request whose right answer is known, or whose answer the lanes of a generation
 // must agree on.
 #pragma once
 
@@ -20,8 +20,8 @@ void ended(State& s, const ProofEnded& event);
 /// Makes every lane of the pool due for its proof, one lane at a time.
 void asked(State& s, PoolId id);
 
-/// Starts the periodic proof of one lane if one is due and none is in progress. Otherwise waits for
-/// the next one that will be due.
+/// Starts the periodic proof of one lane if one is due and none is in progress. If none is due yet,
+/// sets the pool's timer for the next one.
 void schedule(State& s, Pool& pool);
 
 /// Must be called when a worker is going down: another lane may be due for its proof.

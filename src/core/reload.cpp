@@ -18,8 +18,6 @@ bool is_in_service(const Worker* worker, Generation generation) {
            worker->generation == generation;
 }
 
-bool is_trying(const Reload& reload) { return !reload.generation.is_none() && !reload.is_good; }
-
 void revive(State& s, Lane& lane) {
     if (lane.mode != LaneMode::failed) return;
     restart::clear_history(s, lane);
@@ -39,7 +37,8 @@ bool has_serving_worker(const Lane& lane) {
     return lane.current != nullptr && lane.current->is_serving();
 }
 
-/// Prefers a lane that is on, then a lane that does not serve now, then the one with less aboard.
+/// True if `a` is the better lane for the trial: one that is on, then one that does not serve now,
+/// then the one with less aboard.
 bool is_better_trial(const Lane& a, const Lane& b) {
     if ((a.mode == LaneMode::on) != (b.mode == LaneMode::on)) return a.mode == LaneMode::on;
     if (has_serving_worker(a) != has_serving_worker(b)) return has_serving_worker(b);
@@ -65,7 +64,7 @@ void begin(State& s, Pool& pool) {
                 [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
     if (!has_candidate || s.shutdown.is_asked()) return;
     const ReloadRequest request = std::exchange(pool.reload_waiting, {});
-    pool.reload = {.generation = request.generation, .is_good = false, .trial = {}};
+    pool.reload = {.stage = ReloadStage::trying, .generation = request.generation, .trial = {}};
     request.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
 }
 
@@ -76,7 +75,7 @@ void finish(State& s, Pool& pool, ReloadEnd end) {
     s.touch(pool);
 }
 
-/// True if the lane's good worker makes room for the trial and has not stopped yet.
+/// True if the lane's worker runs the good generation and is retiring to make room for the trial.
 bool is_making_room(const Pool& pool, const Lane& lane) {
     const Worker* worker = lane.current;
     return lane.mode == LaneMode::on && worker != nullptr && worker->generation == pool.good &&
@@ -100,7 +99,8 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
     finish(s, pool, end);
 }
 
-/// Clears the history of every lane: what the old code did does not count against the new code.
+/// Makes the new generation the good one. Clears the history of every lane, because what the old
+/// code did does not count against the new code.
 /// Lanes that had failed with the old code get the new code, too.
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
@@ -117,16 +117,16 @@ void try_out(State& s, Pool& pool) {
     s.each_lane(pool, [&](const Lane& lane) {
         if (is_in_service(lane.current, reload.generation) ||
             is_in_service(lane.other, reload.generation))
-            reload.is_good = true;
+            reload.stage = ReloadStage::spreading;
         may_succeed = may_succeed || (lane.mode == LaneMode::on && lane.is_next_awaited());
     });
-    if (reload.is_good) return became_good(s, pool);
+    if (reload.stage == ReloadStage::spreading) return became_good(s, pool);
     if (!reload.trial.is_none())
         may_succeed = !reload.has_trial_ended && s.lanes[reload.trial.value].mode == LaneMode::on;
     if (!may_succeed || s.shutdown.is_asked()) give_up(s, pool, ReloadEnd::abandoned);
 }
 
-/// From now on the next worker takes the jobs; the old one finishes those aboard.
+/// Makes the next worker the current one. The old worker finishes the jobs aboard.
 void switch_over(State& s, Lane& lane) {
     Worker* old = lane.current;
     lane.current = lane.other;
@@ -156,7 +156,7 @@ void move_on(State& s, const Pool& pool, Lane& lane) {
         lane::retire(s, *worker, Reason::replaced);
 }
 
-bool is_through(const Pool& pool, const Lane& lane) {
+bool is_done_with_reload(const Pool& pool, const Lane& lane) {
     return lane.mode != LaneMode::on ||
            ((lane.current == nullptr || lane.current->generation == pool.good) &&
             lane.other == nullptr && !lane.is_revived());
@@ -165,13 +165,13 @@ bool is_through(const Pool& pool, const Lane& lane) {
 void spread(State& s, Pool& pool) {
     bool is_over = true;
     s.each_lane(pool, [&](Lane& lane) {
-        if (is_through(pool, lane)) return;
+        if (is_done_with_reload(pool, lane)) return;
         is_over = false;
         move_on(s, pool, lane);
     });
     if (!is_over) return;
-    // The lanes are reported before the end of the reload. So the shell knows which lanes still
-    // come up, those that were revived in this turn included.
+    // Reports the lanes before the end of the reload, so that the shell knows which lanes are still
+    // coming up, including those that were revived in this turn.
     s.each_lane(pool, [&](Lane& lane) { lane::report(s, lane); });
     finish(s, pool, ReloadEnd::spread);
 }
@@ -189,21 +189,22 @@ void asked(State& s, const ReloadAsked& event) {
 void step(State& s, Pool& pool) {
     const Reload& reload = pool.reload;
     if (!pool.reload_waiting.generation.is_none()) {
-        if (is_trying(reload)) give_up(s, pool, ReloadEnd::superseded);
-        if (reload.generation.is_none()) begin(s, pool);
+        if (reload.stage == ReloadStage::trying) give_up(s, pool, ReloadEnd::superseded);
+        if (reload.stage == ReloadStage::idle) begin(s, pool);
     }
-    if (is_trying(reload)) try_out(s, pool);
-    if (reload.is_good) spread(s, pool);
+    if (reload.stage == ReloadStage::trying) try_out(s, pool);
+    if (reload.stage == ReloadStage::spreading) spread(s, pool);
 }
 
 void proof_failed(State& s, Pool& pool, Generation generation) {
-    if (pool.reload.generation == generation && !pool.reload.is_good)
+    if (pool.reload.generation == generation && pool.reload.stage == ReloadStage::trying)
         give_up(s, pool, ReloadEnd::abandoned);
 }
 
 bool is_trial(const State& s, const Lane& lane, const Worker& worker) {
     const Reload& reload = s.pool_of(lane).reload;
-    return reload.trial == lane.id && !reload.is_good && worker.generation == reload.generation;
+    return reload.stage == ReloadStage::trying && reload.trial == lane.id &&
+           worker.generation == reload.generation;
 }
 
 void trial_ended(State& s, Lane& lane) {

@@ -62,7 +62,7 @@ void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     if (was_answer_wrong) {
         postpone(s, lane, worker);
     } else if (is_crash(why)) {
-        const bool may_newer_code_help = !s.pool_of(lane).reload.generation.is_none();
+        const bool may_newer_code_help = s.pool_of(lane).reload.stage != ReloadStage::idle;
         note_crash(s, lane);
         if (has_crashed_too_often(s, lane) && !may_newer_code_help)
             return lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);

@@ -22,7 +22,7 @@ void end_workers(State& s, Stop how) {
 bool have_all_workers_ended(State& s) {
     bool have_ended = true;
     s.workers.each(
-        [&](const Worker& worker) { have_ended = have_ended && worker.has_survived_kill; });
+        [&](const Worker& worker) { have_ended = have_ended && worker.has_survived_kill(); });
     return have_ended;
 }
 

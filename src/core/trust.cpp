@@ -54,7 +54,8 @@ void failed(State& s, Worker& worker, Instant sent) {
     worker.is_on_probation = false;
 }
 
-/// Requires a proof before the next job, whatever other hold there is and whatever clears it.
+/// Requires a proof before the next job. The reason becomes proof_due, so that a success does not
+/// release the hold. After a stronger hold the proof follows anyway.
 void require_proof(State& s, Worker& worker) {
     if (!worker.has_proof) return;
     worker::hold(s, worker, Hold::prove, Reason::proof_due);

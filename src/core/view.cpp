@@ -34,7 +34,7 @@ LaneView view_of(const State& s, const Lane& lane) {
     view.finished = lane.finished;
     view.failed = lane.failed;
     view.restarts = lane.starts > 0 ? lane.starts - 1 : 0;
-    view.queued_for_it = lane.queue.size() + pool.lone_riders.retries_wanting(lane.id);
+    view.queued_for_lane = lane.queue.size() + pool.lone_riders.retries_wanting(lane.id);
     return view;
 }
 

@@ -48,7 +48,7 @@ struct LaneView {
     std::uint64_t finished = 0;
     std::uint64_t failed = 0;
     std::uint64_t restarts = 0;
-    std::uint64_t queued_for_it = 0;  // jobs that ask for this lane
+    std::uint64_t queued_for_lane = 0;  // jobs that ask for this lane
 };
 
 struct PoolView {

@@ -14,7 +14,7 @@ using WorkerId = Id<struct WorkerTag>;    // one start of one process
 using LaneId = Id<struct LaneTag>;        // counts from 0 over all pools
 using PoolId = Id<struct PoolTag>;        // counts from 0
 using Ticket =
-    Id<struct TicketTag>;  // the gate's own name for an arrival; the decision carries it back
+    Id<struct TicketTag>;  // the gate's name for an arrival; AdmitJob or RefuseJob carries it back
 using Generation = Id<struct GenerationTag>;  // a version of a pool's code and config; it increases
 
 /// A level from 0 to 9. Jobs of level 9 go first.
@@ -44,7 +44,7 @@ enum class EndReason : std::uint8_t {
     model_failed,
     non_finite,
     out_of_memory,
-    worker_died,      // and the job may not be retried: retries are off, or it was an aside
+    worker_died,      // the job may not be retried: retries are off, or it was an aside
     poison,           // two workers died while the job was alone on them
     stream_broken,    // the worker died after part of the answer had gone to the client
     deadline_passed,  // Turnpike-Timeout
@@ -106,14 +106,14 @@ enum class LaneState : std::uint8_t {
     quarantined,
 };
 
-/// Why a lane or a worker is where it is.
+/// Why a lane or a worker is in its state.
 enum class Reason : std::uint8_t {
     none,
     // why a worker ended
     exited,         // the process ended by itself
     load_silent,    // no progress for load_timeout
     misbehaved,     // broke the protocol
-    unhealthy,      // the worker reported it
+    unhealthy,      // the worker said that it can't go on
     not_answering,  // failed its probes
     proof_failed,   // a wrong answer
     proof_silent,   // no answer to the proof within proof_timeout

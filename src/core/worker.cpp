@@ -17,7 +17,8 @@ bool is_loading(const Worker& worker) {
     return worker.state == WorkerState::starting || worker.state == WorkerState::loading;
 }
 
-/// Attached workers do not count: somebody else loads them, and they may stay away for ever.
+/// True if the worker counts against load_parallel_max. Attached workers do not: somebody else
+/// loads them, and they may stay away for ever.
 bool is_counted_as_loading(State& s, const Worker& worker) {
     return is_loading(worker) &&
            s.pool_of(s.lane_of(worker)).settings.ownership == Ownership::owned;
@@ -42,19 +43,20 @@ void ask(State& s, Worker& worker) {
 }
 
 void kill(State& s, Worker& worker) {
-    worker.was_killed = true;
+    worker.kill_stage = KillStage::sent;
     s.act(KillWorker{worker.id, worker.why});
     s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.kill_patience));
 }
 
-/// Takes over what the worker announces. For what it leaves out, the pool's numbers stay.
+/// Applies the numbers that the worker announces. The pool's number counts for each one that the
+/// worker leaves out.
 void apply_announcement(State& s, Worker& worker, const WorkerReady& said) {
     Pool& pool = s.pool_of(worker);
     pool.did_latest_have_example = said.has_example;
     worker.has_proof = pool.has_proof() || said.has_example;
-    if (pool.settings.cancel == CancelPolicy::kill) return;  // one job, so a kill hits no other
-    const auto bounded = [](std::uint32_t word, std::uint32_t unsaid, std::uint32_t max) {
-        return word == 0 ? unsaid : std::min(word, max);
+    if (pool.settings.cancel == CancelPolicy::kill) return;  // so that a kill hits no other job
+    const auto bounded = [](std::uint32_t announced, std::uint32_t of_pool, std::uint32_t max) {
+        return announced == 0 ? of_pool : std::min(announced, max);
     };
     make_room(worker, bounded(said.slots, pool.settings.slots, slots_max),
               bounded(said.batch, pool.settings.batch, batch_max));
@@ -62,8 +64,8 @@ void apply_announcement(State& s, Worker& worker, const WorkerReady& said) {
 
 /// Kills the worker after stop_grace. Gives up on its lane after kill_patience.
 void stop_takes_long(State& s, Worker& worker) {
-    if (!worker.was_killed) return kill(s, worker);
-    worker.has_survived_kill = true;
+    if (worker.kill_stage == KillStage::not_sent) return kill(s, worker);
+    worker.kill_stage = KillStage::survived;
     lane::turn_off(s, s.lane_of(worker), LaneMode::quarantined, Reason::will_not_die);
 }
 
@@ -145,9 +147,10 @@ void serve(State& s, Worker& worker) {
 }
 
 void hold(State& s, Worker& worker, Hold hold, Reason why) {
-    // A worker that retires for a stuck job may come back; every other reason is for good.
-    const bool is_for_good = hold == Hold::retire && worker.why == Reason::job_stuck;
-    if (!worker.is_serving() || (hold <= worker.hold && !is_for_good)) return;
+    // A worker that retires for a stuck job may serve again. Every other reason to retire is final
+    // and replaces that one.
+    const bool is_final = hold == Hold::retire && worker.why == Reason::job_stuck;
+    if (!worker.is_serving() || (hold <= worker.hold && !is_final)) return;
     worker.hold = hold;
     worker.why = why;
     s.timers.arm(worker.timer, hold == Hold::rest ? worker.rests_until : never);
@@ -204,7 +207,7 @@ void bring_down(State& s, Worker& worker, Reason why, Stop how) {
     if (worker.state == WorkerState::stopping) {
         const bool may_leave_processes = how == Stop::kill || how == Stop::exited;
         if (how == Stop::kill) worker.why = why;
-        if (may_leave_processes && !worker.was_killed) kill(s, worker);
+        if (may_leave_processes && worker.kill_stage == KillStage::not_sent) kill(s, worker);
         return;
     }
     blame::worker_lost(s, worker, why);
@@ -225,7 +228,6 @@ void bring_down(State& s, Worker& worker, Reason why, Stop how) {
 }
 
 void kill_again(State& s, Worker& worker, Reason why) {
-    worker.has_survived_kill = false;
     worker.why = why;
     kill(s, worker);
 }

@@ -46,6 +46,19 @@ enum class Stop : std::uint8_t {
     gone,    // it is dead, and nothing of its tree is left
 };
 
+enum class KillStage : std::uint8_t {
+    not_sent,
+    sent,
+    survived,  // the worker was still there after kill_patience
+};
+
+/// The probe that a worker has not answered yet.
+enum class PendingProbe : std::uint8_t {
+    none,
+    counts,   // nothing was aboard since it was sent, so silence is a failure
+    ignored,  // the worker was busy, so silence says nothing
+};
+
 struct Worker {
     WorkerId id;
     LaneId lane;
@@ -61,19 +74,17 @@ struct Worker {
     std::vector<std::uint32_t> slot_loads;  // attempts in each slot
     std::vector<std::uint32_t> slots_idle;
     std::uint32_t batch = 1;  // jobs that may share a slot
-    Timer timer;              // for what its state waits for
+    Timer timer;              // ends the wait of its state: load, proof, rest or stop
     Instant serving_since = never;
-    bool was_killed = false;
-    bool has_survived_kill = false;  // still there after kill_patience
+    KillStage kill_stage = KillStage::not_sent;
 
     // health
     Timer probe_timer;
     std::uint32_t probe = 0;  // number of the latest probe
     Instant probe_sent = never;
     std::uint32_t probe_failures = 0;
-    bool is_probe_pending = false;
-    bool does_probe_count = false;  // nothing was aboard since it was sent, so silence is a failure
-    bool is_doubted = false;        // a link broke, and no probe has been answered since
+    PendingProbe pending_probe = PendingProbe::none;
+    bool is_doubted = false;  // a link broke, and no probe has been answered since
 
     // proof
     bool has_proof = false;   // its pool has one, or the worker brought an example
@@ -97,6 +108,7 @@ struct Worker {
     [[nodiscard]] std::uint32_t slots_taken() const {
         return static_cast<std::uint32_t>(slot_loads.size() - slots_idle.size());
     }
+    [[nodiscard]] bool has_survived_kill() const { return kill_stage == KillStage::survived; }
     [[nodiscard]] bool is_limited_to_one_job() const { return slots() == 1 && batch == 1; }
     [[nodiscard]] bool is_serving() const { return state == WorkerState::serving; }
     [[nodiscard]] bool is_loaded() const {
@@ -131,7 +143,7 @@ void release_hold(State& s, Worker& worker);
 void lift_hold(State& s, Worker& worker);
 
 /// Ends the worker and tells its lane. The attempts aboard are lost; blame decides what becomes of
-/// their jobs. If the worker is stopping already, `kill` and `exited` only make it faster.
+/// their jobs. If the worker is already stopping, `kill` and `exited` only kill it now.
 void bring_down(State& s, Worker& worker, Reason why, Stop how);
 
 /// Sends another kill to a worker that survived the first one.

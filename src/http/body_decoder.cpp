@@ -188,7 +188,8 @@ void BodyDecoder::take_trailer_value(char c) {
     }
 }
 
-/// Counts one more byte of a trailer line. False if that is one too many: then decoding has failed.
+/// Counts one more byte of a trailer line. Returns false if that is one too many; then decoding has
+/// failed.
 bool BodyDecoder::count_trailer_byte() {
     if (++counted_ <= trailer_max_) return true;
     fail(Fault::trailer_too_large);

@@ -45,8 +45,9 @@ public:
     [[nodiscard]] Fault fault() const { return fault_; }
 
 private:
-    //   chunked:  size ─▶ size_more ─▶ [extension] ─▶ size_lf ─▶ chunk_data ─▶ data_cr ─▶ data_lf ─▶ size
+    //   chunked:  size ─▶ size_more ─▶ [extension] ─▶ size_lf ─▶ chunk_data
     //                                                    └ 0 ─▶ trailer
+    //             chunk_data ─▶ data_cr ─▶ data_lf ─▶ size
     //   trailer:  trailer ─▶ trailer_name ─▶ trailer_value ─▶ trailer_lf ─▶ trailer
     //                └ CR ─▶ last_lf ─▶ complete
     enum class State : std::uint8_t {

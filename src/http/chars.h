@@ -75,7 +75,7 @@ inline bool has_control(const char* eight) {
     return ((controls | dels) & (ones * 0x80)) != 0;
 }
 
-/// The same as all(value_char, text), but eight bytes at a time, as values are most of a head.
+/// The same as all(value_char, text), but eight bytes at a time, because values are most of a head.
 inline bool is_value(std::string_view text) {
     if (text.size() < 8) return all(value_char, text);
     for (std::size_t at = 0; at + 8 <= text.size(); at += 8)

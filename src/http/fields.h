@@ -23,7 +23,7 @@ bool has_name_prefix(std::string_view name, std::string_view prefix);
 /// Returns the first field of that name, or nullptr.
 const Field* find(Fields fields, std::string_view name);
 
-/// Returns the value of the only field of that name. Nullopt if there is none, or more than one.
+/// Returns the value of the only field of that name, or nullopt if there is none or more than one.
 std::optional<std::string_view> only(Fields fields, std::string_view name);
 
 /// Returns the media type in a Content-Type field: its value without parameters and blanks.

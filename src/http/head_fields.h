@@ -36,7 +36,7 @@ public:
     [[nodiscard]] bool is_chunked() const { return facts_.is_chunked; }
     [[nodiscard]] bool keeps_alive() const;
 
-    /// Empties it. Keeps memory for a head of usual size only.
+    /// Removes all fields. Keeps memory only for a head of usual size.
     void reset();
 
 private:

@@ -41,7 +41,7 @@ using Fields = std::span<const Field>;
 struct RequestHead {
     Method method = Method::get;
     Version version = Version::http_1_1;
-    std::string_view target;  // "/path?query" (of an absolute-form the part after the
+    std::string_view target;  // "/path?query" (in absolute-form, the part after the
                               // authority), or "*" with OPTIONS
     std::string_view host;    // from the absolute-form or from Host; empty only in HTTP/1.0
     Fields fields;

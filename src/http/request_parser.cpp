@@ -68,7 +68,8 @@ std::size_t RequestParser::line_end_max() const {
     return std::min<std::size_t>(head_max_, lines_.next() + target_max_ + around_target_max);
 }
 
-/// Looks at the same bytes, those up to the limit, in whatever pieces they came.
+/// Looks only at the bytes up to the limit, so that the fault does not depend on how the bytes were
+/// split.
 Fault RequestParser::fault_at_limit(std::string_view bytes) const {
     const std::size_t end = line_end_max();
     if (end == head_max_) return Fault::head_too_large;
@@ -139,7 +140,7 @@ Fault RequestParser::take_host(Place value, std::string_view bytes) {
     return Fault::none;
 }
 
-/// RFC 9110 says that a 100-continue of an HTTP/1.0 client is ignored.
+/// Accepts only one 100-continue. Ignores that of an HTTP/1.0 client, as RFC 9110 says.
 Fault RequestParser::take_expect(std::string_view value) {
     if (has_expect_ || !is_named(value, "100-continue")) return Fault::bad_expect;
     has_expect_ = true;
@@ -147,8 +148,8 @@ Fault RequestParser::take_expect(std::string_view value) {
     return Fault::none;
 }
 
-/// Declines h2c by ignoring it, as Java's client offers it with every first request. In HTTP/1.0
-/// every Upgrade is ignored, as RFC 9110 says.
+/// Declines h2c by ignoring it, because Java's client offers it with every first request. Ignores
+/// every Upgrade in HTTP/1.0, as RFC 9110 says.
 Fault RequestParser::take_upgrade(std::string_view value) {
     if (head_.version == Version::http_1_0 || is_named(value, "h2c")) return Fault::none;
     return Fault::upgrade;

@@ -15,9 +15,9 @@ struct Target {
 };
 
 /// The path may have exactly the characters of RFC 3986, and escapes of two hex digits. Only the
-/// worker reads the query, so that may also have the characters that browsers don't escape, which
-/// are []{}|^`\ and any '%'. "http://host?query" is refused, because it has no path that we could
-/// pass on unchanged.
+/// worker reads the query, so the query may also have the characters that browsers don't escape,
+/// which are []{}|^`\ and any '%'. "http://host?query" is refused, because it has no path that we
+/// could pass on unchanged.
 std::expected<Target, Fault> parse_target(std::string_view text, Method method);
 
 }  // namespace turnpike::http

@@ -1,4 +1,5 @@
-// The frames between the gate and a native worker, as values. docs/worker-protocol.md is the contract.
+// The frames between the gate and a native worker, as values. docs/worker-protocol.md is the
+// contract.
 //
 // Texts and bytes are views: into the bytes that were decoded, or into the data to send.
 #pragma once
@@ -36,7 +37,7 @@ struct Welcome {
     std::uint16_t version = 1;
     std::uint16_t lane = 0;
     std::uint16_t gpus = 0;
-    std::uint16_t slots = 0;  // 0: the model decides
+    std::uint16_t slots = 0;  // 0 means the model decides
     std::uint16_t batch = 0;
     std::string_view pool;
 };

@@ -68,13 +68,13 @@ TEST_F(ListOfThree, LetsTheLastLeaveAndAnotherJoinBehindTheRest) {
     EXPECT_THAT(numbers(road_), ElementsAre(1, 2, 4));
 }
 
-TEST_F(ListOfThree, TakesBackWhoHasLeft) {
+TEST_F(ListOfThree, TakesBackAThingThatHasLeft) {
     road_.remove(first_);
     road_.push_back(first_);
     EXPECT_THAT(numbers(road_), ElementsAre(2, 3, 1));
 }
 
-TEST_F(ListOfThree, LeavesNoLinksInWhatHasLeft) {
+TEST_F(ListOfThree, ClearsTheLinksOfAThingThatHasLeft) {
     road_.remove(second_);
     EXPECT_EQ(second_.on_road.before, nullptr);
     EXPECT_EQ(second_.on_road.after, nullptr);

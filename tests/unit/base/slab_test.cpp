@@ -43,7 +43,7 @@ TEST(Slab, FindsNothingUnderAnIdThatWasNeverGiven) {
     EXPECT_EQ(garage.find(CarId{64}), nullptr) << "a place that does not exist";
 }
 
-TEST(Slab, FindsNothingUnderTheIdOfWhatIsGone) {
+TEST(Slab, FindsNothingUnderTheIdOfARemovedThing) {
     Garage garage;
     Car& car = garage.add();
     const CarId id = car.id;

@@ -238,7 +238,7 @@ TEST(Config, LanesThatAgreeAreComparedAsJsonOnlyWithATolerance) {
     EXPECT_EQ(near.proof.compare, Compare::json);
 }
 
-TEST(Config, EveryEngineTakesWhatWasChecked) {
+TEST(Config, TheEngineAcceptsEveryCheckedConfiguration) {
     const std::string extremes = after_pool(R"(
 slots = 1024
 fail_streak = 1

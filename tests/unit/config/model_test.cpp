@@ -178,7 +178,7 @@ TEST(ModelPool, MayHaveAProof) {
     EXPECT_EQ(pool.proof.path, "/predict");
 }
 
-TEST(ModelPool, IsWhatTheEngineTakes) {
+TEST(ModelPool, IsAcceptedByTheEngine) {
     for (const char* lines : {"", "cancel = \"kill\"", "slots = 1024\nbatch = 1024"}) {
         const auto config = parse_config(after_model(lines), "t.toml");
         ASSERT_THAT(lines_of(config), IsEmpty()) << lines;

@@ -21,7 +21,7 @@ TEST(Units, DurationsHaveAUnit) {
     EXPECT_EQ(parse_duration("0.001ms"), 1us);
 }
 
-TEST(Units, ADurationWithoutAUnitIsToldWhichThereAre) {
+TEST(Units, ADurationWithoutAUnitIsAMistakeThatListsTheUnits) {
     for (const char* text : {"30", "30x", "30S", "30 s", "1.5", "30s ", "30sec", "1h30m"}) {
         const auto parsed = parse_duration(text);
         ASSERT_FALSE(parsed) << text;

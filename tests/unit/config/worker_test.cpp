@@ -89,7 +89,7 @@ TEST(StartedPool, NamesItsGpusByAWord) {
     EXPECT_EQ(parsed(after_started("pin = \"index\"")).worker.pin, Pin::index);
 }
 
-TEST(StartedPool, IsWhatTheEngineTakes) {
+TEST(StartedPool, IsAcceptedByTheEngine) {
     auto config = parse_config(after_started("cancel = \"kill\"\ncrash_limit = 1\n"
                                              "crash_window = \"1s\"\nstop_grace = \"1ms\"\n"
                                              "kill_patience = \"100ms\"\n"),

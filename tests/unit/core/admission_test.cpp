@@ -29,14 +29,14 @@ TEST(Admission, QueuesJobsWhileEveryLaneStillLoads) {
     EXPECT_TRUE(gate.is_queued(gate.queue_job()));
 }
 
-TEST(Admission, RefusesWhatWantsAPoolThatIsNotThere) {
+TEST(Admission, RefusesAJobForAnUnknownPool) {
     Gate gate({.lanes = 1});
     gate.forgo_invariants();
     gate.arrive({.pool = 1});
     EXPECT_EQ(gate.refusal(), EndReason::no_lane);
 }
 
-TEST(Admission, RefusesALaneThatIsNotOfThePool) {
+TEST(Admission, RefusesALaneThatThePoolDoesNotHave) {
     Gate gate(settings_with({{.lanes = 2}, {.lanes = 1}}));
     gate.open();
     gate.arrive({.lane = 2});
@@ -122,7 +122,7 @@ TEST(Admission, RefusesEverythingWhileShuttingDown) {
     EXPECT_EQ(gate.refusal(), EndReason::shutting_down) << "before any other reason";
 }
 
-TEST(Admission, NamesTheFirstReasonInItsOrder) {
+TEST(Admission, GivesTheFirstOfSeveralReasons) {
     Settings settings = settings_with({{.lanes = 1, .queue_jobs_max = 1}});
     settings.arriving_max = 1;
     settings.bytes_max = Bytes{10};
@@ -229,7 +229,7 @@ TEST(Admission, CountsOnlySlotsOfLanesThatServe) {
     EXPECT_EQ(gate.pool().expected_wait, 12s) << "(2 + 1) × 8 s ÷ 2";
 }
 
-TEST(Admission, GuessesWithEverySlotWhileNoLaneServes) {
+TEST(Admission, CountsEverySlotWhileNoLaneServes) {
     Gate gate({.lanes = 2, .slots = 2});
     after_a_job_of_8s(gate);
     gate.dies(0), gate.dies(1);
@@ -318,7 +318,7 @@ TEST(Admission, RefusesAJobThatIsRoutedAwayFromTheLaneItWants) {
     EXPECT_EQ(gate.ended(job), EndReason::lane_unknown);
 }
 
-TEST(Admission, RoutesNothingThatIsQueuedNorAnywhereThatIsNot) {
+TEST(Admission, RoutesNeitherAQueuedJobNorToAnUnknownPool) {
     Gate gate(settings_with({{.lanes = 1}, {.lanes = 1}}));
     gate.open();
     const JobId arriving = gate.arrive({.pool = 0});

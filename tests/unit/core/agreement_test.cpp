@@ -58,14 +58,14 @@ TEST(Agreement, LetsAllServeAndSaysSoWithoutAMajority) {
     EXPECT_TRUE(two.gate.pool().is_majority_missing);
 }
 
-TEST(Agreement, TakesHalfForNoMajority) {
+TEST(Agreement, DoesNotTakeHalfForAMajority) {
     Assembly four({0, 1, 2, 0});
     EXPECT_THAT(four.gate.deeds(), ElementsAre("no majority in g1"));
     for (std::uint64_t lane = 0; lane < 4; ++lane)
         EXPECT_EQ(four.gate.state(lane), LaneState::ready);
 }
 
-TEST(Agreement, RetiresWhoIsOutsideTheMajorityAndQuarantinesItTheSecondTime) {
+TEST(Agreement, RetiresALaneOutsideTheMajorityAndQuarantinesItTheSecondTime) {
     Assembly three({0, 0, 1});
     Gate& gate = three.gate;
     EXPECT_THAT(gate.turn(), ElementsAre("stop w2 disagrees", "lane 2 draining disagrees"));
@@ -74,7 +74,7 @@ TEST(Agreement, RetiresWhoIsOutsideTheMajorityAndQuarantinesItTheSecondTime) {
     EXPECT_THAT(gate.turn(), ElementsAre("stop w3 disagrees", "lane 2 quarantined disagrees"));
 }
 
-TEST(Agreement, ForgivesWhoComesBackInAgreement) {
+TEST(Agreement, ForgivesALaneThatAgreesAgain) {
     Assembly three({0, 0, 1});
     for (int i = 0; i < 3; ++i) {
         three.comes_back(2, 0);
@@ -87,7 +87,7 @@ TEST(Agreement, ForgivesWhoComesBackInAgreement) {
     }
 }
 
-TEST(Agreement, DecidesByALaterVoteAgainstWhoServesAlready) {
+TEST(Agreement, DecidesByALaterVoteAgainstALaneThatServes) {
     Gate gate(proving(3, ProofKind::agree));
     gate.tell(GateOpened{});
     for (const std::uint64_t lane : {0, 1}) {
@@ -103,7 +103,7 @@ TEST(Agreement, DecidesByALaterVoteAgainstWhoServesAlready) {
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered", "stop w0 disagrees"));
 }
 
-TEST(Agreement, CountsNoVotesOfTheDead) {
+TEST(Agreement, CountsNoVotesOfDeadWorkers) {
     Assembly three({0, 0, 0});
     Gate& gate = three.gate;
     gate.dies(0), gate.dies(1);

@@ -88,7 +88,7 @@ TEST(Attempt, DropsTheLateAnswerOfADeadWorker) {
     ASSERT_EQ(gate.lane_of(job), LaneId{1}) << "retried elsewhere";
     gate.tell(AttemptEnded{old.worker, old.attempt});
     EXPECT_THAT(gate.turn(), IsEmpty()) << "from a stopping worker";
-    gate.is_gone(old.worker);
+    gate.becomes_gone(old.worker);
     gate.tell(AttemptEnded{old.worker, old.attempt});
     EXPECT_THAT(gate.turn(), IsEmpty()) << "from a worker that is gone";
     gate.tell(AttemptEnded{gate.sent(job).worker, old.attempt});
@@ -97,7 +97,7 @@ TEST(Attempt, DropsTheLateAnswerOfADeadWorker) {
     EXPECT_EQ(gate.acts<EndJob>().front().attempts, 2U);
 }
 
-TEST(Attempt, DropsWhatADeadWorkerSaysOfItsSuccessorsAttempt) {
+TEST(Attempt, IgnoresADeadWorkerThatNamesItsSuccessorsAttempt) {
     Gate gate({.lanes = 2});
     gate.open();
     const JobId job = gate.queue_job();
@@ -108,7 +108,7 @@ TEST(Attempt, DropsWhatADeadWorkerSaysOfItsSuccessorsAttempt) {
     EXPECT_TRUE(gate.is_running(job));
 }
 
-TEST(Attempt, OfAnotherWorkerIsMisbehaviourToSpeakOf) {
+TEST(Attempt, IsMisbehaviourIfAnotherWorkerNamesIt) {
     Gate gate({.lanes = 2});
     gate.open();
     const JobId job = gate.queue_job();
@@ -129,7 +129,7 @@ TEST(Attempt, OfAnotherWorkerCanNeitherBeBegunNorMoved) {
     EXPECT_TRUE(gate.is_queued(job)) << "nothing of its answer had left";
 }
 
-TEST(Attempt, IgnoresNewsOfAttemptsThatNeverWere) {
+TEST(Attempt, IgnoresEventsAboutAttemptsThatNeverExisted) {
     Gate gate({.lanes = 1});
     gate.open();
     gate.tell(AttemptEnded{gate.current(0), AttemptId{12345}});
@@ -216,7 +216,7 @@ TEST(Attempt, IsNotSlowBeforeTheMinimumHoweverQuickJobsUsuallyAre) {
     EXPECT_THAT(gate.deeds(), ElementsAre("slow j10"));
 }
 
-TEST(Attempt, IsLookedAtWheneverItHasRunTwiceAsLong) {
+TEST(Attempt, IsCheckedForSlownessWheneverItsRunTimeHasDoubled) {
     Gate gate({.lanes = 1, .slow_factor = 8, .slow_min = 3s});
     get_used_to_2s(gate);
     gate.queue_job();

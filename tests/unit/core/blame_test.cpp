@@ -92,7 +92,7 @@ TEST(Blame, ReservesNoLaneWhereEveryRideIsAlone) {
     EXPECT_FALSE(gate.lane(1).is_reserved);
 }
 
-TEST(Blame, CallsADeathSharedWithAnAsideNobodysFault) {
+TEST(Blame, BlamesNobodyForADeathSharedWithAnAside) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId job = gate.queue_job();
@@ -105,7 +105,7 @@ TEST(Blame, CallsADeathSharedWithAnAsideNobodysFault) {
 
 // ── deaths that we ordered ───────────────────────────────────────────────────────────────────────
 
-TEST(Blame, UsesNothingUpWhenTheDeathWasOrdered) {
+TEST(Blame, CountsNothingAgainstAJobWhenTheDeathWasOrdered) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId job = gate.queue_job();

@@ -157,7 +157,7 @@ TEST(Cancel, CountsJobTimeoutForAnAbandonedAttemptToo) {
         << "job_timeout + cancel_grace since it was sent";
 }
 
-TEST(Cancel, SparesAWorkerThatHeedsTheCancel) {
+TEST(Cancel, DoesNotKillAWorkerThatObeysTheCancel) {
     Gate gate(pool_with(CancelPolicy::close));
     gate.open();
     const JobId job = gate.queue_job();

@@ -68,7 +68,7 @@ TEST(Drain, ChangesNothingOnALaneThatIsOffOrUnknown) {
     EXPECT_THAT(gate.turn(), IsEmpty());
 }
 
-TEST(Drain, DoesNotTakeACrashOfADrainedLaneForOne) {
+TEST(Drain, DoesNotCountTheCrashOfADrainedLane) {
     Gate gate({.lanes = 1, .crash_limit = 1});
     gate.open();
     gate.queue_job();
@@ -92,7 +92,7 @@ TEST(Drain, IsUndoneByResume) {
     EXPECT_TRUE(gate.is_running(gate.queue_job()));
 }
 
-TEST(Drain, LetsAWorkerServeOnThatStillFinishesWhenResumed) {
+TEST(Drain, LetsAWorkerThatIsStillFinishingServeOnWhenResumed) {
     Gate gate({.lanes = 1, .slots = 2});
     gate.open();
     const JobId job = gate.queue_job();

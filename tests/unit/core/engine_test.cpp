@@ -36,7 +36,7 @@ TEST(Engine, WaitsForNothingWhenNothingIsTimed) {
     EXPECT_THAT(actions, IsEmpty());
 }
 
-TEST(Engine, SaysWhenItWantsToHearOfTime) {
+TEST(Engine, SaysWhenTimePassedIsDue) {
     Gate gate({.lanes = 1, .queue_wait_max = 1h});
     gate.queue_job({.timeout = 30s});
     EXPECT_EQ(gate.next_deadline(), gate.now() + 30s);
@@ -109,7 +109,7 @@ TEST(Engine, GivesTheSameActionsForTheSameEvents) {
     EXPECT_EQ(history(), history());
 }
 
-TEST(Engine, IgnoresEventsAboutThingsThatNeverWere) {
+TEST(Engine, IgnoresEventsAboutThingsThatNeverExisted) {
     Gate gate({.lanes = 1});
     gate.open();
     const std::vector<Event> strange{BodyGrew{JobId{77}, Bytes{1}},

@@ -30,7 +30,7 @@ inline void prove_all(Gate& gate) { gate.tell(ProveAsked{PoolId{0}}); }
             .proof = proof};
 }
 
-/// The lane's worker dies, and its successor comes up.
+/// Lets the lane's worker die and its successor come up.
 inline void replace_worker(Gate& gate, std::uint64_t lane) {
     gate.dies(lane);
     gate.pass(1s);

@@ -174,7 +174,7 @@ void Gate::answers_probe(WorkerId worker, ProbeVerdict verdict) {
 }
 
 void Gate::exits(WorkerId worker) { tell(WorkerExited{worker}); }
-void Gate::is_gone(WorkerId worker, Memory memory) { tell(WorkerGone{worker, memory}); }
+void Gate::becomes_gone(WorkerId worker, Memory memory) { tell(WorkerGone{worker, memory}); }
 
 void Gate::dies(WorkerId worker) {
     turn_.clear();

@@ -70,7 +70,7 @@ public:
     void tell_after(Duration time, const Event& event);
     /// Lets time pass, with TimePassed at every deadline in between.
     void pass(Duration time);
-    /// Opens the gate and brings up every lane. Its workers announce `word`.
+    /// Opens the gate and brings up every lane. The workers announce `word`.
     void open(const WorkerReady& word = {});
     /// From now on only answers_probe() answers probes. Before, the gate answers each one at once.
     void leave_probes_to_me() { answers_probes_ = false; }
@@ -88,7 +88,7 @@ public:
     /// Runs `count` jobs on this lane, one after another.
     void run_jobs(std::uint64_t lane, std::size_t count, Verdict verdict);
 
-    /// The worker starts, loads and passes its proof, as far as it has not yet.
+    /// Lets the worker start, load and pass its proof, as far as it has not yet.
     void comes_up(WorkerId worker, WorkerReady word = {});
     void comes_up(std::uint64_t lane, const WorkerReady& word = {}) {
         comes_up(current(lane), word);
@@ -98,8 +98,8 @@ public:
     void votes(WorkerId worker, std::uint32_t group);
     void answers_probe(WorkerId worker, ProbeVerdict verdict = ProbeVerdict::answered);
     void exits(WorkerId worker);
-    void is_gone(WorkerId worker, Memory memory = Memory::freed);
-    /// The worker exits and leaves nothing behind.
+    void becomes_gone(WorkerId worker, Memory memory = Memory::freed);
+    /// Lets the worker exit and leave nothing behind.
     void dies(WorkerId worker);
     void dies(std::uint64_t lane) { dies(current(lane)); }
 

@@ -111,7 +111,7 @@ TEST_F(HealthOfOneLaneWithPatience, IsProbedAgainSoonAfterALateFailure) {
     EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
 }
 
-TEST(HealthOfALaneThatIsProved, IsProbedSoonAfterAProofThatCameIntoASlowProbe) {
+TEST(HealthOfALaneThatIsProved, IsProbedSoonAfterAProofThatInterruptedAProbe) {
     Gate gate({.probe_every = 100ms, .probe_timeout = 1h, .proof = ProofKind::fixed});
     gate.open();
     gate.leave_probes_to_me();
@@ -162,7 +162,7 @@ TEST_F(HealthOfOneLane, IgnoresTheAnswerToAnEarlierProbe) {
     EXPECT_THAT(gate.turn(), IsEmpty()) << "answered already";
 }
 
-TEST_F(HealthOfOneLane, JudgesNoProbeThatAJobCameInto) {
+TEST_F(HealthOfOneLane, IgnoresAFailedProbeIfAJobCameMeanwhile) {
     gate.pass(2s);
     const JobId job = gate.queue_job();
     probe_ends(ProbeVerdict::refused);
@@ -177,7 +177,7 @@ TEST_F(HealthOfOneLane, JudgesNoProbeThatAJobCameInto) {
     EXPECT_EQ(gate.reason(0), Reason::not_answering);
 }
 
-TEST_F(HealthOfOneLane, DoesNotCountAnUnansweredProbeThatAJobCameInto) {
+TEST_F(HealthOfOneLane, DoesNotCountAnUnansweredProbeIfAJobCameMeanwhile) {
     for (int i = 0; i < 10; ++i) {
         gate.pass(2s);
         gate.ends(gate.queue_job({.is_aside = true}), Verdict::model_failed);
@@ -326,7 +326,7 @@ TEST_F(HealthOfOneLane, CountsADeathAfterASharedBreakAsShared) {
     gate.ends(jobs[0], Verdict::broken);
     gate.tell(ClientLeft{jobs[0]});
     gate.exits(worker);  // jobs[1] is alone aboard, but was aboard at the break
-    gate.is_gone(worker);
+    gate.becomes_gone(worker);
     for (int lone_deaths = 0; lone_deaths < 2; ++lone_deaths) {
         gate.pass(1s);
         gate.comes_up(0);
@@ -362,7 +362,7 @@ TEST(Health, BringsAnAttachedWorkerBackAfterItWasAway) {
     gate.pass(2s);
     gate.answers_probe(gate.current(0), ProbeVerdict::refused);
     EXPECT_THAT(gate.turn(), ElementsAre("kill w0 not_answering", "lane 0 backoff not_answering"));
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     gate.pass(1s);
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
     gate.pass(24h);

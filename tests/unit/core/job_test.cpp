@@ -161,7 +161,7 @@ TEST(Job, NamesItsDeadlineWhenBothTimesComeTogether) {
     EXPECT_EQ(gate.ended(job), EndReason::deadline_passed);
 }
 
-TEST(Job, EndsAtOnceWithATimeoutOfNothing) {
+TEST(Job, EndsAtOnceWithATimeoutOfZero) {
     Gate gate({.lanes = 1});
     const JobId zero = gate.arrive({.timeout = 0s});
     EXPECT_EQ(gate.ended(zero), EndReason::deadline_passed);
@@ -218,7 +218,7 @@ TEST(Job, WaitsForALaneThatMayStillComeBack) {
     EXPECT_EQ(gate.ended(job), EndReason::no_lane) << "failed";
 }
 
-TEST(Job, OfAnotherPoolIsNotConcerned) {
+TEST(Job, OfAnotherPoolIsNotAffected) {
     Gate gate(test::settings_with({{.lanes = 1}, {.lanes = 1}}));
     gate.tell(GateOpened{});
     const JobId here = gate.queue_job({.pool = 0});

@@ -40,7 +40,7 @@ TEST(Lane, StartsNothingWhileItsOldWorkerIsStopping) {
     gate.exits(gate.current(0));
     gate.pass(1min);
     EXPECT_THAT(gate.acts<StartWorker>(), IsEmpty());
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
 }
 
@@ -50,7 +50,7 @@ TEST(Lane, WaitsForMemoryThatItsDeadWorkerHeld) {
     Gate gate({.lanes = 1});
     gate.open();
     gate.exits(gate.current(0));
-    gate.is_gone(gate.current(0), Memory::held);
+    gate.becomes_gone(gate.current(0), Memory::held);
     EXPECT_THAT(gate.turn(), ElementsAre("lane 0 backoff memory_held"));
     gate.pass(1h);
     EXPECT_THAT(gate.deeds(), IsEmpty());
@@ -62,7 +62,7 @@ TEST(Lane, WaitsForBothItsMemoryAndItsDelay) {
     Gate gate({.lanes = 1, .restart_delay_min = 10s});
     gate.open();
     gate.exits(gate.current(0));
-    gate.is_gone(gate.current(0), Memory::held);
+    gate.becomes_gone(gate.current(0), Memory::held);
     gate.tell(MemoryFreed{LaneId{0}});
     EXPECT_THAT(gate.turn(), ElementsAre("lane 0 backoff exited"));
     gate.pass(13s);
@@ -77,12 +77,12 @@ TEST(Lane, IgnoresMemoryThatIsFreeAnyway) {
     EXPECT_THAT(gate.turn(), IsEmpty());
 }
 
-TEST(Lane, StillServesWhileAMemoryIsHeldByItsPredecessor) {
+TEST(Lane, StillServesWhileItsPredecessorHoldsMemory) {
     Gate gate({.lanes = 1});
     gate.open();
     gate.reload(2);
     gate.comes_up(gate.other(0));
-    gate.is_gone(gate.other(0), Memory::held);
+    gate.becomes_gone(gate.other(0), Memory::held);
     EXPECT_TRUE(gate.is_running(gate.queue_job()));
     gate.dies(0);
     gate.pass(1min);
@@ -179,7 +179,7 @@ TEST(Lane, ReportsEachChangeOnceButNotReadyAndBusy) {
     EXPECT_THAT(gate.acts<ReportLane>(), IsEmpty());
     gate.exits(gate.current(0));
     EXPECT_THAT(gate.turn(), ElementsAre("kill w0 exited", "lane 0 backoff exited"));
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.turn(), IsEmpty()) << "still backoff, still for the exit";
     gate.pass(1s);
     EXPECT_THAT(gate.turn(), ElementsAre("start w1 on 0 with g1", "lane 0 starting"));

@@ -59,7 +59,7 @@ TEST(Loading, AttachedWorkersNeedNoTurn) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 3 with g1"));
 }
 
-TEST(Loading, GivesTheTurnOnWhenALoadDies) {
+TEST(Loading, GivesTheTurnToTheNextLaneWhenALoadDies) {
     Gate gate(one_at_a_time({{.lanes = 2}}));
     gate.tell(GateOpened{});
     gate.exits(gate.current(0));
@@ -73,7 +73,7 @@ TEST(Loading, DoesNotCountAWorkerThatProvesItself) {
     EXPECT_THAT(gate.deeds(), ElementsAre("prove w0", "start w1 on 1 with g1"));
 }
 
-TEST(Loading, LetsWhoCameFirstGoFirst) {
+TEST(Loading, LetsTheFirstInLineGoFirst) {
     Gate gate(one_at_a_time({{.lanes = 3, .restart_delay_min = 1ms}}));
     gate.tell(GateOpened{});
     gate.comes_up(0);
@@ -136,7 +136,7 @@ TEST(Loading, LetsALaneLineUpAgainThatWaitedForMemoryWhenItsTurnCame) {
     gate.comes_up(0), gate.comes_up(1);
     gate.reload(2);  // lane 1 stands in line with its next worker
     gate.exits(gate.current(1));
-    gate.is_gone(gate.current(1), Memory::held);
+    gate.becomes_gone(gate.current(1), Memory::held);
     gate.comes_up(gate.other(0));
     EXPECT_THAT(gate.acts<StartWorker>(), IsEmpty()) << "its turn, but no memory";
     gate.tell(MemoryFreed{LaneId{1}});

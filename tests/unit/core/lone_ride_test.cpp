@@ -58,7 +58,7 @@ TEST(LoneRide, SendsJobsThatSharedADeathAloneOneAfterTheOther) {
     EXPECT_FALSE(gate.lane(1).is_reserved);
 }
 
-TEST(LoneRide, UsesNothingUpInASharedDeath) {
+TEST(LoneRide, CountsNothingAgainstAJobInASharedDeath) {
     SharedDeathOfAnyLane scene;
     Gate& gate = scene.gate;
     gate.pass(1s);

@@ -30,7 +30,7 @@ TEST(NativeWorker, TakesAsManyJobsAtOnceAsItSays) {
                                           "send j3 to w0 2/3", "send j4 to w0 3/3"));
 }
 
-TEST(NativeWorker, TakesWhatItsPoolSaysWhereItSaysNothing) {
+TEST(NativeWorker, UsesThePoolsNumbersWhereItAnnouncesNothing) {
     Gate gate({.lanes = 2, .slots = 2, .batch = 4});
     gate.tell(GateOpened{});
     EXPECT_EQ(gate.lane(0).slots, 2U) << "before it is ready";
@@ -59,7 +59,7 @@ TEST(NativeWorker, TakesOneJobWhereACancelKillsIt) {
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered", "send j1 to w0"));
 }
 
-TEST(NativeWorker, IsTakenAtItsFirstWord) {
+TEST(NativeWorker, IgnoresASecondAnnouncement) {
     Gate gate({.lanes = 1});
     gate.open({.slots = 2});
     const JobId job = gate.queue_job();

@@ -22,7 +22,7 @@ TEST(Pace, TakesTheFirstSampleAsItIs) {
     EXPECT_EQ(pace.samples(), 1U);
 }
 
-TEST(Pace, IsNotImpressedByOneOddJob) {
+TEST(Pace, ChangesLittleAfterOneOddJob) {
     Pace pace;
     for (int i = 0; i < 100; ++i) pace.add(160ms, 1);
     pace.add(1h, 1);

@@ -97,7 +97,7 @@ TEST(Placement, SendsAJobOnlyToTheLaneItWants) {
     EXPECT_THAT(gate.deeds(), ElementsAre("admit j0", "send j0 to w1"));
     const JobId waits = gate.queue_job({.lane = 1});
     EXPECT_TRUE(gate.is_queued(waits)) << "though lane 0 is free";
-    EXPECT_EQ(gate.lane(1).queued_for_it, 1U);
+    EXPECT_EQ(gate.lane(1).queued_for_lane, 1U);
     gate.ends(first);
     EXPECT_EQ(gate.lane_of(waits), LaneId{1});
 }

@@ -36,7 +36,7 @@ TEST(Proof, StopsAWorkerThatFailsItAndRestartsItsLaneOnce) {
     gate.tell(WorkerReady{gate.current(0)});
     gate.fails_proof(gate.current(0));
     EXPECT_THAT(gate.turn(), ElementsAre("stop w0 proof_failed", "lane 0 backoff proof_failed"));
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), IsEmpty()) << "with a delay, as after a crash";
     gate.pass(250ms);
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
@@ -52,7 +52,7 @@ TEST(Proof, ForgivesAFailureOnceOneHasPassed) {
     for (int i = 0; i < 4; ++i) {
         prove_all(gate);
         gate.fails_proof(gate.current(0));
-        gate.is_gone(gate.current(0));
+        gate.becomes_gone(gate.current(0));
         gate.pass(30s);
         gate.comes_up(0);
         ASSERT_EQ(gate.state(0), LaneState::ready) << "after " << i + 1 << " failures";
@@ -76,7 +76,7 @@ TEST(Proof, IsRememberedThroughACrashInBetween) {
     gate.tell(GateOpened{});
     gate.tell(WorkerReady{gate.current(0)});
     gate.fails_proof(gate.current(0));
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     gate.pass(1s);
     gate.dies(0);
     gate.pass(1s);

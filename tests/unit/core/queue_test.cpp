@@ -50,7 +50,7 @@ private:
     std::deque<Job> jobs_;
 };
 
-TEST_F(QueueOfJobs, HasNobodyFirstWhenItIsEmpty) {
+TEST_F(QueueOfJobs, HasNoFirstJobWhenItIsEmpty) {
     EXPECT_EQ(queue_.first(age_step), nullptr);
     EXPECT_EQ(queue_.oldest(), nullptr);
     EXPECT_TRUE(queue_.empty());
@@ -86,14 +86,14 @@ TEST_F(QueueOfJobs, LetsTheLowestBeatTheHighestAfterNineAgeSteps) {
     EXPECT_THAT(take_all(), ElementsAre(2, 1, 3));
 }
 
-TEST_F(QueueOfJobs, LetsRetriesGoBeforeEverybodyInTheOrderOfTheirReturn) {
+TEST_F(QueueOfJobs, LetsRetriesGoFirstInTheOrderOfTheirReturn) {
     queue(0s, 9);
     queue_again(5s, 0);
     queue_again(6s, 9);
     EXPECT_THAT(take_all(), ElementsAre(2, 3, 1));
 }
 
-TEST_F(QueueOfJobs, LetsAnybodyLeaveFromTheMiddle) {
+TEST_F(QueueOfJobs, LetsAJobLeaveFromTheMiddle) {
     queue(0s);
     Job& leaving = queue(1s);
     Job& retry = queue_again(2s);
@@ -105,7 +105,7 @@ TEST_F(QueueOfJobs, LetsAnybodyLeaveFromTheMiddle) {
     EXPECT_THAT(take_all(), ElementsAre(1, 4));
 }
 
-TEST_F(QueueOfJobs, KnowsWhoHasWaitedLongest) {
+TEST_F(QueueOfJobs, KnowsTheJobThatHasWaitedLongest) {
     queue(3s, 9);
     Job& oldest = queue(1s, 0);
     queue(2s, 5);
@@ -134,7 +134,7 @@ TEST(Queue, SendsTheHighestPriorityFirst) {
     EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered", "send j3 to w0"));
 }
 
-TEST(Queue, TakesAPriorityAboveNineForNine) {
+TEST(Queue, TreatsAPriorityAboveNineAsNine) {
     Gate gate({.lanes = 1});
     gate.forgo_invariants();
     gate.open();
@@ -184,7 +184,7 @@ TEST(Queue, MergesTheJobsOfOneLaneWithThoseOfAll) {
     EXPECT_THAT(order, ElementsAre("j4", "j1", "j2", "j3"));
 }
 
-TEST(Queue, PutsARetryBeforeEverybody) {
+TEST(Queue, PutsARetryFirst) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId unlucky = gate.queue_job({.priority = 0});

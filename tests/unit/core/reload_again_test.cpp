@@ -51,7 +51,7 @@ TEST(ReloadAgain, StartsTheNewestOnEachLaneAsSoonAsItsOwnOutdatedWorkerIsGone) {
     EXPECT_THAT(gate.deeds(), Contains("start w5 on 0 with g3"));
 }
 
-TEST(ReloadAgain, HearsNoLateWordOfTheOutdatedWorker) {
+TEST(ReloadAgain, IgnoresLateEventsOfTheOutdatedWorker) {
     Gate gate({.lanes = 1, .proof = ProofKind::fixed});
     gate.open();
     gate.reload(2);
@@ -65,7 +65,7 @@ TEST(ReloadAgain, HearsNoLateWordOfTheOutdatedWorker) {
     EXPECT_EQ(gate.pool().good, Generation{1});
 }
 
-TEST(ReloadAgain, KeepsHopeForAFailedPool) {
+TEST(ReloadAgain, KeepsTheJobsOfAFailedPoolWhileNewerCodeMayHelp) {
     Gate gate({.lanes = 1, .crash_limit = 1});
     gate.open();
     gate.dies(0);

@@ -73,7 +73,7 @@ TEST(RestartAsked, RevivesEveryLaneThatIsOffByRestart) {
     }
 }
 
-TEST(RestartAsked, KillsOnceMoreWhatWouldNotDie) {
+TEST(RestartAsked, KillsAgainAWorkerThatSurvivedItsKill) {
     Gate gate({.lanes = 1, .kill_patience = 10s});
     gate.open();
     gate.exits(gate.current(0));
@@ -82,11 +82,11 @@ TEST(RestartAsked, KillsOnceMoreWhatWouldNotDie) {
     gate.restart(0);
     EXPECT_THAT(gate.acts<KillWorker>(), SizeIs(1));
     EXPECT_THAT(gate.acts<StartWorker>(), IsEmpty()) << "not beside it";
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
 }
 
-TEST(RestartAsked, GivesUpAgainWhatStillDoesNotDie) {
+TEST(RestartAsked, GivesUpAgainAWorkerThatSurvivesTheSecondKill) {
     Gate gate({.lanes = 1, .kill_patience = 10s});
     gate.open();
     gate.exits(gate.current(0));
@@ -97,7 +97,7 @@ TEST(RestartAsked, GivesUpAgainWhatStillDoesNotDie) {
     EXPECT_EQ(gate.state(0), LaneState::quarantined);
 }
 
-TEST(RestartAsked, KillsANextWorkerOnceMoreThatWouldNotDie) {
+TEST(RestartAsked, KillsAgainANextWorkerThatSurvivedItsKill) {
     Gate gate({.lanes = 1, .kill_patience = 10s});
     gate.open();
     gate.reload(2);

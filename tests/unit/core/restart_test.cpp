@@ -58,7 +58,7 @@ TEST(Restart, ResetsItsDelayAfterAGoodRun) {
     expect_about(crash(gate), 200ms);
 }
 
-TEST(Restart, TakesNoLongLoadForAGoodRun) {
+TEST(Restart, DoesNotCountALongLoadAsAGoodRun) {
     Gate gate(patient());
     gate.open();
     crash(gate);
@@ -182,7 +182,7 @@ TEST(Restart, CountsAnExitWhileFinishingAsACrash) {
     EXPECT_EQ(gate.state(0), LaneState::failed);
 }
 
-TEST(Restart, CountsWhatWeOrderedAsNothing) {
+TEST(Restart, DoesNotCountEndsThatWereOrdered) {
     Gate gate({.lanes = 1, .job_timeout = 10s, .crash_limit = 1});
     gate.open();
     gate.restart(0);  // asked
@@ -200,7 +200,7 @@ TEST(Restart, CountsWhatWeOrderedAsNothing) {
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
-TEST(Restart, CountsADeathOfALeavingWorkerAsNothing) {
+TEST(Restart, DoesNotCountTheDeathOfALeavingWorker) {
     Gate gate({.lanes = 1, .crash_limit = 1});
     gate.open();
     const JobId job = gate.queue_job();

@@ -20,9 +20,9 @@ TEST(Shutdown, StopsIdleWorkersAtOnceAndLeavesWhenTheyAreGone) {
     gate.shut_down(1min);
     EXPECT_THAT(gate.deeds(), ElementsAre("stop w0 shutting_down", "stop w1 shutting_down"));
     EXPECT_TRUE(gate.view().is_shutting_down);
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), IsEmpty());
-    gate.is_gone(gate.current(1));
+    gate.becomes_gone(gate.current(1));
     EXPECT_THAT(gate.deeds(), ElementsAre("leave"));
 }
 
@@ -42,7 +42,7 @@ TEST(Shutdown, LeavesOnce) {
     EXPECT_THAT(gate.deeds(), IsEmpty());
 }
 
-TEST(Shutdown, LetsWhatWasAdmittedFinish) {
+TEST(Shutdown, LetsAdmittedJobsFinish) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId running = gate.queue_job();
@@ -88,7 +88,7 @@ TEST(Shutdown, EndsEverythingWhenThePatienceIsOver) {
         EXPECT_EQ(gate.ended(job), EndReason::shutting_down) << gate.name(job);
     EXPECT_THAT(gate.deeds(), Contains("kill w0 shutting_down"));
     EXPECT_EQ(gate.pool().counts.failed, 4U);
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("leave"));
 }
 
@@ -102,7 +102,7 @@ TEST(Shutdown, EndsEverythingAtOnceWithoutPatience) {
     EXPECT_EQ(gate.pool().counts.failed, 1U) << "it is not blamed, nor queued again";
 }
 
-TEST(Shutdown, TakesNegativePatienceForNone) {
+TEST(Shutdown, TreatsNegativePatienceAsZero) {
     Gate gate({.lanes = 1});
     gate.open();
     gate.queue_job();
@@ -183,11 +183,11 @@ TEST(Shutdown, StartsNothingAnyMoreOnceItStops) {
     EXPECT_EQ(gate.reason(0), Reason::shutting_down);
 }
 
-TEST(Shutdown, LeavesWithoutTheWorkersThatWillNotDie) {
+TEST(Shutdown, DoesNotWaitForWorkersThatSurvivedTheirKill) {
     Gate gate({.lanes = 2, .stop_grace = 5s, .kill_patience = 10s});
     gate.open();
     gate.shut_down(1min);
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     gate.pass(15s - 1ns);
     EXPECT_THAT(gate.deeds(), Not(Contains("leave")));
     gate.pass(1ns);

@@ -86,7 +86,7 @@ TEST(Timers, ForgetADisarmedTimer) {
     EXPECT_THAT(take_all(timers, start + 1s), ElementsAre(2));
 }
 
-TEST(Timers, TakeNeverForDisarmed) {
+TEST(Timers, TreatNeverAsDisarmed) {
     Timers timers;
     Timer a = timer(1);
     timers.arm(a, never);

@@ -131,14 +131,14 @@ TEST(Trust, ChangesItsMindWhenAnotherLaneFaresBetter) {
     EXPECT_EQ(gate.reason(0), Reason::failing_jobs);
 }
 
-TEST(Trust, TakesALaneOfAnotherPoolForNoComparison) {
+TEST(Trust, DoesNotCompareWithALaneOfAnotherPool) {
     Gate gate(test::settings_with({{.lanes = 1}, {.lanes = 1}}));
     gate.open();
     gate.run_jobs(0, 3, Verdict::model_failed);
     EXPECT_THAT(gate.deeds(), Contains("model failing on 0"));
 }
 
-TEST(Trust, TakesALaneThatDrainsForNoComparison) {
+TEST(Trust, DoesNotCompareWithADrainingLane) {
     Gate gate(distrusting());
     gate.open();
     gate.queue_job({.lane = 1});

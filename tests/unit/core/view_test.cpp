@@ -75,7 +75,7 @@ TEST(View, ShowsALaneAtWork) {
     EXPECT_EQ(lane.aboard, 3U) << "asides not counted";
     EXPECT_EQ(lane.asides, 1U);
     EXPECT_EQ(lane.slots_free, 0U);
-    EXPECT_EQ(lane.queued_for_it, 2U);
+    EXPECT_EQ(lane.queued_for_lane, 2U);
     EXPECT_FALSE(lane.can_take_jobs);
     EXPECT_EQ(lane.generation, Generation{1});
 }

@@ -44,7 +44,7 @@ TEST(Worker, MayBeReadyWhileStillStarting) {
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
-TEST(Worker, IgnoresNewsThatMakeNoSenseNow) {
+TEST(Worker, IgnoresEventsThatMakeNoSenseNow) {
     Gate gate({.lanes = 1, .proof = ProofKind::fixed});
     gate.open();
     const WorkerId worker = gate.current(0);
@@ -57,7 +57,7 @@ TEST(Worker, IgnoresNewsThatMakeNoSenseNow) {
     EXPECT_EQ(gate.state(0), LaneState::ready) << "no load timeout runs";
 }
 
-TEST(Worker, IgnoresNewsOfWorkersThatAreGone) {
+TEST(Worker, IgnoresEventsOfWorkersThatAreGone) {
     Gate gate({.lanes = 1});
     gate.open();
     const WorkerId old = gate.current(0);
@@ -121,7 +121,7 @@ TEST(Worker, MayLoadForeverWhenItIsAttached) {
 
 // ── ending ───────────────────────────────────────────────────────────────────────────────────────
 
-TEST(Worker, LeavesAKillBehindWhenItExitsByItself) {
+TEST(Worker, HasItsProcessTreeKilledWhenItExitsByItself) {
     Gate gate({.lanes = 1});
     gate.open();
     gate.exits(gate.current(0));
@@ -155,7 +155,7 @@ TEST(Worker, IsGivenUpWhenItSurvivesItsOwnExit) {
         << "its tree holds the lane";
     gate.pass(1h);
     EXPECT_THAT(gate.deeds(), IsEmpty());
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_EQ(gate.state(0), LaneState::quarantined) << "only a person revives it";
     EXPECT_EQ(gate.view().workers, 0U);
 }
@@ -166,15 +166,15 @@ TEST(Worker, HasWhatIsLeftOfItKilledWhenItExitsAsAsked) {
     gate.drain(0);
     gate.exits(gate.current(0));
     EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 drain_asked")) << "not only after stop_grace";
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.turn(), ElementsAre("lane 0 drained drain_asked"));
 }
 
-TEST(Worker, MayBeGoneWithoutAWord) {
+TEST(Worker, MayBeGoneWithoutAnExit) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId job = gate.queue_job();
-    gate.is_gone(gate.current(0));
+    gate.becomes_gone(gate.current(0));
     EXPECT_THAT(gate.turn(), ElementsAre("lane 0 backoff exited"))
         << "there is nothing left to kill";
     EXPECT_TRUE(gate.is_queued(job));

@@ -159,7 +159,7 @@ TEST(FieldLine, IsSeenWithoutTheSpaceAroundItsValue) {
     EXPECT_EQ(fields[3].value, ":");
 }
 
-TEST(Fields, AreFoundByNameInAnyLetters) {
+TEST(Fields, AreFoundByNameInAnyCase) {
     const std::vector<Field> fields{{"Accept", "1"}, {"ACCEPT", "2"}, {"x-Y", "3"}};
     ASSERT_NE(find(fields, "accept"), nullptr);
     EXPECT_EQ(find(fields, "accept")->value, "1");
@@ -171,7 +171,7 @@ TEST(Fields, AreFoundByNameInAnyLetters) {
     EXPECT_EQ(only(fields, "Host"), std::nullopt);
 }
 
-TEST(Fields, HaveNamesThatDifferInMoreThanTheSizeOfLetters) {
+TEST(Fields, HaveNamesThatDifferInMoreThanCase) {
     EXPECT_TRUE(is_named("", ""));
     EXPECT_TRUE(is_named("HoSt", "hOsT"));
     EXPECT_FALSE(is_named("host", "hosts"));
@@ -194,7 +194,7 @@ TEST(Fields, HaveLongNamesThatAreComparedLikeShortOnes) {
     }
 }
 
-TEST(Fields, HaveNamesOfAnyBytesWhereOnlyLettersHaveTwoSizes) {
+TEST(Fields, HaveNamesOfAnyBytesWhereOnlyLettersHaveCase) {
     const auto lowered = [](int byte) { return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte; };
     for (int a = 0; a < 256; ++a)
         for (int b = 0; b < 256; ++b) {

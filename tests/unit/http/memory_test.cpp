@@ -1,5 +1,5 @@
-// Memory: a chunk needs none, a further message on a connection needs none, an idle connection
-// little.
+// Memory: a chunk needs none, a further message on a connection needs none, and an idle connection
+// needs little.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -40,7 +40,7 @@ TEST(Write, WritesChunkSizesInHex) {
     EXPECT_EQ(out, "1\r\nff\r\n100000\r\n");
 }
 
-TEST(WriteDeathTest, HasNoChunkOfNothingSinceThatIsTheLast) {
+TEST(WriteDeathTest, HasNoEmptyChunkBecauseThatIsTheLast) {
     std::string out;
     EXPECT_DEATH(append_chunk_head(out, 0), "CHECK failed");
     EXPECT_DEATH(append_status_line(out, 99), "CHECK failed");

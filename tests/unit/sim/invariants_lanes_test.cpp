@@ -1,5 +1,5 @@
-// Each test tampers with what the engine did, so that an invariant about workers or lanes is broken,
-// and expects the invariants to notice.
+// Each test tampers with what the engine did, so that an invariant about workers or lanes is
+// broken, and expects the invariants to notice.
 #include <gtest/gtest.h>
 
 #include "sim/invariants.h"
@@ -8,7 +8,8 @@
 namespace turnpike::sim {
 namespace {
 
-/// Lane 0 fails `fail_streak` jobs at once while lane 1 is fine. One more job waits, and wants lane 0.
+/// Lane 0 fails `fail_streak` jobs at once while lane 1 is fine. One more job waits, and wants lane
+/// 0.
 struct FailingLane {
     Stand stand{{.lanes = 2, .fail_streak = 2}};
     JobId waiting;

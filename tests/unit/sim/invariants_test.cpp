@@ -1,5 +1,5 @@
-// Each test tampers with what the engine did, so that an invariant about jobs or attempts is broken,
-// and expects the invariants to notice.
+// Each test tampers with what the engine did, so that an invariant about jobs or attempts is
+// broken, and expects the invariants to notice.
 #include "sim/invariants.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ TEST(Invariants, HaveDistinctSentences) {
     EXPECT_EQ(sentences.size(), invariant::all.size());
 }
 
-TEST(Invariants, HaveNothingAgainstTheTruth) {
+TEST(Invariants, AcceptWhatTheEngineReallyDid) {
     Stand stand({.lanes = 2, .slots = 2});
     stand.open();
     const JobId first = stand.queue_job();
@@ -131,7 +131,7 @@ struct LoneRide {
     }
 };
 
-TEST(Invariants, NoticeCompanyOnALoneRide) {
+TEST(Invariants, NoticeAnotherJobOnALoneRide) {
     LoneRide ride;
     ASSERT_EQ(ride.stand.broken(), "");
     const JobId third = ride.stand.arrive(ride.stand.arrival());

@@ -67,7 +67,7 @@ TEST(Plan, KnowsWhichPoolALaneBelongsTo) {
     EXPECT_TRUE(plan.pool_of(LaneId{3}).is_none());
 }
 
-TEST(Plan, StallsAnUploadOnlyIfTheClientLeavesOneDay) {
+TEST(Plan, StallsAnUploadOnlyIfTheClientLeavesLater) {
     for (std::uint64_t seed = 0; seed < 200; ++seed)
         for (const Stimulus& stimulus : make_plan(scenario_of(seed), seed).stimuli)
             if (const auto* job = std::get_if<JobScript>(&stimulus.payload); job && job->stalls) {

@@ -40,7 +40,7 @@ TEST(WireAllocation, HappensTwiceForTheFirstLargeFrameInPieces) {
     EXPECT_EQ(allocations_in_pieces(decoder, bytes, 1000), 0U);
 }
 
-TEST(WireAllocation, IsNotToBeHadByASizeAlone) {
+TEST(WireAllocation, DoesNotHappenForASizeAlone) {
     std::string bytes = encoded(WorkerFrame{Chunk{.id = 7, .bytes = "x"}});
     bytes.replace(0, 4, 4, '\xFF');
     Decoder<WorkerFrame> decoder;

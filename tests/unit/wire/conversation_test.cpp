@@ -28,7 +28,7 @@ void expect_last(Conversation conversation, const std::vector<WorkerFrame>& fram
     EXPECT_EQ(name_of(conversation.heard(frames.back())), name_of(last));
 }
 
-TEST(Conversation, FollowsAWholeOne) {
+TEST(Conversation, AcceptsAWholeConversation) {
     Conversation conversation;
     EXPECT_EQ(conversation.heard(Hello{.version_min = 1, .version_max = 9}), Breach::none);
     conversation.pinged(1);
@@ -165,7 +165,7 @@ TEST(Conversation, IgnoresAPauseThatComesTooLate) {
     EXPECT_EQ(conversation.jobs_aboard(), 1U);
 }
 
-TEST(ConversationDeathTest, KeepsTheGateToItsOwnPart) {
+TEST(ConversationDeathTest, ChecksWhatTheGateSends) {
     Conversation conversation;
     EXPECT_DEATH(conversation.sent(1), "is_ready");
     conversation = busy();

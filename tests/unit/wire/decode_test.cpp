@@ -1,4 +1,4 @@
-// Encoded frames are decoded, however the bytes are split; and when a decoder stops.
+// Decoding of encoded frames, however the bytes are split, and when a decoder stops.
 #include <gtest/gtest.h>
 
 #include "tests/unit/wire/samples.h"
@@ -59,7 +59,7 @@ TEST(Decoder, TellsHowMuchOfAFrameIsThere) {
     EXPECT_EQ(listener.transcript(), "chunk 7 \"12345\"\nend");
 }
 
-TEST(Decoder, ReadsAWholeFrameWhereItLies) {
+TEST(Decoder, ReadsAWholeFrameWithoutACopy) {
     const std::string bytes = encoded_samples(worker_samples);
     Decoder<WorkerFrame> decoder;
     int chunks = 0;

@@ -68,7 +68,7 @@ TEST(WireLimits, BoundABodyAlsoWhereTheFrameHasRoom) {
               "length_too_large");
 }
 
-TEST(WireLimitsDeathTest, AreKeptByWhoeverEncodes) {
+TEST(WireLimitsDeathTest, AreCheckedByTheEncoder) {
     const auto encode = [](const auto& frame) { (void)encoded(frame); };
     EXPECT_DEATH(encode(WorkerFrame{Chunk{.id = 7}}), "empty");
     EXPECT_DEATH(encode(WorkerFrame{Ready{.example_type = of(256)}}), "most");
