@@ -1,5 +1,5 @@
-// Everything the engine can order, as values in the imperative. The shell carries them out in
-// order.
+// Everything the engine can order, as values in the imperative. The shell carries them out in this
+// order, except that it may send jobs before it ends others (serve/driver.h).
 #pragma once
 
 #include <cstdint>
@@ -130,6 +130,8 @@ struct ProveWorker {
     void fields(auto&& f) const { f("worker", worker), f("proof", proof); }
 };
 
+// ── to the server ────────────────────────────────────────────────────────────────────────────────
+
 /// End the program. Shutdown is complete: no job lives, and every worker has ended, except workers
 /// that survived a kill.
 struct Leave {
@@ -137,7 +139,7 @@ struct Leave {
     void fields(auto&&) const {}
 };
 
-// ── to telemetry ─────────────────────────────────────────────────────────────────────────────────
+// ── reports, for people and for the supervisor ───────────────────────────────────────────────────
 
 /// A lane changed its state. Changes between `ready` and `busy` are not reported.
 struct ReportLane {

@@ -70,6 +70,14 @@ class Reloads(ReloadCase):
         self.assertEqual(asked["reloads"][0]["kind"], "in_place")
         self.assertEqual(self.versions(gate), [("two", "one")] * LANES)
 
+    def test_fail_when_a_source_became_a_folder_and_the_gate_lives(self):
+        gate = self.serve_project("--watch")
+        parts = self.source / "parts.py"
+        parts.unlink()
+        parts.mkdir()
+        self.assertEqual(self.command("reload", "--name", gate.name).returncode, 1)
+        self.assertEqual(self.versions(gate), [("one", "one")] * LANES)
+
     def assert_reload_fails(self, gate, *words):
         """Checks that a reload fails, the old code keeps serving, and command, status and `up` say why."""
         error = self.command("reload", "--name", gate.name)
