@@ -36,9 +36,10 @@ TEST(CheckedConfig, ListsWhatEveryModuleObjectsToInTheOrderOfTheFile) {
     std::vector<std::string> lines;
     for (const Mistake& mistake : checked.error())
         lines.push_back(text_of(mistake).substr(folder.file("").size()));
-    EXPECT_THAT(lines, ElementsAre(StartsWith("t.toml:3: pool.a.proof.expect_json: "),
-                                   "t.toml:4: pool.a.gpus: there is no GPU here: none today",
-                                   StartsWith("t.toml:6: gate.spool: /dev/null/x is not a folder")));
+    EXPECT_THAT(lines,
+                ElementsAre(StartsWith("t.toml:3: pool.a.proof.expect_json: "),
+                            "t.toml:4: pool.a.gpus: there is no GPU here: none today",
+                            StartsWith("t.toml:6: gate.spool: /dev/null/x is not a folder")));
 }
 
 TEST(CheckedConfig, SaysWhichPythonAModelRunsWith) {
