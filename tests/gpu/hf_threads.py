@@ -42,9 +42,12 @@ text = model.Text()
 text.load(turnpike.model.Lane(gpus=int(has_gpu)))
 ids = torch.tensor([[72, 101]], device=text.model.device)
 print(torch.cuda.get_device_name() if has_gpu else "on the CPU", text.facts)
+has_cudnn_attention = hasattr(torch.backends.cuda, "enable_cudnn_sdp")
+if has_cudnn_attention:
+    torch.backends.cuda.enable_cudnn_sdp(True)  # the example has switched it off
 measure("main thread")
 measure_in_a_thread("a new thread")
 measure_in_a_thread("another new thread")
-if hasattr(torch.backends.cuda, "enable_cudnn_sdp"):
+if has_cudnn_attention:
     torch.backends.cuda.enable_cudnn_sdp(False)
     measure_in_a_thread("a new thread, cuDNN's plans off")
