@@ -35,7 +35,7 @@ void wait(State& s, Worker& worker) {
 void bring_forward(State& s, Worker& worker) {
     const Duration every = s.pool_of(worker).settings.probe_every;
     const Instant silent = silent_at(s, worker);
-    if (later(worker.probe_sent, every) < s.now && s.now < silent)
+    if (later(worker.probe_sent, every) <= s.now && s.now < silent)
         s.timers.arm(worker.probe_timer, std::min(later(s.now, every), silent));
 }
 

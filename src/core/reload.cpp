@@ -78,8 +78,15 @@ void finish(State& s, Pool& pool, ReloadEnd end) {
 /// True if the lane's worker runs the good generation and is retiring to make room for the trial.
 bool is_making_room(const Pool& pool, const Lane& lane) {
     const Worker* worker = lane.current;
-    return lane.mode == LaneMode::on && worker != nullptr && worker->generation == pool.good &&
-           worker->hold == Hold::retire && worker->why == Reason::replaced;
+    return worker != nullptr && worker->generation == pool.good && worker->hold == Hold::retire &&
+           worker->why == Reason::replaced;
+}
+
+/// Lets the good worker serve again. If its lane was turned off meanwhile, the worker still ends,
+/// but for that reason.
+void keep_good_worker(State& s, const Lane& lane) {
+    if (lane.mode == LaneMode::on) return worker::lift_hold(s, *lane.current);
+    lane.current->why = lane.off_reason;
 }
 
 /// Ends the workers of the new generation and puts the lanes back as they were before.
@@ -93,7 +100,7 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
             if (worker != nullptr && worker->generation == tried)
                 worker::bring_down(s, *worker, why, how);
         if (lane.is_revived()) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
-        if (is_making_room(pool, lane)) worker::lift_hold(s, *lane.current);
+        if (is_making_room(pool, lane)) keep_good_worker(s, lane);
         s.touch(lane);
     });
     finish(s, pool, end);

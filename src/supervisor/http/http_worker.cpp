@@ -112,7 +112,10 @@ void HttpWorker::cancel(AttemptId id) {
 
 HttpAttempt& HttpWorker::free_attempt() {
     if (free_attempts_.empty()) {
-        auto link = std::make_shared<Link>(deps_.loop, destination_, deps_.store, deps_.clock);
+        const bool may_retry = setup_.pool.settings.may_retry;
+        auto link =
+            std::make_shared<Link>(deps_.loop, destination_, deps_.store, deps_.clock,
+                                   may_retry ? Link::Reuse::allowed : Link::Reuse::forbidden);
         attempts_.push_back(std::make_unique<HttpAttempt>(host_, std::move(link)));
         return *attempts_.back();
     }

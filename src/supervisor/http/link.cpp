@@ -43,12 +43,14 @@ std::string_view sentence_of(Break why) {
     return "";
 }
 
-Link::Link(asio::io_context& loop, Destination& destination, const Store& store, Clock& clock)
+Link::Link(asio::io_context& loop, Destination& destination, const Store& store, Clock& clock,
+           Reuse reuse)
     : socket_(loop),
       connect_timer_(loop),
       destination_(destination),
       store_(store),
       clock_(clock),
+      reuse_(reuse),
       parser_(limits) {}
 
 Link::~Link() = default;
@@ -285,7 +287,8 @@ bool Link::parse_head() {
         return state_ == State::busy;
     }
     has_head_ = true;
-    is_reusable_ = head.keep_alive && head.framing != http::Framing::until_close;
+    is_reusable_ =
+        reuse_ == Reuse::allowed && head.keep_alive && head.framing != http::Framing::until_close;
     decoder_ = http::BodyDecoder(head.framing, head.length, limits);
     user_->answer_head(head);
     return true;

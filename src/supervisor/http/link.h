@@ -5,7 +5,7 @@
 //      └──────────────────────────┴── broke, or not reusable, or closed by either side
 //
 // A connection is not reused after an exchange that did not end cleanly, nor if it holds bytes that
-// we did not ask for. If a reused connection ends at once, before the first byte of an answer, the
+// we did not ask for, nor if the owner forbids it (`Reuse::forbidden`). If a reused connection ends at once, before the first byte of an answer, the
 // request is tried once more on a new connection: the worker had closed the old one while it was
 // idle.
 #pragma once
@@ -72,7 +72,12 @@ struct LinkRequest {
 
 class Link : public std::enable_shared_from_this<Link> {
 public:
-    Link(boost::asio::io_context& loop, Destination& destination, const Store& store, Clock& clock);
+    /// With `forbidden` each request gets a connection of its own. Then no request is sent twice: only a
+    /// request on a reused connection is tried once more.
+    enum class Reuse : std::uint8_t { allowed, forbidden };
+
+    Link(boost::asio::io_context& loop, Destination& destination, const Store& store, Clock& clock,
+         Reuse reuse = Reuse::allowed);
     ~Link();
 
     /// The head of the next request: request line, fields, empty line. The user must fill it in
@@ -119,6 +124,7 @@ private:
     Destination& destination_;
     const Store& store_;
     Clock& clock_;
+    const Reuse reuse_;
     State state_ = State::closed;
     std::uint64_t socket_number_ = 0;  // lets us ignore callbacks of an old socket
 

@@ -194,6 +194,29 @@ class Strange(Case):
         self.assertEqual(self.gate_.lane(0)["restarts"], 0)
 
 
+class RetryIsOff(Case):
+    def test_a_worker_that_drops_warm_connections_gets_each_request_once(self):
+        """The worker answers the first request of a connection, and closes without an answer at any later one."""
+        per_connection = {}
+
+        def behave(request):
+            number = per_connection[request.connection] = per_connection.get(request.connection, 0) + 1
+            request.reply(b"once") if number == 1 else request.close()
+        worker = self.scripted(behave)
+        gate = self.gate([worker], pool={"retry": False})
+        client = gate.connect()
+        for number in range(5):
+            client.request("POST", f"/{number}", b"x")
+            self.assertEqual(client.answer().body, b"once")
+        self.assertEqual(worker.seen, [f"POST /{number}" for number in range(5)])
+
+    def test_a_request_that_may_have_been_read_is_not_sent_again(self):
+        worker = self.scripted(lambda request: request.close())
+        gate = self.gate([worker], pool={"retry": False})
+        self.assert_problem(gate.ask("POST", "/charge", b"x"), 502, "worker-died")
+        self.assertEqual(worker.seen, ["POST /charge"])
+
+
 class EarlyAnswers(Case):
     def test_an_answer_before_the_body_is_read_passes(self):
         """The worker reads only the head, refuses, and closes."""

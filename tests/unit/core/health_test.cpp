@@ -111,6 +111,15 @@ TEST_F(HealthOfOneLaneWithPatience, IsProbedAgainSoonAfterALateFailure) {
     EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
 }
 
+TEST_F(HealthOfOneLaneWithPatience, IsProbedAgainSoonIfAProbeEndsJustWhenTheNextIsDue) {
+    gate.pass(100ms);
+    gate.pass(100ms);
+    EXPECT_THAT(gate.turn(), IsEmpty()) << "the first probe may still be answered";
+    probe_ends(ProbeVerdict::silent);
+    gate.pass(100ms);
+    EXPECT_THAT(gate.turn(), ElementsAre("probe w0"));
+}
+
 TEST(HealthOfALaneThatIsProved, IsProbedSoonAfterAProofThatInterruptedAProbe) {
     Gate gate({.probe_every = 100ms, .probe_timeout = 1h, .proof = ProofKind::fixed});
     gate.open();

@@ -138,6 +138,17 @@ TEST(ReloadInPlace, IsAbandonedWhenItsLaneIsDrained) {
     EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 0 with g1"));
 }
 
+TEST(ReloadInPlace, EndsTheOldWorkerOfALaneThatWasTurnedOffForThatReason) {
+    Gate gate(pool_of(1));
+    gate.open();
+    const JobId job = gate.queue_job();
+    gate.reload_in_place(2);
+    gate.drain(0);
+    EXPECT_THAT(gate.deeds(), Contains("reload g2 abandoned"));
+    gate.ends(job);
+    EXPECT_THAT(gate.deeds(), Contains("stop w0 drain_asked"));
+}
+
 TEST(ReloadInPlace, KeepsTheOldWorkerThatHasNotStoppedWhenAShutdownComes) {
     Gate gate(pool_of(1));
     gate.open();

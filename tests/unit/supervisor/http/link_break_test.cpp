@@ -147,6 +147,19 @@ TEST(LinkBreak, SendsABodyFromDisk) {
     EXPECT_TRUE(call.link->is_idle());
 }
 
+TEST(LinkBreak, SendsNothingTwiceIfConnectionsAreNeverReused) {
+    Call call;
+    call.link = std::make_shared<Link>(call.loop.context(), call.worker.destination, call.store,
+                                       call.clock, Link::Reuse::forbidden);
+    call.exchange(0, short_answer);
+    EXPECT_TRUE(call.link->is_closed());
+    call.send();
+    call.heard(1).hang_up();
+    call.finish();
+    EXPECT_EQ(call.user.broke, Break::missing);
+    EXPECT_EQ(call.worker.visits.size(), 2U);
+}
+
 /// The worker answers before it has read the request: the answer counts, but the connection is not
 /// reused.
 void answer_early(Call& call, const Body& body) {
