@@ -28,7 +28,7 @@ test-build: install-deps
 	$(call built,release,turnpike-sim)
 	$(call built,clang,turnpike-sim)
 
-test-long: test-build ## the slow tests: kills at random, chaos, many reloads, pages in a browser (at most 25 minutes)
+test-long: test-build ## the slow tests: kills at random, chaos, many reloads, each header alone, pages in a browser (at most 25 minutes)
 	ctest --preset dev-long
 
 test-current: ## tests against today's packages from PyPI and npm (at most 15 minutes); no such tests exist yet
