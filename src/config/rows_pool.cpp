@@ -146,8 +146,8 @@ constexpr std::array pool{
         "How long a cancelled job may continue. Then its worker is ended and started again; an\n"
         "attached worker gets no jobs until it answers again."},
     Key{"retry", FlagKey{of_settings<&PoolSettings::may_retry>},
-        "Run a job once more if its worker died. With false, nothing that a worker may have read is\n"
-        "sent again, and each request to an HTTP worker gets a connection of its own."},
+        "Run a job once more if its worker died. With false, nothing that a worker may have\n"
+        "read is sent again, and each request to an HTTP worker gets a connection of its own."},
     Key{"fail_streak", CountKey{of_settings<&PoolSettings::fail_streak>, 1, 1000},
         "After this many failed jobs in a row, while other lanes do better, a lane must pass\n"
         "its proof (or rest, without a proof) before it takes more jobs."},
