@@ -64,6 +64,9 @@ PoolSettings make_pool(Bytestream& in) {
     pool.proof_every = in.duration() * 16;
     pool.proof_timeout = in.duration();
     pool.slow_min = in.duration();
+    if (in.flip()) pool.abandon_after = in.duration();
+    pool.poison_keep = in.duration();
+    pool.revive_every = in.duration();
     return pool;
 }
 
@@ -145,7 +148,12 @@ private:
         const SendJob send =
             sent_[sent_.size() - 1 - in_.byte() % std::min<std::size_t>(sent_.size(), 8)];
         const WorkerId sender = in_.below(16) == 0 ? worker() : send.worker;
-        return {sender, send.attempt, in_.one_of(Verdict::cancelled)};
+        return {sender, send.attempt, in_.one_of(Verdict::stale)};
+    }
+
+    /// Answers a HashJob, with one of few digests.
+    JobHashed hashed() {
+        return {.job = pick(hashes_), .digest = Digest{.high = 0, .low = in_.below(4)}};
     }
 
     static AnswerBegun begun(const AttemptEnded& end) { return {end.worker, end.attempt}; }
@@ -165,7 +173,7 @@ private:
             case 7:
                 return in_.below(4) == 0 ? Event{BodyFailed{pick(jobs_)}}
                                          : Event{ClientLeft{pick(jobs_)}};
-            case 8: return CancelAsked{pick(jobs_)};
+            case 8: return in_.flip() ? Event{CancelAsked{pick(jobs_)}} : Event{hashed()};
             case 9: return WorkerStarted{worker()};
             case 10: return LoadProgressed{worker()};
             case 11: return WorkerReady{worker()};
@@ -218,6 +226,7 @@ private:
 
     void learn(const Action& action) {
         if (const auto* admit = std::get_if<AdmitJob>(&action)) jobs_.push_back(admit->job);
+        if (const auto* hash = std::get_if<HashJob>(&action)) hashes_.push_back(hash->job);
         if (const auto* send = std::get_if<SendJob>(&action)) sent_.push_back(*send);
         if (const auto* probe = std::get_if<ProbeWorker>(&action)) probe_ = probe->probe;
         if (const auto* prove = std::get_if<ProveWorker>(&action)) proofs_.push_back(*prove);
@@ -261,6 +270,7 @@ private:
     std::uint64_t tickets_ = 0;
     std::uint32_t probe_ = 0;
     std::vector<JobId> jobs_;
+    std::vector<JobId> hashes_;
     std::vector<WorkerId> workers_;
     std::vector<StartWorker> starts_;
     std::vector<SendJob> sent_;

@@ -39,6 +39,9 @@ enum class Topic : std::uint64_t {
     engine,
     native,
     reload,
+    hash,
+    block,
+    dump,
 };
 
 [[nodiscard]] constexpr Random random_of(std::uint64_t seed, Topic topic, std::uint64_t who = 0,

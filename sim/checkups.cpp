@@ -23,12 +23,20 @@ void Workers::carry_out(const ProbeWorker& action) {
         if (luck.chance(50)) return;  // the probe never ends
         ended.verdict = ProbeVerdict::silent;
         soon = between(luck, 100ms, 2s);
+    } else if (is_blocked(*worker) && luck.chance(30)) {
+        ended.verdict = ProbeVerdict::silent;  // the shell gives up
+        soon = between(luck, 100ms, 2s);
     } else if (!worker->aboard.empty() && luck.chance(30)) {
         soon = between(luck, 1s, 10s);  // too busy to answer soon
     }
-    stage_.after(soon, worker->key, [this, ended] {
-        if (find_living(ended.worker) != nullptr) stage_.tell(ended);
-    });
+    stage_.after(soon, worker->key, [this, ended] { answer_probe(ended); });
+}
+
+void Workers::answer_probe(const ProbeEnded& ended) {
+    Worker* worker = find_living(ended.worker);
+    if (worker == nullptr) return;
+    if (ended.verdict != ProbeVerdict::answered || !is_blocked(*worker)) return stage_.tell(ended);
+    worker->held.emplace_back([this, ended] { answer_probe(ended); });
 }
 
 void Workers::carry_out(const ProveWorker& action) {
@@ -38,10 +46,15 @@ void Workers::carry_out(const ProveWorker& action) {
     Random luck = stage_.random(Topic::proof, worker->key, action.proof);
     const Duration longest = stage_.plan().settings_of(worker->lane).proof_timeout * 4 / 5;
     const Duration takes = std::min(between(luck, 1ms, 400ms), longest);
-    stage_.after(takes, worker->key, [this, id = action.worker, proof = action.proof] {
-        const Worker* prover = find_living(id);
-        if (prover != nullptr) stage_.tell(proof_of(*prover, proof));
-    });
+    stage_.after(takes, worker->key,
+                 [this, id = action.worker, proof = action.proof] { answer_proof(id, proof); });
+}
+
+void Workers::answer_proof(WorkerId id, std::uint32_t proof) {
+    Worker* worker = find_living(id);
+    if (worker == nullptr) return;
+    if (!is_blocked(*worker)) return stage_.tell(proof_of(*worker, proof));
+    worker->held.emplace_back([this, id, proof] { answer_proof(id, proof); });
 }
 
 ProofEnded Workers::proof_of(const Worker& worker, std::uint32_t proof) const {

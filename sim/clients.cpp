@@ -5,6 +5,22 @@
 
 namespace turnpike::sim {
 
+namespace {
+
+/// Returns the digest of the job. The digests of different jobs of one length differ in only one of
+/// their halves, so that an engine that compares only the other half is caught.
+Digest digest_of(const Clients::Client& client) {
+    const JobScript& script = *client.script;
+    const std::uint64_t id =
+        script.content == 0 ? 2 * client.key : 2 * std::uint64_t{script.content} + 1;
+    const std::uint64_t own = mix(1, id);
+    const std::uint64_t common = mix(2, script.total.count);
+    return id / 2 % 2 == 0 ? Digest{.high = own, .low = common}
+                           : Digest{.high = common, .low = own};
+}
+
+}  // namespace
+
 void Clients::arrive(std::uint64_t key, const JobScript& script) {
     undecided_[Ticket{key}] = &script;
     stage_.tell(JobArrived{.ticket = Ticket{key},
@@ -34,6 +50,18 @@ void Clients::carry_out(const RefuseJob& action) {
     if (undecided_.erase(action.ticket) == 0)
         stage_.complain("actions make sense",
                         fmt::format("RefuseJob of ticket {}", action.ticket.value));
+}
+
+/// The digest comes even if the job ends meanwhile.
+void Clients::carry_out(const HashJob& action) {
+    const Client* client = find(action.job);
+    if (client == nullptr || client->has_ended || !client->has_body)
+        return stage_.complain("actions make sense",
+                               fmt::format("HashJob of job {}", action.job.value));
+    Random luck = stage_.random(Topic::hash, client->key);
+    const Duration soon = between(luck, 0ms, luck.chance(95) ? 40ms : 1s);
+    const JobHashed hashed{.job = action.job, .digest = digest_of(*client)};
+    stage_.after(soon, client->key, [this, hashed] { stage_.tell(hashed); });
 }
 
 void Clients::carry_out(const EndJob& action) {
@@ -73,8 +101,9 @@ void Clients::send_body(JobId job, std::uint32_t chunks_sent) {
     if (chunks_sent == script.chunks) {
         if (script.stalls) return;
         if (script.routed_to != script.pool) stage_.tell(JobRouted{job, script.routed_to});
-        if (is_waiting(job)) stage_.tell(BodyCompleted{.job = job, .total = script.total});
-        return;
+        if (!is_waiting(job)) return;
+        clients_.at(job).has_body = true;
+        return stage_.tell(BodyCompleted{.job = job, .total = script.total});
     }
     const std::uint32_t sent = chunks_sent + 1;
     const std::uint64_t grown = script.total.count * sent / (script.chunks + 1);

@@ -21,11 +21,13 @@ public:
 
     void carry_out(const AdmitJob& action);
     void carry_out(const RefuseJob& action);
+    void carry_out(const HashJob& action);
     void carry_out(const EndJob& action);
 
     struct Client {
         std::uint64_t key = 0;
         const JobScript* script = nullptr;
+        bool has_body = false;  // the whole body
         bool has_ended = false;
     };
     /// Returns the client whose job this is or was, or nullptr if no such job was ever admitted.

@@ -25,6 +25,7 @@ void judge_turn(Ledger& ledger, const Event& event, Instant now, std::span<const
     check_fates(ledger);
     check_job_times(ledger);
     check_attempt_times(ledger);
+    ledger.look_for_waiting_jobs();
     check_workers(ledger);
     check_idle_lanes(ledger);
     check_reservations(ledger);

@@ -64,11 +64,25 @@ inline constexpr std::string_view reload =
     "a generation is good only after one of its workers has served";
 inline constexpr std::string_view health =
     "idle workers are probed, and proofs come when they are due";
+inline constexpr std::string_view justice =
+    "no number of poison jobs keeps a lane away for longer than its restart";
+inline constexpr std::string_view abandoned =
+    "an abandoned attempt holds a lane no longer than its bound allows";
+inline constexpr std::string_view leavers =
+    "a worker is ended because its clients left only by the rule for abandoned attempts, and its "
+    "lane is charged for nothing";
+inline constexpr std::string_view sent_once =
+    "nothing that may have reached a worker is sent twice under `retry = false`";
+inline constexpr std::string_view known_poison =
+    "a job that equals a known poison does not run, and no other job is taken for one";
+inline constexpr std::string_view revival =
+    "a failed lane tries again in time, and the last lane that has served does not fail";
 
 inline constexpr std::array all = {
-    one_answer,   capacity,  no_idle, alone,    order,  placement, in_time, one_owner, blame,
-    failing_lane, bounds,    proof,   calm,     counts, off,       restart, clock,     ending,
-    cancel,       agreement, refusal, shutdown, slow,   reload,    health};
+    one_answer, capacity,     no_idle,   alone,     order,     placement,    in_time, one_owner,
+    blame,      failing_lane, bounds,    proof,     calm,      counts,       off,     restart,
+    clock,      ending,       cancel,    agreement, refusal,   shutdown,     slow,    reload,
+    health,     justice,      abandoned, leavers,   sent_once, known_poison, revival};
 }  // namespace invariant
 
 struct Violation {

@@ -14,6 +14,10 @@ bool has_riders(const KnownWorker& worker) {
                                [](const KnownAttempt* attempt) { return !attempt->is_aside; });
 }
 
+bool has_closed_exchange(const KnownWorker& worker) {
+    return std::ranges::any_of(worker.aboard, [](const auto* it) { return it->is_closed(); });
+}
+
 bool is_after_trouble(const KnownWorker& worker) {
     const KnownProof& proof = worker.proof;
     return (worker.has_proof && !proof.has_ever_passed()) || proof.needed != Sure::no ||
@@ -53,7 +57,8 @@ void check_probe(Ledger& ledger, const KnownWorker& worker) {
         std::max(worker.idle_since, probe.out ? probe.last_sent : probe.last_ended);
     const Duration most =
         probe.out ? std::max(rules.probe_every, rules.probe_timeout) : rules.probe_every;
-    if (worker.aboard.empty() && later(since, most) <= ledger.now)
+    const bool may_be_dying = has_closed_exchange(worker) || ledger.cases.contains(worker.trouble);
+    if ((worker.aboard.empty() || may_be_dying) && later(since, most) <= ledger.now)
         broken(ledger, invariant::health, "worker {} has been idle for {}, but is not probed",
                show(worker.id), show(ledger.now - since));
 }
@@ -89,11 +94,12 @@ void judge(Ledger& ledger, const ProbeWorker& ask) {
     if (!worker->has_loaded())
         return broken(ledger, invariant::health, "worker {} is probed while it loads",
                       show(ask.worker));
-    if (has_riders(*worker) && worker->held == Sure::no)
+    const bool has_closed = has_closed_exchange(*worker) || ledger.cases.contains(worker->trouble);
+    if (has_riders(*worker) && worker->held == Sure::no && !has_closed)
         return broken(ledger, invariant::health, "worker {} is probed while it works",
                       show(ask.worker));
     KnownProbe& probe = worker->probe;
-    if (worker->held == Sure::no &&
+    if (worker->held == Sure::no && !has_closed && !probe.was_for_closed &&
         later(probe.last_sent, ledger.pool_of(*worker).settings->probe_every) > ledger.now &&
         probe.last_sent != Instant{})
         return broken(ledger, invariant::health, "worker {} is probed again too soon",
@@ -109,7 +115,12 @@ void judge(Ledger& ledger, const ProbeWorker& ask) {
     if (probe.failures_lo >= ledger.pool_of(*worker).settings->probe_failures_max)
         return broken(ledger, invariant::health,
                       "worker {} is probed again, but has failed often enough", show(ask.worker));
-    probe.out = ask.probe;
+    worker->must_be_probed = false;
+    probe.out = probe.latest = ask.probe;
+    probe.was_for_closed = has_closed;
+    probe.does_refusal_count =
+        !worker->aboard.empty() &&
+        std::ranges::all_of(worker->aboard, [](const auto* it) { return it->is_closed(); });
     probe.clean = worker->proof.is_running() || has_riders(*worker) ? Sure::no
                   : worker->aboard.empty()                          ? Sure::yes
                                                                     : Sure::maybe;

@@ -63,9 +63,39 @@ std::string_view invariant_of_bound(EndReason reason) {
     return is_bound ? invariant::bounds : invariant::refusal;
 }
 
-bool is_allowed_wait(const Ledger& ledger, Duration retry_after) {
-    return retry_after == Duration::zero() || (retry_after >= ledger.settings.retry_after_min &&
-                                               retry_after <= ledger.settings.retry_after_max);
+/// Returns how soon a failed lane that the job may use tries again, or nullopt if none will.
+std::optional<Duration> next_try(const Ledger& ledger, PoolId pool, LaneId wanted) {
+    std::optional<Duration> soonest;
+    for (const KnownLane& lane : ledger.pools[pool.value].lanes) {
+        const LaneView& seen = ledger.seen_lane(lane.id);
+        if (seen.state != LaneState::failed || (!wanted.is_none() && wanted != lane.id)) continue;
+        soonest = std::min(soonest.value_or(seen.next_try), seen.next_try);
+    }
+    return soonest;
+}
+
+/// Says whether the advice is right: when a failed lane tries again, if only that can help.
+bool is_right_advice(Ledger& ledger, PoolId pool, LaneId wanted, EndReason reason,
+                     Duration advice) {
+    const Duration least = ledger.settings.retry_after_min;
+    if (reason == EndReason::no_lane && !ledger.is_late)
+        if (const auto wait = next_try(ledger, pool, wanted);
+            wait && none_can_serve_lo(ledger, pool, wanted))
+            return advice == std::max(*wait, least);
+    const Duration most =
+        std::max(ledger.settings.retry_after_max, ledger.pools[pool.value].settings->revive_every);
+    return advice == Duration::zero() || (advice >= least && advice <= most);
+}
+
+/// Says whether a client that is refused for a limit is told the expected wait.
+bool is_expected_wait(const Ledger& ledger, const RefuseJob& refuse) {
+    const bool is_at_limit = refuse.reason == EndReason::queue_full ||
+                             refuse.reason == EndReason::arrivals_full ||
+                             refuse.reason == EndReason::bytes_full;
+    if (!is_at_limit || ledger.is_late) return true;
+    return refuse.retry_after == std::clamp(ledger.seen_pool(refuse.pool).expected_wait,
+                                            ledger.settings.retry_after_min,
+                                            ledger.settings.retry_after_max);
 }
 
 bool has_room_for_aside(Ledger& ledger, const KnownJob& job) {
@@ -123,6 +153,7 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
                        ? ""
                        : "no answer broke off";
         case EndReason::poison: return "two workers did not die under it while it was alone aboard";
+        case EndReason::known_poison: return "it does not equal a known poison";
         case EndReason::deadline_passed:
             return job.deadline <= ledger.now ? "" : "its deadline has not passed";
         case EndReason::ran_too_long:
@@ -164,6 +195,7 @@ std::string_view invariant_of_end(EndReason reason) {
         case EndReason::worker_died:
         case EndReason::stream_broken:
         case EndReason::poison: return invariant::blame;
+        case EndReason::known_poison: return invariant::known_poison;
         case EndReason::deadline_passed:
         case EndReason::ran_too_long:
         case EndReason::waited_too_long: return invariant::in_time;
@@ -222,11 +254,24 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
     if (!is_true)
         return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not true",
                       show(refuse.ticket), name_of(refuse.reason));
-    if (!is_allowed_wait(ledger, refuse.retry_after))
-        return broken(ledger, invariant::refusal, "retry_after {} is out of bounds",
+    if (!is_right_advice(ledger, refuse.pool, arrived->lane_wanted, refuse.reason,
+                         refuse.retry_after) ||
+        !is_expected_wait(ledger, refuse))
+        return broken(ledger, invariant::refusal, "retry_after {} is wrong",
                       show(refuse.retry_after));
     ++ledger.pools[refuse.pool.value].counts.refused;
     ledger.arrival = nullptr;
+}
+
+void judge(Ledger& ledger, const HashJob& hash) {
+    KnownJob* job = ledger.find(hash.job);
+    const bool is_poison = hash.job == ledger.must_hash;
+    if (job == nullptr || is_among(ledger.hashed_now, hash.job) ||
+        (!is_poison && job->hash != HashStage::due))
+        return broken(ledger, invariant::known_poison, "job {} is hashed for no reason",
+                      show(hash.job));
+    ledger.hashed_now.push_back(hash.job);
+    if (!is_poison) job->hash = HashStage::asked;
 }
 
 void judge(Ledger& ledger, const EndJob& end) {
@@ -244,9 +289,11 @@ void judge(Ledger& ledger, const EndJob& end) {
             "job {} ends with attempt {} ({} in all, lane {}), but its last was {} ({}, lane {})",
             show(end.job), show(end.attempt), end.attempts, show(end.lane), show(job->last),
             job->attempts, show(job->last_lane));
-    if (!is_allowed_wait(ledger, end.retry_after))
-        return broken(ledger, invariant::refusal, "retry_after {} is out of bounds",
-                      show(end.retry_after));
+    if (!is_right_advice(ledger, job->pool, job->wanted, end.reason, end.retry_after))
+        return broken(ledger, invariant::refusal, "retry_after {} is wrong", show(end.retry_after));
+    if (end.first != (end.reason == EndReason::known_poison ? job->equal_to : JobId{}))
+        return broken(ledger, invariant::known_poison, "job {} ends with {} because of job {}",
+                      show(end.job), name_of(end.reason), show(end.first));
     ++ledger.pools[job->pool.value].counts.of(outcome_of(end.reason));
     if (KnownLane* lane = ledger.find(end.lane)) {
         if (outcome_of(end.reason) == Outcome::finished) ++lane->finished;
@@ -254,7 +301,7 @@ void judge(Ledger& ledger, const EndJob& end) {
             end.reason != EndReason::no_lane && end.reason != EndReason::shutting_down;
         if (outcome_of(end.reason) == Outcome::failed && is_lane_at_fault) ++lane->failed;
     }
-    ledger.end(*job);
+    ledger.end(*job, end.reason);
 }
 
 /// Every decision about a job that was due in this turn must have been made.
@@ -262,9 +309,15 @@ void check_fates(Ledger& ledger) {
     if (ledger.arrival != nullptr)
         return broken(ledger, invariant::one_answer, "ticket {} is neither admitted nor refused",
                       show(ledger.arrival->ticket));
+    if (!ledger.must_hash.is_none() && !is_among(ledger.hashed_now, ledger.must_hash))
+        return broken(ledger, invariant::known_poison, "the poison job {} is not remembered",
+                      show(ledger.must_hash));
     for (const JobId id : ledger.touched_jobs) {
         const KnownJob* job = ledger.find(id);
         if (job == nullptr) continue;
+        if (job->hash == HashStage::due)
+            return broken(ledger, invariant::known_poison,
+                          "job {} may equal a known poison, but is not compared with it", show(id));
         if (job->fate.must_end())
             return broken(ledger, invariant_of_end(job->fate.reason),
                           "job {} had to end with {}, but still lives", show(id),

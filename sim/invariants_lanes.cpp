@@ -1,6 +1,7 @@
 // Lanes and pools: what people see of them is true, restarts keep their delays and limits, and
 // reloads and shutdown follow their rules.
 #include <algorithm>
+#include <variant>
 
 #include "sim/judge.h"
 
@@ -23,20 +24,91 @@ void check_report(Ledger& ledger, const KnownLane& lane) {
     if (then != state && !is_reported)
         broken(ledger, invariant::counts, "lane {} turned from {} to {} without a report",
                show(lane.id), name_of(then), name_of(state));
+    const Duration next_try = ledger.seen_lane(lane.id).next_try;
+    if (is_reported && lane.reported_next_try != next_try)
+        broken(ledger, invariant::counts, "lane {} is reported to try again after {}, not {}",
+               show(lane.id), show(lane.reported_next_try), show(next_try));
+}
+
+bool may_load_now(const Ledger& ledger, const KnownLane& lane) {
+    if (ledger.settings.pools[lane.pool.value].ownership == Ownership::attached) return true;
+    const auto loading = std::ranges::count_if(ledger.workers, [&](const auto& entry) {
+        return ledger.is_owned(entry.second) && !entry.second.has_loaded() &&
+               !entry.second.is_gone();
+    });
+    return ledger.settings.load_parallel_max == 0 || loading < ledger.settings.load_parallel_max;
+}
+
+/// A failed lane without a next try is trying now: it has a worker, or waits for something.
+void check_try(Ledger& ledger, KnownLane& lane) {
+    lane.outage.may_fail_again = lane.outage.may_fail_again ||
+                                 std::ranges::any_of(lane.workers, [](const KnownWorker* worker) {
+                                     return worker->past.is_try;
+                                 });
+    if (lane.outage.retry_at > ledger.now)
+        return broken(ledger, invariant::revival, "lane {} tries again too early", show(lane.id));
+    const bool does_serve = std::ranges::any_of(lane.workers, [](const KnownWorker* worker) {
+        return worker->past.is_try && worker->has_loaded() && !worker->is_ending() &&
+               (!worker->has_proof || worker->proof.has_ever_passed());
+    });
+    if (does_serve)
+        return broken(ledger, invariant::revival, "lane {} serves again, but counts as failed",
+                      show(lane.id));
+    const bool is_prevented = !ledger.is_time_event || ledger.is_shutting_down ||
+                              !ledger.seen_pool(lane.pool).reloading.is_none() ||
+                              lane.memory_held != Sure::no || !may_load_now(ledger, lane);
+    if (lane.workers.empty() && !is_prevented)
+        broken(ledger, invariant::revival, "lane {} has failed and should try again by now",
+               show(lane.id));
 }
 
 void check_failed(Ledger& ledger, const KnownLane& lane) {
     const PoolSettings& rules = *ledger.pools[lane.pool.value].settings;
     if (rules.ownership == Ownership::attached)
         return broken(ledger, invariant::restart, "attached lane {} failed", show(lane.id));
-    const auto& crashes = lane.crashes_hi;  // in order of time
-    std::size_t most = 0;
-    for (std::size_t first = 0, last = 0; last < crashes.size(); ++last) {
-        while (crashes[last] - crashes[first] > rules.crash_window) ++first;
-        most = std::max(most, last - first + 1);
+    const auto most = std::ranges::count_if(
+        lane.crashes_hi, [&](Instant at) { return ledger.now - at <= rules.crash_window; });
+    const bool may_be_revived_in_vain = ledger.pools[lane.pool.value].given_up_turn == ledger.turn;
+    if (may_be_revived_in_vain) return;
+    const Generation reloading = ledger.seen_pool(lane.pool).reloading;
+    if (!reloading.is_none() && reloading == ledger.pool_before(lane.pool).reloading)
+        return broken(ledger, invariant::restart, "lane {} failed during a reload", show(lane.id));
+    if (most < rules.crash_limit && lane.outage.parole == Sure::no)
+        return broken(ledger, lane.deaths_hi > most ? invariant::justice : invariant::restart,
+                      "lane {} failed after {} crashes", show(lane.id), most);
+    if (ledger.is_surely_last_that_served(lane) && !ledger.is_late)
+        broken(ledger, invariant::revival, "lane {} failed, but is the last that has served",
+               show(lane.id));
+}
+
+/// Follows when a failed lane tries again, and checks what the view says of it.
+void check_next_try(Ledger& ledger, KnownLane& lane) {
+    const LaneView& seen = ledger.seen_lane(lane.id);
+    const PoolSettings& rules = *ledger.pools[lane.pool.value].settings;
+    KnownOutage& outage = lane.outage;
+    if (seen.state != LaneState::failed) {
+        outage.retry_at = never;
+        if (seen.next_try != Duration::zero())
+            broken(ledger, invariant::revival, "lane {} is {}, but shows a next try", show(lane.id),
+                   name_of(seen.state));
+        return;
     }
-    if (most < rules.crash_limit && !lane.outage.has_ever_failed)
-        broken(ledger, invariant::restart, "lane {} failed after {} crashes", show(lane.id), most);
+    if (seen.next_try == Duration::zero()) return check_try(ledger, lane);
+    const Instant at = ledger.now + seen.next_try;
+    // The try of the lane begins anew when it fails, when its try fails, or when a reload ends it.
+    const bool is_new = at != outage.retry_at;
+    if (is_new && seen.next_try != rules.revive_every)
+        return broken(ledger, invariant::revival, "lane {} tries again after {}", show(lane.id),
+                      show(seen.next_try));
+    if (is_new && lane.reported_turn != ledger.turn)
+        return broken(ledger, invariant::counts, "the next try of lane {} is not reported",
+                      show(lane.id));
+    if (is_new && outage.retry_at != never && !outage.may_fail_again && !ledger.is_late &&
+        ledger.pools[lane.pool.value].reload_turn != ledger.turn)
+        return broken(ledger, invariant::revival, "lane {} changed its next try to {} from now",
+                      show(lane.id), show(seen.next_try));
+    outage.retry_at = at;
+    outage.may_fail_again = false;
 }
 
 bool will_not_die(const Ledger& ledger, const KnownWorker& worker) {
@@ -62,15 +134,6 @@ void check_quarantined(Ledger& ledger, const KnownLane& lane) {
                show(lane.id), name_of(reason));
 }
 
-bool may_load_now(const Ledger& ledger, const KnownLane& lane) {
-    if (ledger.settings.pools[lane.pool.value].ownership == Ownership::attached) return true;
-    const auto loading = std::ranges::count_if(ledger.workers, [&](const auto& entry) {
-        return ledger.is_owned(entry.second) && !entry.second.has_loaded() &&
-               !entry.second.is_gone();
-    });
-    return ledger.settings.load_parallel_max == 0 || loading < ledger.settings.load_parallel_max;
-}
-
 /// A lane that is on and has no worker must start one once the longest possible delay is over.
 void check_start(Ledger& ledger, const KnownLane& lane) {
     const LaneState state = ledger.seen_lane(lane.id).state;
@@ -86,6 +149,43 @@ void check_start(Ledger& ledger, const KnownLane& lane) {
                show(ledger.now - lane.last_gone));
 }
 
+/// True if a reload in place has just turned the lane on, to try the new code there. The lane stays on,
+/// and its history is cleared.
+bool was_revived_in_place(const Ledger& ledger, const KnownLane& lane) {
+    const LaneView& then = ledger.lane_before(lane.id);
+    const KnownPool& pool = ledger.pools[lane.pool.value];
+    return pool.reload_turn == ledger.turn && !ledger.is_late &&
+           pool.was_asked_as(pool.tried, ReloadKind::in_place) &&
+           (then.state == LaneState::failed || is_off_for_wrong_answers(then)) &&
+           !is_off(ledger.seen_lane(lane.id).state);
+}
+
+/// Notes which generation has served on the lane, and whether the lane is on parole.
+void follow_service(Ledger& ledger, KnownLane& lane) {
+    const LaneView& seen = ledger.seen_lane(lane.id);
+    const LaneState then = ledger.lane_before(lane.id).state;
+    if (seen.state == LaneState::ready || seen.state == LaneState::busy)
+        lane.served_lo = seen.generation;
+    if (lane.served_lo != Generation{}) lane.served_hi.insert(lane.served_lo);
+    for (KnownWorker* worker : lane.workers) {
+        if (worker->has_loaded()) lane.served_hi.insert(worker->generation);
+        if (seen.state == LaneState::failed) worker->past.was_failed = true;
+    }
+    const bool has_reload = !ledger.pool_before(lane.pool).reloading.is_none() ||
+                            !ledger.seen_pool(lane.pool).reloading.is_none();
+    const bool was_asked = std::holds_alternative<RestartAsked>(*ledger.event);
+    if (then == LaneState::failed && !is_off(seen.state) && !was_asked && !lane.is_taken_out())
+        lane.outage.parole = has_reload ? Sure::maybe : Sure::yes;
+    if (then != LaneState::failed && seen.state == LaneState::failed)
+        ledger.clear_in_all_cases(lane, Sure::yes);
+    if (was_revived_in_place(ledger, lane)) {
+        lane.outage.parole = Sure::no;
+        std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
+    }
+    if (!is_off(seen.state))
+        for (KnownWorker* worker : lane.workers) worker->past.is_try = false;
+}
+
 void check_lane(Ledger& ledger, KnownLane& lane) {
     const LaneView& seen = ledger.seen_lane(lane.id);
     const LaneState then = ledger.lane_before(lane.id).state;
@@ -93,7 +193,16 @@ void check_lane(Ledger& ledger, KnownLane& lane) {
     if (seen.state == LaneState::failed && then != LaneState::failed) check_failed(ledger, lane);
     if (seen.state == LaneState::quarantined && then != LaneState::quarantined)
         check_quarantined(ledger, lane);
-    if (seen.state == LaneState::failed) lane.outage.has_ever_failed = true;
+    if (lane.outage.must_fail && seen.state != LaneState::failed &&
+        seen.state != LaneState::quarantined)
+        return broken(ledger, invariant::restart, "lane {} crashed too often, but is {}",
+                      show(lane.id), name_of(seen.state));
+    if (lane.outage.must_be_quarantined && seen.state != LaneState::quarantined)
+        return broken(ledger, invariant::restart,
+                      "lane {} gave a wrong answer once more, but is {}", show(lane.id),
+                      name_of(seen.state));
+    check_next_try(ledger, lane);
+    follow_service(ledger, lane);
     if (lane.must_start)
         broken(
             ledger, invariant::restart,
@@ -141,7 +250,9 @@ void check_waiting(Ledger& ledger, const KnownPool& pool, const PoolView& seen) 
         return;
     for (const KnownLane& lane : pool.lanes) {
         const LaneState state = ledger.seen_lane(lane.id).state;
-        if (!lane.is_taken_out() && state != LaneState::drained && state != LaneState::quarantined)
+        const bool is_hopeless =
+            state == LaneState::quarantined && !is_off_for_wrong_answers(ledger.seen_lane(lane.id));
+        if (!lane.is_taken_out() && state != LaneState::drained && !is_hopeless)
             return broken(ledger, invariant::reload,
                           "generation {} is waiting, but lane {} could take it", show(pool.newest),
                           show(lane.id));
@@ -166,10 +277,14 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
         for (KnownLane& lane : pool.lanes) {
             ledger.reset_crashes(lane);
             std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
-            lane.outage.has_ever_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
-            if (lane.disagreements_row < 2 && lane.proof_failures_row < 2)
-                lane.disagreements_row = lane.proof_failures_row = 0;
+            lane.outage.parole = Sure::no;
+            lane.outage.must_stay_down = false;
+            lane.deaths_hi = lane.trouble_row = 0;
+            lane.disagreements_row = lane.proof_failures_row = 0;
+            ledger.clear_in_all_cases(lane, Sure::yes);
         }
+        pool.poisons.clear();
+        pool.poisons_in_row = 0;
     }
     if (!seen.reloading.is_none() && !is_among(pool.asked, seen.reloading))
         return broken(ledger, invariant::reload,
@@ -203,6 +318,7 @@ void judge(Ledger& ledger, const ReportLane& report) {
                       show(report.lane));
     lane->reported_turn = ledger.turn;
     lane->reported = report.state;
+    lane->reported_next_try = report.next_try;
 }
 
 void judge(Ledger& ledger, const ReportSwitch& report) {
@@ -228,6 +344,7 @@ void judge(Ledger& ledger, const ReportReload& report) {
     pool->tried = std::max(pool->tried, report.generation);
     const bool is_good = ledger.seen_pool(pool->id).good == report.generation;
     const bool has_spread = report.end == ReloadEnd::spread;
+    if (!has_spread) pool->given_up_turn = ledger.turn;
     if (has_spread != is_good && !pool->had_odd_reload)
         return broken(ledger, invariant::reload,
                       "the reload of generation {} is reported {}, but the generation is {}",
@@ -256,8 +373,20 @@ void judge(Ledger& ledger, const ReportReload& report) {
         if (!has_spread && lane.outage.had_failed_before_reload && beside && !does_another_follow &&
             !pool->had_odd_reload)
             lane.outage.must_stay_down = true;
-        if (has_spread && lane.disagreements_row < 2 && lane.proof_failures_row < 2)
-            lane.outage.must_stay_down = false;
+        if (has_spread) lane.outage.must_stay_down = false;
+        if (has_spread && !does_another_follow &&
+            is_off_for_wrong_answers(ledger.seen_lane(lane.id)) &&
+            is_off_for_wrong_answers(ledger.lane_before(lane.id)))
+            return broken(ledger, invariant::reload,
+                          "generation {} has spread, but lane {} is off for its old answers",
+                          show(report.generation), show(lane.id));
+        const bool was_wrong =
+            lane.outage.had_failed_before_reload && lane.outage.was_wrong_before_reload;
+        if (!has_spread && !does_another_follow && !pool->had_odd_reload && was_wrong &&
+            ledger.seen_lane(lane.id).state != LaneState::quarantined)
+            return broken(ledger, invariant::reload,
+                          "generation {} is given up, but lane {} is not off for its old answers",
+                          show(report.generation), show(lane.id));
         const bool was_tried = !beside && ledger.lane_before(lane.id).state != LaneState::failed;
         if (has_spread || !does_another_follow || was_tried)
             lane.outage.had_failed_before_reload = false;

@@ -47,34 +47,57 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     return {};
 }
 
-/// During a lone ride nothing else may be aboard the worker, and a pool may have only one at a
-/// time.
+/// True if another lane of the pool certainly serves, and did so before this turn.
+bool does_another_serve(Ledger& ledger, const KnownLane& lane) {
+    return std::ranges::any_of(ledger.pools[lane.pool.value].lanes, [&](const KnownLane& other) {
+        const LaneState then = ledger.lane_before(other.id).state;
+        return other.id != lane.id && (then == LaneState::ready || then == LaneState::busy) &&
+               ledger.serving_worker(other) != nullptr;
+    });
+}
+
+/// Returns how many jobs of the pool may ride alone now. Reservations stay when lanes are turned off.
+std::uint64_t most_lone_rides(const Ledger& ledger, const KnownPool& pool) {
+    const auto reserved = std::ranges::count_if(
+        pool.lanes, [&](const KnownLane& lane) { return ledger.lane_before(lane.id).is_reserved; });
+    return std::max(ledger.lone_rides_max(pool), static_cast<std::uint64_t>(reserved));
+}
+
+/// During a lone ride nothing else may be aboard the lane. At most half of the lanes of a pool may be
+/// used for lone rides.
 Objection objection_to_company(Ledger& ledger, const KnownJob& job, const KnownWorker& worker,
                                const SendJob& send) {
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
     if (lane.lone_ride != nullptr)
         return {invariant::alone, "its lane carries a job that rides alone"};
-    const bool alone = job.alone == Sure::yes;
-    const bool was_kept =
-        ledger.seen_lane(lane.id).is_reserved && ledger.lane_before(lane.id).is_reserved;
-    if (was_kept && job.alone == Sure::no && pool.lone_change != ledger.turn)
+    const bool was_reserved = ledger.lane_before(lane.id).is_reserved;
+    const bool was_kept = ledger.seen_lane(lane.id).is_reserved && was_reserved;
+    if (was_kept && !job.is_alone && pool.lone_change != ledger.turn)
         return {invariant::alone, "its lane is reserved for another"};
-    if (!alone) return {};
-    if (!worker.aboard.empty())
+    if (!job.is_alone) return {};
+    if (lane.riders + lane.asides > 0)
         return {invariant::alone, "it must ride alone, but others are aboard"};
-    if (pool.lone_rides > 0) return {invariant::alone, "another job of its pool rides alone"};
     if (send.batch_size != 1)
         return {invariant::alone, "it must ride alone, but is sent in a batch"};
+    if (!was_reserved && pool.lone_rides >= most_lone_rides(ledger, pool))
+        return {invariant::alone, "half of the lanes carry jobs that ride alone"};
+    if (job.wanted.is_none() && lane.id == job.died_on && ledger.now < job.avoids_until_lo &&
+        !was_reserved && does_another_serve(ledger, lane))
+        return {invariant::blame, "a worker died under it on this lane, and another lane serves"};
     return {};
 }
 
 Objection objection_to_job(Ledger& ledger, const KnownJob& job, const SendJob& send) {
+    if (job.may_have_reached_worker && !ledger.pools[job.pool.value].settings->may_retry)
+        return {invariant::sent_once, "it may have reached a worker before"};
     if (job.fate.must_end()) return {invariant::blame, "it had to end"};
     if (job.state == JobState::running) return {invariant::one_owner, "it runs already"};
     if (job.state == JobState::arriving &&
         (!job.is_aside || !is_among(ledger.touched_jobs, job.id)))
         return {invariant::order, "its body is not complete"};
+    if (job.hash != HashStage::none)
+        return {invariant::known_poison, "it may equal a known poison"};
     if (send.number != job.attempts + 1)
         return {invariant::one_owner, "the number of its attempt is wrong"};
     if (ledger.find(send.attempt) != nullptr ||
@@ -178,7 +201,12 @@ void check_abandoned(Ledger& ledger, const KnownAttempt& attempt) {
     const CancelPolicy policy =
         attempt.is_aside ? CancelPolicy::close : ledger.pool_of(worker).settings->cancel;
     switch (policy) {
-        case CancelPolicy::finish: return;
+        case CancelPolicy::finish:
+            if (attempt.stage == AttemptStage::answering && !attempt.is_cancelled)
+                broken(ledger, invariant::cancel,
+                       "attempt {} has begun its answer and is abandoned, but not cancelled",
+                       show(attempt.id));
+            return;
         case CancelPolicy::close:
             if (!attempt.is_cancelled)
                 broken(ledger, invariant::cancel, "attempt {} is abandoned, but not cancelled",
@@ -239,7 +267,7 @@ void judge(Ledger& ledger, const CancelAttempt& cancel) {
     if (attempt->is_cancelled)
         return broken(ledger, invariant::cancel, "attempt {} is cancelled twice",
                       show(cancel.attempt));
-    if (!attempt->is_aside &&
+    if (!attempt->is_aside && attempt->stage != AttemptStage::answering &&
         ledger.pool_of(*attempt->worker).settings->cancel != CancelPolicy::close)
         return broken(ledger, invariant::cancel, "attempt {} is cancelled against the policy",
                       show(cancel.attempt));

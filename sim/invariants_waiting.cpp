@@ -29,7 +29,7 @@ void check_jobs_without_lane(Ledger& ledger, const KnownPool& pool) {
     for (const KnownLane& lane : pool.lanes) {
         const bool off = is_off(ledger.seen_lane(lane.id).state);
         all_off = all_off && off;
-        if (off && !lane.queue.empty())
+        if (off && lane.queued_for_lane > 0)
             return broken(ledger, invariant::in_time, "jobs wait for lane {}, which is off",
                           show(lane.id));
     }
@@ -38,54 +38,85 @@ void check_jobs_without_lane(Ledger& ledger, const KnownPool& pool) {
                show(pool.id));
 }
 
-/// True if the lane could be reserved for a job that must ride alone, or take it.
-bool can_take_lone_job(Ledger& ledger, const KnownLane& lane, LaneId wanted) {
-    return (wanted.is_none() || wanted == lane.id) && ledger.serving_worker(lane) != nullptr;
+bool may_another_lane_serve(const Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
+    return std::ranges::any_of(pool.lanes, [&](const KnownLane& other) {
+        return other.id != lane.id && !is_off(ledger.seen_lane(other.id).state) &&
+               std::ranges::any_of(other.workers, [](const KnownWorker* worker) {
+                   return worker->has_loaded() && !worker->is_ending();
+               });
+    });
 }
 
-/// The engine must reserve the lane with the fewest attempts aboard. In the rest of the turn the
-/// other lanes can only have got more.
+/// True if the lane is certainly right for the lone ride of this job. On the lane where its worker died it
+/// rides only if no other lane serves, or if it has waited long enough for another.
+bool suits(Ledger& ledger, const KnownPool& pool, const QueueKey& key, const KnownLane& lane) {
+    const KnownJob& job = *ledger.find(key.job);
+    if (!job.wanted.is_none()) return job.wanted == lane.id;
+    return job.died_on != lane.id || job.avoids_until_hi <= ledger.now ||
+           !may_another_lane_serve(ledger, pool, lane);
+}
+
+/// True if the lane is certainly right for each job that must ride alone, in whatever order they are taken.
+bool suits_all(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
+    return std::ranges::all_of(pool.alone,
+                               [&](const QueueKey& key) { return suits(ledger, pool, key, lane); });
+}
+
+bool suits_any(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
+    return std::ranges::any_of(pool.alone,
+                               [&](const QueueKey& key) { return suits(ledger, pool, key, lane); });
+}
+
+/// The engine must reserve the lane with the fewest attempts aboard, and change to a lane that becomes
+/// empty. In the rest of the turn the other lanes can only have got more.
 void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserved) {
-    if (ledger.lane_before(reserved.id).is_reserved || reserved.lone_ride != nullptr) return;
-    const bool may_all_go_anywhere = std::ranges::all_of(
-        pool.alone, [&](const QueueKey& key) { return ledger.find(key.job)->wanted.is_none(); });
-    for (const KnownLane& other : pool.lanes)
-        if (may_all_go_anywhere && other.riders < reserved.riders &&
-            other.riders + other.asides < reserved.riders + reserved.asides &&
-            ledger.serving_worker(other) != nullptr)
+    if (reserved.lone_ride != nullptr) return;
+    const bool is_new = !ledger.lane_before(reserved.id).is_reserved;
+    for (const KnownLane& other : pool.lanes) {
+        if (ledger.seen_lane(other.id).is_reserved || ledger.lane_before(other.id).is_reserved ||
+            !suits_all(ledger, pool, other) || ledger.serving_worker(other) == nullptr)
+            continue;
+        const bool has_less = other.riders < reserved.riders &&
+                              other.riders + other.asides < reserved.riders + reserved.asides;
+        const bool is_empty = other.riders + other.asides == 0;
+        if (has_less && (is_new || is_empty))
             return broken(ledger, invariant::placement,
                           "lane {} is reserved, but lane {} has less aboard", show(reserved.id),
                           show(other.id));
+    }
 }
 
 void check_pool(Ledger& ledger, const KnownPool& pool) {
-    const KnownLane* reserved = nullptr;
+    std::uint64_t reserved = 0;
+    std::uint64_t reserved_before = 0;
+    for (const KnownLane& lane : pool.lanes) {
+        reserved_before += ledger.lane_before(lane.id).is_reserved ? 1 : 0;
+        reserved += ledger.seen_lane(lane.id).is_reserved ? 1 : 0;
+    }
+    if (reserved > reserved_before && reserved > ledger.lone_rides_max(pool))
+        return broken(ledger, invariant::alone, "{} lanes of pool {} are reserved", reserved,
+                      show(pool.id));
+    if (reserved > pool.alone.size() + pool.lone_rides)
+        return broken(ledger, invariant::alone, "a lane of pool {} is reserved for nobody",
+                      show(pool.id));
     for (const KnownLane& lane : pool.lanes) {
         if (!ledger.seen_lane(lane.id).is_reserved) continue;
-        if (reserved != nullptr)
-            return broken(ledger, invariant::alone, "two lanes of pool {} are reserved",
-                          show(pool.id));
-        reserved = &lane;
+        check_choice(ledger, pool, lane);
+        if (lane.lone_ride == nullptr && lane.riders + lane.asides == 0 &&
+            ledger.serving_worker(lane) != nullptr)
+            return broken(ledger, invariant::no_idle,
+                          "lane {} is reserved and empty, and its job waits", show(lane.id));
     }
-    const bool is_job_waiting = !pool.alone.empty();
-    const bool is_unclear = pool.perhaps_alone + pool.perhaps_lone_rides > 0;
-    if (reserved != nullptr && !is_job_waiting && pool.lone_rides == 0 && !is_unclear)
-        return broken(ledger, invariant::alone, "lane {} is reserved for nobody",
-                      show(reserved->id));
-    if (!is_job_waiting || pool.lone_rides > 0 || is_unclear) return;
-    if (reserved == nullptr) {
-        for (const QueueKey& key : pool.alone)
-            for (const KnownLane& lane : pool.lanes)
-                if (can_take_lone_job(ledger, lane, ledger.find(key.job)->wanted))
-                    return broken(ledger, invariant::no_idle,
-                                  "job {} must ride alone, but lane {} is not reserved for it",
-                                  show(key.job), show(lane.id));
-        return;
-    }
-    check_choice(ledger, pool, *reserved);
-    if (reserved->riders + reserved->asides == 0 && ledger.serving_worker(*reserved) != nullptr)
-        broken(ledger, invariant::no_idle, "lane {} is reserved and empty, and its job waits",
-               show(reserved->id));
+    const bool does_job_lack_lane = pool.alone.size() + pool.lone_rides > reserved;
+    if (!does_job_lack_lane || reserved >= ledger.lone_rides_allowed(pool)) return;
+    // If every reservation is in use, no job that waits has one.
+    const bool has_none_a_lane = reserved == pool.lone_rides;
+    for (const KnownLane& lane : pool.lanes)
+        if (!ledger.seen_lane(lane.id).is_reserved && ledger.serving_worker(lane) != nullptr &&
+            (has_none_a_lane ? suits_any(ledger, pool, lane) : suits_all(ledger, pool, lane)))
+            return broken(ledger, invariant::no_idle,
+                          "a job must ride alone, but lane {} is not reserved for it",
+                          show(lane.id));
 }
 
 }  // namespace

@@ -52,15 +52,24 @@ Objection objection_to_neighbour(const KnownPool& pool, const KnownLane& lane,
 }
 
 Objection objection_to_lane(Ledger& ledger, const KnownLane& lane, const StartWorker& start) {
-    if (lane.is_taken_out() || is_off(ledger.seen_lane(lane.id).state))
+    const LaneView& seen = ledger.seen_lane(lane.id);
+    const bool tries_again = seen.state == LaneState::failed && !lane.is_taken_out();
+    if (tries_again && lane.outage.retry_at > ledger.now)
+        return {invariant::revival, "it is too early for another try of a failed lane"};
+    if (tries_again && ledger.shutdown_asked_at < lane.outage.retry_at)
+        return {invariant::revival, "a failed lane does not try again during a shutdown"};
+    if (tries_again && !ledger.pool_before(lane.pool).reloading.is_none() &&
+        !ledger.seen_pool(lane.pool).reloading.is_none())
+        return {invariant::revival, "a failed lane does not try again during a reload"};
+    if (lane.is_taken_out() || (is_off(seen.state) && !tries_again))
         return {invariant::off, "the lane is off"};
     if (!lane.workers.empty()) return {};
     if (lane.memory_held == Sure::yes)
         return {invariant::restart, "the memory of its predecessor is not free"};
     const bool is_ordinary = start.generation == ledger.pool_before(lane.pool).good;
-    if (is_ordinary && lane.outage.must_stay_down)
+    if (is_ordinary && lane.outage.must_stay_down && !tries_again)
         return {invariant::off, "the lane had to stay down"};
-    if (is_ordinary && ledger.now < lane.not_before)
+    if (is_ordinary && ledger.now < lane.not_before && !tries_again)
         return {invariant::restart, "its delay is not over"};
     return {};
 }
@@ -93,12 +102,31 @@ bool has_unwanted_rider(const Ledger& ledger, const KnownWorker& worker,
     });
 }
 
+bool is_overdue(const Ledger& ledger, const KnownAttempt& attempt, const PoolSettings& rules) {
+    return ledger.now - attempt.moved >= rules.job_timeout + rules.cancel_grace;
+}
+
+/// True if the time that the worker has when nobody waits may have run out, and cancel_grace, too.
+bool is_forsaken_for_long(const Ledger& ledger, const KnownAttempt& attempt,
+                          const PoolSettings& rules) {
+    return attempt.expired_lo != never && attempt.expired_lo + rules.cancel_grace <= ledger.now;
+}
+
 bool all_are_overdue(const Ledger& ledger, const KnownWorker& worker, const PoolSettings& rules) {
     return !worker.aboard.empty() &&
            std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
                return attempt->job == nullptr &&
-                      ledger.now - attempt->moved >= rules.job_timeout + rules.cancel_grace;
+                      (attempt->is_closed() || is_overdue(ledger, *attempt, rules) ||
+                       is_forsaken_for_long(ledger, *attempt, rules));
            });
+}
+
+/// True if the worker may have had to leave for a reason other than its attempts. Then the engine need not
+/// remember why they are overdue.
+bool may_retire_for_another_reason(Ledger& ledger, const KnownWorker& worker) {
+    const WorkerPast& past = worker.past;
+    return worker.retired != Sure::no || past.was_drained || past.was_failed ||
+           past.restarts_asked > 0 || !ledger.pool_of(worker).asked.empty();
 }
 
 /// True if newer code was asked for before this generation served.
@@ -127,7 +155,18 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::proof_silent:
             return worker.proof.is_running() &&
                    ledger.now - worker.proof.sent >= rules.proof_timeout;
-        case Reason::job_stuck: return all_are_overdue(ledger, worker, rules);
+        case Reason::job_stuck:
+            return all_are_overdue(ledger, worker, rules) &&
+                   std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
+                       return is_overdue(ledger, *attempt, rules) ||
+                              (may_retire_for_another_reason(ledger, worker) &&
+                               is_forsaken_for_long(ledger, *attempt, rules));
+                   });
+        case Reason::job_abandoned:
+            return all_are_overdue(ledger, worker, rules) &&
+                   std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
+                       return is_forsaken_for_long(ledger, *attempt, rules);
+                   });
         case Reason::job_cancelled:
             return rules.cancel == CancelPolicy::kill && has_unwanted_rider(ledger, worker, rules);
         case Reason::gpu_lost: return lane.outage.is_gpu_lost;
@@ -157,9 +196,10 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
 
 /// True if an in-place reload has already begun on another lane. Such a reload tries one lane
 /// first.
-bool is_tried_elsewhere(const KnownPool& pool, const KnownWorker& worker) {
+bool is_tried_elsewhere(const Ledger& ledger, const KnownPool& pool, const KnownWorker& worker) {
     return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
-        return !lane.outage.is_drained && lane.id != worker.lane &&
+        const bool has_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
+        return !lane.outage.is_drained && lane.id != worker.lane && !has_failed &&
                std::ranges::any_of(lane.workers, [&](const KnownWorker* other) {
                    const bool has_made_room = other->end_reason == Reason::replaced &&
                                               other->stopped_turn >= pool.reload_turn &&
@@ -175,13 +215,15 @@ bool is_replaced(Ledger& ledger, const KnownWorker& worker) {
     const KnownPool& pool = ledger.pool_of(worker);
     const PoolView& seen = ledger.seen_pool(pool.id);
     if (worker.generation != seen.good || pool.had_odd_reload) return !pool.asked.empty();
+    // A failed lane stops its try when a reload begins.
+    if (ledger.lane_before(worker.lane).state == LaneState::failed) return !pool.asked.empty();
     if (ledger.lane_of(worker).outage.is_drained) return !pool.asked.empty();
     const bool is_reloading =
         !seen.reloading.is_none() || !ledger.pool_before(pool.id).reloading.is_none();
     // Several reloads may have begun in one turn. From outside that looks the same.
     const bool may_be_several = pool.asked.size() > 1;
     return pool.was_asked_as(pool.tried, ReloadKind::in_place) && is_reloading &&
-           (may_be_several || !is_tried_elsewhere(pool, worker));
+           (may_be_several || !is_tried_elsewhere(ledger, pool, worker));
 }
 
 bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) {
@@ -198,6 +240,9 @@ bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::shutting_down: return ledger.is_shutting_down;
         case Reason::will_not_die:
             return ledger.seen_lane(worker.lane).state == LaneState::quarantined;
+        case Reason::crashed_too_often:
+            return worker.past.was_failed ||
+                   ledger.seen_lane(worker.lane).state == LaneState::failed;
         case Reason::none:
         case Reason::exited:
         case Reason::load_silent:
@@ -206,10 +251,10 @@ bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::not_answering:
         case Reason::proof_silent:
         case Reason::job_stuck:
+        case Reason::job_abandoned:
         case Reason::job_cancelled:
         case Reason::gpu_lost:
         case Reason::worker_away:
-        case Reason::crashed_too_often:
         case Reason::memory_held:
         case Reason::turn_to_load:
         case Reason::failing_jobs:
@@ -221,6 +266,7 @@ bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) 
 
 std::string_view invariant_of_cause(Reason reason) {
     if (reason == Reason::job_stuck || reason == Reason::job_cancelled) return invariant::cancel;
+    if (reason == Reason::job_abandoned) return invariant::leavers;
     if (reason == Reason::disagrees) return invariant::agreement;
     return invariant::ending;
 }
@@ -242,12 +288,17 @@ void check_waits(Ledger& ledger, const KnownWorker& worker) {
     if (worker.proof.is_running() && is_over(worker.proof.sent, rules.proof_timeout))
         return broken(ledger, invariant::clock,
                       "worker {} does not answer its proof, but is not killed", show(worker.id));
-    const bool is_stuck = !worker.aboard.empty() &&
-                          std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
-                              return is_over(attempt->timed_out_at, rules.cancel_grace);
-                          });
-    if (is_stuck)
-        broken(ledger, invariant::cancel,
+    const auto is_stuck = [&](const KnownAttempt* attempt) {
+        return is_over(attempt->timed_out_at, rules.cancel_grace);
+    };
+    const bool are_all_stuck = std::ranges::any_of(worker.aboard, is_stuck) &&
+                               std::ranges::all_of(worker.aboard, [&](const KnownAttempt* attempt) {
+                                   return is_stuck(attempt) || attempt->is_closed();
+                               });
+    const bool was_forsaken = std::ranges::any_of(
+        worker.aboard, [](const KnownAttempt* it) { return it->expired_lo != never; });
+    if (are_all_stuck)
+        broken(ledger, was_forsaken ? invariant::abandoned : invariant::cancel,
                "all attempts of worker {} are overdue, but it is not killed", show(worker.id));
 }
 
@@ -284,8 +335,11 @@ void judge(Ledger& ledger, const StartWorker& start) {
     worker.slots = rules.slots;
     worker.batch = rules.batch;
     worker.has_proof = rules.proof != ProofKind::none;
-    worker.progressed_lo = worker.progressed_hi = worker.idle_since = ledger.now;
+    worker.started_at = worker.progressed_lo = worker.progressed_hi = worker.idle_since =
+        ledger.now;
     worker.trust.rests_until = ledger.now;
+    worker.past.is_try = ledger.seen_lane(lane->id).state == LaneState::failed;
+    if (worker.past.is_try) lane->not_before = ledger.now;
     lane->workers.push_back(&worker);
     ++lane->starts;
     lane->must_start = lane->outage.must_stay_down = false;
@@ -327,11 +381,11 @@ void judge(Ledger& ledger, const KillWorker& kill) {
         return broken(ledger, invariant_of_cause(kill.reason),
                       "worker {} is killed for {}, which is not true", show(kill.worker),
                       name_of(kill.reason));
-    if (kill.reason == Reason::load_silent || kill.reason == Reason::not_answering ||
-        kill.reason == Reason::proof_silent)
-        ledger.crash(*worker, Sure::yes);
     if (worker->end_reason == Reason::none) worker->end_reason = kill.reason;
-    if (!worker->is_ending()) ledger.die(*worker, Ledger::Death::ordered);
+    const bool is_own_death = kill.reason == Reason::load_silent ||
+                              kill.reason == Reason::not_answering ||
+                              kill.reason == Reason::proof_silent;
+    ledger.die(*worker, is_own_death ? Ledger::Death::own : Ledger::Death::ordered);
     // A restart kills a worker that survived its kill once more.
     if (worker->killed_at == never || kill.reason == Reason::restart_asked) {
         worker->killed_at = ledger.now;
@@ -349,6 +403,12 @@ void check_workers(Ledger& ledger) {
             return broken(ledger, worker->proof.has_failed ? invariant::proof : invariant::ending,
                           "worker {} had to be stopped or killed, but was not", show(worker->id));
     }
+    for (const KnownWorker* worker : ledger.touched_workers)
+        if (worker->must_be_probed && !worker->is_ending())
+            return broken(
+                ledger, invariant::health,
+                "an exchange with worker {} is closed or stale, but it is not probed at once",
+                show(worker->id));
     for (KnownLane& lane : ledger.lanes) {
         for (KnownWorker* worker : lane.workers) {
             const bool leaves = worker->retired == Sure::yes || lane.is_taken_out();

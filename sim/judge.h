@@ -31,6 +31,7 @@ struct Objection {
 // invariants_jobs.cpp
 void judge(Ledger& ledger, const AdmitJob& admit);
 void judge(Ledger& ledger, const RefuseJob& refuse);
+void judge(Ledger& ledger, const HashJob& hash);
 void judge(Ledger& ledger, const EndJob& end);
 void check_fates(Ledger& ledger);
 void check_job_times(Ledger& ledger);

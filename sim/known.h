@@ -55,6 +55,13 @@ using Queue = std::set<QueueKey>;
 struct KnownAttempt;
 struct KnownWorker;
 
+/// Whether a job with a complete body is compared with known poison before it is queued.
+enum class HashStage : std::uint8_t {
+    none,
+    due,   // in this turn
+    asked  // HashJob was given
+};
+
 /// What must or may happen to a job in this turn.
 struct JobFate {
     enum class End : std::uint8_t {
@@ -85,16 +92,44 @@ struct KnownJob {
     JobState state = JobState::arriving;
     Instant queued_at{};
     QueueKey key;
-    Queue* queue = nullptr;  // where it waits; nullptr if it may or may not have to ride alone
+    Queue* queue = nullptr;        // where it waits
     KnownAttempt* ride = nullptr;  // while it runs
     std::uint32_t attempts = 0;
     AttemptId last;  // its latest attempt
     LaneId last_lane;
 
-    std::uint32_t lone_deaths_lo = 0;  // workers that died while it was alone aboard
-    std::uint32_t lone_deaths_hi = 0;
-    Sure alone = Sure::no;  // must ride alone
-    JobFate fate;           // reset after each turn
+    std::uint32_t lone_deaths = 0;  // workers of `died_in` that died while it was alone aboard
+    bool is_alone = false;          // must ride alone
+    LaneId died_on;                 // the latest death under it
+    Generation died_in;
+    Instant died_at{};
+    Instant avoids_until_lo{};  // until then it avoids `died_on`, if another lane serves
+    Instant avoids_until_hi{};
+    std::uint64_t suspect_in = 0;  // number of its case; 0 if it is not suspected
+    bool was_stale = false;
+    bool may_have_reached_worker = false;
+    HashStage hash = HashStage::none;
+    JobId equal_to;  // the poison that it equals
+    JobFate fate;    // reset after each turn
+};
+
+/// The death of a worker under jobs, or a broken link that may become one.
+struct KnownCase {
+    LaneId lane;
+    Generation generation;
+    std::uint32_t suspects = 0;
+    bool is_worker_dead = false;
+    bool is_lane_cleared = false;
+    bool is_lane_perhaps_cleared = false;
+    bool is_in_row = false;  // it may count among the lane's deaths in a row
+};
+
+/// A job that was poison, as long as the engine must remember it.
+struct KnownPoison {
+    JobId first;
+    std::uint64_t length = 0;
+    std::optional<Digest> digest;
+    Instant until{};
 };
 
 enum class AttemptStage : std::uint8_t {
@@ -112,19 +147,25 @@ struct KnownAttempt {
     std::uint64_t batch = 0;
     Instant sent{};
     Instant moved{};               // the latest sign of life: job_timeout counts from here
-    Instant timed_out_at = never;  // when the observer first saw it beyond job_timeout
+    Instant timed_out_at = never;  // when the observer first saw its time run out
+    Instant expired_lo = never;    // its time may have run out then, because nobody waited
     AttemptStage stage = AttemptStage::sent;
-    Sure alone = Sure::no;         // rides alone
-    Sure shared = Sure::no;        // was aboard when the link of another attempt broke
-    bool was_usual_known = false;  // the usual run time, when the attempt was sent
+    bool is_alone = false;                         // rides alone
+    bool is_shared = false;                        // was aboard when another link broke
+    std::optional<std::uint32_t> closed_at_probe;  // its exchange is closed: the latest probe then
+    bool was_usual_known = false;                  // the usual run time, when the attempt was sent
     bool is_cancelled = false;
     bool was_reported_slow = false;
 
     [[nodiscard]] bool is_over() const { return stage == AttemptStage::over; }
+    [[nodiscard]] bool is_closed() const { return closed_at_probe.has_value(); }
 };
 
 struct KnownProbe {
     std::optional<std::uint32_t> out;  // number of the probe that waits for its answer
+    std::uint32_t latest = 0;          // number of the latest probe
+    bool does_refusal_count = false;   // since it was sent, only closed exchanges were aboard
+    bool was_for_closed = false;       // it was sent because of a closed exchange
     Sure clean = Sure::yes;  // no job and no proof since it was sent; `maybe` if asides were sent
     std::uint32_t failures_lo = 0;
     std::uint32_t failures_hi = 0;
@@ -179,11 +220,14 @@ enum class WorkerDemand : std::uint8_t { none, stop_or_kill, kill };
 struct WorkerPast {
     bool was_current = false;  // was its lane's current worker
     bool was_drained = false;  // its lane was drained
+    bool was_failed = false;   // its lane had failed
     std::uint32_t restarts_asked = 0;
     bool perhaps_disagreed = false;  // may have been outside a strict majority
     bool is_unsettled = false;       // something happened that the rules do not settle
-    bool has_crashed = false;        // its end counts as a crash
-    bool was_given_up = false;       // survived its kill, so its lane was quarantined
+    bool is_explained = false;  // a poison job, or one that wanted its lane, explains its death
+    bool has_crashed = false;   // it ended by itself, or because it was silent
+    bool was_given_up = false;  // survived its kill, so its lane was quarantined
+    bool is_try = false;        // of a failed lane that tries again; false once the lane is on
 };
 
 struct KnownWorker {
@@ -196,6 +240,7 @@ struct KnownWorker {
     Sure retired = Sure::no;  // takes no more jobs
     WorkerPast past;
     WorkerDemand demand = WorkerDemand::none;  // reset after each turn
+    bool must_be_probed = false;               // likewise
     KnownProbe probe;
     KnownProof proof;
     KnownTrust trust;
@@ -204,6 +249,14 @@ struct KnownWorker {
     std::uint32_t slots = 1;
     std::uint32_t batch = 1;
     bool has_proof = false;  // its pool has a proof, or it has an example
+
+    std::uint64_t trouble = 0;      // number of the case that its broken link or its death opened
+    Instant perhaps_busy_until{};   // it may still work on what was closed
+    Instant unattended_at = never;  // since then nobody waits for anything aboard
+    Instant patience_lo{};          // when that must end at the earliest, and at the latest
+    Instant patience_hi{};
+
+    Instant started_at{};
 
     Instant progressed_lo{};  // latest progress of its load
     Instant progressed_hi{};
@@ -216,8 +269,6 @@ struct KnownWorker {
     std::uint64_t kill_turn = 0;  // the latest turn whose actions kill it
     Instant idle_since{};
 
-    /// True if two jobs can be aboard at once.
-    [[nodiscard]] bool can_share() const { return slots > 1 || batch > 1; }
     /// Stays true after the worker has ended.
     [[nodiscard]] bool has_loaded() const { return ready_at != never; }
     /// Stays true once the worker is gone.
@@ -241,9 +292,14 @@ struct OpenBatch {
 struct KnownOutage {
     bool is_drained = false;
     bool is_gpu_lost = false;
-    bool must_stay_down = false;   // failed or quarantined, as far as the observer saw
-    bool has_ever_failed = false;  // since it was revived, or its pool got new code
+    bool must_stay_down = false;  // failed or quarantined, as far as the observer saw
     bool had_failed_before_reload = false;
+    bool was_wrong_before_reload = false;  // quarantined for wrong answers
+    bool must_fail = false;                // in this turn
+    bool must_be_quarantined = false;      // in this turn
+    Sure parole = Sure::no;                // had failed and serves again: the next crash fails it
+    Instant retry_at = never;              // while it has failed: when it must try again
+    bool may_fail_again = false;           // it tries again, or a reload ended its try
 };
 
 struct KnownLane {
@@ -270,6 +326,13 @@ struct KnownLane {
     std::uint32_t trouble_row = 0;  // such ends in a row
     Instant last_gone{};
     std::uint32_t crash_row = 0;
+    std::uint32_t deaths_lo = 0;  // deaths in a row without an answer
+    std::uint32_t deaths_hi = 0;
+    Instant deaths_began{};              // the first that is possible
+    Instant deaths_began_lo{};           // the first that is certain
+    std::optional<Instant> answered_at;  // its latest answer to a job
+    Generation served_lo;                // the latest generation that has certainly served
+    std::set<Generation> served_hi;      // those that may have served
     std::vector<Instant> crashes_lo;
     std::vector<Instant> crashes_hi;
     std::uint32_t proof_failures_row = 0;
@@ -280,6 +343,7 @@ struct KnownLane {
     std::uint64_t failed = 0;
     std::uint64_t starts = 0;
     LaneState reported = LaneState::starting;
+    Duration reported_next_try{};
     std::uint64_t reported_turn = 0;  // the latest turn with a ReportLane for it
 
     /// True if the operator drained the lane, or its GPU was lost.
@@ -301,9 +365,9 @@ struct KnownPool {
     std::uint64_t queued = 0;
     std::uint64_t running = 0;
     std::uint64_t running_asides = 0;
-    std::uint64_t perhaps_alone = 0;  // queued jobs that may or may not have to ride alone
     std::uint64_t lone_rides = 0;
-    std::uint64_t perhaps_lone_rides = 0;
+    std::vector<KnownPoison> poisons;  // oldest first
+    std::uint32_t poisons_in_row = 0;
     std::uint64_t lone_change = 0;  // latest turn in which a job that rides alone came or went
     Counts counts;
     std::vector<Generation> asked;           // by ReloadAsked
@@ -311,11 +375,13 @@ struct KnownPool {
     Generation newest{0};                    // of those asked for
     Generation tried{0};                     // of the latest reload that began
     std::uint64_t reload_turn = 0;           // when that reload began
+    std::uint64_t given_up_turn = 0;         // when a reload was last given up
     std::vector<Generation> ever_good;
     std::vector<Generation> failed;
     Majority majority = Majority::unclear;  // reset after each turn
     bool had_odd_reload = false;            // a generation was asked for that is not newer
     std::uint64_t answered_lo = 0;
+    std::uint64_t answered_before_lo = 0;  // before this turn
     std::uint64_t answered_hi = 0;
     Duration fastest = Duration::max();
     Duration slowest = Duration::zero();

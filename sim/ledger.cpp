@@ -22,6 +22,12 @@ void remember(std::vector<std::uint64_t>& recent, std::uint64_t id) {
     recent[id % kept] = id;
 }
 
+bool is_acquitted_by(EndReason reason) {
+    return reason == EndReason::answered || reason == EndReason::bad_input ||
+           reason == EndReason::model_failed || reason == EndReason::non_finite ||
+           reason == EndReason::out_of_memory;
+}
+
 std::int64_t rank_of(Instant queued_at, Priority priority, Duration age_step) {
     return queued_at.time_since_epoch().count() - priority.level * age_step.count();
 }
@@ -91,12 +97,18 @@ std::uint32_t Ledger::free_slots(const KnownLane& lane) const {
                                        : 0;
 }
 
-bool Ledger::can_share(const KnownPool& pool) const {
-    return std::ranges::any_of(pool.lanes, [&](const KnownLane& lane) {
-        if (lane.workers.empty()) return pool.settings->slots > 1 || pool.settings->batch > 1;
-        return std::ranges::any_of(lane.workers,
-                                   [](const KnownWorker* worker) { return worker->can_share(); });
+std::uint64_t Ledger::lone_rides_max(const KnownPool& pool) const {
+    const auto on = std::ranges::count_if(pool.lanes, [&](const KnownLane& lane) {
+        return !is_off_lo(lane) &&
+               !(lane.is_taken_out() && lane_before(lane.id).state == LaneState::draining);
     });
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(on) / 2);
+}
+
+std::uint64_t Ledger::lone_rides_allowed(const KnownPool& pool) const {
+    const auto on =
+        std::ranges::count_if(pool.lanes, [&](const KnownLane& lane) { return !is_off_hi(lane); });
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(on) / 2);
 }
 
 void Ledger::move(KnownJob& job, PoolId to) {
@@ -139,24 +151,16 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
     pool.waits.push_back(job.key);
     KnownLane* wanted = find(job.wanted);
     if (wanted != nullptr) ++wanted->queued_for_lane;
-    if (job.alone != Sure::no) pool.lone_change = turn;
-    if (job.alone == Sure::yes)
-        job.queue = &pool.alone;
-    else if (job.alone == Sure::maybe)
-        ++pool.perhaps_alone;
-    else
-        job.queue = wanted != nullptr ? &wanted->queue : &pool.queue;
-    if (job.queue != nullptr) job.queue->insert(job.key);
+    if (job.is_alone) pool.lone_change = turn;
+    job.queue = job.is_alone ? &pool.alone : wanted != nullptr ? &wanted->queue : &pool.queue;
+    job.queue->insert(job.key);
 }
 
 void Ledger::leave_queue(KnownJob& job) {
     KnownPool& pool = pools[job.pool.value];
     --pool.queued;
     if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_lane;
-    if (job.queue != nullptr)
-        job.queue->erase(job.key);
-    else
-        --pool.perhaps_alone;
+    job.queue->erase(job.key);
     job.queue = nullptr;
 }
 
@@ -184,13 +188,14 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     attempt.is_aside = job.is_aside;
     attempt.sent = attempt.moved = now;
     attempt.was_usual_known = pool.answered_lo >= pool.settings->slow_samples_min;
-    attempt.alone = job.alone;
-    if (attempt.alone == Sure::maybe) ++pool.perhaps_lone_rides;
+    attempt.is_alone = job.is_alone;
+    job.may_have_reached_worker = true;
     job.ride = &attempt;
     worker.aboard.push_back(&attempt);
     lower_to(worker.probe.clean, job.is_aside ? Sure::maybe : Sure::no);
+    worker.probe.does_refusal_count = false;
     lane.last_job_hi = now;
-    if (attempt.alone == Sure::yes) {
+    if (attempt.is_alone) {
         lane.lone_ride = &attempt;
         ++pool.lone_rides;
         pool.lone_change = turn;
@@ -212,17 +217,17 @@ void Ledger::leave_worker(KnownAttempt& attempt) {
     KnownLane& lane = lane_of(worker);
     std::erase(worker.aboard, &attempt);
     const PoolSettings& rules = *pool_of(worker).settings;
-    if (now - attempt.moved >= rules.job_timeout + rules.cancel_grace && worker.has_proof)
-        raise_to(worker.proof.needed, Sure::maybe);
+    const bool may_be_overdue =
+        now - attempt.moved >= rules.job_timeout + rules.cancel_grace ||
+        (attempt.expired_lo != never && attempt.expired_lo + rules.cancel_grace <= now);
+    if (may_be_overdue && worker.has_proof) raise_to(worker.proof.needed, Sure::maybe);
     if (worker.aboard.empty()) worker.idle_since = now;
     attempt.stage = AttemptStage::over;
     ended_now.push_back(&attempt);
     if (attempt.job != nullptr) attempt.job->ride = nullptr;
     lane.last_job_hi = now;
     if (lane.lone_ride == &attempt) lane.lone_ride = nullptr;
-    if (attempt.alone == Sure::maybe) --pool_of(worker).perhaps_lone_rides;
-    if (attempt.alone == Sure::yes)
-        --pool_of(worker).lone_rides, pool_of(worker).lone_change = turn;
+    if (attempt.is_alone) --pool_of(worker).lone_rides, pool_of(worker).lone_change = turn;
     if (attempt.is_aside) {
         --lane.asides;
         return;
@@ -232,9 +237,10 @@ void Ledger::leave_worker(KnownAttempt& attempt) {
     if (batch != lane.batches.end() && --batch->left == 0) lane.batches.erase(batch);
 }
 
-void Ledger::end(KnownJob& job) {
+void Ledger::end(KnownJob& job, EndReason reason) {
     KnownPool& pool = pools[job.pool.value];
-    if (job.alone != Sure::no) pool.lone_change = turn;
+    if (job.is_alone) pool.lone_change = turn;
+    leave_case(job, is_acquitted_by(reason));
     switch (job.state) {
         case JobState::arriving:
             --arriving, --pool.arriving;
@@ -291,7 +297,8 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
 void Ledger::end_turn() {
     for (const JobId id : touched_jobs)
         if (KnownJob* job = find(id)) job->fate = {};
-    for (KnownWorker* worker : touched_workers) worker->demand = WorkerDemand::none;
+    for (KnownWorker* worker : touched_workers)
+        worker->demand = WorkerDemand::none, worker->must_be_probed = false;
     touched_jobs.clear();
     touched_workers.clear();
     for (const KnownAttempt* attempt : ended_now) {
@@ -301,6 +308,8 @@ void Ledger::end_turn() {
     }
     ended_now.clear();
     abandoned_now.clear();
+    hashed_now.clear();
+    must_hash = {};
     cancelled_now.clear();
     open_batch = {};
     for (const KnownWorker* worker : gone_now) {
@@ -310,7 +319,7 @@ void Ledger::end_turn() {
     }
     gone_now.clear();
     for (KnownLane& lane : lanes) {
-        lane.must_start = false;
+        lane.must_start = lane.outage.must_fail = lane.outage.must_be_quarantined = false;
         // When the worker is replaced, the rules leave open whose outcomes count.
         const bool was_replaced = seen_lane(lane.id).current != lane_before(lane.id).current;
         if (was_replaced) lower_to(lane.latest_failed, Sure::maybe);

@@ -31,6 +31,8 @@ struct Ledger {
     std::map<JobId, KnownJob> jobs;
     std::map<AttemptId, KnownAttempt> attempts;
     std::map<WorkerId, KnownWorker> workers;
+    std::map<std::uint64_t, KnownCase> cases;
+    std::uint64_t cases_opened = 0;
     std::uint64_t bytes_lo = 0;
     std::uint64_t bytes_hi = 0;
     std::uint64_t arriving = 0;
@@ -39,6 +41,7 @@ struct Ledger {
     std::uint64_t queueings = 0;
     bool is_open = false;
     bool is_shutting_down = false;
+    Instant shutdown_asked_at = never;
     Instant shutdown_by = never;
     bool has_left = false;
     Instant jobs_due = never;  // no job is due earlier
@@ -60,6 +63,8 @@ struct Ledger {
     std::vector<KnownAttempt*> cancelled_now;
     std::vector<KnownAttempt*> abandoned_now;
     std::vector<KnownWorker*> gone_now;
+    std::vector<JobId> hashed_now;              // jobs of HashJob actions
+    JobId must_hash;                            // the poison of this turn that has to be remembered
     std::vector<JobId> touched_jobs;            // this turn decides about them
     std::vector<KnownWorker*> touched_workers;  // likewise
     std::optional<Violation> violation;
@@ -91,8 +96,9 @@ struct Ledger {
     [[nodiscard]] const KnownWorker* current_of(const KnownLane& lane) const;
     [[nodiscard]] std::uint32_t slots_of(const KnownLane& lane) const;
     [[nodiscard]] std::uint32_t free_slots(const KnownLane& lane) const;
-    /// True if two jobs can be aboard one of its lanes at once.
-    [[nodiscard]] bool can_share(const KnownPool& pool) const;
+    /// Returns how many lanes of the pool may carry lone rides at once: at most, or certainly.
+    [[nodiscard]] std::uint64_t lone_rides_max(const KnownPool& pool) const;
+    [[nodiscard]] std::uint64_t lone_rides_allowed(const KnownPool& pool) const;
 
     // jobs and attempts (ledger.cpp)
     void move(KnownJob& job, PoolId to);
@@ -102,21 +108,63 @@ struct Ledger {
     void leave_queue(KnownJob& job);
     void ride(KnownJob& job, KnownWorker& worker, const SendJob& send);
     void leave_worker(KnownAttempt& attempt);
-    void end(KnownJob& job);
+    void end(KnownJob& job, EndReason reason);
     void expect_end(KnownJob& job, EndReason reason);
 
     // deaths (ledger_deaths.cpp)
-    enum class Death : std::uint8_t { own, ordered, undelivered, unclear };
+    enum class Death : std::uint8_t { own, ordered };
     void die(KnownWorker& worker, Death death);
-    void lose(KnownAttempt& attempt, Death death, Sure alone);
+    void lose(KnownAttempt& attempt, bool was_alone, std::uint64_t in_case);
+    /// Ends an attempt through nobody's fault: its job goes back to the queue if it may.
+    void put_back(KnownAttempt& attempt, bool may_retry);
     void take_broken_link(KnownAttempt& attempt);
     void take_undelivered(KnownAttempt& attempt);
-    void crash(KnownWorker& worker, Sure sure);
+    void take_stale(KnownAttempt& attempt);
+    void take_closed(KnownAttempt& attempt);
+    /// The worker answered a probe: it is done with what was closed before that probe.
+    void take_probe_answer(KnownWorker& worker, std::uint32_t probe);
+    enum class At : std::uint8_t { work, rest };
+    void crash(KnownWorker& worker, At place);
     /// Records that the engine must kill the worker in this turn.
     void demand_kill(KnownWorker& worker);
     /// Records that the engine must stop or kill the worker in this turn.
     void demand_end(KnownWorker& worker);
+    /// Records that the engine must probe the worker in this turn if an exchange with it is closed or its
+    /// connection was stale, unless an earlier probe may still be answered.
+    void demand_probe(KnownWorker& worker);
     [[nodiscard]] bool has_served_well(const KnownWorker& worker) const;
+
+    // cases (ledger_cases.cpp)
+    [[nodiscard]] std::uint64_t case_of(KnownWorker& worker);
+    /// Ends the suspicion against the job. If `is_acquitted` is false, its lane is cleared.
+    void leave_case(KnownJob& job, bool is_acquitted);
+    void close_case(std::uint64_t number);
+    void drop_case_of(KnownWorker& worker);
+    void clear_in_all_cases(const KnownLane& lane, Sure sure);
+    /// Charges the lane with a death under jobs, certainly or perhaps.
+    void charge(KnownLane& lane, Sure sure);
+    /// A worker of the lane had a good run, certainly (`left` is no) or perhaps: the crashes for which it
+    /// had failed count no longer.
+    void end_parole(KnownLane& lane, Sure left);
+    /// Decides whether the lane must fail in this turn, after a crash that certainly counts.
+    void demand_failure(KnownLane& lane);
+    [[nodiscard]] bool has_another_lane_answered(const KnownLane& lane, Instant since) const;
+    [[nodiscard]] bool is_surely_last_that_served(const KnownLane& lane) const;
+    [[nodiscard]] bool is_perhaps_last_that_served(const KnownLane& lane) const;
+    /// Counts a death of the lane's worker under jobs, for which nobody is charged yet.
+    void delay_uncharged(KnownWorker& worker, bool does_count);
+    void explain_earlier_death(const KnownJob& job);
+    void note_good_run(KnownWorker& worker);
+    void answered(KnownLane& lane);
+
+    // poison (ledger_cases.cpp)
+    [[nodiscard]] bool may_equal_poison(const KnownJob& job);
+    [[nodiscard]] const KnownPoison* find_poison(KnownPool& pool, Digest digest);
+    void take_poison(const KnownJob& job);
+
+    // waiting (ledger_waiting.cpp)
+    /// Notes for each worker whether anybody waits for what is aboard.
+    void look_for_waiting_jobs();
     /// Allows the engine to delay the next start of the lane, because of how the worker ended.
     void allow_restart_delay(KnownWorker& worker);
 
@@ -158,6 +206,12 @@ struct Ledger {
 [[nodiscard]] constexpr bool is_off(LaneState state) {
     return state == LaneState::drained || state == LaneState::failed ||
            state == LaneState::quarantined;
+}
+
+/// True if a reload revives this lane, because newer code may give right answers.
+[[nodiscard]] constexpr bool is_off_for_wrong_answers(const LaneView& lane) {
+    return lane.state == LaneState::quarantined &&
+           (lane.reason == Reason::proof_failed || lane.reason == Reason::disagrees);
 }
 
 template <class Thing>

@@ -19,7 +19,9 @@ EndReason end_of(Verdict verdict) {
         case Verdict::unhealthy:
         case Verdict::broken:
         case Verdict::undelivered:
-        case Verdict::cancelled: break;
+        case Verdict::cancelled:
+        case Verdict::closed:
+        case Verdict::stale: break;
     }
     return EndReason::worker_died;
 }
@@ -32,34 +34,47 @@ public:
     void operator()(const JobArrived& e) { to_.arrival = &e; }
 
     void operator()(const BodyGrew& e) {
-        KnownJob* job = to_.find(e.job);
-        if (job == nullptr || job->state != JobState::arriving) return;
+        KnownJob* job = find_arriving(e.job);
+        if (job == nullptr) return;
         to_.grow(*job, e.total);
         if (to_.bytes_lo > to_.settings.bytes_max.count)
             to_.expect_end(*job, EndReason::bytes_full);
     }
 
     void operator()(const BodyCompleted& e) {
-        KnownJob* job = to_.find(e.job);
-        if (job == nullptr || job->state != JobState::arriving) return;
+        KnownJob* job = find_arriving(e.job);
+        if (job == nullptr) return;
         to_.grow(*job, e.total);
         if (to_.bytes_lo > to_.settings.bytes_max.count)
             to_.expect_end(*job, EndReason::bytes_full);
         else if (job->is_aside)
             to_.touched_jobs.push_back(job->id);
+        else if (to_.may_equal_poison(*job))
+            job->hash = HashStage::due, to_.touched_jobs.push_back(job->id);
         else
             to_.enqueue(*job, Entry::fresh);
     }
 
-    void operator()(const BodyFailed& e) {
+    void operator()(const JobHashed& e) {
+        for (KnownPool& pool : to_.pools)
+            for (KnownPoison& poison : pool.poisons)
+                if (poison.first == e.job && !poison.digest) poison.digest = e.digest;
         KnownJob* job = to_.find(e.job);
-        if (job != nullptr && job->state == JobState::arriving)
-            to_.expect_end(*job, EndReason::body_failed);
+        if (job == nullptr || job->hash != HashStage::asked) return;
+        job->hash = HashStage::none;
+        const KnownPoison* known = to_.find_poison(to_.pools[job->pool.value], e.digest);
+        if (known == nullptr) return to_.enqueue(*job, Entry::fresh);
+        job->equal_to = known->first;
+        to_.expect_end(*job, EndReason::known_poison);
+    }
+
+    void operator()(const BodyFailed& e) {
+        if (KnownJob* job = find_arriving(e.job)) to_.expect_end(*job, EndReason::body_failed);
     }
 
     void operator()(const JobRouted& e) {
-        KnownJob* job = to_.find(e.job);
-        if (job == nullptr || job->state != JobState::arriving) return;
+        KnownJob* job = find_arriving(e.job);
+        if (job == nullptr) return;
         if (e.pool.value >= to_.pools.size() || e.pool == job->pool) return;
         to_.move(*job, e.pool);
         to_.touched_jobs.push_back(job->id);
@@ -101,7 +116,6 @@ public:
         KnownWorker* worker = to_.find(e.worker);
         if (worker == nullptr || worker->exited_at != never) return;
         const bool by_itself = !worker->is_ending();
-        if (by_itself) to_.crash(*worker, Sure::yes);
         if (worker->end_reason == Reason::none) worker->end_reason = Reason::exited;
         if (worker->killed_at == never) to_.demand_kill(*worker);
         worker->exited_at = to_.now;
@@ -113,9 +127,8 @@ public:
         if (worker == nullptr) return;
         KnownLane& lane = to_.lane_of(*worker);
         const bool by_itself = !worker->is_ending();
-        if (by_itself) to_.crash(*worker, Sure::maybe);
         if (worker->exited_at == never) worker->exited_at = to_.now;
-        to_.die(*worker, by_itself ? Ledger::Death::unclear : Ledger::Death::ordered);
+        to_.die(*worker, by_itself ? Ledger::Death::own : Ledger::Death::ordered);
         worker->life = WorkerLife::gone;
         to_.gone_now.push_back(worker);
         std::erase(lane.workers, worker);
@@ -159,6 +172,7 @@ public:
         const bool clean = probe.clean == Sure::yes;
         switch (e.verdict) {
             case ProbeVerdict::answered:
+                to_.take_probe_answer(*worker, e.probe);
                 probe.failures_lo = probe.failures_hi = 0;
                 if (worker->has_proof)
                     raise_to(worker->proof.needed,
@@ -170,8 +184,8 @@ public:
                 probe.failures_lo += clean ? 1 : 0;
                 break;
             case ProbeVerdict::refused:
-                probe.was_refused = probe.clean != Sure::no;
-                if (clean) to_.demand_kill(*worker);
+                probe.was_refused = probe.clean != Sure::no || probe.does_refusal_count;
+                if (clean || probe.does_refusal_count) to_.demand_kill(*worker);
                 break;
         }
         if (probe.failures_lo >= to_.pool_of(*worker).settings->probe_failures_max)
@@ -216,11 +230,13 @@ public:
 
     void operator()(const DrainAsked& e) {
         KnownLane* lane = to_.find(e.lane);
-        if (lane == nullptr || lane->outage.is_gpu_lost || lane->outage.must_stay_down ||
-            is_off(to_.lane_before(lane->id).state))
-            return;
+        if (lane == nullptr || lane->outage.is_gpu_lost) return;
+        const LaneState then = to_.lane_before(lane->id).state;
+        if (is_off(then) && then != LaneState::failed) return;
+        if (lane->outage.must_stay_down && then != LaneState::failed) return;
         lane->outage.is_drained = true;
         lane->outage.had_failed_before_reload = false;
+        lane->outage.must_stay_down = lane->outage.must_fail = false;
         for (KnownWorker* worker : lane->workers) worker->past.was_drained = true;
     }
 
@@ -278,6 +294,7 @@ public:
 
     void operator()(const ShutdownAsked& e) {
         to_.is_shutting_down = true;
+        to_.shutdown_asked_at = std::min(to_.shutdown_asked_at, to_.now);
         to_.shutdown_by = std::min(to_.shutdown_by, later(to_.now, e.patience));
     }
 
@@ -297,6 +314,10 @@ private:
 
     void revive(KnownLane& lane) {
         lane.outage = {};
+        lane.deaths_lo = lane.deaths_hi = 0;
+        to_.pools[lane.pool.value].poisons.clear();
+        to_.pools[lane.pool.value].poisons_in_row = 0;
+        to_.clear_in_all_cases(lane, Sure::yes);
         to_.reset_crashes(lane);
         lane.crashes_hi.clear();
         lane.proof_failures_row = lane.proof_failures_hi = 0;
@@ -307,8 +328,8 @@ private:
     /// worker, it was no crash, and nothing else delays the start.
     bool starts_at_once(const KnownWorker& worker, const KnownLane& lane, Memory memory) const {
         const Reason reason = worker.end_reason;
-        const bool was_ordered = reason == Reason::job_stuck || reason == Reason::job_cancelled ||
-                                 reason == Reason::restart_asked;
+        const bool was_ordered = reason == Reason::job_stuck || reason == Reason::job_abandoned ||
+                                 reason == Reason::job_cancelled || reason == Reason::restart_asked;
         return was_ordered && !worker.past.has_crashed && memory == Memory::freed &&
                lane.memory_held == Sure::no && lane.workers.empty() && !lane.is_taken_out() &&
                lane.not_before <= to_.now && lane.last_trouble < worker.progressed_lo &&
@@ -320,7 +341,6 @@ private:
 
     void misbehave(KnownWorker& worker) {
         if (worker.is_ending()) return;
-        to_.crash(worker, Sure::yes);
         to_.demand_kill(worker);
         to_.die(worker, Ledger::Death::own);
     }
@@ -348,11 +368,14 @@ private:
             case Verdict::non_finite:
             case Verdict::out_of_memory: return answer(attempt, verdict);
             case Verdict::unhealthy:
-                to_.crash(worker, Sure::yes);
                 to_.demand_kill(worker);
                 return to_.die(worker, Ledger::Death::own);
             case Verdict::broken: return to_.take_broken_link(attempt);
             case Verdict::undelivered: return to_.take_undelivered(attempt);
+            case Verdict::stale: return to_.take_stale(attempt);
+            case Verdict::closed:
+                return attempt.job == nullptr ? to_.take_closed(attempt)
+                                              : answer(attempt, Verdict::model_failed);
             case Verdict::cancelled:
                 return attempt.is_cancelled ? to_.leave_worker(attempt)
                                             : answer(attempt, Verdict::model_failed);
@@ -363,6 +386,7 @@ private:
         KnownWorker& worker = *attempt.worker;
         KnownPool& pool = to_.pool_of(worker);
         to_.take_outcome(attempt, verdict);
+        if (!attempt.is_aside) to_.answered(to_.lane_of(worker));
         if (verdict == Verdict::answered) {
             if (attempt.job != nullptr && !attempt.is_aside) worker.probe.failures_hi = 0;
             ++pool.answered_hi;
@@ -396,8 +420,18 @@ private:
             return;
         lane.not_before =
             std::max(lane.not_before, to_.now + jittered_min(pool.settings->restart_delay_min));
-        if (++lane.proof_failures_row >= 2 && pool.settings->ownership == Ownership::owned)
-            lane.outage.must_stay_down = true;
+        const bool is_reloading = !to_.pool_before(worker.pool).reloading.is_none() ||
+                                  !to_.seen_pool(worker.pool).reloading.is_none();
+        if (++lane.proof_failures_row >= 2 && pool.settings->ownership == Ownership::owned &&
+            !is_reloading)
+            lane.outage.must_stay_down = lane.outage.must_be_quarantined = true;
+    }
+
+    /// Returns the job if its body is still on its way, or nullptr.
+    KnownJob* find_arriving(JobId id) {
+        KnownJob* job = to_.find(id);
+        const bool is_arriving = job != nullptr && job->state == JobState::arriving;
+        return is_arriving && job->hash == HashStage::none ? job : nullptr;
     }
 
     Ledger& to_;

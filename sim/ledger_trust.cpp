@@ -114,7 +114,7 @@ bool Ledger::is_certainly_serving(const KnownWorker& worker) const {
 bool Ledger::may_be_stuck(const KnownWorker& worker) const {
     const Duration timeout = pools[worker.pool.value].settings->job_timeout;
     return std::ranges::any_of(worker.aboard, [&](const KnownAttempt* attempt) {
-        return now - attempt->moved >= timeout;
+        return now - attempt->moved >= timeout || attempt->expired_lo != never;
     });
 }
 
@@ -171,7 +171,8 @@ void Ledger::take_vote(KnownWorker& worker, std::uint32_t group) {
     const bool is_settled = pool_before(worker.pool).reloading.is_none();
     for (auto& [id, voter] : workers) {
         if (voter.pool != worker.pool || voter.generation != worker.generation ||
-            !voter.proof.vote || voter.is_gone())
+            !voter.proof.vote || voter.is_gone() ||
+            (lane_before(voter.lane).state == LaneState::failed && !voter.past.is_try))
             continue;
         const bool leaving = voter.past.was_current && !was_current(voter);
         const bool certain = is_settled && !leaving && !voter.is_ending() &&
@@ -218,7 +219,10 @@ void Ledger::take_vote_result(KnownWorker& voter, Sure outside) {
         return;
     }
     if (!was_current(voter) || voter.generation != pool_before(voter.pool).good) return;
-    if (++lane.disagreements_row >= 2 && pool_of(voter).settings->ownership == Ownership::owned)
+    const bool is_reloading =
+        !pool_before(voter.pool).reloading.is_none() || !seen_pool(voter.pool).reloading.is_none();
+    if (++lane.disagreements_row >= 2 && pool_of(voter).settings->ownership == Ownership::owned &&
+        !is_reloading)
         lane.outage.must_stay_down = true;
 }
 

@@ -194,7 +194,8 @@ int main_of(int argc, char** argv) {
     app.add_flag("--list", arguments.list, "List the scenarios");
     app.footer(
         "Examples:\n"
-        "  turnpike-sim --seeds 1..20000                          every scenario, 1000 seeds each\n"
+        "  turnpike-sim --seeds 1..20000                          every scenario, about 700 seeds "
+        "each\n"
         "  turnpike-sim --seeds 1..500 --scenario reload          one scenario\n"
         "  turnpike-sim --scenario solo --seeds 7..7 --keep 3,17 --trace   replay a shrunken "
         "failure\n"

@@ -80,7 +80,8 @@ const PoolSettings& Plan::settings_of(LaneId lane) const {
 }
 
 bool Plan::is_native(LaneId lane) const {
-    return random_of(seed, Topic::native, pool_of(lane).value).chance(native);
+    return settings_of(lane).ownership == Ownership::owned &&
+           random_of(seed, Topic::native, pool_of(lane).value).chance(native);
 }
 
 bool Plan::has_shutdown() const {
@@ -102,6 +103,7 @@ Duration Plan::patience() const {
     for (const PoolSettings& pool : settings.pools) {
         sum += 4 * (pool.queue_wait_max + pool.job_timeout + pool.cancel_grace);
         sum += 4 * (pool.stop_grace + pool.kill_patience + pool.crash_window);
+        sum += 4 * (pool.abandon_after + pool.revive_every);
         sum += 4 * pool.lanes * (pool.load_timeout + pool.proof_timeout + pool.proof_every);
         sum += 4 * pool.crash_limit * pool.restart_delay_max;
     }

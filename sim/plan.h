@@ -29,7 +29,8 @@ struct Plan {
     [[nodiscard]] std::uint64_t lanes() const;
     [[nodiscard]] PoolId pool_of(LaneId lane) const;
     [[nodiscard]] const PoolSettings& settings_of(LaneId lane) const;
-    /// True if the workers of the lane say themselves how many jobs they take.
+    /// True if the workers of the lane speak frames, and say themselves how many jobs they take. All
+    /// others, and all attached workers, speak HTTP.
     [[nodiscard]] bool is_native(LaneId lane) const;
     [[nodiscard]] bool has_shutdown() const;
     [[nodiscard]] Quality quality_of(Generation generation) const;

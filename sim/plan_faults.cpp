@@ -65,6 +65,10 @@ private:
         curse.lane = draw_lane();
         curse.lasts = draw_length();
         if (random_.chance(30)) curse.percent = static_cast<std::uint32_t>(random_.between(20, 90));
+        if (curse.kind == CurseKind::kills_all) {
+            curse.percent = 100;
+            if (random_.chance(50)) curse.lasts = plan_.calm_at;
+        }
         const Duration at = random_.chance(20) ? 0ms : draw_time();
         add_at(at, curse);
         if (!random_.chance(15)) return;  // sometimes it strikes all lanes

@@ -14,6 +14,7 @@ std::uint32_t count(Random& random, std::int64_t low, std::int64_t high) {
 void draw_size(const Scenario& scenario, Random& random, PoolSettings& pool) {
     const bool many = random.chance(scenario.many_lanes);
     pool.lanes = many ? count(random, 7, 16) : count(random, 1, 5);
+    if (random.chance(scenario.single_lane)) pool.lanes = 1;
     if (random.chance(scenario.slots)) pool.slots = count(random, 2, 4);
     if (random.chance(scenario.batches)) pool.batch = count(random, 2, 5);
     if (random.chance(scenario.attached)) pool.ownership = Ownership::attached;
@@ -32,17 +33,21 @@ void draw_waits(Random& random, PoolSettings& pool) {
     pool.restart_delay_max = between(random, 500ms, 8s);
     pool.restart_good_run = between(random, 1s, 15s);
     pool.crash_window = between(random, 5s, 90s);
+    if (pool.crash_window / 1ms % 3 == 0) pool.crash_window /= 15;
+    pool.revive_every = between(random, 1s, 20s);
     pool.probe_every = between(random, 600ms, 8s);
     pool.probe_timeout = pool.probe_every / 2 * (1 + pool.probe_every / 1ms % 8);
     pool.proof_every = between(random, 4s, 40s);
     pool.proof_timeout = between(random, 500ms, 4s);
     pool.slow_min = between(random, 50ms, 1s);
+    if (random.chance(40)) pool.abandon_after = between(random, 100ms, 5s);
+    pool.poison_keep = random.chance(5) ? 0s : between(random, 1s, 60s);
 }
 
 ReloadKind draw_rules(const Scenario& scenario, Random& random, PoolSettings& pool) {
     pool.cancel = random.chance(50) ? CancelPolicy::finish : CancelPolicy::close;
     if (random.chance(40) && pool.slots == 1 && pool.batch == 1) pool.cancel = CancelPolicy::kill;
-    pool.may_retry = random.chance(88);
+    pool.may_retry = !random.chance(scenario.no_retry);
     pool.crash_limit = count(random, 2, 5);
     pool.probe_failures_max = count(random, 1, 4);
     pool.fail_streak = count(random, 1, 4);

@@ -43,6 +43,11 @@ struct Scenario {
     std::uint32_t timeouts = 3;
     std::uint32_t trouble = 0;  // jobs that end in one of `endings`
     Among<Ending> endings{};
+    std::uint32_t long_runs = 4;
+    std::uint32_t blocks = 3;   // jobs that block their worker
+    std::uint32_t resends = 3;  // jobs that are the same request as another
+    std::uint32_t floods = 0;   // clusters of jobs that are mostly the same request
+    std::uint32_t twins = 3;    // jobs that are as long as another, with other content
 
     // the settings
     std::uint32_t tight = 10;
@@ -52,7 +57,10 @@ struct Scenario {
     std::uint32_t fixed_proofs = 35;
     std::uint32_t agreeing = 15;
     std::uint32_t many_lanes = 8;
-    std::uint32_t native = 0;  // pools whose workers say their capacity, and may bring an example
+    std::uint32_t single_lane = 0;
+    std::uint32_t no_retry = 12;  // pools with retry = false
+    std::uint32_t native =
+        25;  // pools whose workers speak frames, say their capacity, and may bring an example; the others speak HTTP
 
     // the faults
     Among<CurseKind> curses{};

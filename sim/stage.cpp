@@ -30,7 +30,7 @@ bool is_delayable(const Event& event) {
            std::holds_alternative<AnswerMoved>(event) ||
            std::holds_alternative<ProbeEnded>(event) || std::holds_alternative<ProofEnded>(event) ||
            std::holds_alternative<LoadProgressed>(event) ||
-           std::holds_alternative<MemoryFreed>(event);
+           std::holds_alternative<MemoryFreed>(event) || std::holds_alternative<JobHashed>(event);
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ struct Describe {
         if (job.ending != Ending::answers) text += fmt::format(" ×{}", job.ending_times);
         if (job.stream_parts > 0) text += fmt::format(", {} parts", job.stream_parts);
         if (job.ignores_cancel) text += ", ignores cancel";
+        if (job.blocks) text += ", blocks";
+        if (job.content != 0) text += fmt::format(", content {}", job.content);
         if (job.leaves_after != Duration::max())
             text += fmt::format(", client leaves after {:g} s", seconds(job.leaves_after));
         if (job.deleted_after != Duration::max())
@@ -70,9 +72,10 @@ struct Describe {
 }  // namespace
 
 std::string_view name_of(Ending value) {
-    static constexpr std::array<std::string_view, 11> names{
-        "answers",     "bad_input",    "fails",      "non_finite", "out_of_memory", "unhealthy",
-        "breaks_link", "kills_worker", "misbehaves", "hangs",      "never_arrives"};
+    static constexpr std::array<std::string_view, endings> names{
+        "answers",       "bad_input",   "fails",        "non_finite", "out_of_memory",
+        "unhealthy",     "breaks_link", "kills_worker", "misbehaves", "hangs",
+        "never_arrives", "dumps_core",  "goes_stale"};
     return name_in(names, value);
 }
 
@@ -98,7 +101,9 @@ std::string_view name_of(CurseKind value) {
                                                                      "survives_kill",
                                                                      "memory_held",
                                                                      "gpu_gone",
-                                                                     "away"};
+                                                                     "away",
+                                                                     "kills_all",
+                                                                     "link_stale"};
     return name_in(names, value);
 }
 

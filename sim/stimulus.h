@@ -28,7 +28,10 @@ enum class Ending : std::uint8_t {
     misbehaves,  // the worker breaks the protocol while it has the job
     hangs,
     never_arrives,  // no link to the worker could be made
+    dumps_core,     // the link breaks, and the worker exits some time later
+    goes_stale,     // a reused connection ends before any byte; only workers that speak HTTP
 };
+inline constexpr std::size_t endings = 13;
 
 /// One client's job: what the client does, and what the job does to its worker.
 struct JobScript {
@@ -36,6 +39,9 @@ struct JobScript {
     PoolId routed_to{};  // the pool that its body names; mostly `pool`
     Bytes declared{};
     Bytes total{};
+    /// Jobs of equal content are the same request: they have the same bytes and do the same to a
+    /// worker. 0 means that no other job has this content.
+    std::uint32_t content = 0;
     std::uint32_t chunks = 0;  // how often BodyGrew comes before the body is complete
     Duration upload = Duration::zero();
     bool stalls = false;  // the body never completes; `leaves_after` is then set
@@ -48,6 +54,9 @@ struct JobScript {
     std::uint32_t ending_times = 1;  // this many attempts end this way; later ones answer
     std::uint32_t stream_parts = 0;  // 0 if the answer comes in one piece
     bool ignores_cancel = false;
+    /// While the job runs, even after its exchange was closed, its worker does nothing else: it
+    /// answers no probe, and other jobs aboard wait.
+    bool blocks = false;
     Duration leaves_after = Duration::max();   // from arrival
     Duration deleted_after = Duration::max();  // from arrival
 };
@@ -74,9 +83,11 @@ enum class CurseKind : std::uint8_t {
     survives_kill,
     memory_held,
     gpu_gone,
-    away,  // an attached worker is not there
+    away,        // an attached worker is not there
+    kills_all,   // each job kills its worker
+    link_stale,  // reused connections end before any byte of an answer
 };
-inline constexpr std::size_t curse_kinds = 22;
+inline constexpr std::size_t curse_kinds = 24;
 
 /// A fault that lasts for a while on one lane.
 struct Curse {

@@ -138,8 +138,10 @@ void Workers::carry_out(const StopWorker& action) {
     if (worker == nullptr)
         return stage_.complain("actions make sense",
                                fmt::format("StopWorker {}", action.worker.value));
+    if (worker->is_dumping_core) return;  // it exits by itself
     if (!is_attached(*worker) && is_cursed(*worker, CurseKind::ignores_stop)) return;
     Random luck = stage_.random(Topic::stop, worker->key);
+    if (!is_attached(*worker) && is_blocked(*worker) && luck.chance(50)) return;
     after(between(luck, 0ms,
                   is_attached(*worker) ? 2ms
                   : luck.chance(10)    ? 3s

@@ -1,7 +1,9 @@
 // The workers and their machine. They carry out what the engine asks of the supervisor, as healthy
 // or as faulty processes would. Even under faults they keep the shell's promises: a started worker
 // becomes ready, stays silent or exits; WorkerGone follows each exit; a dead worker sends no
-// events, unless a curse makes it do so. workers.cpp has starts and ends, attempts.cpp jobs aboard,
+// events, unless a curse makes it do so. A native worker says itself when a cancelled job has ended.
+// For a worker that speaks HTTP the shell closes the exchange, and the worker may go on computing.
+// While a job blocks its worker, the worker does nothing else. workers.cpp has starts and ends, attempts.cpp jobs aboard,
 // checkups.cpp probes and proofs.
 #pragma once
 
@@ -33,6 +35,8 @@ public:
     void strike(const Blow& blow);
     /// Ends all workers that survived their kill.
     void end_kill_survivors();
+    /// True if a job or a core dump keeps a living worker from answering.
+    [[nodiscard]] bool has_blocked_worker() const;
 
 private:
     //   coming ──▶ up ──▶ exited ──▶ (gone: forgotten)
@@ -43,7 +47,9 @@ private:
         AttemptId attempt;
         JobId job;
         std::uint32_t number = 1;
+        bool blocks = false;
         bool is_cancelled = false;
+        bool is_closed = false;  // the worker may still compute, but sends no more events about it
     };
     struct Worker {
         WorkerId id;
@@ -52,9 +58,11 @@ private:
         std::uint64_t key = 0;  // the lane, and how many workers were started there before
         Life life = Life::coming;
         bool is_killed = false;
-        bool has_survived_kill = false;  // was killed, and still runs
-        bool has_left_a_child = false;   // exited, but a child process runs until the kill
-        std::vector<Aboard> aboard{};
+        bool has_survived_kill = false;   // was killed, and still runs
+        bool has_left_a_child = false;    // exited, but a child process runs until the kill
+        bool is_dumping_core = false;     // does nothing more, and exits soon
+        std::vector<Aboard> aboard{};     // in the order in which they were sent
+        std::vector<Agenda::Act> held{};  // what it does once no job blocks it
     };
     /// How an attempt will go. Decided when it is sent.
     struct Course {
@@ -86,13 +94,27 @@ private:
     // jobs aboard
     [[nodiscard]] Course course_of(const Worker& worker, const Aboard& aboard,
                                    const Clients::Client& client);
-    void run(WorkerId id, AttemptId attempt, Course course, std::uint32_t part);
+    [[nodiscard]] Ending ending_of(const Worker& worker, const Aboard& aboard,
+                                   const Clients::Client& client) const;
+    [[nodiscard]] bool may_go_stale(const Worker& worker, std::uint64_t key) const;
+    void run(WorkerId id, AttemptId attempt, const Course& course, std::uint32_t part);
+    void go_on(WorkerId id, AttemptId attempt, const Course& course, std::uint32_t part);
     void end(WorkerId id, AttemptId attempt, Ending ending);
+    void end_closed(WorkerId id, AttemptId attempt, Ending ending);
     void answer(WorkerId id, AttemptId attempt, Verdict verdict);
     void answer_for_another(const Worker& liar);
+    void dump_core(WorkerId id, AttemptId killer);
+    void end_cancelled(WorkerId id, AttemptId attempt);
+    void close(WorkerId id, AttemptId attempt);
+    /// Takes the attempt off the worker. If the attempt blocked the worker, what waited goes on.
+    void remove(Worker& worker, AttemptId attempt);
     [[nodiscard]] static Aboard* find_aboard(Worker& worker, AttemptId attempt);
+    /// True if a job, or a core dump, keeps the worker from doing anything else than `attempt`.
+    [[nodiscard]] static bool is_blocked(const Worker& worker, AttemptId attempt = AttemptId{});
 
-    // proofs
+    // probes and proofs
+    void answer_probe(const ProbeEnded& ended);
+    void answer_proof(WorkerId id, std::uint32_t proof);
     [[nodiscard]] ProofEnded proof_of(const Worker& worker, std::uint32_t proof) const;
 
     Stage& stage_;

@@ -182,15 +182,16 @@ private:
 
     [[nodiscard]] bool is_settled() {
         engine_.view(stage_.now(), view_);
-        const auto lane_rests = [](const LaneView& lane) {
+        const auto lane_rests = [&](const LaneView& lane) {
             if (lane.state == LaneState::quarantined) return true;
-            return lane.other.is_none() &&
-                   (lane.state == LaneState::ready || lane.state == LaneState::drained ||
-                    lane.state == LaneState::failed);
+            // A failed lane tries again, so it does not rest.
+            const bool has_given_up = lane.state == LaneState::failed && view_.is_shutting_down;
+            return lane.other.is_none() && (lane.state == LaneState::ready ||
+                                            lane.state == LaneState::drained || has_given_up);
         };
         const auto pool_rests = [](const PoolView& pool) { return pool.reloading.is_none(); };
         return view_.jobs == 0 && std::ranges::all_of(view_.lanes, lane_rests) &&
-               std::ranges::all_of(view_.pools, pool_rests);
+               std::ranges::all_of(view_.pools, pool_rests) && !workers_.has_blocked_worker();
     }
 
     /// Returns a time in which the engine notices a probe that was lost before the calm. The engine

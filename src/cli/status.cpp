@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "base/span_text.h"
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/running_gate.h"
@@ -268,7 +269,8 @@ std::string memory_of(const json::object& lane) {
     return fmt::format("{:.1f} of {:.1f} GiB", used / gibibyte, total / gibibyte);
 }
 
-/// Returns why the lane does not serve: "its worker does not answer yet: connection refused".
+/// Returns why the lane does not serve: "its worker does not answer yet: connection refused", "it
+/// crashed too often, next try in 4 min 12 s: exit code 1".
 /// For a lane that is starting, returns for how long and what its worker said last: "for 3.2 s:
 /// Loading weights".
 std::string why(const json::object& lane) {
@@ -277,6 +279,9 @@ std::string why(const json::object& lane) {
     const auto add = [&text](const std::string& more) {
         if (!more.empty()) text += (text.empty() ? "" : ": ") + more;
     };
+    const std::string wait = span_of(lane, "next_try_s");
+    const std::string next = wait.empty() ? "" : ", next try in " + wait;
+    text += next;
     add(text_of(lane, "trouble"));
     add(text_of(lane, "remark"));
     const bool has_trouble = !text_of(lane, "trouble").empty();
@@ -285,7 +290,7 @@ std::string why(const json::object& lane) {
         add("for " + span);
         add(progress.empty() ? text_of(lane, "last_line") : progress);
     }
-    return shortened(text, size_max);
+    return shortened(text, size_max + next.size());
 }
 
 /// Returns the URL of an attached worker. Other lanes show nothing here, since the pool says what

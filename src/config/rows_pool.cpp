@@ -145,9 +145,19 @@ constexpr std::array pool{
     Key{"cancel_grace", TimeKey{of_settings<&PoolSettings::cancel_grace>, 1ms, long_time},
         "How long a cancelled job may continue. Then its worker is ended and started again; an\n"
         "attached worker gets no jobs until it answers again."},
+    Key{"abandon_after",
+        TimeKey{of_settings<&PoolSettings::abandon_after>, Duration::zero(), long_time},
+        "How long a worker may go on when nobody waits for any of its jobs any more. After this\n"
+        "and cancel_grace it is ended and started again; an attached worker gets no jobs until\n"
+        "it answers again. \"0s\" allows slow_factor times the usual time of a job, and no less\n"
+        "than the worker took to start, but at most job_timeout."},
     Key{"retry", FlagKey{of_settings<&PoolSettings::may_retry>},
         "Run a job once more if its worker died. With false, nothing that a worker may have\n"
         "read is sent again, and each request to an HTTP worker gets a connection of its own."},
+    Key{"poison_keep",
+        TimeKey{of_settings<&PoolSettings::poison_keep>, Duration::zero(), long_time},
+        "How long a job that killed two workers is remembered. An equal job is not run, but\n"
+        "answered with 502. \"0s\" remembers nothing."},
     Key{"fail_streak", CountKey{of_settings<&PoolSettings::fail_streak>, 1, 1000},
         "After this many failed jobs in a row, while other lanes do better, a lane must pass\n"
         "its proof (or rest, without a proof) before it takes more jobs."},

@@ -78,10 +78,13 @@ constexpr std::array worker{
         "A worker that prints nothing and reports no progress for this long while it loads is\n"
         "started again."},
     Key{"crash_limit", CountKey{of_settings<&PoolSettings::crash_limit>, 1, crash_limit_max},
-        "After this many worker crashes within crash_window the lane has failed: it stays down\n"
-        "until `turnpike restart` or a reload that succeeds."},
+        "After this many worker crashes within crash_window the lane has failed. It tries again\n"
+        "every revive_every, and at once with `turnpike restart` or a reload."},
     Key{"crash_window", TimeKey{of_settings<&PoolSettings::crash_window>, 1s, long_time},
         "The time over which crash_limit counts crashes."},
+    Key{"revive_every", TimeKey{of_settings<&PoolSettings::revive_every>, 100ms, long_time},
+        "How often a failed lane tries to start again. If its worker crashes before it has\n"
+        "served for restart_good_run, the lane has failed again."},
     Key{"stop_grace", TimeKey{of_settings<&PoolSettings::stop_grace>, 1ms, 1h},
         "How long a worker may take to end after it was asked to stop. Then it is killed."},
     Key{"kill_patience", TimeKey{of_settings<&PoolSettings::kill_patience>, 100ms, 1h},

@@ -34,6 +34,15 @@ struct RefuseJob {
     }
 };
 
+/// Compute the digest of the job, off the loop: JobHashed follows. The job may end meanwhile, even in
+/// the same turn.
+struct HashJob {
+    JobId job;
+
+    static constexpr const char* name = "HashJob";
+    void fields(auto&& f) const { f("job", job); }
+};
+
 /// The one answer of an admitted job. With `answered` and `bad_input`, and when the model wrote its
 /// own error, the client gets the bytes of `attempt`. Otherwise the gate writes a problem.
 struct EndJob {
@@ -43,11 +52,12 @@ struct EndJob {
     std::uint32_t attempts = 0;
     LaneId lane;  // where the last attempt ran
     Duration retry_after = Duration::zero();
+    JobId first;  // with known_poison: the equal job that was poison
 
     static constexpr const char* name = "EndJob";
     void fields(auto&& f) const {
         f("job", job), f("reason", reason), f("attempt", attempt), f("attempts", attempts);
-        f("lane", lane), f("retry_after", retry_after);
+        f("lane", lane), f("retry_after", retry_after), f("first", first);
     }
 };
 
@@ -146,9 +156,14 @@ struct ReportLane {
     LaneId lane;
     LaneState state = LaneState::starting;
     Reason reason = Reason::none;
+    Duration next_try =
+        Duration::zero();  // a failed lane tries again after this time; zero means that
+                           // it tries now, or has not failed
 
     static constexpr const char* name = "ReportLane";
-    void fields(auto&& f) const { f("lane", lane), f("state", state), f("reason", reason); }
+    void fields(auto&& f) const {
+        f("lane", lane), f("state", state), f("reason", reason), f("next_try", next_try);
+    }
 };
 
 /// The job runs far longer than the usual time of its pool. The shell dumps stacks.
@@ -203,7 +218,7 @@ struct ReportNoMajority {
 };
 
 using Action =
-    std::variant<AdmitJob, RefuseJob, EndJob, StartWorker, StopWorker, KillWorker, SendJob,
+    std::variant<AdmitJob, RefuseJob, HashJob, EndJob, StartWorker, StopWorker, KillWorker, SendJob,
                  CancelAttempt, ProbeWorker, ProveWorker, Leave, ReportLane, ReportSlowJob,
                  ReportSwitch, ReportReload, ReportModelFailing, ReportNoMajority>;
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/placement.h"
+#include "core/poison.h"
 #include "core/state.h"
 
 namespace turnpike::admission {
@@ -28,10 +29,6 @@ std::optional<EndReason> objection(const State& s, const Pool& pool, const JobAr
     if (s.arriving >= s.settings.arriving_max) return EndReason::arrivals_full;
     if (s.bytes_held + event.declared > s.settings.bytes_max) return EndReason::bytes_full;
     return std::nullopt;
-}
-
-Duration advice(const State& s, const Pool& pool, EndReason reason) {
-    return reason == EndReason::lane_unknown ? Duration::zero() : retry_after(s, pool);
 }
 
 Job& admit(State& s, Pool& pool, const JobArrived& event) {
@@ -63,9 +60,36 @@ bool resize(State& s, Job& job, Bytes total) {
     return true;
 }
 
+/// Returns the job if its body is still on its way, or nullptr.
 Job* find_arriving(State& s, JobId id) {
     Job* job = s.jobs.find(id);
-    return job != nullptr && job->state == JobState::arriving ? job : nullptr;
+    return job != nullptr && job->state == JobState::arriving && !job->is_hashing ? job : nullptr;
+}
+
+void queue_up(State& s, Job& job) {
+    --s.arriving;
+    --s.pool_of(job).arriving;
+    job::enqueue(s, job);
+}
+
+/// True if the reason may be gone after a while, so that it makes sense to send the job again.
+bool can_pass(EndReason reason) {
+    return reason == EndReason::queue_full || reason == EndReason::bytes_full ||
+           reason == EndReason::arrivals_full || reason == EndReason::aside_full ||
+           reason == EndReason::waited_too_long || reason == EndReason::no_lane ||
+           reason == EndReason::shutting_down;
+}
+
+/// Returns how soon a failed lane that the job may use tries again, or nullopt if none will.
+std::optional<Duration> next_try(const State& s, const Pool& pool, LaneId wanted) {
+    std::optional<Duration> soonest;
+    for (std::uint32_t i = 0; i < pool.settings.lanes; ++i) {
+        const Lane& lane = s.lanes[pool.first_lane + i];
+        if (!lane.has_failed() || (!wanted.is_none() && wanted != lane.id)) continue;
+        const Duration wait = lane::next_try(lane, s.now);
+        soonest = std::min(soonest.value_or(wait), wait);
+    }
+    return soonest;
 }
 
 }  // namespace
@@ -79,7 +103,8 @@ void arrived(State& s, const JobArrived& event) {
     if (pool == nullptr) return s.act(RefuseJob{event.ticket, event.pool, EndReason::no_lane, {}});
     if (const auto reason = objection(s, *pool, event)) {
         ++pool->counts.refused;
-        s.act(RefuseJob{event.ticket, pool->id, *reason, advice(s, *pool, *reason)});
+        s.act(RefuseJob{event.ticket, pool->id, *reason,
+                        retry_after(s, *pool, *reason, event.lane_wanted)});
         return;
     }
     s.act(AdmitJob{event.ticket, admit(s, *pool, event).id});
@@ -107,9 +132,19 @@ void body_completed(State& s, const BodyCompleted& event) {
     Job* job = find_arriving(s, event.job);
     if (job == nullptr || !resize(s, *job, event.total)) return;
     if (job->is_aside) return placement::send_aside(s, *job);
-    --s.arriving;
-    --s.pool_of(*job).arriving;
-    job::enqueue(s, *job);
+    if (!poison::may_equal_known(s, s.pool_of(*job), job->bytes)) return queue_up(s, *job);
+    job->is_hashing = true;
+    s.act(HashJob{job->id});
+}
+
+void hashed(State& s, const JobHashed& event) {
+    for (Pool& pool : s.pools) poison::hashed(pool, event.job, event.digest);
+    Job* job = s.jobs.find(event.job);
+    if (job == nullptr || job->state != JobState::arriving || !job->is_hashing) return;
+    job->is_hashing = false;
+    if (const Poison* known = poison::find(s, s.pool_of(*job), event.digest))
+        return job::end(s, *job, EndReason::known_poison, known->first);
+    queue_up(s, *job);
 }
 
 Duration expected_wait(const State& s, const Pool& pool) {
@@ -126,7 +161,11 @@ Duration expected_wait(const State& s, const Pool& pool) {
     return slot_time * ahead / static_cast<std::int64_t>(serving > 0 ? serving : all);
 }
 
-Duration retry_after(const State& s, const Pool& pool) {
+Duration retry_after(const State& s, const Pool& pool, EndReason reason, LaneId wanted) {
+    if (!can_pass(reason)) return Duration::zero();
+    if (reason == EndReason::no_lane)
+        if (const auto wait = next_try(s, pool, wanted))
+            return std::max(*wait, s.settings.retry_after_min);
     return std::clamp(expected_wait(s, pool), s.settings.retry_after_min,
                       s.settings.retry_after_max);
 }

@@ -7,6 +7,7 @@
 #include "core/event.h"
 #include "core/health.h"
 #include "core/placement.h"
+#include "core/restart.h"
 #include "core/state.h"
 #include "core/trust.h"
 
@@ -36,6 +37,7 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     attempt.timer = {.kind = TimerKind::attempt, .owner = attempt.id.value};
     arm(s, attempt);
     worker.aboard.push_back(attempt);
+    if (attempt.is_awaited()) ++worker.awaited, s.timers.disarm(worker.abandon_timer);
     health::job_sent(worker);
     job.state = JobState::running;
     job.since = s.now;
@@ -66,7 +68,9 @@ EndReason reason_for(Verdict verdict) {
         case Verdict::unhealthy:
         case Verdict::broken:
         case Verdict::undelivered:
-        case Verdict::cancelled: return EndReason::model_failed;
+        case Verdict::cancelled:
+        case Verdict::closed:
+        case Verdict::stale: return EndReason::model_failed;
     }
     return EndReason::model_failed;
 }
@@ -101,12 +105,15 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
     Job* job = s.jobs.find(attempt.job);
     const bool was_aside = attempt.is_aside();
     const Instant sent = attempt.sent;
-    if (verdict == Verdict::cancelled && job != nullptr)
-        verdict = Verdict::model_failed;  // nobody asked it to cancel
+    const bool was_asked = attempt.was_cancel_sent || attempt.is_closed;
+    if (verdict == Verdict::cancelled && !was_asked) verdict = Verdict::model_failed;
     if (verdict == Verdict::answered && !was_aside)
         pool.pace.add(s.now - attempt.sent, attempt.batch_size);
     release(s, attempt);
-    if (verdict != Verdict::cancelled) health::worker_answered(worker);
+    if (verdict != Verdict::cancelled) {
+        health::worker_answered(worker);
+        if (!was_aside) restart::job_answered(s, lane);
+    }
     if (job != nullptr) {
         const EndReason reason = reason_for(verdict);
         ++(outcome_of(reason) == Outcome::finished ? lane.finished : lane.failed);
@@ -164,6 +171,7 @@ void begun(State& s, const AnswerBegun& event) {
     Attempt* attempt = find(s, event.worker, event.attempt);
     if (attempt == nullptr || attempt->state != AttemptState::running) return;
     attempt->renewed = s.now;
+    attempt->has_begun = true;
     s.jobs.find(attempt->job)->has_answer_begun = true;
 }
 
@@ -189,6 +197,14 @@ void ended(State& s, const AttemptEnded& event) {
         case Verdict::non_finite:
         case Verdict::out_of_memory:
         case Verdict::cancelled: return finished(s, *attempt, event.verdict);
+        case Verdict::closed:
+            if (attempt->state == AttemptState::running)  // nobody asked it to cancel
+                return finished(s, *attempt, Verdict::cancelled);
+            return cancel::closed(s, *attempt);
+        case Verdict::stale:
+            if (blame::was_stale(s, *attempt)) return;
+            blame::attempt_broke(s, *attempt);
+            return health::doubt(s, worker);
     }
 }
 
@@ -201,10 +217,26 @@ void time_is_up(State& s, Attempt& attempt) {
     arm(s, attempt);
 }
 
+void probe_answered(State& s, Worker& worker, std::uint32_t probe) {
+    Attempt* next = nullptr;
+    for (Attempt* it = worker.aboard.front(); it != nullptr; it = next) {
+        next = it->links.after;
+        if (!it->is_closed || it->closed_at_probe >= probe) continue;
+        // It may have answered the probe beside the work.
+        const Instant longest = later(it->renewed, s.pool_of(worker).settings.job_timeout);
+        worker.perhaps_busy_until = std::max(worker.perhaps_busy_until, longest);
+        finished(s, *it, Verdict::cancelled);
+    }
+}
+
 void release(State& s, Attempt& attempt) {
     Worker& worker = *attempt.worker;
     Lane& lane = s.lane_of(worker);
     worker.aboard.remove(attempt);
+    if (attempt.is_awaited()) --worker.awaited;
+    if (attempt.is_unawaited()) --worker.unawaited;
+    if (attempt.is_closed) --worker.closed;
+    if (worker.awaited == 0) cancel::look_for_waiting_jobs(s, worker);
     if (attempt.state == AttemptState::overdue) cancel::overdue_ended(s, worker);
     if (attempt.is_aside()) {
         --worker.asides;

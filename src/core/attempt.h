@@ -40,6 +40,10 @@ struct Attempt {
     AttemptState state = AttemptState::running;
     bool was_cancel_sent = false;
     bool was_in_shared_break = false;  // was aboard when the link of another attempt broke
+    bool has_begun = false;            // part of its answer went to the client
+    bool is_closed = false;  // its exchange is closed; it ends when a later probe is answered
+    bool expired_unawaited = false;     // it expired because nobody waited for anything aboard
+    std::uint32_t closed_at_probe = 0;  // the latest probe that was sent before the close
     std::uint32_t slot = no_slot;
     std::uint32_t batch_size = 1;
     Instant sent;
@@ -49,6 +53,13 @@ struct Attempt {
     Timer timer;
 
     [[nodiscard]] bool is_aside() const { return slot == no_slot; }
+    /// True if its job waits for the answer. Asides don't count: they are cheap, and would keep a hung
+    /// worker.
+    [[nodiscard]] bool is_awaited() const { return state == AttemptState::running && !is_aside(); }
+    /// True if nobody waits for it, and its worker may still be at work on it.
+    [[nodiscard]] bool is_unawaited() const {
+        return state == AttemptState::abandoned && !is_closed;
+    }
 };
 
 namespace attempt {
@@ -66,6 +77,9 @@ void ended(State& s, const AttemptEnded& event);
 
 /// Checks what is due: slowness, job_timeout or cancel_grace.
 void time_is_up(State& s, Attempt& attempt);
+
+/// Ends the closed attempts of a worker that answered this probe: it is done with them.
+void probe_answered(State& s, Worker& worker, std::uint32_t probe);
 
 /// Takes the attempt off its worker. The caller must deal with its job, if the job still lives.
 void release(State& s, Attempt& attempt);

@@ -1,5 +1,7 @@
 #include "core/drain.h"
 
+#include "core/poison.h"
+#include "core/reload.h"
 #include "core/restart.h"
 #include "core/state.h"
 
@@ -27,7 +29,7 @@ void end_for_restart(State& s, Worker& worker) {
 
 void drain_asked(State& s, LaneId id) {
     Lane* lane = s.find_lane(id);
-    if (lane != nullptr && lane->mode == LaneMode::on)
+    if (lane != nullptr && (lane->mode == LaneMode::on || lane->has_failed()))
         lane::turn_off(s, *lane, LaneMode::drained, Reason::drain_asked);
 }
 
@@ -46,7 +48,9 @@ void restart_asked(State& s, LaneId id) {
     Lane* lane = s.find_lane(id);
     if (lane == nullptr) return;
     restart::clear_history(s, *lane);
+    poison::forget_all(s.pool_of(*lane));
     lane::forget_revival(*lane);
+    reload::forget_trial_was_off(s, *lane);
     lane::turn_on(s, *lane);
     for (Worker* worker : {lane->current, lane->other})
         if (worker != nullptr) end_for_restart(s, *worker);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/admission.h"
+#include "core/cancel.h"
 #include "core/drain.h"
 #include "core/health.h"
 #include "core/loading.h"
@@ -35,6 +36,7 @@ struct Router {
     void operator()(const BodyCompleted& e) const { admission::body_completed(s, e); }
     void operator()(const BodyFailed& e) const { admission::body_failed(s, e); }
     void operator()(const JobRouted& e) const { admission::routed(s, e); }
+    void operator()(const JobHashed& e) const { admission::hashed(s, e); }
     void operator()(const ClientLeft& e) const { end_job(s, e.job, EndReason::client_left); }
     void operator()(const CancelAsked& e) const { end_job(s, e.job, EndReason::cancel_asked); }
     void operator()(const WorkerStarted& e) const { worker::started(s, e.worker); }
@@ -70,6 +72,8 @@ void fire(State& s, const Timer& timer) {
             return worker::time_is_up(s, *s.workers.find(WorkerId{timer.owner}));
         case TimerKind::probe:
             return health::probe_is_due(s, *s.workers.find(WorkerId{timer.owner}));
+        case TimerKind::abandoned:
+            return cancel::abandoned_too_long(s, *s.workers.find(WorkerId{timer.owner}));
         case TimerKind::lane: return s.touch(s.lanes[timer.owner]);
         case TimerKind::proof:
             s.pools[timer.owner].needs_proof_schedule = true;

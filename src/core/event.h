@@ -69,6 +69,15 @@ struct JobRouted {
     void fields(auto&& f) const { f("job", job), f("pool", pool); }
 };
 
+/// The answer to HashJob. May come after the job has ended.
+struct JobHashed {
+    JobId job;
+    Digest digest;
+
+    static constexpr const char* name = "JobHashed";
+    void fields(auto&& f) const { f("job", job), f("high", digest.high), f("low", digest.low); }
+};
+
 struct ClientLeft {
     JobId job;
 
@@ -277,7 +286,7 @@ struct TimePassed {
 };
 
 using Event =
-    std::variant<JobArrived, BodyGrew, BodyCompleted, BodyFailed, JobRouted, ClientLeft,
+    std::variant<JobArrived, BodyGrew, BodyCompleted, BodyFailed, JobRouted, JobHashed, ClientLeft,
                  CancelAsked, WorkerStarted, LoadProgressed, WorkerReady, WorkerExited, WorkerGone,
                  WorkerMisbehaved, AnswerBegun, AnswerMoved, AttemptEnded, ProbeEnded, ProofEnded,
                  MemoryFreed, GpuLost, GateOpened, DrainAsked, ResumeAsked, RestartAsked,

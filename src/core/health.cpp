@@ -10,7 +10,9 @@ namespace turnpike::health {
 namespace {
 
 void send_probe(State& s, Worker& worker) {
-    worker.pending_probe = worker.aboard.empty() ? PendingProbe::counts : PendingProbe::ignored;
+    worker.pending_probe = worker.aboard.empty()                   ? PendingProbe::counts
+                           : worker.aboard.size() == worker.closed ? PendingProbe::counts_if_refused
+                                                                   : PendingProbe::ignored;
     worker.probe_sent = s.now;
     s.act(ProbeWorker{worker.id, ++worker.probe});
 }
@@ -48,7 +50,8 @@ void probe_is_due(State& s, Worker& worker) {
     if (!worker.is_serving()) return;
     if (worker.pending_probe != PendingProbe::none && s.now < silent_at(s, worker))
         return s.timers.arm(worker.probe_timer, silent_at(s, worker));
-    if (!worker.aboard.empty() && !worker.is_doubted) return;
+    const bool is_in_doubt = worker.is_doubted || worker.closed > 0 || !worker.open_case.is_none();
+    if (!worker.aboard.empty() && !is_in_doubt) return;
     const bool is_unanswered = worker.pending_probe == PendingProbe::counts;
     if (is_unanswered) note_silence(s, worker);
     if (worker.is_serving()) send_probe(s, worker);
@@ -59,18 +62,23 @@ void probe_ended(State& s, const ProbeEnded& event) {
     if (worker == nullptr || !worker->is_serving()) return;
     if (worker->pending_probe == PendingProbe::none || event.probe != worker->probe) return;
     const bool does_count = worker->pending_probe == PendingProbe::counts;
+    const bool does_refusal_count = worker->pending_probe != PendingProbe::ignored;
     forget_probe(s, *worker);
     switch (event.verdict) {
         case ProbeVerdict::answered:
             worker_answered(*worker);
             worker->is_doubted = false;
+            blame::worker_lives(s, *worker);
+            attempt::probe_answered(s, *worker, event.probe);
             if (worker->hold == Hold::probe) worker::lift_hold(s, *worker);
+            if (worker->closed > 0) probe_soon(s, *worker);  // closed after this probe was sent
             return;
         case ProbeVerdict::silent:
             if (does_count) note_silence(s, *worker);
             return;
         case ProbeVerdict::refused:
-            if (does_count) worker::bring_down(s, *worker, Reason::not_answering, Stop::kill);
+            if (does_refusal_count)
+                worker::bring_down(s, *worker, Reason::not_answering, Stop::kill);
             return;
     }
 }
@@ -87,8 +95,16 @@ void doubt(State& s, Worker& worker) {
     send_probe(s, worker);
 }
 
+void probe_soon(State& s, Worker& worker) {
+    const bool may_be_answered =
+        worker.pending_probe != PendingProbe::none && s.now < silent_at(s, worker);
+    if (!worker.is_serving() || may_be_answered) return;
+    wait(s, worker);
+    send_probe(s, worker);
+}
+
 void job_sent(Worker& worker) {
-    if (worker.pending_probe == PendingProbe::counts) worker.pending_probe = PendingProbe::ignored;
+    if (worker.pending_probe != PendingProbe::none) worker.pending_probe = PendingProbe::ignored;
 }
 
 void worker_answered(Worker& worker) { worker.probe_failures = 0; }

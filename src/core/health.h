@@ -1,5 +1,6 @@
 // Health: idle workers are probed. A busy worker may be too busy to answer, so only the silence of
-// an idle worker counts.
+// an idle worker counts. A worker with closed exchanges is probed, too: its answer shows that it is
+// done with them.
 #pragma once
 
 #include "core/event.h"
@@ -22,6 +23,9 @@ void forget_probe(State& s, Worker& worker);
 
 /// Holds the worker until it answers a probe, because a link to it broke.
 void doubt(State& s, Worker& worker);
+
+/// Probes the worker now, or as soon as the pending probe has ended.
+void probe_soon(State& s, Worker& worker);
 
 /// Must be called when a job is sent. A pending probe no longer counts, because the worker is busy.
 void job_sent(Worker& worker);

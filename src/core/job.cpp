@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/admission.h"
+#include "core/blame.h"
 #include "core/cancel.h"
 #include "core/state.h"
 
@@ -15,10 +16,9 @@ Queue& queue_for(State& s, const Job& job) {
     return job.wanted.is_none() ? s.pool_of(job).queue : s.lanes[job.wanted.value].queue;
 }
 
-bool needs_advice(EndReason reason) {
-    return reason == EndReason::bytes_full || reason == EndReason::queue_full ||
-           reason == EndReason::waited_too_long || reason == EndReason::no_lane ||
-           reason == EndReason::aside_full || reason == EndReason::shutting_down;
+/// Returns when a queued job ends if no lane takes it.
+Instant longest_wait_of(State& s, const Job& job) {
+    return std::min(job.deadline, later(job.since, s.pool_of(job).settings.queue_wait_max));
 }
 
 }  // namespace
@@ -32,7 +32,8 @@ void enqueue(State& s, Job& job) {
     queue.push(job);
     ++pool.queued;
     if (!job.wanted.is_none()) ++pool.queued_for_lanes;
-    s.timers.arm(job.timer, std::min(job.deadline, later(s.now, pool.settings.queue_wait_max)));
+    s.timers.arm(job.timer, std::min(longest_wait_of(s, job),
+                                     job.avoids_until > s.now ? job.avoids_until : never));
     s.touch(pool);
 }
 
@@ -44,7 +45,7 @@ void dequeue(State& s, Job& job) {
     s.timers.arm(job.timer, job.deadline);
 }
 
-void end(State& s, Job& job, EndReason reason) {
+void end(State& s, Job& job, EndReason reason, JobId first) {
     Pool& pool = s.pool_of(job);
     Attempt* attempt = nullptr;
     switch (job.state) {
@@ -58,19 +59,22 @@ void end(State& s, Job& job, EndReason reason) {
             attempt = s.attempts.find(job.attempt);
             break;
     }
-    const Duration advice =
-        needs_advice(reason) ? admission::retry_after(s, pool) : Duration::zero();
-    s.act(EndJob{job.id, reason, job.attempt, job.attempts, job.lane, advice});
+    const Duration advice = admission::retry_after(s, pool, reason, job.wanted);
+    s.act(EndJob{job.id, reason, job.attempt, job.attempts, job.lane, advice, first});
     ++pool.counts.of(outcome_of(reason));
     s.bytes_held = s.bytes_held - job.bytes;
     s.timers.disarm(job.timer);
+    blame::suspect_ended(s, job, reason);
     s.jobs.remove(job);
     s.touch(pool);
     if (attempt != nullptr) cancel::abandon(s, *attempt);
 }
 
 void time_is_up(State& s, Job& job) {
-    end(s, job, s.now >= job.deadline ? EndReason::deadline_passed : EndReason::waited_too_long);
+    if (s.now >= job.deadline) return end(s, job, EndReason::deadline_passed);
+    if (s.now >= longest_wait_of(s, job)) return end(s, job, EndReason::waited_too_long);
+    s.timers.arm(job.timer, longest_wait_of(s, job));
+    s.touch(s.pool_of(job));
 }
 
 }  // namespace turnpike::job

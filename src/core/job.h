@@ -29,8 +29,16 @@ struct Job {
     bool is_aside = false;
     bool has_answer_begun = false;  // part of it went to the client: no retry
     bool is_retry = false;          // goes before all jobs that are not retries
-    bool must_ride_alone = false;   // runs only when nothing else is aboard
-    std::uint8_t lone_deaths = 0;
+    bool is_hashing = false;        // its body is complete; it may equal a known poison
+    bool was_stale = false;         // it went back to the queue once because a connection was stale
+    bool must_ride_alone =
+        false;  // a worker died under it: it runs only when nothing else is aboard
+    std::uint8_t lone_deaths = 0;  // workers of generation `died_in` that died with only it aboard
+    CaseId suspect_in;             // the case that waits for its next ride
+    LaneId died_on;                // where the latest worker died under it
+    Generation died_in;
+    Instant died_at;
+    Instant avoids_until;  // until then it rides elsewhere, if another lane serves
     std::uint32_t attempts = 0;
     Bytes bytes;
     Instant arrived;
@@ -53,10 +61,11 @@ void enqueue(State& s, Job& job);
 void dequeue(State& s, Job& job);
 
 /// Gives the job its one answer and frees whatever it holds. A running attempt is abandoned: the
-/// pool's cancel policy decides what becomes of it.
-void end(State& s, Job& job, EndReason reason);
+/// pool's cancel policy decides what becomes of it. `first` is the equal job, for `known_poison`.
+void end(State& s, Job& job, EndReason reason, JobId first = {});
 
-/// Ends the job: its deadline or its longest wait has come.
+/// Ends the job if its deadline or its longest wait has come. Otherwise it may now ride on the lane that
+/// it has avoided.
 void time_is_up(State& s, Job& job);
 
 }  // namespace job

@@ -1,5 +1,8 @@
 #include "core/lane.h"
 
+#include <algorithm>
+
+#include "core/blame.h"
 #include "core/loading.h"
 #include "core/placement.h"
 #include "core/reload.h"
@@ -14,7 +17,8 @@ LaneStatus status_off(const Lane& lane) {
     switch (lane.mode) {
         case LaneMode::drained:
             return {has_worker ? LaneState::draining : LaneState::drained, lane.off_reason};
-        case LaneMode::failed: return {LaneState::failed, lane.off_reason};
+        case LaneMode::failed:
+        case LaneMode::retrying: return {LaneState::failed, lane.off_reason};
         case LaneMode::on:
         case LaneMode::quarantined: break;
     }
@@ -85,10 +89,18 @@ LaneStatus status_of(const State& s, const Lane& lane) {
 void report(State& s, Lane& lane) {
     const LaneStatus status = status_of(s, lane);
     const LaneState state = without_jobs(status.state);
-    if (state == lane.reported_state && status.reason == lane.reported_reason) return;
+    const bool is_retry_new = lane.mode == LaneMode::failed && lane.retry_at != lane.reported_retry;
+    if (state == lane.reported_state && status.reason == lane.reported_reason && !is_retry_new)
+        return;
     lane.reported_state = state;
     lane.reported_reason = status.reason;
-    s.act(ReportLane{lane.id, state, status.reason});
+    lane.reported_retry = lane.retry_at;
+    s.act(ReportLane{lane.id, state, status.reason, next_try(lane, s.now)});
+}
+
+Duration next_try(const Lane& lane, Instant now) {
+    return lane.mode == LaneMode::failed ? std::max(lane.retry_at - now, Duration::zero())
+                                         : Duration::zero();
 }
 
 std::uint32_t aboard(const Lane& lane) {
@@ -126,7 +138,22 @@ void turn_on(State& s, Lane& lane) {
     if (lane.mode == LaneMode::on) return;
     lane.mode = LaneMode::on;
     lane.off_reason = Reason::none;
+    lane.retry_at = never;
     ++s.pool_of(lane).lanes_on;
+    s.touch(lane);
+}
+
+void worker_serves(State& s, Lane& lane, const Worker& worker) {
+    lane.served = worker.generation;
+    if (lane.mode != LaneMode::retrying) return;
+    turn_on(s, lane);
+    lane.restart.is_on_parole = true;
+}
+
+void stop_retrying(State& s, Lane& lane) {
+    lane.mode = LaneMode::failed;
+    lane.retry_at = later(s.now, s.pool_of(lane).settings.revive_every);
+    if (lane.current != nullptr) retire(s, *lane.current, Reason::replaced);
     s.touch(lane);
 }
 
@@ -134,6 +161,11 @@ void turn_off(State& s, Lane& lane, LaneMode mode, Reason why) {
     if (lane.mode == LaneMode::on) --s.pool_of(lane).lanes_on;
     lane.mode = mode;
     lane.off_reason = why;
+    lane.retry_at = never;
+    if (mode == LaneMode::failed) {
+        lane.retry_at = later(s.now, s.pool_of(lane).settings.revive_every);
+        blame::forgive(s, lane);  // what led to this must not count again
+    }
     forget_revival(lane);
     s.timers.disarm(lane.timer);
     s.touch(lane);
@@ -142,11 +174,26 @@ void turn_off(State& s, Lane& lane, LaneMode mode, Reason why) {
         worker::bring_down(s, *lane.other, Reason::reload_abandoned, Stop::ask);
 }
 
+namespace {
+
+/// Lets a failed lane start a worker if it is time for that. During a reload the lane waits: newer
+/// code may soon be there for it.
+void try_again(State& s, Lane& lane) {
+    if (s.now < lane.retry_at) return s.timers.arm(lane.timer, lane.retry_at);
+    if (s.shutdown.is_asked() || s.pool_of(lane).reload.stage != ReloadStage::idle) return;
+    if (lane.current != nullptr || lane.other != nullptr) return;  // it still finishes its jobs
+    lane.mode = LaneMode::retrying;
+    lane.restart.not_before = s.now;
+}
+
+}  // namespace
+
 void step(State& s, Lane& lane) {
     if (lane.current != nullptr) worker::step(s, *lane.current);
     if (lane.other != nullptr) worker::step(s, *lane.other);
     if (lane.mode == LaneMode::on && lane.current == nullptr && s.now < lane.restart.not_before)
         s.timers.arm(lane.timer, lane.restart.not_before);
+    if (lane.mode == LaneMode::failed) try_again(s, lane);
     loading::line_up(s, lane);
     placement::refresh(s, lane);
 }
@@ -157,10 +204,13 @@ void worker_down(State& s, Lane& lane, Worker& worker, Reason why) {
         case Role::leaving: return;
         case Role::next: return next_ended(lane);
         case Role::current:
+            restart::note_good_run(s, lane, worker);
             if (reload::is_trial(s, lane, worker)) {
                 reload::trial_ended(s, lane);
             } else if (lane.mode == LaneMode::on) {
                 restart::after(s, lane, worker, why);
+            } else if (lane.mode == LaneMode::retrying) {
+                restart::try_ended(s, lane, why);
             }
     }
 }

@@ -17,15 +17,27 @@ struct State;
 struct Worker;
 struct Pool;
 
-enum class LaneMode : std::uint8_t { on, drained, failed, quarantined };
+enum class LaneMode : std::uint8_t {
+    on,
+    drained,
+    failed,
+    retrying,  // failed, and a worker is tried once more; if it serves, the lane is on
+    quarantined,
+};
+
+/// A job that must ride alone, and for which a lane is reserved.
+struct LoneRide {
+    JobId job;          // none if the lane is not reserved
+    AttemptId attempt;  // none while the job waits for the lane to become empty
+};
 
 /// Where a lane stands in a reload `beside`, which starts a next worker on it. A lane that had failed
-/// is *revived* for the reload: it is on only to try the new code, and fails again if the reload is
-/// given up.
+/// or given wrong answers is *revived* for the reload: it is on only to try the new code, and is off
+/// again if the reload is given up.
 ///
 ///   none ─▶ awaited ───▶ ended                          a lane that was on
 ///              ▲           ▲
-///   none ─▶ reviving ─▶ revival_ended                   a lane that had failed
+///   none ─▶ reviving ─▶ revival_ended                   a lane that is revived
 ///
 /// Upwards (▲): the lane no longer counts as revived, because a person restarted it, because it was turned
 /// off, or because the new generation is good and the lane's own next worker ended.
@@ -53,8 +65,16 @@ struct Lane {
     std::uint32_t proofs_failed = 0;  // in a row, also across restarts
     Instant last_job = Instant::min();
     Queue queue;  // jobs that ask for this lane
-    Timer timer;  // the next start
+    LoneRide lone_ride;
+    Timer timer;               // the next start
+    Instant retry_at = never;  // if it has failed: when it tries again
     NextStep next_step = NextStep::none;
+    LaneMode revived_from = LaneMode::failed;  // while the lane is revived
+    Reason revived_reason = Reason::none;
+    Generation served;                     // the latest generation that has served here
+    Instant last_answer = Instant::min();  // the latest job that a worker answered
+    std::uint32_t deaths_in_row = 0;       // since its last answer
+    Instant row_began;                     // the first of these deaths
 
     std::uint64_t finished = 0;
     std::uint64_t failed = 0;
@@ -63,6 +83,16 @@ struct Lane {
     bool is_touched = false;
     LaneState reported_state = LaneState::starting;
     Reason reported_reason = Reason::none;
+    Instant reported_retry = never;
+
+    [[nodiscard]] bool is_reserved() const { return !lone_ride.job.is_none(); }
+    [[nodiscard]] bool has_failed() const {
+        return mode == LaneMode::failed || mode == LaneMode::retrying;
+    }
+    [[nodiscard]] bool is_off_for_wrong_answers() const {
+        return mode == LaneMode::quarantined &&
+               (off_reason == Reason::proof_failed || off_reason == Reason::disagrees);
+    }
 
     [[nodiscard]] bool is_next_awaited() const {
         return next_step == NextStep::awaited || next_step == NextStep::reviving;
@@ -85,6 +115,9 @@ namespace lane {
 /// Reports the state of the lane if it differs from the last report.
 void report(State& s, Lane& lane);
 
+/// Returns when a failed lane tries again, from now on. Zero if the lane has not failed, or is trying.
+[[nodiscard]] Duration next_try(const Lane& lane, Instant now);
+
 /// Returns the number of attempts on both workers, asides included.
 [[nodiscard]] std::uint32_t aboard(const Lane& lane);
 [[nodiscard]] std::uint32_t asides(const Lane& lane);
@@ -93,6 +126,12 @@ void report(State& s, Lane& lane);
 [[nodiscard]] std::uint32_t slots_free(const State& s, const Lane& lane);
 
 void turn_on(State& s, Lane& lane);
+
+/// Notes that a worker serves on the lane. A lane that was trying again is on.
+void worker_serves(State& s, Lane& lane, const Worker& worker);
+
+/// Ends the try of a failed lane: it has failed as before.
+void stop_retrying(State& s, Lane& lane);
 
 /// Sends and starts nothing more on the lane. A serving worker finishes its jobs, then stops.
 void turn_off(State& s, Lane& lane, LaneMode mode, Reason why);

@@ -17,8 +17,9 @@ bool is_clear(const Lane& lane) {
 }
 
 bool may_start(const State& s, const Lane& lane) {
-    return s.is_open && !s.shutdown.is_stopping() && lane.mode == LaneMode::on &&
-           !lane.is_memory_held && is_clear(lane);
+    return s.is_open && !s.shutdown.is_stopping() &&
+           (lane.mode == LaneMode::on || lane.mode == LaneMode::retrying) && !lane.is_memory_held &&
+           is_clear(lane);
 }
 
 bool needs_current(const State& s, const Lane& lane) {
@@ -60,6 +61,8 @@ void start(State& s, Lane& lane, Role role, Generation generation) {
     worker.role = role;
     worker.timer = {.kind = TimerKind::worker, .owner = worker.id.value};
     worker.probe_timer = {.kind = TimerKind::probe, .owner = worker.id.value};
+    worker.abandon_timer = {.kind = TimerKind::abandoned, .owner = worker.id.value};
+    worker.started = s.now;
     worker.has_proof = pool.has_proof();
     worker::make_room(worker, pool.settings.slots, pool.settings.batch);
     if (needs_turn(s, lane)) ++s.loading;

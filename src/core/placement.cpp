@@ -1,5 +1,6 @@
 #include "core/placement.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -17,7 +18,7 @@ bool is_available(const Lane& lane) {
 }
 
 bool can_take_jobs(const State& s, const Lane& lane) {
-    if (!is_available(lane) || s.pool_of(lane).lone_ride.lane == lane.id) return false;
+    if (!is_available(lane) || lane.is_reserved()) return false;
     if (lane.current->is_on_probation) return lane::aboard(lane) == 0;
     return lane::slots_free(s, lane) > 0;
 }
@@ -60,58 +61,111 @@ void dispatch_wanted(State& s, Pool& pool) {
     });
 }
 
+bool may_be_reserved(const Lane& lane) { return is_available(lane) && !lane.is_reserved(); }
+
+/// Returns the best lane for a job that must ride alone, or nullptr if it has to wait: the one with
+/// least aboard. The lane where its worker died counts only if no other lane serves, or if the job has
+/// waited long enough for another.
 Lane* lane_for_lone_ride(State& s, const Pool& pool, const Job& job) {
+    if (!job.wanted.is_none()) {
+        Lane& wanted = s.lanes[job.wanted.value];
+        return may_be_reserved(wanted) ? &wanted : nullptr;
+    }
     Lane* best = nullptr;
+    Lane* same = nullptr;
+    bool does_another_serve = false;
     s.each_lane(pool, [&](Lane& lane) {
-        if (!is_available(lane) || (!job.wanted.is_none() && job.wanted != lane.id)) return;
+        if (lane.id == job.died_on) {
+            same = &lane;
+            return;
+        }
+        does_another_serve =
+            does_another_serve ||
+            (lane.mode == LaneMode::on && lane.current != nullptr && lane.current->is_serving());
+        if (!may_be_reserved(lane)) return;
         if (best == nullptr || lane::aboard(lane) < lane::aboard(*best)) best = &lane;
     });
-    return best;
+    const bool may_ride_there = !does_another_serve || s.now >= job.avoids_until;
+    if (same == nullptr || !may_ride_there || !may_be_reserved(*same)) return best;
+    return best != nullptr && lane::aboard(*best) <= lane::aboard(*same) ? best : same;
 }
 
-void release_lane(State& s, Pool& pool) {
-    Lane& lane = s.lanes[pool.lone_ride.lane.value];
-    pool.lone_ride = {};
+void reserve(State& s, Pool& pool, Lane& lane, const Job& job) {
+    lane.lone_ride = {.job = job.id, .attempt = {}};
+    ++pool.lanes_reserved;
+    refresh(s, lane);
+}
+
+void release(State& s, Pool& pool, Lane& lane) {
+    lane.lone_ride = {};
+    --pool.lanes_reserved;
     refresh(s, lane);
 }
 
 /// True if the reservation still makes sense: its attempt runs, or its job waits and the lane can
 /// take it.
-bool is_still_valid(State& s, const LoneRide& ride) {
-    if (!ride.attempt.is_none()) return s.attempts.find(ride.attempt) != nullptr;
-    const Job* job = s.jobs.find(ride.job);
-    return job != nullptr && job->state == JobState::queued &&
-           is_available(s.lanes[ride.lane.value]);
+bool is_still_valid(State& s, const Lane& lane) {
+    if (!lane.lone_ride.attempt.is_none())
+        return s.attempts.find(lane.lone_ride.attempt) != nullptr;
+    const Job* job = s.jobs.find(lane.lone_ride.job);
+    return job != nullptr && job->state == JobState::queued && is_available(lane);
 }
 
-void board_if_empty(State& s, Pool& pool) {
-    LoneRide& ride = pool.lone_ride;
-    Lane& lane = s.lanes[ride.lane.value];
-    if (!ride.attempt.is_none() || lane::aboard(lane) > 0) return;
-    Job& job = *s.jobs.find(ride.job);
+/// Reserves an empty lane instead, if the job still waits for this one to become empty.
+void move_to_empty_lane(State& s, Pool& pool, Lane& lane) {
+    if (!lane.lone_ride.attempt.is_none() || lane::aboard(lane) == 0) return;
+    const Job& job = *s.jobs.find(lane.lone_ride.job);
+    Lane* other = lane_for_lone_ride(s, pool, job);
+    if (other == nullptr || lane::aboard(*other) > 0) return;
+    release(s, pool, lane);
+    reserve(s, pool, *other, job);
+}
+
+void board_if_empty(State& s, Lane& lane) {
+    if (!lane.lone_ride.attempt.is_none() || lane::aboard(lane) > 0) return;
+    Job& job = *s.jobs.find(lane.lone_ride.job);
     attempt::send_alone(s, lane, job);
-    ride.attempt = job.attempt;
+    lane.lone_ride.attempt = job.attempt;
 }
 
-/// Reserves a lane for the first job in line that can have one. Stops at the first job that accepts
-/// any lane: if there is no lane for that job, there is none for the others.
-void reserve_lane(State& s, Pool& pool) {
-    for (Job* job = pool.lone_riders.first(Duration::zero()); job != nullptr;
+bool has_reservation(State& s, const Pool& pool, const Job& job) {
+    bool has_lane = false;
+    s.each_lane(pool,
+                [&](const Lane& lane) { has_lane = has_lane || lane.lone_ride.job == job.id; });
+    return has_lane;
+}
+
+bool has_lane_to_reserve(State& s, const Pool& pool) {
+    bool has_lane = false;
+    s.each_lane(pool, [&](const Lane& lane) { has_lane = has_lane || may_be_reserved(lane); });
+    return has_lane;
+}
+
+/// Reserves lanes for the first jobs in line that can have one. At most half of the lanes, but at
+/// least one, are used for that at a time.
+void reserve_lanes(State& s, Pool& pool) {
+    const std::uint32_t most = std::max(1U, pool.lanes_on / 2);
+    for (const Job* job = pool.lone_riders.first(Duration::zero()); job != nullptr;
          job = job->links.after) {
-        if (Lane* lane = lane_for_lone_ride(s, pool, *job)) {
-            pool.lone_ride = {.lane = lane->id, .job = job->id, .attempt = {}};
-            return refresh(s, *lane);
-        }
-        if (job->wanted.is_none()) return;
+        if (pool.lanes_reserved >= most || !has_lane_to_reserve(s, pool)) return;
+        if (has_reservation(s, pool, *job)) continue;
+        if (Lane* lane = lane_for_lone_ride(s, pool, *job)) reserve(s, pool, *lane, *job);
     }
 }
 
-/// Sends the jobs that must ride alone, one at a time: reserves a lane, waits until the lane is
-/// empty, sends the job, and waits for its end.
+/// Sends the jobs that must ride alone: reserves a lane for each, waits until the lane is empty,
+/// sends the job, and waits for its end.
 void dispatch_lone_riders(State& s, Pool& pool) {
-    if (!pool.lone_ride.lane.is_none() && !is_still_valid(s, pool.lone_ride)) release_lane(s, pool);
-    if (pool.lone_ride.lane.is_none()) reserve_lane(s, pool);
-    if (!pool.lone_ride.lane.is_none()) board_if_empty(s, pool);
+    s.each_lane(pool, [&](Lane& lane) {
+        if (lane.is_reserved() && !is_still_valid(s, lane)) release(s, pool, lane);
+    });
+    s.each_lane(pool, [&](Lane& lane) {
+        if (lane.is_reserved()) move_to_empty_lane(s, pool, lane);
+    });
+    reserve_lanes(s, pool);
+    s.each_lane(pool, [&](Lane& lane) {
+        if (lane.is_reserved()) board_if_empty(s, lane);
+    });
 }
 
 }  // namespace
@@ -128,12 +182,12 @@ void refresh(State& s, Lane& lane) {
 }
 
 void dispatch(State& s, Pool& pool) {
-    if (pool.queued == 0 && pool.lone_ride.lane.is_none()) return;
+    if (pool.queued == 0 && pool.lanes_reserved == 0) return;
     if (pool.lanes_on == 0) {
         end_all(s, pool.queue);
         end_all(s, pool.lone_riders);
     }
-    if (!pool.lone_riders.empty() || !pool.lone_ride.lane.is_none()) dispatch_lone_riders(s, pool);
+    if (!pool.lone_riders.empty() || pool.lanes_reserved > 0) dispatch_lone_riders(s, pool);
     while (!pool.queue.empty()) {
         Lane* lane = choose(s, pool);
         if (lane == nullptr) break;
@@ -146,7 +200,7 @@ void send_aside(State& s, Job& job) {
     const Pool& pool = s.pool_of(job);
     Lane* best = nullptr;
     s.each_lane(pool, [&](Lane& lane) {
-        if (!is_available(lane) || pool.lone_ride.lane == lane.id) return;
+        if (!may_be_reserved(lane)) return;
         if (!job.wanted.is_none() && job.wanted != lane.id) return;
         if (lane::asides(lane) >= pool.settings.aside_max) return;
         if (best == nullptr || lane::asides(lane) < lane::asides(*best)) best = &lane;

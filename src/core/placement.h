@@ -1,4 +1,4 @@
-// Placement: which lane takes the next job, and which lane is reserved for a job that must ride
+// Placement: which lane takes the next job, and which lanes are reserved for jobs that must ride
 // alone.
 #pragma once
 

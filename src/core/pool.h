@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/pace.h"
+#include "core/poison.h"
 #include "core/queue.h"
 #include "core/settings.h"
 #include "core/timers.h"
@@ -12,13 +13,6 @@
 #include "core/words.h"
 
 namespace turnpike {
-
-/// A job that must ride alone, and the lane that is reserved for it.
-struct LoneRide {
-    LaneId lane;  // none if no lane is reserved
-    JobId job;
-    AttemptId attempt;  // none while the job waits for the lane to become empty
-};
 
 /// What placement compares between lanes. The keys lie side by side in memory, because each arrival
 /// looks at every free lane.
@@ -44,6 +38,7 @@ struct Reload {
     Generation generation;  // none while idle
     LaneId trial;           // with in_place: the lane that goes first
     bool has_trial_ended = false;
+    Reason trial_was_off_for = Reason::none;  // the wrong answers for which the trial lane was off
 };
 
 struct Pool {
@@ -60,10 +55,11 @@ struct Pool {
     std::uint64_t queued_for_lanes = 0;
     std::uint64_t arriving = 0;  // asides not counted
     std::uint64_t running = 0;
-    LoneRide lone_ride;
+    std::uint32_t lanes_reserved = 0;  // for jobs that must ride alone
 
     Pace pace;
     Counts counts;
+    PoisonMemory poisons;
 
     Generation good{1};    // the generation that new workers run
     Generation newest{1};  // the newest generation that was ever requested

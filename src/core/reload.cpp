@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/poison.h"
 #include "core/restart.h"
 #include "core/state.h"
 
@@ -10,7 +11,7 @@ namespace turnpike::reload {
 namespace {
 
 bool is_candidate(const Lane& lane) {
-    return lane.mode == LaneMode::on || lane.mode == LaneMode::failed;
+    return lane.mode == LaneMode::on || lane.has_failed() || lane.is_off_for_wrong_answers();
 }
 
 bool is_in_service(const Worker* worker, Generation generation) {
@@ -18,8 +19,11 @@ bool is_in_service(const Worker* worker, Generation generation) {
            worker->generation == generation;
 }
 
+/// Turns a lane on that had failed or given wrong answers: newer code may help.
 void revive(State& s, Lane& lane) {
-    if (lane.mode != LaneMode::failed) return;
+    if (lane.mode == LaneMode::on) return;
+    lane.revived_from = lane.mode;
+    lane.revived_reason = lane.off_reason;
     restart::clear_history(s, lane);
     lane::turn_on(s, lane);
 }
@@ -27,7 +31,7 @@ void revive(State& s, Lane& lane) {
 void begin_beside(State& s, Pool& pool) {
     s.each_lane(pool, [&](Lane& lane) {
         if (!is_candidate(lane)) return;
-        lane.next_step = lane.mode == LaneMode::failed ? NextStep::reviving : NextStep::awaited;
+        lane.next_step = lane.mode == LaneMode::on ? NextStep::awaited : NextStep::reviving;
         revive(s, lane);
         s.touch(lane);
     });
@@ -51,6 +55,7 @@ void begin_in_place(State& s, Pool& pool) {
         if (is_candidate(lane) && (trial == nullptr || is_better_trial(lane, *trial)))
             trial = &lane;
     });
+    if (trial->is_off_for_wrong_answers()) pool.reload.trial_was_off_for = trial->off_reason;
     revive(s, *trial);
     trial->restart.not_before = s.now;
     pool.reload.trial = trial->id;
@@ -63,6 +68,9 @@ void begin(State& s, Pool& pool) {
     s.each_lane(pool,
                 [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
     if (!has_candidate || s.shutdown.is_asked()) return;
+    s.each_lane(pool, [&](Lane& lane) {
+        if (lane.mode == LaneMode::retrying) lane::stop_retrying(s, lane);
+    });
     const ReloadRequest request = std::exchange(pool.reload_waiting, {});
     pool.reload = {.stage = ReloadStage::trying, .generation = request.generation, .trial = {}};
     request.kind == ReloadKind::beside ? begin_beside(s, pool) : begin_in_place(s, pool);
@@ -70,7 +78,10 @@ void begin(State& s, Pool& pool) {
 
 void finish(State& s, Pool& pool, ReloadEnd end) {
     s.act(ReportReload{pool.id, pool.reload.generation, end});
-    s.each_lane(pool, [](Lane& lane) { lane.next_step = NextStep::none; });
+    s.each_lane(pool, [&](Lane& lane) {
+        lane.next_step = NextStep::none;
+        if (lane.mode == LaneMode::failed) s.touch(lane);  // it may be time to try again
+    });
     pool.reload = {};
     s.touch(pool);
 }
@@ -99,7 +110,11 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
         for (Worker* worker : {lane.current, lane.other})
             if (worker != nullptr && worker->generation == tried)
                 worker::bring_down(s, *worker, why, how);
-        if (lane.is_revived()) lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
+        if (lane.is_revived()) lane::turn_off(s, lane, lane.revived_from, lane.revived_reason);
+        const bool was_off =
+            lane.id == pool.reload.trial && pool.reload.trial_was_off_for != Reason::none;
+        if (was_off && lane.mode == LaneMode::on)
+            lane::turn_off(s, lane, LaneMode::quarantined, pool.reload.trial_was_off_for);
         if (is_making_room(pool, lane)) keep_good_worker(s, lane);
         s.touch(lane);
     });
@@ -108,14 +123,16 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
 
 /// Makes the new generation the good one. Clears the history of every lane, because what the old
 /// code did does not count against the new code.
-/// Lanes that had failed with the old code get the new code, too.
+/// Lanes that had failed or given wrong answers with the old code get the new code, too.
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
     s.each_lane(pool, [&](Lane& lane) {
         restart::clear_history(s, lane);
-        if (lane.mode == LaneMode::failed) lane::turn_on(s, lane);
+        if (lane.mode == LaneMode::failed || lane.is_off_for_wrong_answers())
+            lane::turn_on(s, lane);
         s.touch(lane);
     });
+    poison::forget_all(pool);
 }
 
 void try_out(State& s, Pool& pool) {
@@ -139,6 +156,7 @@ void switch_over(State& s, Lane& lane) {
     lane.current = lane.other;
     lane.other = old;
     lane.current->role = Role::current;
+    lane.served = lane.current->generation;
     lane.restart.not_before = s.now;
     lane.next_step = NextStep::none;
     s.act(ReportSwitch{lane.id, lane.current->id});
@@ -217,6 +235,11 @@ bool is_trial(const State& s, const Lane& lane, const Worker& worker) {
 void trial_ended(State& s, Lane& lane) {
     s.pool_of(lane).reload.has_trial_ended = true;
     lane.restart.not_before = s.now;
+}
+
+void forget_trial_was_off(State& s, const Lane& lane) {
+    Reload& reload = s.pool_of(lane).reload;
+    if (reload.trial == lane.id) reload.trial_was_off_for = Reason::none;
 }
 
 Generation generation_for(const State& s, const Lane& lane) {

@@ -31,6 +31,9 @@ void proof_failed(State& s, Pool& pool, Generation generation);
 [[nodiscard]] bool is_trial(const State& s, const Lane& lane, const Worker& worker);
 void trial_ended(State& s, Lane& lane);
 
+/// Must be called when a person restarts the lane: giving up the reload no longer turns it off.
+void forget_trial_was_off(State& s, const Lane& lane);
+
 /// Returns the generation that the lane's next current worker must run.
 [[nodiscard]] Generation generation_for(const State& s, const Lane& lane);
 

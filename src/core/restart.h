@@ -1,5 +1,6 @@
 // Restarts: growing, jittered delays between the workers of a lane. After crash_limit crashes
-// within crash_window the lane fails.
+// within crash_window the lane fails, and tries again every revive_every. A death under jobs is no
+// crash of the lane, unless its case says so (core/blame.h).
 #pragma once
 
 #include <array>
@@ -23,6 +24,7 @@ struct Restart {
     Reason why = Reason::none;                       // why the lane waits
     std::array<Instant, crash_limit_max> crashes{};  // ring buffer of the latest crashes
     std::uint64_t crash_count = 0;
+    bool is_on_parole = false;  // had failed, serves again: the next crash fails it at once
 };
 
 namespace restart {
@@ -30,6 +32,22 @@ namespace restart {
 /// Decides whether and when the next worker starts. Must be called when the current worker of a
 /// lane that is on goes down.
 void after(State& s, Lane& lane, const Worker& worker, Reason why);
+
+/// Must be called when the current worker of a lane goes down. If it had served for restart_good_run,
+/// the next delay is short again, and parole is over.
+void note_good_run(State& s, Lane& lane, const Worker& worker);
+
+/// Must be called when the worker of a failed lane that tries again goes down: it has failed again.
+void try_ended(State& s, Lane& lane, Reason why);
+
+/// Charges the lane with a death under jobs, because all of them were acquitted.
+void charge(State& s, Lane& lane);
+
+/// Takes a death at this time out of the row of deaths, because a job explains it.
+void explain_death(Lane& lane, Instant at);
+
+/// Must be called when a worker of the lane answered a job.
+void job_answered(State& s, Lane& lane);
 
 /// Returns how long a distrusted lane rests. Rests grow up to restart_delay_max.
 [[nodiscard]] Duration rest(State& s, Lane& lane);

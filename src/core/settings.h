@@ -15,6 +15,7 @@ inline constexpr std::uint32_t lanes_max = 64;  // per pool
 inline constexpr std::uint32_t slots_max = 1024;
 inline constexpr std::uint32_t batch_max = 1024;
 inline constexpr std::uint32_t crash_limit_max = 16;
+inline constexpr std::uint32_t poisons_max = 64;  // remembered per pool
 
 struct PoolSettings {
     std::uint32_t lanes = 1;
@@ -30,7 +31,9 @@ struct PoolSettings {
     Duration job_timeout = 300s;
     CancelPolicy cancel = CancelPolicy::finish;
     Duration cancel_grace = 5s;
+    Duration abandon_after = Duration::zero();  // zero means: by the rule for abandoned attempts
     bool may_retry = true;
+    Duration poison_keep = 10min;
     std::uint32_t aside_max = 8;  // per lane
 
     Duration load_timeout = 30min;
@@ -42,6 +45,7 @@ struct PoolSettings {
     Duration restart_good_run = 60s;  // serving this long resets the delay
     std::uint32_t crash_limit = 5;    // within crash_window; attached lanes never fail
     Duration crash_window = 10min;
+    Duration revive_every = 5min;  // how often a failed lane tries again
 
     Duration probe_every = 2s;
     Duration probe_timeout = 2s;  // a later answer does not count

@@ -14,6 +14,7 @@
 #include "base/slab.h"
 #include "core/action.h"
 #include "core/attempt.h"
+#include "core/blame.h"
 #include "core/job.h"
 #include "core/lane.h"
 #include "core/pool.h"
@@ -31,6 +32,7 @@ struct State {
     Slab<Job, JobId> jobs;
     Slab<Attempt, AttemptId> attempts;
     Slab<Worker, WorkerId> workers;
+    Slab<Case, CaseId> cases;
     std::vector<Lane> lanes;
     std::vector<Pool> pools;
     Timers timers;

@@ -11,13 +11,14 @@
 namespace turnpike {
 
 enum class TimerKind : std::uint8_t {
-    job,       // the deadline, or the longest wait in the queue
-    attempt,   // the next check for slowness, job_timeout, cancel_grace
-    worker,    // the longest time of its state: load, proof, rest, stop
-    probe,     // the next probe of an idle worker
-    lane,      // the next start
-    proof,     // the next periodic proof of a pool
-    shutdown,  // the deadline of the shutdown
+    job,        // the deadline, or the longest wait in the queue
+    attempt,    // the next check for slowness, job_timeout, cancel_grace
+    worker,     // the longest time of its state: load, proof, rest, stop
+    probe,      // the next probe of a worker
+    abandoned,  // how long a worker may go on when nobody waits for anything aboard
+    lane,       // the next start
+    proof,      // the next periodic proof of a pool
+    shutdown,   // the deadline of the shutdown
 };
 
 struct Timer {

@@ -74,7 +74,9 @@ void attempt_ended(State& s, Worker& worker, Verdict verdict, Instant sent) {
         case Verdict::unhealthy:
         case Verdict::broken:
         case Verdict::undelivered:
-        case Verdict::cancelled: return;
+        case Verdict::cancelled:
+        case Verdict::closed:
+        case Verdict::stale: return;
     }
 }
 

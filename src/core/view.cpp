@@ -11,7 +11,7 @@ namespace turnpike {
 
 namespace {
 
-LaneView view_of(const State& s, const Lane& lane) {
+LaneView view_of(const State& s, const Lane& lane, Instant now) {
     const Pool& pool = s.pool_of(lane);
     const LaneStatus status = lane::status_of(s, lane);
     LaneView view;
@@ -19,6 +19,7 @@ LaneView view_of(const State& s, const Lane& lane) {
     view.pool = lane.pool;
     view.state = status.state;
     view.reason = status.reason;
+    view.next_try = lane::next_try(lane, now);
     for (const Worker* worker : {lane.current, lane.other}) {
         if (worker == nullptr) continue;
         (worker == lane.current ? view.current : view.other) = worker->id;
@@ -30,7 +31,7 @@ LaneView view_of(const State& s, const Lane& lane) {
     view.slots_free = lane::slots_free(s, lane);
     view.batch = lane.current != nullptr ? lane.current->batch : pool.settings.batch;
     view.can_take_jobs = ((pool.open_lanes >> lane.number_in_pool) & 1U) != 0;
-    view.is_reserved = pool.lone_ride.lane == lane.id;
+    view.is_reserved = lane.is_reserved();
     view.finished = lane.finished;
     view.failed = lane.failed;
     view.restarts = lane.starts > 0 ? lane.starts - 1 : 0;
@@ -84,7 +85,7 @@ void Engine::view(Instant now, View& out) const {
     out.pools.clear();
     out.lanes.clear();
     for (const Pool& pool : s.pools) out.pools.push_back(view_of(s, pool, now));
-    for (const Lane& lane : s.lanes) out.lanes.push_back(view_of(s, lane));
+    for (const Lane& lane : s.lanes) out.lanes.push_back(view_of(s, lane, now));
     out.bytes_held = s.bytes_held;
     out.jobs = s.jobs.size();
     out.attempts = s.attempts.size();

@@ -35,8 +35,9 @@ struct LaneView {
     PoolId pool;
     LaneState state = LaneState::starting;
     Reason reason = Reason::none;
-    WorkerId current;  // none if there is no worker
-    WorkerId other;    // the next worker of a reload, or the previous one that finishes its jobs
+    Duration next_try = Duration::zero();  // until a failed lane tries again; zero while it tries
+    WorkerId current;                      // none if there is no worker
+    WorkerId other;  // the next worker of a reload, or the previous one that finishes its jobs
     Generation generation;     // the generation of `current`
     std::uint32_t aboard = 0;  // attempts on both workers, asides not counted
     std::uint32_t asides = 0;

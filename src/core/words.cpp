@@ -13,6 +13,8 @@ std::string_view name_of(Verdict value) {
         case Verdict::broken: return "broken";
         case Verdict::undelivered: return "undelivered";
         case Verdict::cancelled: return "cancelled";
+        case Verdict::closed: return "closed";
+        case Verdict::stale: return "stale";
     }
     return "?";
 }
@@ -26,6 +28,7 @@ std::string_view name_of(EndReason value) {
         case EndReason::out_of_memory: return "out_of_memory";
         case EndReason::worker_died: return "worker_died";
         case EndReason::poison: return "poison";
+        case EndReason::known_poison: return "known_poison";
         case EndReason::stream_broken: return "stream_broken";
         case EndReason::deadline_passed: return "deadline_passed";
         case EndReason::ran_too_long: return "ran_too_long";
@@ -83,6 +86,7 @@ std::string_view name_of(Reason value) {
         case Reason::proof_silent: return "proof_silent";
         case Reason::disagrees: return "disagrees";
         case Reason::job_stuck: return "job_stuck";
+        case Reason::job_abandoned: return "job_abandoned";
         case Reason::job_cancelled: return "job_cancelled";
         case Reason::gpu_lost: return "gpu_lost";
         case Reason::will_not_die: return "will_not_die";

@@ -13,6 +13,7 @@ using AttemptId = Id<struct AttemptTag>;  // one try of one job on one worker
 using WorkerId = Id<struct WorkerTag>;    // one start of one process
 using LaneId = Id<struct LaneTag>;        // counts from 0 over all pools
 using PoolId = Id<struct PoolTag>;        // counts from 0
+using CaseId = Id<struct CaseTag>;        // one death of a worker under jobs
 using Ticket =
     Id<struct TicketTag>;  // the gate's name for an arrival; AdmitJob or RefuseJob carries it back
 using Generation = Id<struct GenerationTag>;  // a version of a pool's code and config; it increases
@@ -22,6 +23,13 @@ struct Priority {
     std::uint8_t level = 5;
     static constexpr std::uint8_t levels = 10;
     friend constexpr auto operator<=>(Priority, Priority) = default;
+};
+
+/// Says whether two jobs are the same request: method, target, content type and encoding, and body.
+struct Digest {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    friend constexpr bool operator==(const Digest&, const Digest&) = default;
 };
 
 /// How an attempt ended, as reported by its worker or by the link to the worker.
@@ -34,7 +42,9 @@ enum class Verdict : std::uint8_t {
     unhealthy,    // the worker says that it can't go on (poisoned CUDA context, turnpike.Unhealthy)
     broken,       // the link broke, or the bytes on it were not an answer
     undelivered,  // no link could be opened; the worker never saw the job
-    cancelled,    // ended because we asked
+    cancelled,    // ended because we asked; the worker is done with it
+    closed,       // we closed the exchange; nobody knows yet whether the worker is done with it
+    stale,  // a reused connection ended before any byte of an answer; the worker has not exited
 };
 
 /// Why a job ended, or why it was not admitted. Each reason belongs to one Outcome.
@@ -46,6 +56,7 @@ enum class EndReason : std::uint8_t {
     out_of_memory,
     worker_died,      // the job may not be retried: retries are off, or it was an aside
     poison,           // two workers died while the job was alone on them
+    known_poison,     // equal to a job that was poison a short while ago; it was not run
     stream_broken,    // the worker died after part of the answer had gone to the client
     deadline_passed,  // Turnpike-Timeout
     ran_too_long,     // job_timeout
@@ -74,6 +85,7 @@ enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refu
         case EndReason::out_of_memory:
         case EndReason::worker_died:
         case EndReason::poison:
+        case EndReason::known_poison:
         case EndReason::stream_broken:
         case EndReason::no_lane:
         case EndReason::shutting_down: return Outcome::failed;
@@ -119,6 +131,7 @@ enum class Reason : std::uint8_t {
     proof_silent,   // no answer to the proof within proof_timeout
     disagrees,      // its answer differs from the majority of its pool
     job_stuck,      // a job outlived job_timeout and cancel_grace
+    job_abandoned,  // nobody waited for anything aboard, and the worker did not end it
     job_cancelled,  // the cancel policy `kill`
     gpu_lost,
     will_not_die,  // survived the kill

@@ -62,6 +62,20 @@ void apply_announcement(State& s, Worker& worker, const WorkerReady& said) {
               bounded(said.batch, pool.settings.batch, batch_max));
 }
 
+/// True if every attempt aboard is overdue, or is one that nobody can wait for any more.
+bool can_nothing_finish(const Worker& worker) {
+    for (const Attempt* it = worker.aboard.front(); it != nullptr; it = it->links.after)
+        if (it->state != AttemptState::overdue && !it->is_closed) return false;
+    return true;
+}
+
+/// Returns why a worker with overdue attempts is stuck.
+Reason why_stuck(const Worker& worker) {
+    for (const Attempt* it = worker.aboard.front(); it != nullptr; it = it->links.after)
+        if (it->state == AttemptState::overdue && !it->expired_unawaited) return Reason::job_stuck;
+    return Reason::job_abandoned;
+}
+
 /// Kills the worker after stop_grace. Gives up on its lane after kill_patience.
 void stop_takes_long(State& s, Worker& worker) {
     if (worker.kill_stage == KillStage::not_sent) return kill(s, worker);
@@ -94,6 +108,8 @@ void ready(State& s, const WorkerReady& event) {
     Worker* worker = s.workers.find(event.worker);
     if (worker == nullptr || !is_loading(*worker)) return;
     s.timers.disarm(worker->timer);
+    if (s.pool_of(*worker).settings.ownership == Ownership::owned)
+        worker->start_time = s.now - worker->started;
     apply_announcement(s, *worker, event);
     if (!worker->has_proof) return serve(s, *worker);
     set_state(s, *worker, WorkerState::serving);
@@ -143,13 +159,14 @@ void serve(State& s, Worker& worker) {
     if (worker.serving_since == never) {
         worker.serving_since = s.now;
         health::begin(s, worker);
+        if (worker.role == Role::current) lane::worker_serves(s, s.lane_of(worker), worker);
     }
 }
 
 void hold(State& s, Worker& worker, Hold hold, Reason why) {
     // A worker that retires for a stuck job may serve again. Every other reason to retire is final
     // and replaces that one.
-    const bool is_final = hold == Hold::retire && worker.why == Reason::job_stuck;
+    const bool is_final = hold == Hold::retire && is_stuck(worker.why);
     if (!worker.is_serving() || (hold <= worker.hold && !is_final)) return;
     worker.hold = hold;
     worker.why = why;
@@ -166,11 +183,13 @@ void release_hold(State& s, Worker& worker) {
 
 void lift_hold(State& s, Worker& worker) {
     release_hold(s, worker);
-    if (worker.overdue > 0) hold(s, worker, Hold::retire, Reason::job_stuck);
+    if (worker.overdue > 0) hold(s, worker, Hold::retire, why_stuck(worker));
     if (worker.is_doubted) hold(s, worker, Hold::probe, Reason::link_doubted);
     if (worker.rests_until > s.now) hold(s, worker, Hold::rest, Reason::failing_jobs);
     if (worker.has_proof) hold(s, worker, Hold::prove, Reason::proof_due);
 }
+
+bool is_stuck(Reason why) { return why == Reason::job_stuck || why == Reason::job_abandoned; }
 
 bool was_ordered(Reason why) {
     switch (why) {
@@ -181,8 +200,10 @@ bool was_ordered(Reason why) {
         case Reason::shutting_down:
         case Reason::gpu_lost:
         case Reason::job_stuck:
+        case Reason::job_abandoned:
         case Reason::job_cancelled:
         case Reason::disagrees:
+        case Reason::crashed_too_often:
         case Reason::will_not_die: return true;
         case Reason::none:
         case Reason::exited:
@@ -192,7 +213,6 @@ bool was_ordered(Reason why) {
         case Reason::not_answering:
         case Reason::proof_failed:
         case Reason::proof_silent:
-        case Reason::crashed_too_often:
         case Reason::worker_away:
         case Reason::memory_held:
         case Reason::turn_to_load:
@@ -216,6 +236,7 @@ void bring_down(State& s, Worker& worker, Reason why, Stop how) {
     worker.why = why;
     worker.vote.reset();
     s.timers.disarm(worker.probe_timer);
+    s.timers.disarm(worker.abandon_timer);
     proof::worker_down(s, worker);
     s.timers.disarm(worker.timer);
     switch (how) {
@@ -225,6 +246,7 @@ void bring_down(State& s, Worker& worker, Reason why, Stop how) {
         case Stop::gone: break;
     }
     lane::worker_down(s, s.lane_of(worker), worker, why);
+    blame::close_case_of(s, worker);
 }
 
 void kill_again(State& s, Worker& worker, Reason why) {
@@ -237,8 +259,8 @@ void step(State& s, Worker& worker) {
     const bool is_empty = worker.aboard.empty();
     if (worker.hold == Hold::retire) {
         if (is_empty) return bring_down(s, worker, worker.why, Stop::ask);
-        if (worker.overdue == worker.aboard.size())
-            return bring_down(s, worker, Reason::job_stuck, Stop::kill);
+        if (worker.overdue > 0 && can_nothing_finish(worker))
+            return bring_down(s, worker, why_stuck(worker), Stop::kill);
     }
     if (worker.hold == Hold::prove && is_empty) proof::begin(s, worker);
 }

@@ -55,8 +55,9 @@ enum class KillStage : std::uint8_t {
 /// The probe that a worker has not answered yet.
 enum class PendingProbe : std::uint8_t {
     none,
-    counts,   // nothing was aboard since it was sent, so silence is a failure
-    ignored,  // the worker was busy, so silence says nothing
+    counts,             // nothing was aboard since it was sent, so silence is a failure
+    counts_if_refused,  // only closed exchanges were aboard: silence says nothing, a refusal does
+    ignored,            // the worker was busy, so silence says nothing
 };
 
 struct Worker {
@@ -70,12 +71,23 @@ struct Worker {
 
     List<Attempt, &Attempt::links> aboard;
     std::uint32_t asides = 0;
+    std::uint32_t awaited = 0;    // attempts whose job waits for the answer, asides not counted
+    std::uint32_t unawaited = 0;  // attempts in the state `abandoned`, closed ones not counted
+    std::uint32_t closed = 0;     // attempts whose exchange is closed
     std::uint32_t overdue = 0;
     std::vector<std::uint32_t> slot_loads;  // attempts in each slot
     std::vector<std::uint32_t> slots_idle;
     std::uint32_t batch = 1;  // jobs that may share a slot
     Timer timer;              // ends the wait of its state: load, proof, rest or stop
+    Timer abandon_timer;      // armed while nobody waits for anything aboard
+    Instant started;
+    Duration start_time = Duration::zero();  // from its start until it was ready
     Instant serving_since = never;
+    CaseId open_case;  // opened when a link broke; no probe has been answered since
+    Instant perhaps_busy_until =
+        Instant::min();                // it may still work on an exchange that was closed
+    bool is_death_explained = false;   // by a poison job, or by one that wanted this lane
+    bool has_died_under_jobs = false;  // it died under jobs: their case decides who is to blame
     KillStage kill_stage = KillStage::not_sent;
 
     // health
@@ -152,6 +164,9 @@ void kill_again(State& s, Worker& worker, Reason why);
 /// Takes the step that the worker's state allows now: proves it if nothing is aboard, stops it if
 /// it is retired and nothing is aboard, kills it if everything aboard is stuck.
 void step(State& s, Worker& worker);
+
+/// True if the worker retires because of attempts that do not end.
+[[nodiscard]] bool is_stuck(Reason why);
 
 /// True if we ended the worker on purpose, so that no job is to blame.
 [[nodiscard]] bool was_ordered(Reason why);

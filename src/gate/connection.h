@@ -110,6 +110,7 @@ private:
     void answer_problem(const Objection& objection, Duration retry_after = Duration::zero(),
                         std::string_view allow = {});
     void record_problem(const Objection& objection);
+    [[nodiscard]] Objection take_objection(const EndJob& end);
     [[nodiscard]] Objection objection_to_end() const;
     [[nodiscard]] std::optional<std::uint64_t> lane_with_log() const;
     [[nodiscard]] std::string detail_of(const Objection& objection) const;

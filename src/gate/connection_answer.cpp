@@ -63,8 +63,7 @@ void Connection::ended(const EndJob& end) {
          end.reason == EndReason::model_failed)) {
         answer_job();
     } else {
-        answer_problem(objection_ ? *std::exchange(objection_, {}) : objection_to_end(),
-                       end.retry_after);
+        answer_problem(take_objection(end), end.retry_after);
     }
     go_on();
 }
@@ -113,6 +112,13 @@ void Connection::answer_problem(const Objection& objection, Duration retry_after
     record_problem(objection);
     is_job_answer_ = false;
     begin_writing();
+}
+
+/// Returns why a job that ended now has no answer of its worker.
+Objection Connection::take_objection(const EndJob& end) {
+    if (objection_) return *std::exchange(objection_, {});
+    if (end.reason == EndReason::known_poison) return gate_.objection_to_known_poison(end.first);
+    return objection_to_end();
 }
 
 /// Returns the objection for a job that ended without a whole answer.

@@ -5,6 +5,7 @@
 
 #include <fmt/chrono.h>
 
+#include "gate/job_digest.h"
 #include "telemetry/lane_words.h"
 
 namespace turnpike {
@@ -151,6 +152,15 @@ void Gate::carry_out(const RefuseJob& action) {
     if (connection != nullptr && connection->ticket() == action.ticket) connection->refused(action);
 }
 
+/// The job may end before its digest is known, so digest_of() keeps all that it needs.
+void Gate::carry_out(const HashJob& action) {
+    const ExchangePtr exchange = deps_.exchanges.find(action.job);
+    if (exchange == nullptr) return deps_.deliver(JobHashed{action.job, random_digest()});
+    deps_.store.disk.run(
+        digest_of(*exchange, deps_.store.step),
+        [this, job = action.job](const Digest& digest) { deps_.deliver(JobHashed{job, digest}); });
+}
+
 void Gate::carry_out(const EndJob& action) {
     if (Connection* connection = find(action.job)) {
         const std::shared_ptr<Connection> stays = connection->shared_from_this();
@@ -187,11 +197,13 @@ Objection Gate::objection_to(PoolId pool, EndReason reason, const AttemptFailure
     if (is_cause_public(reason) || (is_model_failure(reason) && shows_words))
         objection.detail = failure.text;
     if (reason != EndReason::no_lane) return objection;
-    for (const LaneView& lane : deps_.engine.view(deps_.clock.now()).lanes)
-        if (lane.pool == pool)
-            objection.detail += (objection.detail.empty() ? "" : "; ") +
-                                sentence_of(lane.lane.value, lane.state, lane.reason);
+    objection.detail = sentences_about_lanes(deps_.engine.view(deps_.clock.now()), pool);
     return objection;
+}
+
+Objection Gate::objection_to_known_poison(JobId first) const {
+    return {Problem::known_poison, fmt::format("job {} was the same request and killed two workers",
+                                               names_.name_of(first).view())};
 }
 
 std::string_view Gate::date() {

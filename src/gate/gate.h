@@ -67,6 +67,7 @@ public:
 
     void carry_out(const AdmitJob& action);
     void carry_out(const RefuseJob& action);
+    void carry_out(const HashJob& action);
     void carry_out(const EndJob& action);
     /// Notes that the job goes to a lane. The supervisor sends it.
     void observe(const SendJob& action);
@@ -96,6 +97,8 @@ private:
     /// Returns why a job of this pool has no answer, with the details that its client may read.
     [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason,
                                          const AttemptFailure& failure = {}) const;
+    /// Returns the objection to a job that was not run because it equals `first`, which was poison.
+    [[nodiscard]] Objection objection_to_known_poison(JobId first) const;
     /// Returns where bodies of jobs for this pool are stored.
     [[nodiscard]] const Store& store_for(PoolId pool) const {
         return deps_.config.pools[pool.value].is_native() ? memory_ : deps_.store;

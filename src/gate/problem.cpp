@@ -91,6 +91,10 @@ constexpr std::array rows{
     Row{Problem::poison, 502, "poison",
         "Twice a worker died, or broke its answer off, while it had only this job.",
         "Do not send it again: look at what the model does with this input."},
+    Row{Problem::known_poison, 502, "known-poison",
+        "An equal job killed two workers a short while ago, so this one was not run.",
+        "Do not send it again: look at what the model does with this input. Equal jobs run "
+        "again after a reload or a restart of the pool, or after its poison_keep."},
     Row{Problem::deadline_passed, 504, "deadline-passed",
         "The job took longer than Turnpike-Timeout allows.", "Allow more time, or send less work."},
     Row{Problem::ran_too_long, 504, "ran-too-long", "The job ran longer than job_timeout.",
@@ -153,6 +157,7 @@ Problem problem_of(EndReason reason) {
         case EndReason::worker_died:
         case EndReason::stream_broken: return Problem::worker_died;
         case EndReason::poison: return Problem::poison;
+        case EndReason::known_poison: return Problem::known_poison;
         case EndReason::deadline_passed: return Problem::deadline_passed;
         case EndReason::ran_too_long: return Problem::ran_too_long;
         case EndReason::waited_too_long: return Problem::waited_too_long;

@@ -46,6 +46,7 @@ enum class Problem : std::uint8_t {
     shutting_down,         // 503
     worker_died,           // 502
     poison,                // 502
+    known_poison,          // 502
     deadline_passed,       // 504
     ran_too_long,          // 504
     bad_input,             // 400: the model refused the input and says why

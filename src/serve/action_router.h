@@ -27,6 +27,7 @@ public:
     // To clients.
     void operator()(const AdmitJob& action) { gate_.carry_out(action); }
     void operator()(const RefuseJob& action) { gate_.carry_out(action); }
+    void operator()(const HashJob& action) { gate_.carry_out(action); }
     void operator()(const EndJob& action) { gate_.carry_out(action); }
 
     // To workers. The gate notes in the job's record where the job went.

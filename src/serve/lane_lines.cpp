@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "base/span_text.h"
 #include "telemetry/lane_words.h"
 #include "telemetry/start_phases.h"
-#include "terminal/facts.h"
 #include "terminal/safe_text.h"
 
 namespace turnpike {
@@ -20,10 +20,6 @@ namespace {
 
 constexpr std::size_t line_shown_max = 200;  // length of a worker's line outside the block
 constexpr std::size_t place_shown_max = 40;  // so that a long URL leaves room for the state
-
-std::string text_of_time(Duration time) {
-    return span_text(std::chrono::duration<double>(time).count());
-}
 
 bool is_attached(const LaneFacts& facts) { return !facts.worker.empty(); }
 
@@ -62,15 +58,17 @@ std::string detail_of(const LaneSnapshot& lane) {
         if (std::string said = text_of(lane.facts.now.loading); !said.empty()) return said;
         if (!lane.facts.now.last_line.empty()) return sanitized(lane.facts.now.last_line);
     }
-    return sanitized(lane.facts.now.trouble.empty() ? words_for(lane.reason)
-                                                    : lane.facts.now.trouble);
+    const std::string next = next_try_words(lane.next_try);
+    const std::string why =
+        sanitized(lane.facts.now.trouble.empty() ? words_for(lane.reason) : lane.facts.now.trouble);
+    return next + (next.empty() || why.empty() ? "" : ": ") + why;
 }
 
 using Parts = std::array<std::string, 5>;
 
 Parts parts_of(const LaneSnapshot& lane) {
     return {fmt::format("lane {}", lane.lane), first_columns(place_of(lane.facts), place_shown_max),
-            std::string(state_of(lane)), text_of_time(lane.time), detail_of(lane)};
+            std::string(state_of(lane)), span_text(lane.time), detail_of(lane)};
 }
 
 std::array<std::size_t, 5> widths_of(const std::vector<Parts>& lines) {
@@ -103,8 +101,7 @@ std::string breakdown_of(const StartTimes& start) {
     std::string text;
     for (const StartPhase& phase : phases_until_serving)
         if (const auto time = start.*phase.time)
-            text +=
-                fmt::format("{}{} {}", text.empty() ? "" : " + ", phase.word, text_of_time(*time));
+            text += fmt::format("{}{} {}", text.empty() ? "" : " + ", phase.word, span_text(*time));
     return text.empty() ? "" : fmt::format(" ({}{})", start.is_warm ? "warm: " : "", text);
 }
 
@@ -136,7 +133,7 @@ std::string serving_text(const LaneSnapshot& lane) {
         where = " on " + where;
     else if (is_attached(lane.facts))
         where = ", " + sanitized(lane.facts.worker) + ",";
-    return fmt::format("lane {} serves{} after {}{}", lane.lane, where, text_of_time(lane.time),
+    return fmt::format("lane {} serves{} after {}{}", lane.lane, where, span_text(lane.time),
                        breakdown_of(lane.facts.now.start));
 }
 

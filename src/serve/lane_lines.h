@@ -18,10 +18,11 @@ struct LaneSnapshot {
     const LaneFacts& facts;
     LaneState state = LaneState::starting;
     Reason reason = Reason::none;
+    Duration next_try = Duration::zero();  // until a failed lane tries again; zero means never
     Duration time{};  // since the start began; for a lane that serves, how long the start took
 };
 
-/// True if the lane is not starting and will not start by itself.
+/// True if the lane is not starting and will not start soon by itself.
 [[nodiscard]] bool is_settled(LaneState state);
 
 /// Returns "lane 0  GPU 0 NVIDIA H200  loading  3.2 s  <its last line>" and a newline for each

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/span_text.h"
 #include "telemetry/lane_words.h"
-#include "terminal/facts.h"
 #include "terminal/safe_text.h"
 
 namespace turnpike {
@@ -87,8 +87,8 @@ std::string TerminalReporter::command(std::string_view words) const {
     return fmt::format("turnpike {}{}", words, name_flag_);
 }
 
-/// Returns what to do about a lane that will not come back by itself. Empty if all lanes died of
-/// one cause, since say_when_none_serves() then gives the advice for all.
+/// Returns what to do about a lane that will not come back soon by itself. Empty if all lanes died
+/// of one cause, since say_when_none_serves() then gives the advice for all.
 std::string TerminalReporter::what_next(LaneState state, std::size_t lane) const {
     if (state != LaneState::failed && state != LaneState::quarantined) return "";
     if (lanes_.size() > 1 && !death_notices_.cause_of_all().empty()) return "";
@@ -119,6 +119,7 @@ void TerminalReporter::tell(const ReportLane& report) {
     }
     now.state = report.state;
     now.reason = report.reason;
+    now.tries_again_at = clock_.now() + report.next_try;
 }
 
 /// Returns when the lane's latest start began. For an attached worker this is not known, so its
@@ -134,6 +135,7 @@ LaneSnapshot TerminalReporter::snapshot_of(std::size_t lane) const {
             .facts = lanes_[lane],
             .state = now.state,
             .reason = now.reason,
+            .next_try = std::max(now.tries_again_at - clock_.now(), Duration::zero()),
             .time = std::max(until - start_of(lane), Duration::zero())};
 }
 
@@ -158,8 +160,10 @@ void TerminalReporter::say_lane(std::size_t lane) {
     const std::string_view why = is_troubled ? now.trouble : words_for(now.reason);
     const std::string_view does =
         now.reason == Reason::worker_away ? "waits for its worker" : words_for(now.state);
-    say(fmt::format("lane {} {}{}{}{}{}", lane, does, url_suffix(lanes_[lane]),
-                    why.empty() ? "" : ": ", shown(why), what_next(now.state, lane)));
+    const std::string next = next_try_words(snapshot_of(lane).next_try);
+    say(fmt::format("lane {} {}{}{}{}{}{}{}", lane, does, url_suffix(lanes_[lane]),
+                    why.empty() ? "" : ": ", shown(why), next.empty() ? "" : ", ", next,
+                    what_next(now.state, lane)));
 }
 
 /// Says how long the start took once per start: a lane that was only doubted did not start again.
@@ -178,8 +182,8 @@ void TerminalReporter::say_progress(std::size_t lane) {
     say(loading_text(snapshot_of(lane)));
 }
 
-/// Once every lane is up or will not come up, removes the block, prints a line for each lane that
-/// has had none, and says what to do now.
+/// Once every lane is up or will not come up soon, removes the block, prints a line for each lane
+/// that has had none, and says what to do now.
 void TerminalReporter::settle() {
     const auto is_done = [](const LaneStatus& lane) { return is_settled(lane.state); };
     if (has_settled_ || !std::ranges::all_of(statuses_, is_done)) return;
@@ -198,8 +202,8 @@ void TerminalReporter::settle() {
     say_hint();
 }
 
-/// Reports once that no lane serves and none will by itself. After a lane has started, this may be
-/// reported again.
+/// Reports once that no lane serves and none will soon. After a lane has started or tried to, this
+/// may be reported again.
 void TerminalReporter::say_when_none_serves() {
     const bool none_will = std::ranges::all_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.state == LaneState::quarantined;
@@ -321,8 +325,7 @@ void TerminalReporter::say_deaths() {
 
 void TerminalReporter::tell(const ReportSlowJob& report) {
     say(fmt::format("a job runs much longer than the usual {} of its pool; see: {}",
-                    span_text(std::chrono::duration<double>(report.usual).count()),
-                    command("status")));
+                    span_text(report.usual), command("status")));
 }
 
 void TerminalReporter::say_problem(std::string_view of, const std::string& now,

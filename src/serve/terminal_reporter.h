@@ -70,6 +70,7 @@ private:
     struct LaneStatus {
         LaneState state = LaneState::starting;
         Reason reason = Reason::none;
+        Instant tries_again_at{};  // in the past if it does not
         std::string trouble;
     };
 
@@ -129,9 +130,9 @@ private:
     Problems problems_;
     std::set<std::string> remarks_;  // remarks that were printed
     bool keys_are_required_ = false;
-    bool has_settled_ = false;  // every lane serves, or will not by itself
+    bool has_settled_ = false;  // every lane serves, or will not soon
     bool all_served_ = false;
-    bool none_serves_ = false;  // no lane serves, and none will by itself
+    bool none_serves_ = false;  // no lane serves, and none will soon
     bool unproved_told_ = false;
     bool slow_import_told_ = false;
 };

@@ -5,19 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "base/span_text.h"
 #include "serve/lane_lines.h"
 #include "serve/terminal_reporter.h"
 #include "telemetry/start_phases.h"
-#include "terminal/facts.h"
 #include "terminal/reload_text.h"
 #include "terminal/safe_text.h"
 
 namespace turnpike {
 namespace {
 
-std::string time_text(const ReloadFacts& reload) {
-    return span_text(std::chrono::duration<double>(reload.ended - reload.began).count());
-}
+std::string time_text(const ReloadFacts& reload) { return span_text(reload.ended - reload.began); }
 
 Duration time_of(const StartTimes& start) {
     Duration sum{};

@@ -88,6 +88,26 @@ std::function<std::string()> Body::reader(std::size_t max) const {
     };
 }
 
+std::function<int(const Body::TakePiece&)> Body::piece_reader(std::size_t step) const {
+    CHECK(file_ == nullptr || memory_.empty());
+    if (file_ == nullptr) {
+        return [bytes = memory_, step](const TakePiece& take) {
+            for (std::size_t at = 0; at < bytes.size(); at += step)
+                take(std::string_view(bytes).substr(at, step));
+            return 0;
+        };
+    }
+    return [file = file_, size = size_, step](const TakePiece& take) {
+        std::string piece;
+        for (std::uint64_t at = 0; at < size; at += piece.size()) {
+            piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(step, size - at)));
+            if (const int error = file->read(piece.data(), piece.size(), at)) return error;
+            take(piece);
+        }
+        return 0;
+    };
+}
+
 void Body::seal(const Store& store, Sealed then) {
     CHECK(file_ == nullptr || memory_.empty());
     if (seal_ == nullptr) seal_ = std::make_shared<Seal>();

@@ -59,6 +59,12 @@ public:
     /// called on the disk thread.
     [[nodiscard]] std::function<std::string()> reader(std::size_t max) const;
 
+    /// Returns a function that passes all bytes to `take` in pieces of at most `step` bytes, and
+    /// returns 0, or an errno if the disk fails. The body must be complete. The function works even
+    /// after the body is dropped. It blocks, so it must be called on the disk thread.
+    using TakePiece = std::function<void(std::string_view)>;
+    [[nodiscard]] std::function<int(const TakePiece&)> piece_reader(std::size_t step) const;
+
     /// Empties the body for the next job. Keeps a little memory.
     void clear();
 

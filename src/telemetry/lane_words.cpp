@@ -1,5 +1,7 @@
 #include "telemetry/lane_words.h"
 
+#include "base/span_text.h"
+
 namespace turnpike {
 
 std::string_view words_for(LaneState state) {
@@ -30,6 +32,8 @@ std::string_view words_for(Reason reason) {
         case Reason::proof_silent: return "it gave no answer to its proof";
         case Reason::disagrees: return "its answer differs from the majority's";
         case Reason::job_stuck: return "a job ran over its time and did not stop";
+        case Reason::job_abandoned:
+            return "nobody waited for its jobs any more, and it did not end them";
         case Reason::job_cancelled: return "its job was cancelled";
         case Reason::gpu_lost: return "its GPU is gone";
         case Reason::will_not_die: return "its old worker does not die";
@@ -56,10 +60,22 @@ std::string_view words_for_reason(std::string_view name) {
     return name;
 }
 
-std::string sentence_of(std::uint64_t lane, LaneState state, Reason reason) {
-    std::string text = "lane " + std::to_string(lane) + ' ';
-    text += words_for(state);
-    if (const std::string_view why = words_for(reason); !why.empty()) text.append(": ").append(why);
+std::string next_try_words(Duration next_try) {
+    return next_try > Duration::zero() ? "next try in " + span_text(next_try) : "";
+}
+
+std::string sentence_of(const LaneView& lane) {
+    std::string text = "lane " + std::to_string(lane.lane.value) + ' ';
+    text += words_for(lane.state);
+    if (const auto why = words_for(lane.reason); !why.empty()) text.append(": ").append(why);
+    if (const auto next = next_try_words(lane.next_try); !next.empty()) text += ", " + next;
+    return text;
+}
+
+std::string sentences_about_lanes(const View& view, PoolId pool) {
+    std::string text;
+    for (const LaneView& lane : view.lanes)
+        if (lane.pool == pool) text += (text.empty() ? "" : "; ") + sentence_of(lane);
     return text;
 }
 

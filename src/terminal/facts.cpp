@@ -1,11 +1,10 @@
 #include "terminal/facts.h"
 #include "terminal/safe_text.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <fmt/format.h>
 #include <boost/json.hpp>
+
+#include "base/span_text.h"
 
 namespace turnpike {
 namespace {
@@ -59,17 +58,6 @@ std::string time_text(std::string time) {
     if (time.size() <= seconds_end) return time;
     time[10] = ' ';
     return time.substr(0, seconds_end) + 'Z';
-}
-
-std::string span_text(double seconds) {
-    if (!(seconds > 0)) return "0 s";
-    if (seconds < 0.9995)
-        return fmt::format("{:.{}f} ms", seconds * 1e3, seconds < 0.00995 ? 1 : 0);
-    if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
-    const auto whole = static_cast<std::uint64_t>(std::min(std::round(seconds), 1e15));
-    if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-    if (whole < 86400) return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
-    return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
 }
 
 std::string span_of(const json::object& object, std::string_view key) {

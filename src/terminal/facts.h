@@ -45,7 +45,4 @@ namespace turnpike {
 /// missing.
 [[nodiscard]] std::string progress_text(const boost::json::object& progress);
 
-/// Returns a length of time such as "3 ms", "1.2 s", "4 min 5 s", "2 h 5 min" or "3 d 4 h".
-[[nodiscard]] std::string span_text(double seconds);
-
 }  // namespace turnpike

@@ -6,9 +6,8 @@
 
 namespace turnpike {
 
-Fetch::Fetch(boost::asio::io_context& loop, Destination& destination, const Store& store,
-             Clock& clock)
-    : link_(std::make_shared<Link>(loop, destination, store, clock)), timer_(loop) {}
+Fetch::Fetch(boost::asio::io_context& loop, Destination& destination, const Store& store)
+    : link_(std::make_shared<Link>(loop, destination, store)), timer_(loop) {}
 
 Fetch::~Fetch() { link_->close(); }
 

@@ -35,8 +35,7 @@ public:
     using Result = std::expected<Fetched, FetchFailure>;
     using Then = std::move_only_function<void(Result)>;
 
-    Fetch(boost::asio::io_context& loop, Destination& destination, const Store& store,
-          Clock& clock);
+    Fetch(boost::asio::io_context& loop, Destination& destination, const Store& store);
     ~Fetch();
     Fetch(const Fetch&) = delete;
     Fetch& operator=(const Fetch&) = delete;

@@ -13,6 +13,25 @@ namespace {
 
 constexpr Duration moved_every = 250ms;  // how often a flowing answer renews job_timeout
 
+/// Later attempts use a new connection, so that a job turns stale at most once. Asides are never sent
+/// again.
+bool needs_new_connection(const Exchange& exchange, std::uint32_t number) {
+    return number > 1 || exchange.is_aside;
+}
+
+Verdict verdict_of(Break why) {
+    switch (why) {
+        case Break::refused:
+        case Break::no_link: return Verdict::undelivered;
+        case Break::stale: return Verdict::stale;
+        case Break::missing:
+        case Break::truncated:
+        case Break::malformed:
+        case Break::unreadable: return Verdict::broken;
+    }
+    return Verdict::broken;
+}
+
 void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& to) {
     to.status = from.status;
     to.has_body = asked != http::Method::head && from.status != 204 && from.status != 304;
@@ -37,6 +56,8 @@ void HttpAttempt::start(ExchangePtr exchange, AttemptId id, std::uint32_t number
     exchange_ = std::move(exchange);
     id_ = id;
     moved_at_ = host_.clock.now();
+    exchange_->trouble.clear();
+    exchange_->last_words.clear();
     exchange_->answer.start(this);
     std::string& head = link_->head();
     head.clear();
@@ -45,7 +66,8 @@ void HttpAttempt::start(ExchangePtr exchange, AttemptId id, std::uint32_t number
     http::append_field(head, "Turnpike-Attempt", std::uint64_t{number});
     head.append("\r\n");
     link_->send({.method = http::method_named(exchange_->method).value(),
-                 .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body},
+                 .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body,
+                 .needs_new_connection = needs_new_connection(*exchange_, number)},
                 *this);
 }
 
@@ -98,9 +120,8 @@ void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     exchange_->trouble = fault == http::Fault::none ? sentence_of(why) : http::sentence_of(fault);
     const AttemptId id = id_;
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
-    const bool is_delivered = why != Break::refused && why != Break::no_link;
     if (id_ != id) return;
-    verdict_ = is_delivered ? Verdict::broken : Verdict::undelivered;
+    verdict_ = verdict_of(why);
     host_.broke(*this);
 }
 

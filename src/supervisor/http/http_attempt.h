@@ -37,6 +37,7 @@ public:
     HttpAttempt& operator=(const HttpAttempt&) = delete;
 
     /// Sends the request. `number` counts the job's attempts; `prefix` is put before the target.
+    /// Only the first attempt of a job that is no aside may go on a reused connection.
     void start(ExchangePtr exchange, AttemptId id, std::uint32_t number, std::string_view prefix);
     /// Tells the engine how the attempt ended. Must be called only after `broke` was called.
     void conclude() { end(id_, verdict_); }
@@ -48,6 +49,10 @@ public:
     [[nodiscard]] const ExchangePtr& exchange() const { return exchange_; }
     /// Returns how the attempt ended. Valid once it has ended.
     [[nodiscard]] Verdict verdict() const { return verdict_; }
+    /// True if a part of the request was sent, so the worker may know of the job.
+    [[nodiscard]] bool is_sent() const { return link_->has_sent(); }
+    /// True if the exchange with the worker is over, but the engine is not told yet how it ended.
+    [[nodiscard]] bool is_ending() const { return link_->is_idle() || link_->is_closed(); }
     [[nodiscard]] Link& link() { return *link_; }
     [[nodiscard]] Instant idle_since() const { return moved_at_; }
     ExchangePtr take_exchange() { return std::move(exchange_); }

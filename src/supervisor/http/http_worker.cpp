@@ -47,8 +47,8 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
       setup_(std::move(setup)),
       poll_timer_(deps.loop),
       idle_timer_(deps.loop),
-      probe_(std::make_shared<Fetch>(deps.loop, destination_, deps.store, deps.clock)),
-      proof_(std::make_shared<Fetch>(deps.loop, destination_, deps.store, deps.clock)),
+      probe_(std::make_shared<Fetch>(deps.loop, destination_, deps.store)),
+      proof_(std::make_shared<Fetch>(deps.loop, destination_, deps.store)),
       host_{.worker = worker_,
             .store = deps.store,
             .clock = deps.clock,
@@ -99,22 +99,28 @@ void HttpWorker::send(const SendJob& action) {
     free_attempt().start(std::move(exchange), action.attempt, action.number, setup_.prefix);
 }
 
+/// Closes the connection. That does not stop the worker, so the attempt ends as `closed`. But if
+/// nothing of the request was sent yet, the worker has nothing to do, and the attempt ends as
+/// `cancelled`.
 void HttpWorker::cancel(AttemptId id) {
-    const auto attempt = std::ranges::find_if(
+    const auto found = std::ranges::find_if(
         attempts_, [&](const auto& candidate) { return candidate->id() == id; });
-    if (attempt == attempts_.end()) return;
-    ExchangePtr exchange = (*attempt)->stop();
-    std::ignore = first_job_.ended(*exchange, Verdict::cancelled, deps_.clock);
+    if (found == attempts_.end()) return;
+    HttpAttempt& attempt = **found;
+    if (attempt.is_ending()) return;  // the engine will learn how it ended, or that the worker died
+    const Verdict verdict = attempt.is_sent() ? Verdict::closed : Verdict::cancelled;
+    ExchangePtr exchange = attempt.stop();
+    std::ignore = first_job_.ended(*exchange, verdict, deps_.clock);
     deps_.exchanges.drop(std::move(exchange));
-    free_attempts_.push_back(attempt->get());
-    deps_.deliver(AttemptEnded{worker_, id, Verdict::cancelled});
+    free_attempts_.push_back(&attempt);
+    deps_.deliver(AttemptEnded{worker_, id, verdict});
 }
 
 HttpAttempt& HttpWorker::free_attempt() {
     if (free_attempts_.empty()) {
         const bool may_retry = setup_.pool.settings.may_retry;
         auto link =
-            std::make_shared<Link>(deps_.loop, destination_, deps_.store, deps_.clock,
+            std::make_shared<Link>(deps_.loop, destination_, deps_.store,
                                    may_retry ? Link::Reuse::allowed : Link::Reuse::forbidden);
         attempts_.push_back(std::make_unique<HttpAttempt>(host_, std::move(link)));
         return *attempts_.back();
@@ -133,7 +139,10 @@ void HttpWorker::attempt_broke(HttpAttempt& attempt) {
 void HttpWorker::attempt_ended(HttpAttempt& attempt) {
     if (const auto took = first_job_.ended(*attempt.exchange(), attempt.verdict(), deps_.clock))
         first_job_took(*took);
-    deps_.exchanges.drop(attempt.take_exchange());
+    if (attempt.verdict() == Verdict::broken)
+        broken_.push_back(attempt.take_exchange());
+    else
+        deps_.exchanges.drop(attempt.take_exchange());
     free_attempts_.push_back(&attempt);
     if (!attempt.link().is_closed()) watch_idle_links();
 }
@@ -171,17 +180,19 @@ void HttpWorker::write_probe_head(std::string& head) const {
     head.append("\r\n");
 }
 
+/// Sends a health check of its own for each probe, and forgets the previous one. An answer must
+/// prove that the worker lived after the engine asked for the probe.
 void HttpWorker::probe(std::uint32_t number) {
     if (state_ != State::up) return;
     probe_number_ = number;
-    check_identity(Check::if_doubted, [this, stays = self()](bool is_there) {
-        if (state_ != State::up) return;
+    probe_->stop();
+    check_identity(Check::if_doubted, [this, number, stays = self()](bool is_there) {
+        if (state_ != State::up || number != probe_number_) return;
         is_there ? ask_health() : probed(std::unexpected(FetchFailure::refused));
     });
 }
 
 void HttpWorker::ask_health() {
-    if (probe_->is_under_way()) return;  // its answer will count for this probe, too
     write_probe_head(probe_->head());
     probe_->start(http::Method::get, setup_.pool.settings.probe_timeout,
                   [self = self()](const Fetch::Result& result) {
@@ -189,9 +200,12 @@ void HttpWorker::ask_health() {
                   });
 }
 
+/// Reports the end of the latest probe. Earlier ones were stopped and are not reported.
 void HttpWorker::probed(const Fetch::Result& result) {
     ProbeVerdict verdict = ProbeVerdict::answered;
-    if (!is_alive(result)) {
+    if (is_alive(result)) {
+        forget_broken();
+    } else {
         set_trouble(trouble_of(result, "GET " + setup_.pool.health_path));
         const bool is_refused = !result && result.error() == FetchFailure::refused;
         verdict = is_refused ? ProbeVerdict::refused : ProbeVerdict::silent;
@@ -273,8 +287,13 @@ void HttpWorker::end_proof(std::uint32_t number, LaneProof proof, const Judgemen
 
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
 
-std::vector<ExchangePtr> HttpWorker::exchanges_aboard() const {
-    std::vector<ExchangePtr> exchanges;
+void HttpWorker::forget_broken() {
+    for (ExchangePtr& exchange : broken_) deps_.exchanges.drop(std::move(exchange));
+    broken_.clear();
+}
+
+std::vector<ExchangePtr> HttpWorker::broken_or_aboard() const {
+    std::vector<ExchangePtr> exchanges = broken_;
     for (const auto& attempt : attempts_)
         if (attempt->exchange() != nullptr) exchanges.push_back(attempt->exchange());
     return exchanges;
@@ -286,6 +305,7 @@ void HttpWorker::close(const EndNotice& notice) {
     proof_->stop();
     poll_timer_.cancel();
     idle_timer_.cancel();
+    forget_broken();
     for (const auto& attempt : attempts_) {
         ExchangePtr exchange = attempt->stop();
         if (exchange == nullptr) continue;

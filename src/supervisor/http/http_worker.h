@@ -67,7 +67,9 @@ protected:
     [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
     [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
     [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }
-    [[nodiscard]] std::vector<ExchangePtr> exchanges_aboard() const;
+    /// Returns the jobs that the worker may die of: those aboard, and those whose link broke
+    /// since it last answered a probe. Its exit may come long after the broken link was reported.
+    [[nodiscard]] std::vector<ExchangePtr> broken_or_aboard() const;
 
     WorkerDeps& deps_;
     const WorkerId worker_;
@@ -90,6 +92,7 @@ private:
     void attempt_ended(HttpAttempt& attempt);
     void watch_idle_links();
     void close_idle_links();
+    void forget_broken();
 
     boost::asio::steady_timer poll_timer_;
     boost::asio::steady_timer idle_timer_;
@@ -102,6 +105,7 @@ private:
     HttpAttempt::Host host_;
     std::vector<std::unique_ptr<HttpAttempt>> attempts_;
     std::vector<HttpAttempt*> free_attempts_;
+    std::vector<ExchangePtr> broken_;  // ended as `broken` since the worker last answered a probe
 };
 
 }  // namespace turnpike

@@ -26,7 +26,6 @@ constexpr std::size_t read_size = 16 * 1024;
 constexpr std::size_t read_size_max = 64 * 1024;  // for long answers
 constexpr std::uint32_t interims_max = 16;        // how many 1xx answers may come before the answer
 constexpr std::chrono::seconds connect_timeout{3};
-constexpr Duration idle_close_max = 100ms;  // how late we may learn that a worker closed while idle
 constexpr http::Limits limits{};
 
 }  // namespace
@@ -35,6 +34,7 @@ std::string_view sentence_of(Break why) {
     switch (why) {
         case Break::refused: return "the connection was refused";
         case Break::no_link: return "no connection could be made";
+        case Break::stale: return "a reused connection was closed without an answer";
         case Break::missing: return "the connection was closed without an answer";
         case Break::truncated: return "the connection was closed within the answer";
         case Break::malformed: return "the answer is not valid HTTP";
@@ -43,13 +43,11 @@ std::string_view sentence_of(Break why) {
     return "";
 }
 
-Link::Link(asio::io_context& loop, Destination& destination, const Store& store, Clock& clock,
-           Reuse reuse)
+Link::Link(asio::io_context& loop, Destination& destination, const Store& store, Reuse reuse)
     : socket_(loop),
       connect_timer_(loop),
       destination_(destination),
       store_(store),
-      clock_(clock),
       reuse_(reuse),
       parser_(limits) {}
 
@@ -59,10 +57,10 @@ void Link::send(const LinkRequest& request, LinkUser& user) {
     CHECK(user_ == nullptr && (state_ == State::closed || state_ == State::idle));
     user_ = &user;
     request_ = request;
-    if (state_ == State::idle && !is_quiet()) drop_socket();
-    try_ = state_ == State::idle ? Try::reused : Try::fresh;
-    sent_at_ = clock_.now();
-    if (try_ == Try::reused)
+    sent_ = 0;
+    if (state_ == State::idle && (request.needs_new_connection || !is_quiet())) drop_socket();
+    is_reused_ = state_ == State::idle;
+    if (is_reused_)
         begin();
     else
         connect(0);
@@ -100,7 +98,7 @@ void Link::close() {
 void Link::connect(std::size_t tried) {
     state_ = State::connecting;
     const std::size_t all = destination_.endpoints.size();
-    if (tried == all) return break_off(try_ == Try::second ? Break::missing : Break::no_link);
+    if (tried == all) return break_off(Break::no_link);
     const std::size_t endpoint = (destination_.preferred + tried) % all;
     connect_timer_.expires_after(connect_timeout);
     connect_timer_.async_wait(
@@ -118,8 +116,7 @@ void Link::connect(std::size_t tried) {
             self->drop_socket();
             const bool is_last = tried + 1 == self->destination_.endpoints.size();
             const bool is_refused = error == asio::error::connection_refused;
-            if (is_last && is_refused && self->try_ != Try::second)
-                return self->break_off(Break::refused);
+            if (is_last && is_refused) return self->break_off(Break::refused);
             self->connect(tried + 1);
         });
 }
@@ -135,7 +132,7 @@ void Link::connected(std::size_t endpoint) {
 
 void Link::begin() {
     state_ = State::busy;
-    sent_ = piece_at_ = 0;
+    piece_at_ = 0;
     is_writing_ = is_paused_ = has_head_ = false;
     in_size_ = in_taken_ = 0;
     interims_ = 0;
@@ -320,12 +317,7 @@ void Link::input_ended(bool is_clean) {
     if (!has_head_) {
         const bool is_silent = in_size_ == in_taken_ && interims_ == 0;
         if (!is_silent) return break_off(Break::truncated);
-        const bool was_closed_idle =
-            try_ == Try::reused && clock_.now() - sent_at_ <= idle_close_max;
-        if (!was_closed_idle) return break_off(Break::missing);
-        drop_socket();
-        try_ = Try::second;
-        return connect(0);
+        return break_off(is_reused_ ? Break::stale : Break::missing);
     }
     if (is_clean && decoder_.end() == http::Progress::done) return finish();
     break_off(Break::truncated);

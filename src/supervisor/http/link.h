@@ -5,9 +5,11 @@
 //      └──────────────────────────┴── broke, or not reusable, or closed by either side
 //
 // A connection is not reused after an exchange that did not end cleanly, nor if it holds bytes that
-// we did not ask for, nor if the owner forbids it (`Reuse::forbidden`). If a reused connection ends at once, before the first byte of an answer, the
-// request is tried once more on a new connection: the worker had closed the old one while it was
-// idle.
+// we did not ask for, nor if the owner forbids it (`Reuse::forbidden`, `needs_new_connection`).
+//
+// A link never sends a request twice. If a reused connection ends before the first byte of an
+// answer, the link breaks with `Break::stale`: most likely the worker closed the connection while it
+// was idle, but it may have read the request. The engine decides whether the job is sent again.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,6 @@
 #include "http/body_decoder.h"
 #include "http/message.h"
 #include "http/response_parser.h"
-#include "os/clock.h"
 #include "stream/body.h"
 
 namespace turnpike {
@@ -40,7 +41,8 @@ struct Destination {
 enum class Break : std::uint8_t {
     refused,     // nothing listens there; nothing was sent
     no_link,     // no connection could be made; nothing was sent
-    missing,     // the connection ended before the first byte of an answer
+    stale,       // a reused connection ended before the first byte of an answer
+    missing,     // a new connection ended before the first byte of an answer
     truncated,   // the connection ended within the answer
     malformed,   // the answer is not HTTP, or not the strict HTTP that we accept
     unreadable,  // the request's body can't be read back from our own disk
@@ -67,16 +69,16 @@ protected:
 
 struct LinkRequest {
     http::Method method = http::Method::get;
-    const Body* body = nullptr;  // must outlive the request; nullptr if there is no body
+    const Body* body = nullptr;         // must outlive the request; nullptr if there is no body
+    bool needs_new_connection = false;  // so it can't turn stale
 };
 
 class Link : public std::enable_shared_from_this<Link> {
 public:
-    /// With `forbidden` each request gets a connection of its own. Then no request is sent twice: only a
-    /// request on a reused connection is tried once more.
+    /// With `forbidden` each request gets a connection of its own, so no request ever turns stale.
     enum class Reuse : std::uint8_t { allowed, forbidden };
 
-    Link(boost::asio::io_context& loop, Destination& destination, const Store& store, Clock& clock,
+    Link(boost::asio::io_context& loop, Destination& destination, const Store& store,
          Reuse reuse = Reuse::allowed);
     ~Link();
 
@@ -90,14 +92,11 @@ public:
 
     [[nodiscard]] bool is_idle() const { return state_ == State::idle; }
     [[nodiscard]] bool is_closed() const { return state_ == State::closed; }
+    /// True if a part of the current request was sent, so the worker may know of it.
+    [[nodiscard]] bool has_sent() const { return state_ == State::busy && sent_ > 0; }
 
 private:
     enum class State : std::uint8_t { closed, connecting, busy, idle };
-    enum class Try : std::uint8_t {
-        fresh,
-        reused,
-        second,  // on a new connection; the worker may have seen the request already
-    };
 
     bool is_quiet();
     void connect(std::size_t tried);
@@ -123,7 +122,6 @@ private:
     boost::asio::steady_timer connect_timer_;
     Destination& destination_;
     const Store& store_;
-    Clock& clock_;
     const Reuse reuse_;
     State state_ = State::closed;
     std::uint64_t socket_number_ = 0;  // lets us ignore callbacks of an old socket
@@ -132,9 +130,8 @@ private:
     LinkUser* user_ = nullptr;
     LinkRequest request_;
     std::string head_;
-    Instant sent_at_{};
-    std::uint64_t sent_ = 0;  // bytes of head and body
-    Try try_ = Try::fresh;
+    std::uint64_t sent_ = 0;              // bytes of head and body
+    bool is_reused_ = false;              // the connection has carried a request before
     bool is_writing_ = false;             // waiting for room in the socket, or for the disk
     std::shared_ptr<std::string> piece_;  // the current piece of a body on disk
     std::uint64_t piece_at_ = 0;

@@ -143,7 +143,7 @@ void StartedWorker::process_printed() {
 /// Reports the broken link after a moment. It may be the first sign that the worker died, and then
 /// the cause is known soon.
 void StartedWorker::link_broke(const std::function<void()>& report) {
-    is_doubted_ = true;
+    ++breaks_;
     process_.after(exit_delay, [this, report] {
         if (state_ == State::up) report();
     });
@@ -152,14 +152,16 @@ void StartedWorker::link_broke(const std::function<void()>& report) {
 /// Checks that the port belongs to the worker's process tree, because another program that has
 /// taken the port must not answer for the worker.
 void StartedWorker::check_identity(Check check, const std::function<void(bool)>& then) {
-    const bool was_doubted = std::exchange(is_doubted_, false);
-    if (port_ == 0 || (check == Check::if_doubted && !was_doubted)) return then(true);
+    const bool is_doubted = breaks_ > breaks_checked_;
+    if (port_ == 0 || (check == Check::if_doubted && !is_doubted)) return then(true);
     process_deps_.process_table.run(
         [port = port_, guard = process_.guard()] {
             return look_at_port(port, guard, PortLook::quick);
         },
-        [stays = self(), then](const PortStatus& status) {
-            then(status.holder == PortStatus::Holder::tree);
+        [this, stays = self(), then, breaks = breaks_](const PortStatus& status) {
+            const bool is_there = status.holder == PortStatus::Holder::tree;
+            if (is_there) breaks_checked_ = breaks;
+            then(is_there);
         });
 }
 

@@ -37,7 +37,7 @@ private:
     void check_identity(Check check, const std::function<void(bool)>& then) override;
 
     void process_started() override { come_up(); }
-    [[nodiscard]] std::vector<ExchangePtr> aboard() const override { return exchanges_aboard(); }
+    [[nodiscard]] std::vector<ExchangePtr> suspects() const override { return broken_or_aboard(); }
     void process_exited(const EndNotice& notice) override { close(notice); }
     void process_gone() override;
     [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
@@ -54,8 +54,9 @@ private:
     std::uint16_t port_ = 0;   // 0 if it listens on a Unix socket
     std::string socket_path_;  // empty if it listens on a port
     Instant listens_at_ = never;
-    std::uint32_t looks_ = 0;  // how often we looked at its port
-    bool is_doubted_ = false;  // a link broke since we last looked at its port
+    std::uint32_t looks_ = 0;           // how often we looked at its port
+    std::uint64_t breaks_ = 0;          // how often a link broke
+    std::uint64_t breaks_checked_ = 0;  // as many when we last saw that its port is its own
 };
 
 }  // namespace turnpike

@@ -265,7 +265,7 @@ void WorkerProcess::keep_inputs() {
     const CrashConfig& rules = process_deps_.crashes;
     if (!rules.inputs || rules.keep == 0 || was_requested(ordered_)) return;
     std::uint64_t room = rules.input_max.count;  // shared by all inputs
-    for (const ExchangePtr& exchange : user_.aboard()) {
+    for (const ExchangePtr& exchange : user_.suspects()) {
         inputs_.push_back(input_of(*exchange, room));
         room -= std::min(room, exchange->body.size());
     }

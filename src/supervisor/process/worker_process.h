@@ -80,8 +80,9 @@ class ProcessUser {
 public:
     /// Called when the process runs and the engine has been told.
     virtual void process_started() = 0;
-    /// Returns the jobs that the worker has now.
-    [[nodiscard]] virtual std::vector<ExchangePtr> aboard() const = 0;
+    /// Returns the jobs that the worker may have died of: those that it has now, and maybe those
+    /// that it broke off shortly before.
+    [[nodiscard]] virtual std::vector<ExchangePtr> suspects() const = 0;
     /// Called when the worker's main process has exited. The user must stop talking to the worker,
     /// put the notice into each job aboard, and forget these jobs.
     virtual void process_exited(const EndNotice& notice) = 0;

@@ -31,7 +31,7 @@ ReloadKind reload_kind(const PoolConfig& pool, const std::vector<const LaneFacts
     return fits ? ReloadKind::beside : ReloadKind::in_place;
 }
 
-Reloads::Reloads(ReloadDeps deps) : deps_(std::move(deps)), standings_(deps_.lanes.size()) {
+Reloads::Reloads(ReloadDeps deps) : deps_(std::move(deps)), states_(deps_.lanes.size()) {
     for (std::size_t i = 0; i < deps_.config.size(); ++i) {
         Pool& pool = pools_.emplace_back();
         if (!deps_.config[i].worker.watch) continue;
@@ -76,20 +76,7 @@ std::expected<ReloadBegun, std::string> Reloads::ask(std::size_t pool, ReloadOrd
     if (deps_.pools[pool].reload->order.accept) deps_.accepted(PoolId{pool}, begun.generation);
     deps_.deliver(
         ReloadAsked{.pool = PoolId{pool}, .generation = begun.generation, .kind = begun.kind});
-    for (const LaneId lane : lanes_off_for_wrong_answers(pool)) deps_.deliver(RestartAsked{lane});
     return begun;
-}
-
-std::vector<LaneId> Reloads::lanes_off_for_wrong_answers(std::size_t pool) const {
-    std::vector<LaneId> lanes;
-    for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
-        if (deps_.pool_of[lane] != pool) continue;
-        const auto [state, reason] = standings_[lane];
-        if (state != LaneState::quarantined && state != LaneState::drained) return {};
-        if (reason == Reason::proof_failed || reason == Reason::disagrees)
-            lanes.push_back(LaneId{lane});
-    }
-    return lanes;
 }
 
 void Reloads::observe(const StartWorker& start) {
@@ -117,8 +104,8 @@ std::string Reloads::trouble_of(std::size_t pool) const {
 }
 
 bool Reloads::is_up(std::size_t pool) const {
-    for (std::size_t lane = 0; lane < standings_.size(); ++lane) {
-        const LaneState state = standings_[lane].state;
+    for (std::size_t lane = 0; lane < states_.size(); ++lane) {
+        const LaneState state = states_[lane];
         const bool is_off = state == LaneState::drained || state == LaneState::failed ||
                             state == LaneState::quarantined;
         if (deps_.pool_of[lane] == pool && !is_off && !is_serving(state)) return false;
@@ -127,7 +114,7 @@ bool Reloads::is_up(std::size_t pool) const {
 }
 
 void Reloads::observe(const ReportLane& report) {
-    standings_[report.lane.value] = {.state = report.state, .reason = report.reason};
+    states_[report.lane.value] = report.state;
     const std::size_t pool = deps_.pool_of[report.lane.value];
     if (pools_[pool].is_spread && is_up(pool)) finish(pool, ReloadEnd::spread);
 }

@@ -82,18 +82,9 @@ private:
     [[nodiscard]] std::string trouble_of(std::size_t pool) const;
     [[nodiscard]] std::vector<const LaneFacts*> lanes_of(std::size_t pool) const;
 
-    /// Returns the lanes to restart so that the new code is tried at all. If every lane of the pool
-    /// is off, these are the lanes that are off because the old code answered wrong. Empty if some
-    /// lane is not off.
-    [[nodiscard]] std::vector<LaneId> lanes_off_for_wrong_answers(std::size_t pool) const;
-
     ReloadDeps deps_;
     std::vector<Pool> pools_;
-    struct Standing {
-        LaneState state{};
-        Reason reason = Reason::none;
-    };
-    std::vector<Standing> standings_;  // by lane
+    std::vector<LaneState> states_;  // by lane
 };
 
 }  // namespace turnpike

@@ -109,17 +109,19 @@ class Departures(Case):
         request.reply(b"for you")
         self.assertEqual(waiting.answer().body, b"for you")
 
-    def test_a_client_that_leaves_within_a_stream_frees_the_lane(self):
-        gate, worker, client, running = self.busy_gate(cancel="close")
-        running.begin_chunked().chunk(b"one")
-        client.head()
-        self.assertEqual(client.chunk(), b"one")
-        client.close()
-        self.assertTrue(running.gate_has_closed())
-        waiting = gate.connect().request("GET", "/next")
-        worker.take().reply(b"next")
-        self.assertEqual(waiting.answer().body, b"next")
-        self.assertEqual(gate.ended_jobs()[-1]["reason"], "client_left")
+    def test_a_client_that_leaves_within_a_stream_frees_the_lane_under_every_policy(self):
+        for cancel in ("close", "finish"):
+            with self.subTest(cancel):
+                gate, worker, client, running = self.busy_gate(cancel=cancel)
+                running.begin_chunked().chunk(b"one")
+                client.head()
+                self.assertEqual(client.chunk(), b"one")
+                client.close()
+                self.assertTrue(running.gate_has_closed())
+                waiting = gate.connect().request("GET", "/next")
+                worker.take().reply(b"next")
+                self.assertEqual(waiting.answer().body, b"next")
+                self.assertEqual(gate.ended_jobs()[-1]["reason"], "client_left")
 
     def test_a_running_departure_behind_pipelined_bytes_is_noticed(self):
         gate, _, client, running = self.busy_gate(cancel="close")
@@ -158,6 +160,18 @@ class Cancels(Case):
         self.assert_problem(client.answer(), 504, "ran-too-long")
         self.assertTrue(stuck.gate_has_closed())
         gate.wait_ready()
+
+    def test_a_job_that_nobody_waits_for_keeps_its_lane_until_its_time_is_over(self):
+        worker, other = self.scripted(), self.scripted()
+        gate = self.gate([worker, other], pool={"abandon_after": "200ms", "cancel_grace": "100ms", "cancel": "finish"})
+        client = gate.connect().request("GET", "/endless", None, [("Turnpike-Lane", "0")])
+        endless = worker.take()
+        client.close()
+        self.assertTrue(endless.gate_has_closed())
+        gate.wait_ready()
+        waiting = gate.connect().request("GET", "/next", None, [("Turnpike-Lane", "0")])
+        worker.take().reply(b"next")
+        self.assertEqual(waiting.answer().body, b"next")
 
 
 if __name__ == "__main__":

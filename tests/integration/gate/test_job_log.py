@@ -7,6 +7,7 @@ from harness import Case, wait_until
 
 FIELDS = ["id", "pool", "lane", "gpu", "arrived", "queue_ms", "run_ms", "attempts", "status",
           "bytes_in", "bytes_out", "client", "method", "path", "outcome", "reason"]
+NOT_KEPT = ["Connection: close"]  # so that no attempt is lost with a reused connection
 
 
 class JobLog(Case):
@@ -17,11 +18,11 @@ class JobLog(Case):
         if request.target.startswith("/die"):
             return request.close()
         if request.target == "/fail":
-            return request.reply(b"no", status=500)
+            return request.reply(b"no", status=500, headers=NOT_KEPT)
         if request.target == "/stream":
             request.begin_chunked().chunk(b"12345").chunk(b"67890").chunk(b"")
             return request.finish()
-        return request.reply(b"answer")
+        return request.reply(b"answer", headers=NOT_KEPT)
 
     def test_every_job_has_its_line_with_all_its_fields(self):
         log = self.folder / "jobs.jsonl"

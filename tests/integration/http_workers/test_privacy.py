@@ -91,20 +91,22 @@ class PlainKeys(StartedCase):
         """Also if a worker dies with a job of this key, and if no lane is left to serve."""
         plain, admin = bearer(self.new_key("plain")), bearer(self.new_key("root", "--admin"))
         worker = self.worker_command("say=SECRET-start", "SECRET-word")
-        gate = self.up(worker, is_ready=False, pool={"crash_limit": 2, "crash_window": "1h"})
+        broken = "test $TURNPIKE_LANE = 1 && echo SECRET-last >&2 && exit 3"  # lane 1 never serves
+        gate = self.up(f"{broken}; exec {worker}", is_ready=False, pool={"lanes": 2, "crash_limit": 2})
         wait_until(lambda: gate.ask("GET", "/-/readyz").status == 200, "the gate is ready")
         answer = gate.post({"code": 3, "say": "SECRET-last\n"}, "/die", plain)
         self.assertEqual(answer.status, 502)
+        self.assertEqual(gate.ask("POST", "/-/lanes/0/drain", None, admin).status, 202)
 
-        def has_failed():
-            status = gate.ask("GET", "/-/status", None, admin).json()
-            return status["lanes"][0]["state"] == "failed"
-        wait_until(has_failed, "the lane has failed")
+        def are_off():
+            lanes = gate.ask("GET", "/-/status", None, admin).json()["lanes"]
+            return [lane["state"] for lane in lanes] == ["drained", "failed"]
+        wait_until(are_off, "no lane is left")
         job = answer.header("turnpike-job")
         self.assertNotIn("SECRET", answer.body.decode())
         self.assertNotIn("SECRET", self.seen_by(gate, plain, job))
         status = gate.ask("GET", "/-/status", None, plain).json()
-        self.assertIn("exit code 3", json.dumps(status["lanes"][0]))  # this much is shown to all
+        self.assertIn("exit code 3", json.dumps(status["lanes"][1]))  # this much is shown to all
         for word in ("SECRET-start", "SECRET-word", "SECRET-last"):
             self.assertIn(word, self.seen_by(gate, admin, job))
 

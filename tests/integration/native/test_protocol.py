@@ -71,14 +71,19 @@ JOBS = {
 }
 
 
+RETIRED = ["failed", "backoff"]
+
+
 class ProtocolCase(NativeCase):
-    """There is one good pool, and a pool with one lane for each bad worker. A lane fails after one death."""
+    """There is one good pool, and a pool with one lane for each bad worker. After one death such a lane has failed if it never
+    served; otherwise it waits an hour for its next start. A job that was aboard fails."""
 
     def serve_beside(self, workers, **keys):
         """Starts a gate. `workers` holds the words of each pool's command."""
         folder = self.folder_for("workers")
         common = {"gpus": "none", "lanes": 1, "stop_grace": "200ms",
                   **{key: value for key, value in POOL.items() if not key.startswith("health.")}}
+        once = {"crash_limit": 1, "restart_delay_min": "1h", "restart_delay_max": "1h", "retry": False}
         good = folder / "good.py"
         good.write_text("def predict(x): return x\n")
         sections = {"": {"load_parallel": 8},
@@ -88,8 +93,7 @@ class ProtocolCase(NativeCase):
             path = folder / name
             path.write_text(f"#!/bin/sh\nexec {PYTHON} -SEB {' '.join(words)}\n")
             path.chmod(0o755)
-            sections[f"pool.{name.lower()}"] = {"model": str(path), "crash_limit": 1,
-                                                **common, **keys}
+            sections[f"pool.{name.lower()}"] = {"model": str(path), **common, **once, **keys}
         gate = self.start(str(self.write_config(toml(sections))))
         gate.wait_lane(0, "ready")
         return gate
@@ -124,9 +128,9 @@ class Breaches(ProtocolCase):
     def assert_one_retired(self, gate, fault, task, words):
         lane = self.number_of(gate, fault)
         if task is not None:
-            gate.wait_lane(lane, "ready", "failed")
+            gate.wait_lane(lane, "ready", *RETIRED)
             self.answer_of(gate, f"/-/to/{fault}/predict", task)
-        found = self.wait_trouble(gate, words, lane, ["failed"])
+        found = self.wait_trouble(gate, words, lane, RETIRED)
         self.wait_log(gate, words.rpartition(": ")[2], lane)
         if found["pid"]:
             self.assert_gone(found["pid"])
@@ -162,7 +166,7 @@ class Silence(ProtocolCase):
         gate.wait_lane(lane := self.number_of(gate, "never_answers_a_ping"), "ready")
         stopped = gate.lane(0)["pid"]
         os.kill(stopped, signal.SIGSTOP)
-        self.wait_trouble(gate, "not answering", lane, ["failed"])
+        self.wait_trouble(gate, "not answering", lane, RETIRED)
         self.wait_back(gate, 0)
         self.assert_gone(stopped)
         self.assertEqual(gate.post({"well": 1}, "/-/to/good/predict").json(), {"well": 1})
@@ -203,7 +207,7 @@ class Floods(ProtocolCase):
         gate = self.hostile("Garbage", "GarbageLater")
         for name in ("Garbage", "GarbageLater"):
             lane = self.number_of(gate, name)
-            self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
+            self.wait_trouble(gate, "it broke the protocol", lane, RETIRED)
         self.assert_good_serves(gate)
 
     def test_an_endless_load_and_endless_logs_leave_room_for_others(self):
@@ -228,7 +232,7 @@ class Floods(ProtocolCase):
             client = gate.connect()
             client.request("POST", f"/-/to/{name.lower()}/predict", body_of({"echo": "go"}))
             client.head()
-            self.wait_trouble(gate, "kept sending chunks after pause", lane, ["failed"])
+            self.wait_trouble(gate, "kept sending chunks after pause", lane, RETIRED)
             client.close()
         self.assert_good_serves(gate)
         self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
@@ -276,7 +280,7 @@ class Descriptors(ProtocolCase):
         gate = self.hostile("ManyDescriptors", "DescriptorsWithoutNeed")
         for name in ("ManyDescriptors", "DescriptorsWithoutNeed"):
             lane = self.number_of(gate, name)
-            self.wait_trouble(gate, "it broke the protocol", lane, ["failed"])
+            self.wait_trouble(gate, "it broke the protocol", lane, RETIRED)
         self.assert_good_serves(gate)
         wait_until(lambda: self.descriptors(gate) < 60, "the descriptors are closed")
 

@@ -78,6 +78,46 @@ class Watch(ReloadCase):
             gate.wait_lane(lane, "ready")
         self.wait_version(gate, "good", "one")
 
+    def open_half_judged(self, **pool):
+        """Starts a model that gives wrong answers. Lane 0 is quarantined for it; lane 1 still loads, until the returned file
+        is there."""
+        path = self.project()
+        go = self.folder_for("go") / "go"
+        wait = f"""import os, time
+        while os.environ["TURNPIKE_LANE"] == "1" and not os.path.exists({str(go)!r}): time.sleep(0.005)"""
+        self.save("bad", load=wait, predict='raise ValueError("no")')
+        gate = self.serve(path, "--watch", is_ready=False, pool={"lanes": 2, **pool})
+        gate.wait_lane(0, "quarantined")
+        return gate, go
+
+    def test_repairs_a_model_whose_last_lane_has_not_answered_yet(self):
+        for reload in ("beside", "in_place"):
+            gate, _ = self.open_half_judged(reload=reload)
+            self.save("good")
+            self.wait_both(gate, "good")
+
+    def test_repairs_a_model_whose_last_lane_is_being_judged(self):
+        for reload in ("beside", "in_place"):
+            gate, go = self.open_half_judged(reload=reload)
+            self.save("good")
+            go.touch()  # the wrong answers of lane 1 and the reload now come in any order
+            self.wait_both(gate, "good")
+
+    def test_a_save_that_mends_nothing_leaves_a_quarantined_lane_as_it_is(self):
+        gate, go = self.open_half_judged()
+        self.save("worse", predict='raise ValueError("no again")')
+        self.wait_reload(gate, 2, "abandoned")
+        go.touch()
+        for lane in (0, 1):
+            gate.wait_lane(lane, "quarantined")
+        self.save("good")
+        self.wait_both(gate, "good")
+
+    def wait_both(self, gate, version):
+        for lane in (0, 1):
+            gate.wait_lane(lane, "ready")
+        self.wait_version(gate, version, "one")
+
     def test_takes_a_save_during_a_reload(self):
         gate = self.watch()
         slow = "import time; time.sleep(0.5)"

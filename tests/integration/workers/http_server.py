@@ -10,6 +10,9 @@
     ignore-sigterm     ignores SIGTERM
     elsewhere          listens on a port that the system chose
     nowhere            never listens
+    note=FILE          appends the body of each POST to FILE, as one line
+    drop=answered      closes each connection after an answer, without saying so before
+    drop=asked         answers one request on each connection; closes the connection when the next one has come
 
 POST /facts            answers with its environment, descriptors, limits and signals
 POST /wait             {"started": FILE, "wait_for": FILE}: makes the first file, waits for the second
@@ -18,7 +21,9 @@ POST /close-output     closes stdout and stderr
 POST /write            writes the body to stdout unchanged
 POST /stop-listening   {"closed": FILE, "wait_for": FILE}: stops listening, makes the first file, waits
                        for the second, listens again on the same port
-POST /die              {"code": N} or {"signal": N}, {"say": TEXT}: prints TEXT, then ends like that
+POST /die              {"code": N} or {"signal": N}, {"say": TEXT}: prints TEXT, then ends like that. {"last_s": N}: first
+                       closes all its connections and answers nothing for N seconds; {"last_s": N, "deaf": true}: and its
+                       listener, too. {"spare": true}: does nothing of all this
 anything else          answers with its pid and the size of the body
 """
 import json
@@ -32,6 +37,7 @@ import time
 
 closed = {}  # the body of the latest /stop-listening
 connections = set()
+is_dying = False
 options = dict(word.partition("=")[::2] for word in sys.argv[2:])
 
 
@@ -73,24 +79,41 @@ def print_much(task):
         left -= os.write(1, block[:left])
 
 
-def die(task):
+def die(task, listener):
     sys.stderr.write(task.get("say", ""))
     sys.stderr.flush()
+    if "last_s" in task:
+        linger(task, listener)
     if "signal" in task:
         os.kill(os.getpid(), task["signal"])
         signal.pause()
     os._exit(task["code"])
 
 
-def answer(target, body):
+def linger(task, listener):
+    """Does what a slow core dump does: the connections are gone, and the process still is there."""
+    global is_dying
+    is_dying = True
+    if task.get("deaf"):
+        listener.shutdown(socket.SHUT_RDWR)
+    close_connections()
+    time.sleep(task["last_s"])
+
+
+def note(body):
+    with open(options["note"], "ab", buffering=0) as file:
+        file.write(body + b"\n")
+
+
+def answer(target, body, listener):
     if target == "/write":
         os.write(1, body)
         return {}
     task = json.loads(body or b"{}")
     if target == "/facts":
         return facts()
-    if target == "/die":
-        die(task)
+    if target == "/die" and not task.get("spare"):
+        die(task, listener)
     if target == "/stop-listening":
         closed.update(task)
     if target == "/print":
@@ -106,15 +129,25 @@ def answer(target, body):
 def serve(connection, listener):
     connections.add(connection)
     with connection, connection.makefile("rb") as reader:
+        served = 0
         while head := reader.readline():
             length = 0
             while line := reader.readline().strip():
                 if line.lower().startswith(b"content-length:"):
                     length = int(line.split(b":")[1])
             body = reader.read(length)
-            text = json.dumps(answer(head.split()[1].decode().partition("?")[0], body)).encode()
+            while is_dying:
+                time.sleep(60)
+            if "note" in options and head.startswith(b"POST"):
+                note(body)
+            if options.get("drop") == "asked" and served > 0:
+                return
+            text = json.dumps(answer(head.split()[1].decode().partition("?")[0], body, listener)).encode()
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s"
                                % (len(text), text))
+            served += 1
+            if options.get("drop") == "answered":
+                return
             if closed:
                 listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept()
 
@@ -131,15 +164,19 @@ def listen(place):
     return listener
 
 
-def stop_listening(listener):
-    """Closes the listener and all connections until the file is there. Returns a new listener."""
-    listener.close()
+def close_connections():
     for connection in list(connections):
         try:
             connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass  # the client has closed it already
     connections.clear()
+
+
+def stop_listening(listener):
+    """Closes the listener and all connections until the file is there. Returns a new listener."""
+    listener.close()
+    close_connections()
     touch(closed["closed"])
     wait_for(closed["wait_for"])
     closed.clear()
@@ -178,6 +215,9 @@ def main():
         try:
             connection, _ = listener.accept()
         except OSError:
+            if is_dying:
+                listener.close()
+                signal.pause()
             listener = stop_listening(listener)
             continue
         threading.Thread(target=serve, args=[connection, listener], daemon=True).start()

@@ -274,5 +274,17 @@ TEST(Status, RefusesWhatIsNoStatus) {
     EXPECT_THAT(shown("<html>"), HasSubstr("refused: the gate's answer is not a JSON object"));
 }
 
+TEST(Status, SaysWhenAFailedLaneTriesAgain) {
+    const auto of_lane = [](std::string_view rest) {
+        return shown(fmt::format(R"({{"lanes":[{{"lane":0,"state":"failed"{}}}]}})", rest));
+    };
+    EXPECT_THAT(of_lane(R"(,"reason":"crashed_too_often","next_try_s":252.4)"),
+                HasSubstr("it crashed too often, next try in 4 min 12 s\n"));
+    EXPECT_THAT(
+        of_lane(R"(,"reason":"crashed_too_often","next_try_s":252,"trouble":"exit code 1")"),
+        HasSubstr("it crashed too often, next try in 4 min 12 s: exit code 1\n"));
+    EXPECT_THAT(of_lane(R"(,"reason":"crashed_too_often")"), Not(HasSubstr("next try")));
+}
+
 }  // namespace
 }  // namespace turnpike

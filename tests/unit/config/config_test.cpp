@@ -152,7 +152,9 @@ aside_max = 0
 job_timeout = "1m"
 cancel = "finish"
 cancel_grace = "1s"
+abandon_after = "2m"
 retry = false
+poison_keep = "0s"
 fail_streak = 5
 health.path = "/healthz?deep=1"
 health.every = "3s"
@@ -174,7 +176,9 @@ slow_min = "4s"
     EXPECT_EQ(settings.job_timeout, 1min);
     EXPECT_EQ(settings.cancel, CancelPolicy::finish);
     EXPECT_EQ(settings.cancel_grace, 1s);
+    EXPECT_EQ(settings.abandon_after, 2min);
     EXPECT_FALSE(settings.may_retry);
+    EXPECT_EQ(settings.poison_keep, 0s);
     EXPECT_EQ(settings.fail_streak, 5U);
     EXPECT_EQ(pool.health_path, "/healthz?deep=1");
     EXPECT_EQ(settings.probe_every, 3s);

@@ -42,6 +42,9 @@ TEST(StartedPool, NeedsACommandAndTheRestIsDefault) {
     EXPECT_EQ(pool.settings.ownership, Ownership::owned);
     EXPECT_EQ(pool.settings.load_timeout, 30min);
     EXPECT_EQ(pool.settings.crash_limit, 5U);
+    EXPECT_EQ(pool.settings.revive_every, 5min);
+    EXPECT_EQ(pool.settings.abandon_after, 0s);
+    EXPECT_EQ(pool.settings.poison_keep, 10min);
     EXPECT_EQ(pool.settings.cancel, CancelPolicy::finish);
 }
 
@@ -57,6 +60,7 @@ env = { HF_HOME = "/data/hf", _x1 = "two\nlines" }
 load_timeout = "1m"
 crash_limit = 16
 crash_window = "2m"
+revive_every = "90s"
 stop_grace = "3s"
 kill_patience = "4s"
 cancel = "kill"
@@ -71,6 +75,7 @@ cancel = "kill"
     EXPECT_EQ(pool.settings.load_timeout, 1min);
     EXPECT_EQ(pool.settings.crash_limit, 16U);
     EXPECT_EQ(pool.settings.crash_window, 2min);
+    EXPECT_EQ(pool.settings.revive_every, 90s);
     EXPECT_EQ(pool.settings.stop_grace, 3s);
     EXPECT_EQ(pool.settings.kill_patience, 4s);
     EXPECT_EQ(pool.settings.cancel, CancelPolicy::kill);
@@ -140,12 +145,13 @@ TEST(StartedPoolMistakes, KeysOfStartedWorkersMeanNothingForAttachedOnes) {
     EXPECT_THAT(
         mistakes_of_pool("gpus = \"none\"\ngpus_per_lane = 1\nlanes = 2\npin = \"index\"\n"
                          "env = {}\nload_timeout = \"1m\"\ncrash_limit = 1\n"
-                         "crash_window = \"1m\"\nstop_grace = \"1s\"\nkill_patience = \"1s\"\n"),
+                         "crash_window = \"1m\"\nrevive_every = \"1m\"\nstop_grace = \"1s\"\n"
+                         "kill_patience = \"1s\"\n"),
         ElementsAre(meaningless(3, "gpus"), meaningless(4, "gpus_per_lane"),
                     meaningless(5, "lanes"), meaningless(6, "pin"), meaningless(7, "env"),
                     meaningless(8, "load_timeout"), meaningless(9, "crash_limit"),
-                    meaningless(10, "crash_window"), meaningless(11, "stop_grace"),
-                    meaningless(12, "kill_patience")));
+                    meaningless(10, "crash_window"), meaningless(11, "revive_every"),
+                    meaningless(12, "stop_grace"), meaningless(13, "kill_patience")));
 }
 
 TEST(StartedPoolMistakes, AWorkerIsKilledForAJobThatIsAlone) {

@@ -252,7 +252,7 @@ TEST(Attempt, IsNotReportedSlowWhenNobodyWaitsForIt) {
     get_used_to_2s(gate);
     gate.tell(ClientLeft{gate.queue_job()});
     gate.pass(100s);
-    EXPECT_THAT(gate.deeds(), IsEmpty());
+    EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 job_abandoned"));
 }
 
 TEST(Attempt, TeachesTheUsualTimeOnlyByAnswers) {

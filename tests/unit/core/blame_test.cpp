@@ -33,7 +33,7 @@ TEST(Blame, MakesAJobPoisonAfterItsSecondLoneDeath) {
     const JobId job = gate.queue_job();
     gate.exits(gate.current(0));
     gate.exits(gate.current(1));
-    EXPECT_THAT(gate.deeds(), ElementsAre("end j0 poison", "kill w1 exited"));
+    EXPECT_THAT(gate.deeds(), ElementsAre("hash j0", "end j0 poison", "kill w1 exited"));
     EXPECT_EQ(gate.ended(job), EndReason::poison);
     EXPECT_EQ(gate.lane(1).failed, 1U);
     EXPECT_EQ(gate.pool().counts.failed, 1U);
@@ -84,23 +84,27 @@ TEST(Blame, HasNothingToDoForAnAbandonedAttempt) {
     EXPECT_EQ(gate.view().attempts, 0U);
 }
 
-TEST(Blame, ReservesNoLaneWhereEveryRideIsAlone) {
+TEST(Blame, ReservesALaneWhereEveryRideIsAloneToo) {
     Gate gate({.lanes = 2});
     gate.open();
     gate.queue_job();
     gate.exits(gate.current(0));
-    EXPECT_FALSE(gate.lane(1).is_reserved);
+    EXPECT_TRUE(gate.lane(1).is_reserved) << "or an aside could share its death";
 }
 
-TEST(Blame, BlamesNobodyForADeathSharedWithAnAside) {
+TEST(Blame, MakesAJobPoisonAfterTwoLoneDeathsThoughAnAsideSharedTheFirst) {
     Gate gate({.lanes = 1});
     gate.open();
     const JobId job = gate.queue_job();
-    for (int i = 0; i < 3; ++i) {
-        gate.queue_job({.is_aside = true});
+    gate.queue_job({.is_aside = true});
+    replace_worker(gate, 0);
+    for (int lone_deaths = 0; lone_deaths < 2; ++lone_deaths) {
+        ASSERT_TRUE(gate.is_running(job)) << "after " << lone_deaths << " lone deaths";
+        const JobId aside = gate.queue_job({.is_aside = true});
+        EXPECT_EQ(gate.ended(aside), EndReason::aside_full) << "it rides alone";
         replace_worker(gate, 0);
-        ASSERT_TRUE(gate.is_running(job)) << "after " << i + 1 << " shared deaths";
     }
+    EXPECT_EQ(gate.ended(job), EndReason::poison);
 }
 
 // ── deaths that we ordered ───────────────────────────────────────────────────────────────────────

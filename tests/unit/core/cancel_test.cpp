@@ -55,11 +55,12 @@ TEST(Cancel, KillsTheWorkerWhenThePolicyIsToKill) {
 
 TEST(Cancel, NeverFailsALaneByKillingItsWorkers) {
     PoolSettings settings = pool_with(CancelPolicy::kill);
+    settings.lanes = 2;
     settings.crash_limit = 1;
     Gate gate(settings);
     gate.open();
     for (int i = 0; i < 5; ++i) {
-        gate.tell(ClientLeft{gate.queue_job()});
+        gate.tell(ClientLeft{gate.queue_job({.lane = 0})});
         gate.dies(0);
         gate.comes_up(0);
     }

@@ -54,11 +54,23 @@ TEST(Drain, CallsOffARestart) {
     EXPECT_THAT(gate.deeds(), IsEmpty());
 }
 
-TEST(Drain, ChangesNothingOnALaneThatIsOffOrUnknown) {
+TEST(Drain, KeepsAFailedLaneFromTryingAgain) {
     Gate gate({.lanes = 2, .crash_limit = 1});
     gate.open();
     gate.dies(0);
     ASSERT_EQ(gate.state(0), LaneState::failed);
+    gate.drain(0);
+    EXPECT_EQ(gate.state(0), LaneState::drained);
+    gate.pass(1h);
+    EXPECT_TRUE(gate.current(0).is_none());
+    gate.resume(0);
+    EXPECT_FALSE(gate.current(0).is_none());
+}
+
+TEST(Drain, ChangesNothingOnALaneThatIsQuarantinedOrUnknown) {
+    Gate gate({.lanes = 2});
+    gate.open();
+    gate.tell(GpuLost{LaneId{0}});
     gate.drain(0);
     EXPECT_THAT(gate.turn(), IsEmpty());
     gate.drain(7), gate.resume(7), gate.restart(7);
@@ -69,14 +81,14 @@ TEST(Drain, ChangesNothingOnALaneThatIsOffOrUnknown) {
 }
 
 TEST(Drain, DoesNotCountTheCrashOfADrainedLane) {
-    Gate gate({.lanes = 1, .crash_limit = 1});
+    Gate gate({.lanes = 2, .crash_limit = 1});
     gate.open();
-    gate.queue_job();
+    gate.queue_job({.is_aside = true});
     gate.drain(0);
     gate.dies(0);
     EXPECT_EQ(gate.state(0), LaneState::drained);
     gate.resume(0);
-    EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g1"));
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w2 on 0 with g1"));
 }
 
 // ── resume ───────────────────────────────────────────────────────────────────────────────────────
@@ -190,7 +202,7 @@ TEST(Drain, DoesNotResumeADoubtedWorkerWithoutItsProbe) {
 }
 
 TEST(Drain, RevivesOnlyDrainedLanesByResume) {
-    Gate gate({.lanes = 1, .crash_limit = 1});
+    Gate gate({.lanes = 2, .crash_limit = 1});
     gate.open();
     gate.resume(0);
     EXPECT_THAT(gate.turn(), IsEmpty()) << "it is on";

@@ -143,6 +143,8 @@ void Gate::ends(JobId job, Verdict verdict) {
 void Gate::begins(JobId job) { tell(AnswerBegun{sent(job).worker, sent(job).attempt}); }
 void Gate::moves(JobId job) { tell(AnswerMoved{sent(job).worker, sent(job).attempt}); }
 
+void Gate::hashed(JobId job, std::uint64_t digest) { tell(JobHashed{job, {0, digest}}); }
+
 void Gate::run_jobs(std::uint64_t lane_number, std::size_t count, Verdict verdict) {
     for (std::size_t i = 0; i < count; ++i) {
         const JobId job = queue_job({.lane = lane_number});
@@ -235,6 +237,7 @@ std::string Gate::sentence(const Action& action) const {
         const Gate& gate;
         std::string operator()(const AdmitJob& a) const { return "admit " + gate.name(a.job); }
         std::string operator()(const RefuseJob& a) const { return "refuse " + text(a.reason); }
+        std::string operator()(const HashJob& a) const { return "hash " + gate.name(a.job); }
         std::string operator()(const EndJob& a) const {
             return "end " + gate.name(a.job) + " " + text(a.reason);
         }

@@ -85,6 +85,7 @@ public:
     void ends(JobId job, Verdict verdict = Verdict::answered);
     void begins(JobId job);
     void moves(JobId job);
+    void hashed(JobId job, std::uint64_t digest);
     /// Runs `count` jobs on this lane, one after another.
     void run_jobs(std::uint64_t lane, std::size_t count, Verdict verdict);
 

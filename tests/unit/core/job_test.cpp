@@ -209,7 +209,7 @@ TEST(Job, EndsWhenTheLaneItWantsCanNeverServeAnyMore) {
 
 TEST(Job, WaitsForALaneThatMayStillComeBack) {
     Gate gate({.lanes = 1, .crash_limit = 2});
-    gate.open();
+    gate.tell(GateOpened{});
     gate.dies(0);
     const JobId job = gate.queue_job();
     EXPECT_TRUE(gate.is_queued(job)) << "in backoff";

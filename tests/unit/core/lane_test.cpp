@@ -193,7 +193,7 @@ TEST(Lane, IsDrainingWhileItsWorkerEndsByOrder) {
 }
 
 TEST(Lane, IsFailedWithItsReason) {
-    Gate gate({.lanes = 1, .crash_limit = 1});
+    Gate gate({.lanes = 2, .crash_limit = 1});
     gate.open();
     gate.exits(gate.current(0));
     EXPECT_THAT(gate.turn(), ElementsAre("kill w0 exited", "lane 0 failed crashed_too_often"));

@@ -122,13 +122,13 @@ TEST(NativeWorker, ThatSharesMakesSuspectsRideAlone) {
     EXPECT_TRUE(gate.is_queued(jobs[1]));
 }
 
-TEST(NativeWorker, ThatTakesOneJobNeedsNoReservedLane) {
+TEST(NativeWorker, ThatTakesOneJobIsReservedForASuspectToo) {
     Gate gate({.lanes = 3, .slots = 4});
     gate.open({.slots = 1});
     const JobId job = gate.queue_job();
     gate.exits(gate.sent(job).worker);
     EXPECT_EQ(gate.lane_of(job), LaneId{1});
-    EXPECT_FALSE(gate.lane(1).is_reserved);
+    EXPECT_TRUE(gate.lane(1).is_reserved);
 }
 
 // ── an example ───────────────────────────────────────────────────────────────────────────────────

@@ -67,8 +67,9 @@ TEST(ReloadAgain, IgnoresLateEventsOfTheOutdatedWorker) {
 
 TEST(ReloadAgain, KeepsTheJobsOfAFailedPoolWhileNewerCodeMayHelp) {
     Gate gate({.lanes = 1, .crash_limit = 1});
-    gate.open();
+    gate.tell(GateOpened{});
     gate.dies(0);
+    ASSERT_EQ(gate.state(0), LaneState::failed);
     gate.reload(2);
     const JobId job = gate.queue_job();
     gate.reload(3);

@@ -246,7 +246,7 @@ TEST(ReloadInPlace, RevivesEveryFailedLaneOnceTheGenerationIsGood) {
 
 TEST(ReloadInPlace, TellsThatLanesComeUpAgainBeforeItTellsThatItIsOver) {
     Gate gate({.lanes = 2, .crash_limit = 1});
-    gate.open();
+    gate.tell(GateOpened{});
     gate.dies(0), gate.dies(1);
     ASSERT_EQ(gate.state(0), LaneState::failed);
     ASSERT_EQ(gate.state(1), LaneState::failed);
@@ -258,7 +258,7 @@ TEST(ReloadInPlace, TellsThatLanesComeUpAgainBeforeItTellsThatItIsOver) {
 
 TEST(ReloadInPlace, RevivesTheOnlyLaneThoughItFailed) {
     Gate gate(pool_of(1));
-    gate.open();
+    gate.tell(GateOpened{});
     gate.dies(0);
     gate.pass(1s);
     gate.dies(0);

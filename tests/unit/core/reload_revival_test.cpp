@@ -113,7 +113,7 @@ TEST(ReloadRevival, RemembersTheCrashesOfTheOldCodeWhenItIsAbandoned) {
 
 TEST(ReloadRevival, BringsBackAPoolAllOfWhoseLanesHaveFailed) {
     Gate gate({.lanes = 1, .crash_limit = 1});
-    gate.open();
+    gate.tell(GateOpened{});
     gate.dies(0);
     ASSERT_EQ(gate.state(0), LaneState::failed);
     gate.queue_job();

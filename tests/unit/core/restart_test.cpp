@@ -6,29 +6,24 @@
 #include <functional>
 #include <vector>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
 namespace {
 
+using test::delay_after_death;
+using test::expect_about;
 using test::Gate;
 using test::settings_with;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Kills the worker of the only lane and brings up the next one. Returns how long the lane waited.
+/// Kills the worker of lane 0 and brings up the next one. Returns how long the lane waited.
 Duration crash(Gate& gate) {
-    gate.dies(0);
-    const Duration delay = gate.next_deadline() - gate.now();
-    gate.pass(delay);
-    EXPECT_THAT(gate.acts<StartWorker>(), testing::SizeIs(1)) << "after " << delay.count() << " ns";
+    const Duration delay = delay_after_death(gate, 0);
     gate.comes_up(0);
     return delay;
-}
-
-void expect_about(Duration delay, Duration plain) {
-    EXPECT_GE(delay, plain * 3 / 4);
-    EXPECT_LE(delay, plain * 5 / 4);
 }
 
 PoolSettings patient() {
@@ -93,7 +88,7 @@ TEST(Restart, SpreadsLanesThatCrashTogether) {
 // ── giving up ────────────────────────────────────────────────────────────────────────────────────
 
 TEST(Restart, FailsALaneThatCrashedTooOften) {
-    Gate gate({.lanes = 1, .crash_limit = 3, .crash_window = 10min});
+    Gate gate({.lanes = 2, .crash_limit = 3, .crash_window = 10min, .revive_every = 2h});
     gate.open();
     crash(gate), crash(gate);
     gate.dies(0);
@@ -104,7 +99,7 @@ TEST(Restart, FailsALaneThatCrashedTooOften) {
 }
 
 TEST(Restart, ForgivesCrashesThatAreLongerAgoThanTheWindow) {
-    Gate gate({.lanes = 1,
+    Gate gate({.lanes = 2,
                .restart_delay_min = 1ms,
                .restart_delay_max = 1ms,
                .crash_limit = 3,
@@ -121,7 +116,7 @@ TEST(Restart, ForgivesCrashesThatAreLongerAgoThanTheWindow) {
 }
 
 TEST(Restart, CountsACrashAtTheVeryEdgeOfTheWindow) {
-    Gate gate({.lanes = 1, .crash_limit = 2, .crash_window = 10min});
+    Gate gate({.lanes = 2, .crash_limit = 2, .crash_window = 10min});
     gate.open();
     const Instant first = gate.now();
     crash(gate);
@@ -145,80 +140,94 @@ TEST(Restart, CountsEveryKindOfCrash) {
     const std::vector<Kind> kinds{
         {Reason::exited, [](Gate& gate) { gate.exits(gate.current(0)); }},
         {Reason::misbehaved, [](Gate& gate) { gate.tell(WorkerMisbehaved{gate.current(0)}); }},
-        {Reason::unhealthy, [](Gate& gate) { gate.ends(gate.queue_job(), Verdict::unhealthy); }},
         {Reason::load_silent,
          [](Gate& gate) {
              gate.restart(0), gate.dies(0);
-             gate.pass(30min);
+             gate.pass(1min);
          }},
         {Reason::not_answering,
          [](Gate& gate) {
              gate.leave_probes_to_me();
-             gate.pass(8s);
+             gate.pass(2s);
+             gate.answers_probe(gate.current(0), ProbeVerdict::refused);
          }},
         {Reason::proof_silent,
          [](Gate& gate) {
              gate.tell(ProveAsked{PoolId{0}});
-             gate.pass(300s);
+             gate.pass(300s);  // lane 1 is not asked before lane 0 has ended
          }},
     };
     for (const auto& [reason, happen] : kinds) {
-        Gate gate({.lanes = 1, .crash_limit = 1, .proof = ProofKind::fixed});
+        Gate gate({.lanes = 2, .load_timeout = 1min, .crash_limit = 1, .proof = ProofKind::fixed});
         gate.open();
         happen(gate);
         EXPECT_EQ(gate.state(0), LaneState::failed) << name_of(reason);
         const auto kills = gate.acts<KillWorker>();
-        ASSERT_EQ(kills.size(), 1U) << name_of(reason);
+        ASSERT_FALSE(kills.empty()) << name_of(reason);
         EXPECT_EQ(kills.front().reason, reason);
     }
 }
 
-TEST(Restart, CountsAnExitWhileFinishingAsACrash) {
-    Gate gate({.lanes = 1, .crash_limit = 1});
+TEST(Restart, CountsAnUnhealthyWorkerAsACrashOnceItsJobIsAcquitted) {
+    Gate gate({.lanes = 2, .crash_limit = 1});
     gate.open();
-    gate.queue_job();
+    const JobId job = gate.queue_job();
+    gate.ends(job, Verdict::unhealthy);
+    EXPECT_THAT(gate.deeds(), ElementsAre("kill w0 unhealthy", "send j0 to w1"));
+    EXPECT_EQ(gate.state(0), LaneState::backoff);
+    gate.ends(job);
+    EXPECT_EQ(gate.state(0), LaneState::failed);
+}
+
+TEST(Restart, CountsAnExitWhileFinishingAsACrash) {
+    Gate gate({.lanes = 2, .crash_limit = 1});
+    gate.open();
+    const JobId job = gate.queue_job();
     gate.restart(0);
     gate.exits(gate.current(0));
+    gate.ends(job);
     EXPECT_EQ(gate.state(0), LaneState::failed);
 }
 
 TEST(Restart, DoesNotCountEndsThatWereOrdered) {
-    Gate gate({.lanes = 1, .job_timeout = 10s, .crash_limit = 1});
+    Gate gate({.lanes = 2, .job_timeout = 10s, .crash_limit = 1});
     gate.open();
     gate.restart(0);  // asked
     gate.dies(0);
     EXPECT_EQ(gate.state(0), LaneState::starting) << "at once";
     gate.comes_up(0);
-    gate.queue_job();
+    gate.queue_job({.lane = 0});
     gate.pass(15s);  // stuck
     gate.dies(0);
     EXPECT_EQ(gate.state(0), LaneState::starting) << "at once";
     gate.comes_up(0);
     gate.reload(2);  // replaced
-    gate.comes_up(gate.other(0));
+    gate.comes_up(gate.other(0)), gate.comes_up(gate.other(1));
     gate.dies(gate.other(0));
     EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
 TEST(Restart, DoesNotCountTheDeathOfALeavingWorker) {
-    Gate gate({.lanes = 1, .crash_limit = 1});
+    Gate gate({.lanes = 2, .crash_limit = 1});
     gate.open();
     const JobId job = gate.queue_job();
     gate.reload(2);
-    gate.comes_up(gate.other(0));
+    gate.comes_up(gate.other(0)), gate.comes_up(gate.other(1));
     gate.exits(gate.other(0));
-    EXPECT_EQ(gate.state(0), LaneState::busy);
-    EXPECT_TRUE(gate.is_running(job)) << "again, on the new worker";
+    EXPECT_EQ(gate.state(0), LaneState::ready);
+    gate.ends(job);
+    EXPECT_EQ(gate.ended(job), EndReason::answered) << "by the other lane";
+    EXPECT_EQ(gate.state(0), LaneState::ready) << "the old code was to blame";
 }
 
 TEST(Restart, ForgetsItsHistoryWhenAPersonAsks) {
-    Gate gate({.lanes = 1, .crash_limit = 3});
+    Gate gate({.lanes = 2, .crash_limit = 3});
     gate.open();
     crash(gate), crash(gate);
     gate.dies(0);
     ASSERT_EQ(gate.state(0), LaneState::failed);
     gate.restart(0);
-    EXPECT_THAT(gate.deeds(), ElementsAre("start w3 on 0 with g1"));
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w4 on 0 with g1"));
     gate.comes_up(0);
     expect_about(crash(gate), 200ms);
     crash(gate);

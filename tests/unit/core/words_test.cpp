@@ -25,7 +25,7 @@ void expect_names_up_to(Word last) {
 }
 
 TEST(Words, HaveANameForEveryValue) {
-    expect_names_up_to(Verdict::cancelled);
+    expect_names_up_to(Verdict::stale);
     expect_names_up_to(EndReason::cancel_asked);
     expect_names_up_to(Outcome::refused);
     expect_names_up_to(LaneState::quarantined);
@@ -55,8 +55,8 @@ TEST(Words, CallABadInputFinishedBecauseTheModelAnswered) {
 TEST(Words, CallWhatWeOrTheModelCouldNotDoFailed) {
     for (const EndReason reason :
          {EndReason::model_failed, EndReason::non_finite, EndReason::out_of_memory,
-          EndReason::worker_died, EndReason::poison, EndReason::stream_broken, EndReason::no_lane,
-          EndReason::shutting_down})
+          EndReason::worker_died, EndReason::poison, EndReason::known_poison,
+          EndReason::stream_broken, EndReason::no_lane, EndReason::shutting_down})
         EXPECT_EQ(outcome_of(reason), Outcome::failed) << name_of(reason);
 }
 

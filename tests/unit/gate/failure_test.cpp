@@ -155,6 +155,29 @@ TEST(Failure, OfAnHttpWorkerIsItsOwnAnswer) {
     }
 }
 
+TEST(Failure, OfAJobThatEqualsAPoisonNamesTheFirstOneAndIsNotAboutALane) {
+    FailingJob fixture;
+    Client& first = fixture.ask_from_afar(get);
+    const std::string name = fixture.queued()->name;
+    const JobId poison = fixture.job;
+    fixture.end(poison, EndReason::poison, 2);
+    fixture.hear(first, problem_of_type("poison"));
+    Client& client = fixture.ask_from_afar(get);
+    const std::string own_name = fixture.queued()->name;
+    fixture.gate.carry_out(
+        EndJob{.job = fixture.job, .reason = EndReason::known_poison, .first = poison});
+    fixture.hear(client, problem_of_type("known-poison"));
+    EXPECT_TRUE(client.got.starts_with("HTTP/1.1 502 Bad Gateway\r\n")) << client.got;
+    EXPECT_TRUE(client.got.contains("x-should-retry: false\r\n")) << client.got;
+    EXPECT_FALSE(client.got.contains("Turnpike-Lane")) << client.got;
+    const std::string detail = "job " + name + " was the same request and killed two workers";
+    EXPECT_TRUE(client.got.contains("\"detail\":\"" + detail + '"')) << client.got;
+    EXPECT_TRUE(client.got.contains("\"job\":\"" + own_name + '"')) << client.got;
+    const std::string page = fixture.page();
+    EXPECT_TRUE(page.contains("\"reason\":\"known_poison\",\"detail\":\"known-poison: " + detail))
+        << page;
+}
+
 // ── streams ──────────────────────────────────────────────────────────────────────────────────────
 
 constexpr std::string_view events = "Content-Type: text/event-stream; charset=utf-8\r\n";

@@ -64,6 +64,24 @@ TEST(LaneLines, ShowsHowFarAModelHasLoaded) {
     EXPECT_EQ(detail({.permille = 405, .text = "layers"}), "it died\n");
 }
 
+TEST(LaneLines, ShowsWhenAFailedLaneTriesAgain) {
+    LaneFacts facts = on_gpu(0);
+    const auto detail = [&](Duration next_try) {
+        const std::vector<LaneSnapshot> lanes{{.lane = 0,
+                                               .facts = facts,
+                                               .state = LaneState::failed,
+                                               .reason = Reason::crashed_too_often,
+                                               .next_try = next_try,
+                                               .time = 1s}};
+        const std::string line = lane_block(lanes, {.columns = 120});
+        return line.substr(line.find("1.0 s") + 7);
+    };
+    EXPECT_EQ(detail(Duration::zero()), "it crashed too often\n");
+    EXPECT_EQ(detail(252s), "next try in 4 min 12 s: it crashed too often\n");
+    facts.now.trouble = "exit code 1";
+    EXPECT_EQ(detail(252s), "next try in 4 min 12 s: exit code 1\n");
+}
+
 TEST(LaneLines, IsNeverWiderThanTheScreen) {
     const LaneFacts facts = on_gpu(0, std::string(500, 'x'));
     const std::vector<LaneSnapshot> lanes(

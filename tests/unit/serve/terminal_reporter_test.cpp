@@ -10,6 +10,7 @@ namespace turnpike {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -128,6 +129,18 @@ TEST(TerminalReporter, TellsOnceThatALaneHasFailedAndWhatToDo) {
         captured.said_of({.lane = 0, .trouble = captured.lanes[0].now.trouble, .report = ""}),
         HasSubstr("which came later"));
     EXPECT_THAT(captured.said(), IsEmpty());
+}
+
+TEST(TerminalReporter, TellsWhenAFailedLaneTriesAgain) {
+    CapturedReporter captured;
+    captured.lanes[0].worker = "";
+    captured.reporter.tell(ReportLane{.lane = LaneId{0},
+                                      .state = LaneState::failed,
+                                      .reason = Reason::crashed_too_often,
+                                      .next_try = 5h});
+    EXPECT_THAT(captured.said(),
+                ContainsRegex("lane 0 has failed: it crashed too often, next try in [45] h [0-9]+ "
+                              "min; see: turnpike logs 0; then: turnpike restart 0\n"));
 }
 
 TEST(TerminalReporter, TellsOfTroubleAtNoGreatLength) {

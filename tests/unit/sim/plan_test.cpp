@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -73,6 +74,63 @@ TEST(Plan, StallsAnUploadOnlyIfTheClientLeavesLater) {
             if (const auto* job = std::get_if<JobScript>(&stimulus.payload); job && job->stalls) {
                 EXPECT_NE(job->leaves_after, Duration::max());
             }
+}
+
+TEST(Plan, GivesJobsOfEqualContentTheSameBytesAndTheSameEnding) {
+    std::size_t resent = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        std::map<std::uint32_t, JobScript> contents;
+        for (const Stimulus& stimulus : make_plan(scenario_of(seed), seed).stimuli) {
+            const auto* job = std::get_if<JobScript>(&stimulus.payload);
+            if (job == nullptr || job->content == 0) continue;
+            const auto [first, is_new] = contents.emplace(job->content, *job);
+            resent += is_new ? 0U : 1U;
+            EXPECT_EQ(job->total, first->second.total);
+            EXPECT_EQ(job->ending, first->second.ending);
+            EXPECT_EQ(job->ending_times, first->second.ending_times);
+            EXPECT_EQ(job->blocks, first->second.blocks);
+        }
+    }
+    EXPECT_GT(resent, 100U);
+}
+
+TEST(Plan, HasJobsThatAreAsLongAsAPoisonousOneWithOtherContent) {
+    std::size_t twins = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        std::map<std::uint64_t, std::uint32_t> poisons;
+        const Plan plan = make_plan(*find_scenario("poison"), seed);
+        for (const Stimulus& stimulus : plan.stimuli)
+            if (const auto* job = std::get_if<JobScript>(&stimulus.payload))
+                if (job->ending == Ending::kills_worker && job->content != 0)
+                    poisons[job->total.count] = job->content;
+        for (const Stimulus& stimulus : plan.stimuli)
+            if (const auto* job = std::get_if<JobScript>(&stimulus.payload))
+                if (const auto poison = poisons.find(job->total.count); poison != poisons.end())
+                    twins += poison->second != job->content ? 1U : 0U;
+    }
+    EXPECT_GT(twins, 20U);
+}
+
+TEST(Plan, DrawsWaitsThatAreReachedInARun) {
+    std::size_t ruled = 0;
+    std::size_t overridden = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed)
+        for (const PoolSettings& pool : make_plan(scenario_of(seed), seed).settings.pools) {
+            ++(pool.abandon_after == 0s ? ruled : overridden);
+            EXPECT_LE(pool.abandon_after, 5s);
+            EXPECT_LE(pool.poison_keep, 60s);
+            EXPECT_GE(pool.revive_every, 1s);
+            EXPECT_LE(pool.revive_every, 20s);
+        }
+    EXPECT_GT(ruled, overridden);
+    EXPECT_GT(overridden, 0U);
+}
+
+TEST(Plan, HasOnlyAttachedWorkersThatSpeakHttp) {
+    Plan plan{.native = 100};
+    plan.settings.pools = {PoolSettings{}, PoolSettings{.ownership = Ownership::attached}};
+    EXPECT_TRUE(plan.is_native(LaneId{0}));
+    EXPECT_FALSE(plan.is_native(LaneId{1}));
 }
 
 TEST(Scenario, IsFoundByItsNameOrBySeed) {

@@ -129,5 +129,44 @@ TEST(Body, KeepsOnlyALittleMemoryWhenCleared) {
     EXPECT_TRUE(is_inside(upload.body.bytes().data(), upload.body)) << "a lot is not";
 }
 
+/// Reads the whole body through piece_reader(), on the disk thread. Nullopt if the disk failed.
+std::optional<std::string> in_pieces(Upload& upload,
+                                     std::function<int(const Body::TakePiece&)> read) {
+    std::optional<std::optional<std::string>> result;
+    upload.background.run(
+        [read = std::move(read), step = upload.store.step]() -> std::optional<std::string> {
+            std::string all;
+            const int error = read([&](std::string_view piece) {
+                EXPECT_LE(piece.size(), step);
+                all.append(piece);
+            });
+            return error == 0 ? std::optional(all) : std::nullopt;
+        },
+        [&](std::optional<std::string> all) { result = std::move(all); });
+    EXPECT_TRUE(upload.loop.run_until([&] { return result.has_value(); }));
+    return result.value_or(std::nullopt);
+}
+
+TEST(Body, IsReadInPiecesEvenAfterItWasDropped) {
+    for (const std::size_t size : {0U, 1U, 30U, 60U, 100U, 101U, 997U}) {
+        Upload upload;
+        const std::string bytes = numbered(size);
+        ASSERT_EQ(upload.append(bytes), 0);
+        ASSERT_EQ(upload.complete(), 0);
+        auto read = upload.body.piece_reader(upload.store.step);
+        upload.body.clear();
+        ASSERT_EQ(upload.append("the body of the next job"), 0);
+        EXPECT_EQ(in_pieces(upload, std::move(read)), bytes);
+    }
+}
+
+TEST(Body, WhosePiecesCanNotBeReadSaysSo) {
+    Upload upload;
+    ASSERT_EQ(upload.append(numbered(997)), 0);
+    ASSERT_EQ(upload.complete(), 0);
+    truncate_open_files(upload.folder.file(""));
+    EXPECT_EQ(in_pieces(upload, upload.body.piece_reader(upload.store.step)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace turnpike

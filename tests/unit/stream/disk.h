@@ -69,6 +69,16 @@ inline int open_files(std::string_view prefix) {
     return found;
 }
 
+/// Empties every open file of this process in that folder, as a failing disk would.
+inline void truncate_open_files(const std::string& folder) {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const std::filesystem::path target = std::filesystem::read_symlink(entry.path(), gone);
+        if (target.string().starts_with(folder) && !std::filesystem::is_directory(target, gone))
+            std::filesystem::resize_file(entry.path(), 0);
+    }
+}
+
 /// Returns text in which each part differs from its neighbours.
 inline std::string numbered(std::size_t size) {
     std::string text;

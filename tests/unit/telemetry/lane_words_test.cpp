@@ -23,9 +23,32 @@ TEST(LaneWords, AreThereForEveryStateAndReason) {
 }
 
 TEST(LaneWords, MakeASentence) {
-    EXPECT_EQ(sentence_of(0, LaneState::failed, Reason::crashed_too_often),
-              "lane 0 has failed: it crashed too often");
-    EXPECT_EQ(sentence_of(3, LaneState::drained, Reason::none), "lane 3 is drained");
+    EXPECT_EQ(
+        sentence_of(
+            {.lane = LaneId{0}, .state = LaneState::failed, .reason = Reason::crashed_too_often}),
+        "lane 0 has failed: it crashed too often");
+    EXPECT_EQ(sentence_of({.lane = LaneId{3}, .state = LaneState::drained}), "lane 3 is drained");
+}
+
+TEST(LaneWords, SayWhenAFailedLaneTriesAgain) {
+    EXPECT_EQ(next_try_words(252s), "next try in 4 min 12 s");
+    EXPECT_EQ(next_try_words(Duration::zero()), "");
+    EXPECT_EQ(sentence_of({.lane = LaneId{1},
+                           .state = LaneState::failed,
+                           .reason = Reason::crashed_too_often,
+                           .next_try = 12s}),
+              "lane 1 has failed: it crashed too often, next try in 12.0 s");
+}
+
+TEST(LaneWords, AreAboutTheLanesOfOnePool) {
+    const LaneView drained{
+        .lane = LaneId{0}, .pool = PoolId{1}, .state = LaneState::drained, .reason = Reason::none};
+    const LaneView failed{
+        .lane = LaneId{2}, .pool = PoolId{1}, .state = LaneState::failed, .next_try = 252s};
+    const LaneView other{.lane = LaneId{1}, .pool = PoolId{0}, .state = LaneState::ready};
+    EXPECT_EQ(sentences_about_lanes({.pools = {}, .lanes = {drained, other, failed}}, PoolId{1}),
+              "lane 0 is drained; lane 2 has failed, next try in 4 min 12 s");
+    EXPECT_EQ(sentences_about_lanes({.pools = {}, .lanes = {drained}}, PoolId{0}), "");
 }
 
 }  // namespace

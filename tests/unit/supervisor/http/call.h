@@ -51,9 +51,7 @@ struct NotingUser final : LinkUser {
 
 struct Call : Disk {
     ScriptedWorker worker{loop};
-    Clock clock;
-    std::shared_ptr<Link> link =
-        std::make_shared<Link>(loop.context(), worker.destination, store, clock);
+    std::shared_ptr<Link> link = std::make_shared<Link>(loop.context(), worker.destination, store);
     NotingUser user;
 
     void send(const Body* body = nullptr, http::Method method = http::Method::get) {

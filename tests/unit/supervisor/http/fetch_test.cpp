@@ -15,9 +15,8 @@ namespace {
 
 struct Errand : Disk {
     ScriptedWorker worker{loop};
-    Clock clock;
     std::shared_ptr<Fetch> fetch =
-        std::make_shared<Fetch>(loop.context(), worker.destination, store, clock);
+        std::make_shared<Fetch>(loop.context(), worker.destination, store);
     std::optional<Fetch::Result> result;
     int told = 0;
 

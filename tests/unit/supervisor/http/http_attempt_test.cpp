@@ -27,8 +27,7 @@ struct Stand : Disk {
         .clock = clock,
         .deliver = deliver,
         .ended = [this](HttpAttempt& ended) { exchanges.drop(ended.take_exchange()); }};
-    HttpAttempt attempt{host,
-                        std::make_shared<Link>(loop.context(), worker.destination, store, clock)};
+    HttpAttempt attempt{host, std::make_shared<Link>(loop.context(), worker.destination, store)};
     ExchangePtr exchange = exchanges.open(JobId{0});
     ActingReader reader;
 
@@ -39,7 +38,19 @@ struct Stand : Disk {
         exchange->answer.set_reader(&reader);
         attempt.start(exchange, AttemptId{7}, number, "/prefix");
     }
-    ScriptedWorker::Visit& heard() { return worker.heard(0, "\r\n\r\n"); }
+    ScriptedWorker::Visit& heard(std::size_t connection = 0) {
+        return worker.heard(connection, "\r\n\r\n");
+    }
+    /// Runs one attempt to its end on this connection, which stays open.
+    void answer_one(std::size_t connection) {
+        start();
+        ScriptedWorker::Visit& visit = heard(connection);
+        visit.got.clear();
+        visit.say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        finish();
+        EXPECT_TRUE(attempt.link().is_idle());
+        events.clear();
+    }
 
     [[nodiscard]] std::optional<Verdict> verdict() const {
         for (const Event& event : events)
@@ -147,6 +158,41 @@ TEST(HttpAttempt, TellsApartWhatTheWorkerNeverSawAndWhatBroke) {
     broken.heard().hang_up();
     broken.finish();
     EXPECT_EQ(broken.verdict(), Verdict::broken);
+}
+
+TEST(HttpAttempt, IsStaleIfAReusedConnectionEndsWithoutAnAnswer) {
+    Stand stand;
+    stand.answer_one(0);
+    stand.start();
+    stand.heard().hang_up();
+    stand.finish();
+    EXPECT_EQ(stand.verdict(), Verdict::stale);
+    EXPECT_EQ(stand.worker.visits.size(), 1U) << "only the engine sends it again";
+
+    stand.events.clear();
+    stand.start("GET", 2);
+    EXPECT_EQ(stand.exchange->trouble, "") << "of the first attempt";
+    stand.heard(1).hang_up();
+    stand.finish();
+    EXPECT_EQ(stand.verdict(), Verdict::broken) << "that was a new connection";
+}
+
+TEST(HttpAttempt, UsesANewConnectionForASecondAttempt) {
+    Stand stand;
+    stand.answer_one(0);
+    stand.start("GET", 2);
+    EXPECT_TRUE(stand.heard(1).got.contains("Turnpike-Attempt: 2\r\n"));
+    EXPECT_EQ(stand.worker.visits[0]->got, "");
+}
+
+TEST(HttpAttempt, UsesANewConnectionForAnAside) {
+    Stand stand;
+    stand.answer_one(0);
+    stand.exchange->is_aside = true;
+    stand.start();
+    stand.heard(1).hang_up();
+    stand.finish();
+    EXPECT_EQ(stand.verdict(), Verdict::broken) << "an aside is never stale";
 }
 
 TEST(HttpAttempt, CanBeRepeatedAfterAHeldAnswerBroke) {

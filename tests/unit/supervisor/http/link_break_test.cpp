@@ -29,7 +29,7 @@ TEST(LinkBreak, TellsThatAnAnswerIsNotWhole) {
     }
 }
 
-TEST(LinkBreak, DoesNotTryAgainOnceAByteOfAnAnswerCame) {
+TEST(LinkBreak, IsNotStaleOnceAByteOfAnAnswerCame) {
     Call call;
     call.exchange(0, short_answer);
     call.send();
@@ -147,10 +147,10 @@ TEST(LinkBreak, SendsABodyFromDisk) {
     EXPECT_TRUE(call.link->is_idle());
 }
 
-TEST(LinkBreak, SendsNothingTwiceIfConnectionsAreNeverReused) {
+TEST(LinkBreak, IsNeverStaleIfConnectionsAreNeverReused) {
     Call call;
     call.link = std::make_shared<Link>(call.loop.context(), call.worker.destination, call.store,
-                                       call.clock, Link::Reuse::forbidden);
+                                       Link::Reuse::forbidden);
     call.exchange(0, short_answer);
     EXPECT_TRUE(call.link->is_closed());
     call.send();

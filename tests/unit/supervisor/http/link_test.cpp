@@ -106,11 +106,11 @@ TEST(Link, NoticesThatAnIdleConnectionWasClosed) {
     call.exchange(1, short_answer);
 }
 
-TEST(Link, TriesOnceMoreWhenAReusedConnectionWasClosedMeanwhile) {
+TEST(Link, DoesNotUseAConnectionAgainWhoseEndTheLoopHasNotSeenYet) {
     Call call;
     call.exchange(0, short_answer);
     call.worker.visits[0]->hang_up();
-    call.send();  // before the loop has seen the end
+    call.send();
     call.heard(1).say(short_answer);
     call.finish();
     EXPECT_EQ(call.user.ends, 1);
@@ -118,15 +118,54 @@ TEST(Link, TriesOnceMoreWhenAReusedConnectionWasClosedMeanwhile) {
     EXPECT_EQ(call.worker.visits.size(), 2U);
 }
 
-TEST(Link, TriesOnlyOnceMore) {
+TEST(Link, IsStaleWhenAReusedConnectionEndsBeforeAnAnswer) {
     Call call;
     call.exchange(0, short_answer);
     call.send();
     call.worker.visits[0]->hang_up();  // as if the end and the request crossed on the way
+    call.finish();
+    EXPECT_EQ(call.user.broke, Break::stale);
+    call.settle();
+    EXPECT_EQ(call.worker.visits.size(), 1U) << "the link sends nothing twice";
+}
+
+TEST(Link, IsStaleAlsoIfTheWorkerHasReadTheRequest) {
+    Call call;
+    call.exchange(0, short_answer);
+    call.send();
+    call.heard(0).hang_up();
+    call.finish();
+    EXPECT_EQ(call.user.broke, Break::stale);
+}
+
+TEST(Link, UsesANewConnectionIfTheRequestNeedsOne) {
+    Call call;
+    call.exchange(0, short_answer);
+    ASSERT_TRUE(call.link->is_idle());
+    call.user = NotingUser();
+    call.link->send({.method = http::Method::get, .needs_new_connection = true}, call.user);
     call.heard(1).hang_up();
     call.finish();
-    EXPECT_EQ(call.user.broke, Break::missing);
-    EXPECT_EQ(call.worker.visits.size(), 2U);
+    EXPECT_EQ(call.user.broke, Break::missing) << "a new connection is never stale";
+    EXPECT_TRUE(call.loop.run_until([&] { return call.worker.visits[0]->is_over; }));
+}
+
+TEST(Link, KnowsWhetherItHasSentSomething) {
+    Call call;
+    EXPECT_FALSE(call.link->has_sent());
+    for (const std::size_t connection : {0U, 1U}) {
+        call.send();
+        EXPECT_FALSE(call.link->has_sent()) << "it is connecting";
+        call.heard(connection);
+        EXPECT_TRUE(call.link->has_sent());
+        call.heard(connection)
+            .say("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        call.finish();
+        EXPECT_FALSE(call.link->has_sent()) << "that request is over";
+    }
+    call.exchange(2, short_answer);
+    call.send();
+    EXPECT_TRUE(call.link->has_sent()) << "at once on a reused connection";
 }
 
 TEST(Link, DoesNotTreatUnrequestedBytesAsAnAnswer) {
@@ -167,7 +206,7 @@ TEST(Link, IgnoresBytesBehindAnAnswerEvenIfTheNextRequestIsSentAtOnce) {
     EXPECT_EQ(second.data, "hello");
 }
 
-TEST(Link, SendsTheWholeBodyAgainWhenItTriesOnceMore) {
+TEST(Link, SendsTheWholeBodyAgainAfterItWasStale) {
     Call call;
     Body body;
     bool is_stored = false;
@@ -177,20 +216,13 @@ TEST(Link, SendsTheWholeBodyAgainWhenItTriesOnceMore) {
     call.exchange(0, short_answer);
     call.send(&body, http::Method::post);
     call.worker.visits[0]->hang_up();
+    call.finish();
+    EXPECT_EQ(call.user.broke, Break::stale);
+    call.send(&body, http::Method::post);
     EXPECT_TRUE(call.heard(1, bytes).got.ends_with("\r\n\r\n" + bytes));
     call.heard(1).say(short_answer);
     call.finish();
     EXPECT_EQ(call.user.ends, 1);
-}
-
-TEST(Link, SaysMissingWhenASecondTryFindsNobody) {
-    Call call;
-    call.exchange(0, short_answer);
-    call.worker.close_door();
-    call.send();
-    call.worker.visits[0]->hang_up();
-    call.finish();
-    EXPECT_EQ(call.user.broke, Break::missing) << "the worker may have seen the first try";
 }
 
 TEST(Link, SaysRefusedWhenNobodyListens) {
@@ -232,7 +264,7 @@ TEST(Link, CanBeUsedAgainAfterEveryBreak) {
 
 TEST(Link, HasASentenceForEveryBreak) {
     using enum Break;
-    for (const Break why : {refused, no_link, missing, truncated, malformed, unreadable})
+    for (const Break why : {refused, no_link, stale, missing, truncated, malformed, unreadable})
         EXPECT_NE(sentence_of(why), "");
 }
 

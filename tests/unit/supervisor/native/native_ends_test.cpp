@@ -200,6 +200,26 @@ TEST(NativeAttemptsAbandoned, WhileTheyFlowGoOnWithoutAReader) {
     EXPECT_EQ(stand.verdict(0), Verdict::answered);
 }
 
+TEST(NativeAttemptsAbandoned, WhileTheyFlowCanBeCancelled) {
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
+    stand.say(wire::Begin{.id = id});
+    stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});  // so the worker has to pause
+    leave(stand, 0);
+    stand.attempts.cancel(NativeStand::attempt(0));
+    stand.peer.hear();
+    const std::string number = std::to_string(id);
+    EXPECT_THAT(stand.peer.told,
+                testing::ElementsAre("pause " + number, "resume " + number, "cancel " + number));
+    EXPECT_FALSE(stand.verdict(0)) << "the worker says when it is done";
+    for (int i = 0; i < 20; ++i) stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
+    stand.peer.hear();
+    EXPECT_EQ(stand.peer.told.size(), 3U) << "the rest is dropped";
+    stand.say(wire::Done{.id = id});
+    EXPECT_EQ(stand.verdict(0), Verdict::cancelled);
+    EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
+}
+
 TEST(NativeAttemptsAbandoned, ByTheReaderAtTheBeginningOrTheEnd) {
     for (const AnswerState when : {AnswerState::flowing, AnswerState::complete}) {
         NativeStand stand;

@@ -1,0 +1,55 @@
+#include "core/poison.h"
+
+#include <algorithm>
+
+#include "core/state.h"
+
+namespace turnpike::poison {
+
+namespace {
+
+constexpr std::uint32_t in_row_max = 3;  // so many poisons in a row show that it is the model
+
+void forget_expired(const State& s, PoisonMemory& memory) {
+    std::erase_if(memory.known, [&](const Poison& it) { return it.until <= s.now; });
+}
+
+}  // namespace
+
+void found(State& s, const Job& job, bool is_surely_poison) {
+    Pool& pool = s.pool_of(job);
+    PoisonMemory& memory = pool.poisons;
+    if (++memory.in_row >= in_row_max) return memory.known.clear();
+    if (!is_surely_poison || pool.settings.poison_keep <= Duration::zero()) return;
+    forget_expired(s, memory);
+    if (memory.known.size() == poisons_max) memory.known.erase(memory.known.begin());
+    memory.known.push_back({.first = job.id,
+                            .length = job.bytes,
+                            .digest = std::nullopt,
+                            .until = later(s.now, pool.settings.poison_keep)});
+    s.act(HashJob{job.id});
+}
+
+bool may_equal_known(State& s, Pool& pool, Bytes length) {
+    if (pool.poisons.known.empty()) return false;
+    forget_expired(s, pool.poisons);
+    return std::ranges::any_of(pool.poisons.known,
+                               [&](const Poison& it) { return it.length == length; });
+}
+
+void hashed(Pool& pool, JobId job, Digest digest) {
+    const auto found = std::ranges::find(pool.poisons.known, job, &Poison::first);
+    if (found != pool.poisons.known.end() && !found->digest) found->digest = digest;
+}
+
+const Poison* find(State& s, Pool& pool, Digest digest) {
+    forget_expired(s, pool.poisons);
+    const auto found = std::ranges::find(pool.poisons.known, digest, &Poison::digest);
+    return found == pool.poisons.known.end() ? nullptr : &*found;
+}
+
+void job_answered(Pool& pool) { pool.poisons.in_row = 0; }
+
+void forget_all(Pool& pool) { pool.poisons = {}; }
+
+}  // namespace turnpike::poison

@@ -1,0 +1,48 @@
+#include "gate/lane_page.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <boost/json.hpp>
+
+#include "tests/unit/gate/pages_fixture.h"
+
+namespace turnpike {
+namespace {
+
+struct LanePage : PagesFixture {
+    LanePage() : PagesFixture(Config{.pools = {PoolConfig{.name = "only"}}}) {}
+
+    boost::json::object page(LaneView lane, std::string_view jobs = "") {
+        lane.lane = LaneId{0};
+        lane.pool = PoolId{0};
+        std::string text;
+        JsonWriter json(text);
+        append_lane(json, deps, lane, admin, jobs);
+        boost::json::error_code error;
+        const boost::json::value value = boost::json::parse(text, error);
+        EXPECT_FALSE(error) << text;
+        return value.is_object() ? value.get_object() : boost::json::object();
+    }
+};
+
+TEST(LanePage, SaysWhenAFailedLaneTriesAgain) {
+    LanePage fixture;
+    LaneView lane{.state = LaneState::failed, .reason = Reason::crashed_too_often};
+    EXPECT_FALSE(fixture.page(lane).contains("next_try_s"));
+    lane.next_try = 252500ms;
+    const boost::json::object page = fixture.page(lane);
+    EXPECT_EQ(page.at("state").as_string(), "failed");
+    EXPECT_EQ(page.at("reason").as_string(), "crashed_too_often");
+    EXPECT_EQ(page.at("next_try_s").as_double(), 252.5);
+}
+
+TEST(LanePage, ListsTheJobsAboard) {
+    LanePage fixture;
+    EXPECT_TRUE(fixture.page({}).at("jobs").as_array().empty());
+    EXPECT_EQ(fixture.page({}, R"({"id":"a"},{"id":"b"})").at("jobs").as_array().size(), 2U);
+}
+
+}  // namespace
+}  // namespace turnpike
