@@ -74,8 +74,9 @@ void check_failed(Ledger& ledger, const KnownLane& lane) {
     if (!reloading.is_none() && reloading == ledger.pool_before(lane.pool).reloading)
         return broken(ledger, invariant::restart, "lane {} failed during a reload", show(lane.id));
     if (most < rules.crash_limit && lane.outage.parole == Sure::no)
-        return broken(ledger, lane.deaths_hi > most ? invariant::justice : invariant::restart,
-                      "lane {} failed after {} crashes", show(lane.id), most);
+        return broken(
+            ledger, std::ssize(lane.row_hi.deaths) > most ? invariant::justice : invariant::restart,
+            "lane {} failed after {} crashes", show(lane.id), most);
     if (ledger.is_surely_last_that_served(lane) && !ledger.is_late)
         broken(ledger, invariant::revival, "lane {} failed, but is the last that has served",
                show(lane.id));
@@ -279,7 +280,8 @@ void check_pool_generations(Ledger& ledger, KnownPool& pool) {
             std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
             lane.outage.parole = Sure::no;
             lane.outage.must_stay_down = false;
-            lane.deaths_hi = lane.trouble_row = 0;
+            lane.row_hi = {};
+            lane.trouble_row = 0;
             lane.disagreements_row = lane.proof_failures_row = 0;
             ledger.clear_in_all_cases(lane, Sure::yes);
         }
@@ -369,8 +371,7 @@ void judge(Ledger& ledger, const ReportReload& report) {
                           show(report.generation), show(lane.id));
     }
     for (KnownLane& lane : pool->lanes) {
-        const bool beside = pool->was_asked_as(report.generation, ReloadKind::beside);
-        if (!has_spread && lane.outage.had_failed_before_reload && beside && !does_another_follow &&
+        if (!has_spread && lane.outage.had_failed_before_reload && !does_another_follow &&
             !pool->had_odd_reload)
             lane.outage.must_stay_down = true;
         if (has_spread) lane.outage.must_stay_down = false;
@@ -387,9 +388,7 @@ void judge(Ledger& ledger, const ReportReload& report) {
             return broken(ledger, invariant::reload,
                           "generation {} is given up, but lane {} is not off for its old answers",
                           show(report.generation), show(lane.id));
-        const bool was_tried = !beside && ledger.lane_before(lane.id).state != LaneState::failed;
-        if (has_spread || !does_another_follow || was_tried)
-            lane.outage.had_failed_before_reload = false;
+        if (has_spread || !does_another_follow) lane.outage.had_failed_before_reload = false;
         ledger.reset_crashes(lane);
     }
 }

@@ -305,12 +305,13 @@ void check_attempt_times(Ledger& ledger) {
         if (attempt->job != nullptr && !attempt->is_over())
             broken(ledger, invariant::cancel, "attempt {} is cancelled, but its job lives",
                    show(attempt->id));
-    if (!ledger.is_time_event) return;
+    if (!ledger.is_time_event && !ledger.is_late) return;
     for (auto& [id, attempt] : ledger.attempts) {
         if (attempt.is_over()) continue;
         const PoolSettings& rules = *ledger.pool_of(*attempt.worker).settings;
         if (later(attempt.moved, rules.job_timeout) <= ledger.now && attempt.timed_out_at == never)
             attempt.timed_out_at = ledger.now;
+        if (!ledger.is_time_event) continue;
         if (attempt.job != nullptr && attempt.timed_out_at != never)
             return broken(ledger, invariant::in_time, "job {} outlives job_timeout",
                           show(attempt.job_id));

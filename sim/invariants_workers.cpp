@@ -183,6 +183,7 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::disagrees:
         case Reason::will_not_die:
         case Reason::drain_asked:
+        case Reason::trying_again:
         case Reason::worker_away:
         case Reason::crashed_too_often:
         case Reason::memory_held:
@@ -254,6 +255,7 @@ bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::job_abandoned:
         case Reason::job_cancelled:
         case Reason::gpu_lost:
+        case Reason::trying_again:
         case Reason::worker_away:
         case Reason::memory_held:
         case Reason::turn_to_load:
@@ -339,7 +341,7 @@ void judge(Ledger& ledger, const StartWorker& start) {
         ledger.now;
     worker.trust.rests_until = ledger.now;
     worker.past.is_try = ledger.seen_lane(lane->id).state == LaneState::failed;
-    if (worker.past.is_try) lane->not_before = ledger.now;
+    if (worker.past.is_try) lane->not_before = ledger.now, lane->outage.may_fail_again = true;
     lane->workers.push_back(&worker);
     ++lane->starts;
     lane->must_start = lane->outage.must_stay_down = false;

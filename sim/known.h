@@ -121,7 +121,18 @@ struct KnownCase {
     bool is_worker_dead = false;
     bool is_lane_cleared = false;
     bool is_lane_perhaps_cleared = false;
-    bool is_in_row = false;  // it may count among the lane's deaths in a row
+    bool is_explained = false;  // by a poison job, or by one that wanted the lane
+};
+
+/// Deaths of a lane in a row, without an answer. Those that a job explains are taken out.
+struct KnownRow {
+    std::set<std::uint64_t> deaths;  // each has a number of its own
+    Instant began{};
+
+    void add(std::uint64_t death, Instant now) {
+        if (deaths.empty()) began = now;
+        deaths.insert(death);
+    }
 };
 
 /// A job that was poison, as long as the engine must remember it.
@@ -224,10 +235,9 @@ struct WorkerPast {
     std::uint32_t restarts_asked = 0;
     bool perhaps_disagreed = false;  // may have been outside a strict majority
     bool is_unsettled = false;       // something happened that the rules do not settle
-    bool is_explained = false;  // a poison job, or one that wanted its lane, explains its death
-    bool has_crashed = false;   // it ended by itself, or because it was silent
-    bool was_given_up = false;  // survived its kill, so its lane was quarantined
-    bool is_try = false;        // of a failed lane that tries again; false once the lane is on
+    bool has_crashed = false;        // it ended by itself, or because it was silent
+    bool was_given_up = false;       // survived its kill, so its lane was quarantined
+    bool is_try = false;             // of a failed lane that tries again; false once the lane is on
 };
 
 struct KnownWorker {
@@ -326,10 +336,8 @@ struct KnownLane {
     std::uint32_t trouble_row = 0;  // such ends in a row
     Instant last_gone{};
     std::uint32_t crash_row = 0;
-    std::uint32_t deaths_lo = 0;  // deaths in a row without an answer
-    std::uint32_t deaths_hi = 0;
-    Instant deaths_began{};              // the first that is possible
-    Instant deaths_began_lo{};           // the first that is certain
+    KnownRow row_lo;                     // the deaths that certainly count
+    KnownRow row_hi;                     // those that may count
     std::optional<Instant> answered_at;  // its latest answer to a job
     Generation served_lo;                // the latest generation that has certainly served
     std::set<Generation> served_hi;      // those that may have served

@@ -153,7 +153,8 @@ struct Ledger {
     [[nodiscard]] bool is_perhaps_last_that_served(const KnownLane& lane) const;
     /// Counts a death of the lane's worker under jobs, for which nobody is charged yet.
     void delay_uncharged(KnownWorker& worker, bool does_count);
-    void explain_earlier_death(const KnownJob& job);
+    /// Takes the death of this case out of its lane's row, because a job explains it.
+    void explain_death(std::uint64_t in_case);
     void note_good_run(KnownWorker& worker);
     void answered(KnownLane& lane);
 

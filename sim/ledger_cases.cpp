@@ -121,37 +121,36 @@ bool Ledger::is_perhaps_last_that_served(const KnownLane& lane) const {
 void Ledger::delay_uncharged(KnownWorker& worker, bool does_count) {
     KnownLane& lane = lane_of(worker);
     const PoolSettings& rules = *pool_of(worker).settings;
-    const bool is_counted = !worker.past.is_explained;
-    if (is_counted && lane.deaths_hi++ == 0) lane.deaths_began = now;
-    cases[worker.trouble].is_in_row = is_counted;
-    const auto grown = [&](std::uint32_t deaths, Instant began) {
-        return deaths >= deaths_in_row_max && has_another_lane_answered(lane, began)
+    const bool is_counted = !cases[worker.trouble].is_explained;
+    if (is_counted) lane.row_hi.add(worker.trouble, now);
+    const auto grown = [&](const KnownRow& row) {
+        const auto deaths = static_cast<std::uint32_t>(row.deaths.size());
+        return deaths >= deaths_in_row_max && has_another_lane_answered(lane, row.began)
                    ? deaths - deaths_in_row_max + 1
                    : 0;
     };
     lane.last_trouble = now;
     lane.not_after = std::max(
         lane.not_after,
-        now + jittered_max(delay_of(
-                  rules, std::max(lane.trouble_row, grown(lane.deaths_hi, lane.deaths_began)))));
+        now + jittered_max(delay_of(rules, std::max(lane.trouble_row, grown(lane.row_hi)))));
     if (!does_count) return;
-    if (is_counted && lane.deaths_lo++ == 0) lane.deaths_began_lo = now;
+    if (is_counted) lane.row_lo.add(worker.trouble, now);
     lane.not_before =
-        now + jittered_min(delay_of(
-                  rules, std::max(lane.crash_row, grown(lane.deaths_lo, lane.deaths_began_lo))));
+        now + jittered_min(delay_of(rules, std::max(lane.crash_row, grown(lane.row_lo))));
 }
 
-void Ledger::explain_earlier_death(const KnownJob& job) {
-    const auto found = cases.find(job.suspect_in);
-    if (found == cases.end() || !std::exchange(found->second.is_in_row, false)) return;
+void Ledger::explain_death(std::uint64_t in_case) {
+    const auto found = cases.find(in_case);
+    if (found == cases.end()) return;
+    found->second.is_explained = true;
     KnownLane& lane = lanes[found->second.lane.value];
-    if (lane.deaths_lo > 0) --lane.deaths_lo;
-    if (lane.deaths_hi > 0 && lane.deaths_began <= job.died_at) --lane.deaths_hi;
+    lane.row_lo.deaths.erase(in_case);
+    lane.row_hi.deaths.erase(in_case);
 }
 
 void Ledger::answered(KnownLane& lane) {
     lane.answered_at = now;
-    lane.deaths_lo = lane.deaths_hi = 0;
+    lane.row_lo = lane.row_hi = {};
     pools[lane.pool.value].poisons_in_row = 0;
 }
 

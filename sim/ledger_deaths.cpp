@@ -9,8 +9,8 @@ namespace turnpike::sim {
 void Ledger::note_good_run(KnownWorker& worker) {
     KnownLane& lane = lane_of(worker);
     end_parole(lane, has_served_well(worker) ? Sure::no : Sure::maybe);
-    lane.deaths_lo = 0;
-    if (was_current(worker) && has_served_well(worker)) lane.deaths_hi = 0;
+    lane.row_lo = {};
+    if (was_current(worker) && has_served_well(worker)) lane.row_hi = {};
 }
 
 /// Ends the worker. Everything aboard is lost at once.
@@ -31,7 +31,12 @@ void Ledger::die(KnownWorker& worker, Death death) {
     } else if (is_at_work) {
         KnownCase& it = cases[case_of(worker)];
         it.is_worker_dead = true;
-        it.is_lane_cleared = it.is_lane_cleared || now < worker.perhaps_busy_until;
+        const KnownLane& lane = lane_of(worker);
+        const bool was_off = is_off(lane_before(lane.id).state) || lane.is_taken_out();
+        it.is_lane_cleared =
+            it.is_lane_cleared || now < worker.perhaps_busy_until || (was_off && !is_late);
+        it.is_lane_perhaps_cleared =
+            it.is_lane_perhaps_cleared || was_off || is_off(seen_lane(lane.id).state);
         while (!worker.aboard.empty()) {
             KnownAttempt& attempt = *worker.aboard.back();
             lose(attempt, count == 1 && !attempt.is_shared, worker.trouble);
@@ -65,15 +70,15 @@ void Ledger::lose(KnownAttempt& attempt, bool was_alone, std::uint64_t in_case) 
     const bool may_ride = job != nullptr && !answering && !job->is_aside && rules.may_retry;
     if (!may_ride || !job->wanted.is_none()) it.is_lane_cleared = true;
     if (job == nullptr) return;
-    if (!job->wanted.is_none()) worker.past.is_explained = true;
+    if (!job->wanted.is_none()) explain_death(in_case);
     touched_jobs.push_back(job->id);
     if (answering) return expect_end(*job, EndReason::stream_broken);
     if (!may_ride) return expect_end(*job, EndReason::worker_died);
-    if (was_alone) explain_earlier_death(*job);
+    if (was_alone) explain_death(job->suspect_in);
     leave_case(*job, false);
     if (job->died_in != worker.generation) job->lone_deaths = 0;
     if (was_alone && ++job->lone_deaths >= 2) {
-        worker.past.is_explained = true;
+        explain_death(in_case);
         it.is_lane_cleared = true;
         take_poison(*job);
         return expect_end(*job, EndReason::poison);
@@ -132,7 +137,6 @@ void Ledger::take_closed(KnownAttempt& attempt) {
 
 void Ledger::take_probe_answer(KnownWorker& worker, std::uint32_t probe) {
     drop_case_of(worker);
-    worker.past.is_explained = false;
     const std::vector<KnownAttempt*> aboard = worker.aboard;
     for (KnownAttempt* attempt : aboard)
         if (attempt->is_closed() && *attempt->closed_at_probe < probe) {
@@ -163,9 +167,10 @@ void Ledger::crash(KnownWorker& worker, At place) {
     lane.crashes_hi.push_back(now);
     if (lane.crashes_hi.size() > 4 * crash_limit_max)
         lane.crashes_hi.erase(lane.crashes_hi.begin());
-    if (lane.deaths_hi++ == 0) lane.deaths_began = now;
+    const std::uint64_t death = ++cases_opened;
+    lane.row_hi.add(death, now);
     if (!does_count) return;
-    if (lane.deaths_lo++ == 0) lane.deaths_began_lo = now;
+    lane.row_lo.add(death, now);
     std::erase_if(lane.crashes_lo, [&](Instant at) { return now - at >= rules.crash_window; });
     lane.crashes_lo.push_back(now);
     const Duration doubled =
@@ -212,7 +217,8 @@ void Ledger::drop_distrust(KnownWorker& worker) {
 
 void Ledger::reset_crashes(KnownLane& lane) {
     lane.not_before = now;
-    lane.crash_row = lane.deaths_lo = 0;
+    lane.crash_row = 0;
+    lane.row_lo = {};
     lane.crashes_lo.clear();
 }
 

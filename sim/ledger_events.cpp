@@ -314,7 +314,7 @@ private:
 
     void revive(KnownLane& lane) {
         lane.outage = {};
-        lane.deaths_lo = lane.deaths_hi = 0;
+        lane.row_lo = lane.row_hi = {};
         to_.pools[lane.pool.value].poisons.clear();
         to_.pools[lane.pool.value].poisons_in_row = 0;
         to_.clear_in_all_cases(lane, Sure::yes);

@@ -48,12 +48,14 @@ void start_clock(const Ledger& ledger, KnownWorker& worker) {
 /// Records for the attempts of an unattended worker that their time has run out, or may have. It may
 /// have run out at the same moment as job_timeout.
 void look_at_clock(const Ledger& ledger, const KnownWorker& worker) {
+    // The engine looks at the time after every event. The event may have put a job aboard.
+    const bool is_over =
+        worker.patience_hi <= ledger.now && (ledger.is_time_event || does_nobody_wait(worker));
     for (KnownAttempt* attempt : worker.aboard) {
         if (!is_forsaken(*attempt) && attempt->timed_out_at != ledger.now) continue;
         if (worker.patience_lo <= ledger.now)
             attempt->expired_lo = std::min(attempt->expired_lo, worker.patience_lo);
-        if (worker.patience_hi <= ledger.now && ledger.is_time_event)
-            attempt->timed_out_at = ledger.now;
+        if (is_over) attempt->timed_out_at = ledger.now;
     }
 }
 

@@ -156,9 +156,9 @@ struct ReportLane {
     LaneId lane;
     LaneState state = LaneState::starting;
     Reason reason = Reason::none;
-    Duration next_try =
-        Duration::zero();  // a failed lane tries again after this time; zero means that
-                           // it tries now, or has not failed
+    /// When a failed lane tries again. Zero if it has not failed, if its try has begun, or if the
+    /// try only waits for something else to end.
+    Duration next_try = Duration::zero();
 
     static constexpr const char* name = "ReportLane";
     void fields(auto&& f) const {

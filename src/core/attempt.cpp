@@ -199,7 +199,7 @@ void ended(State& s, const AttemptEnded& event) {
         case Verdict::cancelled: return finished(s, *attempt, event.verdict);
         case Verdict::closed:
             if (attempt->state == AttemptState::running)  // nobody asked it to cancel
-                return finished(s, *attempt, Verdict::cancelled);
+                return finished(s, *attempt, Verdict::model_failed);
             return cancel::closed(s, *attempt);
         case Verdict::stale:
             if (blame::was_stale(s, *attempt)) return;
@@ -236,7 +236,7 @@ void release(State& s, Attempt& attempt) {
     if (attempt.is_awaited()) --worker.awaited;
     if (attempt.is_unawaited()) --worker.unawaited;
     if (attempt.is_closed) --worker.closed;
-    if (worker.awaited == 0) cancel::look_for_waiting_jobs(s, worker);
+    if (worker.awaited == 0) cancel::update_abandon_clock(s, worker);
     if (attempt.state == AttemptState::overdue) cancel::overdue_ended(s, worker);
     if (attempt.is_aside()) {
         --worker.asides;

@@ -27,7 +27,7 @@ struct AttemptEnded;
 enum class AttemptState : std::uint8_t {
     running,    // its job waits for the answer
     abandoned,  // no job waits for it
-    expired,    // job_timeout is over, cancel_grace has begun
+    expired,    // its time is over, cancel_grace has begun
     overdue,    // cancel_grace is over, too: its worker is stuck
 };
 

@@ -45,14 +45,19 @@ void close_if_over(State& s, Case& it) {
         restart::charge(s, lane);
 }
 
-/// The job killed another worker, so its earlier death says nothing about the lane where it was.
-void explain_earlier_death(State& s, const Job& job) {
-    Case* it = s.cases.find(job.suspect_in);
-    if (it == nullptr || !std::exchange(it->is_in_row, false)) return;
-    restart::explain_death(s.lanes[it->lane.value], job.died_at);
+/// A job explains the death, so the death says nothing about its lane. It may be yet to come.
+void explain(State& s, Case& it) {
+    it.is_explained = true;
+    restart::take_out_of_row(s.lanes[it.lane.value], std::exchange(it.row, 0));
 }
 
-/// Takes the job, under which another worker died, out of its earlier case: that lane was not to blame.
+/// The job killed another worker, so its earlier death says nothing about the lane where it was.
+void explain_earlier_death(State& s, const Job& job) {
+    if (Case* it = s.cases.find(job.suspect_in)) explain(s, *it);
+}
+
+/// Takes the job, under which another worker died, out of its earlier case: that lane was not to
+/// blame.
 void clear_lane_of_earlier_case(State& s, Job& job) {
     Case* it = s.cases.find(job.suspect_in);
     job.suspect_in = {};
@@ -90,8 +95,8 @@ bool is_acquitted_by(EndReason reason) {
     return false;
 }
 
-/// True if the job died on two lanes, or its lane answered another job between its deaths. Otherwise
-/// the lane may be the cause of both.
+/// True if the job died on two lanes, or its lane answered another job between its deaths.
+/// Otherwise the lane may be the cause of both.
 bool is_surely_poison(const Job& job, const Lane& lane) {
     return job.died_on != lane.id || lane.last_answer > job.died_at;
 }
@@ -112,7 +117,7 @@ void lose(State& s, Attempt& attempt, Company company, Case& it) {
                                 s.pool_of(*job).settings.may_retry;
     if (!can_ride_again || !job->wanted.is_none()) it.is_lane_cleared = true;
     if (job == nullptr) return;
-    if (!job->wanted.is_none()) worker.is_death_explained = true;
+    if (!job->wanted.is_none()) explain(s, it);
     if (job->has_answer_begun) return fail(s, *job, EndReason::stream_broken);
     if (!can_ride_again) return fail(s, *job, EndReason::worker_died);
     if (company == Company::alone) explain_earlier_death(s, *job);
@@ -120,7 +125,7 @@ void lose(State& s, Attempt& attempt, Company company, Case& it) {
     if (job->died_in != worker.generation) job->lone_deaths = 0;
     if (company == Company::alone && ++job->lone_deaths >= lone_deaths_max) {
         it.is_lane_cleared = true;
-        worker.is_death_explained = true;
+        explain(s, it);
         poison::found(s, *job, is_surely_poison(*job, s.lanes[worker.lane.value]));
         return fail(s, *job, EndReason::poison);
     }
@@ -144,8 +149,8 @@ void put_back(State& s, Attempt& attempt, bool may_retry) {
     retry(s, *job);
 }
 
-/// Puts the jobs of a worker that we end back into the queue. If it was in trouble, nobody will know
-/// the cause.
+/// Puts the jobs of a worker that we end back into the queue. If it was in trouble, nobody will
+/// know the cause.
 void end_by_order(State& s, Worker& worker) {
     if (Case* it = s.cases.find(worker.open_case)) it->is_worker_dead = it->is_lane_cleared = true;
     const bool may_retry = s.pool_of(worker).settings.may_retry;
@@ -159,10 +164,11 @@ void worker_lost(State& s, Worker& worker, Reason why) {
     const bool may_work_unseen = s.now < worker.perhaps_busy_until;
     if (worker.aboard.empty() && s.cases.find(worker.open_case) == nullptr && !may_work_unseen)
         return;
-    worker.has_died_under_jobs = true;
     Case& it = case_of(s, worker);
     it.is_worker_dead = true;
-    it.is_lane_cleared = it.is_lane_cleared || may_work_unseen;
+    // A lane that is off is charged for nothing, as after the death of an idle worker.
+    const bool is_off = s.lane_of(worker).mode != LaneMode::on;
+    it.is_lane_cleared = it.is_lane_cleared || may_work_unseen || is_off;
     const bool is_shared = worker.aboard.size() > 1;
     while (Attempt* attempt = worker.aboard.front()) {
         const bool is_alone = !is_shared && !attempt->was_in_shared_break;
@@ -177,7 +183,6 @@ void close_case_of(State& s, const Worker& worker) {
 void worker_lives(State& s, Worker& worker) {
     if (Case* it = s.cases.find(worker.open_case)) s.cases.remove(*it);
     worker.open_case = {};
-    worker.is_death_explained = false;
 }
 
 void suspect_ended(State& s, const Job& job, EndReason reason) {

@@ -2,8 +2,8 @@
 //
 // The death of a worker with jobs aboard opens a case. The jobs are its suspects: each rides once
 // more, alone on a lane. A suspect whose ride ends with an answer or an error of the model is
-// acquitted. If all are acquitted, the death is charged to the lane. If a suspect dies alone, it was that job. If
-// the case can't be decided, nobody is charged.
+// acquitted. If all are acquitted, the death is charged to the lane. If a suspect dies alone, it was
+// that job. If the case can't be decided, nobody is charged.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,17 @@ struct Job;
 struct Lane;
 struct Worker;
 
-/// A case is closed when no suspect is left and the worker is dead. If the worker turns out to live,
-/// there was no death, and the case is dropped.
+/// A case is closed when no suspect is left and the worker is dead. If the worker turns out to
+/// live, there was no death, and the case is dropped.
 struct Case {
     CaseId id;
     LaneId lane;
     Generation generation;
     std::uint32_t suspects = 0;    // jobs that have not had their next ride yet
     bool is_worker_dead = false;   // if not: a link broke, and the worker may be dying
-    bool is_in_row = false;        // the death counts among the lane's deaths in a row
     bool is_lane_cleared = false;  // a job is to blame, or the case can't be decided
+    bool is_explained = false;     // by a poison job, or by one that wanted this lane
+    std::uint64_t row = 0;         // the row of deaths in which it counts; 0 if in none
 };
 
 namespace blame {

@@ -66,7 +66,7 @@ void abandon(State& s, Attempt& attempt) {
     Worker& worker = *attempt.worker;
     set_state(attempt, AttemptState::abandoned);
     apply_policy(s, attempt);
-    if (worker.is_serving()) look_for_waiting_jobs(s, worker);
+    if (worker.is_serving()) update_abandon_clock(s, worker);
 }
 
 void expire(State& s, Attempt& attempt) {
@@ -74,7 +74,7 @@ void expire(State& s, Attempt& attempt) {
     start_grace(s, attempt);
     if (Job* job = s.jobs.find(attempt.job)) job::end(s, *job, EndReason::ran_too_long);
     apply_policy(s, attempt);
-    if (worker.is_serving()) look_for_waiting_jobs(s, worker);
+    if (worker.is_serving()) update_abandon_clock(s, worker);
 }
 
 void grace_is_over(State& s, Attempt& attempt) {
@@ -99,11 +99,11 @@ void closed(State& s, Attempt& attempt) {
     attempt.closed_at_probe = worker.probe;
     ++worker.closed;
     s.touch(s.lane_of(worker));
-    look_for_waiting_jobs(s, worker);
+    update_abandon_clock(s, worker);
     health::probe_soon(s, worker);
 }
 
-void look_for_waiting_jobs(State& s, Worker& worker) {
+void update_abandon_clock(State& s, Worker& worker) {
     const bool does_nobody_wait = worker.awaited == 0 && worker.unawaited > 0;
     if (!does_nobody_wait) return s.timers.disarm(worker.abandon_timer);
     if (!worker.abandon_timer.is_armed())

@@ -28,9 +28,9 @@ void overdue_ended(State& s, Worker& worker);
 /// whether the worker is done with it.
 void closed(State& s, Attempt& attempt);
 
-/// Starts or stops the clock of a worker that nobody waits for. Must be called when an attempt comes
-/// aboard, leaves, or loses its job.
-void look_for_waiting_jobs(State& s, Worker& worker);
+/// Starts or stops the clock of a worker that nobody waits for. Must be called when an attempt
+/// leaves or loses its job.
+void update_abandon_clock(State& s, Worker& worker);
 
 /// Starts cancel_grace for all abandoned attempts aboard, because that clock has run out.
 void abandoned_too_long(State& s, Worker& worker);

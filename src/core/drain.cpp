@@ -39,7 +39,10 @@ void resume_asked(State& s, LaneId id) {
     lane::turn_on(s, *lane);
     Worker* worker = lane->current;
     if (worker == nullptr || worker->hold != Hold::retire) return;
-    if (worker->why != Reason::drain_asked && worker->why != Reason::replaced) return;
+    const bool can_serve_again = worker->why == Reason::drain_asked ||
+                                 worker->why == Reason::replaced ||
+                                 worker->why == Reason::crashed_too_often;
+    if (!can_serve_again) return;
     if (worker->generation == s.pool_of(*lane).good) return worker::lift_hold(s, *worker);
     worker->why = Reason::replaced;  // newer code became good while the lane was off
 }

@@ -17,8 +17,8 @@ LaneStatus status_off(const Lane& lane) {
     switch (lane.mode) {
         case LaneMode::drained:
             return {has_worker ? LaneState::draining : LaneState::drained, lane.off_reason};
-        case LaneMode::failed:
-        case LaneMode::retrying: return {LaneState::failed, lane.off_reason};
+        case LaneMode::failed: return {LaneState::failed, lane.off_reason};
+        case LaneMode::trying: return {LaneState::failed, Reason::trying_again};
         case LaneMode::on:
         case LaneMode::quarantined: break;
     }
@@ -89,17 +89,18 @@ LaneStatus status_of(const State& s, const Lane& lane) {
 void report(State& s, Lane& lane) {
     const LaneStatus status = status_of(s, lane);
     const LaneState state = without_jobs(status.state);
-    const bool is_retry_new = lane.mode == LaneMode::failed && lane.retry_at != lane.reported_retry;
-    if (state == lane.reported_state && status.reason == lane.reported_reason && !is_retry_new)
+    const bool is_next_try_new =
+        lane.mode == LaneMode::failed && lane.next_try_at != lane.reported_next_try;
+    if (state == lane.reported_state && status.reason == lane.reported_reason && !is_next_try_new)
         return;
     lane.reported_state = state;
     lane.reported_reason = status.reason;
-    lane.reported_retry = lane.retry_at;
+    lane.reported_next_try = lane.next_try_at;
     s.act(ReportLane{lane.id, state, status.reason, next_try(lane, s.now)});
 }
 
 Duration next_try(const Lane& lane, Instant now) {
-    return lane.mode == LaneMode::failed ? std::max(lane.retry_at - now, Duration::zero())
+    return lane.mode == LaneMode::failed ? std::max(lane.next_try_at - now, Duration::zero())
                                          : Duration::zero();
 }
 
@@ -138,21 +139,21 @@ void turn_on(State& s, Lane& lane) {
     if (lane.mode == LaneMode::on) return;
     lane.mode = LaneMode::on;
     lane.off_reason = Reason::none;
-    lane.retry_at = never;
+    lane.next_try_at = never;
     ++s.pool_of(lane).lanes_on;
     s.touch(lane);
 }
 
 void worker_serves(State& s, Lane& lane, const Worker& worker) {
     lane.served = worker.generation;
-    if (lane.mode != LaneMode::retrying) return;
+    if (lane.mode != LaneMode::trying) return;
     turn_on(s, lane);
     lane.restart.is_on_parole = true;
 }
 
-void stop_retrying(State& s, Lane& lane) {
+void stop_trying(State& s, Lane& lane) {
     lane.mode = LaneMode::failed;
-    lane.retry_at = later(s.now, s.pool_of(lane).settings.revive_every);
+    lane.next_try_at = later(s.now, s.pool_of(lane).settings.revive_every);
     if (lane.current != nullptr) retire(s, *lane.current, Reason::replaced);
     s.touch(lane);
 }
@@ -161,9 +162,9 @@ void turn_off(State& s, Lane& lane, LaneMode mode, Reason why) {
     if (lane.mode == LaneMode::on) --s.pool_of(lane).lanes_on;
     lane.mode = mode;
     lane.off_reason = why;
-    lane.retry_at = never;
+    lane.next_try_at = never;
     if (mode == LaneMode::failed) {
-        lane.retry_at = later(s.now, s.pool_of(lane).settings.revive_every);
+        lane.next_try_at = later(s.now, s.pool_of(lane).settings.revive_every);
         blame::forgive(s, lane);  // what led to this must not count again
     }
     forget_revival(lane);
@@ -179,10 +180,10 @@ namespace {
 /// Lets a failed lane start a worker if it is time for that. During a reload the lane waits: newer
 /// code may soon be there for it.
 void try_again(State& s, Lane& lane) {
-    if (s.now < lane.retry_at) return s.timers.arm(lane.timer, lane.retry_at);
+    if (s.now < lane.next_try_at) return s.timers.arm(lane.timer, lane.next_try_at);
     if (s.shutdown.is_asked() || s.pool_of(lane).reload.stage != ReloadStage::idle) return;
     if (lane.current != nullptr || lane.other != nullptr) return;  // it still finishes its jobs
-    lane.mode = LaneMode::retrying;
+    lane.mode = LaneMode::trying;
     lane.restart.not_before = s.now;
 }
 
@@ -209,7 +210,7 @@ void worker_down(State& s, Lane& lane, Worker& worker, Reason why) {
                 reload::trial_ended(s, lane);
             } else if (lane.mode == LaneMode::on) {
                 restart::after(s, lane, worker, why);
-            } else if (lane.mode == LaneMode::retrying) {
+            } else if (lane.mode == LaneMode::trying) {
                 restart::try_ended(s, lane, why);
             }
     }

@@ -21,7 +21,7 @@ enum class LaneMode : std::uint8_t {
     on,
     drained,
     failed,
-    retrying,  // failed, and a worker is tried once more; if it serves, the lane is on
+    trying,  // failed, and a worker is tried once more; if it serves, the lane is on
     quarantined,
 };
 
@@ -31,16 +31,16 @@ struct LoneRide {
     AttemptId attempt;  // none while the job waits for the lane to become empty
 };
 
-/// Where a lane stands in a reload `beside`, which starts a next worker on it. A lane that had failed
-/// or given wrong answers is *revived* for the reload: it is on only to try the new code, and is off
-/// again if the reload is given up.
+/// Where a lane stands in a reload `beside`, which starts a next worker on it. A lane that had
+/// failed or given wrong answers is *revived* for the reload: it is on only to try the new code, and
+/// is off again if the reload is given up.
 ///
 ///   none ─▶ awaited ───▶ ended                          a lane that was on
 ///              ▲           ▲
 ///   none ─▶ reviving ─▶ revival_ended                   a lane that is revived
 ///
-/// Upwards (▲): the lane no longer counts as revived, because a person restarted it, because it was turned
-/// off, or because the new generation is good and the lane's own next worker ended.
+/// Upwards (▲): the lane no longer counts as revived, because a person restarted it, because it was
+/// turned off, or because the new generation is good and the lane's own next worker ended.
 /// `awaited` and `reviving` return to `none` when the next worker takes over. Every step returns to
 /// `none` when the reload is over.
 enum class NextStep : std::uint8_t {
@@ -66,14 +66,15 @@ struct Lane {
     Instant last_job = Instant::min();
     Queue queue;  // jobs that ask for this lane
     LoneRide lone_ride;
-    Timer timer;               // the next start
-    Instant retry_at = never;  // if it has failed: when it tries again
+    Timer timer;                  // the next start
+    Instant next_try_at = never;  // if it has failed
     NextStep next_step = NextStep::none;
-    LaneMode revived_from = LaneMode::failed;  // while the lane is revived
+    LaneMode revived_from = LaneMode::failed;  // how it was off before a reload turned it on
     Reason revived_reason = Reason::none;
     Generation served;                     // the latest generation that has served here
     Instant last_answer = Instant::min();  // the latest job that a worker answered
-    std::uint32_t deaths_in_row = 0;       // since its last answer
+    std::uint64_t row = 0;                 // counts its rows of deaths without an answer
+    std::uint32_t deaths_in_row = 0;       // in the latest row, explained ones not counted
     Instant row_began;                     // the first of these deaths
 
     std::uint64_t finished = 0;
@@ -83,11 +84,11 @@ struct Lane {
     bool is_touched = false;
     LaneState reported_state = LaneState::starting;
     Reason reported_reason = Reason::none;
-    Instant reported_retry = never;
+    Instant reported_next_try = never;
 
     [[nodiscard]] bool is_reserved() const { return !lone_ride.job.is_none(); }
     [[nodiscard]] bool has_failed() const {
-        return mode == LaneMode::failed || mode == LaneMode::retrying;
+        return mode == LaneMode::failed || mode == LaneMode::trying;
     }
     [[nodiscard]] bool is_off_for_wrong_answers() const {
         return mode == LaneMode::quarantined &&
@@ -115,7 +116,8 @@ namespace lane {
 /// Reports the state of the lane if it differs from the last report.
 void report(State& s, Lane& lane);
 
-/// Returns when a failed lane tries again, from now on. Zero if the lane has not failed, or is trying.
+/// Returns when a failed lane tries again, from now on. Zero if the lane has not failed, or if its
+/// try has begun or only waits for something else to end.
 [[nodiscard]] Duration next_try(const Lane& lane, Instant now);
 
 /// Returns the number of attempts on both workers, asides included.
@@ -131,7 +133,7 @@ void turn_on(State& s, Lane& lane);
 void worker_serves(State& s, Lane& lane, const Worker& worker);
 
 /// Ends the try of a failed lane: it has failed as before.
-void stop_retrying(State& s, Lane& lane);
+void stop_trying(State& s, Lane& lane);
 
 /// Sends and starts nothing more on the lane. A serving worker finishes its jobs, then stops.
 void turn_off(State& s, Lane& lane, LaneMode mode, Reason why);

@@ -18,7 +18,7 @@ bool is_clear(const Lane& lane) {
 
 bool may_start(const State& s, const Lane& lane) {
     return s.is_open && !s.shutdown.is_stopping() &&
-           (lane.mode == LaneMode::on || lane.mode == LaneMode::retrying) && !lane.is_memory_held &&
+           (lane.mode == LaneMode::on || lane.mode == LaneMode::trying) && !lane.is_memory_held &&
            is_clear(lane);
 }
 

@@ -38,7 +38,7 @@ struct Reload {
     Generation generation;  // none while idle
     LaneId trial;           // with in_place: the lane that goes first
     bool has_trial_ended = false;
-    Reason trial_was_off_for = Reason::none;  // the wrong answers for which the trial lane was off
+    bool is_trial_revived = false;  // the trial lane was off, and is on only for this reload
 };
 
 struct Pool {

@@ -55,7 +55,7 @@ void begin_in_place(State& s, Pool& pool) {
         if (is_candidate(lane) && (trial == nullptr || is_better_trial(lane, *trial)))
             trial = &lane;
     });
-    if (trial->is_off_for_wrong_answers()) pool.reload.trial_was_off_for = trial->off_reason;
+    pool.reload.is_trial_revived = trial->mode != LaneMode::on;
     revive(s, *trial);
     trial->restart.not_before = s.now;
     pool.reload.trial = trial->id;
@@ -69,7 +69,7 @@ void begin(State& s, Pool& pool) {
                 [&](const Lane& lane) { has_candidate = has_candidate || is_candidate(lane); });
     if (!has_candidate || s.shutdown.is_asked()) return;
     s.each_lane(pool, [&](Lane& lane) {
-        if (lane.mode == LaneMode::retrying) lane::stop_retrying(s, lane);
+        if (lane.mode == LaneMode::trying) lane::stop_trying(s, lane);
     });
     const ReloadRequest request = std::exchange(pool.reload_waiting, {});
     pool.reload = {.stage = ReloadStage::trying, .generation = request.generation, .trial = {}};
@@ -110,11 +110,10 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
         for (Worker* worker : {lane.current, lane.other})
             if (worker != nullptr && worker->generation == tried)
                 worker::bring_down(s, *worker, why, how);
-        if (lane.is_revived()) lane::turn_off(s, lane, lane.revived_from, lane.revived_reason);
-        const bool was_off =
-            lane.id == pool.reload.trial && pool.reload.trial_was_off_for != Reason::none;
-        if (was_off && lane.mode == LaneMode::on)
-            lane::turn_off(s, lane, LaneMode::quarantined, pool.reload.trial_was_off_for);
+        const bool is_revived_trial = lane.id == pool.reload.trial &&
+                                      pool.reload.is_trial_revived && lane.mode == LaneMode::on;
+        if (lane.is_revived() || is_revived_trial)
+            lane::turn_off(s, lane, lane.revived_from, lane.revived_reason);
         if (is_making_room(pool, lane)) keep_good_worker(s, lane);
         s.touch(lane);
     });
@@ -122,8 +121,8 @@ void give_up(State& s, Pool& pool, ReloadEnd end) {
 }
 
 /// Makes the new generation the good one. Clears the history of every lane, because what the old
-/// code did does not count against the new code.
-/// Lanes that had failed or given wrong answers with the old code get the new code, too.
+/// code did does not count against the new code. Lanes that had failed or given wrong answers with
+/// the old code get the new code, too.
 void became_good(State& s, Pool& pool) {
     pool.good = pool.reload.generation;
     s.each_lane(pool, [&](Lane& lane) {
@@ -239,7 +238,7 @@ void trial_ended(State& s, Lane& lane) {
 
 void forget_trial_was_off(State& s, const Lane& lane) {
     Reload& reload = s.pool_of(lane).reload;
-    if (reload.trial == lane.id) reload.trial_was_off_for = Reason::none;
+    if (reload.trial == lane.id) reload.is_trial_revived = false;
 }
 
 Generation generation_for(const State& s, const Lane& lane) {

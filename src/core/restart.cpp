@@ -48,13 +48,14 @@ bool has_another_lane_answered(State& s, const Lane& lane, Instant since) {
     return has_answered;
 }
 
-void count_death(State& s, Lane& lane, const Worker& worker) {
-    if (lane.deaths_in_row++ == 0) lane.row_began = s.now;
-    if (Case* it = s.cases.find(worker.open_case)) it->is_in_row = true;
+/// Counts a death of the lane. Returns the row in which it counts.
+std::uint64_t count_death(const State& s, Lane& lane) {
+    if (lane.deaths_in_row++ == 0) lane.row_began = s.now, ++lane.row;
+    return lane.row;
 }
 
-/// Waits after a death under jobs. The wait grows only if every job dies on this lane, while another
-/// lane answers.
+/// Waits after a death under jobs. The wait grows only if every job dies on this lane, while
+/// another lane answers.
 void postpone_uncharged(State& s, Lane& lane) {
     const PoolSettings& settings = s.pool_of(lane).settings;
     std::uint32_t level = lane.restart.delay_level;
@@ -134,14 +135,19 @@ void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     if (worker.generation != pool.good) return;  // the good generation replaces it
     const bool was_answer_wrong = is_wrong_answer(why);
     const bool is_owned = pool.settings.ownership == Ownership::owned;
-    const bool may_newer_code_help = pool.reload.stage != ReloadStage::idle;
-    if (lane.proofs_failed >= proofs_failed_max && is_owned && !may_newer_code_help)
-        return lane::turn_off(s, lane, LaneMode::quarantined,
-                              was_answer_wrong ? why : wrong_answer_in(pool));
+    if (lane.proofs_failed >= proofs_failed_max && is_owned) {
+        const bool may_newer_code_help = pool.reload.stage != ReloadStage::idle;
+        if (!may_newer_code_help)
+            return lane::turn_off(s, lane, LaneMode::quarantined,
+                                  was_answer_wrong ? why : wrong_answer_in(pool));
+        lane.proofs_failed = proofs_failed_max - 1;  // one more wrong answer of old code is enough
+    }
     if (was_answer_wrong) return postpone(s, lane);
     if (!is_crash(why)) return;
-    if (!worker.is_death_explained) count_death(s, lane, worker);
-    worker.has_died_under_jobs ? postpone_uncharged(s, lane) : crashed(s, lane);
+    Case* it = s.cases.find(worker.open_case);
+    if (it == nullptr) return count_death(s, lane), crashed(s, lane);
+    if (!it->is_explained) it->row = count_death(s, lane);
+    postpone_uncharged(s, lane);
 }
 
 void note_good_run(State& s, Lane& lane, const Worker& worker) {
@@ -166,8 +172,8 @@ void charge(State& s, Lane& lane) {
         lane::turn_off(s, lane, LaneMode::failed, Reason::crashed_too_often);
 }
 
-void explain_death(Lane& lane, Instant at) {
-    if (lane.deaths_in_row > 0 && lane.row_began <= at) --lane.deaths_in_row;
+void take_out_of_row(Lane& lane, std::uint64_t row) {
+    if (row == lane.row && lane.deaths_in_row > 0) --lane.deaths_in_row;
 }
 
 void job_answered(State& s, Lane& lane) {

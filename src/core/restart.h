@@ -43,8 +43,8 @@ void try_ended(State& s, Lane& lane, Reason why);
 /// Charges the lane with a death under jobs, because all of them were acquitted.
 void charge(State& s, Lane& lane);
 
-/// Takes a death at this time out of the row of deaths, because a job explains it.
-void explain_death(Lane& lane, Instant at);
+/// Takes a death out of the lane's row of deaths, if that row is not over: a job explains the death.
+void take_out_of_row(Lane& lane, std::uint64_t row);
 
 /// Must be called when a worker of the lane answered a job.
 void job_answered(State& s, Lane& lane);

@@ -88,6 +88,7 @@ std::string_view name_of(Reason value) {
         case Reason::job_stuck: return "job_stuck";
         case Reason::job_abandoned: return "job_abandoned";
         case Reason::job_cancelled: return "job_cancelled";
+        case Reason::trying_again: return "trying_again";
         case Reason::gpu_lost: return "gpu_lost";
         case Reason::will_not_die: return "will_not_die";
         case Reason::restart_asked: return "restart_asked";

@@ -133,6 +133,7 @@ enum class Reason : std::uint8_t {
     job_stuck,      // a job outlived job_timeout and cancel_grace
     job_abandoned,  // nobody waited for anything aboard, and the worker did not end it
     job_cancelled,  // the cancel policy `kill`
+    trying_again,   // the lane had crashed too often; its worker starts once more
     gpu_lost,
     will_not_die,  // survived the kill
     // what somebody ordered

@@ -213,6 +213,7 @@ bool was_ordered(Reason why) {
         case Reason::not_answering:
         case Reason::proof_failed:
         case Reason::proof_silent:
+        case Reason::trying_again:
         case Reason::worker_away:
         case Reason::memory_held:
         case Reason::turn_to_load:

@@ -84,10 +84,8 @@ struct Worker {
     Duration start_time = Duration::zero();  // from its start until it was ready
     Instant serving_since = never;
     CaseId open_case;  // opened when a link broke; no probe has been answered since
-    Instant perhaps_busy_until =
-        Instant::min();                // it may still work on an exchange that was closed
-    bool is_death_explained = false;   // by a poison job, or by one that wanted this lane
-    bool has_died_under_jobs = false;  // it died under jobs: their case decides who is to blame
+    // Until then it may still work on an exchange that was closed.
+    Instant perhaps_busy_until = Instant::min();
     KillStage kill_stage = KillStage::not_sent;
 
     // health

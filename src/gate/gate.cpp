@@ -156,7 +156,7 @@ void Gate::carry_out(const RefuseJob& action) {
 void Gate::carry_out(const HashJob& action) {
     const ExchangePtr exchange = deps_.exchanges.find(action.job);
     if (exchange == nullptr) return deps_.deliver(JobHashed{action.job, random_digest()});
-    deps_.store.disk.run(
+    deps_.digests.run(
         digest_of(*exchange, deps_.store.step),
         [this, job = action.job](const Digest& digest) { deps_.deliver(JobHashed{job, digest}); });
 }

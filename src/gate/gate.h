@@ -24,6 +24,7 @@
 #include "gate/key_file.h"
 #include "gate/own_routes.h"
 #include "gate/timeouts.h"
+#include "os/background.h"
 #include "os/clock.h"
 #include "stream/exchange.h"
 #include "telemetry/lane_facts.h"
@@ -41,6 +42,7 @@ struct GateDeps {
     const Engine& engine;
     Exchanges& exchanges;
     const Store& store;
+    Background& digests;  // a thread of its own, because a digest of a large body takes long
     Clock& clock;
     KeyFile& keys;
     LogSink& log;

@@ -18,7 +18,7 @@ struct LaneSnapshot {
     const LaneFacts& facts;
     LaneState state = LaneState::starting;
     Reason reason = Reason::none;
-    Duration next_try = Duration::zero();  // until a failed lane tries again; zero means never
+    Duration next_try = Duration::zero();  // until a failed lane tries again; zero while it tries
     Duration time{};  // since the start began; for a lane that serves, how long the start took
 };
 

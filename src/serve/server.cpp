@@ -85,6 +85,7 @@ GateDeps Server::gate_deps() {
             .engine = engine_,
             .exchanges = exchanges_,
             .store = store_,
+            .digests = digests_,
             .clock = clock_,
             .keys = keys_,
             .log = *inputs_.log,

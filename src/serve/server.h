@@ -84,6 +84,7 @@ private:
     Background background_{loop_, "tp-disk"};
     // A thread of its own, so that a hanging log folder delays nothing else.
     Background log_disk_{loop_, "tp-lanes"};
+    Background digests_{loop_, "tp-digest"};
     const Store store_;
     std::optional<Gate> gate_;
     std::optional<Supervisor> supervisor_;

@@ -149,13 +149,16 @@ void TerminalReporter::say_lane(std::size_t lane) {
     // Going from loading to the first proof is not reported: the lane is still starting.
     const bool is_new = words_for(now.state) != words_for(before.state) &&
                         !(is_coming_up(now.state) && is_coming_up(before.state));
+    const bool is_next_try =
+        now.state == LaneState::failed && before.state == LaneState::failed &&
+        (now.reason != before.reason || now.tries_again_at != before.tries_again_at);
     // Each death that made a lane of ours fail has been reported already.
     const bool is_told = lanes_[lane].worker.empty() && now.state == LaneState::failed;
     const bool is_troubled = !is_told && !now.trouble.empty() && now.trouble != before.trouble;
     // The lane was restarted between two calls of report_changes().
     const bool is_restarted = is_serving(before.state) && start_of(lane) != starts_[lane].reported;
     if (now.reason == Reason::shutting_down) return;
-    if (!is_new && !is_troubled && !is_restarted) return say_progress(lane);
+    if (!is_new && !is_next_try && !is_troubled && !is_restarted) return say_progress(lane);
     if (is_serving(now.state)) return say_serving(lane);
     const std::string_view why = is_troubled ? now.trouble : words_for(now.reason);
     const std::string_view does =
@@ -202,8 +205,8 @@ void TerminalReporter::settle() {
     say_hint();
 }
 
-/// Reports once that no lane serves and none will soon. After a lane has started or tried to, this
-/// may be reported again.
+/// Reports once that no lane serves and none will soon. After a lane has served, this may be
+/// reported again.
 void TerminalReporter::say_when_none_serves() {
     const bool none_will = std::ranges::all_of(statuses_, [](const LaneStatus& lane) {
         return lane.state == LaneState::failed || lane.state == LaneState::quarantined;

@@ -35,6 +35,7 @@ std::string_view words_for(Reason reason) {
         case Reason::job_abandoned:
             return "nobody waited for its jobs any more, and it did not end them";
         case Reason::job_cancelled: return "its job was cancelled";
+        case Reason::trying_again: return "it crashed too often, and tries to start again now";
         case Reason::gpu_lost: return "its GPU is gone";
         case Reason::will_not_die: return "its old worker does not die";
         case Reason::restart_asked: return "a restart was asked for";

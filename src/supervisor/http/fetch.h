@@ -44,7 +44,6 @@ public:
     std::string& head() { return link_->head(); }
     Body& body() { return body_; }
     void start(http::Method method, Duration timeout, Then then);
-    [[nodiscard]] bool is_under_way() const { return then_ != nullptr; }
     /// Ends the request without calling `then`.
     void stop();
 

@@ -123,6 +123,20 @@ TEST(Case, IsClosedWithoutAChargeWhenItsWorkerEndsBecauseItsLaneFailed) {
 
 // ── forgotten ────────────────────────────────────────────────────────────────────────────────────
 
+TEST(Case, ChargesNothingToALaneThatIsOff) {
+    Gate gate({.lanes = 3, .crash_limit = 1});
+    gate.open();
+    const JobId job = test::job_on(gate, 0);
+    gate.drain(0);
+    gate.dies(0);
+    ASSERT_EQ(gate.state(0), LaneState::drained);
+    gate.resume(0);
+    gate.comes_up(0);
+    gate.ends(job);
+    ASSERT_EQ(gate.ended(job), EndReason::answered);
+    expect_not_charged(gate, 0);
+}
+
 TEST(Case, IsForgottenWhenAPersonRestartsTheLane) {
     Gate gate(strict(2));
     gate.open();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/core/fixtures.h"
 #include "tests/unit/core/gate.h"
 
 namespace turnpike {
@@ -65,6 +66,20 @@ TEST(Drain, KeepsAFailedLaneFromTryingAgain) {
     EXPECT_TRUE(gate.current(0).is_none());
     gate.resume(0);
     EXPECT_FALSE(gate.current(0).is_none());
+}
+
+TEST(Drain, LetsTheWorkerOfALaneThatHadFailedServeOnWhenResumed) {
+    Gate gate({.lanes = 2, .crash_limit = 1});
+    gate.open();
+    const JobId suspect = test::job_on(gate, 0);
+    test::replace_worker(gate, 0);
+    const JobId aboard = gate.queue_job({.lane = 0});
+    gate.ends(suspect);
+    ASSERT_EQ(gate.state(0), LaneState::failed) << "charged, while its new worker has a job";
+    gate.drain(0);
+    gate.resume(0);
+    gate.ends(aboard);
+    EXPECT_EQ(gate.state(0), LaneState::ready);
 }
 
 TEST(Drain, ChangesNothingOnALaneThatIsQuarantinedOrUnknown) {

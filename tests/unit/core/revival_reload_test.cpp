@@ -74,6 +74,18 @@ TEST(RevivalAndReload, CountTheTimeAnewWhenTheReloadIsAbandoned) {
     EXPECT_EQ(gate.lane(1).next_try, 5min);
 }
 
+TEST(RevivalAndReload, LeaveALaneFailedOnWhichTheNewCodeWasTriedInPlaceInVain) {
+    Gate gate({.lanes = 1, .crash_limit = 1, .revive_every = 5min});
+    gate.tell(GateOpened{});
+    gate.dies(0);
+    ASSERT_EQ(gate.state(0), LaneState::failed);
+    gate.reload_in_place(2);
+    EXPECT_THAT(gate.deeds(), ElementsAre("start w1 on 0 with g2"));
+    gate.dies(0);
+    EXPECT_EQ(gate.state(0), LaneState::failed);
+    EXPECT_EQ(gate.lane(0).next_try, 5min);
+}
+
 /// Lets the lane's worker load and give a wrong answer to its proof, then starts its next one.
 void answers_wrong(Gate& gate, std::uint64_t lane) {
     gate.tell(WorkerStarted{gate.current(lane)}), gate.tell(WorkerReady{gate.current(lane)});
@@ -102,6 +114,22 @@ TEST(RevivalAndReload, LeaveALaneFailedThatWasNotQuarantinedMeanwhileAndCrashesI
     gate.dies(1);
     EXPECT_EQ(gate.state(1), LaneState::failed);
     EXPECT_EQ(gate.reason(1), Reason::crashed_too_often);
+}
+
+TEST(RevivalAndReload, QuarantineNoLaneForWrongAnswersDuringAReloadWhenItsWorkerCrashesLater) {
+    Gate gate({.lanes = 2, .crash_limit = 3, .proof = ProofKind::fixed});
+    gate.open();
+    gate.reload(2);
+    gate.dies(1);
+    gate.pass(1s);
+    answers_wrong(gate, 1), answers_wrong(gate, 1);
+    gate.dies(gate.other(0)), gate.dies(gate.other(1));
+    ASSERT_TRUE(gate.pool().reloading.is_none());
+    gate.dies(1);
+    EXPECT_EQ(gate.state(1), LaneState::backoff) << "it crashed, and gave no wrong answer";
+    gate.pass(10s);
+    answers_wrong(gate, 1);
+    EXPECT_EQ(gate.state(1), LaneState::quarantined) << "one more wrong answer is enough";
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ TEST(Revival, LeavesTheLaneFailedUntilItServes) {
     Gate& gate = scene.gate;
     const auto expect_still_failed = [&] {
         EXPECT_EQ(gate.state(1), LaneState::failed);
-        EXPECT_EQ(gate.reason(1), Reason::crashed_too_often);
-        EXPECT_EQ(gate.lane(1).next_try, Duration::zero()) << "it is trying";
+        EXPECT_EQ(gate.reason(1), Reason::trying_again);
+        EXPECT_EQ(gate.lane(1).next_try, Duration::zero());
         gate.arrive({.lane = 1});
         EXPECT_EQ(gate.refusal(), EndReason::no_lane);
     };
@@ -76,6 +76,17 @@ TEST(Revival, LeavesTheLaneFailedUntilItServes) {
     gate.tell(WorkerReady{gate.current(1)});
     EXPECT_THAT(gate.turn(), ElementsAre("lane 1 ready"));
     EXPECT_TRUE(gate.is_running(gate.queue_job({.lane = 1})));
+}
+
+TEST(Revival, TellsEachTryAndWhenTheNextIs) {
+    Trying scene;
+    Gate& gate = scene.gate;
+    const auto last_report = [&] { return gate.acts<ReportLane>().back(); };
+    EXPECT_EQ(last_report().reason, Reason::trying_again);
+    gate.exits(gate.current(1));
+    EXPECT_EQ(last_report().state, LaneState::failed);
+    EXPECT_EQ(last_report().reason, Reason::crashed_too_often);
+    EXPECT_EQ(last_report().next_try, 5min);
 }
 
 TEST(Revival, ComesOnlyAfterTheProof) {

@@ -103,6 +103,42 @@ TEST(SickLane, IsNotMadeByJobsThatWantTheLane) {
     }
 }
 
+/// When the worker of lane 0 exits, whose link broke under a poison job.
+enum class Exit { before_the_job_is_poison, after_the_job_is_poison };
+
+/// Lets a poison job break the link of lane 0, then kill lane 1, while lane 2 answers. Returns how
+/// long lane 0 waits.
+Duration delay_after_late_exit(Gate& gate, Exit exit) {
+    const JobId poison = job_on(gate, 0);
+    gate.leave_probes_to_me();
+    gate.ends(poison, Verdict::broken);
+    gate.pass(1ms);
+    Duration delay{};
+    if (exit == Exit::before_the_job_is_poison) delay = delay_after_death(gate, 0);
+    while (!gate.is_running(poison)) gate.pass(gate.next_deadline() - gate.now());
+    const std::uint64_t elsewhere = gate.lane_of(poison).value;
+    EXPECT_NE(elsewhere, 0U);
+    gate.dies(elsewhere);
+    EXPECT_EQ(gate.ended(poison), EndReason::poison);
+    if (exit == Exit::after_the_job_is_poison) delay = delay_after_death(gate, 0);
+    gate.comes_up(0);
+    gate.pass(1s);
+    gate.comes_up(elsewhere);
+    return delay;
+}
+
+TEST(SickLane, IsNotMadeByPoisonWhoseWorkerExitsLate) {
+    for (const Exit exit : {Exit::before_the_job_is_poison, Exit::after_the_job_is_poison}) {
+        Gate gate({.lanes = 3, .poison_keep = {}, .restart_delay_min = 200ms, .crash_limit = 3});
+        gate.open();
+        for (int deaths = 0; deaths < 6; ++deaths) {
+            expect_about(delay_after_late_exit(gate, exit), 200ms);
+            gate.queue_job({.lane = 2});
+            gate.run_jobs(1, 1, Verdict::answered);
+        }
+    }
+}
+
 TEST(Flood, OfPoisonFailsNoLaneAndSlowsNone) {
     Gate gate({.lanes = 4, .restart_delay_min = 200ms, .crash_limit = 2});
     gate.open();

@@ -178,6 +178,7 @@ struct GateFixture {
          .engine = engine,
          .exchanges = exchanges,
          .store = store,
+         .digests = background,
          .clock = clock,
          .keys = keys,
          .log = *log,

@@ -134,13 +134,20 @@ TEST(TerminalReporter, TellsOnceThatALaneHasFailedAndWhatToDo) {
 TEST(TerminalReporter, TellsWhenAFailedLaneTriesAgain) {
     CapturedReporter captured;
     captured.lanes[0].worker = "";
-    captured.reporter.tell(ReportLane{.lane = LaneId{0},
-                                      .state = LaneState::failed,
-                                      .reason = Reason::crashed_too_often,
-                                      .next_try = 5h});
-    EXPECT_THAT(captured.said(),
-                ContainsRegex("lane 0 has failed: it crashed too often, next try in [45] h [0-9]+ "
-                              "min; see: turnpike logs 0; then: turnpike restart 0\n"));
+    for (int tries = 0; tries < 2; ++tries) {
+        captured.reporter.tell(ReportLane{.lane = LaneId{0},
+                                          .state = LaneState::failed,
+                                          .reason = Reason::crashed_too_often,
+                                          .next_try = 5h});
+        EXPECT_THAT(
+            captured.said(),
+            ContainsRegex("lane 0 has failed: it crashed too often, next try in [45] h [0-9]+ "
+                          "min; see: turnpike logs 0; then: turnpike restart 0\n"));
+        EXPECT_THAT(captured.said(), IsEmpty());
+        captured.report(0, LaneState::failed, Reason::trying_again);
+        EXPECT_THAT(captured.said(), HasSubstr("lane 0 has failed: it crashed too often, and tries "
+                                               "to start again now;"));
+    }
 }
 
 TEST(TerminalReporter, TellsOfTroubleAtNoGreatLength) {
