@@ -184,7 +184,8 @@ void follow_service(Ledger& ledger, KnownLane& lane) {
         std::erase_if(lane.crashes_hi, [&](Instant at) { return at < ledger.now; });
     }
     if (!is_off(seen.state))
-        for (KnownWorker* worker : lane.workers) worker->past.is_try = false;
+        for (KnownWorker* worker : lane.workers)
+            worker->past.is_try = worker->past.is_try && worker->is_ending();
 }
 
 void check_lane(Ledger& ledger, KnownLane& lane) {

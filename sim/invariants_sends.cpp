@@ -33,7 +33,10 @@ Objection objection_to(Ledger& ledger, const KnownWorker& worker) {
     if (worker.trust.needs_proof)
         return {invariant::failing_lane,
                 "its worker failed job after job, and has not proved itself"};
-    if (lane.is_taken_out() || is_off(seen.state)) return {invariant::off, "its lane is off"};
+    // In a late event, the lane may be turned off after the job was sent.
+    const bool was_on = ledger.is_late && !is_off(ledger.lane_before(lane.id).state);
+    if (lane.is_taken_out() || (is_off(seen.state) && !was_on))
+        return {invariant::off, "its lane is off"};
     if (seen.current != worker.id)
         return {invariant::capacity, "its worker is not the lane's current one"};
     if (worker.held == Sure::yes)

@@ -202,9 +202,10 @@ bool is_tried_elsewhere(const Ledger& ledger, const KnownPool& pool, const Known
         const bool has_failed = ledger.seen_lane(lane.id).state == LaneState::failed;
         return !lane.outage.is_drained && lane.id != worker.lane && !has_failed &&
                std::ranges::any_of(lane.workers, [&](const KnownWorker* other) {
+                   // The try of a failed lane, which a person has restarted since, made no room.
                    const bool has_made_room = other->end_reason == Reason::replaced &&
                                               other->stopped_turn >= pool.reload_turn &&
-                                              !other->is_gone();
+                                              !other->is_gone() && !other->past.is_try;
                    return has_made_room || (other->generation == pool.tried && !other->is_ending());
                });
     });
