@@ -161,7 +161,9 @@ struct Ledger {
     // poison (ledger_cases.cpp)
     [[nodiscard]] bool may_equal_poison(const KnownJob& job);
     [[nodiscard]] const KnownPoison* find_poison(KnownPool& pool, Digest digest);
-    void take_poison(const KnownJob& job);
+    void take_poison(const KnownJob& job, bool have_workers_exited);
+    void take_digest_of_poison(JobId job, Digest digest);
+    static void count_poison(KnownPool& pool);
 
     // waiting (ledger_waiting.cpp)
     /// Notes for each worker whether anybody waits for what is aboard.

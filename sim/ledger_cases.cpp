@@ -169,14 +169,39 @@ const KnownPoison* Ledger::find_poison(KnownPool& pool, Digest digest) {
     return found == pool.poisons.end() ? nullptr : &*found;
 }
 
+/// Counts a poison that differs from the others since the latest answer. Several show that it is the
+/// model.
+void Ledger::count_poison(KnownPool& pool) {
+    if (++pool.poisons_in_row >= poisons_in_row_max) pool.poisons.clear();
+}
+
+void Ledger::take_digest_of_poison(JobId job, Digest digest) {
+    for (KnownPool& pool : pools) {
+        const auto found = std::ranges::find(pool.poisons, job, &KnownPoison::first);
+        if (found == pool.poisons.end() || found->digest) continue;
+        const bool is_same_again = std::ranges::find(pool.poisons, std::optional(digest),
+                                                     &KnownPoison::digest) != pool.poisons.end();
+        if (is_same_again) {
+            pool.poisons.erase(found);
+            continue;
+        }
+        found->digest = digest;
+        count_poison(pool);
+    }
+}
+
 /// Records that the job is poison. The engine must remember it if the lane can't be the cause.
-void Ledger::take_poison(const KnownJob& job) {
+void Ledger::take_poison(const KnownJob& job, bool have_workers_exited) {
     KnownPool& pool = pools[job.pool.value];
     const KnownLane& lane = lanes[job.last_lane.value];
-    if (++pool.poisons_in_row >= poisons_in_row_max) return pool.poisons.clear();
+    if (pool.poisons_in_row >= poisons_in_row_max) return;
     const bool is_sure =
-        job.died_on != lane.id || (lane.answered_at && *lane.answered_at > job.died_at);
-    if (!is_sure || pool.settings->poison_keep <= Duration::zero()) return;
+        have_workers_exited &&
+        (job.died_on != lane.id || (lane.answered_at && *lane.answered_at > job.died_at));
+    if (!is_sure || pool.settings->poison_keep <= Duration::zero()) {
+        if (!may_equal_poison(job)) count_poison(pool);
+        return;
+    }
     std::erase_if(pool.poisons, [&](const KnownPoison& it) { return it.until <= now; });
     if (pool.poisons.size() == poisons_max) pool.poisons.erase(pool.poisons.begin());
     pool.poisons.push_back({.first = job.id,

@@ -74,13 +74,16 @@ void Ledger::lose(KnownAttempt& attempt, bool was_alone, std::uint64_t in_case) 
     touched_jobs.push_back(job->id);
     if (answering) return expect_end(*job, EndReason::stream_broken);
     if (!may_ride) return expect_end(*job, EndReason::worker_died);
+    const auto earlier = cases.find(job->suspect_in);
+    const bool have_workers_exited =
+        it.is_worker_dead && earlier != cases.end() && earlier->second.is_worker_dead;
     if (was_alone) explain_death(job->suspect_in);
     leave_case(*job, false);
     if (job->died_in != worker.generation) job->lone_deaths = 0;
     if (was_alone && ++job->lone_deaths >= 2) {
         explain_death(in_case);
         it.is_lane_cleared = true;
-        take_poison(*job);
+        take_poison(*job, have_workers_exited);
         return expect_end(*job, EndReason::poison);
     }
     job->is_alone = true;

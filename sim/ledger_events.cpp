@@ -56,9 +56,7 @@ public:
     }
 
     void operator()(const JobHashed& e) {
-        for (KnownPool& pool : to_.pools)
-            for (KnownPoison& poison : pool.poisons)
-                if (poison.first == e.job && !poison.digest) poison.digest = e.digest;
+        to_.take_digest_of_poison(e.job, e.digest);
         KnownJob* job = to_.find(e.job);
         if (job == nullptr || job->hash != HashStage::asked) return;
         job->hash = HashStage::none;

@@ -41,7 +41,7 @@ Cell count_cell(const json::object& object, std::string_view key, Paint paint) {
     return {std::move(text), paint};
 }
 
-/// True if the lane will not come back by itself.
+/// True if the lane does not serve and will not soon.
 bool is_given_up(const json::object& lane) {
     const std::string state = text_of(lane, "state");
     return state == "failed" || state == "quarantined";
@@ -355,7 +355,7 @@ bool can_reload_revive(const json::object& page) {
            std::ranges::any_of(list_of(page, "lanes"), is_revived);
 }
 
-/// Returns what to do about lanes that will not come back. Leaves out attached workers. Empty if
+/// Returns what to do about lanes that will not serve soon. Leaves out attached workers. Empty if
 /// there are none.
 std::string advice_on(const json::object& page, std::string_view gate) {
     std::vector<std::size_t> lanes;
@@ -373,9 +373,9 @@ std::string advice_on(const json::object& page, std::string_view gate) {
                                         : "restart LANE";
     const std::string name = gate == "default" ? "" : " --name " + sanitized(gate);
     return fmt::format(
-        "\n{} {} will not come back by {}; see: turnpike logs {}{}; then: turnpike {}{}\n",
-        is_one ? "lane" : "lanes", ranges_text(lanes), is_one ? "itself" : "themselves",
-        lanes.front(), name, what, name);
+        "\n{} {} out of service; see: turnpike logs {}{}; then, to try at once: turnpike {}{}\n",
+        is_one ? "lane" : "lanes", ranges_text(lanes) + (is_one ? " is" : " are"), lanes.front(),
+        name, what, name);
 }
 
 }  // namespace

@@ -95,10 +95,13 @@ bool is_acquitted_by(EndReason reason) {
     return false;
 }
 
-/// True if the job died on two lanes, or its lane answered another job between its deaths.
-/// Otherwise the lane may be the cause of both.
-bool is_surely_poison(const Job& job, const Lane& lane) {
-    return job.died_on != lane.id || lane.last_answer > job.died_at;
+/// True if workers have exited both times, not only broken their links, and if the job died on two
+/// lanes, or its lane answered another job between its deaths. Otherwise the lane may be the cause of
+/// both. `it` is the case of its latest death.
+bool is_surely_poison(State& s, const Job& job, const Case& it) {
+    const Case* earlier = s.cases.find(job.suspect_in);
+    if (!it.is_worker_dead || earlier == nullptr || !earlier->is_worker_dead) return false;
+    return job.died_on != it.lane || s.lanes[it.lane.value].last_answer > job.died_at;
 }
 
 /// Returns how long a suspect waits for another lane than the one where its worker died.
@@ -120,13 +123,14 @@ void lose(State& s, Attempt& attempt, Company company, Case& it) {
     if (!job->wanted.is_none()) explain(s, it);
     if (job->has_answer_begun) return fail(s, *job, EndReason::stream_broken);
     if (!can_ride_again) return fail(s, *job, EndReason::worker_died);
+    const bool is_sure = is_surely_poison(s, *job, it);
     if (company == Company::alone) explain_earlier_death(s, *job);
     clear_lane_of_earlier_case(s, *job);
     if (job->died_in != worker.generation) job->lone_deaths = 0;
     if (company == Company::alone && ++job->lone_deaths >= lone_deaths_max) {
         it.is_lane_cleared = true;
         explain(s, it);
-        poison::found(s, *job, is_surely_poison(*job, s.lanes[worker.lane.value]));
+        poison::found(s, *job, is_sure);
         return fail(s, *job, EndReason::poison);
     }
     job->must_ride_alone = true;

@@ -14,13 +14,20 @@ void forget_expired(const State& s, PoisonMemory& memory) {
     std::erase_if(memory.known, [&](const Poison& it) { return it.until <= s.now; });
 }
 
+void count_in_row(PoisonMemory& memory) {
+    if (++memory.in_row >= in_row_max) memory.known.clear();
+}
+
 }  // namespace
 
 void found(State& s, const Job& job, bool is_surely_poison) {
     Pool& pool = s.pool_of(job);
     PoisonMemory& memory = pool.poisons;
-    if (++memory.in_row >= in_row_max) return memory.known.clear();
-    if (!is_surely_poison || pool.settings.poison_keep <= Duration::zero()) return;
+    if (memory.in_row >= in_row_max) return;
+    if (!is_surely_poison || pool.settings.poison_keep <= Duration::zero()) {
+        if (!may_equal_known(s, pool, job.bytes)) count_in_row(memory);
+        return;
+    }
     forget_expired(s, memory);
     if (memory.known.size() == poisons_max) memory.known.erase(memory.known.begin());
     memory.known.push_back({.first = job.id,
@@ -38,8 +45,16 @@ bool may_equal_known(State& s, Pool& pool, Bytes length) {
 }
 
 void hashed(Pool& pool, JobId job, Digest digest) {
-    const auto found = std::ranges::find(pool.poisons.known, job, &Poison::first);
-    if (found != pool.poisons.known.end() && !found->digest) found->digest = digest;
+    std::vector<Poison>& known = pool.poisons.known;
+    const auto found = std::ranges::find(known, job, &Poison::first);
+    if (found == known.end() || found->digest) return;
+    // The same request again says nothing about the model.
+    if (std::ranges::find(known, digest, &Poison::digest) != known.end()) {
+        known.erase(found);
+        return;
+    }
+    found->digest = digest;
+    count_in_row(pool.poisons);
 }
 
 const Poison* find(State& s, Pool& pool, Digest digest) {

@@ -1,5 +1,5 @@
-// The memory of poison: a pool remembers for a while which jobs killed their workers, so that an equal
-// job is answered at once and kills nobody. The engine knows jobs by length and digest only.
+// The memory of poison: a pool remembers for a while which jobs killed their workers, so that an
+// equal job is answered at once and kills nobody. The engine knows jobs by length and digest only.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Poison {
 
 struct PoisonMemory {
     std::vector<Poison> known;  // oldest first
-    std::uint32_t in_row = 0;   // poisons since the latest answer of the pool
+    std::uint32_t in_row = 0;   // different poisons since the latest answer of the pool
 };
 
 namespace poison {
@@ -36,7 +36,8 @@ void found(State& s, const Job& job, bool is_surely_poison);
 /// True if the job may equal a known poison, because it has the same length.
 [[nodiscard]] bool may_equal_known(State& s, Pool& pool, Bytes length);
 
-/// Takes the digest of a job that was found to be poison.
+/// Takes the digest of a job that was found to be poison. If it is one of several in a row, it is the
+/// model: forgets all.
 void hashed(Pool& pool, JobId job, Digest digest);
 
 /// Returns the poison that has this digest, or nullptr if none is known.

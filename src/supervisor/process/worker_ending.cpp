@@ -12,6 +12,7 @@
 
 #include "config/units.h"
 #include "supervisor/worker/answer_fields.h"
+#include "telemetry/lane_words.h"
 
 namespace turnpike {
 namespace {
@@ -89,9 +90,7 @@ std::string trouble_behind(const WorkerEnding& ending) {
             ending.trouble_before.empty() ? last_said(ending) : ending.trouble_before);
     if (!ending.trouble_before.empty()) return ending.trouble_before;
     if (ending.ordered == Reason::gpu_lost) return "";  // the lane's reason says so already
-    std::string why(name_of(ending.ordered));
-    std::ranges::replace(why, '_', ' ');
-    return "Turnpike ended it: " + why;
+    return "Turnpike ended it: " + std::string(words_for(ending.ordered));
 }
 
 }  // namespace

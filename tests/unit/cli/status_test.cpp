@@ -230,34 +230,37 @@ TEST(Status, SaysThatEveryLaneHasFailedRatherThanThatItsProofIsToCome) {
     EXPECT_THAT(ready("backoff", "failed"), HasSubstr("no: proof pending"));
 }
 
-TEST(Status, SaysWhatToDoAboutLanesThatWillNotComeBack) {
+TEST(Status, SaysWhatToDoAboutLanesThatAreOutOfService) {
     const auto end_of = [](std::string_view lanes, std::string_view gate = "default") {
         const auto text =
             status_text({.gate = gate, .json = fmt::format(R"({{"lanes":[{}]}})", lanes)}, {});
         return text.value_or("").substr(text.value_or("").rfind("\n\n") + 2);
     };
-    EXPECT_EQ(end_of(R"({"lane":0,"state":"ready"},{"lane":1,"state":"failed"})"),
-              "lane 1 will not come back by itself; see: turnpike logs 1; then: turnpike restart "
-              "1\n");
-    EXPECT_EQ(end_of(R"({"lane":0,"state":"quarantined"},{"lane":1,"state":"failed"})", "blue"),
-              "lanes 0-1 will not come back by themselves; see: turnpike logs 0 --name blue; then: "
-              "turnpike restart all --name blue\n");
+    EXPECT_EQ(
+        end_of(R"({"lane":0,"state":"ready"},{"lane":1,"state":"failed"})"),
+        "lane 1 is out of service; see: turnpike logs 1; then, to try at once: turnpike restart "
+        "1\n");
+    EXPECT_EQ(
+        end_of(R"({"lane":0,"state":"quarantined"},{"lane":1,"state":"failed"})", "blue"),
+        "lanes 0-1 are out of service; see: turnpike logs 0 --name blue; then, to try at once: "
+        "turnpike restart all --name blue\n");
     EXPECT_THAT(end_of(R"({"lane":0,"state":"failed"},{"lane":1,"state":"ready"},)"
                        R"({"lane":2,"state":"failed"})"),
-                HasSubstr("lanes 0, 2 will not come back by themselves; see: turnpike logs 0; "
-                          "then: turnpike restart LANE\n"));
+                HasSubstr("lanes 0, 2 are out of service; see: turnpike logs 0; "
+                          "then, to try at once: turnpike restart LANE\n"));
     const auto of_a_model = [&end_of](std::string_view lane) {
         return end_of(fmt::format(R"({}],"pools":[{{"pool":"a","python":"python3"}})", lane));
     };
-    EXPECT_THAT(of_a_model(R"({"lane":0,"state":"failed"})"), HasSubstr("then: turnpike reload\n"))
+    EXPECT_THAT(of_a_model(R"({"lane":0,"state":"failed"})"),
+                HasSubstr("to try at once: turnpike reload\n"))
         << "a restart would start the same code";
     EXPECT_THAT(of_a_model(R"({"lane":0,"state":"quarantined","reason":"gpu_lost"})"),
-                HasSubstr("then: turnpike restart 0\n"));
+                HasSubstr("to try at once: turnpike restart 0\n"));
     EXPECT_THAT(of_a_model(R"({"lane":0,"state":"failed"},{"lane":1,"state":"ready"})"),
-                HasSubstr("then: turnpike restart 0\n"));
+                HasSubstr("to try at once: turnpike restart 0\n"));
     for (const char* other : {R"({"lane":0,"state":"backoff"})",
                               R"({"lane":0,"state":"quarantined","worker":"http://a"})"})
-        EXPECT_THAT(end_of(other), Not(HasSubstr("will not come back"))) << other;
+        EXPECT_THAT(end_of(other), Not(HasSubstr("out of service"))) << other;
 }
 
 TEST(Status, CountsJobsThatAreTooManyToName) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "core/poison.h"
 #include "tests/unit/core/gate.h"
@@ -63,19 +64,53 @@ TEST(PoisonMemory, IsForgottenWhenAGenerationBecomesGood) {
 TEST(PoisonMemory, IsForgottenWhenThreeInARowShowThatItIsTheModel) {
     KnownPoison scene;
     Gate& gate = scene.gate;
-    poison(gate, Bytes{200});
+    gate.hashed(poison(gate, Bytes{200}), 8);
     EXPECT_TRUE(scene.is_compared());
-    poison(gate, Bytes{300});
+    gate.hashed(poison(gate, Bytes{300}), 9);
     EXPECT_FALSE(scene.is_compared());
     EXPECT_FALSE(scene.is_compared(Bytes{300})) << "nor is the third remembered";
+}
+
+TEST(PoisonMemory, IsNotForgottenIfTheSameJobComesSeveralTimes) {
+    Gate gate({.lanes = 4});
+    gate.open();
+    const std::vector<JobId> jobs = gate.queue_jobs(3);  // none is known yet, so all run
+    const auto all_die = [&] {
+        for (const LaneView& lane : gate.view().lanes)
+            if (lane.aboard > 0) gate.dies(lane.current);
+    };
+    all_die();
+    gate.pass(300ms);
+    for (const LaneView& lane : gate.view().lanes)
+        if (lane.state == LaneState::starting) gate.comes_up(lane.current);
+    all_die(), all_die();
+    for (const JobId job : jobs) {
+        ASSERT_EQ(gate.ended(job), EndReason::poison);
+        gate.hashed(job, 7);
+    }
+    const JobId again = gate.queue_job();
+    ASSERT_EQ(gate.acts<HashJob>().size(), 1U);
+    gate.hashed(again, 7);
+    EXPECT_EQ(gate.ended(again), EndReason::known_poison);
+}
+
+TEST(PoisonMemory, NeedsTwoWorkersThatExited) {
+    Gate gate({.lanes = 3});
+    gate.open();
+    const JobId job = gate.queue_job({.bytes = Bytes{100}});
+    gate.ends(job, Verdict::broken), gate.ends(job, Verdict::broken);
+    ASSERT_EQ(gate.ended(job), EndReason::poison);
+    EXPECT_EQ(gate.acts<HashJob>().size(), 0U) << "no worker died";
+    gate.queue_job({.bytes = Bytes{100}});
+    EXPECT_EQ(gate.acts<HashJob>().size(), 0U);
 }
 
 TEST(PoisonMemory, IsRememberedIfTheModelAnswersInBetween) {
     KnownPoison scene;
     Gate& gate = scene.gate;
-    poison(gate, Bytes{200});
+    gate.hashed(poison(gate, Bytes{200}), 8);
     gate.ends(gate.queue_job(), Verdict::bad_input);
-    poison(gate, Bytes{300});
+    gate.hashed(poison(gate, Bytes{300}), 9);
     EXPECT_TRUE(scene.is_compared());
     EXPECT_TRUE(scene.is_compared(Bytes{300}));
 }

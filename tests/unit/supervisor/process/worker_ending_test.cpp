@@ -96,7 +96,7 @@ TEST(TroubleOfAWorker, WhoseEndNobodySawIsWhatIsKnown) {
 TEST(TroubleOfAWorker, ThatWeEndedIsWhyWeEndedIt) {
     const WorkerEnd end = killed(SIGKILL);
     EXPECT_THAT(trouble_in({.end = end, .ordered = Reason::proof_failed}),
-                testing::HasSubstr("proof failed"));
+                testing::HasSubstr("it gave a wrong answer to its proof"));
     EXPECT_EQ(trouble_in({.end = end,
                           .said = "nonsense\n",
                           .ordered = Reason::proof_failed,
