@@ -109,8 +109,9 @@ struct KnownJob {
     bool was_stale = false;
     bool may_have_reached_worker = false;
     HashStage hash = HashStage::none;
-    JobId equal_to;  // the poison that it equals
-    JobFate fate;    // reset after each turn
+    bool was_compared = false;  // with the poisons that were known when it came
+    JobId equal_to;             // the poison that it equals
+    JobFate fate;               // reset after each turn
 };
 
 /// The death of a worker under jobs, or a broken link that may become one.

@@ -199,7 +199,7 @@ void Ledger::take_poison(const KnownJob& job, bool have_workers_exited) {
         have_workers_exited &&
         (job.died_on != lane.id || (lane.answered_at && *lane.answered_at > job.died_at));
     if (!is_sure || pool.settings->poison_keep <= Duration::zero()) {
-        if (!may_equal_poison(job)) count_poison(pool);
+        if (job.was_compared || !may_equal_poison(job)) count_poison(pool);
         return;
     }
     std::erase_if(pool.poisons, [&](const KnownPoison& it) { return it.until <= now; });

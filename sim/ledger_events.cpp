@@ -60,6 +60,7 @@ public:
         KnownJob* job = to_.find(e.job);
         if (job == nullptr || job->hash != HashStage::asked) return;
         job->hash = HashStage::none;
+        job->was_compared = true;
         const KnownPoison* known = to_.find_poison(to_.pools[job->pool.value], e.digest);
         if (known == nullptr) return to_.enqueue(*job, Entry::fresh);
         job->equal_to = known->first;

@@ -142,6 +142,7 @@ void hashed(State& s, const JobHashed& event) {
     Job* job = s.jobs.find(event.job);
     if (job == nullptr || job->state != JobState::arriving || !job->is_hashing) return;
     job->is_hashing = false;
+    job->was_compared = true;
     if (const Poison* known = poison::find(s, s.pool_of(*job), event.digest))
         return job::end(s, *job, EndReason::known_poison, known->first);
     queue_up(s, *job);

@@ -30,6 +30,7 @@ struct Job {
     bool has_answer_begun = false;  // part of it went to the client: no retry
     bool is_retry = false;          // goes before all jobs that are not retries
     bool is_hashing = false;        // its body is complete; it may equal a known poison
+    bool was_compared = false;      // it differs from the poisons that were known when it came
     bool was_stale = false;         // it went back to the queue once because a connection was stale
     bool must_ride_alone =
         false;  // a worker died under it: it runs only when nothing else is aboard

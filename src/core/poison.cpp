@@ -25,7 +25,8 @@ void found(State& s, const Job& job, bool is_surely_poison) {
     PoisonMemory& memory = pool.poisons;
     if (memory.in_row >= in_row_max) return;
     if (!is_surely_poison || pool.settings.poison_keep <= Duration::zero()) {
-        if (!may_equal_known(s, pool, job.bytes)) count_in_row(memory);
+        const bool may_be_known = !job.was_compared && may_equal_known(s, pool, job.bytes);
+        if (!may_be_known) count_in_row(memory);
         return;
     }
     forget_expired(s, memory);

@@ -166,7 +166,7 @@ class Silence(ProtocolCase):
         gate.wait_lane(lane := self.number_of(gate, "never_answers_a_ping"), "ready")
         stopped = gate.lane(0)["pid"]
         os.kill(stopped, signal.SIGSTOP)
-        self.wait_trouble(gate, "not answering", lane, RETIRED)
+        self.wait_trouble(gate, "does not answer", lane, RETIRED)
         self.wait_back(gate, 0)
         self.assert_gone(stopped)
         self.assertEqual(gate.post({"well": 1}, "/-/to/good/predict").json(), {"well": 1})
