@@ -1,28 +1,31 @@
 #include "os/clock.h"
 
 #include <chrono>
+#include <utility>
 
 namespace turnpike {
 
 namespace {
 
-std::int64_t monotonic_ns() {
-    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+Instant monotonic_now() {
+    return Instant{std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
 }  // namespace
 
-Clock::Clock() { read_wall_clock(); }
+Clock::Clock() : Clock(monotonic_now) {}
+
+Clock::Clock(std::function<Instant()> source) : source_(std::move(source)) { read_wall_clock(); }
 
 void Clock::read_wall_clock() {
     offset_ns_ =
         std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count() -
-        monotonic_ns();
+        source_().time_since_epoch().count();
 }
 
 Instant Clock::now() {
     if (!is_read_) {
-        now_ = Instant{Duration{monotonic_ns()}};
+        now_ = source_();
         is_read_ = true;
     }
     return now_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/time.h"
 
@@ -10,6 +11,11 @@ namespace turnpike {
 
 class Clock {
 public:
+    /// Reads the system's monotonic clock.
+    Clock();
+    /// Reads `source` instead, for tests.
+    explicit Clock(std::function<Instant()> source);
+
     [[nodiscard]] Instant now();
     /// Makes the next now() read the clock again.
     void forget() { is_read_ = false; }
@@ -20,9 +26,8 @@ public:
     /// clock, and it also advances while the machine sleeps.
     void read_wall_clock();
 
-    Clock();
-
 private:
+    std::function<Instant()> source_;
     Instant now_{};
     bool is_read_ = false;
     std::int64_t offset_ns_ = 0;

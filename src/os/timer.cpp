@@ -1,0 +1,54 @@
+#include "os/timer.h"
+
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace turnpike {
+
+namespace {
+
+/// The loop may already hold the callback of a timer that is cancelled, so callbacks own this state
+/// and compare their number.
+struct LoopAlarmState {
+    explicit LoopAlarmState(boost::asio::io_context& loop) : timer(loop) {}
+
+    boost::asio::steady_timer timer;
+    std::uint64_t number = 0;  // of the latest set() or cancel()
+    std::move_only_function<void()> then;
+};
+
+class LoopAlarm final : public Alarm {
+public:
+    explicit LoopAlarm(boost::asio::io_context& loop)
+        : state_(std::make_shared<LoopAlarmState>(loop)) {}
+    ~LoopAlarm() override { cancel(); }
+    LoopAlarm(const LoopAlarm&) = delete;
+    LoopAlarm& operator=(const LoopAlarm&) = delete;
+
+    void set(Duration wait, std::move_only_function<void()> then) override {
+        state_->then = std::move(then);
+        state_->timer.expires_after(wait);
+        state_->timer.async_wait(
+            [state = state_, number = ++state_->number](boost::system::error_code error) {
+                if (error || state->number != number) return;
+                std::exchange(state->then, nullptr)();
+            });
+    }
+    void cancel() override {
+        ++state_->number;
+        state_->then = nullptr;
+        state_->timer.cancel();
+    }
+
+private:
+    std::shared_ptr<LoopAlarmState> state_;
+};
+
+}  // namespace
+
+std::unique_ptr<Alarm> LoopTimers::make_alarm() { return std::make_unique<LoopAlarm>(loop_); }
+
+}  // namespace turnpike
