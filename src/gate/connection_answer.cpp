@@ -52,6 +52,8 @@ void Connection::ended(const EndJob& end) {
     // The client may read the answer for a long time, so give the memory back now.
     if (has_worker_finished(end.reason)) exchange_->body.clear();
     if (has_client_left_) return close();
+    // An answer that began in this turn is sent as far as it came, like any other.
+    if (state_ == State::waiting && exchange_->answer.is_partial()) answer_job();
     if (state_ == State::answering) {  // write the rest of the flowing answer, or break it off
         if (exchange_->answer.state() != AnswerState::complete) return break_stream();
         if (!is_blocked_) write();

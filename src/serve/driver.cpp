@@ -2,46 +2,51 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+
+#include "base/check.h"
 
 namespace turnpike {
 
-Driver::Driver(boost::asio::io_context& loop, Engine& engine, Clock& clock)
-    : engine_(engine), clock_(clock), alarm_(loop) {}
+Driver::Driver(boost::asio::io_context& loop, Engine& engine, Clock& clock, Wakeups& wakeups)
+    : engine_(engine), clock_(clock), wakeups_(wakeups), alarm_(loop) {}
 
-void Driver::deliver(const Event& event) {
-    if (is_busy_) {
-        waiting_.push_back(event);
-        return;
+void Driver::turn() {
+    if (events_.empty() && wakeups_.empty()) return;
+    CHECK(!std::exchange(is_turning_, true));
+    handle_events();
+    while (!wakeups_.empty()) {
+        wakeups_.wake_first();
+        handle_events();
     }
-    is_busy_ = true;
-    handle(event);
-    while (waiting_done_ < waiting_.size()) {
-        const Event next = waiting_[waiting_done_++];
-        handle(next);
-    }
-    waiting_.clear();
-    waiting_done_ = 0;
-    is_busy_ = false;
+    is_turning_ = false;
     set_alarm();
 }
 
-void Driver::handle(const Event& event) {
-    actions_.clear();
-    engine_.handle(event, clock_.now(), actions_);
-    for (const Action& action : actions_) {
-        if (const auto* end = std::get_if<EndJob>(&action)) {
-            job_ends_.push_back(end);
-            continue;
+/// Handles the queued events, and then ends the jobs that wait for it, until neither is left.
+void Driver::handle_events() {
+    while (events_done_ < events_.size()) {
+        while (events_done_ < events_.size()) {
+            const Event event = events_[events_done_++];  // a copy: more may be queued meanwhile
+            actions_.clear();
+            engine_.handle(event, clock_.now(), actions_);
+            for (const Action& action : actions_) carry_out(action);
         }
-        if (!std::holds_alternative<SendJob>(action)) carry_out_job_ends();
-        carry_out_(action);
+        events_.clear();
+        events_done_ = 0;
+        end_jobs();
     }
-    carry_out_job_ends();
 }
 
-void Driver::carry_out_job_ends() {
-    for (const EndJob* end : job_ends_) carry_out_(*end);
-    job_ends_.clear();
+void Driver::carry_out(const Action& action) {
+    if (const auto* end = std::get_if<EndJob>(&action)) return ends_.push_back(*end);
+    if (!std::holds_alternative<SendJob>(action)) end_jobs();
+    carry_out_(action);
+}
+
+void Driver::end_jobs() {
+    for (const EndJob& end : ends_) carry_out_(end);
+    ends_.clear();
 }
 
 /// Sets the alarm again only if the deadline is earlier than the alarm. An alarm that rings too

@@ -1,18 +1,25 @@
-// One turn of the wheel: passes each event to the engine, and each of the engine's actions to
-// CarryOut.
+// One turn of the wheel. Whatever happens is queued as an event. After each handler of the loop the
+// server calls turn(), which takes the events one by one: event → engine → actions → carried out.
 //
-// Carrying out an action may deliver further events. These wait until all actions of the current
-// event are done, so actions are carried out in the order in which the engine gave them. There is
-// one exception: a SendJob overtakes the EndJobs right before it, so that no lane waits while the
-// client of its last job is answered.
+// Carrying out an action may queue further events, but never calls the engine. So whoever delivers an
+// event finds the world unchanged when deliver() returns. The order of a turn:
+//
+//   1. Events, in the order in which they came. Their actions are carried out in the engine's order,
+//      with one exception: the ends of jobs (EndJob) wait while jobs are sent to workers, so that no
+//      lane waits while clients are answered. They precede every other action, since an id that
+//      has ended may be used again.
+//   2. The ends of jobs that still wait.
+//   3. Wake-ups (base/wakeups.h), one at a time, each followed by the events that it caused.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/wakeups.h"
 #include "core/action.h"
 #include "core/engine.h"
 #include "core/event.h"
@@ -24,27 +31,33 @@ class Driver {
 public:
     using CarryOut = std::function<void(const Action&)>;
 
-    Driver(boost::asio::io_context& loop, Engine& engine, Clock& clock);
+    Driver(boost::asio::io_context& loop, Engine& engine, Clock& clock, Wakeups& wakeups);
 
-    /// Must be called before the first event.
+    /// Must be called before the first turn.
     void set_carry_out(CarryOut carry_out) { carry_out_ = std::move(carry_out); }
-    void deliver(const Event& event);
+    /// Queues the event for this turn.
+    void deliver(const Event& event) { events_.push_back(event); }
+    /// Handles everything that is queued, and what comes up meanwhile. Must be called after each
+    /// handler of the loop, and never from within an action.
+    void turn();
 
 private:
-    void handle(const Event& event);
-    void carry_out_job_ends();
+    void handle_events();
+    void carry_out(const Action& action);
+    void end_jobs();
     void set_alarm();
 
     Engine& engine_;
     Clock& clock_;
+    Wakeups& wakeups_;
     CarryOut carry_out_;
     boost::asio::steady_timer alarm_;
     Instant alarm_at_ = never;
-    bool is_busy_ = false;
-    std::vector<Event> waiting_;
-    std::size_t waiting_done_ = 0;
+    bool is_turning_ = false;  // only CHECKed: nothing may call turn() from within a turn
+    std::vector<Event> events_;
+    std::size_t events_done_ = 0;
     Actions actions_;
-    std::vector<const EndJob*> job_ends_;  // point into actions_; not carried out yet
+    std::vector<EndJob> ends_;  // not carried out yet
 };
 
 }  // namespace turnpike

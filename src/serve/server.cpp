@@ -17,7 +17,7 @@ namespace turnpike {
 namespace {
 
 constexpr Duration look_every = 250ms;     // for silent clients, changed files, and messages
-constexpr int steps_per_turn = 64;         // handlers run before the clock is read again
+constexpr int steps_per_reading = 64;      // handlers run before the clock is read again
 constexpr Duration touch_every = 1h;       // so that nobody cleans up the runtime folder
 constexpr Duration disk_patience = 2s;     // at the end, for what must still be written
 constexpr Duration last_patience = 200ms;  // after the second signal
@@ -60,7 +60,7 @@ Server::Server(UpInputs inputs)
       pools_(config_.pools.size()),
       crashes_(config_.crashes.keep),
       engine_(engine_settings(config_, random_bits())),
-      driver_(loop_, engine_, clock_),
+      driver_(loop_, engine_, clock_, wakeups_),
       reporter_(config_, lanes_, clock_, inputs_.name),
       store_{.disk = background_,
              .folder = config_.gate.spool,
@@ -214,25 +214,27 @@ void Server::serve() {
     check_periodically();
     listener_.start(*gate_);
     driver_.deliver(GateOpened{});
+    driver_.turn();
     while (!is_leaving_) {
         clock_.forget();
         loop_.run_one();
-        for (int i = 1; i < steps_per_turn && loop_.poll_one() > 0; ++i) {
-        }
+        driver_.turn();
+        for (int i = 1; i < steps_per_reading && loop_.poll_one() > 0; ++i) driver_.turn();
     }
     // Answers that are under way may still be sent until the shutdown's patience is over.
-    while (gate_->connections() > 0 && clock_.now() < leave_by_) {
-        clock_.forget();
-        loop_.run_one_for(look_every);
-        clock_.forget();
-    }
+    while (gate_->connections() > 0 && clock_.now() < leave_by_) run_for(look_every);
     inputs_.log->flush();
     const Instant give_up_at = later(clock_.now(), disk_patience);
-    while (has_busy_threads() && clock_.now() < give_up_at) {
-        loop_.run_one_for(look_every);
-        clock_.forget();
-    }
+    while (has_busy_threads() && clock_.now() < give_up_at) run_for(look_every);
     reporter_.stopped();
+}
+
+/// Runs one handler of the loop, but waits for it at most this long.
+void Server::run_for(Duration time) {
+    clock_.forget();
+    loop_.run_one_for(time);
+    clock_.forget();
+    driver_.turn();
 }
 
 }  // namespace turnpike

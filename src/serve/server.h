@@ -10,6 +10,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/wakeups.h"
 #include "config/config.h"
 #include "gate/gate.h"
 #include "gate/listener.h"
@@ -59,6 +60,7 @@ public:
 
 private:
     void watch_signals();
+    void run_for(Duration time);
     void check_periodically();
     void store_crash_report(CrashReport report);
     [[nodiscard]] bool is_from_unserved_generation(const CrashReport& report);
@@ -78,9 +80,10 @@ private:
     std::vector<PoolFacts> pools_;
     RecentCrashes crashes_;
     Engine engine_;
+    Wakeups wakeups_;
     Driver driver_;
     TerminalReporter reporter_;
-    Exchanges exchanges_;
+    Exchanges exchanges_{wakeups_};
     Background background_{loop_, "tp-disk"};
     // A thread of its own, so that a hanging log folder delays nothing else.
     Background log_disk_{loop_, "tp-lanes"};

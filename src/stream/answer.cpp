@@ -27,13 +27,18 @@ struct Answer::Ring {
     bool has_failed = false;  // a write failed: write no more
 };
 
+Answer::~Answer() {
+    detach();
+    wakeups_.remove(*this);
+}
+
 AnswerHead& Answer::start(AnswerWriter* writer) {
     // A spooled answer was flowing, and the attempt of a flowing answer is never repeated.
     CHECK(ring_ == nullptr || ring_->is_adopted);
     detach();
     state_ = AnswerState::none;
     writer_ = writer;
-    is_writer_waiting_ = false;
+    is_writer_waiting_ = is_writer_due_ = false;
     front_.clear();
     front_read_ = 0;
     head_.fields.clear();
@@ -43,7 +48,7 @@ AnswerHead& Answer::start(AnswerWriter* writer) {
 
 void Answer::flow() {
     state_ = AnswerState::flowing;
-    tell_reader();
+    wake_reader();
 }
 
 Answer::Room Answer::append(const Store& store, std::string_view bytes) {
@@ -58,7 +63,7 @@ Answer::Room Answer::append(const Store& store, std::string_view bytes) {
         back_.append(bytes);
         pump(store);
     }
-    tell_reader();
+    wake_reader();
     const bool is_behind = back_.size() >= 2 * store.step || waiting() >= store.answer_max;
     is_writer_waiting_ = is_behind;
     return is_behind ? Room::wait : Room::enough;
@@ -85,22 +90,22 @@ void Answer::adopt(UniqueFd file, std::uint64_t size) {
 void Answer::complete() {
     writer_ = nullptr;
     if (state_ == AnswerState::lost) return;
-    state_ = AnswerState::complete;
-    tell_reader();
+    if (std::exchange(state_, AnswerState::complete) == AnswerState::flowing) wake_reader();
 }
 
 void Answer::break_off() {
     writer_ = nullptr;
-    if (state_ == AnswerState::lost) return;
+    if (state_ == AnswerState::held) state_ = AnswerState::none;  // nobody has read any of it
+    if (state_ != AnswerState::flowing) return;
     state_ = AnswerState::broken;
-    tell_reader();
+    wake_reader();
 }
 
 /// Tells the reader that the answer is lost. The writer may go on, but its bytes are dropped.
 void Answer::lose() {
     state_ = AnswerState::lost;
-    if (reader_ != nullptr) return reader_->answer_moved();  // the reader then abandons the answer
-    abandon();
+    if (reader_ == nullptr) return abandon();
+    wake_reader();  // the reader then abandons the answer
 }
 
 void Answer::abandon() {
@@ -110,7 +115,7 @@ void Answer::abandon() {
     front_.clear();
     back_.clear();
     front_read_ = 0;
-    if (writer_ != nullptr && std::exchange(is_writer_waiting_, false)) writer_->answer_has_room();
+    if (is_writer_waiting_) wake_writer();
 }
 
 void Answer::consume(const Store& store, std::size_t size) {
@@ -120,7 +125,7 @@ void Answer::consume(const Store& store, std::size_t size) {
     front_.clear();
     front_read_ = 0;
     if (ring_ != nullptr || !back_.empty()) pump(store);
-    tell_writer(store);
+    wake_writer_if_there_is_room(store);
 }
 
 void Answer::want(const Store& store) {
@@ -184,8 +189,8 @@ void Answer::written(const Store& store, const std::string& bytes, int error) {
         ring_->written += bytes.size();
     }
     pump(store);
-    if (!front().empty()) tell_reader();
-    tell_writer(store);
+    if (!front().empty()) wake_reader();
+    wake_writer_if_there_is_room(store);
 }
 
 void Answer::read_front(const Store& store) {
@@ -208,20 +213,35 @@ void Answer::read_front(const Store& store) {
             ring->read += result.second.size();
             owner->front_ = std::move(result.second);
             owner->front_read_ = 0;
-            owner->tell_reader();
-            owner->tell_writer(store);
+            owner->wake_reader();
+            owner->wake_writer_if_there_is_room(store);
         });
 }
 
-void Answer::tell_reader() {
-    if (reader_ != nullptr) reader_->answer_moved();
+void Answer::wake_reader() {
+    is_reader_due_ = true;
+    wakeups_.add(*this);
 }
 
-void Answer::tell_writer(const Store& store) {
-    if (!is_writer_waiting_ || writer_ == nullptr) return;
-    if (back_.size() >= store.step || waiting() >= store.answer_max) return;
+void Answer::wake_writer_if_there_is_room(const Store& store) {
+    if (!is_writer_waiting_) return;
+    if (back_.size() < store.step && waiting() < store.answer_max) wake_writer();
+}
+
+void Answer::wake_writer() {
     is_writer_waiting_ = false;
-    writer_->answer_has_room();
+    is_writer_due_ = true;
+    wakeups_.add(*this);
+}
+
+/// Wakes one side, and the other side in its next turn: the call may end this exchange.
+void Answer::wake() {
+    if (is_reader_due_ && is_writer_due_) wakeups_.add(*this);
+    if (std::exchange(is_reader_due_, false)) {
+        if (reader_ != nullptr) reader_->answer_moved();
+    } else if (std::exchange(is_writer_due_, false)) {
+        if (writer_ != nullptr) writer_->answer_has_room();
+    }
 }
 
 void Answer::detach() {
@@ -237,8 +257,10 @@ void Answer::clear() {
     head_ = {.fields = std::move(head_.fields)};
     state_ = AnswerState::none;
     is_abandoned_ = is_writer_waiting_ = false;
+    is_reader_due_ = is_writer_due_ = false;
     reader_ = nullptr;
     writer_ = nullptr;
+    wakeups_.remove(*this);
 }
 
 }  // namespace turnpike

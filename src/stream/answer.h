@@ -8,6 +8,8 @@
 //
 // While nothing is on disk, the writer appends to the front directly. If a native worker passes the
 // whole body in a file, that file takes the place of the ring.
+//
+// The two sides never call each other: each is woken by the driver (base/wakeups.h).
 #pragma once
 
 #include <cstddef>
@@ -16,11 +18,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/wakeups.h"
 #include "stream/spool.h"
 
 namespace turnpike {
 
-/// Is told when an answer can be read, when there is more to read, and when it has ended.
+/// Is told when a flowing answer can be read, when there is more to read, and when it has ended.
 class AnswerReader {
 public:
     virtual void answer_moved() = 0;
@@ -54,14 +57,12 @@ struct AnswerHead {
 ///                   └▶ lost         our own disk failed to read it back
 enum class AnswerState : std::uint8_t { none, held, flowing, complete, broken, lost };
 
-class Answer {
+class Answer final : public Sleeper {
 public:
     enum class Room : std::uint8_t { enough, wait };
 
-    Answer() = default;
-    ~Answer() { detach(); }
-    Answer(const Answer&) = delete;
-    Answer& operator=(const Answer&) = delete;
+    explicit Answer(Wakeups& wakeups) : wakeups_(wakeups) {}
+    ~Answer();
 
     // ── the writer's side ──
     /// Drops the answer of an earlier attempt, and returns the head for the writer to fill in.
@@ -74,6 +75,7 @@ public:
     /// be called between hold() or flow() and complete(), with nothing appended.
     void adopt(UniqueFd file, std::uint64_t size);
     void complete();
+    /// Ends an answer that will not be complete. Of a held answer nothing remains.
     void break_off();
     /// Must be called if the writer goes away before the end. It gets no more calls.
     void forget_writer() { writer_ = nullptr; }
@@ -83,6 +85,10 @@ public:
     /// Drops the answer and everything that the writer still appends, because nobody reads it.
     void abandon();
     [[nodiscard]] AnswerState state() const { return state_; }
+    /// True if it began to flow and is not complete, so its reader may get a part of it.
+    [[nodiscard]] bool is_partial() const {
+        return state_ == AnswerState::flowing || state_ == AnswerState::broken;
+    }
     [[nodiscard]] const AnswerHead& head() const { return head_; }
     /// Returns the bytes that can be read now. May be empty while more are on their way.
     [[nodiscard]] std::string_view front() const {
@@ -99,6 +105,9 @@ public:
         return state_ == AnswerState::complete && is_read_out();
     }
 
+    /// Wakes the reader or the writer. Called by Wakeups.
+    void wake() override;
+
     /// Resets the answer for the next job. Keeps a little memory.
     void clear();
 
@@ -113,8 +122,9 @@ private:
     void read_front(const Store& store);
     void written(const Store& store, const std::string& bytes, int error);
     void lose();
-    void tell_reader();
-    void tell_writer(const Store& store);
+    void wake_reader();
+    void wake_writer_if_there_is_room(const Store& store);
+    void wake_writer();
     void detach();
 
     AnswerHead head_;
@@ -123,6 +133,9 @@ private:
     bool is_writer_waiting_ = false;
     AnswerReader* reader_ = nullptr;
     AnswerWriter* writer_ = nullptr;
+    Wakeups& wakeups_;
+    bool is_reader_due_ = false;  // to be woken
+    bool is_writer_due_ = false;
     std::string front_;
     std::size_t front_read_ = 0;
     std::string back_;

@@ -27,7 +27,8 @@ void clean(Exchange& exchange) {
 }  // namespace
 
 ExchangePtr Exchanges::open(JobId job) {
-    ExchangePtr exchange = spare_count_ == 0 ? std::make_shared<Exchange>() : take_oldest_spare();
+    ExchangePtr exchange =
+        spare_count_ == 0 ? std::make_shared<Exchange>(wakeups_) : take_oldest_spare();
     exchange->job = job;
     if (place_of(job) >= by_place_.size()) by_place_.resize(place_of(job) + 1);
     by_place_[place_of(job)] = exchange;
@@ -57,8 +58,6 @@ void Exchanges::drop(ExchangePtr&& exchange) {
     const ExchangePtr last = std::move(exchange);
     if (last.use_count() > 1) return;
     clean(*last);
-    // The exchange's own answer may be on the call stack, so the exchange must outlive this call.
-    // Therefore it is added at the end of the ring, and only the oldest spare is destroyed.
     if (spare_count_ == spare_.size()) take_oldest_spare();
     spare_[(spare_first_ + spare_count_++) % spare_.size()] = last;
 }

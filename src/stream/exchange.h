@@ -27,6 +27,8 @@ struct JobProgress {
 };
 
 struct Exchange {
+    explicit Exchange(Wakeups& wakeups) : answer(wakeups) {}
+
     JobId job;
 
     // written by the gate
@@ -50,6 +52,9 @@ using ExchangePtr = std::shared_ptr<Exchange>;
 
 class Exchanges {
 public:
+    /// The two sides of an exchange are woken through `wakeups`.
+    explicit Exchanges(Wakeups& wakeups) : wakeups_(wakeups) {}
+
     /// Returns an empty exchange for a job that was just admitted. find() then returns it too.
     ExchangePtr open(JobId job);
     [[nodiscard]] ExchangePtr find(JobId job) const;
@@ -64,6 +69,7 @@ private:
 
     ExchangePtr take_oldest_spare();
 
+    Wakeups& wakeups_;
     std::vector<ExchangePtr> by_place_;         // index: the low half of a job's id; ids are dense
     std::array<ExchangePtr, spare_max> spare_;  // used as a ring
     std::size_t spare_first_ = 0;

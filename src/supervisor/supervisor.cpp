@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <boost/asio/post.hpp>
 
 #include "base/utc.h"
 #include "os/cgroup.h"
@@ -160,9 +159,6 @@ void Supervisor::carry_out(const StartWorker& action) {
     reloads_.observe(action);
     const WorkerPtr worker = make(action);
     WorkerPlace& place = place_of(action.worker);
-    // A callback of the place's last worker may have called us, so that worker is destroyed only
-    // after the stack has unwound.
-    boost::asio::post(worker_deps_.loop, [last = std::move(place.worker)] {});
     place = {.id = action.worker, .worker = worker};
     worker->start();
 }

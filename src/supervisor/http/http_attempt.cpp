@@ -87,20 +87,17 @@ void HttpAttempt::answer_head(const http::ResponseHead& head) {
     take_head(head, http::method_named(exchange_->method).value(), to);
     if (to.has_length && to.length <= host_.store.memory_max) return answer.hold();
     moved_at_ = host_.clock.now();
-    const AttemptId id = id_;
     answer.flow();
-    if (id_ == id) host_.deliver(AnswerBegun{host_.worker, id});
+    host_.deliver(AnswerBegun{host_.worker, id_});
 }
 
 LinkUser::Room HttpAttempt::answer_data(std::string_view bytes) {
-    const AttemptId id = id_;
     const Answer::Room room = exchange_->answer.append(host_.store, bytes);
-    if (id_ == id) moved();
+    moved();
     return room == Answer::Room::wait ? Room::wait : Room::enough;
 }
 
-/// Tells the engine now and then that the answer makes progress. Must be the last call of a
-/// function, because the engine may end this attempt at once.
+/// Tells the engine now and then that the answer makes progress.
 void HttpAttempt::moved() {
     const Instant now = host_.clock.now();
     if (now - moved_at_ < moved_every) return;
@@ -111,32 +108,22 @@ void HttpAttempt::moved() {
 void HttpAttempt::answer_has_room() { link_->resume(); }
 
 void HttpAttempt::answer_ended() {
-    const AttemptId id = id_;
     exchange_->answer.complete();
-    end(id, verdict_);
+    conclude();
 }
 
 void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     exchange_->trouble = fault == http::Fault::none ? sentence_of(why) : http::sentence_of(fault);
-    const AttemptId id = id_;
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
-    if (id_ != id) return;
     verdict_ = verdict_of(why);
     host_.broke(*this);
 }
 
-/// Ends the attempt and tells the engine. Does nothing if `id` is no longer the current attempt:
-/// while the answer was delivered, we may have noticed that the client left, stopped the attempt,
-/// and reused this object for the next one.
-void HttpAttempt::end(AttemptId id, Verdict verdict) {
-    if (id_ != id) return;
-    id_ = {};
+void HttpAttempt::conclude() {
+    host_.deliver(AttemptEnded{host_.worker, std::exchange(id_, {}), verdict_});
     exchange_->answer.forget_writer();
     moved_at_ = host_.clock.now();
-    const Deliver& deliver = host_.deliver;
-    const WorkerId worker = host_.worker;
     host_.ended(*this);
-    deliver(AttemptEnded{worker, id, verdict});
 }
 
 }  // namespace turnpike

@@ -25,7 +25,7 @@ public:
         const Store& store;
         Clock& clock;
         const Deliver& deliver;
-        std::function<void(HttpAttempt&)> ended;  // called before the engine is told
+        std::function<void(HttpAttempt&)> ended;
         /// Called when the link broke. Must call conclude() or stop(), now or later: the worker may
         /// be dying, and how it died says more than a closed connection.
         std::function<void(HttpAttempt&)> broke = [](HttpAttempt& attempt) { attempt.conclude(); };
@@ -40,7 +40,7 @@ public:
     /// Only the first attempt of a job that is no aside may go on a reused connection.
     void start(ExchangePtr exchange, AttemptId id, std::uint32_t number, std::string_view prefix);
     /// Tells the engine how the attempt ended. Must be called only after `broke` was called.
-    void conclude() { end(id_, verdict_); }
+    void conclude();
     /// Closes the link without telling the engine. Returns the exchange, or nullptr if there is
     /// none.
     ExchangePtr stop();
@@ -63,7 +63,6 @@ private:
     void answer_ended() override;
     void answer_broke(Break why, http::Fault fault) override;
     void answer_has_room() override;
-    void end(AttemptId id, Verdict verdict);
     void moved();
 
     const Host& host_;

@@ -91,7 +91,10 @@ void HttpWorker::poll_health_later() {
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
+/// A job may come after the worker's end, if the engine hears of that end later in this turn. The
+/// engine then ends the attempt.
 void HttpWorker::send(const SendJob& action) {
+    if (state_ == State::over) return;
     ExchangePtr exchange = deps_.exchanges.find(action.job);
     CHECK(exchange != nullptr);
     exchange->generation = generation_;

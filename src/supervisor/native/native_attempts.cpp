@@ -218,8 +218,7 @@ void NativeAttempts::hear(const wire::Progress& frame) {
     moved(attempt);
 }
 
-/// Tells the engine now and then that the job makes progress. Must be the last call of a function,
-/// because the engine may end this attempt at once.
+/// Tells the engine now and then that the job makes progress.
 void NativeAttempts::moved(NativeAttempt& attempt) {
     const Instant now = host_.deps.clock.now();
     if (now - attempt.moved_at < moved_every) return;
@@ -236,14 +235,12 @@ AnswerHead& NativeAttempts::begin_answer(NativeAttempt& attempt, std::uint16_t s
     return head;
 }
 
-/// Lets the client read the answer while it comes. Returns false if that ended the attempt.
-bool NativeAttempts::flow(NativeAttempt& attempt) {
-    const std::uint64_t frame_id = attempt.frame_id;
+/// Lets the client read the answer while it comes.
+void NativeAttempts::flow(NativeAttempt& attempt) {
     attempt.state = NativeAttempt::State::flowing;
     attempt.moved_at = host_.deps.clock.now();
     attempt.exchange->answer.flow();
-    if (is_under_way(attempt, frame_id)) host_.deps.deliver(AnswerBegun{host_.worker, attempt.id});
-    return is_under_way(attempt, frame_id);
+    host_.deps.deliver(AnswerBegun{host_.worker, attempt.id});
 }
 
 void NativeAttempts::hear(const wire::Begin& frame) {
@@ -271,7 +268,6 @@ wire::Breach NativeAttempts::hear(const wire::Chunk& frame) {
     if (attempt.is_cancelled || !attempt.exchange->answer.head().has_body)
         return wire::Breach::none;
     const Answer::Room room = attempt.exchange->answer.append(host_.deps.store, frame.bytes);
-    if (!is_under_way(attempt, frame.id)) return wire::Breach::none;
     if (room == Answer::Room::wait && !std::exchange(attempt.is_paused, true)) {
         host_.conversation.paused(attempt.frame_id);
         tell(wire::Pause{attempt.frame_id});
@@ -297,7 +293,7 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
             return wire::Breach::length_broken;
         const Verdict verdict = verdict_of(answer.head().status);
         answer.complete();
-        if (is_under_way(attempt, frame.id)) end(attempt, verdict);
+        end(attempt, verdict);
         return wire::Breach::none;
     }
     AnswerHead& head = begin_answer(attempt, frame.status, frame.fields);
@@ -306,10 +302,7 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
     if (attempt.exchange->method == "HEAD" && frame.status != 204)  // a 204 must not have a length
         http::append_field(head.fields, "Content-Length", head.length);
     if (file && head.has_body) {
-        if (!flow(attempt)) {
-            close_in_background(std::move(file));
-            return wire::Breach::none;
-        }
+        flow(attempt);
         answer.adopt(std::move(file), frame.body.in_descriptor);
     } else {
         close_in_background(std::move(file));  // an answer without a body, such as to HEAD
@@ -317,7 +310,7 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
         if (head.has_body) answer.append(host_.deps.store, frame.body.bytes);
     }
     answer.complete();
-    if (is_under_way(attempt, frame.id)) end(attempt, verdict_of(int{frame.status}));
+    end(attempt, verdict_of(int{frame.status}));
     return wire::Breach::none;
 }
 
@@ -330,7 +323,7 @@ void NativeAttempts::hear(const wire::Failed& frame) {
         attempt.exchange->trouble = words_of(frame);
     }
     if (attempt.state == NativeAttempt::State::flowing) attempt.exchange->answer.break_off();
-    if (is_under_way(attempt, frame.id)) end(attempt, verdict_of(frame.why));
+    end(attempt, verdict_of(frame.why));
 }
 
 void NativeAttempts::end(NativeAttempt& attempt, Verdict verdict) {

@@ -96,12 +96,12 @@ private:
     void resume(const NativeAttempt& attempt);
 
     [[nodiscard]] NativeAttempt& at(std::uint64_t frame_id);
-    /// True if this object still holds the attempt with this frame id. A call to a reader or to the
-    /// engine may have ended it.
+    /// True if this object still holds the attempt with this frame id. It may hold another by the
+    /// time the disk has answered.
     [[nodiscard]] static bool is_under_way(const NativeAttempt& attempt, std::uint64_t frame_id);
     AnswerHead& begin_answer(NativeAttempt& attempt, std::uint16_t status, std::string_view fields);
     static void announce(NativeAttempt& attempt, AnswerHead& head, std::uint64_t length);
-    bool flow(NativeAttempt& attempt);
+    void flow(NativeAttempt& attempt);
     void moved(NativeAttempt& attempt);
     void end(NativeAttempt& attempt, Verdict verdict);
 

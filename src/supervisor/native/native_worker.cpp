@@ -136,7 +136,10 @@ void NativeWorker::hear(const wire::Ready& frame) {
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
+/// A job may come after the worker's end, if the engine hears of that end later in this turn. The
+/// engine then ends the attempt.
 void NativeWorker::send(const SendJob& action) {
+    if (state_ == State::over) return;
     ExchangePtr exchange = deps_.exchanges.find(action.job);
     CHECK(exchange != nullptr);
     exchange->generation = generation_;
@@ -162,7 +165,6 @@ bool NativeWorker::heard(const wire::WorkerFrame& frame) {
         link_->break_off(breach);
         return false;
     }
-    const auto stays = self();
     std::visit([this](const auto& one) { hear(one); }, frame);
     return state_ != State::over;
 }

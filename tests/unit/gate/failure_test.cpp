@@ -194,8 +194,12 @@ struct Streaming : FailingJob {
         head.status = 200;
         head.fields = fields;
         exchange->answer.flow();
+        loop.turn();
     }
-    void say(std::string_view bytes) { exchange->answer.append(store, bytes); }
+    void say(std::string_view bytes) {
+        exchange->answer.append(store, bytes);
+        loop.turn();
+    }
     void break_off(EndReason reason = EndReason::model_failed) {
         exchange->trouble = words;
         exchange->answer.break_off();

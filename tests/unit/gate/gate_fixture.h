@@ -75,11 +75,14 @@ struct IdleWriter final : AnswerWriter {
 
 struct GateFixture {
     GateFixture() : GateFixture(Config{.pools = {PoolConfig{.name = "only"}}}) {}
-    explicit GateFixture(Config settings) : config(std::move(settings)) {}
+    explicit GateFixture(Config settings) : config(std::move(settings)) {
+        loop.handle_events = [this] { handle_events(); };
+    }
     ~GateFixture() {
         for (const auto& client : clients) client->leave();
         gate.shut_down();
         loop.poll();
+        loop.handle_events = [] {};
     }
     GateFixture(const GateFixture&) = delete;
     GateFixture& operator=(const GateFixture&) = delete;
@@ -109,16 +112,24 @@ struct GateFixture {
         client.say(text);
         return client;
     }
-    void deliver(const Event& event) {
-        events.push_back(event);
+    /// Does what the engine does, one event after the other.
+    void handle_events() {
+        while (handled < events.size()) handle(Event(events[handled++]));
+    }
+    void handle(const Event& event) {
         if (const auto* arrived = std::get_if<JobArrived>(&event))
             gate.carry_out(AdmitJob{arrived->ticket, job = JobId{next_job++}});
         else if (const auto* failed = std::get_if<BodyFailed>(&event))
-            end(failed->job, EndReason::body_failed, 0);
+            carry_out_end(failed->job, EndReason::body_failed, 0);
         else if (const auto* left = std::get_if<ClientLeft>(&event))
-            end(left->job, EndReason::client_left, 0);
+            carry_out_end(left->job, EndReason::client_left, 0);
     }
+    /// Ends a job, and handles what comes of it.
     void end(JobId which, EndReason reason, std::uint32_t attempts = 1) {
+        carry_out_end(which, reason, attempts);
+        loop.turn();
+    }
+    void carry_out_end(JobId which, EndReason reason, std::uint32_t attempts) {
         gate.carry_out(EndJob{.job = which,
                               .reason = reason,
                               .attempt = AttemptId{1},
@@ -157,7 +168,7 @@ struct GateFixture {
     TemporaryFolder folder;
     Config config;
     Engine engine{engine_settings(config, 1)};
-    Exchanges exchanges;
+    Exchanges exchanges{loop.wakeups()};
     Background background{loop.context(), "test-disk"};
     Store store{.disk = background, .folder = folder.file("")};
     Clock clock;
@@ -167,6 +178,7 @@ struct GateFixture {
     RecentCrashes crashes{10};
     std::deque<LaneLog> logs;  // one for each lane that has one
     std::vector<Event> events;
+    std::size_t handled = 0;
     std::vector<std::shared_ptr<Client>> clients;
     IdleWriter writer;
     JobId job;
@@ -185,7 +197,7 @@ struct GateFixture {
          .lanes = lanes,
          .crashes = crashes,
          .log_of = [this](std::size_t lane) { return lane < logs.size() ? &logs[lane] : nullptr; },
-         .deliver = [this](const Event& event) { deliver(event); }},
+         .deliver = [this](const Event& event) { events.push_back(event); }},
         Address{"127.0.0.1", 8000}};
 };
 

@@ -28,7 +28,8 @@ struct Request {
 Digest digest_of(const Request& request) {
     Upload upload;
     upload.store.memory_max = 1'000'000;
-    Exchange exchange;
+    Wakeups wakeups;
+    Exchange exchange(wakeups);
     exchange.method = request.method;
     exchange.target = request.target;
     exchange.fields = request.fields;
@@ -86,7 +87,8 @@ TEST(JobDigest, KeepsItsPartsApart) {
 TEST(JobDigest, OfABodyOnDiskIsThatOfTheSameBodyInMemory) {
     const Request request{.body = numbered(1000)};
     Upload upload;
-    Exchange exchange;
+    Wakeups wakeups;
+    Exchange exchange(wakeups);
     exchange.method = request.method;
     exchange.target = request.target;
     exchange.fields = request.fields;

@@ -29,7 +29,8 @@ struct PagesFixture {
     Config config;
     Engine engine{engine_settings(config, 1)};
     RecentJobs recent;
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges{wakeups};
     Clock clock;
     std::vector<LaneFacts> facts{engine.view(clock.now()).lanes.size()};
     RecentCrashes crashes{1};

@@ -10,7 +10,7 @@
 
 #include "os/spawn.h"
 #include "tests/unit/loop.h"
-#include "tests/unit/os/sleeper.h"
+#include "tests/unit/os/sleeping_process.h"
 
 namespace turnpike {
 namespace {
@@ -73,7 +73,7 @@ private:
 
 TEST_F(ChildrenOfATest, AreReportedWhenTheyEnd) {
     children();
-    const Sleeper sleeper;
+    const SleepingProcess sleeper;
     const pid_t exits = start_shell("exit 3");
     for (const pid_t pid : {sleeper.pid(), exits}) watch(pid);
     ASSERT_TRUE(run_until_ended(exits));
@@ -115,9 +115,9 @@ TEST_F(ChildrenOfATest, DoNotWaitForAProcessThatIsNotAChild) {
 }
 
 TEST_F(ChildrenOfATest, AreNotStraysIfTheyAreKnown) {
-    const Sleeper from_before;
+    const SleepingProcess from_before;
     children();
-    const Sleeper watched;
+    const SleepingProcess watched;
     watch(watched.pid());
     EXPECT_THAT(end_strays(), IsEmpty());
     EXPECT_FALSE(from_before.is_killed());
@@ -125,9 +125,9 @@ TEST_F(ChildrenOfATest, AreNotStraysIfTheyAreKnown) {
 }
 
 TEST_F(ChildrenOfATest, StraysAreEndedAndNoOtherProcesses) {
-    const Sleeper from_before;
+    const SleepingProcess from_before;
     children();
-    const Sleeper watched;
+    const SleepingProcess watched;
     watch(watched.pid());
     leave_behind("sleep 1000 & trap '' TERM HUP; (setsid sleep 1000 &) & wait $!", 2);
     std::vector<pid_t> strays;

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "tests/unit/loop.h"
-#include "tests/unit/os/sleeper.h"
+#include "tests/unit/os/sleeping_process.h"
 
 namespace turnpike {
 namespace {
@@ -43,13 +43,13 @@ protected:
 // Otherwise children that nobody watches yet would be ended, such as the future guard of another
 // lane's warm start.
 TEST_F(GuardedOfATest, GetsTheLastReportOfAGuardThatEndedBeforeItReadARequest) {
-    const Sleeper guard;
+    const SleepingProcess guard;
     auto offered = guarded_->offer();
     ASSERT_TRUE(offered);
     UniqueFd control = std::move(offered->theirs.control);
     say(control, {.kind = GuardReport::Kind::started, .pid = 4711, .guard = guard.pid()});
     ASSERT_TRUE(loop_.run_until([&] { return has_started_; }));
-    const Sleeper bystander;
+    const SleepingProcess bystander;
 
     guarded_->terminate();
     GuardReport last{.kind = GuardReport::Kind::gone, .pid_count = 1};
@@ -65,7 +65,7 @@ TEST_F(GuardedOfATest, GetsTheLastReportOfAGuardThatEndedBeforeItReadARequest) {
 }
 
 TEST_F(GuardedOfATest, DoesNotTrustTheLengthsInAReport) {
-    const Sleeper guard;
+    const SleepingProcess guard;
     auto offered = guarded_->offer();
     ASSERT_TRUE(offered);
     UniqueFd control = std::move(offered->theirs.control);

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/unit/os/sleeper.h"
+#include "tests/unit/os/sleeping_process.h"
 
 namespace turnpike {
 namespace {
@@ -63,61 +63,61 @@ std::string entry(const ProcessId& id) {
 }
 
 TEST_F(Leftovers, AreThoseWithTheMarkOfAFolderThatNobodyHolds) {
-    const Sleeper left(marked("dead"));
-    const Sleeper left_by_one_whose_folder_is_gone(marked("gone"));
-    const Sleeper without;
+    const SleepingProcess left(marked("dead"));
+    const SleepingProcess left_by_one_whose_folder_is_gone(marked("gone"));
+    const SleepingProcess without;
     EXPECT_THAT(found(), UnorderedElementsAre(left.pid(), left_by_one_whose_folder_is_gone.pid()));
 }
 
 TEST_F(Leftovers, AreNotThoseOfALivingGate) {
-    const Sleeper others(marked("living"));
+    const SleepingProcess others(marked("living"));
     const RuntimeFolder living = take("living");
     EXPECT_THAT(found(), IsEmpty());
 }
 
 TEST_F(Leftovers, AreNotThoseOfAGateThatLivesWithoutItsFolder) {
-    const Sleeper others(marked("gone", fresh_run_id(7)));  // this process is the gate
+    const SleepingProcess others(marked("gone", fresh_run_id(7)));  // this process is the gate
     EXPECT_THAT(found(), IsEmpty());
 }
 
 TEST_F(Leftovers, InOurOwnFolderAreThoseOfEarlierRuns) {
     const RuntimeFolder own = take("dead");
     const OwnRun run{.folder = own.path(), .id = fresh_run_id(7)};
-    const Sleeper earlier(marked("dead"));
-    const Sleeper ours(marked("dead", run.id));
+    const SleepingProcess earlier(marked("dead"));
+    const SleepingProcess ours(marked("dead", run.id));
     EXPECT_THAT(found(run), UnorderedElementsAre(earlier.pid()));
 }
 
 TEST_F(Leftovers, AreNotThoseWithMarksOfElsewhere) {
-    const Sleeper elsewhere({"TURNPIKE_RUN=/elsewhere/dead:0-0-abc"});
-    const Sleeper above({"TURNPIKE_RUN=" + place_.root + "/../dead:0-0-abc"});
-    const Sleeper deeper({"TURNPIKE_RUN=" + place_.root + "/dead/er:0-0-abc"});
-    const Sleeper without_id({"TURNPIKE_RUN=" + place_.root + "/dead"});
-    const Sleeper empty({"TURNPIKE_RUN="});
+    const SleepingProcess elsewhere({"TURNPIKE_RUN=/elsewhere/dead:0-0-abc"});
+    const SleepingProcess above({"TURNPIKE_RUN=" + place_.root + "/../dead:0-0-abc"});
+    const SleepingProcess deeper({"TURNPIKE_RUN=" + place_.root + "/dead/er:0-0-abc"});
+    const SleepingProcess without_id({"TURNPIKE_RUN=" + place_.root + "/dead"});
+    const SleepingProcess empty({"TURNPIKE_RUN="});
     EXPECT_THAT(found(), IsEmpty());
 }
 
 TEST_F(Leftovers, AreThoseOfTheListByPidAndStart) {
-    const Sleeper listed;
-    const Sleeper other;
+    const SleepingProcess listed;
+    const SleepingProcess other;
     write_list(entry(listed.id()) + entry({.pid = other.pid(), .start = other.id().start + 1}));
     EXPECT_THAT(found(), UnorderedElementsAre(listed.pid()));
 }
 
 TEST_F(Leftovers, AreListedOnceHoweverTheyWereFound) {
-    const Sleeper both(marked("dead"));
+    const SleepingProcess both(marked("dead"));
     write_list(entry(both.id()));
     EXPECT_THAT(found(), UnorderedElementsAre(both.pid()));
 }
 
 TEST_F(Leftovers, AreNotThoseOfAListWhoseGateLives) {
-    const Sleeper listed;
+    const SleepingProcess listed;
     write_known(folder("dead"), {.processes = {listed.id()}, .groups = {}});
     EXPECT_THAT(found(), IsEmpty());
 }
 
 TEST_F(Leftovers, AreNotThoseOfAListOfAnotherBoot) {
-    const Sleeper listed;
+    const SleepingProcess listed;
     std::string boot;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
     write_list("boot 0123-4567\n" + entry(listed.id()));
@@ -127,7 +127,7 @@ TEST_F(Leftovers, AreNotThoseOfAListOfAnotherBoot) {
 }
 
 TEST_F(Leftovers, OfAListThatIsBrokenAreThoseThatCanBeRead) {
-    const Sleeper listed;
+    const SleepingProcess listed;
     write_list("nonsense\nprocess\nprocess x y\n");
     EXPECT_THAT(found(), IsEmpty());
     write_list(entry(listed.id()) + "process 1");
@@ -135,9 +135,9 @@ TEST_F(Leftovers, OfAListThatIsBrokenAreThoseThatCanBeRead) {
 }
 
 TEST_F(Leftovers, AreEndedAndNoOtherProcesses) {
-    const Sleeper left(marked("dead"));
-    const Sleeper listed;
-    const Sleeper innocent;
+    const SleepingProcess left(marked("dead"));
+    const SleepingProcess listed;
+    const SleepingProcess innocent;
     write_list(entry(listed.id()));
     EXPECT_THAT(end_leftovers(place_, {}, patience), IsEmpty());
     EXPECT_TRUE(left.is_killed());
@@ -146,7 +146,7 @@ TEST_F(Leftovers, AreEndedAndNoOtherProcesses) {
 }
 
 TEST_F(Leftovers, AreKilledEvenIfTheFirstSearchTakesAllTheTime) {
-    const Sleeper left(marked("dead"));
+    const SleepingProcess left(marked("dead"));
     const UniqueFd held = hold_process(left.id());
     std::ignore = end_leftovers(place_, {}, Duration::zero());
     pollfd watched{.fd = held.get(), .events = POLLIN, .revents = 0};

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "os/file.h"
-#include "tests/unit/os/sleeper.h"
+#include "tests/unit/os/sleeping_process.h"
 
 namespace turnpike {
 namespace {
@@ -142,7 +142,7 @@ TEST(ChosenPort, IsOutsideTheRangeForConnections) {
 TEST(PortStatus, OfAPortOnWhichNobodyListens) {
     const Listener silent(Socket::bound);
     ASSERT_TRUE(silent.is_there());
-    const Sleeper sleeper;
+    const SleepingProcess sleeper;
     const PortStatus status = status_of(silent.port(), sleeper.pid());
     EXPECT_EQ(status.holder, Holder::nobody);
     EXPECT_THAT(status.stranger, IsEmpty());
@@ -216,7 +216,7 @@ TEST(PortStatus, OfAProcessBelowThatSpeaksBothIsIPv4) {
 TEST(PortStatus, OfAStrangerHasItsName) {
     const Listener listener;
     ASSERT_TRUE(listener.is_there());
-    const Sleeper sleeper;
+    const SleepingProcess sleeper;
     const PortStatus status = status_of(listener.port(), sleeper.pid());
     EXPECT_EQ(status.holder, Holder::stranger);
     EXPECT_THAT(status.stranger, HasSubstr("(pid " + std::to_string(::getpid()) + ')'));

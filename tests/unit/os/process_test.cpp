@@ -8,7 +8,7 @@
 
 #include <array>
 
-#include "tests/unit/os/sleeper.h"
+#include "tests/unit/os/sleeping_process.h"
 
 namespace turnpike {
 namespace {
@@ -41,7 +41,7 @@ TEST(Process, IsReadWhateverItsName) {
 }
 
 TEST(Process, ThatDoesNotExistIsNotRead) {
-    Sleeper sleeper;
+    SleepingProcess sleeper;
     const pid_t pid = sleeper.pid();
     sleeper.end();
     EXPECT_FALSE(read_process(pid));
@@ -50,7 +50,7 @@ TEST(Process, ThatDoesNotExistIsNotRead) {
 }
 
 TEST(Process, IsAZombieUntilItsParentWaitsForIt) {
-    Sleeper sleeper;
+    SleepingProcess sleeper;
     EXPECT_NE(read_process(sleeper.pid())->state, 'Z');
     EXPECT_TRUE(send_signal(sleeper.id(), SIGKILL));
     siginfo_t end{};
@@ -60,7 +60,7 @@ TEST(Process, IsAZombieUntilItsParentWaitsForIt) {
 }
 
 TEST(Process, ShowsItsArgumentsAndItsEnvironment) {
-    const Sleeper sleeper({"WORD=a b", "WORDS=2", "EMPTY="});
+    const SleepingProcess sleeper({"WORD=a b", "WORDS=2", "EMPTY="});
     EXPECT_EQ(command_of(sleeper.pid()), "sleep 1000");
     EXPECT_EQ(command_of(sleeper.pid(), 3), "sle");
     EXPECT_EQ(variable_of(sleeper.pid(), "WORD"), "a b");
@@ -70,7 +70,7 @@ TEST(Process, ShowsItsArgumentsAndItsEnvironment) {
 }
 
 TEST(Process, WithAnotherStartTimeIsAnotherProcessAndGetsNoSignal) {
-    const Sleeper sleeper;
+    const SleepingProcess sleeper;
     for (const std::uint64_t start : {sleeper.id().start - 1, sleeper.id().start + 1}) {
         EXPECT_FALSE(hold_process({.pid = sleeper.pid(), .start = start}));
         EXPECT_FALSE(send_signal(ProcessId{.pid = sleeper.pid(), .start = start}, SIGKILL));
@@ -81,8 +81,8 @@ TEST(Process, WithAnotherStartTimeIsAnotherProcessAndGetsNoSignal) {
 
 TEST(OwnChildren, AreThoseThatWereStartedHereAndNoOthers) {
     EXPECT_THAT(own_children(), IsEmpty());
-    const Sleeper one;
-    Sleeper two;
+    const SleepingProcess one;
+    SleepingProcess two;
     EXPECT_THAT(own_children(), testing::UnorderedElementsAre(one.pid(), two.pid()));
     two.end();
     EXPECT_THAT(own_children(), ElementsAre(one.pid()));
@@ -101,7 +101,7 @@ TEST(Descendants, WithoutThoseBelowAnException) {
 }
 
 TEST(Descendants, OfThisProcessAreInTheList) {
-    const Sleeper sleeper;
+    const SleepingProcess sleeper;
     EXPECT_THAT(pids_of(descendants_of(::getpid(), list_processes())), Contains(sleeper.pid()));
     EXPECT_THAT(pids_of(descendants_of(sleeper.pid(), list_processes())),
                 Not(Contains(::getpid())));

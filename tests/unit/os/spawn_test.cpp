@@ -10,7 +10,7 @@
 #include <csignal>
 
 #include "os/file.h"
-#include "tests/unit/os/sleeper.h"
+#include "tests/unit/os/sleeping_process.h"
 
 namespace turnpike {
 namespace {
@@ -80,7 +80,7 @@ TEST(Spawn, GivesTheNamedDescriptorsAndNoOthers) {
 }
 
 TEST(Spawn, GivesASessionAndAGroupOfItsOwn) {
-    const Sleeper sleeper;
+    const SleepingProcess sleeper;
     EXPECT_EQ(::getsid(sleeper.pid()), sleeper.pid());
     EXPECT_EQ(::getpgid(sleeper.pid()), sleeper.pid());
 }

@@ -21,7 +21,9 @@ std::string name_of(const Action& action) {
 /// A driver whose actions are only recorded. A test may set `act` to do more.
 struct RecordedDriver {
     explicit RecordedDriver(PoolSettings pool = {})
-        : engine(Settings{.pools = {pool}, .seed = 1}), driver(loop.context(), engine, clock) {
+        : engine(Settings{.pools = {pool}, .seed = 1}),
+          driver(loop.context(), engine, clock, loop.wakeups()) {
+        loop.handle_events = [this] { driver.turn(); };
         driver.set_carry_out([this](const Action& action) {
             done.push_back(name_of(action));
             carried_out.push_back(action);
@@ -40,14 +42,19 @@ struct RecordedDriver {
     [[nodiscard]] long count(const std::string& name) const {
         return std::ranges::count(done, name);
     }
+    /// Lets something happen, and gives the driver its turn.
+    void happen(const Event& event) {
+        driver.deliver(event);
+        driver.turn();
+    }
     /// Starts the only worker and makes it ready.
     void open() {
         act = [this](const Action& action) {
             if (const auto* start = std::get_if<StartWorker>(&action)) worker = start->worker;
         };
-        driver.deliver(GateOpened{});
-        driver.deliver(WorkerStarted{worker});
-        driver.deliver(WorkerReady{worker});
+        happen(GateOpened{});
+        happen(WorkerStarted{worker});
+        happen(WorkerReady{worker});
         act = [](const Action&) {};
     }
 
@@ -56,7 +63,7 @@ struct RecordedDriver {
 
 TEST(Driver, CarriesOutWhatTheEngineWants) {
     RecordedDriver recorded({.lanes = 3});
-    recorded.driver.deliver(GateOpened{});
+    recorded.happen(GateOpened{});
     EXPECT_EQ(recorded.count("StartWorker"), 3);
 }
 
@@ -70,7 +77,7 @@ TEST(Driver, LetsEventsWaitUntilTheActionsBeforeThemAreDone) {
             JobArrived{.ticket = Ticket{1}, .pool = PoolId{0}, .declared = Bytes{0}});
         recorded.done.emplace_back("(told already)");
     };
-    recorded.driver.deliver(GateOpened{});
+    recorded.happen(GateOpened{});
     const auto at = [&](const std::string& name) {
         return std::ranges::find(recorded.done, name) - recorded.done.begin();
     };
@@ -93,8 +100,7 @@ TEST(Driver, HandlesEventsThatCauseEventsInOrder) {
             recorded.driver.deliver(
                 JobArrived{.ticket = Ticket{++ticket}, .pool = PoolId{0}, .declared = Bytes{0}});
     };
-    recorded.driver.deliver(
-        JobArrived{.ticket = Ticket{1}, .pool = PoolId{0}, .declared = Bytes{0}});
+    recorded.happen(JobArrived{.ticket = Ticket{1}, .pool = PoolId{0}, .declared = Bytes{0}});
     ASSERT_EQ(admitted.size(), 50U);
     EXPECT_TRUE(std::ranges::is_sorted(admitted));
 }
@@ -131,8 +137,8 @@ TEST(Driver, SetsItsAlarmEarlierForAnEarlierDeadline) {
         if (const auto* admit = std::get_if<AdmitJob>(&action))
             recorded.driver.deliver(BodyCompleted{admit->job, Bytes{0}});
     };
-    recorded.driver.deliver(GateOpened{});  // an alarm in an hour
-    recorded.driver.deliver(
+    recorded.happen(GateOpened{});  // an alarm in an hour
+    recorded.happen(
         JobArrived{.ticket = Ticket{1}, .pool = PoolId{0}, .declared = Bytes{0}, .timeout = 1ms});
     EXPECT_TRUE(recorded.loop.run_until([&] {
         recorded.clock.forget();
@@ -173,7 +179,7 @@ struct Mirrored : RecordedDriver {
         wanted.clear();
         carried_out.clear();
         mirror.handle(event, clock.now(), wanted);
-        driver.deliver(event);
+        happen(event);
         EXPECT_EQ(named(carried_out, "SendJob"), named(wanted, "SendJob"));
         EXPECT_EQ(named(carried_out, "EndJob"), named(wanted, "EndJob"));
     }
@@ -230,7 +236,7 @@ TEST(Driver, ReordersNothingElse) {
     EXPECT_GT(recorded.count("KillWorker"), 0);
 }
 
-TEST(Driver, LetsTheEventOfASentJobWaitForTheEndThatTheJobOvertook) {
+TEST(Driver, AnswersClientsOnceAllJobsOfTheTurnAreSent) {
     Mirrored recorded({.lanes = 1});
     recorded.come_up();
     recorded.add_jobs(3);
@@ -239,13 +245,94 @@ TEST(Driver, LetsTheEventOfASentJobWaitForTheEndThatTheJobOvertook) {
             recorded.driver.deliver(AttemptEnded{send->worker, send->attempt, Verdict::answered});
     };
     recorded.carried_out.clear();
-    recorded.driver.deliver(recorded.end_of(0));
+    recorded.happen(recorded.end_of(0));
     const auto of = [&](std::string_view what, std::size_t job) {
         return std::string(what) + " " + std::to_string(recorded.jobs[job].value);
     };
     EXPECT_THAT(named(recorded.carried_out),
-                testing::ElementsAre(of("SendJob", 1), of("EndJob", 0), of("SendJob", 2),
+                testing::ElementsAre(of("SendJob", 1), of("SendJob", 2), of("EndJob", 0),
                                      of("EndJob", 1), of("EndJob", 2)));
+}
+
+TEST(Driver, SendsTheJobsOfAWholeBatchBeforeItAnswersAnyClient) {
+    Mirrored recorded({.lanes = 4});
+    recorded.come_up();
+    recorded.add_jobs(8);
+    ASSERT_EQ(recorded.sent.size(), 4U);
+    recorded.carried_out.clear();
+    for (std::size_t i = 0; i < 4; ++i) recorded.driver.deliver(recorded.end_of(i));
+    EXPECT_TRUE(recorded.carried_out.empty()) << "deliver() only queues";
+    recorded.driver.turn();
+    ASSERT_EQ(recorded.carried_out.size(), 8U);
+    for (std::size_t i = 0; i < 8; ++i)
+        EXPECT_EQ(std::holds_alternative<SendJob>(recorded.carried_out[i]), i < 4) << i;
+}
+
+TEST(Driver, AnswersAClientBeforeTheIdOfItsJobIsUsedAgain) {
+    Mirrored recorded({.lanes = 1});
+    recorded.come_up();
+    recorded.add_jobs(1);
+    recorded.carried_out.clear();
+    recorded.driver.deliver(recorded.end_of(0));
+    recorded.driver.deliver(JobArrived{.ticket = Ticket{99}, .pool = PoolId{0}});
+    recorded.driver.turn();
+    ASSERT_EQ(recorded.carried_out.size(), 2U);
+    EXPECT_TRUE(std::holds_alternative<EndJob>(recorded.carried_out[0]));
+    EXPECT_TRUE(std::holds_alternative<AdmitJob>(recorded.carried_out[1]));
+}
+
+// ── wake-ups ─────────────────────────────────────────────────────────────────────────────────────
+
+struct Sleepy final : Sleeper {
+    explicit Sleepy(Wakeups& by) : wakeups(by) {}
+    void wake() override {
+        ++woken;
+        act();
+    }
+    Wakeups& wakeups;
+    std::function<void()> act = [] {};
+    int woken = 0;
+};
+
+TEST(Driver, WakesEachSleeperOnceWhenNoEventIsLeft) {
+    Mirrored recorded({.lanes = 1});
+    recorded.come_up();
+    recorded.add_jobs(1);
+    recorded.carried_out.clear();
+    Sleepy sleepy(recorded.loop.wakeups());
+    sleepy.act = [&] { EXPECT_EQ(recorded.carried_out.size(), 1U) << "the client is answered"; };
+    sleepy.wakeups.add(sleepy);
+    recorded.driver.deliver(recorded.end_of(0));
+    sleepy.wakeups.add(sleepy);
+    recorded.driver.turn();
+    EXPECT_EQ(sleepy.woken, 1);
+}
+
+TEST(Driver, HandlesTheEventsOfAWakeUpBeforeTheNextOne) {
+    Mirrored recorded({.lanes = 1});
+    recorded.come_up();
+    Sleepy first(recorded.loop.wakeups());
+    Sleepy second(recorded.loop.wakeups());
+    first.act = [&] {
+        recorded.driver.deliver(JobArrived{.ticket = Ticket{1}, .pool = PoolId{0}});
+        if (first.woken < 3) first.wakeups.add(first);
+    };
+    std::vector<long> admitted;
+    second.act = [&] { admitted.push_back(recorded.count("AdmitJob")); };
+    first.wakeups.add(first);
+    second.wakeups.add(second);
+    recorded.driver.turn();
+    EXPECT_EQ(first.woken, 3) << "who adds himself again comes again, behind the others";
+    EXPECT_THAT(admitted, testing::ElementsAre(1));
+}
+
+TEST(Driver, DoesNotWakeWhoIsRemoved) {
+    RecordedDriver recorded;
+    Sleepy sleepy(recorded.loop.wakeups());
+    sleepy.wakeups.add(sleepy);
+    sleepy.wakeups.remove(sleepy);
+    recorded.driver.turn();
+    EXPECT_EQ(sleepy.woken, 0);
 }
 
 }  // namespace

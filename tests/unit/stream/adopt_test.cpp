@@ -35,22 +35,22 @@ TEST(AdoptedAnswer, IsReadCompletelyEvenIfItIsLargerThanAnyBuffer) {
     adoption.begin_flow();
     const std::string bytes = numbered(9997);
     adoption.adopt(bytes);
-    adoption.answer->complete();
+    adoption.complete();
     EXPECT_EQ(adoption.answer->state(), AnswerState::complete);
     adoption.read_all();
     EXPECT_EQ(adoption.reader.got, bytes);
     EXPECT_TRUE(adoption.answer->is_drained());
 }
 
-TEST(AdoptedAnswer, ThatIsHeldTellsItsReaderOnceItIsComplete) {
+TEST(AdoptedAnswer, ThatIsHeldDoesNotWakeItsReader) {
     Adoption adoption;
     adoption.answer->set_reader(&adoption.reader);
     adoption.answer->start(&adoption.writer);
     adoption.answer->hold();
     adoption.adopt(numbered(500));
     EXPECT_EQ(adoption.reader.told, 0);
-    adoption.answer->complete();
-    EXPECT_EQ(adoption.reader.told, 1);
+    adoption.complete();
+    EXPECT_EQ(adoption.reader.told, 0);
     EXPECT_FALSE(adoption.answer->is_drained());
     adoption.read_all();
     EXPECT_EQ(adoption.reader.got, numbered(500));
@@ -60,7 +60,7 @@ TEST(AdoptedAnswer, TakesOnePieceOfMemoryHoweverSlowlyItIsRead) {
     Adoption adoption;
     adoption.begin_flow();
     adoption.adopt(numbered(500));
-    adoption.answer->complete();
+    adoption.complete();
     EXPECT_EQ(adoption.answer->front(), "") << "nobody wants it yet";
     for (int i = 0; i < 3; ++i) {
         adoption.want();
@@ -75,7 +75,7 @@ TEST(AdoptedAnswer, TellsItsReaderOfEachPiece) {
     Adoption adoption;
     adoption.begin_flow();
     adoption.adopt(numbered(50));
-    adoption.answer->complete();
+    adoption.complete();
     int told = adoption.reader.told;
     adoption.want();
     EXPECT_EQ(adoption.reader.told, ++told);
@@ -93,7 +93,7 @@ TEST(AdoptedAnswer, OfNoBytesIsDrainedWhenItIsComplete) {
     adoption.begin_flow();
     adoption.adopt("");
     EXPECT_EQ(files_held(), 0);
-    adoption.answer->complete();
+    adoption.complete();
     EXPECT_TRUE(adoption.answer->is_drained());
 }
 
@@ -101,11 +101,11 @@ TEST(AdoptedAnswer, GivesItsFileBackWhenItIsAbandoned) {
     Adoption adoption;
     adoption.begin_flow();
     adoption.adopt(numbered(500));
-    adoption.answer->complete();
+    adoption.complete();
     EXPECT_EQ(files_held(), 1);
     adoption.answer->want(adoption.store);  // a read is under way
     const int told = adoption.reader.told;
-    adoption.answer->abandon();
+    adoption.abandon();
     adoption.settle();
     EXPECT_EQ(files_held(), 0);
     EXPECT_EQ(adoption.reader.told, told);
@@ -115,10 +115,10 @@ TEST(AdoptedAnswer, GivesItsFileBackWhenItIsAbandoned) {
 TEST(AdoptedAnswer, KeepsNoFileIfItWasAbandonedBefore) {
     Adoption adoption;
     adoption.begin_flow();
-    adoption.answer->abandon();
+    adoption.abandon();
     adoption.adopt(numbered(500));
     EXPECT_EQ(files_held(), 0);
-    adoption.answer->complete();
+    adoption.complete();
     EXPECT_TRUE(adoption.answer->is_drained());
 }
 
@@ -126,7 +126,7 @@ TEST(AdoptedAnswer, GivesItsFileBackWhenItIsCleared) {
     Adoption adoption;
     adoption.begin_flow();
     adoption.adopt(numbered(500));
-    adoption.answer->complete();
+    adoption.complete();
     adoption.answer->want(adoption.store);
     adoption.answer->clear();
     adoption.begin_flow();
@@ -155,12 +155,12 @@ TEST(AdoptedAnswer, IsForgottenByAFurtherAttempt) {
     adoption.answer->start(&adoption.writer);
     adoption.answer->hold();
     adoption.adopt(numbered(500));
-    adoption.answer->break_off();
+    adoption.break_off();
     adoption.answer->start(&adoption.writer);
     EXPECT_EQ(files_held(), 0);
     adoption.answer->hold();
     adoption.append("later");
-    adoption.answer->complete();
+    adoption.complete();
     EXPECT_EQ(adoption.answer->front(), "later");
     adoption.read(100);
     EXPECT_TRUE(adoption.answer->is_drained());
@@ -170,7 +170,7 @@ TEST(AdoptedAnswer, IsLostIfItsFileIsShorterThanItWasSaidToBe) {
     Adoption adoption;
     adoption.begin_flow();
     adoption.answer->adopt(file_with(numbered(40)), 100);
-    adoption.answer->complete();
+    adoption.complete();
     adoption.want();
     adoption.read(1000);
     const int told = adoption.reader.told;

@@ -22,7 +22,7 @@ struct RecordingWriter final : AnswerWriter {
 };
 
 struct AnswerFixture : Disk {
-    std::unique_ptr<Answer> answer = std::make_unique<Answer>();
+    std::unique_ptr<Answer> answer = std::make_unique<Answer>(loop.wakeups());
     RecordingReader reader;
     RecordingWriter writer;
 
@@ -31,8 +31,25 @@ struct AnswerFixture : Disk {
         AnswerHead& head = answer->start(&writer);
         head.status = 200;
         answer->flow();
+        loop.turn();
     }
-    Answer::Room append(std::string_view bytes) { return answer->append(store, bytes); }
+    Answer::Room append(std::string_view bytes) {
+        const Answer::Room room = answer->append(store, bytes);
+        loop.turn();
+        return room;
+    }
+    void complete() {
+        answer->complete();
+        loop.turn();
+    }
+    void break_off() {
+        answer->break_off();
+        loop.turn();
+    }
+    void abandon() {
+        answer->abandon();
+        loop.turn();
+    }
 
     /// Appends `size` more bytes of a long text, and adds them to `sent`. So `sent` always equals
     /// numbered(sent.size()).
@@ -47,6 +64,7 @@ struct AnswerFixture : Disk {
         const std::string_view piece = answer->front().substr(0, size);
         reader.got += piece;
         if (!piece.empty()) answer->consume(store, piece.size());
+        loop.turn();
     }
     /// Reads everything, also what is on disk. The writer must be done.
     void read_all() {

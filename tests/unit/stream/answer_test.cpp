@@ -35,21 +35,21 @@ TEST(Answer, IsReadWhileItIsMade) {
     fixture.read(100);
     EXPECT_EQ(fixture.reader.got, "one two");
     EXPECT_FALSE(fixture.answer->is_drained());
-    fixture.answer->complete();
+    fixture.complete();
     EXPECT_TRUE(fixture.answer->is_drained());
     EXPECT_EQ(fixture.answer->state(), AnswerState::complete);
     EXPECT_EQ(fixture.reader.told, 4) << "the beginning, each piece and the end";
 }
 
-TEST(Answer, ThatIsHeldTellsItsReaderOnlyWhenItIsComplete) {
+TEST(Answer, ThatIsHeldDoesNotWakeItsReader) {
     AnswerFixture fixture;
     fixture.answer->set_reader(&fixture.reader);
     fixture.answer->start(&fixture.writer);
     fixture.answer->hold();
     fixture.append(numbered(100));
     EXPECT_EQ(fixture.reader.told, 0);
-    fixture.answer->complete();
-    EXPECT_EQ(fixture.reader.told, 1);
+    fixture.complete();
+    EXPECT_EQ(fixture.reader.told, 0) << "the reader hears of the end of its job";
     fixture.read(1000);
     EXPECT_EQ(fixture.reader.got, numbered(100));
     EXPECT_TRUE(fixture.answer->is_drained());
@@ -58,7 +58,7 @@ TEST(Answer, ThatIsHeldTellsItsReaderOnlyWhenItIsComplete) {
 TEST(Answer, OfNoBytesIsDrainedWhenItIsComplete) {
     AnswerFixture fixture;
     fixture.begin_flow();
-    fixture.answer->complete();
+    fixture.complete();
     EXPECT_TRUE(fixture.answer->is_drained());
 }
 
@@ -78,7 +78,7 @@ TEST(Answer, BeyondTheMemoryLimitWaitsOnDisk) {
     EXPECT_EQ(fixture.append(numbered(50)), Answer::Room::enough);
     fixture.settle();
     EXPECT_EQ(fixture.answer->front(), numbered(100));
-    fixture.answer->complete();
+    fixture.complete();
     fixture.read_all();
     EXPECT_EQ(fixture.reader.got, numbered(100) + numbered(50));
 }
@@ -107,7 +107,7 @@ TEST(Answer, TellsItsWriterToGoOnOnceWhenThereIsRoom) {
         fixture.settle();
     }
     EXPECT_EQ(fixture.append_as_sent(sent, 10), Answer::Room::enough);
-    fixture.answer->complete();
+    fixture.complete();
     fixture.read_all();
     EXPECT_EQ(fixture.reader.got, sent);
     EXPECT_EQ(fixture.writer.told, 1);
@@ -129,7 +129,7 @@ TEST(Answer, WaitsForAReaderWhenTheDiskRefuses) {
     }
     EXPECT_EQ(fixture.writer.told, 1);
     fixture.append_as_sent(sent, 10);
-    fixture.answer->complete();
+    fixture.complete();
     fixture.read_all();
     EXPECT_EQ(fixture.reader.got, sent);
     EXPECT_TRUE(fixture.answer->is_drained());
@@ -145,7 +145,7 @@ TEST(Answer, LosesNothingWhenTheDiskIsFullInTheMiddle) {
         while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
         fixture.settle();
     }
-    fixture.answer->complete();
+    fixture.complete();
     fixture.read_all();
     EXPECT_EQ(fixture.reader.got, sent);
 }
@@ -154,7 +154,7 @@ TEST(Answer, ThatBreaksKeepsWhatCameAndTellsBothThatItIsOver) {
     AnswerFixture fixture;
     fixture.begin_flow();
     fixture.append("half of");
-    fixture.answer->break_off();
+    fixture.break_off();
     EXPECT_EQ(fixture.answer->state(), AnswerState::broken);
     EXPECT_EQ(fixture.reader.told, 3);
     fixture.read(100);
@@ -166,11 +166,11 @@ TEST(Answer, ThatIsAbandonedSwallowsEverything) {
     AnswerFixture fixture;
     fixture.begin_flow();
     fixture.append(numbered(99));
-    fixture.answer->abandon();
+    fixture.abandon();
     EXPECT_EQ(fixture.answer->front(), "");
     const int told = fixture.reader.told;
     for (int i = 0; i < 100; ++i) ASSERT_EQ(fixture.append(numbered(99)), Answer::Room::enough);
-    fixture.answer->complete();
+    fixture.complete();
     fixture.settle();
     EXPECT_EQ(fixture.answer->front(), "");
     EXPECT_EQ(fixture.reader.told, told) << "nobody reads any more";
@@ -181,7 +181,7 @@ TEST(Answer, ThatIsAbandonedLetsAWaitingWriterGoOn) {
     fixture.begin_flow();
     std::string sent;
     while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
-    fixture.answer->abandon();
+    fixture.abandon();
     EXPECT_EQ(fixture.writer.told, 1);
     fixture.settle();
     EXPECT_EQ(fixture.writer.told, 1);
@@ -193,7 +193,7 @@ TEST(Answer, DoesNotCallAWriterThatIsGone) {
     std::string sent;
     while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
     fixture.answer->forget_writer();
-    fixture.answer->complete();
+    fixture.complete();
     fixture.read_all();
     EXPECT_EQ(fixture.writer.told, 0);
     EXPECT_EQ(fixture.reader.got, sent);
@@ -208,7 +208,7 @@ TEST(Answer, ForgetsTheEarlierAttempt) {
     head.length = 7;
     fixture.answer->hold();
     fixture.append("earlier");
-    fixture.answer->break_off();
+    fixture.break_off();
 
     const AnswerHead& again = fixture.answer->start(&fixture.writer);
     EXPECT_EQ(fixture.answer->state(), AnswerState::none);
@@ -219,7 +219,7 @@ TEST(Answer, ForgetsTheEarlierAttempt) {
     EXPECT_TRUE(again.has_body);
     fixture.answer->hold();
     fixture.append("later");
-    fixture.answer->complete();
+    fixture.complete();
     EXPECT_EQ(fixture.answer->front(), "later");
 }
 
@@ -236,7 +236,7 @@ TEST(Answer, IgnoresADiskThatWorkedForAnEarlierAnswer) {
     fixture.settle();
     EXPECT_EQ(fixture.answer->front(), "new");
     EXPECT_EQ(fixture.reader.told, told);
-    fixture.answer->complete();
+    fixture.complete();
     fixture.read_all();
     EXPECT_EQ(fixture.reader.got, "new");
 }
@@ -271,13 +271,13 @@ TEST(Answer, IsAsNewWhenCleared) {
     fixture.begin_flow();
     std::string sent;
     while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
-    fixture.answer->abandon();
+    fixture.abandon();
     fixture.answer->clear();
     EXPECT_EQ(fixture.answer->state(), AnswerState::none);
     EXPECT_EQ(fixture.answer->head().status, 0);
     fixture.begin_flow();
     EXPECT_EQ(fixture.append(numbered(100)), Answer::Room::enough);
-    fixture.answer->complete();
+    fixture.complete();
     fixture.read_all();
     EXPECT_EQ(fixture.reader.got, numbered(100));
 }
@@ -294,7 +294,7 @@ TEST(Answer, LetsItsWriterGoOnWhenTheDiskGivesNothingBack) {
     while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) ASSERT_LT(sent.size(), 2000U);
     fixture.settle();
     EXPECT_EQ(fixture.answer->state(), AnswerState::lost);
-    fixture.answer->abandon();  // as the reader does then
+    fixture.abandon();  // as the reader does then
     EXPECT_EQ(fixture.writer.told, told + 1) << "it waits for ever";
 }
 
@@ -307,7 +307,7 @@ TEST(Answer, StaysLostWhenItsWriterEndsItLater) {
     truncate_files(fixture);
     fixture.read(1000);
     fixture.settle();
-    fixture.answer->complete();
+    fixture.complete();
     EXPECT_EQ(fixture.answer->state(), AnswerState::lost);
 }
 

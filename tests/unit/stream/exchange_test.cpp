@@ -31,7 +31,8 @@ namespace {
 JobId job_at(std::uint64_t place, std::uint64_t use = 1) { return JobId{(use << 32) | place}; }
 
 TEST(Exchanges, FindWhatIsOpen) {
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     const ExchangePtr one = exchanges.open(job_at(0));
     const ExchangePtr other = exchanges.open(job_at(7));
     EXPECT_NE(one, other);
@@ -41,7 +42,8 @@ TEST(Exchanges, FindWhatIsOpen) {
 }
 
 TEST(Exchanges, FindNothingOfAnIdThatIsNotOpen) {
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     EXPECT_EQ(exchanges.find(job_at(0)), nullptr);
     EXPECT_EQ(exchanges.find(JobId{}), nullptr);
     ExchangePtr exchange = exchanges.open(job_at(3));
@@ -53,7 +55,8 @@ TEST(Exchanges, FindNothingOfAnIdThatIsNotOpen) {
 }
 
 TEST(Exchanges, FindNothingOfAnEarlierJobAtTheSamePlace) {
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     exchanges.close(exchanges.open(job_at(3, 1)));
     const ExchangePtr now = exchanges.open(job_at(3, 2));
     EXPECT_EQ(exchanges.find(job_at(3, 1)), nullptr);
@@ -62,7 +65,8 @@ TEST(Exchanges, FindNothingOfAnEarlierJobAtTheSamePlace) {
 
 TEST(Exchanges, UseAnExchangeAgainAsIfItWereNew) {
     Disk disk;
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     ExchangePtr exchange = exchanges.open(job_at(0, 1));
     const Exchange* const first = exchange.get();
     exchange->name = "32t3d0mtbcjgg";
@@ -98,7 +102,8 @@ TEST(Exchanges, UseAnExchangeAgainAsIfItWereNew) {
 }
 
 TEST(Exchanges, GiveBackAnExchangeWhenTheSupervisorDropsItLast) {
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     ExchangePtr of_gate = exchanges.open(job_at(0, 1));
     ExchangePtr of_supervisor = exchanges.find(job_at(0, 1));
     const Exchange* const first = of_gate.get();
@@ -113,7 +118,8 @@ TEST(Exchanges, GiveBackAnExchangeWhenTheSupervisorDropsItLast) {
 }
 
 TEST(Exchanges, GiveBackAnExchangeWhenTheGateClosesItLast) {
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     ExchangePtr of_gate = exchanges.open(job_at(0, 1));
     ExchangePtr of_supervisor = exchanges.find(job_at(0, 1));
     const Exchange* const first = of_gate.get();
@@ -124,7 +130,8 @@ TEST(Exchanges, GiveBackAnExchangeWhenTheGateClosesItLast) {
 }
 
 TEST(Exchanges, KeepOnlySoManyToSpare) {
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     std::vector<ExchangePtr> open;
     for (std::uint64_t place = 0; place < 2000; ++place)
         open.push_back(exchanges.open(job_at(place)));
@@ -135,7 +142,8 @@ TEST(Exchanges, KeepOnlySoManyToSpare) {
 }
 
 TEST(Exchanges, KeepTheMemoryOfProgressButNotThatOfLongStacks) {
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     ExchangePtr exchange = exchanges.open(job_at(0, 1));
     exchange->progress.text.assign(200, 'p');
     exchange->stacks.assign(200'000, 's');
@@ -170,7 +178,8 @@ void one_job(Exchanges& exchanges, const Store& store, std::uint64_t number) {
 TEST(Exchanges, AllocateNothingInASteadyState) {
     Disk disk;
     disk.store.memory_max = 1024;
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     for (std::uint64_t number = 1; number <= 100; ++number) one_job(exchanges, disk.store, number);
     const std::uint64_t before = allocations;
     for (std::uint64_t number = 101; number <= 1100; ++number)
@@ -179,7 +188,8 @@ TEST(Exchanges, AllocateNothingInASteadyState) {
 }
 
 TEST(Exchanges, AllocateWhenOneMoreIsOpenThanEverBefore) {
-    Exchanges exchanges;
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
     const std::uint64_t before = allocations;
     const ExchangePtr exchange = exchanges.open(job_at(0));
     EXPECT_GT(allocations, before) << "so allocations are counted";

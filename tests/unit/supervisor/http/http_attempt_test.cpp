@@ -17,7 +17,7 @@ namespace {
 
 struct Stand : Disk {
     ScriptedWorker worker{loop};
-    Exchanges exchanges;
+    Exchanges exchanges{loop.wakeups()};
     Clock clock;
     std::vector<Event> events;
     Deliver deliver = [this](const Event& event) { events.push_back(event); };
@@ -250,74 +250,6 @@ TEST(HttpAttempt, StopsReadingWhenNobodyTakesItsAnswerAndGoesOnWhenSomebodyDoes)
         return taken == said;
     })) << taken
         << " of " << said;
-}
-
-TEST(HttpAttempt, MayBeStoppedByTheReaderAtTheBeginningOfAnAnswer) {
-    Stand stand;
-    stand.reader.act = [&] { stand.attempt.stop(); };
-    stand.start();
-    stand.heard().say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n");
-    EXPECT_TRUE(stand.loop.run_until([&] { return stand.worker.visits[0]->is_over; }));
-    EXPECT_TRUE(stand.events.empty());
-}
-
-TEST(HttpAttempt, MayBeStoppedByTheReaderInTheMiddleOfAnAnswer) {
-    Stand stand;
-    stand.reader.act = [&] {
-        if (!stand.exchange->answer.front().empty()) stand.attempt.stop();
-    };
-    stand.start();
-    stand.heard().say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n");
-    EXPECT_TRUE(stand.loop.run_until([&] { return stand.worker.visits[0]->is_over; }));
-    EXPECT_FALSE(stand.verdict());
-}
-
-TEST(HttpAttempt, MayBeStoppedByTheReaderAtTheEndOfAnAnswer) {
-    Stand stand;
-    stand.reader.act = [&] {
-        if (stand.exchange->answer.state() == AnswerState::complete) stand.attempt.stop();
-    };
-    stand.start();
-    stand.heard().say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
-    EXPECT_TRUE(stand.loop.run_until([&] { return stand.worker.visits[0]->is_over; }));
-    EXPECT_FALSE(stand.verdict());
-}
-
-TEST(HttpAttempt, MayBeStoppedByTheReaderWhenAnAnswerBreaks) {
-    Stand stand;
-    bool is_stopped = false;
-    stand.reader.act = [&] {
-        if (stand.exchange->answer.state() != AnswerState::broken) return;
-        stand.attempt.stop();
-        is_stopped = true;
-    };
-    stand.start();
-    stand.heard().say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz");
-    EXPECT_TRUE(stand.loop.run_until([&] { return is_stopped; }));
-    EXPECT_FALSE(stand.verdict());
-}
-
-TEST(HttpAttempt, GoesOnWhenItsAnswerIsAbandonedJustAsItShouldWait) {
-    Stand stand;
-    stand.remove_folder();  // so that the writer must wait soon
-    stand.deliver = [&](const Event& event) {
-        stand.events.push_back(event);
-        if (std::holds_alternative<AnswerMoved>(event)) stand.exchange->answer.abandon();
-    };
-    stand.start();
-    ScriptedWorker::Visit& visit = stand.heard();
-    visit.say("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n");
-    EXPECT_TRUE(stand.loop.run_until([&] { return stand.has_begun(); }));
-    boost::asio::steady_timer timer(stand.loop.context(), std::chrono::milliseconds(300));
-    bool is_later = false;
-    timer.async_wait([&](boost::system::error_code) { is_later = true; });
-    EXPECT_TRUE(stand.loop.run_until([&] { return is_later; }));
-    stand.clock.forget();
-    visit.say(numbered(300));  // the link is told to wait, and AnswerMoved is due
-    EXPECT_TRUE(stand.loop.run_until([&] { return stand.events.size() > 1; }));
-    visit.say(numbered(200));
-    stand.finish();
-    EXPECT_EQ(stand.verdict(), Verdict::answered);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ private:
 /// A worker that is up. Its first health check took connection 0.
 struct Stand : Disk {
     ScriptedWorker server{loop};
-    Exchanges exchanges;
+    Exchanges exchanges{loop.wakeups()};
     Clock clock;
     std::vector<LaneFacts> lanes{1};
     std::vector<Event> events;
@@ -176,6 +176,15 @@ TEST(HttpWorker, ReportsNoStaleRequestIfItsExitIsKnownBefore) {
     stand.worker->reports[0]();
     EXPECT_FALSE(stand.verdict(1)) << "the exit counts";
     EXPECT_EQ(stand.exchanges.find(JobId{1})->trouble, "it died");
+}
+
+TEST(HttpWorker, TakesNoJobOnceItIsOver) {
+    Stand stand;
+    stand.worker->kill(Reason::none);
+    stand.send(1);
+    stand.loop.poll();
+    EXPECT_EQ(stand.server.visits.size(), 1U) << "only its health check came";
+    EXPECT_TRUE(stand.events.empty()) << "the engine learns of the end by another event";
 }
 
 TEST(HttpWorker, ClosesACancelledRequestWithoutSayingThatTheWorkerIsDone) {

@@ -87,55 +87,6 @@ TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
     EXPECT_EQ(stand.exchange(0).trouble, "");
 }
 
-/// Hears a stream, a whole answer, a large one and a failure. The attempts may be closed meanwhile.
-void hear_all_sorts(NativeStand& stand) {
-    std::vector<std::uint64_t> ids;
-    for (std::uint64_t job = 0; job < 4; ++job) ids.push_back(stand.start(job));
-    const auto say = [&](const wire::WorkerFrame& frame, const UniqueFd& file = UniqueFd()) {
-        if (!stand.attempts.aboard().empty()) stand.say(frame, file);
-    };
-    say(wire::Begin{.id = ids[0]});
-    say(wire::Chunk{.id = ids[0], .bytes = numbered(500)});  // enough to pause the stream
-    say(wire::Failed{.id = ids[0]});
-    say(wire::Done{.id = ids[1], .status = 200});
-    say(
-        wire::Done{
-            .id = ids[2], .status = 200, .body = {.in_descriptor = 5, .is_in_descriptor = true}},
-        make_memfd("hello"));
-    say(wire::Failed{.id = ids[3]});
-}
-
-TEST(NativeAttemptsClosed, MayBeClosedByTheReaderOfAnAnswer) {
-    for (int when = 1; when <= 6; ++when) {
-        NativeStand stand;
-        int told = 0;
-        std::size_t before = 0;
-        stand.reader.act = [&] {
-            if (++told != when) return;
-            stand.attempts.close(notice);
-            before = stand.events.size();
-        };
-        hear_all_sorts(stand);
-        EXPECT_GE(told, when);
-        EXPECT_EQ(stand.events.size(), before) << "nothing more is told, " << when;
-        stand.peer.hear();
-        EXPECT_EQ(stand.peer.told.size(), when <= 2 ? 0U : 1U) << "nor to the worker, " << when;
-        EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
-    }
-}
-
-TEST(NativeAttemptsClosed, MayBeClosedByTheEngineDuringAnAnswer) {
-    for (std::size_t when = 1; when <= 6; ++when) {
-        NativeStand stand;
-        stand.act = [&](const Event&) {
-            if (stand.events.size() == when) stand.attempts.close(notice);
-        };
-        hear_all_sorts(stand);
-        EXPECT_EQ(stand.events.size(), when) << "nothing more is told";
-        EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
-    }
-}
-
 // ── clients that left ────────────────────────────────────────────────────────────────────────────
 
 /// Ends a job as the gate does when its client leaves.
@@ -193,8 +144,10 @@ TEST(NativeAttemptsAbandoned, WhileTheyFlowGoOnWithoutAReader) {
     stand.say(wire::Begin{.id = id});
     stand.reader.act = [&] { leave(stand, 0); };  // while the first piece is read
     stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
+    stand.loop.turn();
     stand.peer.hear();
-    EXPECT_THAT(stand.peer.told, IsEmpty());
+    const std::string number = std::to_string(id);
+    EXPECT_THAT(stand.peer.told, testing::ElementsAre("pause " + number, "resume " + number));
     stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});
     stand.say(wire::Done{.id = id});
     EXPECT_EQ(stand.verdict(0), Verdict::answered);
@@ -206,6 +159,7 @@ TEST(NativeAttemptsAbandoned, WhileTheyFlowCanBeCancelled) {
     stand.say(wire::Begin{.id = id});
     stand.say(wire::Chunk{.id = id, .bytes = numbered(500)});  // so the worker has to pause
     leave(stand, 0);
+    stand.loop.turn();
     stand.attempts.cancel(NativeStand::attempt(0));
     stand.peer.hear();
     const std::string number = std::to_string(id);

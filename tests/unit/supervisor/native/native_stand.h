@@ -20,7 +20,7 @@ namespace turnpike {
 /// The store is small: a body of more than 100 bytes is sent in a descriptor.
 struct NativeStand final : Disk, FrameLinkUser {
     NativePeer peer{loop};
-    Exchanges exchanges;
+    Exchanges exchanges{loop.wakeups()};
     Clock clock;
     std::vector<LaneFacts> lanes{1};
     std::vector<Event> events;

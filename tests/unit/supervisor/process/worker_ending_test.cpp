@@ -233,7 +233,8 @@ TEST(EndOfAWorker, IsRequestedIfSomebodyAskedForIt) {
 }
 
 TEST(InputOfAJob, IsItsNameItsRequestAndItsBody) {
-    Exchange exchange;
+    Wakeups wakeups;
+    Exchange exchange(wakeups);
     exchange.method = "POST";
     exchange.target = "/predict?key=secret";
     exchange.fields =
@@ -255,7 +256,8 @@ TEST(InputOfAJob, IsItsNameItsRequestAndItsBody) {
 
 TEST(InputOfAJob, WithoutFieldsOrBodyIsEmpty) {
     for (const char* fields : {"", "Turnpike-Job:\r\n", "Turnpike-Job\r\n", "\r\n"}) {
-        Exchange exchange;
+        Wakeups wakeups;
+        Exchange exchange(wakeups);
         exchange.method = "GET";
         exchange.target = "/";
         exchange.fields = fields;
@@ -271,7 +273,8 @@ TEST(InputOfAJob, ThatIsOnDiskIsFetchedAlsoWhenTheJobIsGone) {
     const std::string bytes = numbered(disk.store.memory_max + 50);
     CrashInput input;
     {
-        Exchange exchange;
+        Wakeups wakeups;
+        Exchange exchange(wakeups);
         exchange.body.append(disk.store, bytes, [](int) {});
         disk.settle();
         exchange.body.complete(disk.store, [](int) {});

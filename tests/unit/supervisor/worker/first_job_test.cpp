@@ -7,8 +7,9 @@ namespace {
 
 struct Stopwatch {
     Clock clock;
-    Exchange first;
-    Exchange second;
+    Wakeups wakeups;
+    Exchange first{wakeups};
+    Exchange second{wakeups};
     FirstJob jobs;
 
     /// Sends the job and ends its attempt.

@@ -14,9 +14,9 @@
 
 namespace turnpike {
 
-class Sleeper {
+class SleepingProcess {
 public:
-    explicit Sleeper(std::vector<std::string> environment = {"WORD=one"}) {
+    explicit SleepingProcess(std::vector<std::string> environment = {"WORD=one"}) {
         const auto pid = spawn({.program = "/bin/sleep",
                                 .arguments = {"sleep", "1000"},
                                 .environment = std::move(environment),
@@ -25,9 +25,9 @@ public:
         id_ = read_process(*pid).value().id;
         while (!command_of(*pid).contains("1000")) ::sched_yield();  // exec has not finished yet
     }
-    Sleeper(const Sleeper&) = delete;
-    Sleeper& operator=(const Sleeper&) = delete;
-    ~Sleeper() { end(); }
+    SleepingProcess(const SleepingProcess&) = delete;
+    SleepingProcess& operator=(const SleepingProcess&) = delete;
+    ~SleepingProcess() { end(); }
 
     [[nodiscard]] const ProcessId& id() const { return id_; }
     [[nodiscard]] pid_t pid() const { return id_.pid; }
