@@ -105,7 +105,6 @@ ReplyWriter::Next ReplyWriter::next_of_breaking() {
     if (is_chunked) http::append_chunk_head(out_, error_event_.size());
     out_.append(error_event_);
     if (is_chunked) out_.append("\r\n");
-    empty_and_keep(error_event_, 0);
     state_ = State::telling;
     return Next::bytes;
 }

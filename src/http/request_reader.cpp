@@ -78,7 +78,6 @@ bool RequestReader::skip_body() {
 void RequestReader::begin_next() {
     CHECK(state_ == State::whole);
     parser_.reset();
-    decoder_ = {};
     state_ = State::head;
 }
 

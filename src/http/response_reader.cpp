@@ -20,7 +20,6 @@ void ResponseReader::begin(Method asked) {
 void ResponseReader::clear() {
     input_.clear(usual_size);
     parser_.reset();
-    decoder_ = {};
     data_ = {};
     state_ = State::idle;
     rest_ = Input::open;

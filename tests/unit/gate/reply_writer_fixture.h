@@ -75,11 +75,11 @@ struct Writing : AnswerFixture {
     /// Writes at most `size` of the bytes that are offered.
     void write(std::size_t size) {
         const ReplyWriter::Pieces pieces = reply.pieces();
-        const std::string offered = std::string(pieces.first).append(pieces.second);
-        EXPECT_FALSE(offered.empty());
-        const std::size_t written = std::min(size, offered.size());
-        got.append(offered, 0, written);
-        reply.wrote(written);
+        EXPECT_FALSE(pieces.first.empty() && pieces.second.empty());
+        const std::string_view first = pieces.first.substr(0, size);
+        const std::string_view second = pieces.second.substr(0, size - first.size());
+        got.append(first).append(second);
+        reply.wrote(first.size() + second.size());
     }
     /// Writes until the writer has no more bytes, at most `step` at once. Returns why it stopped.
     ReplyWriter::Next write_all(std::size_t step = std::size_t{1} << 30) {

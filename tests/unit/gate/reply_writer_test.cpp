@@ -332,6 +332,7 @@ TEST(ReplyWriter, ForgetsEverythingForTheNextRequest) {
     writing.write_all(10);
     writing.reply.break_off(trouble);
     writing.reply.next();
+    writing.write(3);
     writing.reply.clear();
     EXPECT_EQ(writing.reply.state(), State::idle);
     EXPECT_EQ(writing.reply.body_bytes_taken(), Bytes{0});

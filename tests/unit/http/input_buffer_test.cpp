@@ -41,6 +41,15 @@ TEST(InputBuffer, HasNoRoomWhenItIsFull) {
     EXPECT_EQ(buffer.bytes(), "12345678");
 }
 
+TEST(InputBuffer, LeavesItsBytesInPlaceWhileThereIsRoomBehindThem) {
+    InputBuffer buffer;
+    put(buffer, "1234567");
+    buffer.take(5);
+    const char* const before = buffer.bytes().data();
+    EXPECT_EQ(buffer.room(fixed).size(), 1U);
+    EXPECT_EQ(buffer.bytes().data(), before);
+}
+
 TEST(InputBuffer, MovesItsBytesToTheFrontWhenThereIsNoRoomBehindThem) {
     InputBuffer buffer;
     put(buffer, "12345678");
