@@ -27,7 +27,8 @@ int status_of(Fault fault) {
         case Fault::unknown_method:
         case Fault::upgrade: return 501;
         case Fault::bad_status_line:
-        case Fault::unasked_upgrade: return 502;
+        case Fault::unasked_upgrade:
+        case Fault::too_many_interims: return 502;
         case Fault::bad_version: return 505;
     }
     return 400;
@@ -66,6 +67,8 @@ std::string_view sentence_of(Fault fault) {
         case Fault::bad_status_line: return "The status line is malformed.";
         case Fault::unasked_upgrade:
             return "The answer switches protocols, but the request did not ask for that.";
+        case Fault::too_many_interims:
+            return "Too many interim answers (1xx) came before the answer.";
     }
     return "?";
 }
@@ -97,6 +100,7 @@ std::string_view name_of(Fault fault) {
         case Fault::upgrade: return "upgrade";
         case Fault::bad_status_line: return "bad_status_line";
         case Fault::unasked_upgrade: return "unasked_upgrade";
+        case Fault::too_many_interims: return "too_many_interims";
     }
     return "?";
 }

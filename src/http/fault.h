@@ -35,7 +35,8 @@ enum class Fault : std::uint8_t {
     upgrade,     // asks for another protocol (h2c is ignored instead, as RFC 9110 allows)
     // in responses
     bad_status_line,
-    unasked_upgrade,  // status 101
+    unasked_upgrade,    // status 101
+    too_many_interims,  // more than Limits::interims_max answers with a status of 1xx
 };
 
 /// Returns the status to answer: 400, 405 (which needs an Allow field), 414, 417, 431, 501 or 505.

@@ -69,6 +69,7 @@ struct Limits {
     std::size_t fields_max = 100;
     std::size_t chunk_extension_max = 256;
     std::size_t trailer_max = 8 * 1024;
+    std::size_t interims_max = 16;  // answers with a status of 1xx before the answer
 };
 
 }  // namespace turnpike::http

@@ -104,7 +104,7 @@ TEST(Write, MakesChunksThatDecodeBack) {
 }
 
 TEST(Fault, HasAStatusASentenceAndAName) {
-    for (int value = 0; value <= static_cast<int>(Fault::unasked_upgrade); ++value) {
+    for (int value = 0; value <= static_cast<int>(Fault::too_many_interims); ++value) {
         const auto fault = static_cast<Fault>(value);
         EXPECT_NE(name_of(fault), "?") << value;
         EXPECT_TRUE(sentence_of(fault).ends_with(".")) << name_of(fault);
