@@ -43,9 +43,9 @@ AccessControl::AccessControl(const GateConfig& config, const Address& bound)
 }
 
 std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& head,
-                                                    Transport transport, Rule rule,
+                                                    Entrance entrance, Rule rule,
                                                     const Keys& keys) const {
-    if (transport == Transport::unix_socket) return Caller{.is_admin = true};
+    if (entrance == Entrance::unix_socket) return Caller{.is_admin = true};
     Caller caller;
     const auto presented = keys.are_required ? presented_key(head) : std::nullopt;
     if (presented) caller.key = keys.ring.find(*presented);

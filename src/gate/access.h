@@ -26,7 +26,7 @@ enum class Rule : std::uint8_t {
 };
 
 /// How the request reached us.
-enum class Transport : std::uint8_t {
+enum class Entrance : std::uint8_t {
     tcp,
     unix_socket,  // from the command line; the listener has checked the peer's user
 };
@@ -46,7 +46,7 @@ public:
     };
     /// Returns who calls, or the problem to answer if the caller may not use the route.
     [[nodiscard]] std::expected<Caller, Problem> check(const http::RequestHead& head,
-                                                       Transport transport, Rule rule,
+                                                       Entrance entrance, Rule rule,
                                                        const Keys& keys) const;
 
     /// Returns the origin of the web page that sent the request, if that page may read the answer.

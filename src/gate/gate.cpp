@@ -3,10 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include <fmt/chrono.h>
-
 #include "gate/job_digest.h"
-#include "telemetry/lane_words.h"
 
 namespace turnpike {
 
@@ -16,14 +13,7 @@ constexpr Duration departure_every = 1s;  // how often we check for clients that
 constexpr Duration idle_min = 1s;     // younger idle connections stay: a request may be on its way
 constexpr Duration closing_max = 2s;  // for a client to read our last bytes
 
-std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
-
-/// True if every client may read what went wrong, because it is about the client's own input or
-/// about the worker's process, not about the model's code.
-bool is_cause_public(EndReason reason) {
-    return reason == EndReason::bad_input || reason == EndReason::worker_died ||
-           reason == EndReason::poison || reason == EndReason::stream_broken;
-}
+std::uint32_t place_of(Ticket ticket) { return static_cast<std::uint32_t>(ticket.value); }
 
 }  // namespace
 
@@ -37,31 +27,11 @@ Gate::Gate(GateDeps deps, const Address& bound)
       access_(deps_.config.gate, bound),
       router_(deps_.config.pools),
       names_(deps_.secret),
-      own_route_deps_{.config = deps_.config,
-                      .engine = deps_.engine,
-                      .recent = recent_,
-                      .exchanges = deps_.exchanges,
-                      .lanes = deps_.lanes,
-                      .crashes = deps_.crashes,
-                      .log_of = deps_.log_of,
-                      .names = names_,
-                      .clock = deps_.clock,
-                      .started = deps_.clock.now(),
-                      .address = "http://" + text_of(bound),
-                      .find_live =
-                          [this](JobId job) {
-                              const Connection* connection = find(job);
-                              return connection == nullptr ? nullptr : &connection->record();
-                          },
-                      .for_each_live =
-                          [this](const std::function<void(const JobRecord&)>& visit) {
-                              for (const Connection* connection : by_job_)
-                                  if (connection != nullptr) visit(connection->record());
-                          },
-                      .order = [this](const Event& event) { deps_.deliver(event); },
-                      .dump_stacks = deps_.dump_stacks,
-                      .reload_of = deps_.reload_of,
-                      .reload = deps_.reload} {
+      objections_(deps_.config, deps_.engine, names_, deps_.clock),
+      date_(deps_.clock),
+      archive_(recent_, deps_.log),
+      own_route_deps_(own_route_deps(bound)),
+      connection_deps_(connection_deps()) {
     const GateConfig& config = deps_.config.gate;
     timeouts_.set(Wait::request, config.idle_timeout);
     timeouts_.set(Wait::head, config.head_timeout);
@@ -71,11 +41,61 @@ Gate::Gate(GateDeps deps, const Address& bound)
     timeouts_.set(Wait::closing, closing_max);
 }
 
-Gate::~Gate() = default;
+Gate::~Gate() { deps_.wakeups.remove(*this); }
+
+OwnRouteDeps Gate::own_route_deps(const Address& bound) {
+    return {.config = deps_.config,
+            .engine = deps_.engine,
+            .recent = recent_,
+            .exchanges = deps_.exchanges,
+            .lanes = deps_.lanes,
+            .crashes = deps_.crashes,
+            .log_of = deps_.log_of,
+            .names = names_,
+            .clock = deps_.clock,
+            .started = deps_.clock.now(),
+            .address = "http://" + text_of(bound),
+            .find_live =
+                [this](JobId job) {
+                    const Connection* connection = live_jobs_.find(job);
+                    return connection == nullptr ? nullptr : &connection->record();
+                },
+            .for_each_live =
+                [this](const std::function<void(const JobRecord&)>& visit) {
+                    live_jobs_.for_each(
+                        [&](const Connection& connection) { visit(connection.record()); });
+                },
+            .order = deps_.deliver,
+            .dump_stacks = deps_.dump_stacks,
+            .reload_of = deps_.reload_of,
+            .reload = deps_.reload};
+}
+
+ConnectionDeps Gate::connection_deps() {
+    return {.config = deps_.config,
+            .access = access_,
+            .router = router_,
+            .key_file = deps_.keys,
+            .names = names_,
+            .objections = objections_,
+            .own_routes = own_route_deps_,
+            .lanes = deps_.lanes,
+            .disk = deps_.store,
+            .memory = memory_,
+            .clock = deps_.clock,
+            .date = date_,
+            .wakeups = deps_.wakeups,
+            .exchanges = deps_.exchanges,
+            .live_jobs = live_jobs_,
+            .archive = archive_,
+            .timeouts = timeouts_,
+            .deliver = deps_.deliver,
+            .closed = [this](Connection& connection) { closed(connection); }};
+}
 
 // ── connections ──────────────────────────────────────────────────────────────────────────────────
 
-void Gate::add_connection(Connection::Socket socket, Connection::Peer peer) {
+void Gate::add_connection(TransportPtr transport, Peer peer) {
     if (free_places_.empty()) {
         free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
         by_ticket_.emplace_back();
@@ -83,11 +103,10 @@ void Gate::add_connection(Connection::Socket socket, Connection::Peer peer) {
     const std::uint32_t place = free_places_.back();
     free_places_.pop_back();
     const Ticket ticket{(std::uint64_t{++tickets_} << 32) | place};
-    const auto connection =
-        std::make_shared<Connection>(*this, std::move(socket), std::move(peer), ticket);
-    by_ticket_[place] = connection;
+    by_ticket_[place] = std::make_shared<Connection>(connection_deps_, std::move(transport),
+                                                     std::move(peer), ticket);
     ++connections_;
-    connection->start();
+    by_ticket_[place]->start();
 }
 
 bool Gate::make_room() {
@@ -100,18 +119,24 @@ bool Gate::make_room() {
     return connections_ < deps_.config.gate.connections_max;
 }
 
-void Gate::forget(Connection& connection) {
-    const std::uint32_t place = place_of(connection.ticket().value);
-    by_ticket_[place] = nullptr;
+Connection* Gate::find(Ticket ticket) const {
+    Connection* connection = by_ticket_[place_of(ticket)].get();
+    return connection != nullptr && connection->ticket() == ticket ? connection : nullptr;
+}
+
+/// Keeps the connection until the end of the turn, because one of its functions has called us.
+void Gate::closed(Connection& connection) {
+    const std::uint32_t place = place_of(connection.ticket());
+    closed_.push_back(std::exchange(by_ticket_[place], nullptr));
     free_places_.push_back(place);
     --connections_;
+    deps_.wakeups.add(*this);
 }
 
 void Gate::shut_down() {
-    is_shutting_down_ = true;
+    connection_deps_.stage = GateStage::closing;
     for (std::size_t place = 0; place < by_ticket_.size(); ++place)
-        if (const std::shared_ptr<Connection> connection = by_ticket_[place])
-            connection->finish_up();
+        if (Connection* connection = by_ticket_[place].get()) connection->finish_up();
 }
 
 void Gate::tick() {
@@ -122,34 +147,13 @@ void Gate::tick() {
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
-void Gate::claim(JobId job, Connection& connection) {
-    const std::uint32_t place = place_of(job.value);
-    if (place >= by_job_.size()) by_job_.resize(place + 1);
-    by_job_[place] = &connection;
-}
-
-void Gate::release(JobId job) {
-    if (find(job) != nullptr) by_job_[place_of(job.value)] = nullptr;
-}
-
-Connection* Gate::find(JobId job) const {
-    const std::uint32_t place = place_of(job.value);
-    if (place >= by_job_.size()) return nullptr;
-    Connection* connection = by_job_[place];
-    return connection != nullptr && connection->job() == job ? connection : nullptr;
-}
-
 void Gate::carry_out(const AdmitJob& action) {
-    const std::shared_ptr<Connection> connection = by_ticket_[place_of(action.ticket.value)];
-    if (connection != nullptr && connection->ticket() == action.ticket)
-        connection->admitted(action.job);
-    else
-        deps_.deliver(ClientLeft{action.job});
+    if (Connection* connection = find(action.ticket)) return connection->admitted(action.job);
+    deps_.deliver(ClientLeft{action.job});
 }
 
 void Gate::carry_out(const RefuseJob& action) {
-    const std::shared_ptr<Connection> connection = by_ticket_[place_of(action.ticket.value)];
-    if (connection != nullptr && connection->ticket() == action.ticket) connection->refused(action);
+    if (Connection* connection = find(action.ticket)) connection->refused(action);
 }
 
 /// The job may end before its digest is known, so digest_of() keeps all that it needs.
@@ -162,59 +166,21 @@ void Gate::carry_out(const HashJob& action) {
 }
 
 void Gate::carry_out(const EndJob& action) {
-    if (Connection* connection = find(action.job)) {
-        const std::shared_ptr<Connection> stays = connection->shared_from_this();
-        connection->ended(action);
-    }
+    if (Connection* connection = live_jobs_.find(action.job)) connection->ended(action);
 }
 
 void Gate::observe(const SendJob& action) {
-    Connection* connection = find(action.job);
+    Connection* connection = live_jobs_.find(action.job);
     if (connection == nullptr) return;
     connection->sent(action);
-    if (deps_.config.log.starts) log_start(action, *connection);
-}
-
-void Gate::log_start(const SendJob& action, const Connection& connection) {
-    const JobRecord& record = connection.record();
-    deps_.log.push(JobStart{.id = record.id,
-                            .pool = record.pool,
-                            .lane = action.lane,
-                            .gpu = record.gpu,
-                            .attempt = action.number,
-                            .at_unix_ns = deps_.clock.unix_ns(deps_.clock.now())});
-}
-
-void Gate::log_end(const JobRecord& record) {
-    recent_.add(record);
-    deps_.log.push(record);
-}
-
-Objection Gate::objection_to(PoolId pool, EndReason reason, const AttemptFailure& failure) const {
-    Objection objection{problem_of(reason), {}};
-    const bool shows_words =
-        failure.is_reader_local || deps_.config.pools[pool.value].errors == ErrorsShown::full;
-    if (is_cause_public(reason) || (is_model_failure(reason) && shows_words))
-        objection.detail = failure.text;
-    if (reason != EndReason::no_lane) return objection;
-    objection.detail = sentences_about_lanes(deps_.engine.view(deps_.clock.now()), pool);
-    return objection;
-}
-
-Objection Gate::objection_to_known_poison(JobId first) const {
-    return {Problem::known_poison, fmt::format("job {} was the same request and killed two workers",
-                                               names_.name_of(first).view())};
-}
-
-std::string_view Gate::date() {
-    constexpr std::int64_t second_ns = 1'000'000'000;
-    const std::int64_t second = deps_.clock.unix_ns(deps_.clock.now()) / second_ns;
-    if (second != date_second_) {
-        date_second_ = second;
-        date_ = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT",
-                            fmt::gmtime(static_cast<std::time_t>(second)));
-    }
-    return date_;
+    if (!deps_.config.log.starts) return;
+    const JobRecord& record = connection->record();
+    archive_.add(JobStart{.id = record.id,
+                          .pool = record.pool,
+                          .lane = action.lane,
+                          .gpu = record.gpu,
+                          .attempt = action.number,
+                          .at_unix_ns = deps_.clock.unix_ns(deps_.clock.now())});
 }
 
 }  // namespace turnpike

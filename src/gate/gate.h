@@ -2,30 +2,27 @@
 // decisions into answers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-
+#include "base/wakeups.h"
 #include "config/config.h"
 #include "core/action.h"
 #include "core/engine.h"
 #include "core/event.h"
-#include "gate/access.h"
-#include "gate/arrival.h"
 #include "gate/connection.h"
-#include "gate/job_name.h"
+#include "gate/connection_deps.h"
 #include "gate/key_file.h"
 #include "gate/own_routes.h"
-#include "gate/timeouts.h"
 #include "os/background.h"
 #include "os/clock.h"
+#include "os/transport.h"
 #include "stream/exchange.h"
 #include "telemetry/lane_facts.h"
 #include "telemetry/lane_log.h"
@@ -37,9 +34,9 @@
 namespace turnpike {
 
 struct GateDeps {
-    boost::asio::io_context& loop;
     const Config& config;
     const Engine& engine;
+    Wakeups& wakeups;
     Exchanges& exchanges;
     const Store& store;
     Background& digests;  // a thread of its own, because a digest of a large body takes long
@@ -56,13 +53,13 @@ struct GateDeps {
     std::function<std::expected<ReloadBegun, std::string>(PoolId, ReloadOrder)> reload = nullptr;
 };
 
-class Gate {
+class Gate final : private Sleeper {
 public:
     /// `bound` is the address at which clients reach the gate.
     Gate(GateDeps deps, const Address& bound);
     ~Gate();
 
-    void add_connection(Connection::Socket socket, Connection::Peer peer);
+    void add_connection(TransportPtr transport, Peer peer);
     /// Returns true if one more connection fits. If needed, closes the connection that has idled
     /// longest.
     bool make_room();
@@ -82,47 +79,31 @@ public:
     [[nodiscard]] std::size_t connections() const { return connections_; }
 
 private:
-    friend class Connection;
-
-    void forget(Connection& connection);
-    void claim(JobId job, Connection& connection);
-    void release(JobId job);
-    [[nodiscard]] Connection* find(JobId job) const;
-    void log_start(const SendJob& action, const Connection& connection);
-    void log_end(const JobRecord& record);
-    void wait_for(Connection& connection, Wait kind) {
-        timeouts_.wait_for(connection, kind, deps_.clock.now());
-    }
-    [[nodiscard]] AccessControl::Keys keys() const {
-        return {.ring = deps_.keys.ring(), .are_required = deps_.keys.is_required()};
-    }
-    /// Returns why a job of this pool has no answer, with the details that its client may read.
-    [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason,
-                                         const AttemptFailure& failure = {}) const;
-    /// Returns the objection to a job that was not run because it equals `first`, which was poison.
-    [[nodiscard]] Objection objection_to_known_poison(JobId first) const;
-    /// Returns where bodies of jobs for this pool are stored.
-    [[nodiscard]] const Store& store_for(PoolId pool) const {
-        return deps_.config.pools[pool.value].is_native() ? memory_ : deps_.store;
-    }
-    std::string_view date();
+    [[nodiscard]] OwnRouteDeps own_route_deps(const Address& bound);
+    [[nodiscard]] ConnectionDeps connection_deps();
+    [[nodiscard]] Connection* find(Ticket ticket) const;
+    void closed(Connection& connection);
+    /// Drops the connections that were closed in this turn.
+    void wake() override { closed_.clear(); }
 
     GateDeps deps_;
     const Store memory_;  // like deps_.store, but with memfds, which are passed to native workers
     AccessControl access_;
     RequestRouter router_;
     JobNames names_;
+    Objections objections_;
+    HttpDate date_;
     RecentJobs recent_;
+    JobArchive archive_;
+    LiveJobs<Connection> live_jobs_;
     OwnRouteDeps own_route_deps_;
     Timeouts<Connection> timeouts_;
+    ConnectionDeps connection_deps_;
     std::vector<std::shared_ptr<Connection>> by_ticket_;  // index: the low half of a ticket
+    std::vector<std::shared_ptr<Connection>> closed_;     // in this turn
     std::vector<std::uint32_t> free_places_;
-    std::vector<Connection*> by_job_;  // index: the low half of a job's id; ids are dense
     std::size_t connections_ = 0;
     std::uint32_t tickets_ = 0;
-    bool is_shutting_down_ = false;
-    std::string date_;
-    std::int64_t date_second_ = 0;
 };
 
 }  // namespace turnpike

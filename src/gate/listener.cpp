@@ -14,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "gate/gate.h"
+#include "os/socket_transport.h"
 
 namespace turnpike {
 
@@ -125,9 +126,10 @@ void Listener::accept_tcp(std::size_t which) {
         socket.set_option(tcp::no_delay(true), ignored);
         socket.non_blocking(true, ignored);
         if (!is_gone)
-            gate_->add_connection(std::move(socket), {.transport = Transport::tcp,
-                                                      .address = peer.address().to_string(),
-                                                      .text = text_of(peer)});
+            gate_->add_connection(make_transport(StreamSocket(std::move(socket))),
+                                  {.entrance = Entrance::tcp,
+                                   .address = peer.address().to_string(),
+                                   .text = text_of(peer)});
         accept_tcp(which);
     });
 }
@@ -140,8 +142,8 @@ void Listener::accept_unix() {
         socket.non_blocking(true, failed);
         if (!failed && is_trusted_peer(socket.native_handle()))
             gate_->add_connection(
-                std::move(socket),
-                {.transport = Transport::unix_socket, .address = {}, .text = "command line"});
+                make_transport(StreamSocket(std::move(socket))),
+                {.entrance = Entrance::unix_socket, .address = {}, .text = "command line"});
         accept_unix();
     });
 }

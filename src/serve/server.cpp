@@ -80,9 +80,9 @@ Server::~Server() {
 }
 
 GateDeps Server::gate_deps() {
-    return {.loop = loop_,
-            .config = config_,
+    return {.config = config_,
             .engine = engine_,
+            .wakeups = wakeups_,
             .exchanges = exchanges_,
             .store = store_,
             .digests = digests_,

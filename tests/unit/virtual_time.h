@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "base/time.h"
+#include "os/alarm.h"
 #include "os/clock.h"
-#include "os/timer.h"
 
 namespace turnpike {
 
-class VirtualTime final : public Timers {
+class VirtualTime final : public Alarms {
 public:
-    [[nodiscard]] std::unique_ptr<Alarm> make_alarm() override {
-        return std::make_unique<VirtualAlarm>(*this);
+    [[nodiscard]] std::unique_ptr<Bell> make_bell() override {
+        return std::make_unique<VirtualBell>(*this);
     }
     [[nodiscard]] Clock& clock() { return clock_; }
     [[nodiscard]] Instant now() const { return now_; }
@@ -27,7 +27,7 @@ public:
         while (!waiting_.empty() && waiting_.begin()->first <= end) {
             const auto first = waiting_.begin();
             set_now(first->first);
-            VirtualAlarm& alarm = *first->second;
+            VirtualBell& alarm = *first->second;
             waiting_.erase(first);
             alarm.is_set = false;
             std::exchange(alarm.then, nullptr)();
@@ -36,14 +36,14 @@ public:
         set_now(end);
     }
     /// Returns how many timers are set.
-    [[nodiscard]] std::size_t timers_set() const { return waiting_.size(); }
+    [[nodiscard]] std::size_t alarms_set() const { return waiting_.size(); }
 
 private:
-    struct VirtualAlarm final : Alarm {
-        explicit VirtualAlarm(VirtualTime& owner) : time(owner) {}
-        ~VirtualAlarm() override { cancel(); }
-        VirtualAlarm(const VirtualAlarm&) = delete;
-        VirtualAlarm& operator=(const VirtualAlarm&) = delete;
+    struct VirtualBell final : Bell {
+        explicit VirtualBell(VirtualTime& owner) : time(owner) {}
+        ~VirtualBell() override { cancel(); }
+        VirtualBell(const VirtualBell&) = delete;
+        VirtualBell& operator=(const VirtualBell&) = delete;
 
         void set(Duration wait, std::move_only_function<void()> what) override {
             cancel();
@@ -58,7 +58,7 @@ private:
 
         VirtualTime& time;
         std::move_only_function<void()> then;
-        std::multimap<Instant, VirtualAlarm*>::iterator place;
+        std::multimap<Instant, VirtualBell*>::iterator place;
         bool is_set = false;
     };
 
@@ -68,7 +68,7 @@ private:
     }
 
     Instant now_{std::chrono::hours(1)};
-    std::multimap<Instant, VirtualAlarm*> waiting_;
+    std::multimap<Instant, VirtualBell*> waiting_;
     Clock clock_{[this] { return now_; }};
 };
 

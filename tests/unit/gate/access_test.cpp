@@ -24,14 +24,14 @@ protected:
     }
 
     [[nodiscard]] Checked check(std::string_view lines, Rule rule = Rule::member,
-                                Transport transport = Transport::tcp) const {
+                                Entrance entrance = Entrance::tcp) const {
         const ParsedRequest request(lines);
-        return access_.check(request.head(), transport, rule,
+        return access_.check(request.head(), entrance, rule,
                              {.ring = ring_, .are_required = keys_required_});
     }
     [[nodiscard]] std::optional<Problem> problem(std::string_view lines, Rule rule = Rule::member,
-                                                 Transport transport = Transport::tcp) const {
-        const Checked checked = check(lines, rule, transport);
+                                                 Entrance entrance = Entrance::tcp) const {
+        const Checked checked = check(lines, rule, entrance);
         return checked ? std::nullopt : std::optional(checked.error());
     }
     [[nodiscard]] std::optional<Problem> of_host(std::string_view host) const {
@@ -107,7 +107,7 @@ TEST_F(AccessControlTest, RefusesPagesOfOtherOrigins) {
 
 TEST_F(AccessControlTest, TellsTheAllowedOrigin) {
     const ParsedRequest request(get("Origin: https://ui.example\r\n"));
-    EXPECT_TRUE(access_.check(request.head(), Transport::tcp, Rule::member, {.ring = ring_}));
+    EXPECT_TRUE(access_.check(request.head(), Entrance::tcp, Rule::member, {.ring = ring_}));
     EXPECT_EQ(access_.allowed_origin(request.head()), "https://ui.example");
 }
 
@@ -189,7 +189,7 @@ TEST_F(AccessControlTest, TrustsTheUnixSocket) {
     const std::string foreign =
         "GET / HTTP/1.1\r\nHost: whatever.example\r\nOrigin: http://evil.example\r\n";
     for (const Rule rule : {Rule::anybody, Rule::member, Rule::admin}) {
-        const Checked caller = check(foreign, rule, Transport::unix_socket);
+        const Checked caller = check(foreign, rule, Entrance::unix_socket);
         ASSERT_TRUE(caller);
         EXPECT_TRUE(caller->is_admin);
     }

@@ -33,7 +33,7 @@ struct FailingJob : GateFixture {
     }
     /// Returns the page that lists the ended jobs.
     std::string page() {
-        Client& client = connect(Transport::unix_socket);
+        Client& client = connect(Entrance::unix_socket);
         client.listen();
         client.say("GET /-/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n");
         hear(client, "\"ended\":[");
@@ -82,7 +82,7 @@ TEST(Failure, OfTheModelIsToldInItsWordsOnThisMachine) {
 
 TEST(Failure, OfTheModelIsToldInItsWordsToTheCommandLine) {
     FailingJob fixture;
-    Client& client = fixture.connect(Transport::unix_socket, "");
+    Client& client = fixture.connect(Entrance::unix_socket, "");
     client.listen();
     client.say(get);
     fixture.fail(EndReason::model_failed);

@@ -20,6 +20,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 
 #include "gate/gate.h"
+#include "os/socket_transport.h"
 #include "tests/unit/loop.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -87,14 +88,14 @@ struct GateFixture {
     GateFixture(const GateFixture&) = delete;
     GateFixture& operator=(const GateFixture&) = delete;
 
-    Client& connect(Transport transport = Transport::tcp, std::string address = "127.0.0.1") {
+    Client& connect(Entrance entrance = Entrance::tcp, std::string address = "127.0.0.1") {
         const auto client = std::make_shared<Client>(loop.context());
         Client::Local::socket ours(loop.context());
         boost::asio::local::connect_pair(client->socket, ours);
         ours.non_blocking(true);
         gate.add_connection(
-            std::move(ours),
-            {.transport = transport, .address = std::move(address), .text = "client"});
+            make_transport(StreamSocket(std::move(ours))),
+            {.entrance = entrance, .address = std::move(address), .text = "client"});
         clients.push_back(client);
         return *client;
     }
@@ -107,7 +108,7 @@ struct GateFixture {
     }
     /// Does the same, but from another machine.
     Client& ask_from_afar(std::string_view text) {
-        Client& client = connect(Transport::tcp, "10.1.1.1");
+        Client& client = connect(Entrance::tcp, "10.1.1.1");
         client.listen();
         client.say(text);
         return client;
@@ -185,9 +186,9 @@ struct GateFixture {
     std::uint64_t next_job = 0;
     long taken = 0;
     Gate gate{
-        {.loop = loop.context(),
-         .config = config,
+        {.config = config,
          .engine = engine,
+         .wakeups = loop.wakeups(),
          .exchanges = exchanges,
          .store = store,
          .digests = background,

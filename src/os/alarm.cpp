@@ -1,4 +1,4 @@
-#include "os/timer.h"
+#include "os/alarm.h"
 
 #include <chrono>
 #include <utility>
@@ -20,13 +20,13 @@ struct LoopAlarmState {
     std::move_only_function<void()> then;
 };
 
-class LoopAlarm final : public Alarm {
+class LoopBell final : public Bell {
 public:
-    explicit LoopAlarm(boost::asio::io_context& loop)
+    explicit LoopBell(boost::asio::io_context& loop)
         : state_(std::make_shared<LoopAlarmState>(loop)) {}
-    ~LoopAlarm() override { cancel(); }
-    LoopAlarm(const LoopAlarm&) = delete;
-    LoopAlarm& operator=(const LoopAlarm&) = delete;
+    ~LoopBell() override { cancel(); }
+    LoopBell(const LoopBell&) = delete;
+    LoopBell& operator=(const LoopBell&) = delete;
 
     void set(Duration wait, std::move_only_function<void()> then) override {
         state_->then = std::move(then);
@@ -49,6 +49,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Alarm> LoopTimers::make_alarm() { return std::make_unique<LoopAlarm>(loop_); }
+std::unique_ptr<Bell> LoopAlarms::make_bell() { return std::make_unique<LoopBell>(loop_); }
 
 }  // namespace turnpike

@@ -1,0 +1,164 @@
+#include "gate/client_job.h"
+
+#include <utility>
+
+#include "http/message.h"
+
+namespace turnpike {
+
+namespace {
+
+/// True if the worker has finished with the job, so that nobody reads its body any more. If the job
+/// ended for another reason, the worker may still be receiving the body.
+bool has_worker_finished(EndReason reason) {
+    return reason == EndReason::answered || reason == EndReason::bad_input ||
+           is_model_failure(reason);
+}
+
+}  // namespace
+
+ClientJob::ClientJob(const ConnectionDeps& deps, const Peer& peer) : deps_(deps), peer_(peer) {
+    record_.client.assign(peer_.text);
+}
+
+void ClientJob::arrive(Arrival arrival, const http::RequestHead& head, std::string_view key) {
+    arrival_ = std::move(arrival);
+    arrived_at_ = deps_.clock.now();
+    record_.key.assign(key);
+    record_.pool.assign(deps_.config.pools[arrival_.pool.value].name);
+    record_.arrived_unix_ns = deps_.clock.unix_ns(arrived_at_);
+    record_.method.assign(http::name_of(head.method));
+    record_.path.assign(arrival_.target.substr(0, arrival_.target.find('?')));
+    state_ = State::arrived;
+}
+
+void ClientJob::refuse(const Objection& objection, EndReason reason) {
+    note_problem(objection);
+    record_.id = {};
+    record_.upload = record_.queue = record_.run = Duration::zero();
+    record_.outcome = Outcome::refused;
+    record_.reason = reason;
+    deps_.archive.add(record_);
+    record_.detail = {};
+    record_.status = 0;
+    state_ = State::none;
+}
+
+void ClientJob::admit(JobId job, const http::RequestHead& head, AnswerReader& reader) {
+    record_.job = job;
+    record_.id = deps_.names.name_of(job);
+    queued_at_.reset();
+    exchange_ = deps_.exchanges.open(job);
+    exchange_->answer.set_reader(&reader);
+    exchange_->name.assign(record_.id.view());
+    exchange_->is_aside = arrival_.is_aside;
+    exchange_->method.assign(http::name_of(head.method));
+    exchange_->target.assign(arrival_.target);
+    append_forwarded_fields(
+        exchange_->fields,
+        {.head = head, .keys = deps_.keys(), .client = peer_.address, .job = record_.id.view()});
+    state_ = State::live;
+}
+
+void ClientJob::route_to(PoolId pool) {
+    arrival_.pool = pool;
+    record_.pool.assign(deps_.config.pools[pool.value].name);
+}
+
+void ClientJob::complete_body() {
+    record_.bytes_in = Bytes{exchange_->body.size()};
+    queued_at_ = deps_.clock.now();
+}
+
+void ClientJob::sent(const SendJob& send) {
+    sent_at_ = deps_.clock.now();
+    record_.lane = send.lane;
+    record_.gpu.assign(deps_.lanes[send.lane.value].gpu);
+    record_.attempts = send.number;
+    exchange_->progress.permille.reset();  // left by an earlier attempt
+    exchange_->progress.text.clear();
+}
+
+void ClientJob::end(const EndJob& end) {
+    const Instant now = deps_.clock.now();
+    state_ = State::ended;
+    record_.lane = end.lane;
+    record_.attempts = end.attempts;
+    record_.outcome = outcome_of(end.reason);
+    record_.reason = end.reason;
+    record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
+    record_.queue = queue_time();
+    record_.run = end.attempts > 0 ? now - sent_at_ : Duration::zero();
+    // The client may read the answer for a long time, so give the memory back now.
+    if (has_worker_finished(end.reason)) exchange_->body.clear();
+}
+
+/// Returns the time from the last byte of the body to the last attempt, or until now.
+Duration ClientJob::queue_time() const {
+    if (!queued_at_) return Duration::zero();
+    return (record_.attempts > 0 ? sent_at_ : deps_.clock.now()) - *queued_at_;
+}
+
+JobMarks ClientJob::marks() const {
+    return {.job = record_.id.view(),
+            .lane = has_run() ? std::optional(record_.lane.value) : std::nullopt,
+            .attempts = record_.attempts,
+            .generation = exchange_->generation.is_none() ? 0 : exchange_->generation.value,
+            .queue = queue_time(),
+            .run = has_run() ? deps_.clock.now() - sent_at_ : Duration::zero()};
+}
+
+Objection ClientJob::objection_to_end() const {
+    const bool is_local = !arrival_.is_forwarded && (peer_.entrance == Entrance::unix_socket ||
+                                                     is_loopback_host(peer_.address));
+    return deps_.objections.of(arrival_.pool, record_.reason,
+                               {.text = exchange_->trouble, .is_reader_local = is_local});
+}
+
+std::optional<std::uint64_t> ClientJob::lane_with_log() const {
+    if (!has_run() || !deps_.config.pools[arrival_.pool.value].is_started()) return std::nullopt;
+    return record_.lane.value;
+}
+
+void ClientJob::note_problem(const Objection& objection) {
+    record_.status = status_of(objection.problem);
+    record_.detail.assign(detail_of(objection));
+}
+
+std::string ClientJob::detail_of(const Objection& objection) const {
+    std::string detail(slug_of(objection.problem));
+    if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
+    if (!is_open()) return detail;
+    if (state_ == State::ended && is_model_failure(record_.reason) && objection.detail.empty() &&
+        !exchange_->trouble.empty())
+        detail.append(not_shown_mark).append(exchange_->trouble);
+    if (!exchange_->last_words.empty())
+        detail.append(last_output_mark).append(exchange_->last_words);
+    return detail;
+}
+
+void ClientJob::log() {
+    if (!exchange_->stacks.empty()) {
+        record_.is_slow = true;
+        deps_.archive.keep_stacks(record_.job, std::exchange(exchange_->stacks, {}));
+    }
+    deps_.archive.add(record_);
+}
+
+void ClientJob::release() {
+    if (!is_open()) return;
+    if (state_ == State::ended) log();
+    exchange_->answer.abandon();
+    deps_.exchanges.close(std::move(exchange_));
+    exchange_ = nullptr;
+    record_.job = {};
+    record_.lane = {};
+    record_.attempts = 0;
+    record_.status = 0;
+    record_.is_slow = false;
+    record_.detail = {};
+    record_.bytes_in = record_.bytes_out = {};
+    state_ = State::none;
+}
+
+}  // namespace turnpike

@@ -1,0 +1,92 @@
+// What the gate knows of the request that a connection handles: the job that it became, the bytes of
+// that job, and the record that goes to the log.
+//
+//   none ─arrive()─▶ arrived ─admit()─▶ live ─end()─▶ ended ─release()─▶ none
+//                       └──────────refuse()───────────────────────────────▲
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/action.h"
+#include "gate/arrival.h"
+#include "gate/connection_deps.h"
+#include "gate/reply.h"
+#include "stream/exchange.h"
+#include "telemetry/job_record.h"
+
+namespace turnpike {
+
+/// Who is at the other end of a connection.
+struct Peer {
+    Entrance entrance = Entrance::tcp;
+    std::string address;  // "127.0.0.1", "::1"; empty for the Unix socket
+    std::string text;     // the address with its port, for logs
+};
+
+class ClientJob {
+public:
+    enum class State : std::uint8_t { none, arrived, live, ended };
+
+    ClientJob(const ConnectionDeps& deps, const Peer& peer);
+
+    /// Begins the record of a request that may become a job. `key` is the name of the caller's key.
+    void arrive(Arrival arrival, const http::RequestHead& head, std::string_view key);
+    /// Notes that the request never becomes a job, and logs it.
+    void refuse(const Objection& objection, EndReason reason);
+    /// Opens the exchange, and fills in the head of the request. `reader` gets the answer.
+    void admit(JobId job, const http::RequestHead& head, AnswerReader& reader);
+    /// Notes that the body's "model" chose this pool.
+    void route_to(PoolId pool);
+    /// Notes that the body is complete.
+    void complete_body();
+    void sent(const SendJob& send);
+    void end(const EndJob& end);
+    /// Logs the job and gives its exchange back.
+    void release();
+
+    [[nodiscard]] State state() const { return state_; }
+    [[nodiscard]] bool is_live() const { return state_ == State::live; }
+    /// True from admit() to release().
+    [[nodiscard]] bool is_open() const { return state_ == State::live || state_ == State::ended; }
+    [[nodiscard]] JobId id() const { return record_.job; }
+    [[nodiscard]] PoolId pool() const { return arrival_.pool; }
+    [[nodiscard]] const Arrival& arrival() const { return arrival_; }
+    /// The bytes of the job. Must be called only while is_open().
+    [[nodiscard]] Exchange& exchange() const { return *exchange_; }
+    [[nodiscard]] const JobRecord& record() const { return record_; }
+
+    /// Returns what the answer's head tells about the job.
+    [[nodiscard]] JobMarks marks() const;
+    /// Returns the lane on which the job ran last. Nullopt if it never ran, or if somebody else
+    /// started the worker: then we have no log of it.
+    [[nodiscard]] std::optional<std::uint64_t> lane_with_log() const;
+    /// Returns the objection for a job that ended without a whole answer.
+    [[nodiscard]] Objection objection_to_end() const;
+    /// Notes the answer that the client gets, for the log.
+    void note_status(int status) { record_.status = status; }
+    void note_problem(const Objection& objection);
+    /// Notes why the answer breaks off, for the log. The status is sent already.
+    void note_break(const Objection& objection) { record_.detail.assign(detail_of(objection)); }
+    void note_written(Bytes bytes) { record_.bytes_out = bytes; }
+
+private:
+    [[nodiscard]] std::string detail_of(const Objection& objection) const;
+    [[nodiscard]] Duration queue_time() const;
+    [[nodiscard]] bool has_run() const { return is_open() && record_.attempts > 0; }
+    void log();
+
+    const ConnectionDeps& deps_;
+    const Peer& peer_;
+    State state_ = State::none;
+    Arrival arrival_;
+    ExchangePtr exchange_;
+    JobRecord record_;
+    Instant arrived_at_{};
+    std::optional<Instant> queued_at_;
+    Instant sent_at_{};
+};
+
+}  // namespace turnpike

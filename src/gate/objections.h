@@ -1,0 +1,31 @@
+// Says why a job has no answer of the model, with the details that its client may read.
+#pragma once
+
+#include "config/config.h"
+#include "core/engine.h"
+#include "gate/arrival.h"
+#include "gate/job_name.h"
+#include "gate/problem.h"
+#include "os/clock.h"
+
+namespace turnpike {
+
+class Objections {
+public:
+    Objections(const Config& config, const Engine& engine, const JobNames& names, Clock& clock)
+        : config_(config), engine_(engine), names_(names), clock_(clock) {}
+
+    /// Returns the objection to a job of this pool that ended for this reason.
+    [[nodiscard]] Objection of(PoolId pool, EndReason reason,
+                               const AttemptFailure& failure = {}) const;
+    /// Returns the objection to a job that was not run because it equals `first`, which was poison.
+    [[nodiscard]] Objection of_known_poison(JobId first) const;
+
+private:
+    const Config& config_;
+    const Engine& engine_;
+    const JobNames& names_;
+    Clock& clock_;
+};
+
+}  // namespace turnpike
