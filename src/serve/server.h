@@ -15,9 +15,11 @@
 #include "gate/gate.h"
 #include "gate/listener.h"
 #include "gpu/driver.h"
+#include "os/alarm.h"
 #include "os/leftovers.h"
 #include "os/limits.h"
 #include "os/runtime_folder.h"
+#include "os/socket_transport.h"
 #include "serve/driver.h"
 #include "serve/terminal_reporter.h"
 #include "setup/checked_config.h"
@@ -73,6 +75,8 @@ private:
     const UpInputs inputs_;
     const Config& config_ = inputs_.checked.config;
     boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
+    LoopAlarms alarms_{loop_};
+    SocketDialer dialer_{loop_};
     Clock clock_;
     KeyFile keys_;
     Listener listener_;

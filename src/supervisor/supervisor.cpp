@@ -138,7 +138,7 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
     const PoolConfig& pool = deps_.config.pools[plan.pool];
     auto proof = common_proof(plan.pool, action.generation);
     if (!is_started(plan))
-        return std::make_shared<AttachedWorker>(worker_deps_, action, pool, *plan.url,
+        return std::make_unique<AttachedWorker>(worker_deps_, action, pool, *plan.url,
                                                 std::move(proof));
     const StartedLane at{.pool = pool,
                          .plan = plan,
@@ -148,19 +148,18 @@ Supervisor::WorkerPtr Supervisor::make(const StartWorker& action) {
                          .warm = warm_[plan.pool]};
     WorkerPtr worker;
     if (pool.is_native())
-        worker = std::make_shared<NativeWorker>(worker_deps_, process_deps_, action, at);
+        worker = std::make_unique<NativeWorker>(worker_deps_, process_deps_, action, at);
     else
-        worker = std::make_shared<StartedWorker>(worker_deps_, process_deps_, action, at);
+        worker = std::make_unique<StartedWorker>(worker_deps_, process_deps_, action, at);
     return worker;
 }
 
 void Supervisor::carry_out(const StartWorker& action) {
     worker_deps_.lanes[action.lane.value].begin(action);
     reloads_.observe(action);
-    const WorkerPtr worker = make(action);
     WorkerPlace& place = place_of(action.worker);
-    place = {.id = action.worker, .worker = worker};
-    worker->start();
+    place = {.id = action.worker, .worker = make(action)};
+    place.worker->start();
 }
 
 void Supervisor::carry_out(const StopWorker& action) {

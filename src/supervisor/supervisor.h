@@ -94,7 +94,7 @@ public:
     [[nodiscard]] bool is_hanging() const { return gpus_.is_hanging(); }
 
 private:
-    using WorkerPtr = std::shared_ptr<LaneWorker>;
+    using WorkerPtr = std::unique_ptr<LaneWorker>;
 
     struct WorkerPlace {
         WorkerId id;

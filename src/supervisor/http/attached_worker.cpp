@@ -26,7 +26,7 @@ void AttachedWorker::start() {
 void AttachedWorker::come_up() {
     resolver_.async_resolve(
         url_.host, std::to_string(url_.port),
-        [this, stays = self()](boost::system::error_code error, const auto& found) {
+        lifeline_.bind([this](boost::system::error_code error, const auto& found) {
             if (state_ != State::coming) return;
             if (error) {
                 set_trouble(fmt::format("the host name {} can't be resolved: {}", url_.host,
@@ -36,7 +36,7 @@ void AttachedWorker::come_up() {
             destination_.endpoints.clear();
             for (const auto& entry : found) destination_.endpoints.push_back(entry.endpoint());
             poll_health();
-        });
+        }));
 }
 
 /// Reports the worker as exited at once, without waiting for a probe.

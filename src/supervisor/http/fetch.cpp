@@ -6,26 +6,20 @@
 
 namespace turnpike {
 
-Fetch::Fetch(boost::asio::io_context& loop, Destination& destination, const Store& store)
-    : link_(std::make_shared<Link>(loop, destination, store)), timer_(loop) {}
-
-Fetch::~Fetch() { link_->close(); }
+Fetch::Fetch(const LinkDeps& deps, Destination& destination)
+    : link_(deps, destination), timeout_(deps.alarms) {}
 
 void Fetch::start(http::Method method, Duration timeout, Then then) {
     fetched_ = {};
     then_ = std::move(then);
-    timer_.expires_after(timeout);
-    timer_.async_wait([self = shared_from_this(), run = ++run_](boost::system::error_code error) {
-        if (!error && run == self->run_) self->end(std::unexpected(FetchFailure::late));
-    });
-    link_->send({.method = method, .body = body_.size() == 0 ? nullptr : &body_}, *this);
+    timeout_.set(timeout, [this] { end(std::unexpected(FetchFailure::late)); });
+    link_.send({.method = method, .body = body_.size() == 0 ? nullptr : &body_}, *this);
 }
 
 void Fetch::stop() {
     then_ = nullptr;
-    ++run_;
-    timer_.cancel();
-    link_->close();
+    timeout_.cancel();
+    link_.close();
 }
 
 void Fetch::answer_head(const http::ResponseHead& head) {
@@ -50,10 +44,8 @@ void Fetch::answer_broke(Break why, http::Fault) {
 }
 
 void Fetch::end(Result result) {
-    const std::shared_ptr<Fetch> self = shared_from_this();  // `then` may drop its reference
-    ++run_;
-    timer_.cancel();
-    link_->close();
+    timeout_.cancel();
+    link_.close();
     if (Then then = std::exchange(then_, nullptr)) then(std::move(result));
 }
 

@@ -6,11 +6,7 @@
 #include <cstddef>
 #include <expected>
 #include <functional>
-#include <memory>
 #include <string>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "base/time.h"
 #include "supervisor/http/link.h"
@@ -30,18 +26,15 @@ enum class FetchFailure : std::uint8_t {
     too_large,
 };
 
-class Fetch final : private LinkUser, public std::enable_shared_from_this<Fetch> {
+class Fetch final : private LinkUser {
 public:
     using Result = std::expected<Fetched, FetchFailure>;
     using Then = std::move_only_function<void(Result)>;
 
-    Fetch(boost::asio::io_context& loop, Destination& destination, const Store& store);
-    ~Fetch();
-    Fetch(const Fetch&) = delete;
-    Fetch& operator=(const Fetch&) = delete;
+    Fetch(const LinkDeps& deps, Destination& destination);
 
     /// The caller must fill in the head and the body before start().
-    std::string& head() { return link_->head(); }
+    std::string& head() { return link_.head(); }
     Body& body() { return body_; }
     void start(http::Method method, Duration timeout, Then then);
     /// Ends the request without calling `then`.
@@ -56,12 +49,11 @@ private:
 
     static constexpr std::size_t answer_max = 1024 * 1024;
 
-    std::shared_ptr<Link> link_;
-    boost::asio::steady_timer timer_;
+    Link link_;
+    Alarm timeout_;
     Body body_;
     Fetched fetched_;
     Then then_;
-    std::uint64_t run_ = 0;  // counts start(), so that the timer of an old run can't end a new one
 };
 
 }  // namespace turnpike

@@ -46,8 +46,9 @@ void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& t
 
 }  // namespace
 
-HttpAttempt::HttpAttempt(const Host& host, std::shared_ptr<Link> link)
-    : host_(host), link_(std::move(link)) {}
+HttpAttempt::HttpAttempt(const Host& host, const LinkDeps& deps, Destination& destination,
+                         Link::Reuse reuse)
+    : host_(host), link_(deps, destination, reuse) {}
 
 HttpAttempt::~HttpAttempt() { stop(); }
 
@@ -59,20 +60,20 @@ void HttpAttempt::start(ExchangePtr exchange, AttemptId id, std::uint32_t number
     exchange_->trouble.clear();
     exchange_->last_words.clear();
     exchange_->answer.start(this);
-    std::string& head = link_->head();
+    std::string& head = link_.head();
     head.clear();
     append_all(head, exchange_->method, " ", prefix, exchange_->target, " HTTP/1.1\r\n",
                exchange_->fields);
     http::append_field(head, "Turnpike-Attempt", std::uint64_t{number});
     head.append("\r\n");
-    link_->send({.method = http::method_named(exchange_->method).value(),
-                 .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body,
-                 .needs_new_connection = needs_new_connection(*exchange_, number)},
-                *this);
+    link_.send({.method = http::method_named(exchange_->method).value(),
+                .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body,
+                .needs_new_connection = needs_new_connection(*exchange_, number)},
+               *this);
 }
 
 ExchangePtr HttpAttempt::stop() {
-    link_->close();
+    link_.close();
     id_ = {};
     if (exchange_ == nullptr) return nullptr;
     exchange_->answer.forget_writer();
@@ -105,7 +106,7 @@ void HttpAttempt::moved() {
     host_.deliver(AnswerMoved{host_.worker, id_});
 }
 
-void HttpAttempt::answer_has_room() { link_->resume(); }
+void HttpAttempt::answer_has_room() { link_.resume(); }
 
 void HttpAttempt::answer_ended() {
     exchange_->answer.complete();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string_view>
 
 #include "base/time.h"
@@ -31,7 +30,8 @@ public:
         std::function<void(HttpAttempt&)> broke = [](HttpAttempt& attempt) { attempt.conclude(); };
     };
 
-    HttpAttempt(const Host& host, std::shared_ptr<Link> link);
+    HttpAttempt(const Host& host, const LinkDeps& deps, Destination& destination,
+                Link::Reuse reuse = Link::Reuse::allowed);
     ~HttpAttempt();
     HttpAttempt(const HttpAttempt&) = delete;
     HttpAttempt& operator=(const HttpAttempt&) = delete;
@@ -50,10 +50,10 @@ public:
     /// Returns how the attempt ended. Valid once it has ended.
     [[nodiscard]] Verdict verdict() const { return verdict_; }
     /// True if a part of the request was sent, so the worker may know of the job.
-    [[nodiscard]] bool is_sent() const { return link_->has_sent(); }
+    [[nodiscard]] bool is_sent() const { return link_.has_sent(); }
     /// True if the exchange with the worker is over, but the engine is not told yet how it ended.
-    [[nodiscard]] bool is_ending() const { return link_->is_idle() || link_->is_closed(); }
-    [[nodiscard]] Link& link() { return *link_; }
+    [[nodiscard]] bool is_ending() const { return link_.is_idle() || link_.is_closed(); }
+    [[nodiscard]] Link& link() { return link_; }
     [[nodiscard]] Instant idle_since() const { return moved_at_; }
     ExchangePtr take_exchange() { return std::move(exchange_); }
 
@@ -66,7 +66,7 @@ private:
     void moved();
 
     const Host& host_;
-    std::shared_ptr<Link> link_;
+    Link link_;
     ExchangePtr exchange_;
     AttemptId id_;
     Verdict verdict_ = Verdict::answered;

@@ -11,9 +11,6 @@
 
 namespace turnpike {
 
-namespace asio = boost::asio;
-using boost::system::error_code;
-
 namespace {
 
 constexpr Duration poll_every = 250ms;  // while the worker comes up
@@ -45,10 +42,11 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
       lane_(start.lane),
       generation_(start.generation),
       setup_(std::move(setup)),
-      poll_timer_(deps.loop),
-      idle_timer_(deps.loop),
-      probe_(std::make_shared<Fetch>(deps.loop, destination_, deps.store)),
-      proof_(std::make_shared<Fetch>(deps.loop, destination_, deps.store)),
+      link_deps_{.dialer = deps.dialer, .alarms = deps.alarms, .store = deps.store},
+      poll_alarm_(deps.alarms),
+      idle_alarm_(deps.alarms),
+      probe_(link_deps_, destination_),
+      proof_(link_deps_, destination_),
       host_{.worker = worker_,
             .store = deps.store,
             .clock = deps.clock,
@@ -59,11 +57,9 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
 void HttpWorker::poll_health() {
-    write_probe_head(probe_->head());
-    probe_->start(http::Method::get, setup_.pool.settings.probe_timeout,
-                  [self = self()](const Fetch::Result& result) {
-                      if (self->state_ == State::coming) self->health_polled(result);
-                  });
+    write_probe_head(probe_.head());
+    probe_.start(http::Method::get, setup_.pool.settings.probe_timeout,
+                 [this](const Fetch::Result& result) { health_polled(result); });
 }
 
 void HttpWorker::health_polled(const Fetch::Result& result) {
@@ -71,7 +67,7 @@ void HttpWorker::health_polled(const Fetch::Result& result) {
         set_trouble(trouble_of(result, "GET " + setup_.pool.health_path));
         return poll_health_later();
     }
-    check_identity(Check::always, [this, stays = self()](bool is_there) {
+    check_identity(Check::always, [this](bool is_there) {
         if (state_ != State::coming) return;
         if (!is_there) return poll_health_later();
         state_ = State::up;
@@ -82,11 +78,7 @@ void HttpWorker::health_polled(const Fetch::Result& result) {
 }
 
 void HttpWorker::poll_health_later() {
-    poll_timer_.expires_after(poll_every);
-    poll_timer_.async_wait([self = self()](error_code error) {
-        if (error || self->state_ != State::coming) return;
-        self->come_up();
-    });
+    poll_alarm_.set(poll_every, [this] { come_up(); });
 }
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
@@ -122,10 +114,9 @@ void HttpWorker::cancel(AttemptId id) {
 HttpAttempt& HttpWorker::free_attempt() {
     if (free_attempts_.empty()) {
         const bool may_retry = setup_.pool.settings.may_retry;
-        auto link =
-            std::make_shared<Link>(deps_.loop, destination_, deps_.store,
-                                   may_retry ? Link::Reuse::allowed : Link::Reuse::forbidden);
-        attempts_.push_back(std::make_unique<HttpAttempt>(host_, std::move(link)));
+        attempts_.push_back(std::make_unique<HttpAttempt>(
+            host_, link_deps_, destination_,
+            may_retry ? Link::Reuse::allowed : Link::Reuse::forbidden));
         return *attempts_.back();
     }
     HttpAttempt& attempt = *free_attempts_.back();
@@ -134,7 +125,7 @@ HttpAttempt& HttpWorker::free_attempt() {
 }
 
 void HttpWorker::attempt_broke(HttpAttempt& attempt) {
-    link_broke([self = self(), &attempt, id = attempt.id()] {
+    link_broke([&attempt, id = attempt.id()] {
         if (attempt.id() == id) attempt.conclude();
     });
 }
@@ -151,11 +142,10 @@ void HttpWorker::attempt_ended(HttpAttempt& attempt) {
 }
 
 void HttpWorker::watch_idle_links() {
-    if (std::exchange(is_idle_timer_running_, true)) return;
-    idle_timer_.expires_after(idle_check_every);
-    idle_timer_.async_wait([self = self()](error_code error) {
-        self->is_idle_timer_running_ = false;
-        if (!error && self->state_ == State::up) self->close_idle_links();
+    if (std::exchange(is_idle_alarm_set_, true)) return;
+    idle_alarm_.set(idle_check_every, [this] {
+        is_idle_alarm_set_ = false;
+        close_idle_links();
     });
 }
 
@@ -188,19 +178,17 @@ void HttpWorker::write_probe_head(std::string& head) const {
 void HttpWorker::probe(std::uint32_t number) {
     if (state_ != State::up) return;
     probe_number_ = number;
-    probe_->stop();
-    check_identity(Check::if_doubted, [this, number, stays = self()](bool is_there) {
+    probe_.stop();
+    check_identity(Check::if_doubted, [this, number](bool is_there) {
         if (state_ != State::up || number != probe_number_) return;
         is_there ? ask_health() : probed(std::unexpected(FetchFailure::refused));
     });
 }
 
 void HttpWorker::ask_health() {
-    write_probe_head(probe_->head());
-    probe_->start(http::Method::get, setup_.pool.settings.probe_timeout,
-                  [self = self()](const Fetch::Result& result) {
-                      if (self->state_ == State::up) self->probed(result);
-                  });
+    write_probe_head(probe_.head());
+    probe_.start(http::Method::get, setup_.pool.settings.probe_timeout,
+                 [this](const Fetch::Result& result) { probed(result); });
 }
 
 /// Reports the end of the latest probe. Earlier ones were stopped and are not reported.
@@ -222,8 +210,8 @@ void HttpWorker::prove(std::uint32_t number) {
     if (state_ != State::up) return;
     const ProofConfig& proof = setup_.pool.proof;
     const http::Method method = http::method_named(proof.method).value_or(http::Method::post);
-    proof_->stop();
-    std::string& head = proof_->head();
+    proof_.stop();
+    std::string& head = proof_.head();
     head.clear();
     http::append_request_line(head, method, setup_.prefix + proof.path);
     http::append_field(head, "Host", setup_.host);
@@ -235,13 +223,11 @@ void HttpWorker::prove(std::uint32_t number) {
     http::append_field(head, "Connection", "close");
     head.append("\r\n");
     proof_began_ = deps_.clock.now();
-    proof_->body().clear();
-    proof_->body().append(deps_.store, proof.body, [](int) {});  // the config limits its size
-    proof_->start(method, setup_.pool.settings.proof_timeout,
-                  [self = self(), number](Fetch::Result result) {
-                      if (self->state_ == State::up)
-                          self->proof_answered(number, std::move(result));
-                  });
+    proof_.body().clear();
+    proof_.body().append(deps_.store, proof.body, [](int) {});  // the config limits its size
+    proof_.start(method, setup_.pool.settings.proof_timeout, [this, number](Fetch::Result result) {
+        proof_answered(number, std::move(result));
+    });
 }
 
 void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
@@ -261,9 +247,10 @@ void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
          answer = std::move(result->body)] {
             return judge_answer(*pool, common->groups, lane, answer);
         },
-        [self = self(), number, proof = std::move(proof)](const Judgement& judgement) mutable {
-            if (self->state_ == State::up) self->end_proof(number, std::move(proof), judgement);
-        });
+        lifeline_.bind(
+            [this, number, proof = std::move(proof)](const Judgement& judgement) mutable {
+                if (state_ == State::up) end_proof(number, std::move(proof), judgement);
+            }));
 }
 
 LaneProof HttpWorker::proof_of(const Fetched& fetched) const {
@@ -304,10 +291,10 @@ std::vector<ExchangePtr> HttpWorker::broken_or_aboard() const {
 
 void HttpWorker::close(const EndNotice& notice) {
     state_ = State::over;
-    probe_->stop();
-    proof_->stop();
-    poll_timer_.cancel();
-    idle_timer_.cancel();
+    probe_.stop();
+    proof_.stop();
+    poll_alarm_.cancel();
+    idle_alarm_.cancel();
     forget_broken();
     for (const auto& attempt : attempts_) {
         ExchangePtr exchange = attempt->stop();

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
-
+#include "base/lifeline.h"
 #include "config/config.h"
 #include "proof/proof_result.h"
 #include "proof/recorded_proof.h"
@@ -66,7 +65,6 @@ protected:
     void set_trouble(std::string trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
     [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
-    [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }
     /// Returns the jobs that the worker may die of: those aboard, and those whose link broke
     /// since it last answered a probe. Its exit may come long after the broken link was reported.
     [[nodiscard]] std::vector<ExchangePtr> broken_or_aboard() const;
@@ -78,6 +76,7 @@ protected:
     Setup setup_;
     State state_ = State::coming;
     Destination destination_;
+    Lifeline lifeline_;
 
 private:
     void health_polled(const Fetch::Result& result);
@@ -94,12 +93,13 @@ private:
     void close_idle_links();
     void forget_broken();
 
-    boost::asio::steady_timer poll_timer_;
-    boost::asio::steady_timer idle_timer_;
-    bool is_idle_timer_running_ = false;
-    std::shared_ptr<Fetch> probe_;
+    const LinkDeps link_deps_;
+    Alarm poll_alarm_;
+    Alarm idle_alarm_;
+    bool is_idle_alarm_set_ = false;
+    Fetch probe_;
     std::uint32_t probe_number_ = 0;
-    std::shared_ptr<Fetch> proof_;
+    Fetch proof_;
     Instant proof_began_{};
     FirstJob first_job_;
     HttpAttempt::Host host_;

@@ -1,8 +1,11 @@
-// One HTTP connection to a worker, one request at a time.
+// One HTTP connection to a worker, one request at a time. It moves bytes between the transport, the
+// request that it is given, and the reader of answers (http/response_reader).
 //
-//   closed ─send─▶ connecting ─▶ busy ─answer ended─▶ idle ─send─▶ busy …
-//      ▲                          │                     │
-//      └──────────────────────────┴── broke, or not reusable, or closed by either side
+//   closed ─send─▶ connecting ─▶ busy ⇄ paused       the user has no room for the answer
+//      ▲                          │
+//      │                          ▼
+//      ├── broke, not reusable ───┼──▶ idle ─send─▶ busy …
+//      └── closed by either side ─┴──────┘
 //
 // A connection is not reused after an exchange that did not end cleanly, nor if it holds bytes that
 // we did not ask for, nor if the owner forbids it (`Reuse::forbidden`, `needs_new_connection`).
@@ -18,13 +21,11 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
-#include "http/body_decoder.h"
+#include "base/lifeline.h"
 #include "http/message.h"
-#include "http/response_parser.h"
+#include "http/response_reader.h"
+#include "os/alarm.h"
+#include "os/socket_transport.h"
 #include "stream/body.h"
 
 namespace turnpike {
@@ -32,8 +33,7 @@ namespace turnpike {
 /// Where a worker listens. Names are already resolved; the endpoint that answered last is tried
 /// first.
 struct Destination {
-    std::vector<boost::asio::generic::stream_protocol::endpoint>
-        endpoints;  // TCP, or a Unix socket
+    std::vector<StreamEndpoint> endpoints;  // TCP, or a Unix socket
     std::size_t preferred = 0;
 };
 
@@ -51,8 +51,8 @@ enum class Break : std::uint8_t {
 /// Returns a sentence for people, such as "the connection was refused".
 std::string_view sentence_of(Break);
 
-/// Gets the answer to one request: a head, data, then an end or a break. May send the next request
-/// from answer_ended or answer_broke.
+/// Gets the answer to one request: a head, data, then an end or a break. May close the link from any
+/// of these calls, and may send the next request from answer_ended or answer_broke.
 class LinkUser {
 public:
     enum class Room : std::uint8_t { enough, wait };
@@ -73,19 +73,27 @@ struct LinkRequest {
     bool needs_new_connection = false;  // so it can't turn stale
 };
 
-class Link : public std::enable_shared_from_this<Link> {
+struct LinkDeps {
+    Dialer& dialer;
+    Alarms& alarms;
+    const Store& store;  // for bodies on disk
+};
+
+class Link final : private TransportUser {
 public:
     /// With `forbidden` each request gets a connection of its own, so no request ever turns stale.
     enum class Reuse : std::uint8_t { allowed, forbidden };
 
-    Link(boost::asio::io_context& loop, Destination& destination, const Store& store,
-         Reuse reuse = Reuse::allowed);
+    Link(const LinkDeps& deps, Destination& destination, Reuse reuse = Reuse::allowed);
     ~Link();
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
 
     /// The head of the next request: request line, fields, empty line. The user must fill it in
     /// before send().
     std::string& head() { return head_; }
     void send(const LinkRequest& request, LinkUser& user);
+    /// Goes on reading the answer. Does nothing unless the link is paused.
     void resume();
     /// Closes the connection at once. The user gets no more calls.
     void close();
@@ -93,63 +101,63 @@ public:
     [[nodiscard]] bool is_idle() const { return state_ == State::idle; }
     [[nodiscard]] bool is_closed() const { return state_ == State::closed; }
     /// True if a part of the current request was sent, so the worker may know of it.
-    [[nodiscard]] bool has_sent() const { return state_ == State::busy && sent_ > 0; }
+    [[nodiscard]] bool has_sent() const { return is_exchanging() && sent_ > 0; }
 
 private:
-    enum class State : std::uint8_t { closed, connecting, busy, idle };
+    enum class State : std::uint8_t { closed, connecting, busy, paused, idle };
+    /// What the rest of the request waits for.
+    enum class Sending : std::uint8_t { nothing, room, disk };
+    struct Pieces {
+        std::string_view first;
+        std::string_view second;
+    };
 
-    bool is_quiet();
+    void bytes_came(std::size_t size) override;
+    void input_ended(InputEnd how) override;
+    void can_write() override;
+    void input_waits() override;
+
     void connect(std::size_t tried);
-    void connected(std::size_t endpoint);
+    void connected(Connected made, std::size_t tried, std::size_t endpoint);
     void begin();
     void write();
-    void write_memory();
-    void write_piece();
-    bool flush(std::string_view first, std::string_view second);
-    void wait_to_write();
+    [[nodiscard]] Pieces unsent() const;
+    [[nodiscard]] std::uint64_t request_size() const;
+    void read_piece();
     void read();
     void watch();
-    void take(std::size_t size);
-    void parse();
-    bool parse_head();
-    bool parse_body();
-    void input_ended(bool is_clean);
+    void take_answer();
     void finish();
     void break_off(Break why, http::Fault fault = http::Fault::none);
-    void drop_socket();
+    void break_answer();
+    void drop();
+    [[nodiscard]] bool is_exchanging() const {
+        return state_ == State::busy || state_ == State::paused;
+    }
 
-    boost::asio::generic::stream_protocol::socket socket_;
-    boost::asio::steady_timer connect_timer_;
+    const LinkDeps deps_;
     Destination& destination_;
-    const Store& store_;
     const Reuse reuse_;
     State state_ = State::closed;
-    std::uint64_t socket_number_ = 0;  // lets us ignore callbacks of an old socket
+    TransportPtr transport_;              // nullptr while closed or connecting
+    std::unique_ptr<Dialer::Call> call_;  // nullptr unless connecting
+    Alarm connect_alarm_;
 
     // the request
     LinkUser* user_ = nullptr;
     LinkRequest request_;
     std::string head_;
-    std::uint64_t sent_ = 0;              // bytes of head and body
-    bool is_reused_ = false;              // the connection has carried a request before
-    bool is_writing_ = false;             // waiting for room in the socket, or for the disk
+    std::uint64_t sent_ = 0;  // bytes of head and body
+    bool is_reused_ = false;  // the connection has carried a request before
+    Sending sending_ = Sending::nothing;
     std::shared_ptr<std::string> piece_;  // the current piece of a body on disk
     std::uint64_t piece_at_ = 0;
+    std::unique_ptr<Lifeline> awaits_disk_;  // the disk may answer when the connection is dropped
 
     // the answer
-    http::ResponseParser parser_;
-    http::BodyDecoder decoder_;
-    std::string in_;
-    std::size_t in_size_ = 0;   // bytes in in_
-    std::size_t in_taken_ = 0;  // how many of these are parsed
-    bool is_reading_ = false;
-    bool is_watching_ = false;
-    bool is_paused_ = false;
-    bool is_telling_ = false;   // answer_data() is running
-    bool was_resumed_ = false;  // resume() was called meanwhile
-    bool has_head_ = false;
-    bool is_reusable_ = false;
-    std::uint32_t interims_ = 0;
+    http::ResponseReader reader_;
+    bool is_reading_ = false;   // the transport holds a part of the reader's buffer
+    bool is_watching_ = false;  // the transport waits for input
 };
 
 }  // namespace turnpike

@@ -71,9 +71,9 @@ void StartedWorker::come_up() {
         [port = port_, guard = process_.guard(), look] {
             return std::pair(look_at_port(port, guard, look), look);
         },
-        [this, stays = self()](const std::pair<PortStatus, PortLook>& seen) {
+        lifeline_.bind([this](const std::pair<PortStatus, PortLook>& seen) {
             port_seen(seen.first, seen.second);
-        });
+        }));
 }
 
 void StartedWorker::look_later() {
@@ -158,11 +158,11 @@ void StartedWorker::check_identity(Check check, const std::function<void(bool)>&
         [port = port_, guard = process_.guard()] {
             return look_at_port(port, guard, PortLook::quick);
         },
-        [this, stays = self(), then, breaks = breaks_](const PortStatus& status) {
+        lifeline_.bind([this, then, breaks = breaks_](const PortStatus& status) {
             const bool is_there = status.holder == PortStatus::Holder::tree;
             if (is_there) breaks_checked_ = breaks;
             then(is_there);
-        });
+        }));
 }
 
 void StartedWorker::proof_broke(std::uint32_t number) {

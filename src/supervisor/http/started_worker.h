@@ -40,7 +40,6 @@ private:
     [[nodiscard]] std::vector<ExchangePtr> suspects() const override { return broken_or_aboard(); }
     void process_exited(const EndNotice& notice) override { close(notice); }
     void process_gone() override;
-    [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
 
     [[nodiscard]] std::optional<std::string> choose_address();
     void port_seen(const PortStatus& status, PortLook look);

@@ -112,8 +112,7 @@ NativeAttempt& NativeAttempts::free_attempt() {
 void NativeAttempts::prepare(NativeAttempt& attempt, const std::shared_ptr<Batch>& batch) {
     Body& body = attempt.exchange->body;
     if (is_small(body)) return prepared(attempt, batch);
-    body.seal(host_.deps.store, [this, &attempt, frame_id = attempt.frame_id, batch,
-                                 stays = host_.keep_alive()](int file, int error) {
+    const auto sealed = [this, &attempt, frame_id = attempt.frame_id, batch](int file, int error) {
         if (!is_under_way(attempt, frame_id)) return;
         attempt.body = file;
         if (error == 0) return prepared(attempt, batch);
@@ -122,7 +121,8 @@ void NativeAttempts::prepare(NativeAttempt& attempt, const std::shared_ptr<Batch
         std::erase(*batch, &attempt);
         end(attempt, Verdict::model_failed);
         send_prepared(*batch);
-    });
+    };
+    body.seal(host_.deps.store, lifeline_.bind(sealed));
 }
 
 void NativeAttempts::prepared(NativeAttempt& attempt, const std::shared_ptr<Batch>& batch) {

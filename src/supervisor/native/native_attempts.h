@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lifeline.h"
 #include "core/action.h"
 #include "supervisor/native/frame_link.h"
 #include "supervisor/process/worker_process.h"
@@ -58,8 +59,6 @@ public:
         WorkerId worker;
         FrameLink& link;
         wire::Conversation& conversation;
-        /// Returns a reference that keeps the worker alive while a callback waits.
-        std::function<std::shared_ptr<void>()> keep_alive;
         std::function<void(Duration)> first_job_took;
     };
     explicit NativeAttempts(Host host) : host_(std::move(host)) {}
@@ -112,6 +111,7 @@ private:
     std::string out_;
     std::uint64_t sequence_ = 0;
     FirstJob first_job_;
+    Lifeline lifeline_;
 };
 
 /// Returns the model's own words about its failure, in one line: "ValueError: the text".

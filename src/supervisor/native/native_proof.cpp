@@ -117,17 +117,16 @@ void NativeProof::answered() {
 }
 
 void NativeProof::judge(ProofAnswer shown) {
-    const auto judged = [this, stays = host_.keep_alive(), id = under_way_.id,
-                         shown](const Judgement& judgement) {
+    auto judged = lifeline_.bind([this, id = under_way_.id, shown](const Judgement& judgement) {
         if (is_of(id)) end(judgement, shown);
-    };
+    });
     if (is_configured())
         return host_.deps.background.run(
             [&pool = host_.lane.pool, common = host_.lane.proof, lane = host_.number.value,
              answer = std::move(under_way_.answer)] {
                 return judge_answer(pool, common->groups, lane, answer);
             },
-            judged);
+            std::move(judged));
     host_.deps.background.run(
         [common = host_.lane.proof, request = *example_, shown = std::move(shown),
          otherwise = judge_without_recording()] {
@@ -135,7 +134,7 @@ void NativeProof::judge(ProofAnswer shown) {
             if (judgement.by == ProofBy::example) judgement.by = otherwise;
             return judgement;
         },
-        judged);
+        std::move(judged));
 }
 
 void NativeProof::fail(std::string why) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/lifeline.h"
 #include "proof/proof_result.h"
 #include "proof/recorded_proof.h"
 #include "supervisor/native/frame_link.h"
@@ -29,8 +30,6 @@ public:
         Generation generation;
         FrameLink& link;
         wire::Conversation& conversation;
-        /// Returns a reference that keeps the worker alive while a callback waits.
-        std::function<std::shared_ptr<void>()> keep_alive;
     };
     explicit NativeProof(Host host) : host_(std::move(host)) {}
 
@@ -79,6 +78,7 @@ private:
     UnderWay under_way_;
     std::uint32_t count_ = 0;  // proofs so far
     std::string out_;
+    Lifeline lifeline_;
 };
 
 }  // namespace turnpike

@@ -36,13 +36,12 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
       generation_(start.generation),
       started_lane_(lane),
       process_(deps, process_deps, start, lane, *this),
-      hello_timer_(deps.loop),
+      hello_alarm_(deps.alarms),
       link_(std::make_shared<FrameLink>(deps.loop, static_cast<FrameLinkUser&>(*this))),
       attempts_({.deps = deps,
                  .worker = worker_,
                  .link = *link_,
                  .conversation = conversation_,
-                 .keep_alive = [this] { return shared_from_this(); },
                  .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
       proof_({.deps = deps,
               .process = process_,
@@ -50,8 +49,7 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
               .number = lane_,
               .generation = generation_,
               .link = *link_,
-              .conversation = conversation_,
-              .keep_alive = [this] { return shared_from_this(); }}) {}
+              .conversation = conversation_}) {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
@@ -78,12 +76,10 @@ void NativeWorker::start() {
 /// runs.
 void NativeWorker::process_started() {
     if (state_ == State::starting) link_->open(process_.take_link());
-    hello_timer_.expires_after(hello_expected);
-    hello_timer_.async_wait([self = self()](boost::system::error_code error) {
-        if (!error && self->state_ == State::starting)
-            self->process_.set_trouble(
-                "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
-                "An HTTP server is started with --worker");
+    hello_alarm_.set(hello_expected, [this] {
+        process_.set_trouble(
+            "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
+            "An HTTP server is started with --worker");
     });
 }
 
@@ -95,7 +91,7 @@ void NativeWorker::process_printed() {
 
 void NativeWorker::hear(const wire::Hello& frame) {
     state_ = State::loading;
-    hello_timer_.cancel();
+    hello_alarm_.cancel();
     facts().sdk = frame.sdk;
     process_.set_trouble("");
     const WorkerConfig& worker = started_lane_.pool.worker;
@@ -240,7 +236,7 @@ void NativeWorker::stop(Reason why) {
 
 void NativeWorker::process_exited(const EndNotice& notice) {
     state_ = State::over;
-    hello_timer_.cancel();
+    hello_alarm_.cancel();
     link_->close();
     attempts_.close(notice);
     proof_.close();

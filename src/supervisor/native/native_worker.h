@@ -58,7 +58,6 @@ private:
     [[nodiscard]] std::vector<ExchangePtr> suspects() const override { return attempts_.aboard(); }
     void process_exited(const EndNotice& notice) override;
     void process_gone() override;
-    [[nodiscard]] std::shared_ptr<LaneWorker> owner() override { return shared_from_this(); }
 
     bool heard(const wire::WorkerFrame& frame) override;
     void link_broke(wire::Breach breach, std::uint8_t kind) override;
@@ -74,7 +73,6 @@ private:
 
     void misbehaved(const std::string& how);
     void tell(const wire::GateFrame& frame);
-    [[nodiscard]] auto self() { return std::static_pointer_cast<NativeWorker>(shared_from_this()); }
     [[nodiscard]] WorkerFacts& facts() { return process_.facts(); }
 
     WorkerDeps& deps_;
@@ -85,7 +83,7 @@ private:
     const StartedLane started_lane_;
     State state_ = State::starting;
     WorkerProcess process_;
-    boost::asio::steady_timer hello_timer_;
+    Alarm hello_alarm_;
     std::shared_ptr<FrameLink> link_;
     wire::Conversation conversation_;
     NativeAttempts attempts_;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <boost/asio/steady_timer.hpp>
 
 #include "os/cgroup.h"
 #include "os/leftovers.h"
@@ -12,8 +11,6 @@
 #include "supervisor/process/start_text.h"
 
 namespace turnpike {
-
-namespace asio = boost::asio;
 
 namespace {
 
@@ -130,18 +127,11 @@ std::vector<std::string> WorkerProcess::environment(const Variables& variables) 
 }
 
 GuardedUser WorkerProcess::guarded_user() {
-    const auto with = [this, weak = std::weak_ptr(user_.owner())](auto what) {
-        return [this, weak, what](const auto& news) {
-            if (const auto stays = weak.lock()) (this->*what)(news);
-        };
-    };
-    return {.started = with(&WorkerProcess::started),
-            .exited = with(&WorkerProcess::exited),
-            .stuck = with(&WorkerProcess::stuck),
-            .gone = with(&WorkerProcess::gone),
-            .never_started = [this, weak = std::weak_ptr(user_.owner())] {
-                if (const auto stays = weak.lock()) warm_failed(started_lane_.warm->trouble());
-            }};
+    return {.started = [this](const ProcessId& process) { started(process); },
+            .exited = [this](const WorkerEnd& end) { exited(end); },
+            .stuck = [this](const std::string& who) { stuck(who); },
+            .gone = [this](const std::vector<pid_t>& pids) { gone(pids); },
+            .never_started = [this] { warm_failed(started_lane_.warm->trouble()); }};
 }
 
 void WorkerProcess::could_not_start(const std::string& why) {
@@ -167,12 +157,12 @@ void WorkerProcess::started(const ProcessId& process) {
 void WorkerProcess::came_up() {
     process_deps_.process_table.run(
         [guard = guard()] { return descendants_of(guard, list_processes()); },
-        [this, stays = user_.owner()](const std::vector<ProcessFacts>& tree) {
+        lifeline_.bind([this](const std::vector<ProcessFacts>& tree) {
             if (has_ended_) return;
             for (const ProcessFacts& process : tree)
                 if (process.id != process_) known_.push_back(process.id);
             process_deps_.processes_changed();
-        });
+        }));
 }
 
 void WorkerProcess::first_job_took(Duration time) {
@@ -252,7 +242,7 @@ void WorkerProcess::gone(const std::vector<pid_t>& pids) {
     if (!was_requested(ordered_)) process_deps_.crashed(crash_report());
     if (ordered_ == Reason::shutting_down) return finish(Memory::freed, pids);
     process_deps_.gpus.ask_memory(
-        lane_, pids, [this, stays = user_.owner(), pids](Memory memory) { finish(memory, pids); });
+        lane_, pids, lifeline_.bind([this, pids](Memory memory) { finish(memory, pids); }));
 }
 
 void WorkerProcess::finish(Memory memory, const std::vector<pid_t>& pids) {
@@ -294,11 +284,12 @@ CrashReport WorkerProcess::crash_report() {
 }
 
 void WorkerProcess::after(Duration wait, std::function<void()> then) {
-    const auto timer = std::make_shared<asio::steady_timer>(deps_.loop, wait);
-    timer->async_wait(
-        [timer, then = std::move(then), stays = user_.owner()](boost::system::error_code error) {
-            if (!error) then();
-        });
+    const auto place = waits_.emplace(waits_.end(), deps_.alarms);
+    place->set(wait, [this, place, then = std::move(then)] {
+        const auto what = then;  // erasing the alarm destroys this function
+        waits_.erase(place);
+        what();
+    });
 }
 
 }  // namespace turnpike

@@ -7,13 +7,16 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/lifeline.h"
 #include "config/config.h"
+#include "os/alarm.h"
 #include "os/children.h"
 #include "os/guarded.h"
 #include "plan/lane_plan.h"
@@ -88,8 +91,6 @@ public:
     virtual void process_exited(const EndNotice& notice) = 0;
     /// Called when no process of the worker's tree is left.
     virtual void process_gone() {}
-    /// Returns the worker that owns this process. Callbacks hold it to keep it alive.
-    [[nodiscard]] virtual std::shared_ptr<LaneWorker> owner() = 0;
 
 protected:
     ~ProcessUser() = default;
@@ -133,6 +134,7 @@ public:
     [[nodiscard]] WorkerFacts& facts() { return deps_.lanes[lane_.value].of(worker_); }
     [[nodiscard]] LaneOutput& output() { return started_lane_.output; }
     [[nodiscard]] Instant started_at() const { return started_at_; }
+    /// Calls `then` later, unless this process is destroyed before.
     void after(Duration wait, std::function<void()> then);
     /// Must be called when the loading worker makes progress. Renews load_timeout, but not for each
     /// line of output.
@@ -187,6 +189,8 @@ private:
     Instant ended_at_{};
     std::vector<CrashInput> inputs_;
     bool has_ended_ = false;
+    std::list<Alarm> waits_;  // of after()
+    Lifeline lifeline_;
 };
 
 }  // namespace turnpike

@@ -11,8 +11,10 @@
 
 #include "core/action.h"
 #include "core/event.h"
+#include "os/alarm.h"
 #include "os/background.h"
 #include "os/clock.h"
+#include "os/socket_transport.h"
 #include "stream/exchange.h"
 #include "telemetry/lane_facts.h"
 
@@ -23,6 +25,8 @@ using Deliver = std::function<void(const Event&)>;
 /// What all workers share, attached ones too.
 struct WorkerDeps {
     boost::asio::io_context& loop;
+    Alarms& alarms;
+    Dialer& dialer;
     const Store& store;
     Exchanges& exchanges;
     Background& background;  // for slow work: disk access, comparing proofs
@@ -33,7 +37,7 @@ struct WorkerDeps {
 
 class WorkerProcess;
 
-class LaneWorker : public std::enable_shared_from_this<LaneWorker> {
+class LaneWorker {
 public:
     LaneWorker() = default;
     virtual ~LaneWorker() = default;

@@ -51,7 +51,10 @@ struct NotingUser final : LinkUser {
 
 struct Call : Disk {
     ScriptedWorker worker{loop};
-    std::shared_ptr<Link> link = std::make_shared<Link>(loop.context(), worker.destination, store);
+    SocketDialer dialer{loop.context()};
+    LoopAlarms alarms{loop.context()};
+    LinkDeps deps{.dialer = dialer, .alarms = alarms, .store = store};
+    std::unique_ptr<Link> link = std::make_unique<Link>(deps, worker.destination);
     NotingUser user;
 
     void send(const Body* body = nullptr, http::Method method = http::Method::get) {

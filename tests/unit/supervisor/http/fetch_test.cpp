@@ -15,8 +15,10 @@ namespace {
 
 struct Errand : Disk {
     ScriptedWorker worker{loop};
-    std::shared_ptr<Fetch> fetch =
-        std::make_shared<Fetch>(loop.context(), worker.destination, store);
+    SocketDialer dialer{loop.context()};
+    LoopAlarms alarms{loop.context()};
+    std::unique_ptr<Fetch> fetch = std::make_unique<Fetch>(
+        LinkDeps{.dialer = dialer, .alarms = alarms, .store = store}, worker.destination);
     std::optional<Fetch::Result> result;
     int told = 0;
 

@@ -27,7 +27,10 @@ struct Stand : Disk {
         .clock = clock,
         .deliver = deliver,
         .ended = [this](HttpAttempt& ended) { exchanges.drop(ended.take_exchange()); }};
-    HttpAttempt attempt{host, std::make_shared<Link>(loop.context(), worker.destination, store)};
+    SocketDialer dialer{loop.context()};
+    LoopAlarms alarms{loop.context()};
+    HttpAttempt attempt{
+        host, {.dialer = dialer, .alarms = alarms, .store = store}, worker.destination};
     ExchangePtr exchange = exchanges.open(JobId{0});
     ActingReader reader;
 

@@ -61,7 +61,11 @@ struct Stand : Disk {
     Clock clock;
     std::vector<LaneFacts> lanes{1};
     std::vector<Event> events;
+    SocketDialer dialer{loop.context()};
+    LoopAlarms alarms{loop.context()};
     WorkerDeps deps{.loop = loop.context(),
+                    .alarms = alarms,
+                    .dialer = dialer,
                     .store = store,
                     .exchanges = exchanges,
                     .background = background,
@@ -70,13 +74,13 @@ struct Stand : Disk {
                     .deliver = [this](const Event& event) { events.push_back(event); }};
     PoolConfig pool{.name = "p"};
     ActingReader reader;
-    std::shared_ptr<TestWorker> worker;
+    std::unique_ptr<TestWorker> worker;
 
     Stand() {
         pool.settings.probe_timeout = 1h;
         const StartWorker start{.worker = {1}, .lane = {0}, .generation = {1}};
         lanes[0].begin(start);
-        worker = std::make_shared<TestWorker>(deps, start, pool, server.destination);
+        worker = std::make_unique<TestWorker>(deps, start, pool, server.destination);
         worker->start();
         heard(0).say(answer_200);
         wait([&] { return !events.empty(); });

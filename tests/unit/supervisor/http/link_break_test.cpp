@@ -149,8 +149,7 @@ TEST(LinkBreak, SendsABodyFromDisk) {
 
 TEST(LinkBreak, IsNeverStaleIfConnectionsAreNeverReused) {
     Call call;
-    call.link = std::make_shared<Link>(call.loop.context(), call.worker.destination, call.store,
-                                       Link::Reuse::forbidden);
+    call.link = std::make_unique<Link>(call.deps, call.worker.destination, Link::Reuse::forbidden);
     call.exchange(0, short_answer);
     EXPECT_TRUE(call.link->is_closed());
     call.send();

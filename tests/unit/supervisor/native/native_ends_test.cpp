@@ -73,11 +73,8 @@ TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
     wire::Conversation other;
     EXPECT_EQ(other.heard(wire::Hello{}), wire::Breach::none);
     EXPECT_EQ(other.heard(wire::Ready{}), wire::Breach::none);
-    NativeAttempts elsewhere{{.deps = stand.deps,
-                              .worker = WorkerId{2},
-                              .link = *stand.link,
-                              .conversation = other,
-                              .keep_alive = [] { return nullptr; }}};
+    NativeAttempts elsewhere{
+        {.deps = stand.deps, .worker = WorkerId{2}, .link = *stand.link, .conversation = other}};
     stand.peer.jobs.clear();
     elsewhere.send({.worker = WorkerId{2}, .job = JobId{0}, .attempt = AttemptId{9}, .number = 2},
                    stand.exchanges.find(JobId{0}));

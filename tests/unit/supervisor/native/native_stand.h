@@ -25,7 +25,11 @@ struct NativeStand final : Disk, FrameLinkUser {
     std::vector<LaneFacts> lanes{1};
     std::vector<Event> events;
     std::function<void(const Event&)> act = [](const Event&) {};  // on each event for the engine
+    SocketDialer dialer{loop.context()};
+    LoopAlarms alarms{loop.context()};
     WorkerDeps deps{.loop = loop.context(),
+                    .alarms = alarms,
+                    .dialer = dialer,
                     .store = store,
                     .exchanges = exchanges,
                     .background = background,
@@ -42,7 +46,6 @@ struct NativeStand final : Disk, FrameLinkUser {
                              .worker = WorkerId{1},
                              .link = *link,
                              .conversation = conversation,
-                             .keep_alive = [] { return nullptr; },
                              .first_job_took = [this](Duration) { ++first_jobs; }}};
     ActingReader reader;
     int frames = 0;      // heard from the worker
