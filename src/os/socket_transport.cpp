@@ -156,8 +156,7 @@ std::unique_ptr<Dialer::Call> SocketDialer::dial(const StreamEndpoint& endpoint,
     state->then = std::move(then);
     state->socket.async_connect(endpoint, [state](error_code error) {
         if (state->then == nullptr) return;
-        auto then = std::exchange(state->then, nullptr);
-        then(connected(state->socket, error));
+        std::exchange(state->then, nullptr)(connected(state->socket, error));
     });
     return std::make_unique<SocketCall>(state);
 }
