@@ -26,16 +26,16 @@ void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
     json.close_object();
 }
 
-/// Appends how long each phase of the start took, in milliseconds. JsonWriter writes durations in
-/// seconds, so each time is multiplied by 1000. Phases that this kind of worker does not have are
-/// left out.
+/// Appends how long each phase of the start took, in milliseconds. Phases that this kind of worker
+/// does not have are left out.
 void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& pool) {
     const auto others = pool.is_native() ? StartPhase::Workers::http : StartPhase::Workers::native;
     json.open_object();
     for (const StartPhase& phase : start_phases) {
         if (phase.workers == others) continue;
         const std::optional<Duration>& time = start.*phase.time;
-        append_count(json, phase.key, time ? std::optional(*time * 1000) : std::nullopt);
+        json.key(phase.key);
+        time ? json.milliseconds(*time) : json.value(nullptr);
     }
     if (pool.is_native()) json.member("warm", start.is_warm);
     json.close_object();

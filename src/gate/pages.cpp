@@ -115,7 +115,7 @@ void append_progress(JsonWriter& json, const JobProgress& progress) {
     json.key("progress"), json.open_object();
     json.key("fraction");
     if (progress.permille)
-        json.value(Duration(*progress.permille * 1ms));  // a fraction of 1, written like seconds
+        json.thousandths(*progress.permille);
     else
         json.value(nullptr);
     json.text_or_null("text", progress.text);
