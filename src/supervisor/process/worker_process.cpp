@@ -20,11 +20,8 @@ namespace {
 constexpr Duration warm_patience = 5s;      // about as long as a cold start that is worth avoiding
 constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
 
-/// Replaces "it" by "the warm process", because in a lane's log "it" would mean the worker.
-std::string cold_text(std::string_view why) {
-    const bool is_of_the_process = why.starts_with("it ");
-    return fmt::format("a cold start: {}{}", is_of_the_process ? "the warm process " : "",
-                       why.substr(is_of_the_process ? 3 : 0));
+std::string cold_text(const WarmTrouble& why) {
+    return "a cold start: " + sentence_of(why, "the warm process");
 }
 
 }  // namespace
@@ -64,7 +61,7 @@ void WorkerProcess::start(Launch launch) {
     WarmProcess* const warm = started_lane_.warm.get();
     if (launch_.model.empty() || warm == nullptr) return start_cold();
     if (!warm->is_ready()) {
-        if (!warm->trouble().empty()) output().remark(cold_text(warm->trouble()));
+        if (warm->trouble()) output().remark(cold_text(*warm->trouble()));
         return start_cold();
     }
     if (const auto asked = start_warm(); !asked) warm_failed(asked.error());
@@ -91,10 +88,10 @@ void WorkerProcess::start_cold() {
     attach(*std::move(ends));
 }
 
-std::expected<void, std::string> WorkerProcess::start_warm() {
+std::expected<void, WarmTrouble> WorkerProcess::start_warm() {
     guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
     auto offered = guarded_->offer();
-    if (!offered) return std::unexpected(offered.error());
+    if (!offered) return std::unexpected(WarmTrouble{WhyCold::no_descriptors, offered.error()});
     const auto asked = started_lane_.warm->fork(
         orders(), launch_.model, environment(launch_.variables), std::move(offered->theirs));
     if (!asked) return asked;
@@ -102,16 +99,16 @@ std::expected<void, std::string> WorkerProcess::start_warm() {
     attach(std::move(offered->ends));
     after(warm_patience, [this, asked_of = guarded_] {
         if (guarded_ != asked_of || guarded_->guard() != 0 || has_ended_) return;
-        started_lane_.warm->give_up("it did not fork in time");
+        started_lane_.warm->give_up();
         warm_failed(started_lane_.warm->trouble());
     });
     return {};
 }
 
 /// Starts the worker cold instead, because no process came from the warm start.
-void WorkerProcess::warm_failed(const std::string& why) {
+void WorkerProcess::warm_failed(const std::optional<WarmTrouble>& why) {
     output().detach(worker_.value);
-    output().remark(cold_text(why.empty() ? "it did not fork" : why));
+    output().remark(cold_text(why.value_or(WarmTrouble{})));
     facts().start.is_warm = false;
     guarded_->abandon();
     if (ordered_ != Reason::none)

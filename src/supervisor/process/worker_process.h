@@ -150,9 +150,9 @@ private:
     [[nodiscard]] std::vector<std::string> environment(const Variables& variables) const;
     [[nodiscard]] GuardOrders orders() const;
     [[nodiscard]] GuardedUser guarded_user();
-    [[nodiscard]] std::expected<void, std::string> start_warm();
+    [[nodiscard]] std::expected<void, WarmTrouble> start_warm();
     void start_cold();
-    void warm_failed(const std::string& why);
+    void warm_failed(const std::optional<WarmTrouble>& why);
     void attach(Guarded::Ends ends);
     void started(const ProcessId& process);
     void stuck(const std::string& who);
