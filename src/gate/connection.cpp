@@ -337,7 +337,7 @@ void Connection::log_refusal(const Objection& objection, EndReason reason) {
     record_.reason = reason;
     record_.queue = record_.run = Duration::zero();
     gate_.log_end(record_);
-    record_.detail = {};
+    record_.failure = {};
 }
 
 }  // namespace turnpike

@@ -110,10 +110,11 @@ private:
     void answer_problem(const Objection& objection, Duration retry_after = Duration::zero(),
                         std::string_view allow = {});
     void record_problem(const Objection& objection);
+    void record_failure(const Objection& objection);
+    [[nodiscard]] Audience client() const;
     [[nodiscard]] Objection take_objection(const EndJob& end);
     [[nodiscard]] Objection objection_to_end() const;
     [[nodiscard]] std::optional<std::uint64_t> lane_with_log() const;
-    [[nodiscard]] std::string detail_of(const Objection& objection) const;
     void answer_job();
     void begin_writing();
     void write();
@@ -160,7 +161,6 @@ private:
     JobRecord record_;
     Instant arrived_at_{};
     std::optional<Instant> queued_at_;
-    Instant sent_at_{};
     std::optional<Objection> objection_;  // to the body; answered when the job has ended
     bool has_client_left_ = false;
     bool has_job_ended_ = false;

@@ -6,6 +6,7 @@
 #include "base/empty_and_keep.h"
 #include "gate/connection.h"
 #include "gate/gate.h"
+#include "gate/trouble_text.h"
 #include "http/write.h"
 #include "os/send.h"
 
@@ -30,12 +31,9 @@ bool has_worker_finished(EndReason reason) {
 // ── what the engine decided about the job ────────────────────────────────────────────────────────
 
 void Connection::sent(const SendJob& send) {
-    sent_at_ = gate_.deps_.clock.now();
     record_.lane = send.lane;
     record_.gpu.assign(gate_.deps_.lanes[send.lane.value].gpu);
     record_.attempts = send.number;
-    exchange_->progress.permille.reset();  // left by an earlier attempt
-    exchange_->progress.text.clear();
 }
 
 void Connection::ended(const EndJob& end) {
@@ -48,7 +46,7 @@ void Connection::ended(const EndJob& end) {
     record_.reason = end.reason;
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
-    record_.run = has_run ? now - sent_at_ : Duration::zero();
+    record_.run = has_run ? now - exchange_->attempt.began : Duration::zero();
     // The client may read the answer for a long time, so give the memory back now.
     if (has_worker_finished(end.reason)) exchange_->body.clear();
     if (has_client_left_) return close();
@@ -71,18 +69,20 @@ void Connection::ended(const EndJob& end) {
 /// Returns the time from the last byte of the body to the last attempt, or until now.
 Duration Connection::queue_time() const {
     if (!queued_at_) return Duration::zero();
-    return (record_.attempts > 0 ? sent_at_ : gate_.deps_.clock.now()) - *queued_at_;
+    const bool has_run = record_.attempts > 0;
+    return (has_run ? exchange_->attempt.began : gate_.deps_.clock.now()) - *queued_at_;
 }
 
 JobMarks Connection::marks() const {
     const Instant now = gate_.deps_.clock.now();
     const bool has_run = record_.attempts > 0;
+    const AttemptReport& attempt = exchange_->attempt;
     return {.job = record_.id.view(),
             .lane = has_run ? std::optional(record_.lane.value) : std::nullopt,
             .attempts = record_.attempts,
-            .generation = exchange_->generation.is_none() ? 0 : exchange_->generation.value,
+            .generation = attempt.generation.is_none() ? 0 : attempt.generation.value,
             .queue = queue_time(),
-            .run = has_run ? now - sent_at_ : Duration::zero()};
+            .run = has_run ? now - attempt.began : Duration::zero()};
 }
 
 // ── choosing the answer ──────────────────────────────────────────────────────────────────────────
@@ -123,10 +123,19 @@ Objection Connection::take_objection(const EndJob& end) {
 
 /// Returns the objection for a job that ended without a whole answer.
 Objection Connection::objection_to_end() const {
+    Objection objection = gate_.objection_to(arrival_.pool, record_.reason);
+    if (is_caused_by_attempt(record_.reason))
+        objection.detail = detail_for(client(), exchange_->attempt.trouble);
+    return objection;
+}
+
+/// Returns how much the client may read of what its job's worker said.
+Audience Connection::client() const {
     const bool is_local = !arrival_.is_forwarded && (peer_.transport == Transport::unix_socket ||
                                                      is_loopback_host(peer_.address));
-    return gate_.objection_to(arrival_.pool, record_.reason,
-                              {.text = exchange_->trouble, .is_reader_local = is_local});
+    const bool is_trusted =
+        is_local || gate_.deps_.config.pools[arrival_.pool.value].errors == ErrorsShown::full;
+    return is_trusted ? Audience::trusted : Audience::anybody;
 }
 
 /// Returns the lane on which the job ran last. Nullopt if it never ran, or if somebody else started
@@ -141,19 +150,16 @@ std::optional<std::uint64_t> Connection::lane_with_log() const {
 /// Keeps the problem that the client gets, for the log.
 void Connection::record_problem(const Objection& objection) {
     record_.status = status_of(objection.problem);
-    record_.detail.assign(detail_of(objection));
+    record_failure(objection);
 }
 
-std::string Connection::detail_of(const Objection& objection) const {
-    std::string detail(slug_of(objection.problem));
-    if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
-    if (exchange_ == nullptr) return detail;
-    if (has_job_ended_ && is_model_failure(record_.reason) && objection.detail.empty() &&
-        !exchange_->trouble.empty())
-        detail.append(not_shown_mark).append(exchange_->trouble);
-    if (!exchange_->last_words.empty())
-        detail.append(last_output_mark).append(exchange_->last_words);
-    return detail;
+/// Keeps what the client reads about it, and what the worker said and the client does not read.
+void Connection::record_failure(const Objection& objection) {
+    record_.failure = {};
+    record_.failure.problem.assign(slug_of(objection.problem));
+    record_.failure.detail.assign(objection.detail);
+    if (has_job_ended_ && is_caused_by_attempt(record_.reason))
+        record_.failure.withheld = words_withheld_from(client(), exchange_->attempt.trouble);
 }
 
 /// Starts a worker's answer: the whole of it, or what has come so far.
@@ -235,7 +241,7 @@ Connection::Next Connection::fill() {
 /// Handles a job that ended in the middle of its answer. A client of server-sent events gets a last
 /// event that says so, after all that the worker sent.
 void Connection::break_stream() {
-    record_.detail.assign(detail_of(objection_to_end()));
+    record_failure(objection_to_end());
     if (!can_tell_of_break()) return cut();
     is_breaking_ = must_send_error_event_ = true;
     if (exchange_->answer.state() != AnswerState::broken)
@@ -330,9 +336,9 @@ void Connection::cut() {
 }
 
 void Connection::log_end() {
-    if (exchange_ != nullptr && !exchange_->stacks.empty()) {
+    if (exchange_ != nullptr && !exchange_->attempt.stacks.empty()) {
         record_.is_slow = true;
-        gate_.recent_.keep_stacks(job_, std::exchange(exchange_->stacks, {}));
+        gate_.recent_.keep_stacks(job_, std::exchange(exchange_->attempt.stacks, {}));
     }
     gate_.log_end(record_);
 }
@@ -353,7 +359,7 @@ void Connection::release_job() {
     record_.attempts = 0;
     record_.status = 0;
     record_.is_slow = false;
-    record_.detail = {};
+    record_.failure = {};
     record_.bytes_in = record_.bytes_out = {};
 }
 

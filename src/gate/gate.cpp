@@ -18,13 +18,6 @@ constexpr Duration closing_max = 2s;  // for a client to read our last bytes
 
 std::uint32_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
 
-/// True if every client may read what went wrong, because it is about the client's own input or
-/// about the worker's process, not about the model's code.
-bool is_cause_public(EndReason reason) {
-    return reason == EndReason::bad_input || reason == EndReason::worker_died ||
-           reason == EndReason::poison || reason == EndReason::stream_broken;
-}
-
 }  // namespace
 
 Gate::Gate(GateDeps deps, const Address& bound)
@@ -190,14 +183,10 @@ void Gate::log_end(const JobRecord& record) {
     deps_.log.push(record);
 }
 
-Objection Gate::objection_to(PoolId pool, EndReason reason, const AttemptFailure& failure) const {
+Objection Gate::objection_to(PoolId pool, EndReason reason) const {
     Objection objection{problem_of(reason), {}};
-    const bool shows_words =
-        failure.is_reader_local || deps_.config.pools[pool.value].errors == ErrorsShown::full;
-    if (is_cause_public(reason) || (is_model_failure(reason) && shows_words))
-        objection.detail = failure.text;
-    if (reason != EndReason::no_lane) return objection;
-    objection.detail = sentences_about_lanes(deps_.engine.view(deps_.clock.now()), pool);
+    if (reason == EndReason::no_lane)
+        objection.detail = sentences_about_lanes(deps_.engine.view(deps_.clock.now()), pool);
     return objection;
 }
 

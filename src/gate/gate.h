@@ -96,9 +96,8 @@ private:
     [[nodiscard]] AccessControl::Keys keys() const {
         return {.ring = deps_.keys.ring(), .are_required = deps_.keys.is_required()};
     }
-    /// Returns why a job of this pool has no answer, with the details that its client may read.
-    [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason,
-                                         const AttemptFailure& failure = {}) const;
+    /// Returns why a job of this pool has no answer.
+    [[nodiscard]] Objection objection_to(PoolId pool, EndReason reason) const;
     /// Returns the objection to a job that was not run because it equals `first`, which was poison.
     [[nodiscard]] Objection objection_to_known_poison(JobId first) const;
     /// Returns where bodies of jobs for this pool are stored.

@@ -92,9 +92,8 @@ void HttpWorker::poll_health_later() {
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
 void HttpWorker::send(const SendJob& action) {
-    ExchangePtr exchange = deps_.exchanges.find(action.job);
-    CHECK(exchange != nullptr);
-    exchange->generation = generation_;
+    ExchangePtr exchange =
+        deps_.exchanges.begin_attempt(action.job, generation_, deps_.clock.now());
     first_job_.sent(*exchange, deps_.clock);
     free_attempt().start(std::move(exchange), action.attempt, action.number, setup_.prefix);
 }
@@ -299,7 +298,7 @@ std::vector<ExchangePtr> HttpWorker::broken_or_aboard() const {
     return exchanges;
 }
 
-void HttpWorker::close(const EndNotice& notice) {
+void HttpWorker::close(const Trouble& end) {
     state_ = State::over;
     probe_->stop();
     proof_->stop();
@@ -309,8 +308,7 @@ void HttpWorker::close(const EndNotice& notice) {
     for (const auto& attempt : attempts_) {
         ExchangePtr exchange = attempt->stop();
         if (exchange == nullptr) continue;
-        if (!notice.trouble.empty()) exchange->trouble = notice.trouble;
-        exchange->last_words = notice.last_words;
+        if (!end.is_none()) exchange->attempt.trouble = end;
         deps_.exchanges.drop(std::move(exchange));
     }
 }

@@ -137,10 +137,8 @@ void NativeWorker::hear(const wire::Ready& frame) {
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
 void NativeWorker::send(const SendJob& action) {
-    ExchangePtr exchange = deps_.exchanges.find(action.job);
-    CHECK(exchange != nullptr);
-    exchange->generation = generation_;
-    attempts_.send(action, std::move(exchange));
+    attempts_.send(action,
+                   deps_.exchanges.begin_attempt(action.job, generation_, deps_.clock.now()));
 }
 
 template <AnswerFrame Frame>
@@ -236,11 +234,11 @@ void NativeWorker::stop(Reason why) {
     tell(wire::Stop{});
 }
 
-void NativeWorker::process_exited(const EndNotice& notice) {
+void NativeWorker::process_exited(const Trouble& end) {
     state_ = State::over;
     hello_timer_.cancel();
     link_->close();
-    attempts_.close(notice);
+    attempts_.close(end);
     proof_.close();
 }
 

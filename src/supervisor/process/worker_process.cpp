@@ -218,14 +218,16 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     facts().loading.reset();
     output().read_now();  // to get its last words
     if (!was_requested(ordered_)) set_trouble(trouble_of(ending()));
-    user_.process_exited({.trouble = trouble_for_jobs(), .last_words = last_words(ending())});
+    user_.process_exited(trouble_for_jobs());
     deps_.deliver(WorkerExited{worker_});
 }
 
 /// If we killed the worker for misbehaving, the jobs aboard get that cause instead of the signal.
-std::string WorkerProcess::trouble_for_jobs() const {
+Trouble WorkerProcess::trouble_for_jobs() const {
     const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
-    return "its worker " + (is_known ? "was ended: " + trouble_before_ : "died: " + end_.how);
+    return {.cause = is_known ? Cause::worker_ended : Cause::worker_died,
+            .told = is_known ? trouble_before_ : end_.how,
+            .said = last_words(ending())};
 }
 
 WorkerEnding WorkerProcess::ending() const {

@@ -69,12 +69,6 @@ struct StartedLane {
     std::shared_ptr<WarmProcess> warm;  // nullptr if the worker starts cold
 };
 
-/// How a worker ended, for the jobs that it had.
-struct EndNotice {
-    std::string trouble;     // for their clients; if empty, each job keeps its trouble
-    std::string last_words;  // for their records
-};
-
 /// The object that talks to the worker, by HTTP or by frames.
 class ProcessUser {
 public:
@@ -84,8 +78,8 @@ public:
     /// that it broke off shortly before.
     [[nodiscard]] virtual std::vector<ExchangePtr> suspects() const = 0;
     /// Called when the worker's main process has exited. The user must stop talking to the worker,
-    /// put the notice into each job aboard, and forget these jobs.
-    virtual void process_exited(const EndNotice& notice) = 0;
+    /// make `end` the trouble of each job aboard, and forget these jobs.
+    virtual void process_exited(const Trouble& end) = 0;
     /// Called when no process of the worker's tree is left.
     virtual void process_gone() {}
     /// Returns the worker that owns this process. Callbacks hold it to keep it alive.
@@ -159,7 +153,7 @@ private:
     void exited(const WorkerEnd& end);
     void gone(const std::vector<pid_t>& pids);
     void finish(Memory memory, const std::vector<pid_t>& pids);
-    [[nodiscard]] std::string trouble_for_jobs() const;
+    [[nodiscard]] Trouble trouble_for_jobs() const;
     [[nodiscard]] WorkerEnding ending() const;
     void keep_inputs();
     [[nodiscard]] CrashReport crash_report();
