@@ -25,16 +25,18 @@ bool is_alive(const Fetch::Result& result) {
 }
 
 /// Returns what went wrong. `request` is the request in words: "GET /health".
-std::string trouble_of(const Fetch::Result& result, const std::string& request) {
-    if (result) return fmt::format("{} answered {}", request, result->status);
+LaneTrouble trouble_of(const Fetch::Result& result, const std::string& request) {
+    if (result) return {.told = fmt::format("{} answered {}", request, result->status)};
     switch (result.error()) {
-        case FetchFailure::refused: return "the connection is refused: nothing listens there";
-        case FetchFailure::broke: return fmt::format("{} got no valid HTTP answer", request);
-        case FetchFailure::late: return fmt::format("{} got no answer in time", request);
+        case FetchFailure::refused:
+            return {.told = "the connection is refused: nothing listens there"};
+        case FetchFailure::broke:
+            return {.told = fmt::format("{} got no valid HTTP answer", request)};
+        case FetchFailure::late: return {.told = fmt::format("{} got no answer in time", request)};
         case FetchFailure::too_large:
-            return fmt::format("{} answered with more than 1 MiB", request);
+            return {.told = fmt::format("{} answered with more than 1 MiB", request)};
     }
-    return "";
+    return {};
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ void HttpWorker::health_polled(const Fetch::Result& result) {
         if (state_ != State::coming) return;
         if (!is_there) return poll_health_later();
         state_ = State::up;
-        set_trouble("");
+        set_trouble({});
         came_up();
         deps_.deliver(WorkerReady{worker_});
     });

@@ -63,7 +63,7 @@ protected:
     /// Stops all requests. Each job aboard gets the notice and is then forgotten.
     void close(const Trouble& end);
 
-    void set_trouble(std::string trouble) { facts().trouble = std::move(trouble); }
+    void set_trouble(LaneTrouble trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
     [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
     [[nodiscard]] auto self() { return std::static_pointer_cast<HttpWorker>(shared_from_this()); }

@@ -82,8 +82,8 @@ void NativeWorker::process_started() {
     hello_timer_.async_wait([self = self()](boost::system::error_code error) {
         if (!error && self->state_ == State::starting)
             self->process_.set_trouble(
-                "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
-                "An HTTP server is started with --worker");
+                {.told = "it has not said hello: is it a native worker "
+                         "(docs/worker-protocol.md)? An HTTP server is started with --worker"});
     });
 }
 
@@ -97,7 +97,7 @@ void NativeWorker::hear(const wire::Hello& frame) {
     state_ = State::loading;
     hello_timer_.cancel();
     facts().sdk = frame.sdk;
-    process_.set_trouble("");
+    process_.set_trouble({});
     const WorkerConfig& worker = started_lane_.pool.worker;
     tell(wire::Welcome{.version = wire::version,
                        .lane = narrow(lane_.value),
@@ -124,7 +124,7 @@ void NativeWorker::hear(const wire::Ready& frame) {
     own.start.load =
         deps_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
     proof_.learn(frame);
-    process_.set_trouble("");
+    process_.set_trouble({});
     process_.came_up();
     started_lane_.kept->has_come_up = true;
     if (started_lane_.warm != nullptr) started_lane_.warm->learn();
@@ -223,7 +223,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
 }
 
 void NativeWorker::misbehaved(const std::string& how) {
-    process_.set_trouble(how);
+    process_.set_trouble({.told = how});
     process_.output().remark(how);
     deps_.deliver(WorkerMisbehaved{worker_});
 }

@@ -151,7 +151,7 @@ void WorkerProcess::started(const ProcessId& process) {
     started_at_ = deps_.clock.now();
     facts().pid = process.pid;
     facts().start.spawn = started_at_ - asked_at_;
-    if (ordered_ == Reason::none) set_trouble("");  // clears the trouble of the previous worker
+    if (ordered_ == Reason::none) set_trouble({});  // clears the trouble of the previous worker
     output().remark(fmt::format("started{}, pid {}: {}", facts().start.is_warm ? " warm" : "",
                                 process.pid, launch_.command));
     known_ = {process};
@@ -188,7 +188,8 @@ void WorkerProcess::progressed() {
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
 
 void WorkerProcess::stuck(const std::string& who) {
-    set_trouble(fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who));
+    set_trouble(
+        {.told = fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who)});
     output().remark(fmt::format("{} survives SIGKILL", who));
 }
 
@@ -226,7 +227,7 @@ void WorkerProcess::exited(const WorkerEnd& end) {
 Trouble WorkerProcess::trouble_for_jobs() const {
     const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
     return {.cause = is_known ? Cause::worker_ended : Cause::worker_died,
-            .told = is_known ? trouble_before_ : end_.how,
+            .told = is_known ? trouble_before_.told : end_.how,
             .said = last_words(ending())};
 }
 
@@ -280,7 +281,7 @@ CrashReport WorkerProcess::crash_report() {
         .command = launch_.command,
         .why = std::string(name_of(ordered_ == Reason::none ? Reason::exited : ordered_)),
         .how = end_.how,
-        .trouble = facts().trouble,
+        .trouble = text_of(facts().trouble),
         .exit_code = exit_code_of(end_),
         .signal = signal_of(end_),
         .lived = ended_at_ - asked_at_,

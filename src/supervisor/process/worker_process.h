@@ -122,8 +122,8 @@ public:
     void terminate(Reason why);
     void kill(Reason why);
 
-    /// Sets the lane's latest trouble; an empty text clears it.
-    void set_trouble(std::string trouble) { facts().trouble = std::move(trouble); }
+    /// Sets the lane's latest trouble; an empty one clears it.
+    void set_trouble(LaneTrouble trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] WorkerFacts& facts() { return deps_.lanes[lane_.value].of(worker_); }
     [[nodiscard]] LaneOutput& output() { return started_lane_.output; }
     [[nodiscard]] Instant started_at() const { return started_at_; }
@@ -176,7 +176,7 @@ private:
     Instant progressed_at_{};
     std::uint64_t log_began_ = 0;    // the number of the last log line before its own
     Reason ordered_ = Reason::none;  // why we ended it; none if it ended by itself
-    std::string trouble_before_;     // the lane's trouble when we ended it
+    LaneTrouble trouble_before_;     // the lane's trouble when we ended it
     WorkerEnd end_;
     Instant ended_at_{};
     std::vector<CrashInput> inputs_;

@@ -47,6 +47,20 @@ TEST(LanePage, ListsTheJobsAboard) {
     EXPECT_EQ(fixture.page({}, R"({"id":"a"},{"id":"b"})").at("jobs").as_array().size(), 2U);
 }
 
+TEST(LanePage, ShowsWhatTheWorkerSaidAboutItsTroubleToAdminsOnly) {
+    LanePage fixture;
+    const LaneView failed{.state = LaneState::failed};
+    const auto trouble = [&](const Caller& caller) {
+        return fixture.page(failed, caller).at("trouble");
+    };
+    fixture.facts[0].now.trouble = {.told = "its guard died: killed by SIGKILL", .said = "secret"};
+    EXPECT_EQ(trouble(fixture.admin).as_string(), "its guard died: killed by SIGKILL: secret");
+    EXPECT_EQ(trouble({}).as_string(), "its guard died: killed by SIGKILL");
+    fixture.facts[0].now.trouble = {.said = "it answers 1; lanes 0, 1 answer 7"};
+    EXPECT_TRUE(trouble({}).is_null()) << "all of it is the worker's";
+    EXPECT_TRUE(fixture.page({.state = LaneState::ready}).at("trouble").is_null());
+}
+
 TEST(LanePage, ShowsTheTimesOfAStartInMilliseconds) {
     LanePage fixture;
     fixture.facts[0].now.start.spawn = 3250us;
