@@ -48,16 +48,13 @@ void append_escaped(std::string& out, std::uint8_t ascii) {
     out += digits[ascii & 0xFU];
 }
 
-}  // namespace
-
-void append_json_string(std::string& out, std::string_view text) {
-    if (plain_size(text) == text.size()) return append_all(out, "\"", text, "\"");
-    out += '"';
+/// Appends `text`, escaped, without quotes.
+void append_escaped(std::string& out, std::string_view text) {
     for (;;) {
         const std::size_t plain = plain_size(text);
         out.append(text.data(), plain);
         text.remove_prefix(plain);
-        if (text.empty()) break;
+        if (text.empty()) return;
 
         std::size_t taken = 1;
         if (const std::uint8_t next = byte_at(text, 0); next < 0x80) {
@@ -70,6 +67,20 @@ void append_json_string(std::string& out, std::string_view text) {
         }
         text.remove_prefix(taken);
     }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+    if (plain_size(text) == text.size()) return append_all(out, "\"", text, "\"");
+    out += '"';
+    append_escaped(out, text);
+    out += '"';
+}
+
+void append_json_string(std::string& out, std::span<const std::string_view> pieces) {
+    out += '"';
+    for (const std::string_view piece : pieces) append_escaped(out, piece);
     out += '"';
 }
 

@@ -2,6 +2,7 @@
 // is not part of a well-formed sequence becomes U+FFFD.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,5 +10,8 @@ namespace turnpike {
 
 /// Appends `text` to `out`, escaped and in quotes.
 void append_json_string(std::string& out, std::string_view text);
+
+/// Appends these pieces of text as one JSON string. No piece may end within a UTF-8 character.
+void append_json_string(std::string& out, std::span<const std::string_view> pieces);
 
 }  // namespace turnpike

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -44,15 +45,15 @@ public:
         raw({digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr});
     }
     /// Writes seconds, with no more decimals than the microseconds need: 1.25
-    void value(Duration duration) {
-        std::array<char, 40> digits{};
-        const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
-        char* end = std::to_chars(digits.begin(), digits.end(), us / 1'000'000).ptr;
-        append_fraction(end, us % 1'000'000);
-        raw({digits.data(), end});
-    }
+    void value(Duration duration) { fraction(duration / 1us, 1'000'000); }
+    /// Writes milliseconds, with no more decimals than the microseconds need: 1250.5
+    void milliseconds(Duration duration) { fraction(duration / 1us, 1000); }
+    /// Writes number / 1000, with no more decimals than needed: 1.25 for 1250.
+    void thousandths(std::int64_t number) { fraction(number, 1000); }
     /// Writes a complete JSON value as it is.
     void raw(std::string_view json) { separate(), out_.append(json); }
+    /// Writes members that are JSON already: "a":1,"b":2
+    void members(std::string_view json) { raw(json); }
 
     void member(std::string_view name, const auto& what) { key(name), value(what); }
     void text_or_null(std::string_view name, std::string_view text) {
@@ -74,13 +75,18 @@ private:
         if (needs_comma_) out_ += ',';
         needs_comma_ = true;
     }
-    static void append_fraction(char*& end, std::int64_t millionths) {
-        if (millionths <= 0) return;
-        *end++ = '.';
-        for (std::int64_t unit = 100'000; millionths > 0; unit /= 10) {
-            *end++ = static_cast<char>('0' + millionths / unit);
-            millionths %= unit;
+    /// Writes number / unit. `unit` is a power of 10.
+    void fraction(std::int64_t number, std::int64_t unit) {
+        std::array<char, 40> digits{};
+        char* end = std::to_chars(digits.begin(), digits.end(), number / unit).ptr;
+        std::int64_t rest = number % unit;
+        if (rest > 0) *end++ = '.';
+        while (rest > 0) {
+            unit /= 10;
+            *end++ = static_cast<char>('0' + rest / unit);
+            rest %= unit;
         }
+        raw({digits.data(), end});
     }
 
     std::string& out_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gate/trouble_text.h"
 #include "http/message.h"
 
 namespace turnpike {
@@ -39,7 +40,7 @@ void ClientJob::refuse(const Objection& objection, EndReason reason) {
     record_.outcome = Outcome::refused;
     record_.reason = reason;
     deps_.archive.add(record_);
-    record_.detail = {};
+    record_.failure = {};
     record_.status = 0;
     state_ = State::none;
 }
@@ -71,12 +72,9 @@ void ClientJob::complete_body() {
 }
 
 void ClientJob::sent(const SendJob& send) {
-    sent_at_ = deps_.clock.now();
     record_.lane = send.lane;
     record_.gpu.assign(deps_.lanes[send.lane.value].gpu);
     record_.attempts = send.number;
-    exchange_->progress.permille.reset();  // left by an earlier attempt
-    exchange_->progress.text.clear();
 }
 
 void ClientJob::end(const EndJob& end) {
@@ -88,7 +86,7 @@ void ClientJob::end(const EndJob& end) {
     record_.reason = end.reason;
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
-    record_.run = end.attempts > 0 ? now - sent_at_ : Duration::zero();
+    record_.run = end.attempts > 0 ? now - exchange_->attempt.began : Duration::zero();
     // The client may read the answer for a long time, so give the memory back now.
     if (has_worker_finished(end.reason)) exchange_->body.clear();
 }
@@ -96,23 +94,33 @@ void ClientJob::end(const EndJob& end) {
 /// Returns the time from the last byte of the body to the last attempt, or until now.
 Duration ClientJob::queue_time() const {
     if (!queued_at_) return Duration::zero();
-    return (record_.attempts > 0 ? sent_at_ : deps_.clock.now()) - *queued_at_;
+    return (has_run() ? exchange_->attempt.began : deps_.clock.now()) - *queued_at_;
 }
 
 JobMarks ClientJob::marks() const {
+    const AttemptReport& attempt = exchange_->attempt;
     return {.job = record_.id.view(),
             .lane = has_run() ? std::optional(record_.lane.value) : std::nullopt,
             .attempts = record_.attempts,
-            .generation = exchange_->generation.is_none() ? 0 : exchange_->generation.value,
+            .generation = attempt.generation.is_none() ? 0 : attempt.generation.value,
             .queue = queue_time(),
-            .run = has_run() ? deps_.clock.now() - sent_at_ : Duration::zero()};
+            .run = has_run() ? deps_.clock.now() - attempt.began : Duration::zero()};
 }
 
 Objection ClientJob::objection_to_end() const {
+    Objection objection = deps_.objections.of(arrival_.pool, record_.reason);
+    if (is_caused_by_attempt(record_.reason))
+        objection.detail = detail_for(client(), exchange_->attempt.trouble);
+    return objection;
+}
+
+/// Returns how much the client may read of what its job's worker said.
+Audience ClientJob::client() const {
     const bool is_local = !arrival_.is_forwarded && (peer_.entrance == Entrance::unix_socket ||
                                                      is_loopback_host(peer_.address));
-    return deps_.objections.of(arrival_.pool, record_.reason,
-                               {.text = exchange_->trouble, .is_reader_local = is_local});
+    const bool is_trusted =
+        is_local || deps_.config.pools[arrival_.pool.value].errors == ErrorsShown::full;
+    return is_trusted ? Audience::trusted : Audience::anybody;
 }
 
 std::optional<std::uint64_t> ClientJob::lane_with_log() const {
@@ -122,25 +130,22 @@ std::optional<std::uint64_t> ClientJob::lane_with_log() const {
 
 void ClientJob::note_problem(const Objection& objection) {
     record_.status = status_of(objection.problem);
-    record_.detail.assign(detail_of(objection));
+    note_break(objection);
 }
 
-std::string ClientJob::detail_of(const Objection& objection) const {
-    std::string detail(slug_of(objection.problem));
-    if (!objection.detail.empty()) detail.append(": ").append(objection.detail);
-    if (!is_open()) return detail;
-    if (state_ == State::ended && is_model_failure(record_.reason) && objection.detail.empty() &&
-        !exchange_->trouble.empty())
-        detail.append(not_shown_mark).append(exchange_->trouble);
-    if (!exchange_->last_words.empty())
-        detail.append(last_output_mark).append(exchange_->last_words);
-    return detail;
+/// Keeps what the client reads about it, and what the worker said and the client does not read.
+void ClientJob::note_break(const Objection& objection) {
+    record_.failure = {};
+    record_.failure.problem.assign(slug_of(objection.problem));
+    record_.failure.detail.assign(objection.detail);
+    if (state_ == State::ended && is_caused_by_attempt(record_.reason))
+        record_.failure.withheld = words_withheld_from(client(), exchange_->attempt.trouble);
 }
 
 void ClientJob::log() {
-    if (!exchange_->stacks.empty()) {
+    if (!exchange_->attempt.stacks.empty()) {
         record_.is_slow = true;
-        deps_.archive.keep_stacks(record_.job, std::exchange(exchange_->stacks, {}));
+        deps_.archive.keep_stacks(record_.job, std::exchange(exchange_->attempt.stacks, {}));
     }
     deps_.archive.add(record_);
 }
@@ -156,7 +161,7 @@ void ClientJob::release() {
     record_.attempts = 0;
     record_.status = 0;
     record_.is_slow = false;
-    record_.detail = {};
+    record_.failure = {};
     record_.bytes_in = record_.bytes_out = {};
     state_ = State::none;
 }

@@ -15,6 +15,7 @@
 #include "gate/connection_deps.h"
 #include "gate/reply.h"
 #include "stream/exchange.h"
+#include "stream/trouble.h"
 #include "telemetry/job_record.h"
 
 namespace turnpike {
@@ -69,11 +70,11 @@ public:
     void note_status(int status) { record_.status = status; }
     void note_problem(const Objection& objection);
     /// Notes why the answer breaks off, for the log. The status is sent already.
-    void note_break(const Objection& objection) { record_.detail.assign(detail_of(objection)); }
+    void note_break(const Objection& objection);
     void note_written(Bytes bytes) { record_.bytes_out = bytes; }
 
 private:
-    [[nodiscard]] std::string detail_of(const Objection& objection) const;
+    [[nodiscard]] Audience client() const;
     [[nodiscard]] Duration queue_time() const;
     [[nodiscard]] bool has_run() const { return is_open() && record_.attempts > 0; }
     void log();
@@ -86,7 +87,6 @@ private:
     JobRecord record_;
     Instant arrived_at_{};
     std::optional<Instant> queued_at_;
-    Instant sent_at_{};
 };
 
 }  // namespace turnpike

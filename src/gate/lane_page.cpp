@@ -26,24 +26,19 @@ void append_gpu(JsonWriter& json, const GpuFacts& gpu) {
     json.close_object();
 }
 
-/// Appends how long each phase of the start took, in milliseconds. JsonWriter writes durations in
-/// seconds, so each time is multiplied by 1000. Phases that this kind of worker does not have are
-/// left out.
+/// Appends how long each phase of the start took, in milliseconds. Phases that this kind of worker
+/// does not have are left out.
 void append_start(JsonWriter& json, const StartTimes& start, const PoolConfig& pool) {
     const auto others = pool.is_native() ? StartPhase::Workers::http : StartPhase::Workers::native;
     json.open_object();
     for (const StartPhase& phase : start_phases) {
         if (phase.workers == others) continue;
         const std::optional<Duration>& time = start.*phase.time;
-        append_count(json, phase.key, time ? std::optional(*time * 1000) : std::nullopt);
+        json.key(phase.key);
+        time ? json.milliseconds(*time) : json.value(nullptr);
     }
     if (pool.is_native()) json.member("warm", start.is_warm);
     json.close_object();
-}
-
-/// Returns "exit code 1" for "exit code 1: what it printed", because output is only for admins.
-std::string_view without_worker_output(std::string_view trouble) {
-    return trouble.substr(0, trouble.find(": "));
 }
 
 /// Appends the facts about the lane's worker. Its output is only for admins: it may be
@@ -58,9 +53,9 @@ void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& l
     json.text_or_null("last_exit", facts.last_exit);
     const bool is_of_proof = about.remark.empty() && is_serving(lane.state) && caller.is_admin;
     json.text_or_null("remark", is_of_proof ? facts.proof.remark : about.remark);
-    json.text_or_null("trouble", is_serving(lane.state) ? std::string_view()
-                                 : caller.is_admin      ? std::string_view(facts.trouble)
-                                                        : without_worker_output(facts.trouble));
+    json.text_or_null("trouble", is_serving(lane.state) ? ""
+                                 : caller.is_admin      ? text_of(facts.trouble)
+                                                        : facts.trouble.told);
     json.text_or_null("last_line", is_serving(lane.state) || !caller.is_admin ? std::string_view()
                                                                               : facts.last_line);
     json.key("proof"), append_proof(json, facts.proof, caller);

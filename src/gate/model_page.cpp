@@ -9,7 +9,7 @@ void append_loading(JsonWriter& json, const LoadNews& news, const Caller& caller
     json.open_object();
     json.key("fraction");
     if (news.permille)
-        json.value(Duration(*news.permille * 1ms));  // a fraction of 1, written like seconds
+        json.thousandths(*news.permille);
     else
         json.value(nullptr);
     json.text_or_null("text", caller.is_admin ? news.text : "");

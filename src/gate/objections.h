@@ -16,8 +16,7 @@ public:
         : config_(config), engine_(engine), names_(names), clock_(clock) {}
 
     /// Returns the objection to a job of this pool that ended for this reason.
-    [[nodiscard]] Objection of(PoolId pool, EndReason reason,
-                               const AttemptFailure& failure = {}) const;
+    [[nodiscard]] Objection of(PoolId pool, EndReason reason) const;
     /// Returns the objection to a job that was not run because it equals `first`, which was poison.
     [[nodiscard]] Objection of_known_poison(JobId first) const;
 

@@ -1,7 +1,5 @@
 #include "gate/pages.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
@@ -115,7 +113,7 @@ void append_progress(JsonWriter& json, const JobProgress& progress) {
     json.key("progress"), json.open_object();
     json.key("fraction");
     if (progress.permille)
-        json.value(Duration(*progress.permille * 1ms));  // a fraction of 1, written like seconds
+        json.thousandths(*progress.permille);
     else
         json.value(nullptr);
     json.text_or_null("text", progress.text);
@@ -140,36 +138,29 @@ bool append_live(JsonWriter& json, const OwnRouteDeps& deps, const JobRecord& re
     json.member("path", record.path.view());
     const ExchangePtr exchange = deps.exchanges.find(record.job);
     if (exchange != nullptr && job->state == JobState::running)
-        append_progress(json, exchange->progress);
+        append_progress(json, exchange->attempt.progress);
     if (!stacks.empty()) json.member("stacks", stacks);
     json.close_object();
     return true;
 }
 
-void append_ended(JsonWriter& json, JobRecord record, const Caller& caller,
+void append_ended(JsonWriter& json, const JobRecord& record, const Caller& caller,
                   std::string_view stacks = {}) {
-    const std::string_view detail = record.detail.view();
-    const std::size_t end = std::min(detail.find(last_output_mark), detail.find(not_shown_mark));
-    if (!caller.is_admin) record.detail.assign(std::string(detail.substr(0, end)));
-    std::string line;
-    append_json_line(line, record);
-    line.pop_back();  // its newline
-    line.replace(0, 1, "{\"state\":\"ended\",");
-    if (!stacks.empty()) {
-        line.back() = ',';
-        line += "\"stacks\":";
-        append_json_string(line, stacks);
-        line += '}';
-    }
-    json.raw(line);
+    std::string members;
+    append_json_members(members, record, caller.is_admin ? Withheld::shown : Withheld::hidden);
+    json.open_object();
+    json.member("state", "ended");
+    json.members(members);
+    if (!stacks.empty()) json.member("stacks", stacks);
+    json.close_object();
 }
 
 /// Returns the worker's stacks, taken while the job ran far longer than usual. They are only for
 /// admins, like all output of workers.
 std::string stacks_of(const OwnRouteDeps& deps, JobId job) {
     const ExchangePtr exchange = deps.exchanges.find(job);
-    return exchange != nullptr && !exchange->stacks.empty()
-               ? exchange->stacks
+    return exchange != nullptr && !exchange->attempt.stacks.empty()
+               ? exchange->attempt.stacks
                : std::string(deps.recent.stacks_of(job));
 }
 

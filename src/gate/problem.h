@@ -66,12 +66,6 @@ std::string_view slug_of(Problem);
 /// Returns the problem to answer for a job that ended without an answer of its worker.
 Problem problem_of(EndReason reason);
 
-/// How a job's latest attempt failed, and whether its client is on this machine.
-struct AttemptFailure {
-    std::string_view text;
-    bool is_reader_local = false;
-};
-
 /// True if the model's own code failed. Its message may be confidential.
 bool is_model_failure(EndReason reason);
 

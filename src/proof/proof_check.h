@@ -32,6 +32,7 @@ struct Judgement {
     std::uint32_t group = 0;  // valid if the verdict is `grouped`
     ProofBy by = ProofBy::pool;
     std::string trouble;  // if `failed`: the first difference, or why the answer can't be judged
+    std::string said;     // if there was no answer to judge: the model's own words; may be empty
     std::string remark;   // for people, although the proof passed
     std::vector<Opinion> opinions;  // if `grouped`: of all lanes that have answered
     bool has_majority = false;      // if `grouped`: strictly more than half agree

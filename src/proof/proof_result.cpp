@@ -6,10 +6,11 @@
 
 namespace turnpike {
 
-Judgement failed_proof(ProofBy by, std::string why) {
+Judgement failed_proof(ProofBy by, std::string why, std::string said) {
     return {.verdict = ProofVerdict::failed,
             .by = by,
             .trouble = std::move(why),
+            .said = std::move(said),
             .remark = {},
             .opinions = {},
             .has_judged = false};
@@ -33,7 +34,15 @@ void show_opinion(WorkerFacts& voter, const Opinion& opinion, bool has_majority)
     voter.proof.remark = text;
     if (!has_majority || text.empty()) return;
     voter.proof.is_passed = false;
-    voter.proof.trouble = voter.trouble = text;
+    voter.proof.trouble = text;
+    voter.trouble = {.told = "its answer differs from the majority's", .said = text};
+}
+
+/// Returns the trouble of a failed proof. Answers and differences are the worker's words.
+LaneTrouble trouble_of(const ProofOf& of, const Judgement& judgement) {
+    if (judgement.has_judged)
+        return {.told = fmt::format("wrong answer to {}", of.name), .said = judgement.trouble};
+    return {.told = fmt::format("{} {}", of.name, judgement.trouble), .said = judgement.said};
 }
 
 }  // namespace
@@ -48,10 +57,8 @@ void show_proof(std::vector<LaneFacts>& lanes, const ProofOf& of, LaneProof proo
     proof.is_passed = judgement.verdict != ProofVerdict::failed;
     proof.remark = judgement.remark;
     if (!proof.is_passed) {
-        proof.trouble = judgement.has_judged
-                            ? fmt::format("wrong answer to {}: {}", of.name, judgement.trouble)
-                            : fmt::format("{} {}", of.name, judgement.trouble);
-        facts.trouble = proof.trouble;
+        facts.trouble = trouble_of(of, judgement);
+        proof.trouble = text_of(facts.trouble);
     }
     facts.proof = std::move(proof);
     for (const Opinion& opinion : judgement.opinions)

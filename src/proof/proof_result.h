@@ -24,7 +24,7 @@ void show_proof(std::vector<LaneFacts>& lanes, const ProofOf& of, LaneProof proo
                 const Judgement& judgement);
 
 /// Returns the judgement of a proof that failed before its answer could be compared. `why`
-/// continues the proof's name: "was answered with status 500".
-[[nodiscard]] Judgement failed_proof(ProofBy by, std::string why);
+/// continues the proof's name: "was answered with status 500". `said` is what the model said.
+[[nodiscard]] Judgement failed_proof(ProofBy by, std::string why, std::string said = {});
 
 }  // namespace turnpike

@@ -60,7 +60,8 @@ std::string detail_of(const LaneSnapshot& lane) {
     }
     const std::string next = next_try_words(lane.next_try);
     const std::string why =
-        sanitized(lane.facts.now.trouble.empty() ? words_for(lane.reason) : lane.facts.now.trouble);
+        sanitized(lane.facts.now.trouble.empty() ? std::string(words_for(lane.reason))
+                                                 : text_of(lane.facts.now.trouble));
     return next + (next.empty() || why.empty() ? "" : ": ") + why;
 }
 

@@ -144,7 +144,7 @@ void TerminalReporter::say_lane(std::size_t lane) {
     if (terminal_ && !is_trouble(now.state, now.reason)) return;
     if (is_caused_by_death(lanes_[lane], now.state, now.reason)) return;
     if (is_reloading(lane)) return say_progress(lane);
-    now.trouble = is_serving(now.state) ? "" : lanes_[lane].now.trouble;
+    now.trouble = is_serving(now.state) ? "" : text_of(lanes_[lane].now.trouble);
     const LaneStatus before = std::exchange(reported_[lane], now);
     // Going from loading to the first proof is not reported: the lane is still starting.
     const bool is_new = words_for(now.state) != words_for(before.state) &&

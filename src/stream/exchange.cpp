@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/empty_and_keep.h"
 
 namespace turnpike {
@@ -14,12 +15,10 @@ std::size_t place_of(JobId job) { return static_cast<std::uint32_t>(job.value); 
 
 void clean(Exchange& exchange) {
     exchange.job = {};
-    exchange.generation = {};
     exchange.name.clear();
-    for (std::string* text : {&exchange.target, &exchange.fields, &exchange.trouble,
-                              &exchange.last_words, &exchange.progress.text, &exchange.stacks})
+    for (std::string* text : {&exchange.target, &exchange.fields})
         empty_and_keep(*text, kept_text_max);
-    exchange.progress.permille.reset();
+    exchange.attempt.clear();
     exchange.body.clear();
     exchange.answer.clear();
 }
@@ -39,6 +38,13 @@ ExchangePtr Exchanges::find(JobId job) const {
     if (place_of(job) >= by_place_.size()) return nullptr;
     const ExchangePtr& found = by_place_[place_of(job)];
     return found != nullptr && found->job == job ? found : nullptr;
+}
+
+ExchangePtr Exchanges::begin_attempt(JobId job, Generation of_worker, Instant now) {
+    ExchangePtr exchange = find(job);
+    CHECK(exchange != nullptr);
+    exchange->attempt.begin(of_worker, now);
+    return exchange;
 }
 
 void Exchanges::close(ExchangePtr&& exchange) {

@@ -8,23 +8,16 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/words.h"
 #include "stream/answer.h"
+#include "stream/attempt_report.h"
 #include "stream/body.h"
 
 namespace turnpike {
-
-struct JobProgress {
-    std::optional<std::uint16_t> permille;
-    std::string text;
-};
 
 struct Exchange {
     explicit Exchange(Wakeups& wakeups) : answer(wakeups) {}
@@ -39,12 +32,8 @@ struct Exchange {
     std::string fields;  // lines of "Name: value\r\n", with the framing of the body
     Body body;
 
-    // written by the supervisor, for the latest attempt
-    Generation generation;
-    std::string trouble;     // how the latest attempt failed; empty if it did not
-    std::string last_words;  // what the worker printed before it died; not for clients
-    JobProgress progress;    // as the model reported it
-    std::string stacks;      // of the worker, if the job ran far longer than usual; otherwise empty
+    // written by the supervisor
+    AttemptReport attempt;  // the latest
     Answer answer;
 };
 
@@ -58,6 +47,10 @@ public:
     /// Returns an empty exchange for a job that was just admitted. find() then returns it too.
     ExchangePtr open(JobId job);
     [[nodiscard]] ExchangePtr find(JobId job) const;
+
+    /// Returns the exchange for a new attempt of an open job, without anything that an earlier
+    /// attempt reported. Every attempt begins here, whatever its worker speaks.
+    [[nodiscard]] ExchangePtr begin_attempt(JobId job, Generation of_worker, Instant now);
 
     /// Must be called when the gate is done with the exchange. find() no longer returns it.
     void close(ExchangePtr&& exchange);

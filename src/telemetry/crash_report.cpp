@@ -11,6 +11,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/json_writer.h"
 #include "base/utc.h"
 
@@ -177,6 +178,12 @@ bool is_report(std::string_view json, std::string_view id) {
     return json.starts_with("{\"id\":\"" + std::string(id) + "\"") && json.ends_with("}\n");
 }
 
+/// Returns the members of a report as crash_json() writes it, without the braces around them.
+std::string_view members_in(std::string_view json) {
+    CHECK(json.starts_with('{') && json.ends_with("}\n"));
+    return json.substr(1, json.size() - std::string_view("{}\n").size());
+}
+
 /// Returns the last line of stderr in a log of lines like "err text\n"; if there is none, the last
 /// line of stdout. Empty if the log has neither.
 std::string_view last_line_in(std::string_view log) {
@@ -246,16 +253,16 @@ std::string crash_json(std::string_view id, const CrashReport& report) {
 
 std::string crash_page(std::string_view json, std::string_view log,
                        const std::vector<std::string>& files) {
-    std::string page(json.substr(0, json.rfind('}')));
-    std::string rest;
-    JsonWriter more(rest);
-    more.open_object();
-    more.member("log", last_lines(log));
-    more.key("files"), more.open_array();
-    for (const std::string& file : files) more.value(file);
-    more.close_array();
-    more.close_object();
-    return page + "," + rest.substr(1) + "\n";
+    std::string page;
+    JsonWriter writer(page);
+    writer.open_object();
+    writer.members(members_in(json));
+    writer.member("log", last_lines(log));
+    writer.key("files"), writer.open_array();
+    for (const std::string& file : files) writer.value(file);
+    writer.close_array();
+    writer.close_object();
+    return page + "\n";
 }
 
 // ── on the disk ──────────────────────────────────────────────────────────────────────────────────

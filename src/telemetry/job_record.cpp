@@ -151,20 +151,55 @@ void append_timing(std::string& out, const JobRecord& record) {
     }
 }
 
-/// Returns the detail without the name of the reason. A detail often begins with it, as in
-/// "worker-died: …", and the line names the reason already.
-std::string_view without_reason(std::string_view detail, EndReason reason) {
-    const std::string_view name = name_of(reason);
+/// True if the problem has the same name as the reason, as "worker-died" and "worker_died".
+bool is_named_like(std::string_view problem, EndReason reason) {
     const auto is_same = [](char a, char b) { return a == b || (a == '-' && b == '_'); };
-    if (!std::ranges::equal(detail.substr(0, name.size()), name, is_same)) return detail;
-    detail.remove_prefix(name.size());
-    return detail.substr(std::min(detail.find_first_not_of(":; "), detail.size()));
+    return std::ranges::equal(problem, name_of(reason), is_same);
+}
+
+/// The parts of the text about a failure, and what comes between them.
+using FailureText = std::array<std::string_view, 6>;
+
+std::string_view intro_of(WithheldWords::Are words) {
+    switch (words) {
+        case WithheldWords::Are::none: return "";
+        case WithheldWords::Are::message: return "not shown to its client: ";
+        case WithheldWords::Are::last_output: return "its last output: ";
+    }
+    return "";
+}
+
+FailureText text_of(const JobFailure& failure, std::string_view problem, Withheld words) {
+    const std::string_view detail = failure.detail.view();
+    const WithheldWords& withheld = failure.withheld;
+    FailureText text{problem, problem.empty() || detail.empty() ? "" : ": ", detail};
+    if (words == Withheld::hidden || withheld.are == WithheldWords::Are::none) return text;
+    text[3] = problem.empty() && detail.empty() ? "" : "; ";
+    text[4] = intro_of(withheld.are);
+    text[5] = withheld.text.view();
+    return text;
+}
+
+bool is_empty(const FailureText& text) {
+    return std::ranges::all_of(text, [](std::string_view part) { return part.empty(); });
+}
+
+/// Appends the failure to a line for people. The line names the reason already.
+void append_failure(std::string& out, const JobRecord& record) {
+    const std::string_view problem = record.failure.problem.view();
+    const bool is_repeated = is_named_like(problem, record.reason);
+    const FailureText text =
+        text_of(record.failure, is_repeated ? std::string_view() : problem, Withheld::shown);
+    if (is_empty(text)) return;
+    out += " (";
+    for (const std::string_view part : text) append_printable(out, part);
+    out += ')';
 }
 
 }  // namespace
 
-void append_json_line(std::string& out, const JobRecord& record) {
-    append_member(out, "{\"id\":", record.id.view());
+void append_json_members(std::string& out, const JobRecord& record, Withheld words) {
+    append_member(out, "\"id\":", record.id.view());
     append_member(out, ",\"pool\":", record.pool.view());
     append_lane(out, record.lane, record.gpu.view());
     append_time(out, ",\"arrived\":\"", record.arrived_unix_ns);
@@ -184,7 +219,15 @@ void append_json_line(std::string& out, const JobRecord& record) {
     append_all(out, ",\"outcome\":\"", name_of(record.outcome), "\",\"reason\":\"",
                name_of(record.reason), "\"");
     if (record.is_slow) out += ",\"slow\":true";
-    if (!record.detail.empty()) append_member(out, ",\"detail\":", record.detail.view());
+    const FailureText text = text_of(record.failure, record.failure.problem.view(), words);
+    if (is_empty(text)) return;
+    out += ",\"detail\":";
+    append_json_string(out, text);
+}
+
+void append_json_line(std::string& out, const JobRecord& record) {
+    out += '{';
+    append_json_members(out, record, Withheld::shown);
     out += "}\n";
 }
 
@@ -210,12 +253,7 @@ void append_readable_line(std::string& out, const JobRecord& record, Duration ut
         append_words(out, name_of(record.outcome));
         out += ": ";
         append_words(out, name_of(record.reason));
-        const std::string_view detail = without_reason(record.detail.view(), record.reason);
-        if (!detail.empty()) {
-            out += " (";
-            append_printable(out, detail);
-            out += ')';
-        }
+        append_failure(out, record);
     }
     out += '\n';
 }

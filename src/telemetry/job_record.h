@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -14,6 +13,21 @@
 #include "core/words.h"
 
 namespace turnpike {
+
+/// What a job's worker said and its client was not shown. Only admins may read it.
+struct WithheldWords {
+    enum class Are : std::uint8_t { none, message, last_output };
+
+    Are are = Are::none;  // `message`: the model's, about this job
+    Text<240> text;
+};
+
+/// What a job's client got instead of a whole answer of its worker.
+struct JobFailure {
+    Text<24> problem;  // its name: "worker-died"; empty if the client got a whole answer
+    Text<240> detail;  // what the client read about this case; may be empty
+    WithheldWords withheld;
+};
 
 struct JobRecord {
     JobId job;  // none if the job was never admitted
@@ -36,13 +50,8 @@ struct JobRecord {
     Outcome outcome = Outcome::finished;
     EndReason reason = EndReason::answered;
     bool is_slow = false;  // it ran far longer than usual, so its worker's stacks were dumped
-    Text<240> detail;      // what went wrong, in the gate's words: "poison: the connection …"
+    JobFailure failure;
 };
-
-/// Comes before a worker's own output in a record's detail. Only admins may see what follows it.
-inline constexpr std::string_view last_output_mark = "; its last output: ";
-/// Comes before a message of the model that was not shown to the client.
-inline constexpr std::string_view not_shown_mark = "; not shown to its client: ";
 
 struct JobStart {
     Text<24> id;
@@ -59,8 +68,15 @@ struct JobStart {
 ///  "method":"POST","path":"/predict","outcome":"finished","reason":"answered"}
 /// `lane` is null if the job never ran, `gpu` if the lane has none, `status` if no answer was sent.
 /// Three members are optional: "key" after "client", "slow":true after "reason", and "detail" at
-/// the end.
+/// the end. "detail" has all that is known about a failure:
+/// "worker-died: its worker died: exit code 3; its last output: Traceback …"
 void append_json_line(std::string& out, const JobRecord& record);
+
+/// Whether a reader gets the words that the job's client was not shown.
+enum class Withheld : std::uint8_t { hidden, shown };
+
+/// Appends the members of the same object, without its braces.
+void append_json_members(std::string& out, const JobRecord& record, Withheld words);
 
 /// Appends {"id":"…","event":"started","pool":"…","lane":0,"gpu":"0","attempt":1,"at":"2026-…Z"}
 void append_json_line(std::string& out, const JobStart& start);

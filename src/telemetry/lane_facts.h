@@ -13,6 +13,7 @@
 #include "core/action.h"
 #include "core/words.h"
 #include "telemetry/lane_proof.h"
+#include "telemetry/lane_trouble.h"
 
 namespace turnpike {
 
@@ -55,7 +56,7 @@ struct LoadNews {
 /// Facts about one worker of a lane.
 struct WorkerFacts {
     WorkerId id;            // none if there is no such worker
-    std::string trouble;    // the latest thing that went wrong; empty if nothing did
+    LaneTrouble trouble;    // the latest thing that went wrong; empty if nothing did
     std::int64_t pid = 0;   // of its main process; 0 if it does not run
     std::string last_exit;  // how the previous worker ended: "killed by SIGKILL"; empty if none
     std::string last_line;  // of its lane's log, while it starts

@@ -25,7 +25,7 @@ struct LogFile {
     std::uint32_t keep = 5;
     Readers readers = Readers::owner_and_group;
 
-    static constexpr Bytes size_least{4096};  // enough for the longest line
+    static constexpr Bytes size_least{8192};  // enough for the longest line
     static constexpr std::uint32_t keep_max = 100;
 };
 

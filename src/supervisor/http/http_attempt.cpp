@@ -32,6 +32,19 @@ Verdict verdict_of(Break why) {
     return Verdict::broken;
 }
 
+Cause cause_of(Break why) {
+    switch (why) {
+        case Break::refused: return Cause::refused;
+        case Break::no_link: return Cause::not_connected;
+        case Break::stale: return Cause::stale;
+        case Break::missing: return Cause::no_answer;
+        case Break::truncated: return Cause::cut_off;
+        case Break::malformed: return Cause::not_valid_http;
+        case Break::unreadable: return Cause::body_unreadable;
+    }
+    return Cause::no_answer;
+}
+
 void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& to) {
     to.status = from.status;
     to.has_body = asked != http::Method::head && from.status != 204 && from.status != 304;
@@ -57,8 +70,6 @@ void HttpAttempt::start(ExchangePtr exchange, AttemptId id, std::uint32_t number
     exchange_ = std::move(exchange);
     id_ = id;
     moved_at_ = host_.clock.now();
-    exchange_->trouble.clear();
-    exchange_->last_words.clear();
     exchange_->answer.start(this);
     std::string& head = link_.head();
     head.clear();
@@ -114,7 +125,9 @@ void HttpAttempt::answer_ended() {
 }
 
 void HttpAttempt::answer_broke(Break why, http::Fault fault) {
-    exchange_->trouble = fault == http::Fault::none ? sentence_of(why) : http::sentence_of(fault);
+    Trouble& trouble = exchange_->attempt.trouble;
+    trouble.cause = cause_of(why);
+    trouble.told = fault == http::Fault::none ? "" : http::sentence_of(fault);
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     verdict_ = verdict_of(why);
     host_.broke(*this);

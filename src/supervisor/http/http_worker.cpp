@@ -22,16 +22,18 @@ bool is_alive(const Fetch::Result& result) {
 }
 
 /// Returns what went wrong. `request` is the request in words: "GET /health".
-std::string trouble_of(const Fetch::Result& result, const std::string& request) {
-    if (result) return fmt::format("{} answered {}", request, result->status);
+LaneTrouble trouble_of(const Fetch::Result& result, const std::string& request) {
+    if (result) return {.told = fmt::format("{} answered {}", request, result->status)};
     switch (result.error()) {
-        case FetchFailure::refused: return "the connection is refused: nothing listens there";
-        case FetchFailure::broke: return fmt::format("{} got no valid HTTP answer", request);
-        case FetchFailure::late: return fmt::format("{} got no answer in time", request);
+        case FetchFailure::refused:
+            return {.told = "the connection is refused: nothing listens there"};
+        case FetchFailure::broke:
+            return {.told = fmt::format("{} got no valid HTTP answer", request)};
+        case FetchFailure::late: return {.told = fmt::format("{} got no answer in time", request)};
         case FetchFailure::too_large:
-            return fmt::format("{} answered with more than 1 MiB", request);
+            return {.told = fmt::format("{} answered with more than 1 MiB", request)};
     }
-    return "";
+    return {};
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ void HttpWorker::health_polled(const Fetch::Result& result) {
         if (state_ != State::coming) return;
         if (!is_there) return poll_health_later();
         state_ = State::up;
-        set_trouble("");
+        set_trouble({});
         came_up();
         deps_.deliver(WorkerReady{worker_});
     });
@@ -83,13 +85,10 @@ void HttpWorker::poll_health_later() {
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
-/// A job may come after the worker's end, if the engine hears of that end later in this turn. The
-/// engine then ends the attempt.
 void HttpWorker::send(const SendJob& action) {
-    if (state_ == State::over) return;
-    ExchangePtr exchange = deps_.exchanges.find(action.job);
-    CHECK(exchange != nullptr);
-    exchange->generation = generation_;
+    ExchangePtr exchange =
+        deps_.exchanges.begin_attempt(action.job, generation_, deps_.clock.now());
+    if (state_ == State::over) return refuse_after_end(deps_.exchanges, std::move(exchange));
     first_job_.sent(*exchange, deps_.clock);
     free_attempt().start(std::move(exchange), action.attempt, action.number, setup_.prefix);
 }
@@ -289,7 +288,7 @@ std::vector<ExchangePtr> HttpWorker::broken_or_aboard() const {
     return exchanges;
 }
 
-void HttpWorker::close(const EndNotice& notice) {
+void HttpWorker::close(const Trouble& end) {
     state_ = State::over;
     probe_.stop();
     proof_.stop();
@@ -299,8 +298,7 @@ void HttpWorker::close(const EndNotice& notice) {
     for (const auto& attempt : attempts_) {
         ExchangePtr exchange = attempt->stop();
         if (exchange == nullptr) continue;
-        if (!notice.trouble.empty()) exchange->trouble = notice.trouble;
-        exchange->last_words = notice.last_words;
+        if (!end.is_none()) exchange->attempt.trouble = end;
         deps_.exchanges.drop(std::move(exchange));
     }
 }

@@ -60,9 +60,9 @@ protected:
     /// Called when a proof got no complete answer.
     virtual void proof_broke(std::uint32_t number) = 0;
     /// Stops all requests. Each job aboard gets the notice and is then forgotten.
-    void close(const EndNotice& notice);
+    void close(const Trouble& end);
 
-    void set_trouble(std::string trouble) { facts().trouble = std::move(trouble); }
+    void set_trouble(LaneTrouble trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
     [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
     /// Returns the jobs that the worker may die of: those aboard, and those whose link broke

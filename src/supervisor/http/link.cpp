@@ -14,19 +14,6 @@ constexpr http::Limits limits{};
 
 }  // namespace
 
-std::string_view sentence_of(Break why) {
-    switch (why) {
-        case Break::refused: return "the connection was refused";
-        case Break::no_link: return "no connection could be made";
-        case Break::stale: return "a reused connection was closed without an answer";
-        case Break::missing: return "the connection was closed without an answer";
-        case Break::truncated: return "the connection was closed within the answer";
-        case Break::malformed: return "the answer is not valid HTTP";
-        case Break::unreadable: return "the request's body could not be read back from the spool";
-    }
-    return "";
-}
-
 Link::Link(const LinkDeps& deps, Destination& destination, Reuse reuse)
     : deps_(deps),
       destination_(destination),

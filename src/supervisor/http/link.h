@@ -48,9 +48,6 @@ enum class Break : std::uint8_t {
     unreadable,  // the request's body can't be read back from our own disk
 };
 
-/// Returns a sentence for people, such as "the connection was refused".
-std::string_view sentence_of(Break);
-
 /// Gets the answer to one request: a head, data, then an end or a break. May close the link from any
 /// of these calls, and may send the next request from answer_ended or answer_broke.
 class LinkUser {

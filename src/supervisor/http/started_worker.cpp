@@ -91,17 +91,18 @@ void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
                                   : "";
             return set_destination(status.protocol);
         case PortStatus::Holder::stranger:
-            set_trouble(
-                fmt::format("{} listens on its port {}, but its worker did not start that process",
-                            status.stranger, port_));
+            set_trouble({.told = fmt::format(
+                             "{} listens on its port {}, but its worker did not start that process",
+                             status.stranger, port_)});
             break;
         case PortStatus::Holder::nobody:
             if (look == PortLook::quick) break;
             set_trouble(
-                status.other_ports.empty()
-                    ? ""
-                    : fmt::format("its worker listens on port {}, but not yet on its {{port}}, {}",
-                                  fmt::join(status.other_ports, ", "), port_));
+                {.told = status.other_ports.empty()
+                             ? ""
+                             : fmt::format(
+                                   "its worker listens on port {}, but not yet on its {{port}}, {}",
+                                   fmt::join(status.other_ports, ", "), port_)});
             break;
     }
     look_later();
@@ -120,7 +121,7 @@ void StartedWorker::set_destination(PortStatus::Protocol protocol) {
 void StartedWorker::started_listening() {
     listens_at_ = deps_.clock.now();
     facts().start.listen = listens_at_ - process_.started_at();
-    set_trouble("");
+    set_trouble({});
     poll_health();
 }
 

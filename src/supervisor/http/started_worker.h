@@ -38,7 +38,7 @@ private:
 
     void process_started() override { come_up(); }
     [[nodiscard]] std::vector<ExchangePtr> suspects() const override { return broken_or_aboard(); }
-    void process_exited(const EndNotice& notice) override { close(notice); }
+    void process_exited(const Trouble& end) override { close(end); }
     void process_gone() override;
 
     [[nodiscard]] std::optional<std::string> choose_address();

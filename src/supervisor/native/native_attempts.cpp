@@ -43,6 +43,18 @@ Verdict verdict_of(wire::FailWhy why) {
     return Verdict::model_failed;
 }
 
+Cause cause_of(wire::FailWhy why) {
+    switch (why) {
+        case wire::FailWhy::bad_input: return Cause::bad_input;
+        case wire::FailWhy::unhealthy: return Cause::worker_gives_up;
+        case wire::FailWhy::exception:
+        case wire::FailWhy::out_of_memory:
+        case wire::FailWhy::non_finite:
+        case wire::FailWhy::cancelled: return Cause::model_failed;
+    }
+    return Cause::model_failed;
+}
+
 }  // namespace
 
 std::string words_of(const wire::Failed& frame) {
@@ -70,9 +82,6 @@ void NativeAttempts::send(const SendJob& action, ExchangePtr exchange) {
     attempt.id = action.attempt;
     attempt.number = static_cast<std::uint16_t>(std::min<std::uint32_t>(action.number, UINT16_MAX));
     attempt.exchange = std::move(exchange);
-    attempt.exchange->progress = {};
-    attempt.exchange->trouble.clear();
-    attempt.exchange->last_words.clear();
     attempt.exchange->answer.start(&attempt);
     attempt.moved_at = host_.deps.clock.now();
     first_job_.sent(*attempt.exchange, host_.deps.clock);
@@ -116,8 +125,9 @@ void NativeAttempts::prepare(NativeAttempt& attempt, const std::shared_ptr<Batch
         if (!is_under_way(attempt, frame_id)) return;
         attempt.body = file;
         if (error == 0) return prepared(attempt, batch);
-        attempt.exchange->trouble =
-            fmt::format("its body could not be put into memory: {}", std::strerror(error));
+        Trouble& trouble = attempt.exchange->attempt.trouble;
+        trouble.cause = Cause::body_not_stored;
+        trouble.told = std::strerror(error);
         std::erase(*batch, &attempt);
         end(attempt, Verdict::model_failed);
         send_prepared(*batch);
@@ -211,7 +221,7 @@ bool NativeAttempts::is_under_way(const NativeAttempt& attempt, std::uint64_t fr
 
 void NativeAttempts::hear(const wire::Progress& frame) {
     NativeAttempt& attempt = at(frame.id);
-    JobProgress& progress = attempt.exchange->progress;
+    JobProgress& progress = attempt.exchange->attempt.progress;
     progress.permille =
         frame.permille == wire::permille_unknown ? std::nullopt : std::optional(frame.permille);
     progress.text = frame.text;
@@ -316,12 +326,9 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
 
 void NativeAttempts::hear(const wire::Failed& frame) {
     NativeAttempt& attempt = at(frame.id);
-    if (frame.why == wire::FailWhy::unhealthy) {  // the client need not know the details
-        attempt.exchange->trouble = "its worker says that it can't go on";
-        attempt.exchange->last_words = words_of(frame);
-    } else {
-        attempt.exchange->trouble = words_of(frame);
-    }
+    Trouble& trouble = attempt.exchange->attempt.trouble;
+    trouble.cause = cause_of(frame.why);
+    trouble.said = words_of(frame);
     if (attempt.state == NativeAttempt::State::flowing) attempt.exchange->answer.break_off();
     end(attempt, verdict_of(frame.why));
 }
@@ -349,7 +356,7 @@ void NativeAttempts::add_stacks(std::span<const AttemptId> attempts, std::string
     for (const auto& attempt : attempts_)
         if (attempt->state != NativeAttempt::State::free &&
             std::ranges::find(attempts, attempt->id) != attempts.end())
-            attempt->exchange->stacks = text;
+            attempt->exchange->attempt.stacks = text;
 }
 
 std::vector<ExchangePtr> NativeAttempts::aboard() const {
@@ -359,12 +366,11 @@ std::vector<ExchangePtr> NativeAttempts::aboard() const {
     return exchanges;
 }
 
-void NativeAttempts::close(const EndNotice& notice) {
+void NativeAttempts::close(const Trouble& end_of_worker) {
     for (const auto& attempt : attempts_) {
         if (attempt->state == NativeAttempt::State::free) continue;
         Exchange& exchange = *attempt->exchange;
-        if (!notice.trouble.empty()) exchange.trouble = notice.trouble;
-        exchange.last_words = notice.last_words;
+        if (!end_of_worker.is_none()) exchange.attempt.trouble = end_of_worker;
         if (attempt->state == NativeAttempt::State::flowing) exchange.answer.break_off();
         give_back(*attempt);
     }

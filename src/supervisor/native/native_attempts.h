@@ -78,8 +78,9 @@ public:
     /// Adds the stacks to the records of the jobs of these attempts.
     void add_stacks(std::span<const AttemptId> attempts, std::string_view text);
     [[nodiscard]] std::vector<ExchangePtr> aboard() const;
-    /// Gives the notice to each job aboard, and then forgets the jobs.
-    void close(const EndNotice& notice);
+    /// Makes the worker's end the trouble of each job aboard, and then forgets the jobs. If it has
+    /// no cause, each job keeps its own trouble.
+    void close(const Trouble& end_of_worker);
 
 private:
     using Batch = std::vector<NativeAttempt*>;

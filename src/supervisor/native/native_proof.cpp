@@ -98,7 +98,7 @@ void NativeProof::hear(const wire::Done& frame) {
     answered();
 }
 
-void NativeProof::hear(const wire::Failed& frame) { fail("failed: " + words_of(frame)); }
+void NativeProof::hear(const wire::Failed& frame) { fail("failed", words_of(frame)); }
 
 ProofAnswer NativeProof::answer() const {
     return {.status = under_way_.status,
@@ -137,8 +137,8 @@ void NativeProof::judge(ProofAnswer shown) {
         std::move(judged));
 }
 
-void NativeProof::fail(std::string why) {
-    end(failed_proof(judge_without_recording(), std::move(why)), answer());
+void NativeProof::fail(std::string why, std::string said) {
+    end(failed_proof(judge_without_recording(), std::move(why), std::move(said)), answer());
 }
 
 void NativeProof::end(const Judgement& judgement, ProofAnswer answer) {

@@ -69,7 +69,7 @@ private:
     /// Returns by what an answer is judged if none is recorded.
     [[nodiscard]] ProofBy judge_without_recording() const;
     [[nodiscard]] ProofAnswer answer() const;
-    void fail(std::string why);
+    void fail(std::string why, std::string said = {});
     void end(const Judgement& judgement, ProofAnswer answer);
 
     Host host_;

@@ -78,8 +78,8 @@ void NativeWorker::process_started() {
     if (state_ == State::starting) link_->open(process_.take_link());
     hello_alarm_.set(hello_expected, [this] {
         process_.set_trouble(
-            "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
-            "An HTTP server is started with --worker");
+            {.told = "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
+                     "An HTTP server is started with --worker"});
     });
 }
 
@@ -93,7 +93,7 @@ void NativeWorker::hear(const wire::Hello& frame) {
     state_ = State::loading;
     hello_alarm_.cancel();
     facts().sdk = frame.sdk;
-    process_.set_trouble("");
+    process_.set_trouble({});
     const WorkerConfig& worker = started_lane_.pool.worker;
     tell(wire::Welcome{.version = wire::version,
                        .lane = narrow(lane_.value),
@@ -120,7 +120,7 @@ void NativeWorker::hear(const wire::Ready& frame) {
     own.start.load =
         deps_.clock.now() - (imported_at_ == never ? process_.started_at() : imported_at_);
     proof_.learn(frame);
-    process_.set_trouble("");
+    process_.set_trouble({});
     process_.came_up();
     started_lane_.kept->has_come_up = true;
     if (started_lane_.warm != nullptr) started_lane_.warm->learn();
@@ -132,13 +132,10 @@ void NativeWorker::hear(const wire::Ready& frame) {
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
-/// A job may come after the worker's end, if the engine hears of that end later in this turn. The
-/// engine then ends the attempt.
 void NativeWorker::send(const SendJob& action) {
-    if (state_ == State::over) return;
-    ExchangePtr exchange = deps_.exchanges.find(action.job);
-    CHECK(exchange != nullptr);
-    exchange->generation = generation_;
+    ExchangePtr exchange =
+        deps_.exchanges.begin_attempt(action.job, generation_, deps_.clock.now());
+    if (state_ == State::over) return refuse_after_end(deps_.exchanges, std::move(exchange));
     attempts_.send(action, std::move(exchange));
 }
 
@@ -223,7 +220,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
 }
 
 void NativeWorker::misbehaved(const std::string& how) {
-    process_.set_trouble(how);
+    process_.set_trouble({.told = how});
     process_.output().remark(how);
     deps_.deliver(WorkerMisbehaved{worker_});
 }
@@ -234,11 +231,11 @@ void NativeWorker::stop(Reason why) {
     tell(wire::Stop{});
 }
 
-void NativeWorker::process_exited(const EndNotice& notice) {
+void NativeWorker::process_exited(const Trouble& end) {
     state_ = State::over;
     hello_alarm_.cancel();
     link_->close();
-    attempts_.close(notice);
+    attempts_.close(end);
     proof_.close();
 }
 

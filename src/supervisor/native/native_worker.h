@@ -56,7 +56,7 @@ private:
 
     void process_started() override;
     [[nodiscard]] std::vector<ExchangePtr> suspects() const override { return attempts_.aboard(); }
-    void process_exited(const EndNotice& notice) override;
+    void process_exited(const Trouble& end) override;
     void process_gone() override;
 
     bool heard(const wire::WorkerFrame& frame) override;

@@ -82,9 +82,9 @@ void WarmProcess::learn() {
     build();
 }
 
-void WarmProcess::say(const std::string& trouble) {
-    trouble_ = trouble;
-    output_.remark("warm process: " + trouble_);
+void WarmProcess::say(WarmTrouble trouble) {
+    output_.remark("warm process: " + sentence_of(trouble, "it"));
+    trouble_ = std::move(trouble);
 }
 
 // ── coming ───────────────────────────────────────────────────────────────────────────────────────
@@ -118,29 +118,33 @@ void WarmProcess::after(Duration time, const ProcessPtr& process,
 /// Tells people which import takes so long. Workers import the same modules and have come up, so
 /// something is wrong with the warm process.
 void WarmProcess::report_slow_import(const ProcessPtr& process) {
-    say(fmt::format("it still imports{} after {}", process->importing, text_of(usual_max())));
-    news_ = fmt::format(
-        "its warm process still imports{} after {}; {} (to change that, set preload = [...] or "
-        "warm = false: docs/reload.md)",
-        process->importing, text_of(usual_max()),
-        ready_ == nullptr ? "starts are cold until it is ready"
-                          : "until it is ready, the old one is used");
+    const WarmTrouble trouble{
+        .why = WhyCold::still_importing,
+        .details = fmt::format("{} after {}", process->importing, text_of(usual_max()))};
+    say(trouble);
+    news_ =
+        fmt::format("{}; {} (to change that, set preload = [...] or warm = false: docs/reload.md)",
+                    sentence_of(trouble, "its warm process"),
+                    ready_ == nullptr ? "starts are cold until it is ready"
+                                      : "until it is ready, the old one is used");
     after(spec_.import_max - usual_max(), process, &WarmProcess::end_stuck_import);
 }
 
 void WarmProcess::end_stuck_import(const ProcessPtr& process) {
-    say(fmt::format("it was ended: it still imported{} after {}", process->importing,
-                    text_of(spec_.import_max)));
+    say({.why = WhyCold::import_ended,
+         .details = fmt::format("{} after {}", process->importing, text_of(spec_.import_max))});
     forget(process);
 }
 
-std::expected<WarmProcess::ProcessPtr, std::string> WarmProcess::make() {
+std::expected<WarmProcess::ProcessPtr, WarmTrouble> WarmProcess::make() {
     Ends sockets;
     Ends output;
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const UniqueFd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
     if (!make_ends(sockets, output) || !nothing || !program)
-        return std::unexpected(fmt::format("no pipe could be made: {}", std::strerror(errno)));
+        return std::unexpected(
+            WarmTrouble{WhyCold::no_descriptors,
+                        fmt::format("no pipe could be made: {}", std::strerror(errno))});
     std::vector<std::string> arguments{spec_.python, spec_.script, "--warm", spec_.imports};
     arguments.insert(arguments.end(), spec_.preload.begin(), spec_.preload.end());
     const auto pid = spawn({.program = spec_.python,
@@ -148,8 +152,7 @@ std::expected<WarmProcess::ProcessPtr, std::string> WarmProcess::make() {
                             .environment = spec_.environment,
                             .descriptors = {nothing.get(), output.theirs.get(), output.theirs.get(),
                                             sockets.theirs.get(), program.get()}});
-    if (!pid)
-        return std::unexpected(fmt::format("it can't be started: {}", std::strerror(pid.error())));
+    if (!pid) return std::unexpected(WarmTrouble{WhyCold::not_started, std::strerror(pid.error())});
     auto process = std::make_shared<Process>(loop_, children_);
     process->pid = *pid;
     process->socket.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), sockets.ours.release());
@@ -198,7 +201,7 @@ void WarmProcess::hear(const ProcessPtr& process, std::string_view message) {
     if (modules != nullptr && process == coming_) {
         ready_ = std::exchange(coming_, nullptr);
         failures_ = 0;
-        trouble_.clear();
+        trouble_.reset();
         return output_.remark(fmt::format("warm process {}: {} modules imported", process->pid,
                                           json::serialize(*modules)));
     }
@@ -210,10 +213,10 @@ void WarmProcess::hear(const ProcessPtr& process, std::string_view message) {
     const json::value* why = said == nullptr ? nullptr : said->if_contains("refused");
     forget(process);
     if (why == nullptr || !why->is_string()) {
-        say("it sent a message that Turnpike does not understand");
+        say({.why = WhyCold::garbled});
         return build_later();
     }
-    say(std::string(why->get_string()));
+    say({.why = WhyCold::refused, .details = std::string(why->get_string())});
     const json::value* again = said->if_contains("rebuild");
     if (again != nullptr && again->is_bool() && again->get_bool() && coming_ == nullptr) build();
 }
@@ -226,24 +229,24 @@ void WarmProcess::forget(const ProcessPtr& process) {
 void WarmProcess::ended(const ProcessPtr& process, const ExitStatus& exit) {
     if (process != ready_ && process != coming_) return;
     forget(process);
-    say("it died: " + words_for(exit));
+    say({.why = WhyCold::died, .details = words_for(exit)});
     if (coming_ == nullptr) build_later();
 }
 
-void WarmProcess::give_up(const std::string& why) {
+void WarmProcess::give_up() {
     if (ready_ == nullptr) return;
     ready_ = nullptr;
-    say(why);
+    say({.why = WhyCold::silent});
     if (coming_ == nullptr) build_later();
 }
 
 // ── a start ──────────────────────────────────────────────────────────────────────────────────────
 
-std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
+std::expected<void, WarmTrouble> WarmProcess::fork(const GuardOrders& orders,
                                                    const std::string& model,
                                                    const std::vector<std::string>& environment,
                                                    Guarded::Offer offer) {
-    if (ready_ == nullptr) return std::unexpected("no warm process is ready");
+    if (ready_ == nullptr) return std::unexpected(WarmTrouble{.why = WhyCold::not_ready});
     json::array variables;
     for (const std::string& variable : environment) variables.emplace_back(variable);
     const std::string request = json::serialize(json::object{{"label", orders.label},
@@ -256,8 +259,8 @@ std::expected<void, std::string> WarmProcess::fork(const GuardOrders& orders,
                                offer.link.get()};
     if (send_descriptors(ready_->socket.native_handle(), request, descriptors) >= 0) return {};
     const int error = errno;
-    if (error == EMSGSIZE) return std::unexpected("the environment is too large for a warm start");
-    return std::unexpected(std::string("it can't be asked: ") + std::strerror(error));
+    if (error == EMSGSIZE) return std::unexpected(WarmTrouble{.why = WhyCold::too_large});
+    return std::unexpected(WarmTrouble{WhyCold::not_asked, std::strerror(error)});
 }
 
 }  // namespace turnpike

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,7 @@
 #include "os/children.h"
 #include "os/guarded.h"
 #include "supervisor/process/lane_output.h"
+#include "supervisor/process/warm_trouble.h"
 
 namespace turnpike {
 
@@ -53,21 +55,21 @@ public:
     [[nodiscard]] bool is_ready() const { return ready_ != nullptr; }
     /// Returns the pid of the process that is ready, or 0 if none is.
     [[nodiscard]] pid_t pid() const { return ready_ == nullptr ? 0 : ready_->pid; }
-    /// Returns why the latest start was cold, or why there is no warm process. Empty if nothing is
-    /// known.
-    [[nodiscard]] const std::string& trouble() const { return trouble_; }
+    /// Returns why the latest start was cold, or why there is no warm process. Nullopt if nothing
+    /// is wrong.
+    [[nodiscard]] const std::optional<WarmTrouble>& trouble() const { return trouble_; }
     /// Returns a message for people: "its warm process still imports torch after 1min; …". Returns
     /// each message only once. Empty if there is nothing new.
     [[nodiscard]] std::string take_news() { return std::exchange(news_, {}); }
 
     /// Asks the warm process for a worker of this model, under a guard with these orders. They get
-    /// the descriptors of `offer`. Returns an error message if the process can't be asked.
-    [[nodiscard]] std::expected<void, std::string> fork(const GuardOrders& orders,
+    /// the descriptors of `offer`. Returns an error if the process can't be asked.
+    [[nodiscard]] std::expected<void, WarmTrouble> fork(const GuardOrders& orders,
                                                         const std::string& model,
                                                         const std::vector<std::string>& environment,
                                                         Guarded::Offer offer);
     /// Must be called when the process did not answer in time. Ends it and builds another one.
-    void give_up(const std::string& why);
+    void give_up();
     /// Must be called when the gate ends.
     void close();
 
@@ -97,12 +99,12 @@ private:
     void report_slow_import(const ProcessPtr& process);
     void end_stuck_import(const ProcessPtr& process);
     [[nodiscard]] Duration usual_max() const;
-    [[nodiscard]] std::expected<ProcessPtr, std::string> make();
+    [[nodiscard]] std::expected<ProcessPtr, WarmTrouble> make();
     void listen(const ProcessPtr& process);
     void hear(const ProcessPtr& process, std::string_view message);
     void ended(const ProcessPtr& process, const ExitStatus& exit);
     void forget(const ProcessPtr& process);
-    void say(const std::string& trouble);
+    void say(WarmTrouble trouble);
 
     boost::asio::io_context& loop_;
     Children& children_;
@@ -113,7 +115,7 @@ private:
     boost::asio::steady_timer timer_;
     std::string built_of_;        // the imports for which it was built last
     std::uint32_t failures_ = 0;  // in a row
-    std::string trouble_;
+    std::optional<WarmTrouble> trouble_;
     std::string news_;
     bool is_closed_ = false;
 };

@@ -36,10 +36,6 @@ bool may_have_said_why(const WorkerEnd& end) {
     return signal != SIGKILL && signal != SIGTERM;
 }
 
-std::string with_more(std::string text, const std::string& more) {
-    return more.empty() ? text : std::move(text) + ": " + more;
-}
-
 /// Returns the last lines that the worker wrote, or that Turnpike wrote about it. Leaves out the
 /// lines of another worker that writes to the same log.
 std::vector<const LogLine*> own_lines(const WorkerEnding& ending) {
@@ -83,14 +79,16 @@ std::string last_line(const WorkerEnding& ending) {
 }
 
 /// Returns why we ended the worker. The signal that ended it is not worth telling.
-std::string trouble_behind(const WorkerEnding& ending) {
+LaneTrouble trouble_behind(const WorkerEnding& ending) {
+    const LaneTrouble& before = ending.trouble_before;
     if (ending.ordered == Reason::load_silent)
-        return with_more(
-            fmt::format("no progress for {} (load_timeout)", text_of(ending.load_timeout)),
-            ending.trouble_before.empty() ? last_said(ending) : ending.trouble_before);
-    if (!ending.trouble_before.empty()) return ending.trouble_before;
-    if (ending.ordered == Reason::gpu_lost) return "";  // the lane's reason says so already
-    return "Turnpike ended it: " + std::string(words_for(ending.ordered));
+        return {.told = fmt::format("no progress for {} (load_timeout){}{}",
+                                    text_of(ending.load_timeout), before.told.empty() ? "" : ": ",
+                                    before.told),
+                .said = before.empty() ? last_said(ending) : before.said};
+    if (!before.empty()) return before;
+    if (ending.ordered == Reason::gpu_lost) return {};  // the lane's reason says so already
+    return {.told = "Turnpike ended it: " + std::string(words_for(ending.ordered))};
 }
 
 }  // namespace
@@ -112,11 +110,11 @@ std::optional<int> signal_of(const WorkerEnd& end) {
     return end.exit->status;
 }
 
-std::string trouble_of(const WorkerEnding& ending) {
+LaneTrouble trouble_of(const WorkerEnding& ending) {
     if (ending.ordered != Reason::none) return trouble_behind(ending);
     const WorkerEnd& end = ending.end;
-    return with_more(fmt::format("{}{}", end.how, hint_for(end)),
-                     may_have_said_why(end) ? last_line(ending) : "");
+    return {.told = fmt::format("{}{}", end.how, hint_for(end)),
+            .said = may_have_said_why(end) ? last_line(ending) : ""};
 }
 
 std::string last_words(const WorkerEnding& ending) {

@@ -25,15 +25,15 @@ struct WorkerEnding {
     const WorkerEnd& end;
     Reason ordered = Reason::none;  // why we ended it; none if it ended by itself
     Duration load_timeout{};
-    std::string trouble_before;  // the lane's trouble when we ended it
+    LaneTrouble trouble_before;  // the lane's trouble when we ended it
     const LaneLog& log;
     std::uint64_t log_began = 0;  // the number of the last line before its own
     std::uint64_t writer = 0;     // marks the lines that it wrote
 };
 
-/// Returns what people read as the lane's trouble, such as "exit code 127 (the shell did not find
-/// the program): sh: 1: uvicorn: not found".
-[[nodiscard]] std::string trouble_of(const WorkerEnding& ending);
+/// Returns the lane's trouble, such as "exit code 127 (the shell did not find the program)" with the
+/// worker's words "sh: 1: uvicorn: not found".
+[[nodiscard]] LaneTrouble trouble_of(const WorkerEnding& ending);
 
 /// Returns the last lines that the worker wrote to stderr, joined to one line.
 [[nodiscard]] std::string last_words(const WorkerEnding& ending);

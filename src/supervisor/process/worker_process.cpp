@@ -17,11 +17,8 @@ namespace {
 constexpr Duration warm_patience = 5s;      // about as long as a cold start that is worth avoiding
 constexpr Duration progress_every = 250ms;  // how often output renews load_timeout
 
-/// Replaces "it" by "the warm process", because in a lane's log "it" would mean the worker.
-std::string cold_text(std::string_view why) {
-    const bool is_of_the_process = why.starts_with("it ");
-    return fmt::format("a cold start: {}{}", is_of_the_process ? "the warm process " : "",
-                       why.substr(is_of_the_process ? 3 : 0));
+std::string cold_text(const WarmTrouble& why) {
+    return "a cold start: " + sentence_of(why, "the warm process");
 }
 
 }  // namespace
@@ -61,7 +58,7 @@ void WorkerProcess::start(Launch launch) {
     WarmProcess* const warm = started_lane_.warm.get();
     if (launch_.model.empty() || warm == nullptr) return start_cold();
     if (!warm->is_ready()) {
-        if (!warm->trouble().empty()) output().remark(cold_text(warm->trouble()));
+        if (warm->trouble()) output().remark(cold_text(*warm->trouble()));
         return start_cold();
     }
     if (const auto asked = start_warm(); !asked) warm_failed(asked.error());
@@ -88,10 +85,10 @@ void WorkerProcess::start_cold() {
     attach(*std::move(ends));
 }
 
-std::expected<void, std::string> WorkerProcess::start_warm() {
+std::expected<void, WarmTrouble> WorkerProcess::start_warm() {
     guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
     auto offered = guarded_->offer();
-    if (!offered) return std::unexpected(offered.error());
+    if (!offered) return std::unexpected(WarmTrouble{WhyCold::no_descriptors, offered.error()});
     const auto asked = started_lane_.warm->fork(
         orders(), launch_.model, environment(launch_.variables), std::move(offered->theirs));
     if (!asked) return asked;
@@ -99,16 +96,16 @@ std::expected<void, std::string> WorkerProcess::start_warm() {
     attach(std::move(offered->ends));
     after(warm_patience, [this, asked_of = guarded_] {
         if (guarded_ != asked_of || guarded_->guard() != 0 || has_ended_) return;
-        started_lane_.warm->give_up("it did not fork in time");
+        started_lane_.warm->give_up();
         warm_failed(started_lane_.warm->trouble());
     });
     return {};
 }
 
 /// Starts the worker cold instead, because no process came from the warm start.
-void WorkerProcess::warm_failed(const std::string& why) {
+void WorkerProcess::warm_failed(const std::optional<WarmTrouble>& why) {
     output().detach(worker_.value);
-    output().remark(cold_text(why.empty() ? "it did not fork" : why));
+    output().remark(cold_text(why.value_or(WarmTrouble{})));
     facts().start.is_warm = false;
     guarded_->abandon();
     if (ordered_ != Reason::none)
@@ -144,7 +141,7 @@ void WorkerProcess::started(const ProcessId& process) {
     started_at_ = deps_.clock.now();
     facts().pid = process.pid;
     facts().start.spawn = started_at_ - asked_at_;
-    if (ordered_ == Reason::none) set_trouble("");  // clears the trouble of the previous worker
+    if (ordered_ == Reason::none) set_trouble({});  // clears the trouble of the previous worker
     output().remark(fmt::format("started{}, pid {}: {}", facts().start.is_warm ? " warm" : "",
                                 process.pid, launch_.command));
     known_ = {process};
@@ -181,7 +178,8 @@ void WorkerProcess::progressed() {
 // ── the end ──────────────────────────────────────────────────────────────────────────────────────
 
 void WorkerProcess::stuck(const std::string& who) {
-    set_trouble(fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who));
+    set_trouble(
+        {.told = fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who)});
     output().remark(fmt::format("{} survives SIGKILL", who));
 }
 
@@ -211,14 +209,16 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     facts().loading.reset();
     output().read_now();  // to get its last words
     if (!was_requested(ordered_)) set_trouble(trouble_of(ending()));
-    user_.process_exited({.trouble = trouble_for_jobs(), .last_words = last_words(ending())});
+    user_.process_exited(trouble_for_jobs());
     deps_.deliver(WorkerExited{worker_});
 }
 
 /// If we killed the worker for misbehaving, the jobs aboard get that cause instead of the signal.
-std::string WorkerProcess::trouble_for_jobs() const {
+Trouble WorkerProcess::trouble_for_jobs() const {
     const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
-    return "its worker " + (is_known ? "was ended: " + trouble_before_ : "died: " + end_.how);
+    return {.cause = is_known ? Cause::worker_ended : Cause::worker_died,
+            .told = is_known ? trouble_before_.told : end_.how,
+            .said = last_words(ending())};
 }
 
 WorkerEnding WorkerProcess::ending() const {
@@ -271,7 +271,7 @@ CrashReport WorkerProcess::crash_report() {
         .command = launch_.command,
         .why = std::string(name_of(ordered_ == Reason::none ? Reason::exited : ordered_)),
         .how = end_.how,
-        .trouble = facts().trouble,
+        .trouble = text_of(facts().trouble),
         .exit_code = exit_code_of(end_),
         .signal = signal_of(end_),
         .lived = ended_at_ - asked_at_,

@@ -72,12 +72,6 @@ struct StartedLane {
     std::shared_ptr<WarmProcess> warm;  // nullptr if the worker starts cold
 };
 
-/// How a worker ended, for the jobs that it had.
-struct EndNotice {
-    std::string trouble;     // for their clients; if empty, each job keeps its trouble
-    std::string last_words;  // for their records
-};
-
 /// The object that talks to the worker, by HTTP or by frames.
 class ProcessUser {
 public:
@@ -87,8 +81,8 @@ public:
     /// that it broke off shortly before.
     [[nodiscard]] virtual std::vector<ExchangePtr> suspects() const = 0;
     /// Called when the worker's main process has exited. The user must stop talking to the worker,
-    /// put the notice into each job aboard, and forget these jobs.
-    virtual void process_exited(const EndNotice& notice) = 0;
+    /// make `end` the trouble of each job aboard, and forget these jobs.
+    virtual void process_exited(const Trouble& end) = 0;
     /// Called when no process of the worker's tree is left.
     virtual void process_gone() {}
 
@@ -129,8 +123,8 @@ public:
     void terminate(Reason why);
     void kill(Reason why);
 
-    /// Sets the lane's latest trouble; an empty text clears it.
-    void set_trouble(std::string trouble) { facts().trouble = std::move(trouble); }
+    /// Sets the lane's latest trouble; an empty one clears it.
+    void set_trouble(LaneTrouble trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] WorkerFacts& facts() { return deps_.lanes[lane_.value].of(worker_); }
     [[nodiscard]] LaneOutput& output() { return started_lane_.output; }
     [[nodiscard]] Instant started_at() const { return started_at_; }
@@ -152,16 +146,16 @@ private:
     [[nodiscard]] std::vector<std::string> environment(const Variables& variables) const;
     [[nodiscard]] GuardOrders orders() const;
     [[nodiscard]] GuardedUser guarded_user();
-    [[nodiscard]] std::expected<void, std::string> start_warm();
+    [[nodiscard]] std::expected<void, WarmTrouble> start_warm();
     void start_cold();
-    void warm_failed(const std::string& why);
+    void warm_failed(const std::optional<WarmTrouble>& why);
     void attach(Guarded::Ends ends);
     void started(const ProcessId& process);
     void stuck(const std::string& who);
     void exited(const WorkerEnd& end);
     void gone(const std::vector<pid_t>& pids);
     void finish(Memory memory, const std::vector<pid_t>& pids);
-    [[nodiscard]] std::string trouble_for_jobs() const;
+    [[nodiscard]] Trouble trouble_for_jobs() const;
     [[nodiscard]] WorkerEnding ending() const;
     void keep_inputs();
     [[nodiscard]] CrashReport crash_report();
@@ -184,7 +178,7 @@ private:
     Instant progressed_at_{};
     std::uint64_t log_began_ = 0;    // the number of the last log line before its own
     Reason ordered_ = Reason::none;  // why we ended it; none if it ended by itself
-    std::string trouble_before_;     // the lane's trouble when we ended it
+    LaneTrouble trouble_before_;     // the lane's trouble when we ended it
     WorkerEnd end_;
     Instant ended_at_{};
     std::vector<CrashInput> inputs_;

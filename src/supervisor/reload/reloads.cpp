@@ -93,12 +93,12 @@ std::string Reloads::trouble_of(std::size_t pool) const {
         const WorkerFacts& facts = deps_.lanes[lane].of(worker);
         if (facts.id != worker || facts.trouble.empty()) continue;
         if (facts.proof.by == ProofBy::recording && !facts.proof.is_passed)
-            return facts.trouble + "\nif this answer is right: turnpike reload --accept";
+            return text_of(facts.trouble) + "\nif this answer is right: turnpike reload --accept";
         const LaneLog* log = deps_.log_of(lane);
         const std::string error = log == nullptr ? "" : last_error(*log, worker.value);
         const std::string_view last = std::string_view(error).substr(error.find_last_of('\n') + 1);
-        if (error.empty()) return facts.trouble;
-        return facts.trouble.ends_with(last) ? error : facts.trouble + '\n' + error;
+        if (error.empty()) return text_of(facts.trouble);
+        return facts.trouble.said.ends_with(last) ? error : text_of(facts.trouble) + '\n' + error;
     }
     return "no lane could try the new code";
 }

@@ -35,6 +35,13 @@ struct WorkerDeps {
     Deliver deliver;
 };
 
+/// Ends an attempt that came after its worker's end. The engine hears of that end later in this
+/// turn, and then decides what becomes of the job.
+inline void refuse_after_end(Exchanges& exchanges, ExchangePtr&& exchange) {
+    exchange->attempt.trouble.cause = Cause::worker_died;
+    exchanges.drop(std::move(exchange));
+}
+
 class WorkerProcess;
 
 class LaneWorker {

@@ -58,6 +58,35 @@ class Jobs(StartedCase):
         gate.wait_ready()
         self.assertEqual(gate.pool()["jobs"]["failed"], 1)
 
+    def assert_ended_without(self, gate, future, slug, words):
+        """Checks that the job ended with this problem, and that neither its client nor an admin reads these words."""
+        answer = future.result()
+        self.assert_problem(answer, 504, slug)
+        self.assertNotIn("detail", answer.json())
+        [job] = gate.ended_jobs()
+        self.assertEqual(job["detail"], slug)
+        for text in (answer.body.decode(), json.dumps(job), json.dumps(gate.ask("GET", f"/-/jobs/{job['id']}").json())):
+            self.assertNotIn(words, text)
+        return job
+
+    def test_a_job_whose_second_attempt_ran_too_long_shows_no_output_of_the_dead_worker(self):
+        """The first worker prints something and dies under the job; the second one never answers."""
+        gate = self.up("echo LAST WORDS >&2; exec " + self.worker_command(), pool={"job_timeout": "2s", "cancel_grace": "50ms"})
+        future, _ = self.begin_job(gate)
+        os.kill(gate.lane(0)["pid"], signal.SIGKILL)
+        job = self.assert_ended_without(gate, future, "ran-too-long", "LAST WORDS")
+        self.assertEqual((job["attempts"], job["reason"]), (2, "ran_too_long"))
+        [crash] = [crash for crash in self.crashes(gate) if crash["why"] == "exited"]
+        self.assertIn("LAST WORDS", gate.ask("GET", f"/-/crashes/{crash['id']}").json()["log"])
+
+    def test_a_job_that_waits_too_long_for_its_second_attempt_shows_no_output_of_the_dead_worker(self):
+        gate = self.up("echo LAST WORDS >&2; exec " + self.worker_command(),
+                       pool={"restart_delay_min": "30s", "restart_delay_max": "30s"})
+        future, _ = self.begin_job(gate, headers=[("Turnpike-Timeout", "2s")])
+        os.kill(gate.lane(0)["pid"], signal.SIGKILL)
+        job = self.assert_ended_without(gate, future, "deadline-passed", "LAST WORDS")
+        self.assertEqual((job["attempts"], job["reason"]), (1, "deadline_passed"))
+
     def test_the_worker_of_a_job_that_does_not_stop_is_killed(self):
         gate = self.up(pool={"job_timeout": "200ms", "cancel_grace": "50ms"})
         pid = gate.lane(0)["pid"]

@@ -210,6 +210,21 @@ class Watchdog(ObservedJobCase):
         self.assertEqual(gate.ask("DELETE", f"/-/jobs/{name}").status, 202)
         self.assertIn("in do_stuck", json.dumps(self.job(gate, name)["stacks"]), "the record must keep the stacks")
 
+    def test_a_further_attempt_has_no_stacks_of_the_dead_worker(self):
+        gate = self.serve(self.model(MODEL), pool={"slow_factor": 2, "slow_min": "100ms"})
+        for _ in range(10):
+            gate.post({"do": "echo"})
+        go = self.folder_for("job") / "go"
+        client, name, _ = self.begin(gate, "wait", wait_for=str(go))
+        wait_until(lambda: "stacks" in self.job(gate, name), "the job's record has the stacks")
+        os.kill(gate.lane(0)["pid"], signal.SIGKILL)
+        go.touch()
+        self.assertEqual(client.answer().header("turnpike-attempt"), "2")
+        job = wait_until(lambda: (found := self.job(gate, name))["state"] == "ended" and found, "the job has ended")
+        self.assertEqual((job["attempts"], job["status"]), (2, 200))
+        self.assertNotIn("stacks", job)
+        self.assertNotIn("slow", job)
+
     def test_stacks_on_request_while_it_computes_and_while_it_does_not(self):
         gate = self.serve(self.model(MODEL))
         self.assertIn("thread MainThread", self.order(gate, "stacks", "0"))

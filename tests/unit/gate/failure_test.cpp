@@ -27,8 +27,12 @@ struct FailingJob : GateFixture {
     }
 
     /// Ends the attempt of the latest job without an answer.
-    void fail(EndReason reason, std::string_view trouble = words) {
-        queued()->trouble = trouble;
+    void fail(EndReason reason, std::string_view said = words) {
+        const Cause cause = reason == EndReason::bad_input ? Cause::bad_input : Cause::model_failed;
+        fail(reason, Trouble{.cause = cause, .said = std::string(said)});
+    }
+    void fail(EndReason reason, const Trouble& trouble) {
+        queued()->attempt.trouble = trouble;
         end(job, reason);
     }
     /// Returns the page that lists the ended jobs.
@@ -130,6 +134,47 @@ TEST(Failure, ThatTheClientSawIsInTheRecordInTheSameWords) {
     EXPECT_TRUE(fixture.page().contains("\"detail\":\"model-failed: " + std::string(quoted) + '"'));
 }
 
+TEST(Failure, OfItsWorkerIsToldToEverybodyButWhatTheWorkerPrintedToNobody) {
+    for (const ErrorsShown errors : {ErrorsShown::to_loopback, ErrorsShown::full}) {
+        FailingJob fixture(native(errors));
+        Client& client = fixture.ask(get);
+        fixture.fail(
+            EndReason::worker_died,
+            {.cause = Cause::worker_died, .told = "exit code 3", .said = "secret of the worker"});
+        fixture.hear(client, problem_of_type("worker-died"));
+        EXPECT_TRUE(client.got.contains("\"detail\":\"its worker died: exit code 3\""))
+            << client.got;
+        EXPECT_FALSE(client.got.contains("secret")) << client.got;
+        const std::string page = fixture.page();
+        EXPECT_TRUE(
+            page.contains("\"detail\":\"worker-died: its worker died: exit code 3; its last "
+                          "output: secret of the worker\""))
+            << page;
+    }
+}
+
+TEST(Failure, OfAnEarlierAttemptIsNotWhyAJobRanOutOfTime) {
+    FailingJob fixture;
+    Client& client = fixture.ask(get);
+    fixture.fail(
+        EndReason::deadline_passed,
+        {.cause = Cause::worker_died, .told = "exit code 3", .said = "secret of the worker"});
+    fixture.hear(client, problem_of_type("deadline-passed"));
+    EXPECT_FALSE(client.got.contains("exit code 3")) << client.got;
+    const std::string page = fixture.page();
+    EXPECT_TRUE(page.contains("\"detail\":\"deadline-passed\"")) << page;
+}
+
+TEST(Failure, ThatIsOursIsToldToEverybodyAlsoIfTheModelsWouldNotBe) {
+    FailingJob fixture;
+    Client& client = fixture.ask_from_afar(get);
+    fixture.fail(EndReason::model_failed,
+                 {.cause = Cause::body_not_stored, .told = "No space left on device"});
+    fixture.hear(client, problem_of_type("model-failed"));
+    EXPECT_TRUE(client.got.contains("its body could not be put into memory: No space left"))
+        << client.got;
+}
+
 TEST(Failure, WithoutWordsIsTheSentenceAlone) {
     FailingJob fixture;
     Client& client = fixture.ask(get);
@@ -201,7 +246,7 @@ struct Streaming : FailingJob {
         loop.turn();
     }
     void break_off(EndReason reason = EndReason::model_failed) {
-        exchange->trouble = words;
+        exchange->attempt.trouble = {.cause = Cause::model_failed, .said = std::string(words)};
         exchange->answer.break_off();
         end(job, reason);
     }

@@ -62,7 +62,7 @@ TEST(JobPage, TellsTheProgressOfARunningJobToItsOwner) {
     JobPageFixture fixture;
     fixture.run();
     EXPECT_THAT(fixture.page(fixture.alice), Not(HasSubstr("progress")));
-    fixture.exchange->progress = {.permille = 400, .text = "step 12/30"};
+    fixture.exchange->attempt.progress = {.permille = 400, .text = "step 12/30"};
     EXPECT_THAT(fixture.page(fixture.alice),
                 HasSubstr(R"("progress":{"fraction":0.4,"text":"step 12/30"})"));
     EXPECT_THAT(fixture.page(fixture.admin), HasSubstr(R"("fraction":0.4)"));
@@ -72,18 +72,18 @@ TEST(JobPage, TellsTheProgressOfARunningJobToItsOwner) {
 TEST(JobPage, TellsWhatIsKnownOfTheProgress) {
     JobPageFixture fixture;
     fixture.run();
-    fixture.exchange->progress = {.permille = 1000, .text = {}};
+    fixture.exchange->attempt.progress = {.permille = 1000, .text = {}};
     EXPECT_THAT(fixture.page(fixture.alice), HasSubstr(R"("progress":{"fraction":1,"text":null})"));
-    fixture.exchange->progress = {.permille = 0, .text = {}};
+    fixture.exchange->attempt.progress = {.permille = 0, .text = {}};
     EXPECT_THAT(fixture.page(fixture.alice), HasSubstr(R"({"fraction":0,"text":null})"));
-    fixture.exchange->progress = {.permille = {}, .text = "a \"b\""};
+    fixture.exchange->attempt.progress = {.permille = {}, .text = "a \"b\""};
     EXPECT_THAT(fixture.page(fixture.alice), HasSubstr(R"({"fraction":null,"text":"a \"b\""})"));
 }
 
 TEST(JobPage, ShowsNoProgressOfAJobThatWaits) {
     JobPageFixture fixture;
     fixture.queue();
-    fixture.exchange->progress = {.permille = 400, .text = "of an attempt that broke"};
+    fixture.exchange->attempt.progress = {.permille = 400, .text = "of an attempt that broke"};
     EXPECT_THAT(fixture.page(fixture.admin),
                 AllOf(HasSubstr(R"("state":"queued")"), Not(HasSubstr("progress"))));
 }
@@ -91,7 +91,7 @@ TEST(JobPage, ShowsNoProgressOfAJobThatWaits) {
 TEST(JobPage, ShowsTheStacksOfASlowJobToAdminsOnly) {
     JobPageFixture fixture;
     fixture.run();
-    fixture.exchange->stacks = "Thread 1\n  predict";
+    fixture.exchange->attempt.stacks = "Thread 1\n  predict";
     EXPECT_THAT(fixture.page(fixture.admin), HasSubstr(R"("stacks":"Thread 1\n  predict"})"));
     EXPECT_THAT(fixture.page(fixture.alice), Not(HasSubstr("stacks")));
     EXPECT_THAT(jobs_page(fixture.deps, fixture.admin), Not(HasSubstr("stacks")))
@@ -110,15 +110,31 @@ TEST(JobPage, ShowsTheStacksOfAnEndedJobToAdminsOnly) {
                 AllOf(HasSubstr(R"("slow":true)"), Not(HasSubstr("stacks"))));
 }
 
-TEST(JobPage, HidesAMessageThatTheClientDidNotGetFromPlainKeys) {
+TEST(JobPage, HidesWhatTheClientDidNotGetFromPlainKeys) {
     JobPageFixture fixture;
     fixture.record.job = JobId{7};
-    for (const std::string_view mark : {not_shown_mark, last_output_mark}) {
-        fixture.record.detail.assign("model-failed" + std::string(mark) + "secret");
+    JobFailure& failure = fixture.record.failure;
+    failure.problem.assign("model-failed");
+    failure.withheld.text.assign("secret");
+    for (const auto are : {WithheldWords::Are::message, WithheldWords::Are::last_output}) {
+        failure.withheld.are = are;
         EXPECT_THAT(fixture.page(fixture.admin), HasSubstr("secret"));
         EXPECT_THAT(fixture.page(fixture.alice),
                     AllOf(HasSubstr(R"("detail":"model-failed")"), Not(HasSubstr("secret"))));
     }
+}
+
+TEST(JobPage, ShowsPlainKeysAllThatTheClientReadWhateverItsLength) {
+    JobPageFixture fixture;
+    fixture.record.job = JobId{7};
+    JobFailure& failure = fixture.record.failure;
+    failure.problem.assign("worker-died");
+    failure.detail.assign("; its last output: " + std::string(300, 'x'));
+    failure.withheld.are = WithheldWords::Are::last_output;
+    failure.withheld.text.assign("secret");
+    EXPECT_THAT(fixture.page(fixture.admin), HasSubstr("secret"));
+    EXPECT_THAT(fixture.page(fixture.alice),
+                AllOf(HasSubstr("its last output: xxx"), Not(HasSubstr("secret"))));
 }
 
 // ── from the exchange to the record ──────────────────────────────────────────────────────────────
@@ -136,20 +152,20 @@ TEST(JobPage, HasTheStacksOfAJobThatWasAnsweredAfterAll) {
     Client& client = fixture.ask(get);
     const ExchangePtr exchange = fixture.queued();
     const std::string name = exchange->name;
-    exchange->stacks = "Thread 1";
+    exchange->attempt.stacks = "Thread 1";
     fixture.taken = 0;
     fixture.answer("late");
     fixture.hear(client, "late");
     EXPECT_THAT(page_of(fixture, name),
                 AllOf(HasSubstr(R"("state":"ended")"), HasSubstr(R"("slow":true)"),
                       HasSubstr(R"("stacks":"Thread 1")")));
-    EXPECT_EQ(exchange->stacks, "") << "they moved";
+    EXPECT_EQ(exchange->attempt.stacks, "") << "they moved";
 }
 
 TEST(JobPage, HasNoStacksOfTheNextJob) {
     GateFixture fixture;
     Client& client = fixture.ask(get);
-    fixture.queued()->stacks = "Thread 1";
+    fixture.queued()->attempt.stacks = "Thread 1";
     fixture.taken = 0;
     fixture.answer("slow");
     fixture.hear(client, "slow");
@@ -162,15 +178,27 @@ TEST(JobPage, HasNoStacksOfTheNextJob) {
                                               Not(HasSubstr("slow")), Not(HasSubstr("stacks"))));
 }
 
-TEST(JobPage, BeginsAFurtherAttemptWithoutTheProgressOfTheEarlier) {
+TEST(JobPage, TellsOnlyOfTheLatestAttempt) {
     GateFixture fixture;
     fixture.lanes.resize(1);
-    fixture.ask(get);
+    Client& client = fixture.ask(get);
     const ExchangePtr exchange = fixture.queued();
-    exchange->progress = {.permille = 400, .text = "step 12/30"};
+    const std::string name = exchange->name;
+    fixture.gate.observe(SendJob{.lane = LaneId{0}, .job = fixture.job, .number = 1});
+    exchange->attempt.begin(Generation{1}, fixture.clock.now());
+    exchange->attempt.trouble = {
+        .cause = Cause::worker_died, .told = "exit code 3", .said = "secret of the dead worker"};
+    exchange->attempt.stacks = "Thread 1 of the dead worker";
     fixture.gate.observe(SendJob{.lane = LaneId{0}, .job = fixture.job, .number = 2});
-    EXPECT_FALSE(exchange->progress.permille);
-    EXPECT_EQ(exchange->progress.text, "");
+    EXPECT_EQ(fixture.exchanges.begin_attempt(fixture.job, Generation{2}, fixture.clock.now()),
+              exchange);
+    fixture.end(fixture.job, EndReason::ran_too_long, 2);
+    fixture.hear(client, "ran-too-long");
+    EXPECT_THAT(client.got,
+                AllOf(HasSubstr("Turnpike-Generation: 2\r\n"), Not(HasSubstr("dead worker"))));
+    EXPECT_THAT(page_of(fixture, name),
+                AllOf(HasSubstr(R"("detail":"ran-too-long"})"), Not(HasSubstr("dead worker")),
+                      Not(HasSubstr("slow"))));
 }
 
 }  // namespace

@@ -15,11 +15,14 @@ struct LanePage : PagesFixture {
     LanePage() : PagesFixture(Config{.pools = {PoolConfig{.name = "only"}}}) {}
 
     boost::json::object page(LaneView lane, std::string_view jobs = "") {
+        return page(lane, admin, jobs);
+    }
+    boost::json::object page(LaneView lane, const Caller& caller, std::string_view jobs = "") {
         lane.lane = LaneId{0};
         lane.pool = PoolId{0};
         std::string text;
         JsonWriter json(text);
-        append_lane(json, deps, lane, admin, jobs);
+        append_lane(json, deps, lane, caller, jobs);
         boost::json::error_code error;
         const boost::json::value value = boost::json::parse(text, error);
         EXPECT_FALSE(error) << text;
@@ -42,6 +45,28 @@ TEST(LanePage, ListsTheJobsAboard) {
     LanePage fixture;
     EXPECT_TRUE(fixture.page({}).at("jobs").as_array().empty());
     EXPECT_EQ(fixture.page({}, R"({"id":"a"},{"id":"b"})").at("jobs").as_array().size(), 2U);
+}
+
+TEST(LanePage, ShowsWhatTheWorkerSaidAboutItsTroubleToAdminsOnly) {
+    LanePage fixture;
+    const LaneView failed{.state = LaneState::failed};
+    const auto trouble = [&](const Caller& caller) {
+        return fixture.page(failed, caller).at("trouble");
+    };
+    fixture.facts[0].now.trouble = {.told = "its guard died: killed by SIGKILL", .said = "secret"};
+    EXPECT_EQ(trouble(fixture.admin).as_string(), "its guard died: killed by SIGKILL: secret");
+    EXPECT_EQ(trouble({}).as_string(), "its guard died: killed by SIGKILL");
+    fixture.facts[0].now.trouble = {.said = "it answers 1; lanes 0, 1 answer 7"};
+    EXPECT_TRUE(trouble({}).is_null()) << "all of it is the worker's";
+    EXPECT_TRUE(fixture.page({.state = LaneState::ready}).at("trouble").is_null());
+}
+
+TEST(LanePage, ShowsTheTimesOfAStartInMilliseconds) {
+    LanePage fixture;
+    fixture.facts[0].now.start.spawn = 3250us;
+    const boost::json::object start = fixture.page({}).at("start").as_object();
+    EXPECT_EQ(start.at("spawn_ms").as_double(), 3.25);
+    EXPECT_TRUE(start.at("load_ms").is_null());
 }
 
 }  // namespace

@@ -81,9 +81,8 @@ struct BusyGate : GateFixture {
     std::string fail_a_job() {
         Client& client = ask("GET /x HTTP/1.1\r\nHost: localhost\r\nTurnpike-Pool: model\r\n\r\n");
         const ExchangePtr exchange = queued();
-        exchange->trouble = "ValueError: x";
-        exchange->last_words = "a line";
-        exchange->stacks = "Thread 1";
+        exchange->attempt.trouble = {.cause = Cause::model_failed, .said = "ValueError: x"};
+        exchange->attempt.stacks = "Thread 1";
         const std::string name = exchange->name;
         end(job, EndReason::model_failed);
         hear(client, "model-failed");

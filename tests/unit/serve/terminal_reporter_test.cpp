@@ -84,15 +84,16 @@ TEST(TerminalReporter, TellsOfADeathEvenIfTheLaneServesAgainBeforeTheNextReport)
 
 TEST(TerminalReporter, TellsOfADeathInOneLine) {
     CapturedReporter captured;
-    captured.lanes[0] = {.worker = "", .now = {.trouble = ""}};
+    captured.lanes[0] = {.worker = "", .now = {.trouble = {.told = ""}}};
     captured.report(0, LaneState::ready);
     EXPECT_THAT(captured.said(), HasSubstr("lane 0 serves"));
     for (const Reason reason : {Reason::exited, Reason::not_answering, Reason::load_silent}) {
-        captured.lanes[0].now.trouble = "no torch for " + std::string(name_of(reason));
+        captured.lanes[0].now.trouble.told = "no torch for " + std::string(name_of(reason));
         captured.report(0, LaneState::backoff, reason);
         EXPECT_THAT(captured.said(), IsEmpty()) << "before its report is stored";
         EXPECT_THAT(
-            captured.said_of({.lane = 0, .trouble = captured.lanes[0].now.trouble, .report = "id"}),
+            captured.said_of(
+                {.lane = 0, .trouble = text_of(captured.lanes[0].now.trouble), .report = "id"}),
             HasSubstr("lane 0: its worker died"));
         EXPECT_THAT(captured.said(), IsEmpty());
         captured.report(0, LaneState::starting);
@@ -117,17 +118,17 @@ TEST(TerminalReporter, TellsOnceOfDeathsThatAreAlike) {
 
 TEST(TerminalReporter, TellsOnceThatALaneHasFailedAndWhatToDo) {
     CapturedReporter captured;
-    captured.lanes[0] = {.worker = "", .now = {.trouble = "exit code 1"}};
+    captured.lanes[0] = {.worker = "", .now = {.trouble = {.told = "exit code 1"}}};
     captured.report(0, LaneState::failed, Reason::crashed_too_often);
     const std::string line =
         "turnpike: lane 0 has failed: it crashed too often; see: turnpike logs 0; then: turnpike "
         "restart 0\n";
     EXPECT_EQ(captured.said(), line);
-    captured.lanes[0].now.trouble = "exit code 1: its last line, which came later";
+    captured.lanes[0].now.trouble = {.told = "exit code 1: its last line, which came later"};
     EXPECT_THAT(captured.said(), IsEmpty());
-    EXPECT_THAT(
-        captured.said_of({.lane = 0, .trouble = captured.lanes[0].now.trouble, .report = ""}),
-        HasSubstr("which came later"));
+    EXPECT_THAT(captured.said_of(
+                    {.lane = 0, .trouble = text_of(captured.lanes[0].now.trouble), .report = ""}),
+                HasSubstr("which came later"));
     EXPECT_THAT(captured.said(), IsEmpty());
 }
 
@@ -192,7 +193,7 @@ TEST(TerminalReporter, TellsNowAndThenHowLoadingGoes) {
 
 TEST(TerminalReporter, TellsNothingOfTheWaitForAnAttachedWorkerButItsBeginning) {
     CapturedReporter captured;
-    captured.lanes[0].now.trouble = "connection refused";
+    captured.lanes[0].now.trouble = {.told = "connection refused"};
     captured.report(0, LaneState::backoff, Reason::worker_away);
     EXPECT_THAT(captured.said(), HasSubstr("lane 0 waits for its worker"));
     EXPECT_THAT(captured.said(), IsEmpty());
@@ -250,7 +251,7 @@ TEST(TerminalReporter, NamesTheGateInItsAdvice) {
 
 TEST(TerminalReporter, TellsHowManyLanesServeWhenSomeWillNot) {
     CapturedReporter captured;
-    captured.lanes[1].now.trouble = "exit code 1";
+    captured.lanes[1].now.trouble = {.told = "exit code 1"};
     captured.report(0, LaneState::ready);
     captured.report(1, LaneState::failed, Reason::crashed_too_often);
     EXPECT_THAT(captured.said(), AllOf(HasSubstr("lane 1 has failed, python3 b.py: exit code 1"),
@@ -262,7 +263,8 @@ TEST(TerminalReporter, TellsHowManyLanesServeWhenSomeWillNot) {
 
 TEST(TerminalReporter, TellsOfADeathOfAllLanesInOneLine) {
     CapturedReporter captured;
-    for (LaneFacts& lane : captured.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
+    for (LaneFacts& lane : captured.lanes)
+        lane = {.worker = "", .now = {.trouble = {.told = "exit code 1"}}};
     const auto both_die = [&captured] {
         captured.reporter.tell(
             TerminalReporter::Crash{.lane = 0, .trouble = "exit code 1", .report = "id-0"});
@@ -278,7 +280,8 @@ TEST(TerminalReporter, TellsOfADeathOfAllLanesInOneLine) {
 
 TEST(TerminalReporter, TellsOnceThatNoLaneServesAndWhatToDo) {
     CapturedReporter captured;
-    for (LaneFacts& lane : captured.lanes) lane = {.worker = "", .now = {.trouble = "exit code 1"}};
+    for (LaneFacts& lane : captured.lanes)
+        lane = {.worker = "", .now = {.trouble = {.told = "exit code 1"}}};
     const auto fail = [&captured](std::uint64_t lane) {
         captured.reporter.tell(
             TerminalReporter::Crash{.lane = lane, .trouble = "exit code 1", .report = "id"});

@@ -71,11 +71,13 @@ TEST(Exchanges, UseAnExchangeAgainAsIfItWereNew) {
     const Exchange* const first = exchange.get();
     exchange->name = "32t3d0mtbcjgg";
     exchange->target = "/secret";
-    exchange->generation = Generation{3};
-    exchange->trouble = "ValueError: of the earlier job";
-    exchange->last_words = "printed for the earlier job";
-    exchange->progress = {.permille = 400, .text = "step 12/30"};
-    exchange->stacks = "Thread 1 (most recent call first)";
+    exchange->attempt = {.generation = Generation{3},
+                         .began = Instant{1s},
+                         .trouble = {.cause = Cause::worker_died,
+                                     .told = "exit code 3",
+                                     .said = "printed for the earlier job"},
+                         .progress = {.permille = 400, .text = "step 12/30"},
+                         .stacks = "Thread 1 (most recent call first)"};
     exchange->fields = "A: b\r\n";
     exchange->body.append(disk.store, "body", nullptr);
     exchange->answer.start(nullptr).status = 500;
@@ -88,17 +90,41 @@ TEST(Exchanges, UseAnExchangeAgainAsIfItWereNew) {
     EXPECT_EQ(again->job, job_at(5, 1));
     EXPECT_EQ(again->name, "");
     EXPECT_EQ(again->target, "");
-    EXPECT_TRUE(again->generation.is_none());
-    EXPECT_EQ(again->trouble, "");
-    EXPECT_EQ(again->last_words, "");
-    EXPECT_FALSE(again->progress.permille);
-    EXPECT_EQ(again->progress.text, "");
-    EXPECT_EQ(again->stacks, "");
+    EXPECT_TRUE(again->attempt.generation.is_none());
+    EXPECT_EQ(again->attempt.began, Instant{});
+    EXPECT_EQ(again->attempt.trouble, Trouble{});
+    EXPECT_FALSE(again->attempt.progress.permille);
+    EXPECT_EQ(again->attempt.progress.text, "");
+    EXPECT_EQ(again->attempt.stacks, "");
     EXPECT_EQ(again->fields, "");
     EXPECT_EQ(again->body.size(), 0U);
     EXPECT_EQ(again->answer.state(), AnswerState::none);
     EXPECT_EQ(again->answer.front(), "");
     EXPECT_EQ(again->answer.head().status, 0);
+}
+
+TEST(Exchanges, BeginAnAttemptWithoutWhatTheOneBeforeReported) {
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
+    const ExchangePtr of_gate = exchanges.open(job_at(0, 1));
+    of_gate->target = "/kept";
+    ExchangePtr first = exchanges.begin_attempt(job_at(0, 1), Generation{1}, Instant{1s});
+    EXPECT_EQ(first, of_gate);
+    first->attempt.trouble = {
+        .cause = Cause::worker_died, .told = "exit code 3", .said = "of the dead worker"};
+    first->attempt.progress = {.permille = 400, .text = "step 12/30"};
+    first->attempt.stacks = "Thread 1 of the dead worker";
+    exchanges.drop(std::move(first));
+
+    const ExchangePtr second = exchanges.begin_attempt(job_at(0, 1), Generation{2}, Instant{2s});
+    EXPECT_EQ(second, of_gate);
+    EXPECT_EQ(second->target, "/kept") << "the job is the same";
+    EXPECT_EQ(second->attempt.generation, Generation{2});
+    EXPECT_EQ(second->attempt.began, Instant{2s});
+    EXPECT_EQ(second->attempt.trouble, Trouble{});
+    EXPECT_FALSE(second->attempt.progress.permille);
+    EXPECT_EQ(second->attempt.progress.text, "");
+    EXPECT_EQ(second->attempt.stacks, "");
 }
 
 TEST(Exchanges, GiveBackAnExchangeWhenTheSupervisorDropsItLast) {
@@ -145,13 +171,13 @@ TEST(Exchanges, KeepTheMemoryOfProgressButNotThatOfLongStacks) {
     Wakeups wakeups;
     Exchanges exchanges(wakeups);
     ExchangePtr exchange = exchanges.open(job_at(0, 1));
-    exchange->progress.text.assign(200, 'p');
-    exchange->stacks.assign(200'000, 's');
-    const std::size_t kept = exchange->progress.text.capacity();
+    exchange->attempt.progress.text.assign(200, 'p');
+    exchange->attempt.stacks.assign(200'000, 's');
+    const std::size_t kept = exchange->attempt.progress.text.capacity();
     exchanges.close(std::move(exchange));
     const ExchangePtr again = exchanges.open(job_at(0, 2));
-    EXPECT_EQ(again->progress.text.capacity(), kept);
-    EXPECT_LT(again->stacks.capacity(), 20'000U);
+    EXPECT_EQ(again->attempt.progress.text.capacity(), kept);
+    EXPECT_LT(again->attempt.stacks.capacity(), 20'000U);
 }
 
 void one_job(Exchanges& exchanges, const Store& store, std::uint64_t number) {
@@ -162,9 +188,16 @@ void one_job(Exchanges& exchanges, const Store& store, std::uint64_t number) {
     of_gate->target.assign("/a/path/that/is/longer/than/what/a/string/holds/by/itself");
     of_gate->fields.append("Content-Type: application/json; charset=utf-8\r\nAccept: */*\r\n");
     of_gate->body.append(store, "{\"input\": \"as long as a small request usually is\"}", nullptr);
-    ExchangePtr of_supervisor = exchanges.find(job);
-    of_supervisor->progress.permille = 400;
-    of_supervisor->progress.text.assign("step 12/30 of what takes some time");
+    for (const std::string_view how :
+         {"killed by SIGSEGV (core dumped)", "exit code 1 (and more)"}) {
+        Trouble& trouble = exchanges.begin_attempt(job, Generation{1}, Instant{})->attempt.trouble;
+        trouble.cause = Cause::worker_died;
+        trouble.told.assign(how);
+        trouble.said.assign("Traceback (most recent call last): and what follows it");
+    }
+    ExchangePtr of_supervisor = exchanges.begin_attempt(job, Generation{1}, Instant{});
+    of_supervisor->attempt.progress.permille = 400;
+    of_supervisor->attempt.progress.text.assign("step 12/30 of what takes some time");
     AnswerHead& head = of_supervisor->answer.start(nullptr);
     head.fields.append("Content-Type: application/json; charset=utf-8\r\n");
     of_supervisor->answer.hold();

@@ -49,7 +49,7 @@ TEST(JobRecord, NamesTheGpuAndTheKeyIfThereAreAny) {
 TEST(JobRecord, SaysThatItWasSlowOnlyIfItWas) {
     JobRecord record = sample_job();
     record.is_slow = true;
-    record.detail.assign("why");
+    record.failure.detail.assign("why");
     EXPECT_THAT(json_line(record), HasSubstr(R"("reason":"answered","slow":true,"detail":"why"})"));
     EXPECT_THAT(json_line(sample_job()), Not(HasSubstr("slow")));
 }
@@ -112,7 +112,11 @@ TEST(JobRecord, FitsIntoTheSmallestLogFileAtItsLongest) {
                      .client = Text<64>{worst},
                      .key = Text<64>{worst},
                      .method = Text<8>{worst},
-                     .path = Text<128>{worst}};
+                     .path = Text<128>{worst},
+                     .failure = {.problem = Text<24>{worst},
+                                 .detail = Text<240>{worst},
+                                 .withheld = {.are = WithheldWords::Are::last_output,
+                                              .text = Text<240>{worst}}}};
     EXPECT_LE(json_line(record).size(), LogFile::size_least.count);
 }
 
@@ -150,15 +154,49 @@ TEST(JobRecord, DoesNotRepeatTheReasonThatItsDetailBeginsWith) {
     JobRecord record = sample_job();
     record.outcome = Outcome::failed;
     record.reason = EndReason::model_failed;
-    record.detail.assign("model-failed: ValueError: x");
+    record.failure.problem.assign("model-failed");
+    record.failure.detail.assign("ValueError: x");
     EXPECT_THAT(readable_line(record), EndsWith("  failed: model failed (ValueError: x)\n"));
-    record.detail.assign("model-failed");
+    EXPECT_THAT(json_line(record), HasSubstr(R"("detail":"model-failed: ValueError: x")"));
+    record.failure.detail = {};
     EXPECT_THAT(readable_line(record), EndsWith("  failed: model failed\n"));
-    record.detail.assign("model-failed; not shown to its client: x");
+    EXPECT_THAT(json_line(record), HasSubstr(R"("detail":"model-failed"})"));
+    record.failure.withheld.are = WithheldWords::Are::message;
+    record.failure.withheld.text.assign("x");
     EXPECT_THAT(readable_line(record), EndsWith(" model failed (not shown to its client: x)\n"));
-    record.detail.assign("worker-died: exit code 1");
+    record.failure = {};
+    record.failure.problem.assign("worker-died");
+    record.failure.detail.assign("exit code 1");
     EXPECT_THAT(readable_line(record), EndsWith(" model failed (worker-died: exit code 1)\n"));
     EXPECT_THAT(json_line(record), HasSubstr(R"("detail":"worker-died: exit code 1")"));
+}
+
+TEST(JobRecord, AddsWhatItsClientWasNotShown) {
+    JobRecord record = sample_job();
+    record.failure.problem.assign("worker-died");
+    record.failure.detail.assign("exit code 1");
+    record.failure.withheld.are = WithheldWords::Are::last_output;
+    record.failure.withheld.text.assign("\"no\" torch");
+    EXPECT_THAT(
+        json_line(record),
+        HasSubstr(R"("detail":"worker-died: exit code 1; its last output: \"no\" torch"})"));
+    record.failure.withheld.are = WithheldWords::Are::message;
+    EXPECT_THAT(json_line(record), HasSubstr(R"(exit code 1; not shown to its client: \"no\")"));
+}
+
+TEST(JobRecord, LeavesOutWhatItsClientWasNotShownIfItIsTold) {
+    const auto members = [](const JobRecord& record, Withheld words) {
+        std::string text;
+        append_json_members(text, record, words);
+        return text;
+    };
+    JobRecord record = sample_job();
+    record.failure.problem.assign("worker-died");
+    record.failure.withheld.are = WithheldWords::Are::last_output;
+    record.failure.withheld.text.assign("secret");
+    EXPECT_EQ('{' + members(record, Withheld::shown) + "}\n", json_line(record));
+    EXPECT_THAT(members(record, Withheld::shown), HasSubstr("secret"));
+    EXPECT_THAT(members(record, Withheld::hidden), EndsWith(R"("detail":"worker-died")"));
 }
 
 TEST(JobRecord, DoesNotSayThatARefusedJobRan) {

@@ -15,13 +15,13 @@ StartWorker start_beside(WorkerId worker) { return {.worker = worker, .is_next =
 TEST(LaneFacts, OfAStartKeepWhatIsKnownOfTheWorkerBefore) {
     LaneFacts lane;
     lane.begin(start_of(first)).pid = 4711;
-    lane.now.trouble = "exit code 1";
+    lane.now.trouble = {.told = "exit code 1"};
     lane.now.last_exit = "exit code 1";
     lane.now.start.is_warm = true;
     lane.now.model_facts = "{}";
     lane.begin(start_of(second));
     EXPECT_EQ(lane.now.id, second);
-    EXPECT_EQ(lane.now.trouble, "exit code 1");
+    EXPECT_EQ(text_of(lane.now.trouble), "exit code 1");
     EXPECT_EQ(lane.now.last_exit, "exit code 1");
     EXPECT_EQ(lane.now.pid, 0);
     EXPECT_FALSE(lane.now.start.is_warm);
@@ -32,16 +32,16 @@ TEST(LaneFacts, OfAStartKeepWhatIsKnownOfTheWorkerBefore) {
 TEST(LaneFacts, OfANextWorkerAreBesideThoseOfTheCurrentOne) {
     LaneFacts lane;
     lane.begin(start_of(first)).pid = 4711;
-    lane.now.trouble = "slow";
+    lane.now.trouble = {.told = "slow"};
     lane.begin(start_beside(second)).pid = 4712;
     EXPECT_EQ(lane.now.id, first);
     EXPECT_EQ(lane.now.pid, 4711);
-    EXPECT_EQ(lane.next.trouble, "") << "the trouble is another worker's";
-    lane.next.trouble = "exit code 1";
+    EXPECT_EQ(text_of(lane.next.trouble), "") << "the trouble is another worker's";
+    lane.next.trouble = {.told = "exit code 1"};
     lane.begin(start_beside(third));
     EXPECT_EQ(lane.next.id, third);
-    EXPECT_EQ(lane.next.trouble, "") << "a new generation begins with nothing";
-    EXPECT_EQ(lane.now.trouble, "slow");
+    EXPECT_EQ(text_of(lane.next.trouble), "") << "a new generation begins with nothing";
+    EXPECT_EQ(text_of(lane.now.trouble), "slow");
 }
 
 TEST(LaneFacts, AreFoundByTheirWorker) {
@@ -74,6 +74,15 @@ TEST(LaneFacts, OfTheNextWorkerAreTheCurrentOnesAfterTheSwitch) {
     lane.switch_over();
     EXPECT_EQ(lane.past.id, second);
     EXPECT_EQ(&lane.of(first), &lane.past) << "it is long gone";
+}
+
+TEST(LaneTrouble, IsOneTextForAdmins) {
+    EXPECT_EQ(text_of({.told = "exit code 1", .said = "no torch"}), "exit code 1: no torch");
+    EXPECT_EQ(text_of({.told = "exit code 1"}), "exit code 1");
+    EXPECT_EQ(text_of({.said = "no torch"}), "no torch");
+    EXPECT_EQ(text_of(LaneTrouble{}), "");
+    EXPECT_TRUE(LaneTrouble{}.empty());
+    EXPECT_FALSE(LaneTrouble{.said = "no torch"}.empty());
 }
 
 }  // namespace

@@ -268,7 +268,7 @@ TEST(LogSink, SurvivesADescriptorThatIsClosed) {
 TEST(LogSink, ReportsARotationThatFailed) {
     const TemporaryFolder folder;
     std::filesystem::create_directories(folder.file("jobs.log.1") + "/in the way");
-    const LogFile file{.path = folder.file("jobs.log"), .size_max = Bytes{4096}, .keep = 1};
+    const LogFile file{.path = folder.file("jobs.log"), .size_max = Bytes{8192}, .keep = 1};
     const auto log = opened({.targets = {{file, LogFormat::json}}});
     for (std::uint64_t number = 0; number < 100; ++number) log->push(numbered_job(number));
     log->flush();

@@ -42,47 +42,47 @@ TEST(RotatingFile, AppendsToWhatIsThere) {
 
 TEST(RotatingFile, IsFilledToItsLastByteBeforeItRotates) {
     const TemporaryFolder folder;
-    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}});
-    file.write(line('a', 4000));
-    file.write(line('b', 96));
-    EXPECT_FALSE(folder.has("jobs.log.1")) << "4096 bytes fit";
+    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}});
+    file.write(line('a', 8000));
+    file.write(line('b', 192));
+    EXPECT_FALSE(folder.has("jobs.log.1")) << "8192 bytes fit";
     file.write(line('c', 10));
-    EXPECT_EQ(folder.read("jobs.log.1"), line('a', 4000) + line('b', 96));
+    EXPECT_EQ(folder.read("jobs.log.1"), line('a', 8000) + line('b', 192));
     EXPECT_EQ(folder.read("jobs.log"), line('c', 10));
 }
 
 TEST(RotatingFile, RotatesRatherThanPassItsSizeByOneByte) {
     const TemporaryFolder folder;
-    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}});
-    file.write(line('a', 4000));
-    file.write(line('b', 97));
-    EXPECT_EQ(folder.read("jobs.log.1"), line('a', 4000));
-    EXPECT_EQ(folder.read("jobs.log"), line('b', 97));
+    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}});
+    file.write(line('a', 8000));
+    file.write(line('b', 193));
+    EXPECT_EQ(folder.read("jobs.log.1"), line('a', 8000));
+    EXPECT_EQ(folder.read("jobs.log"), line('b', 193));
 }
 
 TEST(RotatingFile, RotatesBetweenTheLinesOfOneText) {
     const TemporaryFolder folder;
-    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}});
-    const std::string text = line('a', 3000) + line('b', 1000) + line('c', 1000) + line('d', 3500);
+    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}});
+    const std::string text = line('a', 6000) + line('b', 2000) + line('c', 2000) + line('d', 7000);
     EXPECT_EQ(file.write(text).bytes, text.size());
-    EXPECT_EQ(folder.read("jobs.log.2"), line('a', 3000) + line('b', 1000));
-    EXPECT_EQ(folder.read("jobs.log.1"), line('c', 1000));
-    EXPECT_EQ(folder.read("jobs.log"), line('d', 3500));
+    EXPECT_EQ(folder.read("jobs.log.2"), line('a', 6000) + line('b', 2000));
+    EXPECT_EQ(folder.read("jobs.log.1"), line('c', 2000));
+    EXPECT_EQ(folder.read("jobs.log"), line('d', 7000));
 }
 
 TEST(RotatingFile, CountsWhatWasThereBefore) {
     const TemporaryFolder folder;
-    folder.write("jobs.log", line('o', 4090));
-    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}});
+    folder.write("jobs.log", line('o', 8186));
+    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}});
     file.write(line('n', 7));
-    EXPECT_EQ(folder.read("jobs.log.1"), line('o', 4090));
+    EXPECT_EQ(folder.read("jobs.log.1"), line('o', 8186));
     EXPECT_EQ(folder.read("jobs.log"), line('n', 7));
 }
 
 TEST(RotatingFile, RotatesAFileThatWasAlreadyTooLarge) {
     const TemporaryFolder folder;
     folder.write("jobs.log", line('o', 9000));
-    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}});
+    RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}});
     file.write("n\n");
     EXPECT_EQ(folder.read("jobs.log.1").size(), 9000U);
     EXPECT_EQ(folder.read("jobs.log"), "n\n");
@@ -91,20 +91,20 @@ TEST(RotatingFile, RotatesAFileThatWasAlreadyTooLarge) {
 TEST(RotatingFile, KeepsOnlyAsManyOldFilesAsItShould) {
     const TemporaryFolder folder;
     RotatingFile file =
-        opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}, .keep = 2});
-    for (const char letter : {'a', 'b', 'c', 'd'}) file.write(line(letter, 4000));
-    EXPECT_EQ(folder.read("jobs.log"), line('d', 4000));
-    EXPECT_EQ(folder.read("jobs.log.1"), line('c', 4000));
-    EXPECT_EQ(folder.read("jobs.log.2"), line('b', 4000));
+        opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}, .keep = 2});
+    for (const char letter : {'a', 'b', 'c', 'd'}) file.write(line(letter, 8000));
+    EXPECT_EQ(folder.read("jobs.log"), line('d', 8000));
+    EXPECT_EQ(folder.read("jobs.log.1"), line('c', 8000));
+    EXPECT_EQ(folder.read("jobs.log.2"), line('b', 8000));
     EXPECT_FALSE(folder.has("jobs.log.3"));
 }
 
 TEST(RotatingFile, StartsAfreshWhenItKeepsNone) {
     const TemporaryFolder folder;
     RotatingFile file =
-        opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}, .keep = 0});
-    for (const char letter : {'a', 'b'}) file.write(line(letter, 4000));
-    EXPECT_EQ(folder.read("jobs.log"), line('b', 4000));
+        opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}, .keep = 0});
+    for (const char letter : {'a', 'b'}) file.write(line(letter, 8000));
+    EXPECT_EQ(folder.read("jobs.log"), line('b', 8000));
     EXPECT_FALSE(folder.has("jobs.log.1"));
 }
 
@@ -112,16 +112,16 @@ TEST(RotatingFile, KeepsGrowingIfItCantRotate) {
     const TemporaryFolder folder;
     std::filesystem::create_directories(folder.file("jobs.log.1") + "/in the way");
     RotatingFile file =
-        opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}, .keep = 1});
+        opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}, .keep = 1});
     for (const char letter : {'a', 'b'})
-        EXPECT_EQ(file.write(line(letter, 4000)).bytes, 4000U) << letter;
+        EXPECT_EQ(file.write(line(letter, 8000)).bytes, 8000U) << letter;
     EXPECT_THAT(file.rotation_problem(), HasSubstr("can't rotate the log"));
-    EXPECT_EQ(folder.read("jobs.log"), line('a', 4000) + line('b', 4000)) << "nothing is lost";
+    EXPECT_EQ(folder.read("jobs.log"), line('a', 8000) + line('b', 8000)) << "nothing is lost";
 
     std::filesystem::remove_all(folder.file("jobs.log.1"));
-    file.write(line('c', 4000));
+    file.write(line('c', 8000));
     EXPECT_EQ(file.rotation_problem(), "");
-    EXPECT_EQ(folder.read("jobs.log"), line('c', 4000));
+    EXPECT_EQ(folder.read("jobs.log"), line('c', 8000));
 }
 
 TEST(RotatingFile, OverwritesNoOldLogThatCantBeMoved) {
@@ -129,8 +129,8 @@ TEST(RotatingFile, OverwritesNoOldLogThatCantBeMoved) {
     std::filesystem::create_directories(folder.file("jobs.log.2") + "/in the way");
     folder.write("jobs.log.1", "precious\n");
     RotatingFile file =
-        opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}, .keep = 2});
-    for (const char letter : {'a', 'b'}) file.write(line(letter, 4000));
+        opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}, .keep = 2});
+    for (const char letter : {'a', 'b'}) file.write(line(letter, 8000));
     EXPECT_EQ(folder.read("jobs.log.1"), "precious\n");
 }
 
@@ -138,8 +138,8 @@ TEST(RotatingFile, IsNotReadableByOthers) {
     const TemporaryFolder folder;
     const mode_t before = ::umask(0);
     {
-        RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{4096}});
-        for (const char letter : {'a', 'b'}) file.write(line(letter, 4000));
+        RotatingFile file = opened({.path = folder.file("jobs.log"), .size_max = Bytes{8192}});
+        for (const char letter : {'a', 'b'}) file.write(line(letter, 8000));
     }
     ::umask(before);
     EXPECT_EQ(mode_of(folder.file("jobs.log")), 0640U);
@@ -166,14 +166,14 @@ TEST(RotatingFile, SaysWhyItCantBeOpened) {
 TEST(RotatingFile, RefusesSizesThatHoldNoLine) {
     const TemporaryFolder folder;
     const std::string path = folder.file("jobs.log");
-    EXPECT_THAT(RotatingFile::open({.path = path, .size_max = Bytes{4095}}).error(),
-                HasSubstr("at least 4096 bytes"));
+    EXPECT_THAT(RotatingFile::open({.path = path, .size_max = Bytes{8191}}).error(),
+                HasSubstr("at least 8192 bytes"));
     EXPECT_THAT(RotatingFile::open({.path = path, .keep = 101}).error(), HasSubstr("at most 100"));
     EXPECT_FALSE(folder.has("jobs.log"));
 }
 
 TEST(RotatingFile, ReportsAFullDisk) {
-    RotatingFile file = opened({.path = "/dev/full", .size_max = Bytes{4096}});
+    RotatingFile file = opened({.path = "/dev/full", .size_max = Bytes{8192}});
     const LogWritten result = file.write(line('a', 5000));
     EXPECT_EQ(result.bytes, 0U);
     EXPECT_EQ(result.error, ENOSPC);
@@ -205,9 +205,9 @@ TEST(RotatingFile, MayBeForItsOwnerOnly) {
     opened({.path = folder.file("old.log"), .readers = LogFile::Readers::owner});
     EXPECT_EQ(mode_of(folder.file("old.log")), 0600U) << "it was open to others";
     RotatingFile file = opened({.path = folder.file("new.log"),
-                                .size_max = Bytes{4096},
+                                .size_max = Bytes{8192},
                                 .readers = LogFile::Readers::owner});
-    file.write(line('a', 4096));
+    file.write(line('a', 8192));
     file.write(line('b', 10));
     EXPECT_EQ(mode_of(folder.file("new.log.1")), 0600U);
     EXPECT_EQ(mode_of(folder.file("new.log")), 0600U) << "also after it rotated";

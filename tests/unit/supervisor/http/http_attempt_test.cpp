@@ -39,7 +39,8 @@ struct Stand : Disk {
         exchange->target = "/path?query";
         exchange->fields = "Host: client\r\n";
         exchange->answer.set_reader(&reader);
-        attempt.start(exchange, AttemptId{7}, number, "/prefix");
+        attempt.start(exchanges.begin_attempt(JobId{0}, Generation{1}, clock.now()), AttemptId{7},
+                      number, "/prefix");
     }
     ScriptedWorker::Visit& heard(std::size_t connection = 0) {
         return worker.heard(connection, "\r\n\r\n");
@@ -154,6 +155,7 @@ TEST(HttpAttempt, TellsApartWhatTheWorkerNeverSawAndWhatBroke) {
     refused.start();
     refused.finish();
     EXPECT_EQ(refused.verdict(), Verdict::undelivered);
+    EXPECT_EQ(refused.exchange->attempt.trouble.cause, Cause::refused);
     EXPECT_EQ(refused.exchange->answer.state(), AnswerState::none);
 
     Stand broken;
@@ -161,6 +163,18 @@ TEST(HttpAttempt, TellsApartWhatTheWorkerNeverSawAndWhatBroke) {
     broken.heard().hang_up();
     broken.finish();
     EXPECT_EQ(broken.verdict(), Verdict::broken);
+    EXPECT_EQ(broken.exchange->attempt.trouble, Trouble{.cause = Cause::no_answer});
+}
+
+TEST(HttpAttempt, TellsWhichRuleOfHttpTheAnswerBroke) {
+    Stand stand;
+    stand.start();
+    stand.heard().say("nonsense\r\n\r\n");
+    stand.finish();
+    const Trouble& trouble = stand.exchange->attempt.trouble;
+    EXPECT_EQ(trouble.cause, Cause::not_valid_http);
+    EXPECT_NE(trouble.told, "");
+    EXPECT_EQ(trouble.said, "");
 }
 
 TEST(HttpAttempt, IsStaleIfAReusedConnectionEndsWithoutAnAnswer) {
@@ -174,7 +188,7 @@ TEST(HttpAttempt, IsStaleIfAReusedConnectionEndsWithoutAnAnswer) {
 
     stand.events.clear();
     stand.start("GET", 2);
-    EXPECT_EQ(stand.exchange->trouble, "") << "of the first attempt";
+    EXPECT_EQ(stand.exchange->attempt.trouble, Trouble{}) << "of the first attempt";
     stand.heard(1).hang_up();
     stand.finish();
     EXPECT_EQ(stand.verdict(), Verdict::broken) << "that was a new connection";

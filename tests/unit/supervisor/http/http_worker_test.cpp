@@ -34,7 +34,9 @@ public:
     }
     void start() override { come_up(); }
     void stop(Reason) override {}
-    void kill(Reason) override { close({.trouble = "it died", .last_words = ""}); }
+    void kill(Reason) override {
+        close({.cause = Cause::worker_died, .told = "exit code 1", .said = "Traceback"});
+    }
 
     [[nodiscard]] std::vector<ExchangePtr> suspects() const { return broken_or_aboard(); }
 
@@ -179,7 +181,26 @@ TEST(HttpWorker, ReportsNoStaleRequestIfItsExitIsKnownBefore) {
     stand.worker->kill(Reason::none);
     stand.worker->reports[0]();
     EXPECT_FALSE(stand.verdict(1)) << "the exit counts";
-    EXPECT_EQ(stand.exchanges.find(JobId{1})->trouble, "it died");
+    EXPECT_EQ(stand.exchanges.find(JobId{1})->attempt.trouble.cause, Cause::worker_died);
+}
+
+TEST(HttpWorker, BeginsAnAttemptWithoutWhatADeadWorkerLeft) {
+    Stand stand;
+    const ExchangePtr exchange = stand.open(1);
+    exchange->attempt.begin(Generation{7}, Instant{});
+    exchange->attempt.trouble = {
+        .cause = Cause::worker_died, .told = "exit code 3", .said = "Traceback"};
+    exchange->attempt.progress = {.permille = std::uint16_t{500}, .text = "half"};
+    exchange->attempt.stacks = "Thread 1";
+    stand.send(1, 2);
+    stand.heard(1);
+    stand.worker->cancel(Stand::attempt(1));  // as if its time were up
+    EXPECT_EQ(exchange->attempt.trouble, Trouble{});
+    EXPECT_FALSE(exchange->attempt.progress.permille);
+    EXPECT_EQ(exchange->attempt.progress.text, "");
+    EXPECT_EQ(exchange->attempt.stacks, "");
+    EXPECT_EQ(exchange->attempt.generation, Generation{1});
+    EXPECT_GT(exchange->attempt.began, Instant{});
 }
 
 TEST(HttpWorker, TakesNoJobOnceItIsOver) {

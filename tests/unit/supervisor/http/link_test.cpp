@@ -262,11 +262,5 @@ TEST(Link, CanBeUsedAgainAfterEveryBreak) {
     call.exchange(1, short_answer);
 }
 
-TEST(Link, HasASentenceForEveryBreak) {
-    using enum Break;
-    for (const Break why : {refused, no_link, stale, missing, truncated, malformed, unreadable})
-        EXPECT_NE(sentence_of(why), "");
-}
-
 }  // namespace
 }  // namespace turnpike

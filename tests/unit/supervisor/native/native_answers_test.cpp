@@ -41,7 +41,7 @@ TEST(NativeAnswers, AreTakenWhole) {
     EXPECT_TRUE(head.has_body);
     EXPECT_EQ(head.length, 5U);
     EXPECT_EQ(stand.answer(0).front(), "hello");
-    EXPECT_EQ(stand.exchange(0).trouble, "");
+    EXPECT_EQ(stand.exchange(0).attempt.trouble, Trouble{});
     EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
 }
 
@@ -185,16 +185,17 @@ TEST(NativeAnswers, ThatFailedTellWhy) {
     struct Row {
         FailWhy why;
         Verdict verdict;
-        std::string trouble, last_words;
+        Cause cause;
+        std::string said;
     };
     const std::vector<Row> rows{
-        {FailWhy::bad_input, Verdict::bad_input, "no such key", ""},
-        {FailWhy::exception, Verdict::model_failed, "KeyError: no such key", ""},
-        {FailWhy::out_of_memory, Verdict::out_of_memory, "KeyError: no such key", ""},
-        {FailWhy::non_finite, Verdict::non_finite, "KeyError: no such key", ""},
-        {FailWhy::unhealthy, Verdict::unhealthy, "its worker says that it can't go on",
+        {FailWhy::bad_input, Verdict::bad_input, Cause::bad_input, "no such key"},
+        {FailWhy::exception, Verdict::model_failed, Cause::model_failed, "KeyError: no such key"},
+        {FailWhy::out_of_memory, Verdict::out_of_memory, Cause::model_failed,
          "KeyError: no such key"},
-        {FailWhy::cancelled, Verdict::cancelled, "KeyError: no such key", ""}};
+        {FailWhy::non_finite, Verdict::non_finite, Cause::model_failed, "KeyError: no such key"},
+        {FailWhy::unhealthy, Verdict::unhealthy, Cause::worker_gives_up, "KeyError: no such key"},
+        {FailWhy::cancelled, Verdict::cancelled, Cause::model_failed, "KeyError: no such key"}};
     for (const Row& row : rows) {
         for (const bool is_streamed : {false, true}) {
             NativeStand stand;
@@ -203,8 +204,8 @@ TEST(NativeAnswers, ThatFailedTellWhy) {
             stand.say(wire::Failed{
                 .id = id, .why = row.why, .type = "KeyError", .message = "no such key"});
             EXPECT_EQ(stand.verdict(0), row.verdict);
-            EXPECT_EQ(stand.exchange(0).trouble, row.trouble);
-            EXPECT_EQ(stand.exchange(0).last_words, row.last_words);
+            EXPECT_EQ(stand.exchange(0).attempt.trouble,
+                      (Trouble{.cause = row.cause, .said = row.said}));
             EXPECT_EQ(stand.answer(0).state(),
                       is_streamed ? AnswerState::broken : AnswerState::none);
             EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
@@ -291,11 +292,11 @@ TEST(NativeAnswers, ShowTheProgressThatTheModelReports) {
     NativeStand stand;
     const std::uint64_t id = stand.start(0);
     stand.say(wire::Progress{.id = id, .permille = 250, .text = "a quarter"});
-    EXPECT_EQ(stand.exchange(0).progress.permille, std::uint16_t{250});
-    EXPECT_EQ(stand.exchange(0).progress.text, "a quarter");
+    EXPECT_EQ(stand.exchange(0).attempt.progress.permille, std::uint16_t{250});
+    EXPECT_EQ(stand.exchange(0).attempt.progress.text, "a quarter");
     stand.say(wire::Progress{.id = id, .text = "who knows"});
-    EXPECT_FALSE(stand.exchange(0).progress.permille);
-    EXPECT_EQ(stand.exchange(0).progress.text, "who knows");
+    EXPECT_FALSE(stand.exchange(0).attempt.progress.permille);
+    EXPECT_EQ(stand.exchange(0).attempt.progress.text, "who knows");
     EXPECT_THAT(stand.events, IsEmpty()) << "not for each one";
 }
 
@@ -327,10 +328,10 @@ TEST(NativeAnswers, KeepTheStacksOfTheirWorkerForTheRecordsOfSeveralJobs) {
     const AttemptId attempts[] = {NativeStand::attempt(0), NativeStand::attempt(2),
                                   NativeStand::attempt(3), AttemptId{}};
     stand.attempts.add_stacks(attempts, "in main()");
-    EXPECT_EQ(stand.exchange(0).stacks, "in main()");
-    EXPECT_EQ(stand.exchange(1).stacks, "");
-    EXPECT_EQ(stand.exchange(2).stacks, "in main()");
-    EXPECT_EQ(kept->stacks, "") << "it has ended";
+    EXPECT_EQ(stand.exchange(0).attempt.stacks, "in main()");
+    EXPECT_EQ(stand.exchange(1).attempt.stacks, "");
+    EXPECT_EQ(stand.exchange(2).attempt.stacks, "in main()");
+    EXPECT_EQ(kept->attempt.stacks, "") << "it has ended";
 }
 
 // ── large answers ────────────────────────────────────────────────────────────────────────────────

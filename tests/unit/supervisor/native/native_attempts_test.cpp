@@ -98,14 +98,15 @@ TEST(NativeAttempts, SendALargeBodyInMemoryByDescriptor) {
 TEST(NativeAttempts, ForgetHowAnEarlierAttemptBroke) {
     NativeStand stand;
     const ExchangePtr exchange = stand.open(0);
-    exchange->trouble = "it died";
-    exchange->last_words = "Segmentation fault";
-    exchange->progress = {.permille = std::uint16_t{500}, .text = "half"};
+    exchange->attempt.trouble = {
+        .cause = Cause::worker_died, .told = "exit code 3", .said = "Segmentation fault"};
+    exchange->attempt.progress = {.permille = std::uint16_t{500}, .text = "half"};
+    exchange->attempt.stacks = "Thread 1";
     stand.send(0, 0, 1, 2);
-    EXPECT_EQ(exchange->trouble, "");
-    EXPECT_EQ(exchange->last_words, "");
-    EXPECT_FALSE(exchange->progress.permille);
-    EXPECT_EQ(exchange->progress.text, "");
+    EXPECT_EQ(exchange->attempt.trouble, Trouble{});
+    EXPECT_FALSE(exchange->attempt.progress.permille);
+    EXPECT_EQ(exchange->attempt.progress.text, "");
+    EXPECT_EQ(exchange->attempt.stacks, "");
 }
 
 // ── batches ──────────────────────────────────────────────────────────────────────────────────────
@@ -181,7 +182,8 @@ TEST(NativeAttempts, LetAMemberFailAloneWhoseBodyCannotBeSealed) {
     for (std::uint32_t i = 0; i < 3; ++i) stand.send(i, i, 3);
     stand.heard_job(2);
     EXPECT_EQ(stand.verdict(1), Verdict::model_failed);
-    EXPECT_THAT(stand.exchange(1).trouble, HasSubstr("could not be put into memory: "));
+    EXPECT_EQ(stand.exchange(1).attempt.trouble.cause, Cause::body_not_stored);
+    EXPECT_NE(stand.exchange(1).attempt.trouble.told, "");
     ASSERT_EQ(stand.peer.jobs.size(), 2U);
     for (std::uint16_t i = 0; i < 2; ++i) {
         EXPECT_EQ(stand.peer.jobs[i].name, i == 0 ? "job-0" : "job-2");

@@ -15,7 +15,7 @@ namespace {
 
 using testing::IsEmpty;
 
-const EndNotice notice{.trouble = "exit code 1", .last_words = "Traceback"};
+const Trouble death{.cause = Cause::worker_died, .told = "exit code 1", .said = "Traceback"};
 
 TEST(NativeAttemptsClosed, GiveTheNoticeToJobsInEveryState) {
     NativeStand stand;
@@ -35,14 +35,13 @@ TEST(NativeAttemptsClosed, GiveTheNoticeToJobsInEveryState) {
     EXPECT_EQ(stand.attempts.aboard().size(), 5U);
     stand.events.clear();
 
-    stand.attempts.close(notice);
+    stand.attempts.close(death);
     for (const std::uint64_t job : {0U, 1U, 3U, 4U, 5U}) {
-        EXPECT_EQ(stand.exchange(job).trouble, "exit code 1") << job;
-        EXPECT_EQ(stand.exchange(job).last_words, "Traceback") << job;
+        EXPECT_EQ(stand.exchange(job).attempt.trouble, death) << job;
         EXPECT_EQ(stand.answer(job).state(), job == 1 ? AnswerState::broken : AnswerState::none);
     }
     EXPECT_EQ(stand.answer(1).front(), "half");
-    EXPECT_EQ(stand.exchange(2).trouble, "");
+    EXPECT_EQ(stand.exchange(2).attempt.trouble, Trouble{});
     EXPECT_EQ(stand.answer(2).state(), AnswerState::complete);
     EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
 
@@ -58,10 +57,10 @@ TEST(NativeAttemptsClosed, GiveTheNoticeToJobsInEveryState) {
 TEST(NativeAttemptsClosed, KeepTheTroubleThatIsKnownAlready) {
     NativeStand stand;
     stand.start(0);
-    stand.exchange(0).trouble = "it took too long";
-    stand.attempts.close({.trouble = "", .last_words = "Traceback"});
-    EXPECT_EQ(stand.exchange(0).trouble, "it took too long");
-    EXPECT_EQ(stand.exchange(0).last_words, "Traceback");
+    const Trouble known{.cause = Cause::body_not_stored, .told = "No space left on device"};
+    stand.exchange(0).attempt.trouble = known;
+    stand.attempts.close({});
+    EXPECT_EQ(stand.exchange(0).attempt.trouble, known);
 }
 
 TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
@@ -69,7 +68,7 @@ TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
     stand.open(0, numbered(300));
     stand.send(0);
     stand.heard_job(0);
-    stand.attempts.close(notice);
+    stand.attempts.close(death);
     wire::Conversation other;
     EXPECT_EQ(other.heard(wire::Hello{}), wire::Breach::none);
     EXPECT_EQ(other.heard(wire::Ready{}), wire::Breach::none);
@@ -77,11 +76,11 @@ TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
         {.deps = stand.deps, .worker = WorkerId{2}, .link = *stand.link, .conversation = other}};
     stand.peer.jobs.clear();
     elsewhere.send({.worker = WorkerId{2}, .job = JobId{0}, .attempt = AttemptId{9}, .number = 2},
-                   stand.exchanges.find(JobId{0}));
+                   stand.exchanges.begin_attempt(JobId{0}, Generation{1}, stand.clock.now()));
     const HeardJob& job = stand.heard_job(0);
     EXPECT_EQ(job.attempt, 2);
     EXPECT_TRUE(job.is_in_descriptor);
-    EXPECT_EQ(stand.exchange(0).trouble, "");
+    EXPECT_EQ(stand.exchange(0).attempt.trouble, Trouble{});
 }
 
 // ── clients that left ────────────────────────────────────────────────────────────────────────────
@@ -194,7 +193,7 @@ TEST(NativeAttemptsAbandoned, WhenTheirWorkerEndsAreForgotten) {
     stand.start(1);
     leave(stand, 0);
     leave(stand, 1);
-    stand.attempts.close(notice);
+    stand.attempts.close(death);
     EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
 }
 

@@ -106,7 +106,7 @@ struct NativeStand final : Disk, FrameLinkUser {
                        .number = number,
                        .batch_index = index,
                        .batch_size = size},
-                      exchanges.find(JobId{job}));
+                      exchanges.begin_attempt(JobId{job}, Generation{1}, clock.now()));
     }
 
     // ── what the worker does ──

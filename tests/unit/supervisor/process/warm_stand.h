@@ -64,7 +64,11 @@ protected:
         return loop_.run_until([this] { return warm().is_ready(); });
     }
     [[nodiscard]] bool run_until_trouble(std::string_view text) {
-        return loop_.run_until([&] { return warm().trouble().contains(text); });
+        return loop_.run_until([&] { return trouble().contains(text); });
+    }
+    /// Returns what is wrong with the warm process; empty if nothing is.
+    [[nodiscard]] std::string trouble() {
+        return warm().trouble() ? sentence_of(*warm().trouble(), "it") : "";
     }
     [[nodiscard]] bool run_until_alone() {
         return loop_.run_until([] { return own_children().empty(); });

@@ -23,8 +23,10 @@ struct Case {
     WorkerEnd end;
     std::string said = {};  // to stderr
     Reason ordered = Reason::none;
-    std::string trouble_before = {};
+    LaneTrouble trouble_before = {};
 };
+
+std::string all_trouble(const WorkerEnding& ending) { return text_of(trouble_of(ending)); }
 
 class EndedWorker : public testing::Test {
 protected:
@@ -34,7 +36,7 @@ protected:
         log_.end(source, 0);
     }
     [[nodiscard]] WorkerEnding ending(const WorkerEnd& end) const {
-        return {.end = end, .trouble_before = "", .log = log_, .log_began = log_began_};
+        return {.end = end, .trouble_before = {}, .log = log_, .log_began = log_began_};
     }
     /// Returns the ending of one of the workers that write to this lane's log at the same time.
     [[nodiscard]] WorkerEnding ending_of(std::uint64_t writer, const WorkerEnd& end,
@@ -42,7 +44,7 @@ protected:
         return {.end = end,
                 .ordered = ordered,
                 .load_timeout = std::chrono::minutes(1),
-                .trouble_before = "",
+                .trouble_before = {},
                 .log = log_,
                 .writer = writer};
     }
@@ -51,7 +53,7 @@ protected:
     std::uint64_t log_began_ = 0;
 };
 
-std::string trouble_in(const Case& given) {
+LaneTrouble parts_in(const Case& given) {
     LaneLog log;
     LogSource source{.stream = LogStream::err};
     log.take(source, given.said, 0);
@@ -60,6 +62,23 @@ std::string trouble_in(const Case& given) {
                        .load_timeout = std::chrono::minutes(30),
                        .trouble_before = given.trouble_before,
                        .log = log});
+}
+
+std::string trouble_in(const Case& given) { return text_of(parts_in(given)); }
+
+TEST(TroubleOfAWorker, KeepsWhatItSaidApartFromHowItEnded) {
+    EXPECT_EQ(parts_in({.end = exited(1), .said = "ImportError: no torch\n"}),
+              (LaneTrouble{.told = "exit code 1", .said = "ImportError: no torch"}));
+    const WorkerEnd lost{.how = "its guard died: killed by SIGKILL", .exit = std::nullopt};
+    EXPECT_EQ(parts_in({.end = lost}).told, lost.how) << "all of it is ours";
+    EXPECT_EQ(
+        parts_in({.end = killed(SIGKILL), .said = "shard: 3\n", .ordered = Reason::load_silent}),
+        (LaneTrouble{.told = "no progress for 30min (load_timeout)", .said = "shard: 3"}));
+    EXPECT_EQ(parts_in({.end = killed(SIGKILL),
+                        .ordered = Reason::load_silent,
+                        .trouble_before = {.told = "the proof failed", .said = "KeyError: x"}}),
+              (LaneTrouble{.told = "no progress for 30min (load_timeout): the proof failed",
+                           .said = "KeyError: x"}));
 }
 
 TEST(TroubleOfAWorker, ThatEndedByItselfIsHowAndWhatItSaidLast) {
@@ -100,7 +119,7 @@ TEST(TroubleOfAWorker, ThatWeEndedIsWhyWeEndedIt) {
     EXPECT_EQ(trouble_in({.end = end,
                           .said = "nonsense\n",
                           .ordered = Reason::proof_failed,
-                          .trouble_before = "the proof's answer is wrong"}),
+                          .trouble_before = {.told = "the proof's answer is wrong"}}),
               "the proof's answer is wrong");
     EXPECT_EQ(trouble_in({.end = end, .said = "x\n", .ordered = Reason::gpu_lost}), "");
 }
@@ -114,30 +133,30 @@ TEST(TroubleOfAWorker, ThatLoadedInSilenceIsWhatItSaidOrWhatWasWrong) {
     EXPECT_EQ(trouble_in({.end = end,
                           .said = "shard 3\n",
                           .ordered = Reason::load_silent,
-                          .trouble_before = "nobody listens on port 20001"}),
+                          .trouble_before = {.told = "nobody listens on port 20001"}}),
               "no progress for 30min (load_timeout): nobody listens on port 20001");
 }
 
 TEST_F(EndedWorker, WhatItSaidLastIsALineOfStderrWhereThereIsOne) {
     const WorkerEnd end = exited(1);
     say(LogStream::out, "name? ");
-    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: name? ");
+    EXPECT_EQ(all_trouble(ending(end)), "exit code 1: name? ");
     say(LogStream::err, "EOFError: EOF when reading a line\n\n");
     say(LogStream::out, "no newline yet");
-    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: EOFError: EOF when reading a line");
+    EXPECT_EQ(all_trouble(ending(end)), "exit code 1: EOFError: EOF when reading a line");
     EXPECT_EQ(last_words(ending(end)), "EOFError: EOF when reading a line");
     say(LogStream::err, "turnpike: model.py has no Net.\n");
-    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: model.py has no Net.");
+    EXPECT_EQ(all_trouble(ending(end)), "exit code 1: model.py has no Net.");
     log_began_ = log_.newest();
     say(LogStream::out, "the next worker\n");
-    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: the next worker");
+    EXPECT_EQ(all_trouble(ending(end)), "exit code 1: the next worker");
 }
 
 TEST_F(EndedWorker, ALineOfStderrFromLongAgoIsNotWhatItSaidLast) {
     const WorkerEnd end = exited(1);
     say(LogStream::err, "a warning at its start\n");
     for (int i = 1; i <= 50; ++i) say(LogStream::out, std::to_string(i) + "\n");
-    EXPECT_EQ(trouble_of(ending(end)), "exit code 1: 50");
+    EXPECT_EQ(all_trouble(ending(end)), "exit code 1: 50");
 }
 
 TEST_F(EndedWorker, LastWordsAreTheLastFiveLinesOfStderr) {
@@ -177,16 +196,16 @@ TEST_F(EndedWorker, WhatTheOtherWorkerOfItsLaneSaysIsNotItsOwn) {
     say(LogStream::err, "another KeyError of the next\n", 8);
     EXPECT_EQ(last_words(ending_of(7, end)), "");
     EXPECT_EQ(last_lines(ending_of(7, end)), "out GET /health\nturnpike started, pid 4711\n");
-    EXPECT_EQ(trouble_of(ending_of(7, end)), "exit code 1: GET /health");
-    EXPECT_EQ(trouble_of(ending_of(8, end)), "exit code 1: another KeyError of the next");
+    EXPECT_EQ(all_trouble(ending_of(7, end)), "exit code 1: GET /health");
+    EXPECT_EQ(all_trouble(ending_of(8, end)), "exit code 1: another KeyError of the next");
     EXPECT_EQ(last_words(ending_of(8, end)), "KeyError of the next | another KeyError of the next");
 }
 
 TEST_F(EndedWorker, ASilentWorkerIsNotBlamedForLinesOfTheOther) {
     const WorkerEnd end = exited(1);
     say(LogStream::out, "GET /health\n", 8);
-    EXPECT_EQ(trouble_of(ending_of(7, end)), "exit code 1");
-    EXPECT_EQ(trouble_of(ending_of(7, end, Reason::load_silent)),
+    EXPECT_EQ(all_trouble(ending_of(7, end)), "exit code 1");
+    EXPECT_EQ(all_trouble(ending_of(7, end, Reason::load_silent)),
               "no progress for 1min (load_timeout)");
     EXPECT_EQ(last_lines(ending_of(7, end)), "");
 }
@@ -196,8 +215,8 @@ TEST_F(EndedWorker, AnUnfinishedLineBelongsToTheWorkerThatBeganIt) {
     LogSource source{.stream = LogStream::out, .writer = 8};
     log_.take(source, "shard 3 of", 0);
     log_.remark("started, pid 4711", 0);
-    EXPECT_EQ(trouble_of(ending_of(7, end)), "exit code 1");
-    EXPECT_EQ(trouble_of(ending_of(8, end, Reason::load_silent)),
+    EXPECT_EQ(all_trouble(ending_of(7, end)), "exit code 1");
+    EXPECT_EQ(all_trouble(ending_of(8, end, Reason::load_silent)),
               "no progress for 1min (load_timeout): shard 3 of");
 }
 
