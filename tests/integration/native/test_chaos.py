@@ -1,5 +1,6 @@
 """Tests everything at once on native lanes, like attached/test_chaos.py: clients of many kinds, while workers
-that batch, use threads or use an event loop are killed and restarted."""
+that batch, use threads or use an event loop are killed, stopped for a moment, restarted, drained and reloaded.
+Each body is random, so the answer of another job is noticed. TURNPIKE_TEST_CHAOS_S makes each test longer."""
 import os
 import random
 import signal
@@ -54,20 +55,34 @@ class NativeChaos(NativeCase, ChaosCase):
         return super().problem_with(kind, answer, body)
 
     def disturb(self, gate, is_over):
-        """Kills and restarts workers. Returns how many times."""
+        """Kills, stops, restarts, drains and reloads workers. Returns how many times."""
         choice, times = random.Random(SEED), 0
         while not is_over.wait(choice.choice([0.05, 0.2])):
             lane = choice.choice(gate.status()["lanes"])
-            what = choice.choice(["kill", "kill", "restart", "stacks"])
-            if what == "kill" and lane["pid"]:
-                try:
-                    os.kill(lane["pid"], choice.choice([signal.SIGKILL, signal.SIGSEGV]))
-                except ProcessLookupError:
-                    pass
-            elif what != "kill":
+            what = choice.choice(["kill", "kill", "stop", "restart", "stacks", "drain", "reload"])
+            if what in ("kill", "stop"):
+                self.strike(lane["pid"], what, choice, is_over)
+            elif what == "reload":
+                gate.ask("POST", "/-/reload")
+            else:
                 gate.ask("POST", f"/-/lanes/{lane['lane']}/{what}")
+            if what == "drain":
+                gate.ask("POST", f"/-/lanes/{lane['lane']}/resume")
             times += 1
         return times
+
+    def strike(self, pid, what, choice, is_over):
+        """Kills a worker, or stops it for a moment. It may be gone already."""
+        if not pid:
+            return
+        try:
+            if what == "kill":
+                return os.kill(pid, choice.choice([signal.SIGKILL, signal.SIGSEGV]))
+            os.kill(pid, signal.SIGSTOP)
+            is_over.wait(choice.choice([0.01, 0.3]))
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
 
     def assert_survives(self, text):
         log = self.folder / f"chaos-{self.id()}.jsonl"
