@@ -261,10 +261,11 @@ struct KnownWorker {
     std::uint32_t batch = 1;
     bool has_proof = false;  // its pool has a proof, or it has an example
 
-    std::uint64_t trouble = 0;      // number of the case that its broken link or its death opened
-    Instant perhaps_busy_until{};   // it may still work on what was closed
-    Instant unattended_at = never;  // since then nobody waits for anything aboard
-    Instant patience_lo{};          // when that must end at the earliest, and at the latest
+    std::uint64_t trouble = 0;       // number of the case that its broken link or its death opened
+    Instant perhaps_busy_until{};    // it may still work on what was closed
+    std::uint64_t boarded_turn = 0;  // the latest that put a job aboard, asides not counted
+    Instant unattended_at = never;   // since then nobody waits for anything aboard
+    Instant patience_lo{};           // when that must end at the earliest, and at the latest
     Instant patience_hi{};
 
     Instant started_at{};

@@ -205,6 +205,7 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
         return;
     }
     ++lane.riders;
+    worker.boarded_turn = turn;
     lane.last_job_lo = now;
     if (send.batch_index == 0 || lane.batches.empty())
         lane.batches.push_back({.number = ++batches_made, .left = 0});

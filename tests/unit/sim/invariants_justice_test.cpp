@@ -38,6 +38,27 @@ struct FailedLane {
     }
 };
 
+/// A stand whose client left 1 s before another job came, which ended as soon as it was sent. So the clock of
+/// the worker started again. It runs for 2 s, then cancel_grace for 1 s.
+struct ClockThatStartedAgain {
+    Stand stand{PoolSettings{.slots = 2,
+                             .cancel_grace = 1s,
+                             .abandon_after = 2s,
+                             .probe_every = 1min,
+                             .slow_min = 1min}};
+
+    ClockThatStartedAgain() {
+        stand.open();
+        stand.tell(ClientLeft{stand.queue_job()});
+        JobArrived brief = stand.arrival();
+        brief.timeout = 1s;
+        const JobId job = stand.arrive(brief);
+        stand.later(1s);
+        stand.tell(BodyCompleted{job, brief.declared});
+        stand.tell(stand.end_of(job));
+    }
+};
+
 TEST(InvariantsOfJustice, NoticeALaneThatFailsBecauseOfAJob) {
     Stand stand({.lanes = 2});
     stand.open();
@@ -163,6 +184,23 @@ TEST(InvariantsOfJustice, NoticeAnAbandonedAttemptThatHoldsItsLane) {
     stand.wake();
     stand.tamper_at_deadline([](Turn& turn) { turn.drop<KillWorker>(); });
     EXPECT_EQ(stand.broken(), invariant::abandoned);
+}
+
+TEST(InvariantsOfJustice, NoticeAnAbandonedAttemptThatHoldsItsLaneAfterItsClockStartedAgain) {
+    ClockThatStartedAgain clock;
+    clock.stand.wake();
+    ASSERT_EQ(clock.stand.broken(), "");
+    clock.stand.tamper_at_deadline([](Turn& turn) { turn.drop<KillWorker>(); });
+    EXPECT_EQ(clock.stand.broken(), invariant::abandoned);
+}
+
+TEST(InvariantsOfJustice, NoticeAWorkerThatIsKilledAsIfItsClockHadNotStartedAgain) {
+    ClockThatStartedAgain clock;
+    clock.stand.later(2s);
+    clock.stand.tamper(TimePassed{}, [&](Turn& turn) {
+        turn.add(KillWorker{clock.stand.worker(0), Reason::job_abandoned});
+    });
+    EXPECT_EQ(clock.stand.broken(), invariant::leavers);
 }
 
 TEST(InvariantsOfJustice, NoticeAWorkerThatIsKilledBecauseItsClientLeft) {
