@@ -161,7 +161,7 @@ void ClientJob::release() {
     record_.attempts = 0;
     record_.status = 0;
     record_.is_slow = false;
-    record_.failure = {};
+    if (!record_.failure.problem.empty()) record_.failure = {};
     record_.bytes_in = record_.bytes_out = {};
     state_ = State::none;
 }

@@ -128,21 +128,23 @@ void ReplyWriter::take_from_answer(std::size_t size) {
 }
 
 bool ReplyWriter::has_bytes() const {
-    const Pieces now = pieces();
-    return !now.first.empty() || !now.second.empty();
+    return out_sent_ < out_.size() || (is_direct() && !answer_->front().empty());
+}
+
+/// True if the answer is written from where it waits.
+bool ReplyWriter::is_direct() const {
+    return (state_ == State::flowing || state_ == State::breaking) &&
+           framing_ != ReplyFraming::chunked;
 }
 
 ReplyWriter::Pieces ReplyWriter::pieces() const {
-    const bool is_direct = (state_ == State::flowing || state_ == State::breaking) &&
-                           framing_ != ReplyFraming::chunked;
     return {.first = std::string_view(out_).substr(out_sent_),
-            .second = is_direct ? answer_->front() : std::string_view()};
+            .second = is_direct() ? answer_->front() : std::string_view()};
 }
 
 void ReplyWriter::wrote(std::size_t size) {
-    const Pieces now = pieces();
-    CHECK(size <= now.first.size() + now.second.size());
-    const std::size_t of_out = std::min(size, now.first.size());
+    const std::size_t of_out = std::min(size, out_.size() - out_sent_);
+    CHECK(size == of_out || is_direct());
     out_sent_ += of_out;
     if (out_sent_ == out_.size()) {
         out_.clear();

@@ -96,6 +96,7 @@ private:
     bool add_chunk();
     void take_from_answer(std::size_t size);
     [[nodiscard]] bool has_bytes() const;
+    [[nodiscard]] bool is_direct() const;
 
     State state_ = State::idle;
     ReplyFraming framing_ = ReplyFraming::none;

@@ -25,15 +25,16 @@ void Driver::turn() {
 
 /// Handles the queued events, and then ends the jobs that wait for it, until neither is left.
 void Driver::handle_events() {
-    while (events_done_ < events_.size()) {
-        while (events_done_ < events_.size()) {
-            const Event event = events_[events_done_++];  // a copy: more may be queued meanwhile
-            actions_.clear();
-            engine_.handle(event, clock_.now(), actions_);
-            for (const Action& action : actions_) carry_out(action);
+    while (!events_.empty()) {
+        while (!events_.empty()) {
+            std::swap(events_, handled_);  // more may be queued meanwhile
+            for (const Event& event : handled_) {
+                actions_.clear();
+                engine_.handle(event, clock_.now(), actions_);
+                for (const Action& action : actions_) carry_out(action);
+            }
+            handled_.clear();
         }
-        events_.clear();
-        events_done_ = 0;
         end_jobs();
     }
 }

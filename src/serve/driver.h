@@ -12,7 +12,6 @@
 //   3. Wake-ups (base/wakeups.h), one at a time, each followed by the events that it caused.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -53,9 +52,9 @@ private:
     CarryOut carry_out_;
     boost::asio::steady_timer alarm_;
     Instant alarm_at_ = never;
-    bool is_turning_ = false;  // only CHECKed: nothing may call turn() from within a turn
-    std::vector<Event> events_;
-    std::size_t events_done_ = 0;
+    bool is_turning_ = false;     // only CHECKed: nothing may call turn() from within a turn
+    std::vector<Event> events_;   // queued
+    std::vector<Event> handled_;  // being handled
     Actions actions_;
     std::vector<EndJob> ends_;  // not carried out yet
 };

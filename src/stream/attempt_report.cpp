@@ -13,7 +13,7 @@ constexpr std::size_t kept_text_max = 8 * 1024;
 }  // namespace
 
 void AttemptReport::begin(Generation of_worker, Instant now) {
-    clear();
+    if (!generation.is_none()) clear();
     generation = of_worker;
     began = now;
 }
