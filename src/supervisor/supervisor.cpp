@@ -33,6 +33,13 @@ std::vector<std::size_t> pools_of(const std::vector<LanePlan>& plan) {
     return pools;
 }
 
+MakeGuard make_guard_of(boost::asio::io_context& loop, Children& children, MakeGuard given) {
+    if (given) return given;
+    return [&loop, &children](GuardedUser user) {
+        return std::make_shared<Guarded>(loop, children, std::move(user));
+    };
+}
+
 bool is_started(const LanePlan& lane) { return lane.url == nullptr; }
 
 }  // namespace
@@ -61,9 +68,10 @@ Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
                                    Generation generation) { accept_answers(pool, generation); },
                 .deliver = worker_deps_.deliver}),
       process_deps_{
-          .children = children_,
+          .make_guard = make_guard_of(worker_deps_.loop, children_, deps_.make_guard),
           .gpus = gpus_,
           .process_table = process_table_,
+          .look_at_port = deps_.look_at_port,
           .machine = deps_.machine,
           .crashes = deps_.config.crashes,
           .folder = deps_.folder,
