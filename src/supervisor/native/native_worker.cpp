@@ -177,7 +177,7 @@ void NativeWorker::hear(const wire::Pong& frame) {
 
 void NativeWorker::hear(const wire::Log& frame) {
     const bool is_bad = frame.level >= wire::LogLevel::warning;
-    process_.output().remark(frame.text, is_bad ? LogStream::err : LogStream::out);
+    process_.output().remark(frame.text, is_bad ? LogStream::err : LogStream::out, worker_.value);
 }
 
 bool NativeWorker::ask_stacks(AttemptId attempt) {
@@ -199,7 +199,7 @@ void NativeWorker::hear(const wire::Stacks& frame) {
     if (stacks_.number != frame.id) return;  // too late: py-spy was asked meanwhile
     attempts_.add_stacks(stacks_.attempts, frame.text);
     stacks_ = {};
-    process_.output().remark(frame.text, LogStream::stacks);
+    process_.output().remark(frame.text, LogStream::stacks, worker_.value);
 }
 
 // ── proofs ───────────────────────────────────────────────────────────────────────────────────────

@@ -174,6 +174,26 @@ TEST(NativeWorker, ShowsWhatItLogs) {
     EXPECT_THAT(stand.logged(), Contains("no compiler"));
 }
 
+// Otherwise the warnings of the worker that serves would be the last words of the next one.
+TEST(NativeWorker, DoesNotShowTheWarningsOfAnotherWorkerOfItsLaneAsItsOwn) {
+    Stand stand;
+    stand.come_up();
+    const StartWorker next{.worker = {2}, .lane = {0}, .generation = {2}, .is_next = true};
+    stand.lanes[0].begin(next);
+    NativeWorker beside(stand.deps, stand.process_deps, next, stand.lane());
+    beside.start();
+    stand.guard().runs();
+    stand.say(wire::Log{.level = wire::LogLevel::warning, .text = "slow disk"});
+    stand.guard().exits(exit_code(1));
+    EXPECT_EQ(stand.lanes[0].next.trouble.said, "");
+    stand.guard().is_gone();
+    ASSERT_THAT(stand.crashes, SizeIs(1));
+    EXPECT_THAT(stand.crashes[0].log, Not(HasSubstr("slow disk")));
+
+    stand.guards.made[0]->exits(exit_code(1));
+    EXPECT_EQ(stand.facts().trouble.said, "slow disk");
+}
+
 // ── probes ───────────────────────────────────────────────────────────────────────────────────────
 
 TEST(NativeWorker, IgnoresProbesAndProofsUntilItIsUp) {
