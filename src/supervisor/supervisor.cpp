@@ -40,6 +40,11 @@ MakeGuard make_guard_of(boost::asio::io_context& loop, Children& children, MakeG
     };
 }
 
+LookAtGpu look_of(const std::optional<GpuDriver>& driver) {
+    if (!driver || !driver->can_look()) return {};
+    return [driver = *driver](const std::string& uuid) { return driver.look(uuid); };
+}
+
 bool is_started(const LanePlan& lane) { return lane.url == nullptr; }
 
 }  // namespace
@@ -49,7 +54,8 @@ Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
       deps_(std::move(deps)),
       children_(worker_deps_.loop),
       gpus_({.loop = worker_deps_.loop,
-             .driver = deps_.driver,
+             .alarms = worker_deps_.alarms,
+             .look = look_of(deps_.driver),
              .plan = deps_.plan,
              .lanes = worker_deps_.lanes,
              .deliver = worker_deps_.deliver}),

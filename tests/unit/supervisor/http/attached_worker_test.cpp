@@ -120,6 +120,7 @@ TEST(AttachedWorker, DoesNotPollAgainIfItIsDetachedBetweenTwoPolls) {
     stand.resolve();
     stand.health_answers(500);
     stand.worker->stop(Reason::drain_asked);
+    EXPECT_EQ(stand.time.alarms_set(), 0U);
     stand.rest();
     EXPECT_EQ(stand.dialer.dialed.size(), 1U);
 }

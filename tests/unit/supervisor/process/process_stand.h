@@ -36,6 +36,7 @@ struct ProcessStand : Disk {
     std::vector<pid_t> dumped;  // the guards of the workers whose stacks a tool dumped
     PortStatus port_status;     // what a look at any port shows
     std::vector<PortLook> looks;
+    std::expected<GpuUsage, GpuFailure> gpu_usage;  // what a look at any GPU shows
     int processes_changed = 0;
 
     WorkerDeps deps{.loop = loop.context(),
@@ -51,10 +52,11 @@ struct ProcessStand : Disk {
                         std::visit([this](const auto& one) { told.emplace_back(one.name); }, event);
                     }};
     PoolConfig pool{.name = "p"};
-    std::vector<LanePlan> plan{1};
+    std::vector<LanePlan> plan;
     Machine machine;
     GpuWatch gpus{{.loop = loop.context(),
-                   .driver = std::nullopt,
+                   .alarms = time,
+                   .look = [this](const std::string&) { return gpu_usage; },
                    .plan = plan,
                    .lanes = lanes,
                    .deliver = deps.deliver}};
@@ -79,7 +81,9 @@ struct ProcessStand : Disk {
             [this](const WorkerProcess& process) { dumped.push_back(process.guard()); }};
     StartWorker order{.worker = {1}, .lane = {0}, .generation = {1}};
 
-    ProcessStand() { lanes[0].begin(order); }
+    explicit ProcessStand(std::vector<Gpu> on = {}) : plan{{.gpus = std::move(on)}} {
+        lanes[0].begin(order);
+    }
 
     [[nodiscard]] StartedLane lane() {
         return {.pool = pool,

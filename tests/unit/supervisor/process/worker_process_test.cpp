@@ -19,6 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
 
 /// A process whose user only notes its calls, among the events for the engine.
 struct Stand final : ProcessStand, ProcessUser {
@@ -26,6 +27,8 @@ struct Stand final : ProcessStand, ProcessUser {
     Trouble end;
     std::unique_ptr<WorkerProcess> process =
         std::make_unique<WorkerProcess>(deps, process_deps, order, lane(), *this);
+
+    explicit Stand(std::vector<Gpu> on = {}) : ProcessStand(std::move(on)) {}
 
     void process_started() override { told.emplace_back("user: started"); }
     [[nodiscard]] std::vector<ExchangePtr> suspects() const override { return aboard; }
@@ -46,6 +49,9 @@ struct Stand final : ProcessStand, ProcessUser {
     void end_by(const WorkerEnd& how) {
         guard().exits(how);
         guard().is_gone();
+    }
+    void rest_of_looks() {
+        EXPECT_TRUE(loop.run_until([this] { return !gpus.is_hanging(); }));
     }
     ExchangePtr job(std::string_view target, std::string_view body) {
         ExchangePtr exchange = exchanges.open(JobId{aboard.size()});
@@ -192,6 +198,9 @@ TEST(WorkerProcess, DoesNotShowTheWordsOfTheWorkerBefore) {
     EXPECT_EQ(stand.facts().trouble.told, "exit code 1");
     EXPECT_EQ(stand.facts().trouble.said, "");
     EXPECT_EQ(stand.end.said, "");
+    ASSERT_THAT(stand.crashes, SizeIs(2));
+    EXPECT_THAT(stand.crashes[1].log, StartsWith("turnpike started, pid "));
+    EXPECT_THAT(stand.crashes[1].log, Not(HasSubstr("ImportError")));
 }
 
 // ── orders ───────────────────────────────────────────────────────────────────────────────────────
@@ -350,6 +359,50 @@ TEST(WorkerProcess, KeepsNoInputsIfTheConfigurationForbidsIt) {
     stand.end_by(exit_code(1));
     ASSERT_THAT(stand.crashes, SizeIs(1));
     EXPECT_THAT(stand.crashes[0].inputs, IsEmpty());
+}
+
+// ── the memory of its GPU ────────────────────────────────────────────────────────────────────────
+
+TEST(WorkerProcess, IsGoneOnlyOnceTheMemoryOfItsGpuIsLookedAt) {
+    for (const bool is_held : {false, true}) {
+        Stand stand({{.index = 0, .uuid = "gpu"}});
+        const pid_t pid = FakeGuard::pid_min + 1;
+        if (is_held)
+            stand.gpu_usage =
+                GpuUsage{.memory_used = {}, .processes = {{.pid = pid, .memory = {}}}};
+        stand.run();
+        stand.guard().exits(killed_by(SIGKILL));
+        stand.guard().is_gone({pid});
+        EXPECT_EQ(stand.count("WorkerGone"), 0) << "its GPU has not been looked at yet";
+        stand.rest_of_looks();
+        EXPECT_EQ(stand.last<WorkerGone>().memory, is_held ? Memory::held : Memory::freed);
+        EXPECT_EQ(stand.count("MemoryFreed"), 0);
+        if (!is_held) continue;
+        stand.time.advance(100ms);
+        stand.rest_of_looks();
+        EXPECT_EQ(stand.count("MemoryFreed"), 0) << "it is still held";
+        stand.gpu_usage = GpuUsage{};
+        stand.time.advance(100ms);
+        stand.rest_of_looks();
+        EXPECT_EQ(stand.count("MemoryFreed"), 1);
+    }
+}
+
+TEST(WorkerProcess, DoesNotWaitForTheGpuWhenTheGateEnds) {
+    Stand stand({{.index = 0, .uuid = "gpu"}});
+    stand.run();
+    stand.process->kill(Reason::shutting_down);
+    stand.end_by(killed_by(SIGKILL));
+    EXPECT_EQ(stand.count("WorkerGone"), 1) << "its driver may hang";
+}
+
+TEST(WorkerProcess, IsNotHeardOfIfItIsDestroyedWhileItsGpuIsLookedAt) {
+    Stand stand({{.index = 0, .uuid = "gpu"}});
+    stand.run();
+    stand.end_by(exit_code(1));
+    stand.process.reset();
+    stand.rest_of_looks();
+    EXPECT_EQ(stand.count("WorkerGone"), 0);
 }
 
 // ── waits ────────────────────────────────────────────────────────────────────────────────────────
