@@ -174,6 +174,8 @@ TEST(GpuWatch, SaysWhetherADeadProcessStillHoldsMemory) {
     EXPECT_EQ(stand.ask(first_lane, {4711, dead_pid}), Memory::held);
     EXPECT_EQ(stand.ask(first_lane, {dead_pid + 1}), Memory::freed) << "somebody else's memory";
     EXPECT_EQ(stand.ask(first_lane, {}), Memory::freed);
+    stand.pass(10s);
+    EXPECT_TRUE(stand.lanes[0].now.trouble.empty()) << "the driver has answered";
 }
 
 TEST(GpuWatch, DoesNotTakeALiveProcessForADeadWorkerWithTheSamePid) {
