@@ -152,9 +152,9 @@ void Listener::accept_unix() {
 /// clients wait in the kernel's queue meanwhile.
 void Listener::retry_later(std::function<void()> then) {
     const auto timer = std::make_shared<asio::steady_timer>(loop_, retry_delay);
-    timer->async_wait([timer, then = std::move(then)](error_code error) {
+    timer->async_wait(lifeline_.bind([timer, then = std::move(then)](error_code error) {
         if (!error) then();
-    });
+    }));
 }
 
 }  // namespace turnpike

@@ -12,6 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
+#include "base/lifeline.h"
 #include "config/config.h"
 
 namespace turnpike {
@@ -42,6 +43,7 @@ private:
     std::vector<boost::asio::ip::tcp::acceptor> tcp_;
     boost::asio::local::stream_protocol::acceptor unix_;
     Gate* gate_ = nullptr;
+    Lifeline lifeline_;
 };
 
 }  // namespace turnpike

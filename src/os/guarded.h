@@ -1,5 +1,7 @@
 // The gate's side of one guard: starts the guard, receives its reports, sends it requests. All
-// callbacks come from the loop.
+// callbacks come from the loop, never from within a call.
+//
+// WorkerGuard is the seam: Guarded is the real one, and a test's one needs no processes.
 #pragma once
 
 #include <array>
@@ -37,9 +39,12 @@ struct GuardedUser {
     std::function<void()> never_started = [] {};
 };
 
-class Guarded : public std::enable_shared_from_this<Guarded> {
+class WorkerGuard {
 public:
-    Guarded(boost::asio::io_context& loop, Children& children, GuardedUser user);
+    WorkerGuard() = default;
+    virtual ~WorkerGuard() = default;
+    WorkerGuard(const WorkerGuard&) = delete;
+    WorkerGuard& operator=(const WorkerGuard&) = delete;
 
     /// Our ends of the worker's output pipes and, with Link::socket, of its own socket
     /// (link_descriptor).
@@ -48,9 +53,8 @@ public:
     };
     enum class Link : std::uint8_t { none, socket };
     /// Starts the guard, which starts the worker. The error is a message that says why it can't.
-    [[nodiscard]] std::expected<Ends, std::string> start(
-        const GuardOrders& orders, const std::vector<std::string>& environment,
-        Link link = Link::none);
+    [[nodiscard]] virtual std::expected<Ends, std::string> start(
+        const GuardOrders& orders, const std::vector<std::string>& environment, Link link) = 0;
 
     /// The other ends, for a guard and a worker that a warm process (supervisor/process/warm.h)
     /// makes.
@@ -64,14 +68,32 @@ public:
     /// Makes the ends for a warm start. The caller sends `theirs` to the warm process. The new
     /// guard becomes a child of ours; guard() is its pid from its first report on. The error is a
     /// message.
-    [[nodiscard]] std::expected<Offered, std::string> offer();
+    [[nodiscard]] virtual std::expected<Offered, std::string> offer() = 0;
 
-    void terminate() { ask(GuardRequest::terminate); }
-    void kill();
+    virtual void terminate() = 0;
+    virtual void kill() = 0;
     /// Stops all callbacks. The guard ends its tree as if the gate were gone.
-    void abandon();
+    virtual void abandon() = 0;
 
-    [[nodiscard]] pid_t guard() const { return guard_; }
+    /// Returns the guard's pid, or 0 if there is no guard yet.
+    [[nodiscard]] virtual pid_t guard() const = 0;
+};
+
+/// Makes a guard that has not been started yet.
+using MakeGuard = std::function<std::shared_ptr<WorkerGuard>(GuardedUser)>;
+
+class Guarded final : public WorkerGuard, public std::enable_shared_from_this<Guarded> {
+public:
+    Guarded(boost::asio::io_context& loop, Children& children, GuardedUser user);
+
+    [[nodiscard]] std::expected<Ends, std::string> start(
+        const GuardOrders& orders, const std::vector<std::string>& environment,
+        Link link = Link::none) override;
+    [[nodiscard]] std::expected<Offered, std::string> offer() override;
+    void terminate() override { ask(GuardRequest::terminate); }
+    void kill() override;
+    void abandon() override;
+    [[nodiscard]] pid_t guard() const override { return guard_; }
     /// True if the worker's whole tree is gone, or after abandon().
     [[nodiscard]] bool is_gone() const { return is_gone_; }
 

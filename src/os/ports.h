@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,5 +36,6 @@ enum class PortLook : std::uint8_t {
 /// Returns who listens on the port: a process below `root` (the tree), another process (a
 /// stranger), or nobody. Slow.
 [[nodiscard]] PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look);
+using LookAtPort = std::function<PortStatus(std::uint16_t port, pid_t root, PortLook look)>;
 
 }  // namespace turnpike

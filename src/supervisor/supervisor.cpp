@@ -33,6 +33,18 @@ std::vector<std::size_t> pools_of(const std::vector<LanePlan>& plan) {
     return pools;
 }
 
+MakeGuard make_guard_of(boost::asio::io_context& loop, Children& children, MakeGuard given) {
+    if (given) return given;
+    return [&loop, &children](GuardedUser user) {
+        return std::make_shared<Guarded>(loop, children, std::move(user));
+    };
+}
+
+LookAtGpu look_of(const std::optional<GpuDriver>& driver) {
+    if (!driver || !driver->can_look()) return {};
+    return [driver = *driver](const std::string& uuid) { return driver.look(uuid); };
+}
+
 bool is_started(const LanePlan& lane) { return lane.url == nullptr; }
 
 }  // namespace
@@ -42,7 +54,8 @@ Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
       deps_(std::move(deps)),
       children_(worker_deps_.loop),
       gpus_({.loop = worker_deps_.loop,
-             .driver = deps_.driver,
+             .alarms = worker_deps_.alarms,
+             .look = look_of(deps_.driver),
              .plan = deps_.plan,
              .lanes = worker_deps_.lanes,
              .deliver = worker_deps_.deliver}),
@@ -61,9 +74,10 @@ Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
                                    Generation generation) { accept_answers(pool, generation); },
                 .deliver = worker_deps_.deliver}),
       process_deps_{
-          .children = children_,
+          .make_guard = make_guard_of(worker_deps_.loop, children_, deps_.make_guard),
           .gpus = gpus_,
           .process_table = process_table_,
+          .look_at_port = deps_.look_at_port,
           .machine = deps_.machine,
           .crashes = deps_.config.crashes,
           .folder = deps_.folder,

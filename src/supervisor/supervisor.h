@@ -42,6 +42,8 @@ struct SupervisorDeps {
     std::uint64_t open_files = 0;          // soft limit for workers
     std::function<std::uint64_t()> random;
     std::function<void(CrashReport)> crashed;
+    MakeGuard make_guard = {};  // empty for guards of real processes
+    LookAtPort look_at_port = turnpike::look_at_port;
 };
 
 class Supervisor {

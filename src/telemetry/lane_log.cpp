@@ -89,14 +89,15 @@ void LaneLog::end(LogSource& source, std::int64_t unix_ns) {
     unfinished_.clear();
 }
 
-void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stream) {
-    LogSource ours{stream};
+void LaneLog::remark(std::string_view text, std::int64_t unix_ns, LogStream stream,
+                     std::uint64_t writer) {
+    LogSource source{stream, writer};
     const std::string shown = std::exchange(unfinished_, {});  // a worker's line: put back below
-    const std::uint64_t writer = unfinished_writer_;
-    take(ours, text, unix_ns);
-    end(ours, unix_ns);
+    const std::uint64_t shown_of = unfinished_writer_;
+    take(source, text, unix_ns);
+    end(source, unix_ns);
     unfinished_ = shown;
-    unfinished_writer_ = writer;
+    unfinished_writer_ = shown_of;
 }
 
 // ── finishing lines ──────────────────────────────────────────────────────────────────────────────

@@ -60,9 +60,9 @@ public:
     void take(LogSource& source, std::string_view bytes, std::int64_t unix_ns);
     /// Must be called when the pipe is closed: finishes an unfinished line.
     void end(LogSource& source, std::int64_t unix_ns);
-    /// Adds lines of our own.
-    void remark(std::string_view text, std::int64_t unix_ns,
-                LogStream stream = LogStream::turnpike);
+    /// Adds lines that did not come through a pipe: our own, or those of this worker.
+    void remark(std::string_view text, std::int64_t unix_ns, LogStream stream = LogStream::turnpike,
+                std::uint64_t writer = 0);
 
     /// Returns the newest lines with a number above `after`, at most `max` of them, oldest first.
     /// The pointers are valid until the next line comes.

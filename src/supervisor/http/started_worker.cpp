@@ -68,8 +68,8 @@ void StartedWorker::come_up() {
     const PortLook look =
         looks_++ % looks_per_thorough == first_thorough ? PortLook::thorough : PortLook::quick;
     process_deps_.process_table.run(
-        [port = port_, guard = process_.guard(), look] {
-            return std::pair(look_at_port(port, guard, look), look);
+        [look_at = process_deps_.look_at_port, port = port_, guard = process_.guard(), look] {
+            return std::pair(look_at(port, guard, look), look);
         },
         lifeline_.bind([this](const std::pair<PortStatus, PortLook>& seen) {
             port_seen(seen.first, seen.second);
@@ -156,8 +156,8 @@ void StartedWorker::check_identity(Check check, const std::function<void(bool)>&
     const bool is_doubted = breaks_ > breaks_checked_;
     if (port_ == 0 || (check == Check::if_doubted && !is_doubted)) return then(true);
     process_deps_.process_table.run(
-        [port = port_, guard = process_.guard()] {
-            return look_at_port(port, guard, PortLook::quick);
+        [look_at = process_deps_.look_at_port, port = port_, guard = process_.guard()] {
+            return look_at(port, guard, PortLook::quick);
         },
         lifeline_.bind([this, then, breaks = breaks_](const PortStatus& status) {
             const bool is_there = status.holder == PortStatus::Holder::tree;

@@ -60,7 +60,7 @@ void NativeWorker::start() {
     WorkerProcess::Launch launch{
         .command = is_python ? python_command(worker, process_deps_.sdk)
                              : program_command(started_lane_.kept->program.path()),
-        .link = Guarded::Link::socket,
+        .link = WorkerGuard::Link::socket,
         .variables = {{"TURNPIKE_SOCKET", std::to_string(link_descriptor)}}};
     if (is_python) {
         launch.model = model_argument(worker.model);
@@ -77,6 +77,7 @@ void NativeWorker::start() {
 void NativeWorker::process_started() {
     if (state_ == State::starting) link_->open(process_.take_link());
     hello_alarm_.set(hello_expected, [this] {
+        if (process_.is_ordered_to_end()) return;
         process_.set_trouble(
             {.told = "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
                      "An HTTP server is started with --worker"});
@@ -176,7 +177,7 @@ void NativeWorker::hear(const wire::Pong& frame) {
 
 void NativeWorker::hear(const wire::Log& frame) {
     const bool is_bad = frame.level >= wire::LogLevel::warning;
-    process_.output().remark(frame.text, is_bad ? LogStream::err : LogStream::out);
+    process_.output().remark(frame.text, is_bad ? LogStream::err : LogStream::out, worker_.value);
 }
 
 bool NativeWorker::ask_stacks(AttemptId attempt) {
@@ -198,7 +199,7 @@ void NativeWorker::hear(const wire::Stacks& frame) {
     if (stacks_.number != frame.id) return;  // too late: py-spy was asked meanwhile
     attempts_.add_stacks(stacks_.attempts, frame.text);
     stacks_ = {};
-    process_.output().remark(frame.text, LogStream::stacks);
+    process_.output().remark(frame.text, LogStream::stacks, worker_.value);
 }
 
 // ── proofs ───────────────────────────────────────────────────────────────────────────────────────
@@ -220,6 +221,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
 }
 
 void NativeWorker::misbehaved(const std::string& how) {
+    hello_alarm_.cancel();
     process_.set_trouble({.told = how});
     process_.output().remark(how);
     deps_.deliver(WorkerMisbehaved{worker_});

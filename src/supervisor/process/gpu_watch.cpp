@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "os/process.h"
 
 namespace turnpike {
@@ -33,7 +31,7 @@ struct GpuWatch::Question {
 };
 
 GpuWatch::GpuWatch(GpuWatchDeps deps) : deps_(std::move(deps)) {
-    if (!deps_.driver || !deps_.driver->can_look()) return;
+    if (!deps_.look) return;
     for (const LanePlan& lane : deps_.plan)
         for (const Gpu& gpu : lane.gpus)
             if (gpu.index && !gpus_.contains(gpu.uuid))
@@ -57,13 +55,11 @@ void GpuWatch::start() {
 void GpuWatch::look(const std::string& uuid, std::function<void(const LookResult&)> then) {
     Watched& gpu = gpus_.at(uuid);
     ++gpu.looks_under_way;
-    gpu.thread->run(
-        [driver = *deps_.driver, uuid] { return driver.look(uuid); },
-        [&gpu, lives = std::weak_ptr(lives_), then = std::move(then)](const LookResult& usage) {
-            if (lives.expired()) return;
-            --gpu.looks_under_way;
-            then(usage);
-        });
+    gpu.thread->run([look_at = deps_.look, uuid] { return look_at(uuid); },
+                    lifeline_.bind([&gpu, then = std::move(then)](const LookResult& usage) {
+                        --gpu.looks_under_way;
+                        then(usage);
+                    }));
 }
 
 void GpuWatch::look_now_and_then(const std::string& uuid) {
@@ -120,10 +116,11 @@ void GpuWatch::tell_when_freed(LaneId lane, std::vector<pid_t> pids) {
 }
 
 void GpuWatch::after(Duration wait, std::function<void()> then) {
-    const auto timer = std::make_shared<boost::asio::steady_timer>(deps_.loop, wait);
-    timer->async_wait([timer, then = std::move(then),
-                       lives = std::weak_ptr(lives_)](boost::system::error_code error) {
-        if (!error && !lives.expired()) then();
+    const auto place = waits_.emplace(waits_.end(), deps_.alarms);
+    place->set(wait, [this, place, then = std::move(then)] {
+        const auto what = then;  // erasing the alarm destroys this function
+        waits_.erase(place);
+        what();
     });
 }
 

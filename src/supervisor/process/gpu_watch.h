@@ -8,25 +8,32 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 
+#include "base/lifeline.h"
 #include "core/event.h"
-#include "gpu/driver.h"
+#include "gpu/usage.h"
+#include "os/alarm.h"
 #include "os/background.h"
 #include "plan/lane_plan.h"
 #include "telemetry/lane_facts.h"
 
 namespace turnpike {
 
+/// Returns how the GPU with this UUID is used now. Slow, and may hang: is called on the GPU's own
+/// thread.
+using LookAtGpu = std::function<std::expected<GpuUsage, GpuFailure>(const std::string& uuid)>;
+
 struct GpuWatchDeps {
     boost::asio::io_context& loop;
-    std::optional<GpuDriver> driver;  // nullopt if there is nothing to watch
+    Alarms& alarms;
+    LookAtGpu look;  // empty if there is nothing to watch
     const std::vector<LanePlan>& plan;
     std::vector<LaneFacts>& lanes;
     std::function<void(const Event&)> deliver;
@@ -68,7 +75,8 @@ private:
 
     GpuWatchDeps deps_;
     std::map<std::string, Watched> gpus_;  // by UUID
-    std::shared_ptr<int> lives_ = std::make_shared<int>();
+    std::list<Alarm> waits_;               // of after()
+    Lifeline lifeline_;
 };
 
 }  // namespace turnpike

@@ -143,8 +143,8 @@ void LaneOutput::detach(std::uint64_t writer) {
         if (pipe->source.writer == writer) close(pipe);
 }
 
-void LaneOutput::remark(std::string_view text, LogStream stream) {
-    log_.remark(text, now(), stream);
+void LaneOutput::remark(std::string_view text, LogStream stream, std::uint64_t writer) {
+    log_.remark(text, now(), stream, writer);
     write();
 }
 

@@ -60,8 +60,10 @@ public:
     /// Reads what is in the pipes now, then closes the pipes of this writer. A process that still
     /// holds their other ends does not belong to this lane any more.
     void detach(std::uint64_t writer);
-    /// Adds lines that did not come through a pipe.
-    void remark(std::string_view text, LogStream stream = LogStream::turnpike);
+    /// Adds lines that did not come through a pipe. `writer` is the id of the worker that sent them
+    /// in a frame.
+    void remark(std::string_view text, LogStream stream = LogStream::turnpike,
+                std::uint64_t writer = 0);
 
     [[nodiscard]] const LaneLog& log() const { return log_; }
     void forget_last_line() { log_.forget_last_line(); }

@@ -72,21 +72,21 @@ GuardOrders WorkerProcess::orders() const {
             .command = launch_.command};
 }
 
-void WorkerProcess::attach(Guarded::Ends ends) {
+void WorkerProcess::attach(WorkerGuard::Ends ends) {
     output().attach(std::move(ends.out), LogStream::out, worker_.value);
     output().attach(std::move(ends.err), LogStream::err, worker_.value);
     link_ = std::move(ends.link);
 }
 
 void WorkerProcess::start_cold() {
-    guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
+    guarded_ = process_deps_.make_guard(guarded_user());
     auto ends = guarded_->start(orders(), environment(launch_.variables), launch_.link);
     if (!ends) return could_not_start(ends.error());
     attach(*std::move(ends));
 }
 
 std::expected<void, WarmTrouble> WorkerProcess::start_warm() {
-    guarded_ = std::make_shared<Guarded>(deps_.loop, process_deps_.children, guarded_user());
+    guarded_ = process_deps_.make_guard(guarded_user());
     auto offered = guarded_->offer();
     if (!offered) return std::unexpected(WarmTrouble{WhyCold::no_descriptors, offered.error()});
     const auto asked = started_lane_.warm->fork(

@@ -17,8 +17,8 @@
 #include "base/lifeline.h"
 #include "config/config.h"
 #include "os/alarm.h"
-#include "os/children.h"
 #include "os/guarded.h"
+#include "os/ports.h"
 #include "plan/lane_plan.h"
 #include "proof/recorded_proof.h"
 #include "supervisor/process/gpu_watch.h"
@@ -35,9 +35,10 @@ class WorkerProcess;
 
 /// What all workers that we start share.
 struct ProcessDeps {
-    Children& children;
+    MakeGuard make_guard;
     GpuWatch& gpus;
     Background& process_table;  // the thread that reads /proc
+    LookAtPort look_at_port;    // called on that thread
     const Machine& machine;
     CrashConfig crashes;
     std::string folder;                      // the gate's runtime folder
@@ -104,7 +105,7 @@ public:
     /// How the process is started.
     struct Launch {
         std::string command;
-        Guarded::Link link = Guarded::Link::none;
+        WorkerGuard::Link link = WorkerGuard::Link::none;
         Variables variables{};   // in addition to those of its lane
         std::string model = {};  // for a warm start; empty if starts are always cold
     };
@@ -120,6 +121,7 @@ public:
     /// Notes why we want the worker to end. Its end is then reported with that reason, not as a
     /// crash of its own.
     void order(Reason why);
+    [[nodiscard]] bool is_ordered_to_end() const { return ordered_ != Reason::none; }
     void terminate(Reason why);
     void kill(Reason why);
 
@@ -149,7 +151,7 @@ private:
     [[nodiscard]] std::expected<void, WarmTrouble> start_warm();
     void start_cold();
     void warm_failed(const std::optional<WarmTrouble>& why);
-    void attach(Guarded::Ends ends);
+    void attach(WorkerGuard::Ends ends);
     void started(const ProcessId& process);
     void stuck(const std::string& who);
     void exited(const WorkerEnd& end);
@@ -167,7 +169,7 @@ private:
     const Generation generation_;
     const StartedLane started_lane_;
     ProcessUser& user_;
-    std::shared_ptr<Guarded> guarded_;
+    std::shared_ptr<WorkerGuard> guarded_;
     Launch launch_;
     UniqueFd link_;  // our end of the worker's socket, until take_link()
     std::string group_;

@@ -182,10 +182,15 @@ private:
     void note(const wire::Cancel& frame) { told.push_back("cancel " + std::to_string(frame.id)); }
     void note(const wire::Pause& frame) { told.push_back("pause " + std::to_string(frame.id)); }
     void note(const wire::Resume& frame) { told.push_back("resume " + std::to_string(frame.id)); }
-    template <class Other>
-    void note(const Other&) {
-        ADD_FAILURE() << "a frame that nobody asked for";
+    void note(const wire::Welcome& frame) {
+        told.push_back("welcome to lane " + std::to_string(frame.lane) + " of " +
+                       std::string(frame.pool));
     }
+    void note(const wire::Ping& frame) { told.push_back("ping " + std::to_string(frame.id)); }
+    void note(const wire::AskStacks& frame) {
+        told.push_back("ask_stacks " + std::to_string(frame.id));
+    }
+    void note(const wire::Stop&) { told.emplace_back("stop"); }
 
     TestLoop& loop_;
     wire::Decoder<wire::GateFrame> decoder_;
