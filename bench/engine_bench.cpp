@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "bench/counted_new.h"
+#include "bench/allocations.h"
 #include "bench/steady_gate.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/counted_new.h"
+#include "bench/allocations.h"
 #include "http/body_decoder.h"
 #include "http/request_parser.h"
 #include "http/response_parser.h"

@@ -9,6 +9,20 @@
 #include "cli/command_line.h"
 #include "cli/print.h"
 #include "os/guard.h"
+#include "setup/gpu_survey.h"
+
+namespace turnpike {
+namespace {
+
+/// Returns the exit code. Ends the process itself if nothing may run after main.
+int run_command(const Command& command) {
+    const int code = std::visit([](const auto& chosen) { return run(chosen); }, command);
+    if (left_thread_in_driver()) std::_Exit(code);
+    return code;
+}
+
+}  // namespace
+}  // namespace turnpike
 
 int main(int argc, char** argv) {
     using namespace turnpike;
@@ -17,7 +31,7 @@ int main(int argc, char** argv) {
     // LeakSanitizer would hang there.
     if (argc > 1 && std::string_view(argv[1]) == guard_word) std::_Exit(run_guard(arguments));
     const auto command = parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
-    if (command) return std::visit([](const auto& chosen) { return run(chosen); }, *command);
+    if (command) return run_command(*command);
     print_to_stderr(command.error().err);
     const int printed = print(command.error().out);
     return printed == exit_done ? command.error().exit_code : printed;

@@ -27,7 +27,7 @@ Gate::Gate(GateDeps deps, const Address& bound)
       access_(deps_.config.gate, bound),
       router_(deps_.config.pools),
       names_(deps_.secret),
-      objections_(deps_.config, deps_.engine, names_, deps_.clock),
+      objections_(deps_.engine, names_, deps_.clock),
       date_(deps_.clock),
       archive_(recent_, deps_.log),
       own_route_deps_(own_route_deps(bound)),

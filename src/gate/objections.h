@@ -1,7 +1,6 @@
 // Says why a job has no answer of the model, with the details that its client may read.
 #pragma once
 
-#include "config/config.h"
 #include "core/engine.h"
 #include "gate/arrival.h"
 #include "gate/job_name.h"
@@ -12,8 +11,8 @@ namespace turnpike {
 
 class Objections {
 public:
-    Objections(const Config& config, const Engine& engine, const JobNames& names, Clock& clock)
-        : config_(config), engine_(engine), names_(names), clock_(clock) {}
+    Objections(const Engine& engine, const JobNames& names, Clock& clock)
+        : engine_(engine), names_(names), clock_(clock) {}
 
     /// Returns the objection to a job of this pool that ended for this reason.
     [[nodiscard]] Objection of(PoolId pool, EndReason reason) const;
@@ -21,7 +20,6 @@ public:
     [[nodiscard]] Objection of_known_poison(JobId first) const;
 
 private:
-    const Config& config_;
     const Engine& engine_;
     const JobNames& names_;
     Clock& clock_;

@@ -1,5 +1,6 @@
 #include "state.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,15 @@ bool lives(const std::string& pid) {
     const std::size_t name_end = text.rfind(") ");
     return name_end != std::string::npos && text[name_end + 2] != 'Z' && text[name_end + 2] != 'X';
 }
+
+/// A real driver may crash or hang if the process runs the driver's exit handlers while a call is
+/// still in it. This one always crashes.
+struct Calls {
+    ~Calls() {
+        if (under_way > 0) std::abort();
+    }
+    std::atomic<int> under_way = 0;
+} calls;
 
 }  // namespace
 
@@ -63,7 +73,9 @@ int code_in(const std::string& file, int otherwise) {
 }
 
 void wait_while_hanging(const std::string& uuid) {
+    ++calls.under_way;
     std::ifstream(folder() / ("hang-" + uuid)).get();  // opening a FIFO waits for a writer
+    --calls.under_way;
 }
 
 }  // namespace fake

@@ -6,7 +6,8 @@
 //   held/UUID/PID    how many MiB of memory the process holds, as long as it runs
 //   sticky-UUID      the memory stays held after the process has ended, as with a slow driver
 //   lost-UUID        the GPU fell off the bus; with a number in it, calls return that code instead
-//   hang-UUID        a FIFO: listing the GPU's processes waits until the FIFO is opened for writing
+//   hang-UUID        a FIFO: listing the GPU's processes waits until the FIFO is opened for writing.
+//                    A process that exits meanwhile without _exit is aborted.
 #pragma once
 
 #include <cstdint>

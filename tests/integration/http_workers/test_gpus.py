@@ -2,6 +2,7 @@
 GPU's memory stays in use or the GPU is lost."""
 import os
 import signal
+import socket
 import unittest
 
 from fake_gpus import FakeGpus, has_real_driver
@@ -234,6 +235,14 @@ class Lost(GpuCase):
         self.wait_back(gate, 1)
         self.assertEqual(gate.post({}).header("turnpike-lane"), "1")
         self.assertEqual(self.stop(gate), 0)
+
+    def test_a_start_that_fails_while_a_driver_hangs_does_not_crash(self):
+        self.fake(2).hang(0)
+        path = self.write_config(self.config(pool={"gpus": None, "lanes": None}))
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            process = self.spawn_up([str(path), "--port", str(taken.getsockname()[1])])
+            self.assertEqual(process.wait(), 1, process.output())
+        self.assertRegex(process.output(), "in use|taken")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "bench/counted_new.h"
+#include "bench/allocations.h"
 #include "http/body_decoder.h"
 #include "http/request_parser.h"
 #include "http/response_parser.h"

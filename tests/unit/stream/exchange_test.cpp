@@ -4,26 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
+#include "bench/allocations.h"
 #include "tests/unit/stream/disk.h"
-
-namespace {
-
-thread_local std::uint64_t allocations = 0;  // of this thread only; the disk thread may allocate
-
-}  // namespace
-
-// Not inline: otherwise g++ warns that malloc and delete don't match.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size)) return memory;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace turnpike {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "bench/counted_new.h"
+#include "bench/allocations.h"
 #include "tests/unit/wire/samples.h"
 #include "wire/conversation.h"
 
