@@ -143,7 +143,7 @@ void Connection::check_if_client_left() {
 
 void Connection::finish_up() {
     reply_options_.keeps_alive = false;
-    if (state_ == State::head && !reader_.has_input()) close();
+    if (state_ == State::head) close();
 }
 
 /// Ends the connection. The gate drops it at the end of the turn.

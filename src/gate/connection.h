@@ -59,9 +59,12 @@ public:
 
     /// Must be called when the time of the current wait is over.
     void time_is_up();
-    /// Takes no further request. Closes the connection at once if no request is under way,
-    /// otherwise after the answer.
+    /// Takes no further request. Closes the connection at once if no whole head has come, otherwise
+    /// after the answer.
     void finish_up();
+    /// Closes the connection now. What the client has not read is lost. The job must not be live.
+    void close();
+    [[nodiscard]] bool has_live_job() const { return job_.is_live(); }
     /// Takes the next request, which came together with an earlier one. Called by Wakeups.
     void wake() override { go_on(); }
 
@@ -127,7 +130,6 @@ private:
     void break_stream();
     void answered();
     void cut();
-    void close();
 
     ConnectionDeps& deps_;
     const TransportPtr transport_;

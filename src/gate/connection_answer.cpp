@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "gate/connection.h"
+#include "gate/trouble_text.h"
 
 namespace turnpike {
 
@@ -11,8 +12,9 @@ void Connection::ended(const EndJob& end) {
     job_.end(end);
     if (client_ == Client::left) return close();
     Answer& answer = job_.exchange().answer;
-    // An answer that began in this turn is sent as far as it came, like any other.
-    if (state_ == State::waiting && answer.is_partial()) answer_job();
+    // An answer that began and broke in this turn is sent as far as it came, like any other.
+    if (state_ == State::waiting && answer.is_partial() && is_caused_by_attempt(end.reason))
+        answer_job();
     if (state_ == State::closed) return;
     if (state_ == State::answering || state_ == State::blocked) {
         if (answer.state() != AnswerState::complete) return break_stream();
@@ -77,7 +79,8 @@ void Connection::answer_job() {
 }
 
 void Connection::answer_moved() {
-    if (state_ == State::waiting) return answer_job();
+    const bool has_begun = job_.exchange().answer.state() != AnswerState::none;
+    if (state_ == State::waiting && has_begun) return answer_job();
     if (state_ == State::answering) write();
 }
 
@@ -162,7 +165,10 @@ void Connection::answered() {
         wait_for(Wait::request);
         return read();
     }
-    if (reader_.has_whole_request() || client_ != Client::sends) return close();
+    // Bytes that nobody has read would make the kernel throw the answer away. So wait for the client.
+    const bool is_all_read =
+        reader_.has_whole_request() && !reader_.has_input() && transport_->is_quiet();
+    if (is_all_read || client_ != Client::sends) return close();
     transport_->end_output();
     reader_.discard_rest();
     state_ = State::closing;

@@ -114,10 +114,12 @@ void Connection::admitted(JobId job) {
     const http::RequestHead& head = reader_.head();
     job_.admit(job, head, *this);
     deps_.live_jobs.add(job, *this);
+    model_.reset();  // of a body that failed
     if (job_.arrival().reads_model) model_.emplace();
     state_ = State::body;
     rate_checked_ = 0;
-    if (head.expects_continue && !reader_.has_input()) {
+    const bool has_body = head.framing == http::Framing::chunked || head.length > 0;
+    if (head.expects_continue && has_body && !reader_.has_input()) {
         writer_.say_continue();
         std::ignore = flush();  // what does not fit now is sent with the answer
         if (client_ == Client::left) return;

@@ -60,6 +60,11 @@ OwnRouteDeps Gate::own_route_deps(const Address& bound) {
                     const Connection* connection = live_jobs_.find(job);
                     return connection == nullptr ? nullptr : &connection->record();
                 },
+            .is_live =
+                [this](JobId job) {
+                    const Connection* connection = live_jobs_.find(job);
+                    return connection != nullptr && connection->has_live_job();
+                },
             .for_each_live =
                 [this](const std::function<void(const JobRecord&)>& visit) {
                     live_jobs_.for_each(
@@ -137,6 +142,13 @@ void Gate::shut_down() {
     connection_deps_.stage = GateStage::closing;
     for (std::size_t place = 0; place < by_ticket_.size(); ++place)
         if (Connection* connection = by_ticket_[place].get()) connection->finish_up();
+}
+
+void Gate::close_all() {
+    for (std::size_t place = 0; place < by_ticket_.size(); ++place)
+        if (Connection* connection = by_ticket_[place].get();
+            connection && !connection->has_live_job())
+            connection->close();
 }
 
 void Gate::tick() {

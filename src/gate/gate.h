@@ -73,6 +73,9 @@ public:
 
     /// Closes idle connections now, and the others after their answer.
     void shut_down();
+    /// Closes all connections, also those whose clients still read, so that every job has its line
+    /// in the log. Must be called at the end, when the engine has ended all jobs.
+    void close_all();
     /// Ends waits that lasted too long and reads changed keys. Must be called a few times a second.
     void tick();
 

@@ -48,7 +48,7 @@ OwnAnswered job(const OwnRequest& request) {
 OwnAnswered cancel(const OwnRequest& request) {
     const JobRecord* record = visible_job(request);
     if (record == nullptr) return refuse(Problem::no_job);
-    const bool is_live = request.deps.find_live(record->job) != nullptr;
+    const bool is_live = request.deps.is_live(record->job);
     if (is_live) request.deps.order(CancelAsked{record->job});
     return OwnAnswer{.status = is_live ? 202 : 200,
                      .body = is_live ? "{\"cancelled\":true}\n"

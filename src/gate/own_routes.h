@@ -40,8 +40,10 @@ struct OwnRouteDeps {
     const JobNames& names;
     Clock& clock;
     Instant started;
-    std::string address;                               // where clients reach the gate
-    std::function<const JobRecord*(JobId)> find_live;  // nullptr if the job has ended
+    std::string address;  // where clients reach the gate
+    /// Returns nullptr if the job has ended and its client has read the answer.
+    std::function<const JobRecord*(JobId)> find_live;
+    std::function<bool(JobId)> is_live;  // false once the job has ended
     std::function<void(const std::function<void(const JobRecord&)>&)> for_each_live;
     std::function<void(const Event&)> order;  // passes on what a client asked for
     /// Starts dumping the stacks of a lane's worker to the lane's log. Returns an error message if

@@ -38,7 +38,7 @@ AnswerHead& Answer::start(AnswerWriter* writer) {
     detach();
     state_ = AnswerState::none;
     writer_ = writer;
-    is_writer_waiting_ = is_writer_due_ = false;
+    is_writer_waiting_ = is_reader_due_ = is_writer_due_ = false;
     front_.clear();
     front_read_ = 0;
     head_.fields.clear();
@@ -65,8 +65,9 @@ Answer::Room Answer::append(const Store& store, std::string_view bytes) {
     }
     wake_reader();
     const bool is_behind = back_.size() >= 2 * store.step || waiting() >= store.answer_max;
-    is_writer_waiting_ = is_behind;
-    return is_behind ? Room::wait : Room::enough;
+    // A writer that was told to wait may still bring what was on its way. It waits until it is woken.
+    is_writer_waiting_ = is_writer_waiting_ || is_behind;
+    return is_writer_waiting_ ? Room::wait : Room::enough;
 }
 
 void Answer::append_to_front(std::string_view bytes) {

@@ -12,13 +12,15 @@ constexpr std::size_t kept_text_max = 8 * 1024;
 
 }  // namespace
 
-void AttemptReport::begin(Generation of_worker, Instant now) {
-    if (!generation.is_none()) clear();
+void AttemptReport::begin(AttemptId attempt, Generation of_worker, Instant now) {
+    if (!id.is_none()) clear();
+    id = attempt;
     generation = of_worker;
     began = now;
 }
 
 void AttemptReport::clear() {
+    id = {};
     generation = {};
     began = {};
     trouble.cause = Cause::none;

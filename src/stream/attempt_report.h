@@ -19,13 +19,14 @@ struct JobProgress {
 };
 
 struct AttemptReport {
-    Generation generation;  // of its worker; none if no attempt has begun
+    AttemptId id;           // none if no attempt has begun
+    Generation generation;  // of its worker
     Instant began{};
     Trouble trouble;
     JobProgress progress;
     std::string stacks;  // of its worker, if the job ran far longer than usual; otherwise empty
 
-    void begin(Generation of_worker, Instant now);
+    void begin(AttemptId attempt, Generation of_worker, Instant now);
     /// Empties the report and keeps a little memory for the next one.
     void clear();
 };

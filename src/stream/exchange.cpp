@@ -40,10 +40,11 @@ ExchangePtr Exchanges::find(JobId job) const {
     return found != nullptr && found->job == job ? found : nullptr;
 }
 
-ExchangePtr Exchanges::begin_attempt(JobId job, Generation of_worker, Instant now) {
+ExchangePtr Exchanges::begin_attempt(JobId job, AttemptId attempt, Generation of_worker,
+                                     Instant now) {
     ExchangePtr exchange = find(job);
     CHECK(exchange != nullptr);
-    exchange->attempt.begin(of_worker, now);
+    exchange->attempt.begin(attempt, of_worker, now);
     return exchange;
 }
 

@@ -50,7 +50,8 @@ public:
 
     /// Returns the exchange for a new attempt of an open job, without anything that an earlier
     /// attempt reported. Every attempt begins here, whatever its worker speaks.
-    [[nodiscard]] ExchangePtr begin_attempt(JobId job, Generation of_worker, Instant now);
+    [[nodiscard]] ExchangePtr begin_attempt(JobId job, AttemptId attempt, Generation of_worker,
+                                            Instant now);
 
     /// Must be called when the gate is done with the exchange. find() no longer returns it.
     void close(ExchangePtr&& exchange);

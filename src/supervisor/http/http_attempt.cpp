@@ -85,11 +85,12 @@ void HttpAttempt::start(ExchangePtr exchange, AttemptId id, std::uint32_t number
 
 ExchangePtr HttpAttempt::stop() {
     link_.close();
+    if (is_current()) {
+        exchange_->answer.forget_writer();
+        if (exchange_->answer.state() == AnswerState::flowing) exchange_->answer.break_off();
+    }
     id_ = {};
-    if (exchange_ == nullptr) return nullptr;
-    exchange_->answer.forget_writer();
-    if (exchange_->answer.state() == AnswerState::flowing) exchange_->answer.break_off();
-    return std::move(exchange_);
+    return std::exchange(exchange_, nullptr);
 }
 
 void HttpAttempt::answer_head(const http::ResponseHead& head) {
@@ -134,8 +135,8 @@ void HttpAttempt::answer_broke(Break why, http::Fault fault) {
 }
 
 void HttpAttempt::conclude() {
+    if (is_current()) exchange_->answer.forget_writer();
     host_.deliver(AttemptEnded{host_.worker, std::exchange(id_, {}), verdict_});
-    exchange_->answer.forget_writer();
     moved_at_ = host_.clock.now();
     host_.ended(*this);
 }

@@ -44,6 +44,12 @@ public:
     /// Closes the link without telling the engine. Returns the exchange, or nullptr if there is
     /// none.
     ExchangePtr stop();
+    /// Closes the link, so that the worker writes no more. The attempt stays aboard.
+    void hang_up() { link_.close(); }
+    /// True if the exchange is not used by a later attempt of the job, on another worker.
+    [[nodiscard]] bool is_current() const {
+        return exchange_ != nullptr && exchange_->attempt.id == id_;
+    }
 
     [[nodiscard]] AttemptId id() const { return id_; }
     [[nodiscard]] const ExchangePtr& exchange() const { return exchange_; }

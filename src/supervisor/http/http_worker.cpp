@@ -87,7 +87,7 @@ void HttpWorker::poll_health_later() {
 
 void HttpWorker::send(const SendJob& action) {
     ExchangePtr exchange =
-        deps_.exchanges.begin_attempt(action.job, generation_, deps_.clock.now());
+        deps_.exchanges.begin_attempt(action.job, action.attempt, generation_, deps_.clock.now());
     if (state_ == State::over) return refuse_after_end(deps_.exchanges, std::move(exchange));
     first_job_.sent(*exchange, deps_.clock);
     free_attempt().start(std::move(exchange), action.attempt, action.number, setup_.prefix);
@@ -296,11 +296,16 @@ void HttpWorker::close(const Trouble& end) {
     idle_alarm_.cancel();
     forget_broken();
     for (const auto& attempt : attempts_) {
+        const bool is_current = attempt->is_current();
         ExchangePtr exchange = attempt->stop();
         if (exchange == nullptr) continue;
-        if (!end.is_none()) exchange->attempt.trouble = end;
+        if (is_current && !end.is_none()) exchange->attempt.trouble = end;
         deps_.exchanges.drop(std::move(exchange));
     }
+}
+
+void HttpWorker::hang_up() {
+    for (const auto& attempt : attempts_) attempt->hang_up();
 }
 
 }  // namespace turnpike

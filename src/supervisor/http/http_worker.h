@@ -59,6 +59,10 @@ protected:
     virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
     /// Called when a proof got no complete answer.
     virtual void proof_broke(std::uint32_t number) = 0;
+    /// Closes the connections of all jobs aboard, but keeps the jobs. Must be called when the worker
+    /// is killed: the engine may send its jobs elsewhere at once, and what it still says must not
+    /// reach their clients.
+    void hang_up();
     /// Stops all requests. Each job aboard gets the notice and is then forgotten.
     void close(const Trouble& end);
 

@@ -24,7 +24,10 @@ public:
 
     void start() override;
     void stop(Reason why) override { process_.terminate(why); }
-    void kill(Reason why) override { process_.kill(why); }
+    void kill(Reason why) override {
+        hang_up();
+        process_.kill(why);
+    }
     void process_printed() override;
     [[nodiscard]] WorkerProcess* process() override { return &process_; }
 

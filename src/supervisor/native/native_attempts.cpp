@@ -343,8 +343,14 @@ void NativeAttempts::end(NativeAttempt& attempt, Verdict verdict) {
     host_.deps.deliver(AttemptEnded{host_.worker, id, told});
 }
 
+/// False if a later attempt of the job uses the exchange already, on another worker: this one was
+/// killed with its worker.
+bool NativeAttempts::is_current(const NativeAttempt& attempt) {
+    return attempt.exchange->attempt.id == attempt.id;
+}
+
 void NativeAttempts::give_back(NativeAttempt& attempt) {
-    attempt.exchange->answer.forget_writer();
+    if (is_current(attempt)) attempt.exchange->answer.forget_writer();
     attempt.state = NativeAttempt::State::free;
     free_.push_back(&attempt);
     host_.deps.exchanges.drop(std::move(attempt.exchange));
@@ -355,7 +361,7 @@ void NativeAttempts::give_back(NativeAttempt& attempt) {
 void NativeAttempts::add_stacks(std::span<const AttemptId> attempts, std::string_view text) {
     for (const auto& attempt : attempts_)
         if (attempt->state != NativeAttempt::State::free &&
-            std::ranges::find(attempts, attempt->id) != attempts.end())
+            std::ranges::find(attempts, attempt->id) != attempts.end() && is_current(*attempt))
             attempt->exchange->attempt.stacks = text;
 }
 
@@ -370,8 +376,10 @@ void NativeAttempts::close(const Trouble& end_of_worker) {
     for (const auto& attempt : attempts_) {
         if (attempt->state == NativeAttempt::State::free) continue;
         Exchange& exchange = *attempt->exchange;
-        if (!end_of_worker.is_none()) exchange.attempt.trouble = end_of_worker;
-        if (attempt->state == NativeAttempt::State::flowing) exchange.answer.break_off();
+        if (is_current(*attempt)) {
+            if (!end_of_worker.is_none()) exchange.attempt.trouble = end_of_worker;
+            if (attempt->state == NativeAttempt::State::flowing) exchange.answer.break_off();
+        }
         give_back(*attempt);
     }
 }

@@ -99,6 +99,7 @@ private:
     /// True if this object still holds the attempt with this frame id. It may hold another by the
     /// time the disk has answered.
     [[nodiscard]] static bool is_under_way(const NativeAttempt& attempt, std::uint64_t frame_id);
+    [[nodiscard]] static bool is_current(const NativeAttempt& attempt);
     AnswerHead& begin_answer(NativeAttempt& attempt, std::uint16_t status, std::string_view fields);
     static void announce(NativeAttempt& attempt, AnswerHead& head, std::uint64_t length);
     void flow(NativeAttempt& attempt);

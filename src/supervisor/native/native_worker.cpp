@@ -135,7 +135,7 @@ void NativeWorker::hear(const wire::Ready& frame) {
 
 void NativeWorker::send(const SendJob& action) {
     ExchangePtr exchange =
-        deps_.exchanges.begin_attempt(action.job, generation_, deps_.clock.now());
+        deps_.exchanges.begin_attempt(action.job, action.attempt, generation_, deps_.clock.now());
     if (state_ == State::over) return refuse_after_end(deps_.exchanges, std::move(exchange));
     attempts_.send(action, std::move(exchange));
 }
@@ -231,6 +231,13 @@ void NativeWorker::stop(Reason why) {
     process_.order(why);
     if (state_ == State::starting) return process_.terminate(why);  // it does not read frames yet
     tell(wire::Stop{});
+}
+
+/// Hears no more of the worker: the engine may send its jobs elsewhere at once, and what the worker
+/// still says must not reach their clients.
+void NativeWorker::kill(Reason why) {
+    link_->close();
+    process_.kill(why);
 }
 
 void NativeWorker::process_exited(const Trouble& end) {

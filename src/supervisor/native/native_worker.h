@@ -40,7 +40,7 @@ public:
     void probe(std::uint32_t number) override;
     void prove(std::uint32_t number) override;
     void stop(Reason why) override;
-    void kill(Reason why) override { process_.kill(why); }
+    void kill(Reason why) override;
     void process_printed() override;
     bool ask_stacks(AttemptId attempt) override;
     [[nodiscard]] WorkerProcess* process() override { return &process_; }

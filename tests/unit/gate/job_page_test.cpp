@@ -185,12 +185,13 @@ TEST(JobPage, TellsOnlyOfTheLatestAttempt) {
     const ExchangePtr exchange = fixture.queued();
     const std::string name = exchange->name;
     fixture.gate.observe(SendJob{.lane = LaneId{0}, .job = fixture.job, .number = 1});
-    exchange->attempt.begin(Generation{1}, fixture.clock.now());
+    exchange->attempt.begin(AttemptId{1}, Generation{1}, fixture.clock.now());
     exchange->attempt.trouble = {
         .cause = Cause::worker_died, .told = "exit code 3", .said = "secret of the dead worker"};
     exchange->attempt.stacks = "Thread 1 of the dead worker";
     fixture.gate.observe(SendJob{.lane = LaneId{0}, .job = fixture.job, .number = 2});
-    EXPECT_EQ(fixture.exchanges.begin_attempt(fixture.job, Generation{2}, fixture.clock.now()),
+    EXPECT_EQ(fixture.exchanges.begin_attempt(fixture.job, AttemptId{2}, Generation{2},
+                                              fixture.clock.now()),
               exchange);
     fixture.end(fixture.job, EndReason::ran_too_long, 2);
     fixture.hear(client, "ran-too-long");

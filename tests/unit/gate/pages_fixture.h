@@ -49,6 +49,7 @@ struct PagesFixture {
                       .started = clock.now(),
                       .address = "http://127.0.0.1:8000",
                       .find_live = [](JobId) { return nullptr; },
+                      .is_live = [](JobId) { return false; },
                       .for_each_live = [](const auto&) {},
                       .order = [this](const Event& event) { orders.push_back(event); }};
 };

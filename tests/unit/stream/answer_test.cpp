@@ -113,6 +113,35 @@ TEST(Answer, TellsItsWriterToGoOnOnceWhenThereIsRoom) {
     EXPECT_EQ(fixture.writer.told, 1);
 }
 
+TEST(Answer, WakesItsWriterEvenIfMoreWasOnItsWayWhenItHadToWait) {
+    AnswerFixture fixture;
+    fixture.begin_flow();
+    std::string sent;
+    while (fixture.append_as_sent(sent, 10) == Answer::Room::enough) fixture.settle();
+    fixture.read(90);  // there is room again, but the writer is not woken before all is taken
+    ASSERT_EQ(fixture.writer.told, 0);
+    EXPECT_EQ(fixture.append_as_sent(sent, 1), Answer::Room::wait) << "it still has to wait";
+    while (fixture.writer.told == 0) {
+        ASSERT_LT(fixture.reader.got.size(), sent.size());
+        fixture.read(1000);
+        fixture.settle();
+    }
+    fixture.complete();
+    fixture.read_all();
+    EXPECT_EQ(fixture.reader.got, sent);
+    EXPECT_EQ(fixture.writer.told, 1);
+}
+
+TEST(Answer, ThatStartsAnewWakesNobodyForWhatCameBefore) {
+    AnswerFixture fixture;
+    fixture.answer->set_reader(&fixture.reader);
+    fixture.answer->start(&fixture.writer).status = 200;
+    fixture.answer->flow();
+    fixture.answer->start(&fixture.writer);
+    fixture.loop.turn();
+    EXPECT_EQ(fixture.reader.told, 0);
+}
+
 TEST(Answer, WaitsForAReaderWhenTheDiskRefuses) {
     AnswerFixture fixture;
     fixture.remove_folder();

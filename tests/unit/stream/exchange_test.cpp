@@ -92,7 +92,8 @@ TEST(Exchanges, BeginAnAttemptWithoutWhatTheOneBeforeReported) {
     Exchanges exchanges(wakeups);
     const ExchangePtr of_gate = exchanges.open(job_at(0, 1));
     of_gate->target = "/kept";
-    ExchangePtr first = exchanges.begin_attempt(job_at(0, 1), Generation{1}, Instant{1s});
+    ExchangePtr first =
+        exchanges.begin_attempt(job_at(0, 1), AttemptId{1}, Generation{1}, Instant{1s});
     EXPECT_EQ(first, of_gate);
     first->attempt.trouble = {
         .cause = Cause::worker_died, .told = "exit code 3", .said = "of the dead worker"};
@@ -100,7 +101,8 @@ TEST(Exchanges, BeginAnAttemptWithoutWhatTheOneBeforeReported) {
     first->attempt.stacks = "Thread 1 of the dead worker";
     exchanges.drop(std::move(first));
 
-    const ExchangePtr second = exchanges.begin_attempt(job_at(0, 1), Generation{2}, Instant{2s});
+    const ExchangePtr second =
+        exchanges.begin_attempt(job_at(0, 1), AttemptId{2}, Generation{2}, Instant{2s});
     EXPECT_EQ(second, of_gate);
     EXPECT_EQ(second->target, "/kept") << "the job is the same";
     EXPECT_EQ(second->attempt.generation, Generation{2});
@@ -174,12 +176,14 @@ void one_job(Exchanges& exchanges, const Store& store, std::uint64_t number) {
     of_gate->body.append(store, "{\"input\": \"as long as a small request usually is\"}", nullptr);
     for (const std::string_view how :
          {"killed by SIGSEGV (core dumped)", "exit code 1 (and more)"}) {
-        Trouble& trouble = exchanges.begin_attempt(job, Generation{1}, Instant{})->attempt.trouble;
+        Trouble& trouble =
+            exchanges.begin_attempt(job, AttemptId{1}, Generation{1}, Instant{})->attempt.trouble;
         trouble.cause = Cause::worker_died;
         trouble.told.assign(how);
         trouble.said.assign("Traceback (most recent call last): and what follows it");
     }
-    ExchangePtr of_supervisor = exchanges.begin_attempt(job, Generation{1}, Instant{});
+    ExchangePtr of_supervisor =
+        exchanges.begin_attempt(job, AttemptId{1}, Generation{1}, Instant{});
     of_supervisor->attempt.progress.permille = 400;
     of_supervisor->attempt.progress.text.assign("step 12/30 of what takes some time");
     AnswerHead& head = of_supervisor->answer.start(nullptr);

@@ -39,8 +39,8 @@ struct Stand : Disk {
         exchange->target = "/path?query";
         exchange->fields = "Host: client\r\n";
         exchange->answer.set_reader(&reader);
-        attempt.start(exchanges.begin_attempt(JobId{0}, Generation{1}, clock.now()), AttemptId{7},
-                      number, "/prefix");
+        attempt.start(exchanges.begin_attempt(JobId{0}, AttemptId{7}, Generation{1}, clock.now()),
+                      AttemptId{7}, number, "/prefix");
     }
     ScriptedWorker::Visit& heard(std::size_t connection = 0) {
         return worker.heard(connection, "\r\n\r\n");

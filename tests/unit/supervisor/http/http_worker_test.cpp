@@ -187,7 +187,7 @@ TEST(HttpWorker, ReportsNoStaleRequestIfItsExitIsKnownBefore) {
 TEST(HttpWorker, BeginsAnAttemptWithoutWhatADeadWorkerLeft) {
     Stand stand;
     const ExchangePtr exchange = stand.open(1);
-    exchange->attempt.begin(Generation{7}, Instant{});
+    exchange->attempt.begin(AttemptId{1}, Generation{7}, Instant{});
     exchange->attempt.trouble = {
         .cause = Cause::worker_died, .told = "exit code 3", .said = "Traceback"};
     exchange->attempt.progress = {.permille = std::uint16_t{500}, .text = "half"};

@@ -98,6 +98,7 @@ TEST(NativeAttempts, SendALargeBodyInMemoryByDescriptor) {
 TEST(NativeAttempts, ForgetHowAnEarlierAttemptBroke) {
     NativeStand stand;
     const ExchangePtr exchange = stand.open(0);
+    exchange->attempt.begin(AttemptId{1}, Generation{1}, Instant{});
     exchange->attempt.trouble = {
         .cause = Cause::worker_died, .told = "exit code 3", .said = "Segmentation fault"};
     exchange->attempt.progress = {.permille = std::uint16_t{500}, .text = "half"};

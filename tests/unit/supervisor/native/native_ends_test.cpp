@@ -75,12 +75,37 @@ TEST(NativeAttemptsClosed, LetTheirJobsBeTriedElsewhere) {
     NativeAttempts elsewhere{
         {.deps = stand.deps, .worker = WorkerId{2}, .link = *stand.link, .conversation = other}};
     stand.peer.jobs.clear();
-    elsewhere.send({.worker = WorkerId{2}, .job = JobId{0}, .attempt = AttemptId{9}, .number = 2},
-                   stand.exchanges.begin_attempt(JobId{0}, Generation{1}, stand.clock.now()));
+    elsewhere.send(
+        {.worker = WorkerId{2}, .job = JobId{0}, .attempt = AttemptId{9}, .number = 2},
+        stand.exchanges.begin_attempt(JobId{0}, AttemptId{9}, Generation{1}, stand.clock.now()));
     const HeardJob& job = stand.heard_job(0);
     EXPECT_EQ(job.attempt, 2);
     EXPECT_TRUE(job.is_in_descriptor);
     EXPECT_EQ(stand.exchange(0).attempt.trouble, Trouble{});
+}
+
+struct LaterWriter final : AnswerWriter {
+    int told = 0;
+    void answer_has_room() override { ++told; }
+};
+
+TEST(NativeAttemptsClosed, LeaveAJobAloneThatALaterAttemptHas) {
+    NativeStand stand;
+    const std::uint64_t id = stand.start(0);
+    stand.say(wire::Begin{.id = id});
+    const ExchangePtr exchange =
+        stand.exchanges.begin_attempt(JobId{0}, AttemptId{9}, Generation{1}, stand.clock.now());
+    LaterWriter later;
+    exchange->answer.start(&later);
+    exchange->answer.flow();
+    while (exchange->answer.append(stand.store, numbered(50)) == Answer::Room::enough)
+        stand.settle();
+    stand.attempts.close(death);
+    EXPECT_EQ(exchange->answer.state(), AnswerState::flowing) << "it is the later attempt's";
+    EXPECT_EQ(exchange->attempt.trouble, Trouble{});
+    exchange->answer.abandon();
+    stand.loop.turn();
+    EXPECT_EQ(later.told, 1) << "its writer is still known";
 }
 
 // ── clients that left ────────────────────────────────────────────────────────────────────────────

@@ -100,13 +100,14 @@ struct NativeStand final : Disk, FrameLinkUser {
     static AttemptId attempt(std::uint64_t job) { return AttemptId{100 + job}; }
     void send(std::uint64_t job, std::uint32_t index = 0, std::uint32_t size = 1,
               std::uint32_t number = 1) {
-        attempts.send({.worker = WorkerId{1},
-                       .job = JobId{job},
-                       .attempt = attempt(job),
-                       .number = number,
-                       .batch_index = index,
-                       .batch_size = size},
-                      exchanges.begin_attempt(JobId{job}, Generation{1}, clock.now()));
+        attempts.send(
+            {.worker = WorkerId{1},
+             .job = JobId{job},
+             .attempt = attempt(job),
+             .number = number,
+             .batch_index = index,
+             .batch_size = size},
+            exchanges.begin_attempt(JobId{job}, attempt(job), Generation{1}, clock.now()));
     }
 
     // ── what the worker does ──
