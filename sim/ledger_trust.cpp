@@ -16,6 +16,10 @@ bool is_success(Verdict verdict) {
     return verdict == Verdict::answered || verdict == Verdict::bad_input;
 }
 
+bool serves(const LaneView& lane) {
+    return lane.state == LaneState::ready || lane.state == LaneState::busy;
+}
+
 /// Records that the worker is certainly distrusted. It must rest or prove itself, and then takes
 /// one job at a time.
 void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool again) {
@@ -118,16 +122,24 @@ bool Ledger::may_be_stuck(const KnownWorker& worker) const {
     });
 }
 
+/// True if the worker takes a job even if it is on probation: it has no job, and its rest is over. The rest is
+/// over when the longest rest is, or when the engine has said that the lane serves.
 bool Ledger::has_rested(const KnownWorker& worker) const {
     const PoolSettings& rules = *pools[worker.pool.value].settings;
-    return is_time_event && !worker.has_proof && worker.aboard.empty() &&
+    const bool has_job = std::ranges::any_of(
+        worker.aboard, [](const KnownAttempt* attempt) { return !attempt->is_aside; });
+    if (has_job) return false;
+    if (was_current(worker) && serves(lane_before(worker.lane)) && serves(seen_lane(worker.lane)))
+        return worker.trust.suspected_at < now;
+    return is_time_event && !worker.has_proof &&
            worker.trust.suspected_at + jittered_max(rules.restart_delay_max) <= now;
 }
 
 const KnownWorker* Ledger::serving_worker(const KnownLane& lane) const {
     const WorkerId current = seen_lane(lane.id).current;
     const PoolView& pool = seen_pool(lane.pool);
-    if (!pool.reloading.is_none() || is_off(seen_lane(lane.id).state)) return nullptr;
+    const bool is_trying_new_code = !pool.reloading.is_none() && pool.reloading != pool.good;
+    if (is_trying_new_code || is_off(seen_lane(lane.id).state)) return nullptr;
     for (const KnownWorker* worker : lane.workers)
         if (worker->id == current && worker->generation == pool.good &&
             is_certainly_serving(*worker))

@@ -19,7 +19,7 @@ bool is_available(const Lane& lane) {
 
 bool can_take_jobs(const State& s, const Lane& lane) {
     if (!is_available(lane) || lane.is_reserved()) return false;
-    if (lane.current->is_on_probation) return lane::aboard(lane) == 0;
+    if (lane.current->is_on_probation && lane.current->jobs_aboard() > 0) return false;
     return lane::slots_free(s, lane) > 0;
 }
 

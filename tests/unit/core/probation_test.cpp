@@ -62,6 +62,50 @@ TEST(Probation, TakesNothingOnProbationWhileAnAbandonedAttemptIsAboard) {
     EXPECT_TRUE(gate.is_queued(gate.queue_job({.lane = 0})));
 }
 
+/// On a lane with three slots the old worker streams an answer. The new one failed three times and rests.
+struct BesideAnOldWorker {
+    BesideAnOldWorker()
+        : gate([] {
+              PoolSettings settings = distrusting();
+              settings.slots = 3;
+              settings.job_timeout = 1min;
+              return settings;
+          }()) {
+        gate.open();
+        stream = gate.queue_job({.lane = 0});
+        gate.begins(stream);
+        gate.reload(2);
+        gate.comes_up(gate.other(0));
+        gate.comes_up(gate.other(1));
+        gate.run_jobs(0, 3, Verdict::model_failed);
+    }
+    Gate gate;
+    JobId stream;
+};
+
+TEST(Probation, DoesNotWaitForTheJobsOfTheOldWorkerAfterAReload) {
+    BesideAnOldWorker scene;
+    Gate& gate = scene.gate;
+    const JobId first = gate.queue_job({.lane = 0});
+    const JobId second = gate.queue_job({.lane = 0});
+    gate.pass(12500ms);
+    EXPECT_TRUE(gate.is_running(scene.stream));
+    ASSERT_TRUE(gate.is_running(first)) << "two of three slots are free";
+    EXPECT_TRUE(gate.is_queued(second)) << "one job at a time";
+    gate.ends(first);
+    EXPECT_TRUE(gate.is_running(second));
+}
+
+TEST(Probation, DoesNotWaitForAnAside) {
+    OnProbation scene;
+    Gate& gate = scene.gate;
+    const JobId aside = gate.queue_job({.lane = 0, .is_aside = true});
+    const JobId job = gate.queue_job({.lane = 0});
+    EXPECT_TRUE(gate.is_running(aside));
+    EXPECT_TRUE(gate.is_running(job));
+    EXPECT_TRUE(gate.is_queued(gate.queue_job({.lane = 0})));
+}
+
 TEST(Probation, RestsLongerAfterEachRelapse) {
     Gate gate(distrusting());
     gate.open();

@@ -42,6 +42,54 @@ TEST(InvariantsOfLanes, NoticeAModelBlamedForOneLane) {
     EXPECT_EQ(lane.stand.broken(), invariant::failing_lane);
 }
 
+/// Lane 0 failed twice, has rested and is on probation.
+struct LaneOnProbation {
+    Stand stand{{.lanes = 2, .slots = 3, .restart_delay_min = 200ms, .fail_streak = 2}};
+
+    LaneOnProbation() { stand.open(); }
+    JobArrived arrival() {
+        JobArrived arrived = stand.arrival();
+        arrived.lane_wanted = LaneId{0};
+        return arrived;
+    }
+    JobId queue_job() { return stand.queue_job(arrival()); }
+    void send_aside() {
+        JobArrived arrived = arrival();
+        arrived.is_aside = true;
+        stand.queue_job(arrived);
+    }
+    void fail_and_rest() {
+        for (int i = 0; i < 2; ++i) stand.tell(stand.end_of(queue_job(), Verdict::model_failed));
+        stand.pass(1s);
+    }
+    /// Sends a job to lane 0, but hides that from the invariants.
+    void job_waits() {
+        const JobId job = stand.arrive(arrival());
+        stand.tamper(BodyCompleted{job, Bytes{10}}, [](Turn& turn) { turn.drop<SendJob>(); });
+    }
+};
+
+TEST(InvariantsOfLanes, NoticeALaneOnProbationThatWaitsForAnAside) {
+    LaneOnProbation lane;
+    lane.fail_and_rest();
+    lane.send_aside();
+    ASSERT_EQ(lane.stand.broken(), "");
+    lane.job_waits();
+    EXPECT_EQ(lane.stand.broken(), invariant::no_idle);
+}
+
+TEST(InvariantsOfLanes, NoticeALaneOnProbationThatWaitsForItsOldWorker) {
+    LaneOnProbation lane;
+    lane.queue_job();
+    lane.stand.tell(ReloadAsked{PoolId{0}, Generation{2}, ReloadKind::beside});
+    for (const LaneView& seen : lane.stand.engine().view(lane.stand.now()).lanes)
+        lane.stand.comes_up(seen.other);
+    lane.fail_and_rest();
+    ASSERT_EQ(lane.stand.broken(), "");
+    lane.job_waits();
+    EXPECT_EQ(lane.stand.broken(), invariant::no_idle);
+}
+
 TEST(InvariantsOfLanes, NoticeAWorkerThatFailedItsProofAndStays) {
     Stand stand({.proof = ProofKind::fixed});
     stand.tell(GateOpened{});
