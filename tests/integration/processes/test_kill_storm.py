@@ -143,7 +143,11 @@ class Storm(ProcessTreeCase):
             for victim in victims:
                 kill(victim) if victim else self.kill_gate(gate)
             gate = self.gate_with_children("daemon-session,forking,none", lanes=LANES)
-            wait_until(lambda: not self.processes_not_below(gate), f"only processes of the new gate live (seed {self.seed})")
+            try:
+                wait_until(lambda: not self.processes_not_below(gate), "only processes of the new gate live")
+            except AssertionError as error:
+                error.add_note(f"TURNPIKE_STORM_SEED={self.seed}; left: {self.processes_not_below(gate)}")
+                raise
         self.assertEqual(self.stop(gate), 0)
         self.wait_for_no_process()
 
