@@ -152,8 +152,10 @@ class Storm(ProcessTreeCase):
         self.wait_for_no_process()
 
     def processes_not_below(self, gate):
-        own = {process.pid for process in self.processes_below(gate.process.pid)}
-        return [process for process in self.live_processes() if process.pid not in own]
+        """Looks at one list of processes only: a child that was forked between two looks would count as left."""
+        live = self.live_processes()
+        own = {process.pid for process in self.processes_below(gate.process.pid, live)}
+        return [process for process in live if process.pid not in own]
 
     def test_a_lane_restarts_when_all_children_of_its_last_worker_are_gone(self):
         gate = self.gate_with_children("daemon-session", lanes=1, restart_delay_min="1ms")

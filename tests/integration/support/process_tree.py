@@ -116,9 +116,9 @@ class ProcessTreeCase(Case):
         """Returns all live processes of this test, or those with these names ("worker", "daemon")."""
         return [process for process in processes_with_word(self.token) if not names or process.name in names]
 
-    def processes_below(self, pid):
-        """Returns this process and all of the test's processes below it."""
-        tree = self.live_processes()
+    def processes_below(self, pid, tree=None):
+        """Returns this process and all of the test's processes below it. `tree` is an earlier list of live processes."""
+        tree = tree or self.live_processes()
         found = [process for process in tree if process.pid == pid]
         for parent in found:
             found += [process for process in tree if process.parent == parent.pid]
