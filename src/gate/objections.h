@@ -1,4 +1,5 @@
-// Says why a job has no answer of the model, with the details that its client may read.
+// Says why a job has no answer of the model, as far as the engine knows why. What its worker said
+// is in gate/trouble_text.
 #pragma once
 
 #include "core/engine.h"

@@ -103,8 +103,6 @@ public:
         state_->socket.close(ignored);
     }
 
-    [[nodiscard]] bool is_open() const override { return state_->socket.is_open(); }
-
 private:
     [[nodiscard]] int handle() const { return state_->socket.native_handle(); }
 

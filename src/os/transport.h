@@ -71,7 +71,6 @@ public:
     virtual void end_output() = 0;
 
     virtual void close() = 0;
-    [[nodiscard]] virtual bool is_open() const = 0;
 };
 
 using TransportPtr = std::unique_ptr<Transport>;

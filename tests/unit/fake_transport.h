@@ -115,7 +115,6 @@ public:
         peer_->is_closed = true;
         peer_->is_reading = peer_->is_awaiting_input = peer_->is_awaiting_room = false;
     }
-    [[nodiscard]] bool is_open() const override { return !peer_->is_closed; }
 
 private:
     std::shared_ptr<FakePeer> peer_;
