@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <utility>
 
 #include "base/check.h"
@@ -25,18 +26,14 @@ void Driver::turn() {
 
 /// Handles the queued events, and then ends the jobs that wait for it, until neither is left.
 void Driver::handle_events() {
-    while (!events_.empty()) {
-        while (!events_.empty()) {
-            std::swap(events_, handled_);  // more may be queued meanwhile
-            for (const Event& event : handled_) {
-                actions_.clear();
-                engine_.handle(event, clock_.now(), actions_);
-                for (const Action& action : actions_) carry_out(action);
-            }
-            handled_.clear();
-        }
-        end_jobs();
+    for (std::size_t next = 0; next < events_.size();) {
+        const Event event = events_[next++];  // a copy, because more may be queued meanwhile
+        actions_.clear();
+        engine_.handle(event, clock_.now(), actions_);
+        for (const Action& action : actions_) carry_out(action);
+        if (next == events_.size()) end_jobs();
     }
+    events_.clear();
 }
 
 void Driver::carry_out(const Action& action) {

@@ -52,9 +52,8 @@ private:
     CarryOut carry_out_;
     boost::asio::steady_timer alarm_;
     Instant alarm_at_ = never;
-    bool is_turning_ = false;     // only CHECKed: nothing may call turn() from within a turn
-    std::vector<Event> events_;   // queued
-    std::vector<Event> handled_;  // being handled
+    bool is_turning_ = false;    // only CHECKed: nothing may call turn() from within a turn
+    std::vector<Event> events_;  // of this turn
     Actions actions_;
     std::vector<EndJob> ends_;  // not carried out yet
 };

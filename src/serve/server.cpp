@@ -17,7 +17,6 @@ namespace turnpike {
 namespace {
 
 constexpr Duration look_every = 250ms;     // for silent clients, changed files, and messages
-constexpr int steps_per_reading = 64;      // handlers run before the clock is read again
 constexpr Duration touch_every = 1h;       // so that nobody cleans up the runtime folder
 constexpr Duration disk_patience = 2s;     // at the end, for what must still be written
 constexpr Duration last_patience = 200ms;  // after the second signal
@@ -221,7 +220,6 @@ void Server::serve() {
         clock_.forget();
         loop_.run_one();
         driver_.turn();
-        for (int i = 1; i < steps_per_reading && loop_.poll_one() > 0; ++i) driver_.turn();
     }
     // Answers that are under way may still be sent until the shutdown's patience is over.
     while (gate_->connections() > 0 && clock_.now() < leave_by_) run_for(look_every);
