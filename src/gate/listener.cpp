@@ -68,7 +68,7 @@ std::expected<Address, std::string> Listener::bind(const Address& address) {
     for (const auto& entry : found) {
         tcp::endpoint endpoint = entry.endpoint();
         endpoint.port(port);
-        tcp::acceptor acceptor(loop_);
+        AcceptorOf<tcp> acceptor(loop_);
         acceptor.open(endpoint.protocol(), error);
         if (error) {  // for example a machine without IPv6
             problem = bind_error(endpoint, error);
@@ -109,7 +109,7 @@ void Listener::start(Gate& gate) {
 }
 
 void Listener::stop_tcp() {
-    for (tcp::acceptor& acceptor : tcp_) {
+    for (AcceptorOf<tcp>& acceptor : tcp_) {
         error_code ignored;
         acceptor.close(ignored);
     }
@@ -117,7 +117,7 @@ void Listener::stop_tcp() {
 
 void Listener::accept_tcp(std::size_t which) {
     if (!gate_->make_room()) return retry_later([this, which] { accept_tcp(which); });
-    tcp_[which].async_accept([this, which](error_code error, tcp::socket socket) {
+    tcp_[which].async_accept([this, which](error_code error, SocketOf<tcp> socket) {
         if (error == asio::error::operation_aborted || !tcp_[which].is_open()) return;
         if (error) return retry_later([this, which] { accept_tcp(which); });
         error_code is_gone;
@@ -135,7 +135,7 @@ void Listener::accept_tcp(std::size_t which) {
 }
 
 void Listener::accept_unix() {
-    unix_.async_accept([this](error_code error, Local::socket socket) {
+    unix_.async_accept([this](error_code error, SocketOf<Local> socket) {
         if (error == asio::error::operation_aborted) return;
         if (error) return retry_later([this] { accept_unix(); });
         error_code failed;

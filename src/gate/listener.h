@@ -14,6 +14,7 @@
 
 #include "base/lifeline.h"
 #include "config/config.h"
+#include "os/socket_transport.h"
 
 namespace turnpike {
 
@@ -40,8 +41,8 @@ private:
     void retry_later(std::function<void()> then);
 
     boost::asio::io_context& loop_;
-    std::vector<boost::asio::ip::tcp::acceptor> tcp_;
-    boost::asio::local::stream_protocol::acceptor unix_;
+    std::vector<AcceptorOf<boost::asio::ip::tcp>> tcp_;
+    AcceptorOf<boost::asio::local::stream_protocol> unix_;
     Gate* gate_ = nullptr;
     Lifeline lifeline_;
 };

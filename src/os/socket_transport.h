@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 
@@ -13,7 +15,15 @@
 
 namespace turnpike {
 
-using StreamSocket = boost::asio::generic::stream_protocol::socket;
+// Sockets that know that their executor is an io_context. Asio's own typedefs find it out in every
+// operation.
+template <class Protocol>
+using SocketOf = boost::asio::basic_stream_socket<Protocol, boost::asio::io_context::executor_type>;
+template <class Protocol>
+using AcceptorOf =
+    boost::asio::basic_socket_acceptor<Protocol, boost::asio::io_context::executor_type>;
+
+using StreamSocket = SocketOf<boost::asio::generic::stream_protocol>;
 using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
 /// Makes a transport of a connected socket.

@@ -13,6 +13,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 
 #include "os/file.h"
+#include "os/socket_transport.h"
 #include "wire/decode.h"
 
 namespace turnpike {
@@ -65,7 +66,7 @@ private:
     [[nodiscard]] bool take_in(std::size_t size);
 
     FrameLinkUser& user_;
-    boost::asio::local::stream_protocol::socket socket_;
+    SocketOf<boost::asio::local::stream_protocol> socket_;
     std::deque<Piece> kept_;
     wire::Decoder<wire::WorkerFrame> decoder_;
     std::deque<UniqueFd> descriptors_;

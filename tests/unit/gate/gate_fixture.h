@@ -62,7 +62,7 @@ struct Client : std::enable_shared_from_this<Client> {
     }
     void leave() { socket.close(); }
 
-    Local::socket socket;
+    SocketOf<Local> socket;
     std::array<char, 65536> buffer{};
     std::string out;
     std::string got;
@@ -90,7 +90,7 @@ struct GateFixture {
 
     Client& connect(Entrance entrance = Entrance::tcp, std::string address = "127.0.0.1") {
         const auto client = std::make_shared<Client>(loop.context());
-        Client::Local::socket ours(loop.context());
+        SocketOf<Client::Local> ours(loop.context());
         boost::asio::local::connect_pair(client->socket, ours);
         ours.non_blocking(true);
         gate.add_connection(
